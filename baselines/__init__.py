@@ -1,0 +1,1 @@
+"""Comparators: the algorithms that deep forests are measured against."""

@@ -1,0 +1,26 @@
+import os
+from pathlib import Path
+
+import pytest
+
+
+def pytest_addoption(parser):
+    parser.addoption("--run-slow", action="store_true", help="also run tests marked slow")
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--run-slow"):
+        return
+    skip = pytest.mark.skip(reason="slow: needs --run-slow")
+    for item in items:
+        if "slow" in item.keywords:
+            item.add_marker(skip)
+
+
+@pytest.fixture(scope="session")
+def data_home():
+    """Folder with the real data sets, from MDDF_DATA_HOME; skips the test without it."""
+    home = os.environ.get("MDDF_DATA_HOME")
+    if not home or not Path(home).is_dir():
+        pytest.skip("real data: set MDDF_DATA_HOME to a folder with the data sets")
+    return Path(home)
