@@ -2,4 +2,11 @@
 
 namespace nb = nanobind;
 
-NB_MODULE(_core, m) { m.doc() = "Compiled core of mddf."; }
+void bind_binning(nb::module_& m);
+void bind_trees(nb::module_& m);
+
+NB_MODULE(_core, m) {
+  m.doc() = "Compiled core of mddf.";
+  bind_binning(m);
+  bind_trees(m);
+}

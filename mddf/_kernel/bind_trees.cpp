@@ -1,0 +1,253 @@
+#include "arrays.hpp"
+#include "grow_block.hpp"
+#include "predict.hpp"
+
+namespace mddf {
+namespace {
+
+using nb::arg;
+
+template <class T>
+std::vector<T> copied(const In<T, 1>& values) {
+  return std::vector<T>(values.data(), values.data() + values.shape(0));
+}
+
+BinMatrix as_matrix(const In<uint8_t, 2>& bins) {
+  return {bins.data(), static_cast<int64_t>(bins.shape(0)), static_cast<int64_t>(bins.shape(1))};
+}
+
+// The kernel's errors about wrong input are Python's ValueError.
+template <class Function>
+auto refusing(Function function) {
+  try {
+    return function();
+  } catch (const std::invalid_argument& error) {
+    refuse(error.what());
+  }
+}
+
+void check_bins(const BinMatrix& matrix, const Bins& bins) {
+  std::vector<uint8_t> counts(bins.n_columns);
+  for (int64_t c = 0; c < bins.n_columns; ++c) counts[c] = static_cast<uint8_t>(bins.count(c));
+  // A missing value's code plus one wraps to 0.
+  for (int64_t r = 0; r < matrix.n_rows; ++r) {
+    const uint8_t* row = matrix.row(r);
+    uint8_t wrong = 0;
+    for (int64_t c = 0; c < bins.n_columns; ++c)
+      wrong |= static_cast<uint8_t>(row[c] + 1) > counts[c];
+    if (wrong)
+      throw std::invalid_argument("bins: row " + std::to_string(r) + " has a code out of range");
+  }
+}
+
+void check_rows(const char* name, const In<int32_t, 1>& rows, int64_t n_rows) {
+  for (size_t i = 0; i < rows.shape(0); ++i)
+    check(0 <= rows.data()[i] && rows.data()[i] < n_rows,
+          std::string(name) + ": a row is out of range");
+}
+
+TrainingSet training_set(const In<uint8_t, 2>& matrix, const In<double, 1>& values,
+                         const In<int64_t, 1>& bin_start, const In<uint8_t, 1>& categorical,
+                         const In<uint16_t, 1>& labels, int n_classes,
+                         const In<int32_t, 1>& columns) {
+  TrainingSet data;
+  data.matrix = as_matrix(matrix);
+  const int64_t n_columns = data.matrix.stride;
+  check(data.matrix.n_rows > 0 && data.matrix.n_rows < INT32_MAX,
+        "bins: expected 1 to 2^31 - 2 rows");
+  check(n_columns < static_cast<int64_t>(kMostColumns), "bins: expected fewer than 2^22 columns");
+  check_length("bin_start", bin_start.shape(0), n_columns + 1);
+  check_length("categorical", categorical.shape(0), n_columns);
+  const int64_t* start = bin_start.data();
+  check(start[0] == 0 && start[n_columns] == static_cast<int64_t>(values.shape(0)),
+        "bin_start: expected to begin with 0 and end with the number of values");
+  for (int64_t c = 0; c < n_columns; ++c)
+    check(start[c + 1] - start[c] >= 1 && start[c + 1] - start[c] <= kMostBins,
+          "bin_start: expected 1 to 255 bins a column");
+  data.bins = {nullptr, values.data(), start, categorical.data(), n_columns};
+  check(1 <= n_classes && n_classes <= 65535, "n_classes: expected 1 to 65535");
+  check_length("labels", labels.shape(0), data.matrix.n_rows);
+  for (size_t i = 0; i < labels.shape(0); ++i)
+    check(labels.data()[i] < n_classes, "labels: a label is not below n_classes");
+  data.labels = labels.data();
+  data.n_classes = n_classes;
+  data.columns = copied(columns);
+  check(!data.columns.empty(), "columns: expected at least one candidate column");
+  for (const int32_t column : data.columns)
+    check(0 <= column && column < n_columns, "columns: a column is out of range");
+  return data;
+}
+
+void check_options(const BlockOptions& options, int64_t n_draws) {
+  check(options.grow.max_features >= 1, "max_features: expected at least 1");
+  check(options.grow.max_depth >= 0, "max_depth: expected at least 0");
+  check(options.grow.min_samples_leaf >= 1, "min_samples_leaf: expected at least 1");
+  check(0 <= n_draws && n_draws < INT32_MAX, "n_draws: expected 0 to 2^31 - 2");
+}
+
+Trees grow(In<uint8_t, 2> matrix, In<double, 1> values, In<int64_t, 1> bin_start,
+           In<uint8_t, 1> categorical, In<uint16_t, 1> labels, int n_classes,
+           In<int32_t, 1> columns, In<int32_t, 1> rows, In<uint64_t, 1> seeds,
+           std::optional<In<double, 1>> weights, std::optional<In<uint64_t, 1>> cumulative,
+           int64_t n_draws, bool entropy, bool random_thresholds, int64_t max_features,
+           int64_t max_depth, int64_t min_samples_split, int64_t min_samples_leaf,
+           std::optional<In<int32_t, 1>> held_out_rows, bool out_of_bag,
+           std::optional<InOut<double, 2>> sums, std::optional<InOut<int32_t, 1>> n_trees,
+           std::optional<InOut<double, 2>> importances) {
+  const TrainingSet data =
+      training_set(matrix, values, bin_start, categorical, labels, n_classes, columns);
+  BlockOptions options;
+  options.entropy = entropy;
+  options.n_draws = n_draws;
+  options.grow = {random_thresholds, max_features, max_depth, min_samples_split, min_samples_leaf};
+  check_options(options, n_draws);
+  const int64_t n_rows = data.matrix.n_rows;
+  check(rows.shape(0) > 0, "rows: expected at least one row to train on");
+  check_rows("rows", rows, n_rows);
+  if (weights) {
+    check_length("weights", weights->shape(0), n_rows);
+    for (int64_t r = 0; r < n_rows; ++r)
+      check(weights->data()[r] >= 0 && std::isfinite(weights->data()[r]),
+            "weights: expected finite numbers that are not negative");
+  }
+  if (cumulative) {
+    check_length("cumulative", cumulative->shape(0), rows.shape(0));
+    for (size_t i = 1; i < cumulative->shape(0); ++i)
+      check(cumulative->data()[i - 1] <= cumulative->data()[i], "cumulative: must not fall");
+    check(cumulative->data()[rows.shape(0) - 1] > 0, "cumulative: expected a positive total");
+  }
+  HeldOut held_out;
+  if (sums || n_trees) {
+    check(sums && n_trees, "sums, n_trees: expected both or neither");
+    check(out_of_bag != held_out_rows.has_value(),
+          "held_out_rows, out_of_bag: expected one of them");
+    check(!out_of_bag || n_draws > 0, "out_of_bag: only with a bootstrap");
+    if (held_out_rows) {
+      check_rows("held_out_rows", *held_out_rows, n_rows);
+      held_out.rows = {held_out_rows->data(), static_cast<int64_t>(held_out_rows->shape(0))};
+    }
+    held_out.out_of_bag = out_of_bag;
+    const size_t length = out_of_bag ? rows.shape(0) : held_out_rows->shape(0);
+    check_length("sums", sums->shape(0), length);
+    check(static_cast<int>(sums->shape(1)) == n_classes, "sums: expected n_classes columns");
+    check_length("n_trees", n_trees->shape(0), length);
+    held_out.sums = sums->data();
+    held_out.n_trees = n_trees->data();
+  }
+  if (importances) {
+    check_length("importances", importances->shape(0), seeds.shape(0));
+    check(static_cast<int64_t>(importances->shape(1)) == data.bins.n_columns,
+          "importances: expected one column per column of bins");
+  }
+  return refusing([&] {
+    nb::gil_scoped_release release;
+    check_bins(data.matrix, data.bins);
+    return grow_block(data, options, {rows.data(), static_cast<int64_t>(rows.shape(0))},
+                      weights ? weights->data() : nullptr,
+                      cumulative ? cumulative->data() : nullptr, held_out, seeds.data(),
+                      static_cast<int64_t>(seeds.shape(0)),
+                      importances ? importances->data() : nullptr);
+  });
+}
+
+Trees make_trees(int n_classes, int64_t n_columns, In<uint64_t, 1> nodes,
+                 In<int64_t, 1> tree_start, In<uint32_t, 1> leaf_start,
+                 In<uint16_t, 1> leaf_class, In<float, 1> leaf_probability) {
+  Trees trees;
+  trees.n_classes = n_classes;
+  trees.n_columns = n_columns;
+  trees.nodes = copied(nodes);
+  trees.tree_start = copied(tree_start);
+  trees.leaf_start = copied(leaf_start);
+  trees.leaf_class = copied(leaf_class);
+  trees.leaf_probability = copied(leaf_probability);
+  refusing([&] { trees.validate(); });
+  return trees;
+}
+
+nb::tuple parts(const Trees& trees) {
+  return nb::make_tuple(trees.n_classes, trees.n_columns, to_numpy(trees.nodes),
+                        to_numpy(trees.tree_start), to_numpy(trees.leaf_start),
+                        to_numpy(trees.leaf_class), to_numpy(trees.leaf_probability));
+}
+
+// Rows [first, last) of bins, checked against the trees.
+BinMatrix row_range(const Trees& trees, const In<uint8_t, 2>& bins, int64_t first, int64_t last) {
+  const BinMatrix matrix = as_matrix(bins);
+  check(matrix.stride == trees.n_columns,
+        "bins: expected " + std::to_string(trees.n_columns) + " columns, got " +
+            std::to_string(matrix.stride));
+  check(0 <= first && first <= last && last <= matrix.n_rows,
+        "first, last: expected a range of rows");
+  return {matrix.row(first), last - first, matrix.stride};
+}
+
+void add_probabilities_to(const Trees& trees, In<uint8_t, 2> bins, int64_t first, int64_t last,
+                          InOut<double, 2> out) {
+  const BinMatrix rows = row_range(trees, bins, first, last);
+  check(out.shape(0) == bins.shape(0) && static_cast<int>(out.shape(1)) == trees.n_classes,
+        "out: expected one row per row of bins and one column per class");
+  nb::gil_scoped_release release;
+  add_probabilities(trees, rows, out.data() + first * trees.n_classes);
+}
+
+void leaf_indices_to(const Trees& trees, In<uint8_t, 2> bins, int64_t first, int64_t last,
+                     InOut<int64_t, 2> out) {
+  const BinMatrix rows = row_range(trees, bins, first, last);
+  check(out.shape(0) == bins.shape(0) && static_cast<int64_t>(out.shape(1)) == trees.n_trees(),
+        "out: expected one row per row of bins and one column per tree");
+  nb::gil_scoped_release release;
+  leaf_indices(trees, rows, out.data() + first * trees.n_trees());
+}
+
+int64_t n_nodes(const Trees& trees) {
+  int64_t count = 0;
+  for (int64_t t = 0; t < trees.n_trees(); ++t)
+    trees.for_each_node(t, [&](uint32_t, uint64_t) { ++count; });
+  return count;
+}
+
+int64_t n_bytes(const Trees& trees) {
+  return static_cast<int64_t>(trees.nodes.size() * sizeof(uint64_t) +
+                              trees.tree_start.size() * sizeof(int64_t) +
+                              trees.leaf_start.size() * sizeof(uint32_t) +
+                              trees.leaf_class.size() * sizeof(uint16_t) +
+                              trees.leaf_probability.size() * sizeof(float));
+}
+
+}  // namespace
+}  // namespace mddf
+
+void bind_trees(nanobind::module_& m) {
+  using namespace mddf;
+  nb::class_<Trees>(m, "Trees")
+      .def_ro("n_classes", &Trees::n_classes)
+      .def_ro("n_columns", &Trees::n_columns)
+      .def_prop_ro("n_trees", &Trees::n_trees)
+      .def_prop_ro("n_nodes", &n_nodes)
+      .def_prop_ro("n_bytes", &n_bytes)
+      .def("parts", &parts)
+      .def("__reduce__",
+           [](nb::object self) {
+             return nb::make_tuple(nb::module_::import_("mddf._core").attr("make_trees"),
+                                   self.attr("parts")());
+           })
+      .def("add_probabilities", &add_probabilities_to, arg("bins").noconvert(), arg("first"),
+           arg("last"), arg("out").noconvert())
+      .def("leaf_indices", &leaf_indices_to, arg("bins").noconvert(), arg("first"), arg("last"),
+           arg("out").noconvert());
+  m.def("make_trees", &make_trees, arg("n_classes"), arg("n_columns"), arg("nodes").noconvert(),
+        arg("tree_start").noconvert(), arg("leaf_start").noconvert(),
+        arg("leaf_class").noconvert(), arg("leaf_probability").noconvert());
+  m.def("grow", &grow, arg("bins").noconvert(), arg("values").noconvert(),
+        arg("bin_start").noconvert(), arg("categorical").noconvert(), arg("labels").noconvert(),
+        arg("n_classes"), arg("columns").noconvert(), arg("rows").noconvert(),
+        arg("seeds").noconvert(), nb::kw_only(), arg("weights").none().noconvert() = nb::none(),
+        arg("cumulative").none().noconvert() = nb::none(), arg("n_draws") = 0,
+        arg("entropy") = false, arg("random_thresholds") = false, arg("max_features") = 1,
+        arg("max_depth"), arg("min_samples_split") = 2, arg("min_samples_leaf") = 1,
+        arg("held_out_rows").none().noconvert() = nb::none(), arg("out_of_bag") = false,
+        arg("sums").none().noconvert() = nb::none(),
+        arg("n_trees").none().noconvert() = nb::none(),
+        arg("importances").none().noconvert() = nb::none());
+}
