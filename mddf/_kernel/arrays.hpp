@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "samples.hpp"
+
 namespace mddf {
 
 namespace nb = nanobind;
@@ -22,6 +24,12 @@ template <class T, int kDim>
 using InOut = nb::ndarray<T, nb::ndim<kDim>, nb::c_contig, nb::device::cpu>;
 template <class T, int kDim>
 using Out = nb::ndarray<nb::numpy, T, nb::ndim<kDim>>;
+
+using InBins = In<uint8_t, 2>;
+
+inline BinMatrix as_matrix(const InBins& bins) {
+  return {bins.data(), static_cast<int64_t>(bins.shape(0)), static_cast<int64_t>(bins.shape(1))};
+}
 
 [[noreturn]] inline void refuse(const std::string& message) { throw nb::value_error(message.c_str()); }
 

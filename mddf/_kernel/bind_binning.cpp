@@ -45,7 +45,8 @@ nb::tuple find_bins_of(AnyTable<T> x, std::optional<In<double, 1>> weights, int6
 template <class T>
 void apply_bins_to(AnyTable<T> x, In<double, 1> edges, In<int64_t, 1> bin_start,
                    In<uint8_t, 1> categorical, int64_t first, int64_t last,
-                   InOut<uint8_t, 2> out, int64_t first_column) {
+                   InOut<uint8_t, 2> out, int64_t first_column,
+                   std::optional<InOut<uint8_t, 2>> by_column) {
   const Table<T> table = as_table<T>(x);
   check_length("categorical", categorical.shape(0), table.n_columns);
   check_length("bin_start", bin_start.shape(0), table.n_columns + 1);
@@ -60,10 +61,16 @@ void apply_bins_to(AnyTable<T> x, In<double, 1> edges, In<int64_t, 1> bin_start,
   check(0 <= first_column &&
             first_column + table.n_columns <= static_cast<int64_t>(out.shape(1)),
         "out: expected at least first_column + x.shape[1] columns");
+  uint8_t* columns = nullptr;
+  if (by_column) {
+    check(by_column->shape(0) == out.shape(1) && by_column->shape(1) == out.shape(0),
+          "by_column: expected the shape of out, transposed");
+    columns = by_column->data() + first_column * table.n_rows;
+  }
   const Bins bins{edges.data(), nullptr, start, categorical.data(), table.n_columns};
-  const int64_t stride = static_cast<int64_t>(out.shape(1));
   nb::gil_scoped_release release;
-  apply_bins(table, bins, first, last, out.data() + first_column, stride);
+  apply_bins(table, bins, first, last, out.data() + first_column,
+             static_cast<int64_t>(out.shape(1)), columns);
 }
 
 template <class T>
@@ -73,14 +80,14 @@ void bind_for(nb::module_& m) {
         arg("first"), arg("last"), arg("max_bins"));
   m.def("apply_bins", &apply_bins_to<T>, arg("x").noconvert(), arg("edges").noconvert(),
         arg("bin_start").noconvert(), arg("categorical").noconvert(), arg("first"), arg("last"),
-        arg("out").noconvert(), arg("first_column") = 0);
+        arg("out").noconvert(), arg("first_column") = 0,
+        arg("by_column").none().noconvert() = nb::none());
 }
 
-Out<uint64_t, 1> hash_rows(In<uint8_t, 2> bins, int64_t n_columns, In<uint16_t, 1> labels) {
-  const BinMatrix matrix{bins.data(), static_cast<int64_t>(bins.shape(0)),
-                         static_cast<int64_t>(bins.shape(1))};
+Out<uint64_t, 1> hash_rows(InBins bins, int64_t n_columns, In<uint16_t, 1> labels) {
+  const BinMatrix matrix = as_matrix(bins);
   check_length("labels", labels.shape(0), matrix.n_rows);
-  check(0 <= n_columns && n_columns <= matrix.stride, "n_columns: more than bins has");
+  check(0 <= n_columns && n_columns <= matrix.n_columns, "n_columns: more than bins has");
   std::vector<uint64_t> hashes(matrix.n_rows);
   {
     nb::gil_scoped_release release;

@@ -12,10 +12,6 @@ std::vector<T> copied(const In<T, 1>& values) {
   return std::vector<T>(values.data(), values.data() + values.shape(0));
 }
 
-BinMatrix as_matrix(const In<uint8_t, 2>& bins) {
-  return {bins.data(), static_cast<int64_t>(bins.shape(0)), static_cast<int64_t>(bins.shape(1))};
-}
-
 // The kernel's errors about wrong input are Python's ValueError.
 template <class Function>
 auto refusing(Function function) {
@@ -29,15 +25,13 @@ auto refusing(Function function) {
 void check_bins(const BinMatrix& matrix, const Bins& bins) {
   std::vector<uint8_t> counts(bins.n_columns);
   for (int64_t c = 0; c < bins.n_columns; ++c) counts[c] = static_cast<uint8_t>(bins.count(c));
-  // A missing value's code plus one wraps to 0.
+  uint8_t wrong = 0;  // a missing value's code plus one wraps to 0
   for (int64_t r = 0; r < matrix.n_rows; ++r) {
     const uint8_t* row = matrix.row(r);
-    uint8_t wrong = 0;
     for (int64_t c = 0; c < bins.n_columns; ++c)
       wrong |= static_cast<uint8_t>(row[c] + 1) > counts[c];
-    if (wrong)
-      throw std::invalid_argument("bins: row " + std::to_string(r) + " has a code out of range");
   }
+  if (wrong) throw std::invalid_argument("bins: a code is not below the column's number of bins");
 }
 
 void check_rows(const char* name, const In<int32_t, 1>& rows, int64_t n_rows) {
@@ -46,13 +40,13 @@ void check_rows(const char* name, const In<int32_t, 1>& rows, int64_t n_rows) {
           std::string(name) + ": a row is out of range");
 }
 
-TrainingSet training_set(const In<uint8_t, 2>& matrix, const In<double, 1>& values,
+TrainingSet training_set(const InBins& matrix, const In<double, 1>& values,
                          const In<int64_t, 1>& bin_start, const In<uint8_t, 1>& categorical,
                          const In<uint16_t, 1>& labels, int n_classes,
                          const In<int32_t, 1>& columns) {
   TrainingSet data;
   data.matrix = as_matrix(matrix);
-  const int64_t n_columns = data.matrix.stride;
+  const int64_t n_columns = data.matrix.n_columns;
   check(data.matrix.n_rows > 0 && data.matrix.n_rows < INT32_MAX,
         "bins: expected 1 to 2^31 - 2 rows");
   check(n_columns < static_cast<int64_t>(kMostColumns), "bins: expected fewer than 2^22 columns");
@@ -85,7 +79,7 @@ void check_options(const BlockOptions& options, int64_t n_draws) {
   check(0 <= n_draws && n_draws < INT32_MAX, "n_draws: expected 0 to 2^31 - 2");
 }
 
-Trees grow(In<uint8_t, 2> matrix, In<double, 1> values, In<int64_t, 1> bin_start,
+Trees grow(InBins matrix, In<double, 1> values, In<int64_t, 1> bin_start,
            In<uint8_t, 1> categorical, In<uint16_t, 1> labels, int n_classes,
            In<int32_t, 1> columns, In<int32_t, 1> rows, In<uint64_t, 1> seeds,
            std::optional<In<double, 1>> weights, std::optional<In<uint64_t, 1>> cumulative,
@@ -93,9 +87,14 @@ Trees grow(In<uint8_t, 2> matrix, In<double, 1> values, In<int64_t, 1> bin_start
            int64_t max_depth, int64_t min_samples_split, int64_t min_samples_leaf,
            std::optional<In<int32_t, 1>> held_out_rows, bool out_of_bag,
            std::optional<InOut<double, 2>> sums, std::optional<InOut<int32_t, 1>> n_trees,
-           std::optional<InOut<double, 2>> importances) {
-  const TrainingSet data =
+           std::optional<InOut<double, 2>> importances, std::optional<InBins> by_column) {
+  TrainingSet data =
       training_set(matrix, values, bin_start, categorical, labels, n_classes, columns);
+  if (by_column) {
+    check(by_column->shape(0) == matrix.shape(1) && by_column->shape(1) == matrix.shape(0),
+          "by_column: expected the shape of bins, transposed");
+    data.matrix.by_column = by_column->data();
+  }
   BlockOptions options;
   options.entropy = entropy;
   options.n_draws = n_draws;
@@ -172,17 +171,17 @@ nb::tuple parts(const Trees& trees) {
 }
 
 // Rows [first, last) of bins, checked against the trees.
-BinMatrix row_range(const Trees& trees, const In<uint8_t, 2>& bins, int64_t first, int64_t last) {
+BinMatrix row_range(const Trees& trees, const InBins& bins, int64_t first, int64_t last) {
   const BinMatrix matrix = as_matrix(bins);
-  check(matrix.stride == trees.n_columns,
+  check(matrix.n_columns == trees.n_columns,
         "bins: expected " + std::to_string(trees.n_columns) + " columns, got " +
-            std::to_string(matrix.stride));
+            std::to_string(matrix.n_columns));
   check(0 <= first && first <= last && last <= matrix.n_rows,
         "first, last: expected a range of rows");
-  return {matrix.row(first), last - first, matrix.stride};
+  return {matrix.row(first), last - first, matrix.n_columns};
 }
 
-void add_probabilities_to(const Trees& trees, In<uint8_t, 2> bins, int64_t first, int64_t last,
+void add_probabilities_to(const Trees& trees, InBins bins, int64_t first, int64_t last,
                           InOut<double, 2> out) {
   const BinMatrix rows = row_range(trees, bins, first, last);
   check(out.shape(0) == bins.shape(0) && static_cast<int>(out.shape(1)) == trees.n_classes,
@@ -191,7 +190,7 @@ void add_probabilities_to(const Trees& trees, In<uint8_t, 2> bins, int64_t first
   add_probabilities(trees, rows, out.data() + first * trees.n_classes);
 }
 
-void leaf_indices_to(const Trees& trees, In<uint8_t, 2> bins, int64_t first, int64_t last,
+void leaf_indices_to(const Trees& trees, InBins bins, int64_t first, int64_t last,
                      InOut<int64_t, 2> out) {
   const BinMatrix rows = row_range(trees, bins, first, last);
   check(out.shape(0) == bins.shape(0) && static_cast<int64_t>(out.shape(1)) == trees.n_trees(),
@@ -249,5 +248,6 @@ void bind_trees(nanobind::module_& m) {
         arg("held_out_rows").none().noconvert() = nb::none(), arg("out_of_bag") = false,
         arg("sums").none().noconvert() = nb::none(),
         arg("n_trees").none().noconvert() = nb::none(),
-        arg("importances").none().noconvert() = nb::none());
+        arg("importances").none().noconvert() = nb::none(),
+        arg("by_column").none().noconvert() = nb::none());
 }

@@ -69,29 +69,35 @@ struct Run {
   double value, weight;
 };
 
-// Sorts ascending: least significant digit first, skipping digits that are all equal (values
-// that came from float32 or integers have many).
+// Sorts ascending by the upper 33 bits, least significant digit first, skipping digits that are all
+// equal; then runs that agree in these bits.
 inline void sort_cells(std::vector<uint64_t>& keys) {
-  constexpr int kDigits = 6, kBits = 11, kSize = 1 << kBits;
+  constexpr int kFirst = 31, kDigits = 3, kBits = 11, kSize = 1 << kBits;
   if (keys.size() < 4096) {
     std::sort(keys.begin(), keys.end());
     return;
   }
-  std::vector<size_t> counts(static_cast<size_t>(kDigits) * kSize, 0);
+  const auto digit = [](uint64_t key, int d) { return (key >> (kFirst + d * kBits)) & (kSize - 1); };
+  std::vector<uint32_t> counts(static_cast<size_t>(kDigits) * kSize, 0);
   for (const uint64_t key : keys)
-    for (int d = 0; d < kDigits; ++d) ++counts[d * kSize + ((key >> (d * kBits)) & (kSize - 1))];
+    for (int d = 0; d < kDigits; ++d) ++counts[d * kSize + digit(key, d)];
   std::vector<uint64_t> scratch(keys.size());
   for (int d = 0; d < kDigits; ++d) {
-    size_t* count = counts.data() + d * kSize;
-    if (count[(keys[0] >> (d * kBits)) & (kSize - 1)] == keys.size()) continue;
-    size_t position = 0;
+    uint32_t* count = counts.data() + d * kSize;
+    if (count[digit(keys[0], d)] == keys.size()) continue;
+    uint32_t position = 0;
     for (int i = 0; i < kSize; ++i) {
-      const size_t here = count[i];
+      const uint32_t here = count[i];
       count[i] = position;
       position += here;
     }
-    for (const uint64_t key : keys) scratch[count[(key >> (d * kBits)) & (kSize - 1)]++] = key;
+    for (const uint64_t key : keys) scratch[count[digit(key, d)]++] = key;
     keys.swap(scratch);
+  }
+  for (size_t start = 0, end; start < keys.size(); start = end) {
+    for (end = start + 1; end < keys.size() && keys[end] >> kFirst == keys[start] >> kFirst; ++end) {
+    }
+    if (end - start > 1) std::sort(keys.begin() + start, keys.begin() + end);
   }
 }
 inline void sort_cells(std::vector<WeightedKey>& cells) {
@@ -101,35 +107,78 @@ inline void sort_cells(std::vector<WeightedKey>& cells) {
   });
 }
 
-// The distinct values of a column, if there are few.
+// The distinct values of a column, as long as there are few. Small whole numbers, the commonest
+// kind, are ticked off; others are looked up in a hash table.
 class DistinctValues {
  public:
-  // False if there are more than `most`.
-  template <class Cell>
-  bool collect(const std::vector<Cell>& cells, size_t most) {
+  void begin(size_t most) {
+    ticked_.fill(0);
     slots_.fill(-1);
+    only_ticks_ = true;
     keys_.clear();
-    uint64_t last = 0;
-    for (const Cell& cell : cells) {
-      const uint64_t key = key_of(cell);
-      if (key == last) continue;  // no double has the key 0
-      last = key;
-      size_t slot = (key * 0x9e3779b97f4a7c15u) >> 54;
-      while (slots_[slot] >= 0 && keys_[slots_[slot]] != key)
-        slot = (slot + 1) & (slots_.size() - 1);
-      if (slots_[slot] >= 0) continue;
-      if (keys_.size() == most) return false;
-      slots_[slot] = static_cast<int>(keys_.size());
-      keys_.push_back(key);
-    }
-    std::sort(keys_.begin(), keys_.end());
-    return true;
+    most_ = most;
+    last_ = 0;  // no double has the key 0
+    few_ = true;
   }
-  const std::vector<uint64_t>& keys() const { return keys_; }
+  void add(double value, double weight) {
+    if (value >= 0 && value < kTicks) {
+      const int whole = static_cast<int>(value);
+      if (whole == value) {
+        ticked_[whole] += weight;
+        return;
+      }
+    }
+    only_ticks_ = false;
+    add_key(order_key(value));
+  }
+  // Whether there are few; call it when all are added.
+  bool finish() {
+    for (int whole = 0; whole < kTicks; ++whole)
+      if (ticked_[whole] > 0) keys_.push_back(order_key(whole));
+    return few_ && keys_.size() <= most_;
+  }
+  // If there are many but all are ticked off: they and their weights, ascending.
+  std::vector<Run> runs() const {
+    std::vector<Run> runs;
+    for (int whole = 0; only_ticks_ && whole < kTicks; ++whole)
+      if (ticked_[whole] > 0) runs.push_back({static_cast<double>(whole), ticked_[whole]});
+    return runs;
+  }
+  // One bin for each.
+  ColumnBins bins() {
+    std::sort(keys_.begin(), keys_.end());
+    ColumnBins bins;
+    for (const uint64_t key : keys_) {
+      const double value = from_order_key(key);
+      if (!bins.values.empty()) bins.edges.push_back(midpoint(bins.values.back(), value));
+      bins.values.push_back(value);
+    }
+    if (bins.values.empty()) bins.values.push_back(0);  // nothing present: one bin, never used
+    return bins;
+  }
 
  private:
-  std::array<int, 1024> slots_;
+  static constexpr int kTicks = 1024;
+  static constexpr size_t kSlots = 1024;
+
+  void add_key(uint64_t key) {
+    if (key == last_ || !few_) return;
+    last_ = key;
+    size_t slot = (key * 0x9e3779b97f4a7c15u) >> 54;
+    while (slots_[slot] >= 0 && keys_[slots_[slot]] != key) slot = (slot + 1) & (kSlots - 1);
+    if (slots_[slot] >= 0) return;
+    few_ = keys_.size() < most_;
+    if (!few_) return;
+    slots_[slot] = static_cast<int16_t>(keys_.size());
+    keys_.push_back(key);
+  }
+
+  std::array<double, kTicks> ticked_;
+  std::array<int16_t, kSlots> slots_;
   std::vector<uint64_t> keys_;
+  size_t most_ = 0;
+  uint64_t last_ = 0;
+  bool few_ = true, only_ticks_ = true;
 };
 
 // Bins of about equal weight; a value as heavy as a bin gets a bin of its own.
@@ -159,56 +208,77 @@ inline ColumnBins quantile_bins(const std::vector<Run>& runs, int max_bins) {
 
 }  // namespace detail
 
-// Bins of one column from the present values of rows with positive weight; sorts `cells`.
+// Bins of a column with many values, from those present in rows with positive weight.
 template <class Cell>
-ColumnBins find_column_bins(std::vector<Cell>& cells, int max_bins) {
-  ColumnBins bins;
-  detail::DistinctValues distinct;
-  if (!distinct.collect(cells, max_bins)) {
-    detail::sort_cells(cells);
-    std::vector<detail::Run> runs;
-    uint64_t last = 0;
-    for (const Cell& cell : cells) {
-      if (detail::key_of(cell) != last)
-        runs.push_back({detail::from_order_key(last = detail::key_of(cell)), 0});
-      runs.back().weight += detail::weight_of(cell);
-    }
-    return detail::quantile_bins(runs, max_bins);
+ColumnBins find_quantile_bins(std::vector<Cell>& cells, int max_bins) {
+  detail::sort_cells(cells);
+  std::vector<detail::Run> runs;
+  uint64_t last = 0;
+  for (const Cell& cell : cells) {
+    if (detail::key_of(cell) != last)
+      runs.push_back({detail::from_order_key(last = detail::key_of(cell)), 0});
+    runs.back().weight += detail::weight_of(cell);
   }
-  for (const uint64_t key : distinct.keys()) {
-    const double value = detail::from_order_key(key);
-    if (!bins.values.empty()) bins.edges.push_back(midpoint(bins.values.back(), value));
-    bins.values.push_back(value);
-  }
-  if (bins.values.empty()) bins.values.push_back(0);  // nothing present: one bin, never used
-  return bins;
+  return detail::quantile_bins(runs, max_bins);
 }
 
-// Bins of columns [first, last) of the table. Several columns are gathered in one pass over the
-// rows where that takes little memory.
+// Calls visit(j, value, weight) for every present value of columns start + [0, width), row by row.
+template <class T, class Visit>
+void for_each_cell(const Table<T>& table, const double* weights, int64_t start, int64_t width,
+                   Visit visit) {
+  for (int64_t row = 0; row < table.n_rows; ++row) {
+    const double weight = weights ? weights[row] : 1;
+    if (!(weight > 0)) continue;
+    const T* cells = table.data + row * table.row_stride + start * table.column_stride;
+    for (int64_t j = 0; j < width; ++j) {
+      const double value = static_cast<double>(cells[j * table.column_stride]);
+      if (!std::isnan(value)) visit(j, value, weight);
+    }
+  }
+}
+
+// Bins of columns [first, last) of the table: a first pass finds those with few values; those with
+// many are gathered, several at a time where that takes little memory, and sorted.
 template <class Cell, class T>
 std::vector<ColumnBins> find_bins(const Table<T>& table, const double* weights, int64_t first,
                                   int64_t last, int max_bins) {
+  constexpr int64_t kFirstGroup = 32;
+  std::vector<ColumnBins> result(last - first);
+  std::vector<int64_t> many;
+  std::vector<detail::DistinctValues> distinct(std::min(kFirstGroup, last - first));
+  for (int64_t start = first; start < last; start += kFirstGroup) {
+    const int64_t width = std::min(kFirstGroup, last - start);
+    for (auto& values : distinct) values.begin(max_bins);
+    for_each_cell(table, weights, start, width,
+                  [&](int64_t j, double value, double weight) { distinct[j].add(value, weight); });
+    for (int64_t j = 0; j < width; ++j) {
+      ColumnBins& bins = result[start + j - first];
+      if (distinct[j].finish())
+        bins = distinct[j].bins();
+      else if (const auto runs = distinct[j].runs(); !runs.empty())
+        bins = detail::quantile_bins(runs, max_bins);
+      else
+        many.push_back(start + j);
+    }
+  }
   const int64_t group_size =
       std::clamp<int64_t>((int64_t{1} << 20) / std::max<int64_t>(table.n_rows, 1), 1, kColumnGroup);
-  std::vector<ColumnBins> result;
   std::vector<std::vector<Cell>> group(group_size);
-  for (int64_t start = first; start < last; start += group_size) {
-    const int64_t width = std::min(group_size, last - start);
+  for (size_t at = 0; at < many.size();) {
+    int64_t width = 1;
+    while (width < group_size && at + width < many.size() && many[at + width] == many[at] + width)
+      ++width;
     for (auto& cells : group) cells.clear();
-    for (int64_t row = 0; row < table.n_rows; ++row) {
-      if (weights && !(weights[row] > 0)) continue;
-      for (int64_t j = 0; j < width; ++j) {
-        const double value = table.at(row, start + j);
-        if (std::isnan(value)) continue;
-        const uint64_t key = detail::order_key(value);
-        if constexpr (std::is_same_v<Cell, uint64_t>)
-          group[j].push_back(key);
-        else
-          group[j].push_back({key, weights[row]});
-      }
-    }
-    for (int64_t j = 0; j < width; ++j) result.push_back(find_column_bins(group[j], max_bins));
+    for_each_cell(table, weights, many[at], width, [&](int64_t j, double value, double weight) {
+      const uint64_t key = detail::order_key(value);
+      if constexpr (std::is_same_v<Cell, uint64_t>)
+        group[j].push_back(key);
+      else
+        group[j].push_back({key, weight});
+    });
+    for (int64_t j = 0; j < width; ++j)
+      result[many[at + j] - first] = find_quantile_bins(group[j], max_bins);
+    at += width;
   }
   return result;
 }
@@ -239,17 +309,38 @@ class ColumnLookup {
     grid_ = steps_ <= kMostSteps;
   }
 
-  uint8_t operator()(double value) const {
-    if (std::isnan(value)) return kMissing;
-    if (!grid_)
-      return static_cast<uint8_t>(std::lower_bound(edges_, edges_ + n_edges_, value) - edges_);
-    int bin = first_[cell_of(value)];
-    for (int step = 0; step < steps_; ++step) bin += value > padded_[bin];
-    return static_cast<uint8_t>(bin);
+  // Codes n values that are `stride` apart.
+  template <class T>
+  void apply(const T* values, int64_t n, int64_t stride, uint8_t* out) const {
+    if (!grid_) {
+      for (int64_t i = 0; i < n; ++i)
+        out[i] = search(static_cast<double>(values[i * stride]));
+      return;
+    }
+    double last = std::numeric_limits<double>::quiet_NaN();
+    uint8_t code = kMissing;
+    for (int64_t i = 0; i < n; ++i) {
+      const double value = static_cast<double>(values[i * stride]);
+      if (value != last) {  // runs of one value are common
+        last = value;
+        code = look_up(value);
+      }
+      out[i] = code;
+    }
   }
 
  private:
   static constexpr int kCells = 1024, kMostSteps = 8;
+  uint8_t search(double value) const {
+    if (std::isnan(value)) return kMissing;
+    return static_cast<uint8_t>(std::lower_bound(edges_, edges_ + n_edges_, value) - edges_);
+  }
+  uint8_t look_up(double value) const {
+    if (std::isnan(value)) return kMissing;
+    int bin = first_[cell_of(value)];
+    for (int step = 0; step < steps_; ++step) bin += value > padded_[bin];
+    return static_cast<uint8_t>(bin);
+  }
   int cell_of(double value) const {
     const double position = (value - low_) * scale_;
     return static_cast<int>(std::min(std::max(position, 0.0), kCells - 1.0));
@@ -275,29 +366,44 @@ struct Bins {
   }
 };
 
-// Codes rows [first, last) of the table into out (row-major, out_stride bytes a row). A
-// categorical cell holds its code already; anything that is not one of them counts as missing.
+// A categorical column's values are its codes already.
+template <class T>
+void copy_codes(const T* values, int64_t n, int64_t stride, int count, uint8_t* out) {
+  for (int64_t i = 0; i < n; ++i) {
+    const double value = static_cast<double>(values[i * stride]);
+    out[i] = value >= 0 && value < count ? static_cast<uint8_t>(value) : uint8_t{kMissing};
+  }
+}
+
+// Codes rows [first, last) of the table into out (row-major, out_stride bytes a row) and,
+// if wanted, into by_column (one column after the other, all rows of the table). A categorical cell holds its code already; anything that is not one of them counts as missing.
 template <class T>
 void apply_bins(const Table<T>& table, const Bins& bins, int64_t first, int64_t last,
-                uint8_t* out, int64_t out_stride) {
+                uint8_t* out, int64_t out_stride, uint8_t* by_column) {
+  constexpr int64_t kRows = 512;  // a block's pages and cache lines serve several columns
   const bool with_grid = last - first >= 256;
   std::vector<ColumnLookup> lookups;
-  for (int64_t start = 0; start < table.n_columns; start += kColumnGroup) {
-    const int64_t width = std::min(kColumnGroup, table.n_columns - start);
-    lookups.clear();
-    for (int64_t j = start; j < start + width; ++j)
-      lookups.emplace_back(bins.edges + bins.bin_start[j], bins.count(j) - 1, with_grid);
-    for (int64_t row = first; row < last; ++row) {
-      uint8_t* target = out + row * out_stride + start;
+  for (int64_t c = 0; c < table.n_columns; ++c)
+    lookups.emplace_back(bins.edges + bins.bin_start[c], bins.count(c) - 1, with_grid);
+  std::vector<uint8_t> block(kRows * kColumnGroup);
+  for (int64_t start = first; start < last; start += kRows) {
+    const int64_t n = std::min(kRows, last - start);
+    for (int64_t group = 0; group < table.n_columns; group += kColumnGroup) {
+      const int64_t width = std::min(kColumnGroup, table.n_columns - group);
       for (int64_t j = 0; j < width; ++j) {
-        const double value = table.at(row, start + j);
-        if (bins.categorical[start + j])
-          target[j] = value >= 0 && value < bins.count(start + j)
-                          ? static_cast<uint8_t>(value)
-                          : static_cast<uint8_t>(kMissing);
+        const int64_t c = group + j;
+        const T* values = table.data + start * table.row_stride + c * table.column_stride;
+        uint8_t* codes = by_column ? by_column + c * table.n_rows + start : &block[j * kRows];
+        if (bins.categorical[c])
+          copy_codes(values, n, table.row_stride, bins.count(c), codes);
         else
-          target[j] = lookups[j](value);
+          lookups[c].apply(values, n, table.row_stride, codes);
       }
+      const uint8_t* from = by_column ? by_column + group * table.n_rows + start : block.data();
+      const int64_t from_stride = by_column ? table.n_rows : kRows;
+      for (int64_t i = 0; i < n; ++i)
+        for (int64_t j = 0; j < width; ++j)
+          out[(start + i) * out_stride + group + j] = from[j * from_stride + i];
     }
   }
 }

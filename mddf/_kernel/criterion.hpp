@@ -5,9 +5,14 @@
 // by the node's weight, is that sum less the score of the whole node.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
+
+#include "simd.hpp"
 
 namespace mddf {
 
@@ -38,62 +43,70 @@ struct Entropy {
 template <class Criterion>
 class Sweep {
  public:
-  // `total` holds the node's weight of each of its classes and must outlive the sweep.
-  void start(const std::vector<double>& total) {
-    total_ = &total;
-    left_.assign(total.size(), 0);
+  // `total` holds the node's weight of each of its n classes and must outlive the sweep.
+  void start(const double* total, int n) {
+    total_ = total;
+    n_ = n;
+    if (static_cast<int>(left_.size()) < n) left_.resize(n);
+    std::fill_n(left_.begin(), n, 0.0);
     weight_left = terms_left = terms_right = 0;
-    for (const double t : total) terms_right += Criterion::term(t);
+    for (int c = 0; c < n; ++c) terms_right += Criterion::term(total[c]);
   }
   void add(int c, double weight) {
-    const double before = left_[c], after = before + weight, all = (*total_)[c];
-    terms_left += Criterion::term(after) - Criterion::term(before);
-    terms_right += Criterion::term(all - after) - Criterion::term(all - before);
+    const double before = left_[c], after = before + weight, all = total_[c];
+    if constexpr (std::is_same_v<Criterion, Gini>) {
+      // Squares need no second term: (t - l)^2 is t^2 - 2 t l + l^2.
+      const double gained = weight * (before + after);
+      terms_left += gained;
+      terms_right += gained - 2 * weight * all;
+    } else {
+      terms_left += Criterion::term(after) - Criterion::term(before);
+      terms_right += Criterion::term(all - after) - Criterion::term(all - before);
+    }
     left_[c] = after;
     weight_left += weight;
   }
-  // Adds one weight per class.
-  template <class Weight>
-  void add_all(const Weight* weights) {
-    for (size_t c = 0; c < left_.size(); ++c)
-      if (weights[c] > 0) add(static_cast<int>(c), static_cast<double>(weights[c]));
-  }
   double weight_left = 0, terms_left = 0, terms_right = 0;
 
- private:
-  const std::vector<double>* total_ = nullptr;
-  std::vector<double> left_;
-};
-
-// Squares need no second term: (t - l)^2 is t^2 - 2 t l + l^2.
-template <>
-inline void Sweep<Gini>::add(int c, double weight) {
-  const double before = left_[c];
-  const double gained = weight * (before + before + weight);
-  terms_left += gained;
-  terms_right += gained - 2 * weight * (*total_)[c];
-  left_[c] = before + weight;
-  weight_left += weight;
-}
-
-template <>
-template <class Weight>
-void Sweep<Gini>::add_all(const Weight* weights) {
-  double gained = 0, crossed = 0, moved = 0;
-  const double* all = total_->data();
-  double* left = left_.data();
-  const size_t n = left_.size();
-#pragma omp simd reduction(+ : gained, crossed, moved)
-  for (size_t c = 0; c < n; ++c) {
-    const double weight = static_cast<double>(weights[c]);
-    gained += weight * (left[c] + left[c] + weight);
-    crossed += weight * all[c];
-    moved += weight;
-    left[c] += weight;
+  // All sums after each of at most 256 bins of one weight per class, with what is given as
+  // `first` (or nothing) on the left from the start.
+  template <class Weight>
+  void over_bins(const double* total, int n, const Weight* first, const Weight* bins, int n_bins) {
+    start(total, n);
+    for (int c = 0; first && c < n; ++c)
+      if (first[c] > 0) add(c, static_cast<double>(first[c]));
+    start_weight_ = weight_left;
+    if constexpr (std::is_same_v<Criterion, Gini>) {
+      whole_ = 0;
+      for (int c = 0; c < n; ++c) whole_ += Criterion::term(total[c]);
+      simd::sweep(bins, n_bins, n, total, left_.data(), terms_.data(), crossed_.data(),
+                  moved_.data());
+    } else {
+      for (int b = 0; b < n_bins; ++b) {
+        for (int c = 0; c < n; ++c)
+          if (bins[b * n + c] > 0) add(c, static_cast<double>(bins[b * n + c]));
+        terms_[b] = terms_left;
+        crossed_[b] = terms_right;
+        moved_[b] = weight_left;
+      }
+    }
   }
-  terms_left += gained;
-  terms_right += gained - 2 * crossed;
-  weight_left += moved;
-}
+  double start_weight() const { return start_weight_; }
+  double weight_after(int bin) const { return moved_[bin]; }
+  double terms_left_after(int bin) const { return terms_[bin]; }
+  double terms_right_after(int bin) const {
+    if constexpr (std::is_same_v<Criterion, Gini>)
+      return whole_ - 2 * crossed_[bin] + terms_[bin];
+    else
+      return crossed_[bin];
+  }
+
+ private:
+  const double* total_ = nullptr;
+  int n_ = 0;
+  double start_weight_ = 0, whole_ = 0;
+  std::vector<double> left_;
+  std::array<double, 256> terms_, crossed_, moved_;
+};
 
 }  // namespace mddf

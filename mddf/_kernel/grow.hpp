@@ -2,85 +2,24 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
-#include <cstring>
+#include <optional>
+#include <type_traits>
 #include <vector>
 
+#include "column_pool.hpp"
+#include "node_classes.hpp"
 #include "predict.hpp"
 #include "random.hpp"
 #include "samples.hpp"
+#include "small_subtree.hpp"
 #include "split_search.hpp"
+#include "training.hpp"
+#include "tree_writer.hpp"
 #include "trees.hpp"
 
 namespace mddf {
-
-struct GrowOptions {
-  bool random_thresholds = false;
-  int64_t max_features = 1;  // columns drawn per node
-  int64_t max_depth = 0;
-  int64_t min_samples_split = 2;
-  int64_t min_samples_leaf = 1;
-};
-
-// What a block of trees is grown on.
-struct TrainingSet {
-  BinMatrix matrix;
-  Bins bins;
-  const uint16_t* labels;  // of every row of the matrix
-  int n_classes;
-  std::vector<int32_t> columns;  // candidates
-};
-
-// Columns in random order without replacement. Columns known to be constant stay in front:
-// [0, known) from above, [known, known + found) from this node.
-class ColumnPool {
- public:
-  explicit ColumnPool(std::vector<int32_t> columns) : columns_(std::move(columns)) {}
-
-  void begin(int64_t known) {
-    known_ = known;
-    drawn_known_ = found_ = drawn_ = 0;
-    end_ = static_cast<int64_t>(columns_.size());
-  }
-  // Draws one column; a negative number means that it is known to be constant.
-  int32_t draw(Random& random) {
-    const int64_t at = drawn_known_ + static_cast<int64_t>(random.below(end_ - found_ - drawn_known_));
-    ++drawn_;
-    if (at < known_) {
-      std::swap(columns_[at], columns_[drawn_known_++]);
-      return -1;
-    }
-    return take(at + found_);
-  }
-  // Draws one of those not known to be constant.
-  int32_t draw_unknown(Random& random) {
-    ++drawn_;
-    return take(known_ + found_ + static_cast<int64_t>(random.below(end_ - found_ - known_)));
-  }
-  // Takes note which of the last `n` columns drawn (latest first) were found to be constant.
-  void mark_constant(const uint8_t* constant_latest_first, int64_t n) {
-    const int64_t first = end_;
-    for (int64_t i = 0; i < n; ++i) {
-      if (!constant_latest_first[i]) continue;
-      std::swap(columns_[first + i], columns_[end_]);
-      std::swap(columns_[end_], columns_[known_ + found_]);
-      ++end_;
-      ++found_;
-    }
-  }
-  bool any_unknown() const { return end_ > known_ + found_; }
-  int64_t drawn() const { return drawn_; }
-  bool only_constant() const { return end_ == static_cast<int64_t>(columns_.size()); }
-  int64_t constant() const { return known_ + found_; }
-
- private:
-  int32_t take(int64_t at) {
-    std::swap(columns_[at], columns_[--end_]);
-    return columns_[end_];
-  }
-  std::vector<int32_t> columns_;
-  int64_t known_ = 0, drawn_known_ = 0, found_ = 0, end_ = 0, drawn_ = 0;
-};
 
 template <class Sample, class Criterion>
 class TreeGrower {
@@ -90,135 +29,188 @@ class TreeGrower {
   TreeGrower(const TrainingSet& data, const GrowOptions& options)
       : data_(data),
         options_(options),
+        take_first_(options.random_thresholds && options.max_features == 1),
         search_(options.min_samples_leaf),
         pool_(data.columns),
-        class_weight_(data.n_classes, 0),
-        local_(data.n_classes, 0) {}
+        classes_(data.n_classes),
+        node_(data.n_classes) {
+    for (const int32_t column : data.columns)
+      need_labels_ |= data.bins.categorical[column] != 0;
+    need_labels_ |= options.random_thresholds || options.min_samples_leaf > 1;
+    if constexpr (kHasSmall)
+      if (take_first_ && options.min_samples_leaf == 1 && Small::available())
+        small_.emplace(data_, options_, pool_, writer_);
+    drawn_.resize(kMostDrawn);
+    constant_.resize(kMostDrawn);
+  }
 
-  std::vector<Sample>& samples() { return samples_; }
+  // The samples of the next tree; growing it changes them.
+  std::vector<Sample>& samples() { return samples_[0]; }
 
   // Grows one tree on samples() and appends it to `trees`; adds each column's share of the
   // decrease of impurity to `importances` where that is wanted.
   void grow(Random& random, Trees& trees, LeafTable& leaves, double* importances) {
     random_ = &random;
-    importances_ = importances;
-    nodes_.assign(1, 0);
-    scratch_.resize(samples_.size());
-    stack_.assign(1, {0, 0, static_cast<int64_t>(samples_.size()), 0, 0, -1});
-    while (!stack_.empty()) {
-      const Frame frame = stack_.back();
-      stack_.pop_back();
-      visit(frame, leaves);
+    writer_.begin(leaves, importances);
+    samples_[1].resize(samples_[0].size());
+    waiting_.clear();
+    const uint32_t n = static_cast<uint32_t>(samples_[0].size());
+    classes_.count_root(samples_[0].data(), n);
+    Frame frame{0, 0, n, 0, 0, -1, 0, 0};
+    if (place(frame, classes_.left)) {
+      classes_.take(classes_.left, node_);
+      while (visit(frame) || next(frame)) {
+      }
     }
-    trees.nodes.insert(trees.nodes.end(), nodes_.begin(), nodes_.end());
-    trees.tree_start.push_back(static_cast<int64_t>(trees.nodes.size()));
+    writer_.append_to(trees);
   }
 
  private:
+  using List = ClassList<Weight>;
+#ifdef MDDF_AVX2
+  static constexpr bool kHasSmall = std::is_same_v<Sample, CountedSample>;
+  using Small = SmallSubtree<Criterion>;
+#else
+  static constexpr bool kHasSmall = false;
+  using Small = int;
+#endif
+
   struct Frame {
-    uint32_t index;
-    int64_t start, end, depth, n_constant;
+    uint32_t index, start, end, depth, n_constant;
     int32_t from_column;  // the column that the parent was split on
+    uint32_t buffer;      // which of the two arrays of samples holds the node's
+    int32_t n_classes;
   };
 
-  void visit(const Frame& frame, LeafTable& leaves) {
-    const Sample* samples = samples_.data() + frame.start;
-    const int64_t n = frame.end - frame.start;
-    bool pure = true;
-    for (int64_t i = 1; i < n && pure; ++i) pure = samples[i].label == samples[0].label;
-    if (pure && !importances_) {
-      nodes_[frame.index] = node::make(kLeaf, 0, 0, kPureBit | samples[0].label);
-      return;
+  // Makes a leaf of a pure node at once; true if the node is to be split.
+  bool place(const Frame& frame, const List& classes) {
+    if (classes.size > 1) return true;
+    writer_.pure_leaf(frame.index, classes.label[0]);
+    const double weight = static_cast<double>(classes.weight[0]);
+    writer_.gain(frame.from_column, Criterion::side(Criterion::term(weight), weight));
+    return false;
+  }
+
+  // The next of the waiting nodes; false if there is none.
+  bool next(Frame& frame) {
+    if (waiting_.empty()) return false;
+    frame = waiting_.back();
+    waiting_.pop_back();
+    classes_.pop(frame.n_classes, node_);
+    return true;
+  }
+
+  // Splits the node, whose classes are in node_, or makes it a leaf. True if `frame` and node_ are
+  // now a child that is to be visited next.
+  bool visit(Frame& frame) {
+    const Sample* samples = samples_[frame.buffer].data() + frame.start;
+    node_.n_samples = frame.end - frame.start;
+    if constexpr (kHasSmall) {
+      if (small_ && node_.n_samples <= kSmall) {
+        small_->grow({frame.index, frame.depth, frame.n_constant, frame.from_column, 0}, samples,
+                     node_, *random_);
+        return false;
+      }
     }
-    count_classes(samples, n);
-    double score = 0;
-    if (importances_) {
-      // The gain of a split is the score of both children less that of the parent.
-      double terms = 0;
-      for (const double total : node_.total) terms += Criterion::term(total);
-      score = Criterion::side(terms, node_.weight);
-      if (frame.from_column >= 0) importances_[frame.from_column] += score;
-    }
+    const double score = writer_.wants_importances() ? node_.template score<Criterion>() : 0;
+    writer_.gain(frame.from_column, score);
     Split split;
-    if (!pure && frame.depth < options_.max_depth && n >= options_.min_samples_split &&
-        n >= 2 * options_.min_samples_leaf)
-      split = find_split(samples, frame);
+    if (frame.depth < options_.max_depth && node_.n_samples >= options_.min_samples_split &&
+        node_.n_samples >= 2 * options_.min_samples_leaf)
+      find_split(samples, frame, split);
     if (split.column < 0) {
-      for (size_t c = 0; c < node_.present.size(); ++c)
-        class_weight_[node_.present[c]] = static_cast<Weight>(node_.total[c]);
-      nodes_[frame.index] =
-          node::make(kLeaf, 0, 0, leaves.add(class_weight_.data(), data_.n_classes));
-      for (const uint16_t c : node_.present) class_weight_[c] = 0;
-      return;
+      writer_.leaf(frame.index, node_.present.data(), node_.total.data(), node_.n_present);
+      return false;
     }
-    if (importances_) importances_[split.column] -= score;
-    divide(frame, split);
+    writer_.gain(split.column, -score);
+    return divide(frame, split);
   }
 
-  // Which classes are present and what they weigh; costs nothing for those that are not.
-  void count_classes(const Sample* samples, int64_t n) {
-    node_.n_samples = n;
-    node_.present.clear();
-    for (int64_t i = 0; i < n; ++i) {
-      Weight& weight = class_weight_[samples[i].label];
-      if (weight == 0) node_.present.push_back(static_cast<uint16_t>(samples[i].label));
-      weight += samples[i].weight;
-    }
-    std::sort(node_.present.begin(), node_.present.end());
-    node_.total.clear();
-    node_.weight = 0;
-    for (const uint16_t c : node_.present) {
-      node_.total.push_back(static_cast<double>(class_weight_[c]));
-      node_.weight += node_.total.back();
-      class_weight_[c] = 0;
-    }
-  }
-
-  void number_labels(const Sample* samples, int64_t n) {
-    for (size_t c = 0; c < node_.present.size(); ++c)
-      local_[node_.present[c]] = static_cast<uint16_t>(c);
-    node_.label.resize(n);
-    node_.sample_weight.resize(n);
-    for (int64_t i = 0; i < n; ++i) {
-      node_.label[i] = local_[samples[i].label];
-      node_.sample_weight[i] = samples[i].weight;
-    }
-    if (node_.present.size() != 2) return;
-    node_.packed.resize(n);
-    for (int64_t i = 0; i < n; ++i)
-      node_.packed[i] = pack(Weight(node_.sample_weight[i]), node_.label[i] != 0);
-  }
-
-  Split find_split(const Sample* samples, const Frame& frame) {
-    const int64_t n = node_.n_samples;
-    const bool take_first = options_.random_thresholds && options_.max_features == 1;
-    if (!take_first) number_labels(samples, n);
-    Split best;
-    const int64_t most = std::clamp<int64_t>(kTileBytes / n, 1, kMostDrawn);
+  // Tries columns until enough were drawn and one of them was not constant.
+  void find_split(const Sample* samples, const Frame& frame, Split& best) {
+    const int64_t most = std::clamp<int64_t>(kTileBytes / node_.n_samples, 1, kMostDrawn);
+    numbered_ = false;
     pool_.begin(frame.n_constant);
     while (pool_.any_unknown() &&
            (pool_.drawn() < options_.max_features || pool_.only_constant())) {
-      drawn_.clear();
-      while (static_cast<int64_t>(drawn_.size()) < most && pool_.any_unknown() &&
-             (pool_.drawn() < options_.max_features || drawn_.empty())) {
-        const int32_t column = pool_.drawn() < options_.max_features
-                                   ? pool_.draw(*random_)
-                                   : pool_.draw_unknown(*random_);
-        if (column >= 0) drawn_.push_back(column);
-        if (pool_.drawn() >= options_.max_features && !pool_.only_constant()) break;
-      }
-      if (drawn_.empty()) continue;
-      gather(samples, n);
-      constant_.assign(drawn_.size(), 0);
-      for (size_t j = 0; j < drawn_.size(); ++j)
-        constant_[drawn_.size() - 1 - j] =
-            !try_column(drawn_[j], tile_.data() + j * tile_stride_, take_first, best);
-      pool_.mark_constant(constant_.data(), static_cast<int64_t>(drawn_.size()));
+      tile_codes_ = nullptr;
+      const int64_t width = draw_columns(most);
+      const int64_t n_histograms = options_.random_thresholds ? 0 : try_histograms(samples, width, best);
+      try_tile(samples, n_histograms, width, best);
+      // The pool wants the latest first.
+      std::reverse(constant_.begin(), constant_.begin() + width);
+      pool_.mark_constant(constant_.data(), width);
     }
-    n_constant_ = pool_.constant();
+    n_constant_ = static_cast<uint32_t>(pool_.constant());
     if (best.column >= 0 && !best.categorical && !options_.random_thresholds)
       best.threshold = cut_between(best);
-    return best;
+  }
+
+  // Tries those of the drawn columns for which a histogram is the quicker way, and puts them
+  // first; returns how many they are.
+  int64_t try_histograms(const Sample* samples, int64_t width, Split& best) {
+    int64_t n = 0;
+    const auto suits = [this](int32_t column) {
+      return !data_.bins.categorical[column] &&
+             search_.prefers_histogram(node_, data_.bins.count(column));
+    };
+    for (int64_t j = 0; j < width; ++j) n += suits(drawn_[j]);
+    if (n == 0) return 0;
+    if (n < width) return 0;
+    const int64_t bytes = 256 * (node_.n_present == 2 ? 8 : 4 * node_.n_present);
+    const int64_t at_once = std::clamp<int64_t>(kTileBytes / bytes, 4, kMostDrawn);
+    for (int64_t j = 0; j < width; j += at_once) {
+      const int64_t here = std::min(at_once, width - j);
+      if (node_.n_present == 2)
+        search_histograms(samples, j, here, pair_histogram_, 1, best);
+      else
+        search_histograms(samples, j, here, histogram_, node_.n_present, best);
+    }
+    return n;
+  }
+
+  template <class Bin>
+  void search_histograms(const Sample* samples, int64_t first, int64_t n, std::vector<Bin>& memory,
+                         int64_t per_bin, Split& best) {
+    const size_t size = static_cast<size_t>(256 * per_bin);
+    if (memory.size() < size * n) memory.resize(size * n);
+    Bin* bins[kMostDrawn];
+    for (int64_t j = 0; j < n; ++j) {
+      bins[j] = memory.data() + j * size;
+      std::fill_n(bins[j], data_.bins.count(drawn_[first + j]) * per_bin, Bin{});
+      std::fill_n(bins[j] + kMissing * per_bin, per_bin, Bin{});
+    }
+    classes_.fill(samples, node_, data_.matrix, drawn_.data() + first, static_cast<int>(n), bins);
+    for (int64_t j = 0; j < n; ++j) {
+      const int32_t column = drawn_[first + j];
+      constant_[first + j] =
+          !search_.from_histogram(node_, bins[j], data_.bins.count(column), column, best);
+    }
+  }
+
+  // Tries the drawn columns [first, width).
+  void try_tile(const Sample* samples, int64_t first, int64_t width, Split& best) {
+    if (first == width) return;
+    if (!take_first_ && !numbered_) classes_.number_samples(samples, need_labels_, node_);
+    numbered_ = true;
+    gather(samples, node_.n_samples, width);
+    for (int64_t j = first; j < width; ++j) {
+      const uint8_t* codes = tile_.data() + j * tile_stride_;
+      constant_[j] = !try_column(drawn_[j], codes, best);
+      if (best.column == drawn_[j]) tile_codes_ = codes;
+    }
+  }
+
+  // Draws up to `most` columns that are not known to be constant, at least one.
+  int64_t draw_columns(int64_t most) {
+    int64_t width = 0;
+    while (width < most && pool_.any_unknown()) {
+      const bool more = pool_.drawn() < options_.max_features;
+      if (!more && (width > 0 || !pool_.only_constant())) break;
+      const int32_t column = more ? pool_.draw(*random_) : pool_.draw_unknown(*random_);
+      if (column >= 0) drawn_[width++] = column;
+    }
+    return width;
   }
 
   // The last bin left of the middle between the two neighbouring bins that the node has.
@@ -226,49 +218,40 @@ class TreeGrower {
     if (split.first_right == kMissing) return kMissing - 1;
     const double* values = data_.bins.values + data_.bins.bin_start[split.column];
     return cut_at(values, split.last_left, split.first_right - 1,
-                  midpoint(values[split.last_left], values[split.first_right]));
+                  midpoint(values[split.last_left], values[split.first_right]),
+                  split.last_left + (split.first_right - split.last_left - 1) / 2);
   }
-  // The last bin in [low, high] whose value is at most `at`; `low` if there is none.
-  static int cut_at(const double* values, int low, int high, double at) {
-    return static_cast<int>(std::upper_bound(values + low + 1, values + high + 1, at) - values) - 1;
-  }
-
-  void gather(const Sample* samples, int64_t n) {
+  // The columns' codes of the node's samples, one column after the other.
+  void gather(const Sample* samples, int64_t n, int64_t width) {
     tile_stride_ = (n + 63) / 64 * 64;
-    const size_t width = drawn_.size();
-    tile_.resize(tile_stride_ * width);
-    uint8_t* tile = tile_.data();
-    const int32_t* columns = drawn_.data();
-    if (width == 1) {
-      for (int64_t i = 0; i < n; ++i) tile[i] = data_.matrix.row(samples[i].row)[columns[0]];
-      return;
-    }
-    for (int64_t i = 0; i < n; ++i) {
-      const uint8_t* row = data_.matrix.row(samples[i].row);
-      for (size_t j = 0; j < width; ++j) tile[j * tile_stride_ + i] = row[columns[j]];
+    const size_t size = static_cast<size_t>(tile_stride_ * width);
+    if (tile_.size() < size) tile_.resize(size);
+    for (int64_t j = 0; j < width; ++j) {
+      const BinMatrix::Column column = data_.matrix.column(drawn_[j], n);
+      uint8_t* to = tile_.data() + j * tile_stride_;
+      for (int64_t i = 0; i < n; ++i) to[i] = column[samples[i].row];
     }
   }
 
   // Improves `best` by this column; false if it is constant here.
-  bool try_column(int32_t column, const uint8_t* codes, bool take_first, Split& best) {
+  bool try_column(int32_t column, const uint8_t* codes, Split& best) {
     const bool categorical = data_.bins.categorical[column] != 0;
     if (!options_.random_thresholds)
       return categorical ? search_.categorical(node_, codes, column, best)
                          : search_.numeric(node_, codes, column, best);
+    if (take_first_ && options_.min_samples_leaf == 1)
+      return categorical ? draw_categories(column, codes, best)
+                         : draw_threshold(column, codes, best);
     Split split;
-    split.column = column;
-    if (categorical ? !draw_category_set(codes, split) : !draw_threshold(codes, split))
+    if (categorical ? !draw_categories(column, codes, split)
+                    : !draw_threshold(column, codes, split))
       return false;
-    if (take_first && options_.min_samples_leaf == 1) {
-      best = split;
-      return true;
-    }
-    score_split(codes, take_first, split);
+    score_split(codes, split);
     if (split.score > best.score) best = split;
     return true;
   }
 
-  bool draw_threshold(const uint8_t* codes, Split& split) {
+  bool draw_threshold(int32_t column, const uint8_t* codes, Split& split) {
     const int64_t n = node_.n_samples;
     uint8_t low = codes[0], high = codes[0];
     for (int64_t i = 1; i < n; ++i) {
@@ -276,6 +259,7 @@ class TreeGrower {
       high = std::max(high, codes[i]);
     }
     if (low == high) return false;
+    split.column = column;
     if (high == kMissing) {
       split.saw_missing = true;
       high = low;
@@ -288,44 +272,27 @@ class TreeGrower {
       split.missing_left = random_->next() >> 63;
     }
     const double* values = data_.bins.values + data_.bins.bin_start[split.column];
-    const double share = random_->uniform();
-    split.threshold = cut_at(values, low, high - 1,
-                             values[low] * (1 - share) + values[high] * share);
+    split.threshold = draw_cut(*random_, values, low, high);
     return true;
   }
 
-  // Every category that is present goes left or right by a coin, but not all to one side.
-  bool draw_category_set(const uint8_t* codes, Split& split) {
+  bool draw_categories(int32_t column, const uint8_t* codes, Split& split) {
     CategorySet seen;
     for (int64_t i = 0; i < node_.n_samples; ++i) seen.insert(codes[i]);
-    int present[256], n_present = 0;
-    for (int code = 0; code < 256; ++code)
-      if (seen.contains(code)) present[n_present++] = code;
-    if (n_present < 2) return false;
-    split.categorical = true;
-    split.saw_missing = seen.contains(kMissing);
-    int n_left = 0;
-    for (int i = 0; i < n_present; ++i)
-      if (random_->next() >> 63) split.left.insert(present[i]), ++n_left;
-    if (n_left == 0 || n_left == n_present) {
-      split.left = CategorySet{};
-      split.left.insert(present[random_->below(n_present)]);
-    }
-    split.missing_left = split.left.contains(kMissing);
-    return true;
+    return draw_category_set(column, seen, *random_, split);
   }
 
   // Scores a drawn split by the criterion; a split that leaves too few samples keeps -infinity.
-  void score_split(const uint8_t* codes, bool skip_score, Split& split) {
+  void score_split(const uint8_t* codes, Split& split) {
     const int64_t n = node_.n_samples;
     int64_t n_right = 0;
     for (int64_t i = 0; i < n; ++i) n_right += split.goes_right(codes[i]);
     if (std::min(n_right, n - n_right) < options_.min_samples_leaf) return;
-    if (skip_score) {
+    if (take_first_) {
       split.score = 0;
       return;
     }
-    left_total_.assign(node_.present.size(), 0);
+    left_total_.assign(node_.n_present, 0);
     for (int64_t i = 0; i < n; ++i)
       if (!split.goes_right(codes[i]))
         left_total_[node_.label[i]] += static_cast<double>(node_.sample_weight[i]);
@@ -339,65 +306,55 @@ class TreeGrower {
         Criterion::improve(split.score, terms_left, left, terms_right, node_.weight - left);
   }
 
-  // Moves the samples, writes the node and puts the children on the stack.
-  void divide(const Frame& frame, Split& split) {
-    const int64_t middle = partition(frame, split);
-    const int64_t n_left = middle - frame.start, n_right = frame.end - middle;
+  // Moves the samples and writes the node. True if there is a child to visit: in `frame`, node_.
+  bool divide(Frame& frame, Split& split) {
+    const uint32_t n = frame.end - frame.start;
+    const uint32_t n_left = partition(frame, split), n_right = n - n_left;
+    const Sample* samples = samples_[1 - frame.buffer].data() + frame.start;
     // What was not seen here goes to the larger side.
-    if (split.categorical && n_left > n_right) list_all_but_right(middle, frame.end, split);
+    if (split.categorical && n_left > n_right) {
+      CategorySet on_right;
+      for (uint32_t i = n_left; i < n; ++i)
+        on_right.insert(data_.matrix.row(samples[i].row)[split.column]);
+      split.list_all_but(on_right, data_.bins.count(split.column));
+    }
     if (!split.saw_missing) split.missing_left = n_left > n_right;
-    const uint32_t left = append_children(frame.index, split);
-    stack_.push_back({left + 1, middle, frame.end, frame.depth + 1, n_constant_, split.column});
-    stack_.push_back({left, frame.start, middle, frame.depth + 1, n_constant_, split.column});
-  }
-
-  // Puts every category on the left that is not among the samples on the right.
-  void list_all_but_right(int64_t start, int64_t end, Split& split) const {
-    split.left = CategorySet{};
-    const int n_bins = data_.bins.count(split.column);
-    for (int code = 0; code < n_bins; ++code) split.left.insert(code);
-    for (int64_t i = start; i < end; ++i)
-      split.left.erase(data_.matrix.row(samples_[i].row)[split.column]);
-  }
-
-  // Stable and free of branches; returns where the right side begins.
-  int64_t partition(const Frame& frame, const Split& split) {
-    Sample* left = samples_.data() + frame.start;
-    Sample* right = scratch_.data();
-    const int64_t n = frame.end - frame.start;
-    int64_t n_left = 0, n_right = 0;
-    for (int64_t i = 0; i < n; ++i) {
-      const Sample sample = left[i];
-      const bool goes_right = split.goes_right(data_.matrix.row(sample.row)[split.column]);
-      left[n_left] = sample;
-      right[n_right] = sample;
-      n_left += !goes_right;
-      n_right += goes_right;
+    const uint32_t left = writer_.inner(frame.index, split);
+    classes_.divide(samples, n_left, n, node_);
+    const uint32_t middle = frame.start + n_left;
+    Frame right{left + 1,     middle,           frame.end,        frame.depth + 1, n_constant_,
+                split.column, 1 - frame.buffer, classes_.right.size};
+    frame = {left,         frame.start,   middle, frame.depth + 1, n_constant_,
+             split.column, right.buffer, 0};
+    const bool visit_right = place(right, classes_.right);
+    if (!place(frame, classes_.left)) {
+      if (visit_right) classes_.take(classes_.right, node_), frame = right;
+      return visit_right;
     }
-    std::memcpy(static_cast<void*>(left + n_left), right, n_right * sizeof(Sample));
-    return frame.start + n_left;
+    classes_.take(classes_.left, node_);
+    if (visit_right) classes_.push(classes_.right), waiting_.push_back(right);
+    return true;
   }
 
-  uint32_t append_children(uint32_t index, const Split& split) {
-    const size_t left = nodes_.size();
-    if (left + 8 > UINT32_MAX) throw std::length_error("a tree has more than 2^32 nodes");
-    nodes_.resize(left + 2);
-    const uint32_t column = static_cast<uint32_t>(split.column);
-    const uint32_t child = static_cast<uint32_t>(left);
-    if (!split.categorical) {
-      nodes_[index] = node::make(split.missing_left ? kNumericMissingLeft : kNumeric, column,
-                                 split.threshold + split.missing_left, child);
-      return child;
+  // Moves the samples to the other array, the left child's first; returns how many these are.
+  uint32_t partition(const Frame& frame, const Split& split) {
+    const uint32_t n = frame.end - frame.start;
+    const Sample* from = samples_[frame.buffer].data() + frame.start;
+    Sample* to = samples_[1 - frame.buffer].data() + frame.start;
+    if (!tile_codes_) {
+      drawn_[0] = split.column;
+      gather(from, n, 1);
+      tile_codes_ = tile_.data();
     }
-    // Code 255 is "missing" and has its own bit in the node.
-    std::array<uint64_t, 4> words = split.left.words;
-    words[3] &= ~(uint64_t{1} << 63);
-    uint32_t n_words = 4;
-    while (n_words > 0 && words[n_words - 1] == 0) --n_words;
-    nodes_.insert(nodes_.end(), words.begin(), words.begin() + n_words);
-    nodes_[index] =
-        node::make(kCategorical, column, n_words | (split.missing_left ? 128u : 0u), child);
-    return child;
+    uint8_t shift = split.missing_left, threshold = split.threshold + split.missing_left;
+    const uint8_t* codes = tile_codes_;
+    if (split.categorical) {  // a set becomes a comparison of 0 and 1
+      if (sides_.size() < n) sides_.resize(n);
+      for (uint32_t i = 0; i < n; ++i) sides_[i] = !split.left.contains(codes[i]);
+      codes = sides_.data();
+      shift = threshold = 0;
+    }
+    return simd::divide(from, codes, n, shift, threshold, to);
   }
 
   static constexpr int64_t kTileBytes = int64_t{1} << 20;
@@ -405,19 +362,24 @@ class TreeGrower {
 
   const TrainingSet& data_;
   const GrowOptions options_;
+  const bool take_first_;  // completely random: the first column drawn is split
+  bool need_labels_ = false;
   SplitSearch<Criterion, Weight> search_;
   ColumnPool pool_;
-  Random* random_ = nullptr;
-  double* importances_ = nullptr;
-  int64_t n_constant_ = 0;
+  ClassCounter<Sample> classes_;
   NodeClasses<Weight> node_;
-  std::vector<Weight> class_weight_;  // all zero between nodes
-  std::vector<uint16_t> local_;
-  std::vector<Sample> samples_, scratch_;
-  std::vector<Frame> stack_;
-  std::vector<uint64_t> nodes_;
+  TreeWriter writer_;
+  std::optional<Small> small_;  // for completely-random trees
+  Random* random_ = nullptr;
+  uint32_t n_constant_ = 0;
+  std::array<std::vector<Sample>, 2> samples_;
+  std::vector<Frame> waiting_;
   std::vector<int32_t> drawn_;
-  std::vector<uint8_t> constant_, tile_;
+  std::vector<uint8_t> constant_, tile_, sides_;
+  std::vector<typename NodeClasses<Weight>::Packed> pair_histogram_;
+  std::vector<Weight> histogram_;
+  bool numbered_ = false;  // node_ has labels and weights of its samples
+  const uint8_t* tile_codes_ = nullptr;  // where the chosen column's codes are, if still there
   std::vector<double> left_total_;
   int64_t tile_stride_ = 0;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <stdexcept>
 #include <vector>
 
@@ -63,16 +64,21 @@ class BootstrapDraw {
   std::vector<int32_t> guide_;
 };
 
-inline void push_sample(std::vector<CountedSample>& samples, int32_t row, uint16_t label,
-                        uint32_t count, const double*) {
+inline void check_count(uint32_t count, const CountedSample&) {
   if (count > 65535)
     throw std::invalid_argument("a row was drawn more than 65535 times for one tree: draw fewer");
-  samples.push_back({static_cast<uint32_t>(row), label, static_cast<uint16_t>(count)});
 }
-inline void push_sample(std::vector<WeightedSample>& samples, int32_t row, uint16_t label,
-                        uint32_t count, const double* weights) {
-  const double weight = weights[row] * count;
-  if (weight > 0) samples.push_back({static_cast<uint32_t>(row), label, weight});
+inline void check_count(uint32_t, const WeightedSample&) {}
+
+inline bool set_sample(CountedSample& sample, int64_t row, uint16_t label, uint32_t count,
+                       const double*) {
+  sample = {static_cast<uint32_t>(row), label, static_cast<uint16_t>(count)};
+  return count > 0;
+}
+inline bool set_sample(WeightedSample& sample, int64_t row, uint16_t label, uint32_t count,
+                       const double* weights) {
+  sample = {static_cast<uint32_t>(row), label, weights[row] * count};
+  return sample.weight > 0;
 }
 
 template <class Sample, class Criterion>
@@ -120,18 +126,29 @@ class BlockGrower {
   // Samples in the order of the rows, whatever the order in which they are drawn.
   void take_samples(Random& random) {
     auto& samples = grower_.samples();
-    samples.clear();
-    counts_.assign(data_.matrix.n_rows, 0);
-    if (options_.n_draws > 0) {
-      for (int64_t i = 0; i < options_.n_draws; ++i) ++counts_[rows_.data[draw_(random)]];
-    } else {
-      for (int64_t i = 0; i < rows_.size; ++i) ++counts_[rows_.data[i]];
+    const bool bootstrap = options_.n_draws > 0;
+    if (!bootstrap && !all_samples_.empty()) {
+      samples = all_samples_;
+      return;
     }
-    for (int64_t row = 0; row < data_.matrix.n_rows; ++row)
-      if (counts_[row])
-        push_sample(samples, static_cast<int32_t>(row), data_.labels[row], counts_[row], weights_);
-    if (samples.empty())
+    const int64_t n_rows = data_.matrix.n_rows;
+    counts_.assign(n_rows, 0);
+    if (bootstrap)
+      for (int64_t i = 0; i < options_.n_draws; ++i) ++counts_[rows_.data[draw_(random)]];
+    else
+      for (int64_t i = 0; i < rows_.size; ++i) ++counts_[rows_.data[i]];
+    samples.resize(n_rows + 1);
+    size_t n = 0;
+    uint32_t most = 0;
+    for (int64_t row = 0; row < n_rows; ++row) {
+      most = std::max(most, counts_[row]);
+      n += set_sample(samples[n], row, data_.labels[row], counts_[row], weights_);
+    }
+    check_count(most, samples[0]);
+    if (n == 0)
       throw std::invalid_argument("no row with positive weight is left to grow a tree on");
+    samples.resize(n);
+    if (!bootstrap) all_samples_ = samples;
   }
 
   void predict_held_out(const Trees& trees) {
@@ -158,7 +175,8 @@ class BlockGrower {
   const BootstrapDraw draw_;
   const HeldOut held_out_;
   TreeGrower<Sample, Criterion> grower_;
-  std::vector<uint32_t> counts_;
+  std::vector<uint32_t> counts_;    // how often each row was drawn
+  std::vector<Sample> all_samples_;  // without a bootstrap: every tree's samples
   std::vector<int32_t> positions_;
 };
 
@@ -181,10 +199,10 @@ inline void row_hashes(const BinMatrix& matrix, int64_t n_columns, const uint16_
                        uint64_t* out) {
   for (int64_t r = 0; r < matrix.n_rows; ++r) {
     const uint8_t* row = matrix.row(r);
-    uint64_t hash = 0x9e3779b97f4a7c15u ^ (uint64_t{labels[r]} << 1);
+    uint64_t hash = 0x9e3779b97f4a7c15u ^ (static_cast<uint64_t>(labels[r]) << 1);
     for (int64_t c = 0; c < n_columns; c += 8) {
       uint64_t word = 0;
-      std::memcpy(&word, row + c, std::min<int64_t>(8, n_columns - c));
+      std::memcpy(&word, row + c, static_cast<size_t>(std::min<int64_t>(8, n_columns - c)));
       hash = (hash ^ word) * 0xbf58476d1ce4e5b9u;
       hash ^= hash >> 31;
     }

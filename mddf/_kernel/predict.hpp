@@ -10,10 +10,11 @@
 namespace mddf {
 
 // Calls emit(i, index of the leaf) for i in [0, n), where row(i) gives the bins of row i. Several
-// rows are on their way at once, so that one's loads hide behind the others'.
+// rows are on their way at once, so that one's loads hide behind the others'; one that has arrived
+// makes room for the next.
 template <bool kCategories, class Row, class Emit>
 void walk(const uint64_t* tree, int64_t n, Row row, Emit emit) {
-  constexpr int kLanes = 16;
+  constexpr int kLanes = 12, kSteps = 4;
   const auto step = [tree](uint32_t index, const uint8_t* bins) {
     const uint64_t n = tree[index];
     if constexpr (kCategories) {
@@ -23,27 +24,39 @@ void walk(const uint64_t* tree, int64_t n, Row row, Emit emit) {
       return node::is_leaf(n) ? index : child;  // a leaf's column is 0: safe to read
     }
   };
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    uint32_t index[kLanes] = {};
-    const uint8_t* bins[kLanes];
-    for (int lane = 0; lane < kLanes; ++lane) bins[lane] = row(i + lane);
-    for (bool moved = true; moved;) {
-      uint32_t changes = 0;
-      for (int lane = 0; lane < kLanes; ++lane) {
-        const uint32_t next = step(index[lane], bins[lane]);
-        changes |= next ^ index[lane];
-        index[lane] = next;
-      }
-      moved = changes != 0;
-    }
-    for (int lane = 0; lane < kLanes; ++lane) emit(i + lane, index[lane]);
+  uint32_t index[kLanes];
+  const uint8_t* bins[kLanes];
+  int64_t id[kLanes];
+  int64_t entered = 0;
+  int lanes = 0;
+  for (; lanes < kLanes && entered < n; ++lanes, ++entered) {
+    index[lanes] = 0;
+    bins[lanes] = row(entered);
+    id[lanes] = entered;
   }
-  for (; i < n; ++i) {
-    const uint8_t* bins = row(i);
-    uint32_t index = 0;
-    for (uint32_t next; (next = step(index, bins)) != index;) index = next;
-    emit(i, index);
+  while (lanes > 0) {
+    if (lanes == kLanes) {
+      for (int s = 0; s < kSteps; ++s)
+        for (int lane = 0; lane < kLanes; ++lane) index[lane] = step(index[lane], bins[lane]);
+    } else {
+      for (int s = 0; s < kSteps; ++s)
+        for (int lane = 0; lane < lanes; ++lane) index[lane] = step(index[lane], bins[lane]);
+    }
+    for (int lane = 0; lane < lanes; ++lane) {
+      if (!node::is_leaf(tree[index[lane]])) continue;
+      emit(id[lane], index[lane]);
+      if (entered < n) {
+        index[lane] = 0;
+        bins[lane] = row(entered);
+        id[lane] = entered++;
+      } else {
+        --lanes;
+        index[lane] = index[lanes];
+        bins[lane] = bins[lanes];
+        id[lane] = id[lanes];
+        --lane;
+      }
+    }
   }
 }
 
@@ -67,13 +80,13 @@ inline void add_leaf(const Trees& trees, uint64_t leaf, double* out) {
 }
 
 // Rows that are predicted together: their bins stay in the second cache while the trees pass.
-inline int64_t block_rows(int64_t stride) {
-  return std::clamp<int64_t>((int64_t{1} << 18) / std::max<int64_t>(stride, 1), 64, 4096);
+inline int64_t block_rows(int64_t n_columns) {
+  return std::clamp<int64_t>((int64_t{1} << 18) / std::max<int64_t>(n_columns, 1), 64, 4096);
 }
 
 // Adds the sum over the trees of the class distributions to out (n_rows x n_classes).
 inline void add_probabilities(const Trees& trees, const BinMatrix& bins, double* out) {
-  const int64_t block = block_rows(bins.stride);
+  const int64_t block = block_rows(bins.n_columns);
   for (int64_t first = 0; first < bins.n_rows; first += block) {
     const int64_t n = std::min(block, bins.n_rows - first);
     for (int64_t t = 0; t < trees.n_trees(); ++t) {
@@ -89,7 +102,7 @@ inline void add_probabilities(const Trees& trees, const BinMatrix& bins, double*
 
 // Writes the index of the leaf that each row ends in (n_rows x n_trees, counted within the tree).
 inline void leaf_indices(const Trees& trees, const BinMatrix& bins, int64_t* out) {
-  const int64_t block = block_rows(bins.stride);
+  const int64_t block = block_rows(bins.n_columns);
   const int64_t n_trees = trees.n_trees();
   for (int64_t first = 0; first < bins.n_rows; first += block) {
     const int64_t n = std::min(block, bins.n_rows - first);

@@ -7,11 +7,26 @@
 
 namespace mddf {
 
-// One byte per cell, row-major, so that the few rows of a small node stay in the first cache.
+// One byte per cell, row-major: the few rows of a small node stay in the cache. The columns may lie
+// beside it once more, for nodes whose rows do not.
 struct BinMatrix {
   const uint8_t* data;
-  int64_t n_rows, stride;
-  const uint8_t* row(int64_t r) const { return data + r * stride; }
+  int64_t n_rows, n_columns;
+  const uint8_t* by_column = nullptr;
+
+  const uint8_t* row(int64_t r) const { return data + r * n_columns; }
+
+  // One column's cells, `step` bytes apart, as a node with n samples is best served.
+  struct Column {
+    const uint8_t* data;
+    int64_t step;
+    uint8_t operator[](int64_t row) const { return data[row * step]; }
+  };
+  Column column(int64_t c, int64_t n_samples) const {
+    if (by_column && n_samples * n_columns > kCacheBytes) return {by_column + c * n_rows, 1};
+    return {data + c, n_columns};
+  }
+  static constexpr int64_t kCacheBytes = int64_t{1} << 19;
 };
 
 // A sample whose weight is a count (unit weights, bootstrap): sums are exact integers.

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "criterion.hpp"
+#include "node_classes.hpp"
+#include "random.hpp"
 #include "samples.hpp"
 
 namespace mddf {
@@ -16,7 +18,6 @@ namespace mddf {
 struct CategorySet {
   std::array<uint64_t, 4> words{};
   void insert(int code) { words[code >> 6] |= uint64_t{1} << (code & 63); }
-  void erase(int code) { words[code >> 6] &= ~(uint64_t{1} << (code & 63)); }
   bool contains(int code) const { return (words[code >> 6] >> (code & 63)) & 1; }
 };
 
@@ -31,23 +32,39 @@ struct Split {
   int threshold = 0;         // numeric: highest bin that goes left
   CategorySet left;          // categorical: codes that go left
 
+  // Puts every category on the left that is not in the set.
+  void list_all_but(const CategorySet& on_right, int n_bins) {
+    for (auto& word : left.words) word = 0;
+    for (int code = 0; code < n_bins; ++code)
+      if (!on_right.contains(code)) left.insert(code);
+  }
+
   bool goes_right(uint8_t bin) const {
     if (categorical) return !left.contains(bin);
     return static_cast<uint8_t>(bin + missing_left) > threshold + missing_left;
   }
 };
 
-// The classes of a node that are not pure: its samples' labels are numbered by those present.
-template <class Weight>
-struct NodeClasses {
-  int64_t n_samples = 0;
-  std::vector<uint16_t> present;  // ascending
-  std::vector<double> total;      // weight of each present class
-  double weight = 0;
-  std::vector<uint16_t> label;    // of each sample: index into present
-  std::vector<Weight> sample_weight;
-  std::vector<decltype(pack(Weight{}, false))> packed;  // of each sample, if two are present
-};
+// Every category that is present goes left or right by a coin, but not all to one side. False if
+// only one is present.
+inline bool draw_category_set(int32_t column, const CategorySet& seen, Random& random,
+                              Split& split) {
+  int present[256], n_present = 0, n_left = 0;
+  for (int code = 0; code < 256; ++code)
+    if (seen.contains(code)) present[n_present++] = code;
+  if (n_present < 2) return false;
+  split.column = column;
+  split.categorical = true;
+  split.saw_missing = seen.contains(kMissing);
+  for (int i = 0; i < n_present; ++i)
+    if (random.next() >> 63) split.left.insert(present[i]), ++n_left;
+  if (n_left == 0 || n_left == n_present) {
+    split.left = CategorySet{};
+    split.left.insert(present[random.below(n_present)]);
+  }
+  split.missing_left = split.left.contains(kMissing);
+  return true;
+}
 
 template <class Criterion, class Weight>
 class SplitSearch {
@@ -68,38 +85,76 @@ class SplitSearch {
       high = std::max(high, codes[i]);
     }
     if (low == high) return false;
+    begin(best);
     has_missing_ = high == kMissing;
     if (has_missing_) {
       high = low;
       for (int64_t i = 0; i < node.n_samples; ++i)
         if (codes[i] != kMissing) high = std::max(high, codes[i]);
     }
-    improved_ = false;
-    best_score_ = best.score;
-    const int64_t n_bins = high - low + 1;
-    const int64_t n_classes = static_cast<int64_t>(node.present.size());
-    if (min_leaf_ > 1 || (n_classes > 2 && (has_missing_ || n_bins * n_classes > 4 * node.n_samples)))
+    if (node.n_present == 2 && min_leaf_ == 1) {
+      group_two_classes(node, codes, low, high);
+      search_two_classes(node);
+    } else {
       search_sorted(node, codes, low, high);
-    else if (n_classes == 2)
-      search_two_classes(node, codes, low, high);
-    else
-      search_histogram(node, codes, low, high);
-    if (improved_) {
-      best.score = best_score_;
-      best.column = column;
-      best.categorical = false;
-      best.saw_missing = has_missing_;
-      best.missing_left = missing_left_;
-      best.last_left = last_left_;
-      best.first_right = first_right_;
     }
+    finish(column, best);
     return true;
+  }
+
+  // Whether a histogram of this many bins is the quicker way for a node.
+  bool prefers_histogram(const Node& node, int n_bins) const {
+    if (min_leaf_ > 1) return false;  // it does not count samples, only weights
+    if (node.n_present == 2) return node.n_samples > 2 * kFewRows && n_bins <= 4 * node.n_samples;
+    return static_cast<int64_t>(n_bins) * node.n_present <= 4 * node.n_samples;
+  }
+
+  // The same as numeric() from histograms: 256 bins of the packed weights of two classes ...
+  bool from_histogram(const Node& node, const Packed* bins, int n_bins, int32_t column,
+                      Split& best) {
+    n_groups_ = 0;
+    for (int bin = 0; bin < n_bins; ++bin) {
+      if (bins[bin].empty()) continue;
+      group_bin_[n_groups_] = bin;
+      group_sum_[n_groups_++] = bins[bin];
+    }
+    missing_ = bins[kMissing];
+    has_missing_ = !missing_.empty();
+    if (n_groups_ + has_missing_ < 2) return false;
+    begin(best);
+    search_two_classes(node);
+    finish(column, best);
+    return true;
+  }
+  // ... or 256 bins of the weights of each class.
+  bool from_histogram(const Node& node, const Weight* bins, int n_bins, int32_t column,
+                      Split& best) {
+    const Weight* missing = bins + kMissing * node.n_present;
+    has_missing_ = std::any_of(missing, missing + node.n_present, [](Weight w) { return w > 0; });
+    begin(best);
+    bool varies = false;
+    for (int missing_left = 0; missing_left <= (has_missing_ ? 1 : 0); ++missing_left) {
+      sweep_.over_bins(node.total.data(), node.n_present, missing_left ? missing : nullptr, bins,
+                       n_bins);
+      int previous = -1;
+      double left = missing_left ? sweep_.start_weight() : 0;
+      for (int bin = 0; bin < n_bins; ++bin) {
+        if (sweep_.weight_after(bin) == left) continue;  // an empty bin
+        if (previous >= 0) offer_after(node, previous, bin, missing_left != 0), varies = true;
+        left = sweep_.weight_after(bin);
+        previous = bin;
+      }
+      if (has_missing_ && !missing_left && previous >= 0)
+        offer_after(node, previous, kMissing, false), varies = true;
+    }
+    finish(column, best);
+    return varies;
   }
 
   // The same for a categorical column. Two classes: the optimum, by sorting the categories by
   // their share of one class. More: the best over such orders for each of the 16 heaviest classes.
   bool categorical(const Node& node, const uint8_t* codes, int32_t column, Split& best) {
-    const size_t k = node.present.size();
+    const size_t k = static_cast<size_t>(node.n_present);
     gather_categories(node, codes);
     const size_t n_groups = categories_.size();
     if (n_groups < 2) return false;
@@ -115,7 +170,7 @@ class SplitSearch {
         return categories_[a].weights[leader] * categories_[b].total <
                categories_[b].weights[leader] * categories_[a].total;
       });
-      sweep_.start(node.total);
+      sweep_.start(node.total.data(), node.n_present);
       int64_t rows_left = 0;
       for (size_t g = 0; g + 1 < n_groups; ++g) {
         const Category& group = categories_[order[g]];
@@ -157,7 +212,7 @@ class SplitSearch {
     for (int code = 0; code < 256; ++code)
       if (slot[code] == 0) {
         slot[code] = static_cast<int>(categories_.size());
-        categories_.push_back({code, 0, 0, std::vector<double>(node.present.size(), 0.0)});
+        categories_.push_back({code, 0, 0, std::vector<double>(node.n_present, 0.0)});
       }
     for (int64_t i = 0; i < node.n_samples; ++i) {
       Category& group = categories_[slot[codes[i]]];
@@ -168,6 +223,20 @@ class SplitSearch {
     }
   }
 
+  void begin(const Split& best) {
+    improved_ = false;
+    best_score_ = best.score;
+  }
+  void finish(int32_t column, Split& best) const {
+    if (!improved_) return;
+    best.score = best_score_;
+    best.column = column;
+    best.categorical = false;
+    best.saw_missing = has_missing_;
+    best.missing_left = missing_left_;
+    best.last_left = last_left_;
+    best.first_right = first_right_;
+  }
   void offer(double score, int last_left, int first_right, bool missing_left) {
     if (!(score > best_score_)) return;
     best_score_ = score;
@@ -196,7 +265,8 @@ class SplitSearch {
   // Fills order_ and, per distinct bin in [low, high], group_bin_ and group_end_. Missing samples
   // come last, behind the last group.
   void sort_samples(const uint8_t* codes, int64_t n, int low, int high) {
-    order_.resize(std::max<int64_t>(n, kFewRows));
+    if (static_cast<int64_t>(order_.size()) < std::max<int64_t>(n, kFewRows))
+      order_.resize(std::max<int64_t>(n, kFewRows));
     n_groups_ = 0;
     if (n <= kFewRows) {
       sort_few(codes, static_cast<int>(n));
@@ -207,7 +277,7 @@ class SplitSearch {
       }
       return;
     }
-    next_.resize(n);
+    if (static_cast<int64_t>(next_.size()) < n) next_.resize(n);
     for (int64_t i = n - 1; i >= 0; --i) {
       next_[i] = head_[codes[i]];
       head_[codes[i]] = static_cast<int32_t>(i);
@@ -230,7 +300,7 @@ class SplitSearch {
     sort_samples(codes, node.n_samples, low, high);
     const int64_t n_present = group_end_[n_groups_ - 1];
     for (int missing_left = 0; missing_left <= (has_missing_ ? 1 : 0); ++missing_left) {
-      sweep_.start(node.total);
+      sweep_.start(node.total.data(), node.n_present);
       int64_t rows_left = 0;
       if (missing_left)
         for (int64_t i = n_present; i < node.n_samples; ++i, ++rows_left)
@@ -247,25 +317,11 @@ class SplitSearch {
     }
   }
 
-  void search_histogram(const Node& node, const uint8_t* codes, int low, int high) {
-    const size_t k = node.present.size();
-    const size_t n_bins = static_cast<size_t>(high - low + 1);
-    histogram_.assign(n_bins * k, 0);
-    for (int64_t i = 0; i < node.n_samples; ++i)
-      histogram_[(codes[i] - low) * k + node.label[i]] += node.sample_weight[i];
-    n_groups_ = 0;
-    const auto occupied = [&](size_t bin) {
-      for (size_t c = 0; c < k; ++c)
-        if (histogram_[bin * k + c] > 0) return true;
-      return false;
-    };
-    for (size_t bin = 0; bin < n_bins; ++bin)
-      if (occupied(bin)) group_bin_[n_groups_++] = low + static_cast<int>(bin);
-    sweep_.start(node.total);
-    for (int g = 0; g + 1 < n_groups_; ++g) {
-      sweep_.add_all(&histogram_[(group_bin_[g] - low) * k]);
-      offer_sweep(node, g, false);
-    }
+  void offer_after(const Node& node, int bin, int next, bool missing_left) {
+    const double left = sweep_.weight_after(bin);
+    offer(Criterion::improve(best_score_, sweep_.terms_left_after(bin), left,
+                             sweep_.terms_right_after(bin), node.weight - left),
+          bin, next, missing_left);
   }
 
   void offer_sweep(const Node& node, int g, bool missing_left) {
@@ -275,49 +331,54 @@ class SplitSearch {
     offer(score, group_bin_[g], g + 1 < n_groups_ ? group_bin_[g + 1] : kMissing, missing_left);
   }
 
-  void search_two_classes(const Node& node, const uint8_t* codes, int low, int high) {
-    Packed missing;
+  // Fills the groups and missing_ with packed weights.
+  void group_two_classes(const Node& node, const uint8_t* codes, int low, int high) {
+    missing_ = Packed{};
     n_groups_ = 0;
+    const Packed* packed = node.packed.data();
     if (node.n_samples <= kFewRows) {
-      order_.resize(kFewRows);
+      if (order_.size() < kFewRows) order_.resize(kFewRows);
       sort_few(codes, static_cast<int>(node.n_samples));
       int previous = -1;
       for (int64_t i = 0; i < node.n_samples; ++i) {
         const int bin = codes[order_[i]];
         if (bin == kMissing) {
-          missing += node.packed[order_[i]];
+          missing_ += packed[order_[i]];
           continue;
         }
         if (bin != previous) {
           group_bin_[n_groups_] = previous = bin;
           group_sum_[n_groups_++] = Packed{};
         }
-        group_sum_[n_groups_ - 1] += node.packed[order_[i]];
+        group_sum_[n_groups_ - 1] += packed[order_[i]];
       }
-    } else {
-      // Two copies, so that equal codes in a row do not wait for each other's store.
-      int64_t i = 0;
-      for (; i + 1 < node.n_samples; i += 2) {
-        pair_histogram_[0][codes[i]] += node.packed[i];
-        pair_histogram_[1][codes[i + 1]] += node.packed[i + 1];
-      }
-      if (i < node.n_samples) pair_histogram_[0][codes[i]] += node.packed[i];
-      const auto take = [&](int bin) {
-        Packed sum = pair_histogram_[0][bin];
-        sum += pair_histogram_[1][bin];
-        pair_histogram_[0][bin] = pair_histogram_[1][bin] = Packed{};
-        return sum;
-      };
-      for (int bin = low; bin <= high; ++bin) {
-        const Packed sum = take(bin);
-        if (sum.empty()) continue;
-        group_bin_[n_groups_] = bin;
-        group_sum_[n_groups_++] = sum;
-      }
-      missing = take(kMissing);
+      return;
     }
+    // Two copies, so that equal codes in a row do not wait for each other's store.
+    int64_t i = 0;
+    for (; i + 1 < node.n_samples; i += 2) {
+      histogram_[0][codes[i]] += packed[i];
+      histogram_[1][codes[i + 1]] += packed[i + 1];
+    }
+    if (i < node.n_samples) histogram_[0][codes[i]] += packed[i];
+    const auto take = [this](int bin) {
+      Packed sum = histogram_[0][bin];
+      sum += histogram_[1][bin];
+      histogram_[0][bin] = histogram_[1][bin] = Packed{};
+      return sum;
+    };
+    for (int bin = low; bin <= high; ++bin) {
+      const Packed sum = take(bin);
+      if (sum.empty()) continue;
+      group_bin_[n_groups_] = bin;
+      group_sum_[n_groups_++] = sum;
+    }
+    missing_ = take(kMissing);
+  }
+
+  void search_two_classes(const Node& node) {
     for (int missing_left = 0; missing_left <= (has_missing_ ? 1 : 0); ++missing_left) {
-      Packed left = missing_left ? missing : Packed{};
+      Packed left = missing_left ? missing_ : Packed{};
       const int last = n_groups_ - (has_missing_ && !missing_left ? 0 : 1);
       for (int g = 0; g < last; ++g) {
         left += group_sum_[g];
@@ -328,8 +389,9 @@ class SplitSearch {
             Criterion::term(right_second) + Criterion::term(right - right_second);
         const double score =
             Criterion::improve(best_score_, terms_left, both, terms_right, right);
-        offer(score, group_bin_[g], g + 1 < n_groups_ ? group_bin_[g + 1] : kMissing,
-              missing_left != 0);
+        if (score > best_score_)
+          offer(score, group_bin_[g], g + 1 < n_groups_ ? group_bin_[g + 1] : kMissing,
+                missing_left != 0);
       }
     }
   }
@@ -344,10 +406,10 @@ class SplitSearch {
   std::array<int, 256> group_bin_;
   std::array<int64_t, 256> group_end_;
   std::array<Packed, 256> group_sum_;
-  std::array<std::array<Packed, 256>, 2> pair_histogram_{};
+  Packed missing_;
+  std::array<std::array<Packed, 256>, 2> histogram_{};
   std::array<int32_t, 256> head_;
   std::vector<int32_t> next_, order_;
-  std::vector<Weight> histogram_;
   std::vector<Category> categories_;
 };
 

@@ -65,25 +65,21 @@ class LeafTable {
   std::vector<uint16_t> label;
   std::vector<float> probability;
 
-  // Payload of a leaf with these class weights (n_classes of them, positive sum).
-  template <class Count>
-  uint32_t add(const Count* weights, int n_classes) {
-    entries_.clear();
+  // Payload of a leaf: its classes, ascending, and their positive weights.
+  uint32_t add(const uint16_t* classes, const double* weights, size_t n) {
+    if (n == 1) return kPureBit | classes[0];
     double total = 0;
-    int present = 0, only = 0;
-    for (int c = 0; c < n_classes; ++c)
-      if (weights[c] > 0) total += static_cast<double>(weights[c]), ++present, only = c;
-    if (present == 1) return kPureBit | static_cast<uint32_t>(only);
+    for (size_t i = 0; i < n; ++i) total += weights[i];
+    entries_.clear();
     uint64_t hash = 0xcbf29ce484222325u;
-    for (int c = 0; c < n_classes; ++c) {
-      if (!(weights[c] > 0)) continue;
-      const float p = static_cast<float>(
-          std::nearbyint(static_cast<double>(weights[c]) / total * 0x1.0p30) * 0x1.0p-30);
+    for (size_t i = 0; i < n; ++i) {
+      const float p =
+          static_cast<float>(std::nearbyint(weights[i] / total * 0x1.0p30) * 0x1.0p-30);
       if (p == 0) continue;
-      entries_.emplace_back(static_cast<uint16_t>(c), p);
+      entries_.emplace_back(classes[i], p);
       uint32_t bits;
       std::memcpy(&bits, &p, sizeof bits);
-      hash = (hash ^ (static_cast<uint64_t>(bits) << 16 ^ c)) * 0x9e3779b97f4a7c15u;
+      hash = (hash ^ (static_cast<uint64_t>(bits) << 16 ^ classes[i])) * 0x9e3779b97f4a7c15u;
       hash ^= hash >> 29;
     }
     return find_or_append(hash);

@@ -1,0 +1,289 @@
+// Completely-random subtrees of at most 64 samples: a node is a 64-bit mask of the samples, so that
+// its work does not depend on how many they are. Most nodes of a tree are of this kind. Draws the
+// same numbers in the same order as the general way and grows the same tree.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "column_pool.hpp"
+#include "node_classes.hpp"
+#include "simd.hpp"
+#include "training.hpp"
+#include "tree_writer.hpp"
+
+namespace mddf {
+
+constexpr int64_t kSmall = 64;
+
+#ifdef MDDF_AVX2
+
+template <class Criterion>
+class SmallSubtree {
+ public:
+  struct Node {
+    uint32_t index, depth, n_constant;
+    int32_t from_column;  // the column that the parent was split on
+    uint64_t mask;
+  };
+
+  SmallSubtree(const TrainingSet& data, const GrowOptions& options, ColumnPool& pool,
+               TreeWriter& writer)
+      : data_(data),
+        options_(options),
+        pool_(pool),
+        writer_(writer),
+        keep_columns_(data.columns.size() <= kKept),
+        slot_(keep_columns_ ? data.bins.n_columns : 0, -1),
+        codes_((keep_columns_ ? kKept : 1) * kSmall),
+        number_(data.n_classes) {}
+
+  static bool available() { return simd::wide(); }
+
+  // Grows the subtree below a node that is not pure.
+  MDDF_TARGET_AVX2 void grow(Node node, const CountedSample* samples,
+                             const NodeClasses<uint32_t>& classes, Random& random) {
+    enter(samples, classes);
+    node.mask = n_samples_ == 64 ? ~uint64_t{0} : (uint64_t{1} << n_samples_) - 1;
+    waiting_.clear();
+    while (visit(node, random)) {
+    }
+    for (const int32_t column : kept_) slot_[column] = -1;
+    kept_.clear();
+  }
+
+ private:
+  static constexpr size_t kKept = 64;
+
+  void enter(const CountedSample* samples, const NodeClasses<uint32_t>& classes) {
+    n_samples_ = static_cast<int>(classes.n_samples);
+    classes_ = &classes;
+    class_mask_.assign(classes.n_present, 0);
+    for (int c = 0; c < classes.n_present; ++c) number_[classes.present[c]] = static_cast<uint16_t>(c);
+    uint32_t digits = 0;
+    for (int i = 0; i < n_samples_; ++i) {
+      at_[i] = samples[i].row * data_.matrix.n_columns;
+      class_of_[i] = number_[samples[i].label];
+      class_mask_[class_of_[i]] |= uint64_t{1} << i;
+      digits |= samples[i].weight;
+    }
+    for (n_planes_ = 0; digits >> n_planes_; ++n_planes_) {
+      planes_[n_planes_] = 0;
+      for (int i = 0; i < n_samples_; ++i)
+        planes_[n_planes_] |= static_cast<uint64_t>((samples[i].weight >> n_planes_) & 1) << i;
+    }
+  }
+
+  MDDF_TARGET_AVX2 double weight_of(uint64_t mask) const {
+    int64_t weight = 0;
+    for (int p = 0; p < n_planes_; ++p)
+      weight += static_cast<int64_t>(_mm_popcnt_u64(mask & planes_[p])) << p;
+    return static_cast<double>(weight);
+  }
+
+  MDDF_TARGET_AVX2 double score(uint64_t mask) const {
+    double terms = 0;
+    for (const uint64_t members : class_mask_) terms += Criterion::term(weight_of(mask & members));
+    return Criterion::side(terms, weight_of(mask));
+  }
+
+  // Splits a node or makes it a leaf; false if no node is left to visit, else `node` is the next.
+  MDDF_TARGET_AVX2 bool visit(Node& node, Random& random) {
+    const double here = writer_.wants_importances() ? score(node.mask) : 0;
+    writer_.gain(node.from_column, here);
+    const int64_t n = static_cast<int64_t>(_mm_popcnt_u64(node.mask));
+    Split split;
+    uint64_t right_mask = 0;
+    if (node.depth < options_.max_depth && n >= options_.min_samples_split)
+      right_mask = find_split(node, random, split);
+    if (split.column < 0) {
+      mixed_leaf(node);
+      return next(node);
+    }
+    writer_.gain(split.column, -here);
+    const uint64_t left_mask = node.mask & ~right_mask;
+    if (!split.saw_missing)
+      split.missing_left = _mm_popcnt_u64(left_mask) > _mm_popcnt_u64(right_mask);
+    const uint32_t left = writer_.inner(node.index, split);
+    const uint32_t n_constant = static_cast<uint32_t>(pool_.constant());
+    const Node right{left + 1, node.depth + 1, n_constant, split.column, right_mask};
+    const bool visit_right = place(right);
+    node = {left, node.depth + 1, n_constant, split.column, left_mask};
+    if (place(node)) {
+      if (visit_right) waiting_.push_back(right);
+      return true;
+    }
+    if (!visit_right) return next(node);
+    node = right;
+    return true;
+  }
+
+  bool next(Node& node) {
+    if (waiting_.empty()) return false;
+    node = waiting_.back();
+    waiting_.pop_back();
+    return true;
+  }
+
+  // Makes a leaf of a pure node; true if it is not one.
+  MDDF_TARGET_AVX2 bool place(const Node& node) {
+    const int c = class_of_[__builtin_ctzll(node.mask)];
+    if (node.mask & ~class_mask_[c]) return true;
+    writer_.pure_leaf(node.index, classes_->present[c]);
+    if (writer_.wants_importances()) {
+      const double weight = weight_of(node.mask);
+      writer_.gain(node.from_column, Criterion::side(Criterion::term(weight), weight));
+    }
+    return false;
+  }
+
+  MDDF_TARGET_AVX2 void mixed_leaf(const Node& node) {
+    uint16_t labels[kSmall];
+    double weights[kSmall];
+    int n = 0;
+    for (size_t c = 0; c < class_mask_.size(); ++c) {
+      const double weight = weight_of(node.mask & class_mask_[c]);
+      if (weight == 0) continue;
+      labels[n] = classes_->present[c];
+      weights[n++] = weight;
+    }
+    writer_.leaf(node.index, labels, weights, n);
+  }
+
+  // Draws columns until one is not constant and splits it; returns who goes right.
+  MDDF_TARGET_AVX2 uint64_t find_split(const Node& node, Random& random, Split& split) {
+    pool_.begin(node.n_constant);
+    while (pool_.any_unknown() && pool_.only_constant()) {
+      const int32_t column = pool_.drawn() < 1 ? pool_.draw(random) : pool_.draw_unknown(random);
+      if (column < 0) continue;
+      const uint8_t* codes = codes_of(column, node.mask);
+      const uint64_t right = data_.bins.categorical[column]
+                                 ? draw_categories(column, codes, node.mask, random, split)
+                                 : draw_threshold(column, codes, node.mask, random, split);
+      const uint8_t constant = split.column < 0;
+      pool_.mark_constant(&constant, 1);
+      if (!constant) return right;
+    }
+    return 0;
+  }
+
+  // The codes of all samples in this column; of a wide table only those in the mask.
+  MDDF_TARGET_AVX2 const uint8_t* codes_of(int32_t column, uint64_t mask) {
+    const uint8_t* from = data_.matrix.data + column;
+    if (!keep_columns_) {
+      for (; mask; mask &= mask - 1) {
+        const int i = __builtin_ctzll(mask);
+        codes_[i] = from[at_[i]];
+      }
+      return codes_.data();
+    }
+    const bool known = slot_[column] >= 0;
+    if (!known) {
+      slot_[column] = static_cast<int16_t>(kept_.size());
+      kept_.push_back(column);
+    }
+    uint8_t* codes = codes_.data() + slot_[column] * kSmall;
+    if (!known)
+      for (int i = 0; i < n_samples_; ++i) codes[i] = from[at_[i]];
+    return codes;
+  }
+
+  // Ones in the bytes whose bit is set.
+  MDDF_TARGET_AVX2 static __m256i spread(uint32_t bits) {
+    const __m256i select = _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202,
+                                              0x0303030303030303);
+    const __m256i bit = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201u));
+    const __m256i bytes = _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(bits)), select);
+    return _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit);
+  }
+  MDDF_TARGET_AVX2 static int lowest(__m256i a, __m256i b) {
+    const __m256i both = _mm256_min_epu8(a, b);
+    const __m128i bytes =
+        _mm_min_epu8(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
+    const __m128i words = _mm_min_epu8(bytes, _mm_srli_epi16(bytes, 8));
+    return _mm_cvtsi128_si32(_mm_minpos_epu16(_mm_and_si128(words, _mm_set1_epi16(255)))) & 255;
+  }
+  MDDF_TARGET_AVX2 static uint64_t bits_of(__m256i low, __m256i high) {
+    return static_cast<uint32_t>(_mm256_movemask_epi8(low)) |
+           static_cast<uint64_t>(static_cast<uint32_t>(_mm256_movemask_epi8(high))) << 32;
+  }
+
+  // The lowest and the highest code in the mask, which must not be empty.
+  MDDF_TARGET_AVX2 static void range_of(__m256i a, __m256i b, uint64_t mask, int& low, int& high) {
+    const __m256i ones = _mm256_set1_epi8(-1);
+    const __m256i in_a = spread(static_cast<uint32_t>(mask));
+    const __m256i in_b = spread(static_cast<uint32_t>(mask >> 32));
+    low = lowest(_mm256_or_si256(a, _mm256_andnot_si256(in_a, ones)),
+                 _mm256_or_si256(b, _mm256_andnot_si256(in_b, ones)));
+    high = 255 - lowest(_mm256_xor_si256(_mm256_and_si256(a, in_a), ones),
+                        _mm256_xor_si256(_mm256_and_si256(b, in_b), ones));
+  }
+
+  MDDF_TARGET_AVX2 uint64_t draw_threshold(int32_t column, const uint8_t* codes, uint64_t mask,
+                                           Random& random, Split& split) const {
+    const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes));
+    const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes + 32));
+    int low, high;
+    range_of(a, b, mask, low, high);
+    if (low == high) return 0;
+    split.column = column;
+    uint64_t missing = 0;
+    if (high == kMissing) {
+      const __m256i all = _mm256_set1_epi8(-1);
+      missing = bits_of(_mm256_cmpeq_epi8(a, all), _mm256_cmpeq_epi8(b, all)) & mask;
+      split.saw_missing = true;
+      range_of(a, b, mask & ~missing, low, high);
+      if (low == high) {  // one value, and rows without it
+        split.threshold = kMissing - 1;
+        return missing;
+      }
+      split.missing_left = random.next() >> 63;
+    }
+    split.threshold =
+        draw_cut(random, data_.bins.values + data_.bins.bin_start[column], low, high);
+    const __m256i above = _mm256_set1_epi8(static_cast<char>(split.threshold + 1));
+    const uint64_t right = bits_of(_mm256_cmpeq_epi8(_mm256_max_epu8(a, above), a),
+                                   _mm256_cmpeq_epi8(_mm256_max_epu8(b, above), b));
+    return split.missing_left ? right & mask & ~missing : right & mask;
+  }
+
+  MDDF_TARGET_AVX2 uint64_t draw_categories(int32_t column, const uint8_t* codes, uint64_t mask,
+                                            Random& random, Split& split) const {
+    CategorySet seen;
+    for (uint64_t rest = mask; rest; rest &= rest - 1) seen.insert(codes[__builtin_ctzll(rest)]);
+    if (!draw_category_set(column, seen, random, split)) return 0;
+    uint64_t right = 0;
+    for (uint64_t rest = mask; rest; rest &= rest - 1) {
+      const int i = __builtin_ctzll(rest);
+      if (!split.left.contains(codes[i])) right |= uint64_t{1} << i;
+    }
+    if (_mm_popcnt_u64(mask & ~right) > _mm_popcnt_u64(right)) {
+      CategorySet on_right;
+      for (uint64_t rest = right; rest; rest &= rest - 1)
+        on_right.insert(codes[__builtin_ctzll(rest)]);
+      split.list_all_but(on_right, data_.bins.count(column));
+    }
+    return right;
+  }
+
+  const TrainingSet& data_;
+  const GrowOptions& options_;
+  ColumnPool& pool_;
+  TreeWriter& writer_;
+  const bool keep_columns_;
+  std::vector<int16_t> slot_;   // where a column's codes are kept, or -1
+  std::vector<int32_t> kept_;   // the columns that have a slot
+  std::vector<uint8_t> codes_;  // 64 for each slot
+  int n_samples_ = 0, n_planes_ = 0;
+  const NodeClasses<uint32_t>* classes_ = nullptr;
+  std::vector<uint64_t> class_mask_;
+  std::array<uint64_t, 16> planes_{};  // the samples whose weight has this binary digit
+  std::array<int64_t, kSmall> at_{};
+  std::array<uint16_t, kSmall> class_of_{};
+  std::vector<uint16_t> number_;  // of a class among those present
+  std::vector<Node> waiting_;
+};
+
+#endif
+
+}  // namespace mddf
