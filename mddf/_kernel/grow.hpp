@@ -157,12 +157,13 @@ class TreeGrower {
     for (int64_t j = 0; j < width; ++j) n += suits(drawn_[j]);
     if (n == 0) return 0;
     if (n < width) return 0;
-    const int64_t bytes = 256 * (node_.n_present == 2 ? 8 : 4 * node_.n_present);
+    const int64_t bytes = 256 * static_cast<int64_t>(
+        node_.few() ? sizeof(Packed<Weight>) : sizeof(Weight) * node_.n_present);
     const int64_t at_once = std::clamp<int64_t>(kTileBytes / bytes, 4, kMostDrawn);
     for (int64_t j = 0; j < width; j += at_once) {
       const int64_t here = std::min(at_once, width - j);
-      if (node_.n_present == 2)
-        search_histograms(samples, j, here, pair_histogram_, 1, best);
+      if (node_.few())
+        search_histograms(samples, j, here, packed_histogram_, 1, best);
       else
         search_histograms(samples, j, here, histogram_, node_.n_present, best);
     }
@@ -376,7 +377,7 @@ class TreeGrower {
   std::vector<Frame> waiting_;
   std::vector<int32_t> drawn_;
   std::vector<uint8_t> constant_, tile_, sides_;
-  std::vector<typename NodeClasses<Weight>::Packed> pair_histogram_;
+  std::vector<Packed<Weight>> packed_histogram_;
   std::vector<Weight> histogram_;
   bool numbered_ = false;  // node_ has labels and weights of its samples
   const uint8_t* tile_codes_ = nullptr;  // where the chosen column's codes are, if still there

@@ -14,8 +14,6 @@ namespace mddf {
 // Which classes a node has and what they weigh; its samples' labels, numbered by those present.
 template <class Weight>
 struct NodeClasses {
-  using Packed = decltype(pack(Weight{}, false));
-
   explicit NodeClasses(int n_classes) : present(n_classes), total(n_classes) {}
 
   int64_t n_samples = 0;
@@ -25,7 +23,11 @@ struct NodeClasses {
   double weight = 0;
   std::vector<uint16_t> label;  // of each sample: index into present
   std::vector<Weight> sample_weight;
-  std::vector<Packed> packed;  // of each sample, if two classes are present
+  std::vector<Packed<Weight>> packed;  // of each sample, if there are few classes
+
+  bool few() const {
+    return n_present <= kFewClasses && weight <= Packed<Weight>::kMostWeight;
+  }
 
   template <class Criterion>
   double score() const {
@@ -134,14 +136,15 @@ class ClassCounter {
   }
 
   // Histograms of the node's samples, added to bins[j] for each of the columns: 256 bins of packed
-  // weights for two classes, ...
+  // weights for few classes, ...
   void fill(const Sample* samples, const NodeClasses<Weight>& node, const BinMatrix& matrix,
-            const int32_t* columns, int width, typename NodeClasses<Weight>::Packed* const* bins) {
-    const uint32_t second = node.present[1];
+            const int32_t* columns, int width, Packed<Weight>* const* bins) {
+    number_classes(node);
+    const uint16_t* number = number_.data();
     for_each_group(node, matrix, columns, width, bins, [&](auto... of) {
       for (int64_t i = 0; i < node.n_samples; ++i) {
         const int64_t row = samples[i].row;
-        const auto packed = pack(Weight(samples[i].weight), samples[i].label == second);
+        const Packed<Weight> packed(samples[i].weight, number[samples[i].label]);
         ((of.second[of.first[row]] += packed), ...);
       }
     });
@@ -162,18 +165,16 @@ class ClassCounter {
     });
   }
 
-  // Numbers the samples of a node: packed weights for two classes, else (or also) labels.
+  // Numbers the samples of a node: packed weights for few classes, else (or also) labels.
   void number_samples(const Sample* samples, bool need_labels, NodeClasses<Weight>& node) {
     const size_t n = static_cast<size_t>(node.n_samples);
-    if (node.n_present == 2) {
-      const uint32_t second = node.present[1];
+    number_classes(node);
+    if (node.few()) {
       if (node.packed.size() < n) node.packed.resize(n);
-      auto* packed = node.packed.data();
       for (size_t i = 0; i < n; ++i)
-        packed[i] = pack(Weight(samples[i].weight), samples[i].label == second);
+        node.packed[i] = Packed<Weight>(samples[i].weight, number_[samples[i].label]);
       if (!need_labels) return;
     }
-    number_classes(node);
     if (node.label.size() < n) node.label.resize(n), node.sample_weight.resize(n);
     uint16_t* label = node.label.data();
     Weight* weight = node.sample_weight.data();

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 #include "binning.hpp"
 
@@ -44,28 +46,33 @@ struct WeightedSample {
   double weight;
 };
 
-// The weight of both classes and of the second one of a two-class node, added as one.
-struct PackedCount {
+// The weights of up to three classes, added as one. Counts take 21 bits each: for nodes whose weight
+// stays below 2^21.
+constexpr int kFewClasses = 3;
+
+struct PackedCounts {
+  static constexpr double kMostWeight = (1 << 21) - 1;
   uint64_t bits = 0;
-  static PackedCount of(uint32_t weight, bool second) {
-    return {weight | (second ? uint64_t{weight} << 32 : 0)};
-  }
-  void operator+=(PackedCount other) { bits += other.bits; }
+  PackedCounts() = default;
+  PackedCounts(uint32_t weight, int c) : bits(uint64_t{weight} << (21 * c)) {}
+  void operator+=(PackedCounts other) { bits += other.bits; }
   bool empty() const { return bits == 0; }
-  double both() const { return static_cast<double>(static_cast<uint32_t>(bits)); }
-  double second() const { return static_cast<double>(static_cast<uint32_t>(bits >> 32)); }
+  double operator[](int c) const {
+    return static_cast<double>(static_cast<int32_t>((bits >> (21 * c)) & ((1 << 21) - 1)));
+  }
 };
-struct PairOfWeights {
-  double both_ = 0, second_ = 0;
-  static PairOfWeights of(double weight, bool second) { return {weight, second ? weight : 0}; }
-  void operator+=(PairOfWeights other) { both_ += other.both_, second_ += other.second_; }
-  bool empty() const { return both_ == 0; }
-  double both() const { return both_; }
-  double second() const { return second_; }
+struct PackedWeights {
+  static constexpr double kMostWeight = std::numeric_limits<double>::infinity();
+  double weights[kFewClasses] = {0, 0, 0};
+  PackedWeights() = default;
+  PackedWeights(double weight, int c) { weights[c] = weight; }
+  void operator+=(const PackedWeights& other) {
+    for (int c = 0; c < kFewClasses; ++c) weights[c] += other.weights[c];
+  }
+  bool empty() const { return weights[0] == 0 && weights[1] == 0 && weights[2] == 0; }
+  double operator[](int c) const { return weights[c]; }
 };
-inline PackedCount pack(uint32_t weight, bool second) { return PackedCount::of(weight, second); }
-inline PairOfWeights pack(double weight, bool second) {
-  return PairOfWeights::of(weight, second);
-}
+template <class Weight>
+using Packed = std::conditional_t<std::is_integral_v<Weight>, PackedCounts, PackedWeights>;
 
 }  // namespace mddf

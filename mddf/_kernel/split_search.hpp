@@ -69,7 +69,7 @@ inline bool draw_category_set(int32_t column, const CategorySet& seen, Random& r
 template <class Criterion, class Weight>
 class SplitSearch {
  public:
-  using Packed = decltype(pack(Weight{}, false));
+  using Packed = mddf::Packed<Weight>;
   using Node = NodeClasses<Weight>;
 
   explicit SplitSearch(int64_t min_samples_leaf) : min_leaf_(min_samples_leaf) {
@@ -92,9 +92,9 @@ class SplitSearch {
       for (int64_t i = 0; i < node.n_samples; ++i)
         if (codes[i] != kMissing) high = std::max(high, codes[i]);
     }
-    if (node.n_present == 2 && min_leaf_ == 1) {
-      group_two_classes(node, codes, low, high);
-      search_two_classes(node);
+    if (node.few() && min_leaf_ == 1) {
+      group_few_classes(node, codes, low, high);
+      search_few_classes(node);
     } else {
       search_sorted(node, codes, low, high);
     }
@@ -105,11 +105,11 @@ class SplitSearch {
   // Whether a histogram of this many bins is the quicker way for a node.
   bool prefers_histogram(const Node& node, int n_bins) const {
     if (min_leaf_ > 1) return false;  // it does not count samples, only weights
-    if (node.n_present == 2) return node.n_samples > 2 * kFewRows && n_bins <= 4 * node.n_samples;
+    if (node.few()) return node.n_samples > 2 * kFewRows && n_bins <= 4 * node.n_samples;
     return static_cast<int64_t>(n_bins) * node.n_present <= 4 * node.n_samples;
   }
 
-  // The same as numeric() from histograms: 256 bins of the packed weights of two classes ...
+  // The same as numeric() from histograms: 256 bins of the packed weights of few classes ...
   bool from_histogram(const Node& node, const Packed* bins, int n_bins, int32_t column,
                       Split& best) {
     n_groups_ = 0;
@@ -122,7 +122,7 @@ class SplitSearch {
     has_missing_ = !missing_.empty();
     if (n_groups_ + has_missing_ < 2) return false;
     begin(best);
-    search_two_classes(node);
+    search_few_classes(node);
     finish(column, best);
     return true;
   }
@@ -332,7 +332,7 @@ class SplitSearch {
   }
 
   // Fills the groups and missing_ with packed weights.
-  void group_two_classes(const Node& node, const uint8_t* codes, int low, int high) {
+  void group_few_classes(const Node& node, const uint8_t* codes, int low, int high) {
     missing_ = Packed{};
     n_groups_ = 0;
     const Packed* packed = node.packed.data();
@@ -376,19 +376,24 @@ class SplitSearch {
     missing_ = take(kMissing);
   }
 
-  void search_two_classes(const Node& node) {
+  void search_few_classes(const Node& node) {
+    double total[kFewClasses] = {0, 0, 0};
+    std::copy_n(node.total.data(), node.n_present, total);
     for (int missing_left = 0; missing_left <= (has_missing_ ? 1 : 0); ++missing_left) {
       Packed left = missing_left ? missing_ : Packed{};
       const int last = n_groups_ - (has_missing_ && !missing_left ? 0 : 1);
       for (int g = 0; g < last; ++g) {
         left += group_sum_[g];
-        const double both = left.both(), second = left.second();
-        const double right = node.weight - both, right_second = node.total[1] - second;
-        const double terms_left = Criterion::term(second) + Criterion::term(both - second);
-        const double terms_right =
-            Criterion::term(right_second) + Criterion::term(right - right_second);
+        double weight = 0, terms_left = 0, terms_right = 0;
+        for (int c = 0; c < kFewClasses; ++c) {
+          const double here = left[c];
+          weight += here;
+          terms_left += Criterion::term(here);
+          terms_right += Criterion::term(total[c] - here);
+        }
         const double score =
-            Criterion::improve(best_score_, terms_left, both, terms_right, right);
+            Criterion::improve(best_score_, terms_left, weight, terms_right,
+                                                node.weight - weight);
         if (score > best_score_)
           offer(score, group_bin_[g], g + 1 < n_groups_ ? group_bin_[g + 1] : kMissing,
                 missing_left != 0);
