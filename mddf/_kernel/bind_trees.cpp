@@ -76,6 +76,7 @@ void check_options(const BlockOptions& options, int64_t n_draws) {
   check(options.grow.max_features >= 1, "max_features: expected at least 1");
   check(options.grow.max_depth >= 0, "max_depth: expected at least 0");
   check(options.grow.min_samples_leaf >= 1, "min_samples_leaf: expected at least 1");
+  check(options.grow.min_weight_leaf >= 0, "min_weight_leaf: expected at least 0");
   check(0 <= n_draws && n_draws < INT32_MAX, "n_draws: expected 0 to 2^31 - 2");
 }
 
@@ -83,8 +84,9 @@ Trees grow(InBins matrix, In<double, 1> values, In<int64_t, 1> bin_start,
            In<uint8_t, 1> categorical, In<uint16_t, 1> labels, int n_classes,
            In<int32_t, 1> columns, In<int32_t, 1> rows, In<uint64_t, 1> seeds,
            std::optional<In<double, 1>> weights, std::optional<In<uint64_t, 1>> cumulative,
-           int64_t n_draws, bool entropy, bool random_thresholds, int64_t max_features,
+           int64_t n_draws, bool balance, bool entropy, bool random_thresholds, int64_t max_features,
            int64_t max_depth, int64_t min_samples_split, int64_t min_samples_leaf,
+           double min_weight_leaf,
            std::optional<In<int32_t, 1>> held_out_rows, bool out_of_bag,
            std::optional<InOut<double, 2>> sums, std::optional<InOut<int32_t, 1>> n_trees,
            std::optional<InOut<double, 2>> importances, std::optional<InBins> by_column) {
@@ -98,11 +100,14 @@ Trees grow(InBins matrix, In<double, 1> values, In<int64_t, 1> bin_start,
   BlockOptions options;
   options.entropy = entropy;
   options.n_draws = n_draws;
-  options.grow = {random_thresholds, max_features, max_depth, min_samples_split, min_samples_leaf};
+  options.balance = balance;
+  options.grow = {random_thresholds, max_features,     max_depth,
+                  min_samples_split, min_samples_leaf, min_weight_leaf};
   check_options(options, n_draws);
   const int64_t n_rows = data.matrix.n_rows;
   check(rows.shape(0) > 0, "rows: expected at least one row to train on");
   check_rows("rows", rows, n_rows);
+  check(!balance || weights, "balance: only with weights");
   if (weights) {
     check_length("weights", weights->shape(0), n_rows);
     for (int64_t r = 0; r < n_rows; ++r)
@@ -226,15 +231,25 @@ void bind_trees(nanobind::module_& m) {
       .def_prop_ro("n_nodes", &n_nodes)
       .def_prop_ro("n_bytes", &n_bytes)
       .def("parts", &parts)
-      .def("__reduce__",
-           [](nb::object self) {
-             return nb::make_tuple(nb::module_::import_("mddf._core").attr("make_trees"),
-                                   self.attr("parts")());
+      .def("__getstate__", &parts)
+      .def("__setstate__",
+           [](Trees& trees, const nb::tuple& state) {
+             check(state.size() == 7, "trees: expected a state of 7 parts");
+             new (&trees) Trees(make_trees(
+                 nb::cast<int>(state[0]), nb::cast<int64_t>(state[1]),
+                 nb::cast<In<uint64_t, 1>>(state[2]), nb::cast<In<int64_t, 1>>(state[3]),
+                 nb::cast<In<uint32_t, 1>>(state[4]), nb::cast<In<uint16_t, 1>>(state[5]),
+                 nb::cast<In<float, 1>>(state[6])));
            })
       .def("add_probabilities", &add_probabilities_to, arg("bins").noconvert(), arg("first"),
            arg("last"), arg("out").noconvert())
       .def("leaf_indices", &leaf_indices_to, arg("bins").noconvert(), arg("first"), arg("last"),
            arg("out").noconvert());
+  m.def("use_wide_vectors", [](bool use) {
+    const bool before = simd::wide();
+    simd::wide() = use && simd::supported();
+    return before;
+  });
   m.def("make_trees", &make_trees, arg("n_classes"), arg("n_columns"), arg("nodes").noconvert(),
         arg("tree_start").noconvert(), arg("leaf_start").noconvert(),
         arg("leaf_class").noconvert(), arg("leaf_probability").noconvert());
@@ -242,9 +257,10 @@ void bind_trees(nanobind::module_& m) {
         arg("bin_start").noconvert(), arg("categorical").noconvert(), arg("labels").noconvert(),
         arg("n_classes"), arg("columns").noconvert(), arg("rows").noconvert(),
         arg("seeds").noconvert(), nb::kw_only(), arg("weights").none().noconvert() = nb::none(),
-        arg("cumulative").none().noconvert() = nb::none(), arg("n_draws") = 0,
+        arg("cumulative").none().noconvert() = nb::none(), arg("n_draws") = 0, arg("balance") = false,
         arg("entropy") = false, arg("random_thresholds") = false, arg("max_features") = 1,
         arg("max_depth"), arg("min_samples_split") = 2, arg("min_samples_leaf") = 1,
+        arg("min_weight_leaf") = 0.0,
         arg("held_out_rows").none().noconvert() = nb::none(), arg("out_of_bag") = false,
         arg("sums").none().noconvert() = nb::none(),
         arg("n_trees").none().noconvert() = nb::none(),

@@ -283,12 +283,17 @@ std::vector<ColumnBins> find_bins(const Table<T>& table, const double* weights, 
   return result;
 }
 
+inline uint8_t search_bin(const double* edges, int n_edges, double value) {
+  if (std::isnan(value)) return kMissing;
+  return static_cast<uint8_t>(std::lower_bound(edges, edges + n_edges, value) - edges);
+}
+
 // Looks up the bins of one column: a uniform grid over the edges narrows the search to the few
 // edges of one cell.
 class ColumnLookup {
  public:
-  ColumnLookup(const double* edges, int n_edges, bool with_grid)
-      : edges_(edges), n_edges_(n_edges), grid_(with_grid && n_edges > 4) {
+  ColumnLookup(const double* edges, int n_edges)
+      : edges_(edges), n_edges_(n_edges), grid_(n_edges > 4) {
     if (!grid_) return;
     std::copy(edges, edges + n_edges, padded_.begin());
     std::fill(padded_.begin() + n_edges, padded_.end(), std::numeric_limits<double>::infinity());
@@ -314,7 +319,7 @@ class ColumnLookup {
   void apply(const T* values, int64_t n, int64_t stride, uint8_t* out) const {
     if (!grid_) {
       for (int64_t i = 0; i < n; ++i)
-        out[i] = search(static_cast<double>(values[i * stride]));
+        out[i] = search_bin(edges_, n_edges_, static_cast<double>(values[i * stride]));
       return;
     }
     double last = std::numeric_limits<double>::quiet_NaN();
@@ -331,10 +336,6 @@ class ColumnLookup {
 
  private:
   static constexpr int kCells = 1024, kMostSteps = 8;
-  uint8_t search(double value) const {
-    if (std::isnan(value)) return kMissing;
-    return static_cast<uint8_t>(std::lower_bound(edges_, edges_ + n_edges_, value) - edges_);
-  }
   uint8_t look_up(double value) const {
     if (std::isnan(value)) return kMissing;
     int bin = first_[cell_of(value)];
@@ -381,10 +382,24 @@ template <class T>
 void apply_bins(const Table<T>& table, const Bins& bins, int64_t first, int64_t last,
                 uint8_t* out, int64_t out_stride, uint8_t* by_column) {
   constexpr int64_t kRows = 512;  // a block's pages and cache lines serve several columns
-  const bool with_grid = last - first >= 256;
+  if (last - first < 256) {  // too few to prepare anything
+    for (int64_t row = first; row < last; ++row)
+      for (int64_t c = 0; c < table.n_columns; ++c) {
+        const T* value = table.data + row * table.row_stride + c * table.column_stride;
+        uint8_t& code = out[row * out_stride + c];
+        if (bins.categorical[c])
+          copy_codes(value, 1, 1, bins.count(c), &code);
+        else
+          code = search_bin(bins.edges + bins.bin_start[c], bins.count(c) - 1,
+                            static_cast<double>(*value));
+        if (by_column) by_column[c * table.n_rows + row] = code;
+      }
+    return;
+  }
   std::vector<ColumnLookup> lookups;
+  lookups.reserve(table.n_columns);
   for (int64_t c = 0; c < table.n_columns; ++c)
-    lookups.emplace_back(bins.edges + bins.bin_start[c], bins.count(c) - 1, with_grid);
+    lookups.emplace_back(bins.edges + bins.bin_start[c], bins.count(c) - 1);
   std::vector<uint8_t> block(kRows * kColumnGroup);
   for (int64_t start = first; start < last; start += kRows) {
     const int64_t n = std::min(kRows, last - start);

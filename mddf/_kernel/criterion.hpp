@@ -68,7 +68,7 @@ class Sweep {
   }
   double weight_left = 0, terms_left = 0, terms_right = 0;
 
-  // All sums after each of at most 256 bins of one weight per class, with what is given as
+  // All sums after each of at most 256 bins of padded(n) weights, one per class, with what is given as
   // `first` (or nothing) on the left from the start.
   template <class Weight>
   void over_bins(const double* total, int n, const Weight* first, const Weight* bins, int n_bins) {
@@ -77,14 +77,19 @@ class Sweep {
       if (first[c] > 0) add(c, static_cast<double>(first[c]));
     start_weight_ = weight_left;
     if constexpr (std::is_same_v<Criterion, Gini>) {
+      const int stride = static_cast<int>(padded(n));
+      all_.assign(stride, 0);
+      left_.resize(std::max<size_t>(left_.size(), stride));
+      std::fill(left_.begin() + n, left_.begin() + stride, 0.0);
       whole_ = 0;
-      for (int c = 0; c < n; ++c) whole_ += Criterion::term(total[c]);
-      simd::sweep(bins, n_bins, n, total, left_.data(), terms_.data(), crossed_.data(),
+      for (int c = 0; c < n; ++c) whole_ += Criterion::term(all_[c] = total[c]);
+      simd::sweep(bins, n_bins, stride, all_.data(), left_.data(), terms_.data(), crossed_.data(),
                   moved_.data());
     } else {
       for (int b = 0; b < n_bins; ++b) {
         for (int c = 0; c < n; ++c)
-          if (bins[b * n + c] > 0) add(c, static_cast<double>(bins[b * n + c]));
+          if (const auto weight = bins[b * padded(n) + c]; weight > 0)
+            add(c, static_cast<double>(weight));
         terms_[b] = terms_left;
         crossed_[b] = terms_right;
         moved_[b] = weight_left;
@@ -105,7 +110,7 @@ class Sweep {
   const double* total_ = nullptr;
   int n_ = 0;
   double start_weight_ = 0, whole_ = 0;
-  std::vector<double> left_;
+  std::vector<double> left_, all_;
   std::array<double, 256> terms_, crossed_, moved_;
 };
 

@@ -30,15 +30,15 @@ class TreeGrower {
       : data_(data),
         options_(options),
         take_first_(options.random_thresholds && options.max_features == 1),
-        search_(options.min_samples_leaf),
+        search_(options),
         pool_(data.columns),
         classes_(data.n_classes),
         node_(data.n_classes) {
     for (const int32_t column : data.columns)
       need_labels_ |= data.bins.categorical[column] != 0;
-    need_labels_ |= options.random_thresholds || options.min_samples_leaf > 1;
+    need_labels_ |= options.random_thresholds || options.limits_leaves();
     if constexpr (kHasSmall)
-      if (take_first_ && options.min_samples_leaf == 1 && Small::available())
+      if (take_first_ && !options.limits_leaves() && Small::available())
         small_.emplace(data_, options_, pool_, writer_);
     drawn_.resize(kMostDrawn);
     constant_.resize(kMostDrawn);
@@ -56,6 +56,10 @@ class TreeGrower {
     waiting_.clear();
     const uint32_t n = static_cast<uint32_t>(samples_[0].size());
     classes_.count_root(samples_[0].data(), n);
+    double weight = 0;
+    for (int c = 0; c < classes_.left.size; ++c)
+      weight += static_cast<double>(classes_.left.weight[c]);
+    search_.set_least_weight(options_.min_weight_leaf * weight);
     Frame frame{0, 0, n, 0, 0, -1, 0, 0};
     if (place(frame, classes_.left)) {
       classes_.take(classes_.left, node_);
@@ -158,14 +162,14 @@ class TreeGrower {
     if (n == 0) return 0;
     if (n < width) return 0;
     const int64_t bytes = 256 * static_cast<int64_t>(
-        node_.few() ? sizeof(Packed<Weight>) : sizeof(Weight) * node_.n_present);
+        node_.few() ? sizeof(Packed<Weight>) : sizeof(Weight) * padded(node_.n_present));
     const int64_t at_once = std::clamp<int64_t>(kTileBytes / bytes, 4, kMostDrawn);
     for (int64_t j = 0; j < width; j += at_once) {
       const int64_t here = std::min(at_once, width - j);
       if (node_.few())
         search_histograms(samples, j, here, packed_histogram_, 1, best);
       else
-        search_histograms(samples, j, here, histogram_, node_.n_present, best);
+        search_histograms(samples, j, here, histogram_, padded(node_.n_present), best);
     }
     return n;
   }
@@ -192,7 +196,7 @@ class TreeGrower {
   // Tries the drawn columns [first, width).
   void try_tile(const Sample* samples, int64_t first, int64_t width, Split& best) {
     if (first == width) return;
-    if (!take_first_ && !numbered_) classes_.number_samples(samples, need_labels_, node_);
+    if ((!take_first_ || options_.limits_leaves()) && !numbered_) classes_.number_samples(samples, need_labels_, node_);
     numbered_ = true;
     gather(samples, node_.n_samples, width);
     for (int64_t j = first; j < width; ++j) {
@@ -240,7 +244,7 @@ class TreeGrower {
     if (!options_.random_thresholds)
       return categorical ? search_.categorical(node_, codes, column, best)
                          : search_.numeric(node_, codes, column, best);
-    if (take_first_ && options_.min_samples_leaf == 1)
+    if (take_first_ && !options_.limits_leaves())
       return categorical ? draw_categories(column, codes, best)
                          : draw_threshold(column, codes, best);
     Split split;
@@ -283,26 +287,23 @@ class TreeGrower {
     return draw_category_set(column, seen, *random_, split);
   }
 
-  // Scores a drawn split by the criterion; a split that leaves too few samples keeps -infinity.
+  // Scores a drawn split by the criterion; one that leaves a side too little keeps -infinity.
   void score_split(const uint8_t* codes, Split& split) {
     const int64_t n = node_.n_samples;
-    int64_t n_right = 0;
-    for (int64_t i = 0; i < n; ++i) n_right += split.goes_right(codes[i]);
-    if (std::min(n_right, n - n_right) < options_.min_samples_leaf) return;
-    if (take_first_) {
-      split.score = 0;
-      return;
-    }
+    int64_t n_left = 0;
     left_total_.assign(node_.n_present, 0);
-    for (int64_t i = 0; i < n; ++i)
-      if (!split.goes_right(codes[i]))
-        left_total_[node_.label[i]] += static_cast<double>(node_.sample_weight[i]);
+    for (int64_t i = 0; i < n; ++i) {
+      if (split.goes_right(codes[i])) continue;
+      left_total_[node_.label[i]] += static_cast<double>(node_.sample_weight[i]);
+      ++n_left;
+    }
     double left = 0, terms_left = 0, terms_right = 0;
     for (size_t c = 0; c < left_total_.size(); ++c) {
       left += left_total_[c];
       terms_left += Criterion::term(left_total_[c]);
       terms_right += Criterion::term(node_.total[c] - left_total_[c]);
     }
+    if (!search_.allows(n_left, left, node_)) return;
     split.score =
         Criterion::improve(split.score, terms_left, left, terms_right, node_.weight - left);
   }

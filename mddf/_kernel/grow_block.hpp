@@ -14,6 +14,7 @@ struct BlockOptions {
   GrowOptions grow;
   bool entropy = false;
   int64_t n_draws = 0;  // per tree; 0: no bootstrap
+  bool balance = false;  // give every class of a tree's samples the same weight
 };
 
 struct Rows {
@@ -119,6 +120,7 @@ class BlockGrower {
     trees.leaf_start = std::move(leaves.start);
     trees.leaf_class = std::move(leaves.label);
     trees.leaf_probability = std::move(leaves.probability);
+    trees.shrink();
     return trees;
   }
 
@@ -148,7 +150,17 @@ class BlockGrower {
     if (n == 0)
       throw std::invalid_argument("no row with positive weight is left to grow a tree on");
     samples.resize(n);
+    if constexpr (std::is_same_v<Sample, WeightedSample>)
+      if (options_.balance) balance_classes(samples);
     if (!bootstrap) all_samples_ = samples;
+  }
+
+  void balance_classes(std::vector<WeightedSample>& samples) {
+    std::vector<double> weight(data_.n_classes, 0);
+    double total = 0, n_present = 0;
+    for (const auto& sample : samples) weight[sample.label] += sample.weight;
+    for (const double w : weight) total += w, n_present += w > 0;
+    for (auto& sample : samples) sample.weight *= total / (n_present * weight[sample.label]);
   }
 
   void predict_held_out(const Trees& trees) {

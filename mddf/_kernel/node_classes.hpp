@@ -149,10 +149,10 @@ class ClassCounter {
       }
     });
   }
-  // ... else 256 bins of one weight per class.
+  // ... else 256 bins of padded(n_present) weights, one per class.
   void fill(const Sample* samples, const NodeClasses<Weight>& node, const BinMatrix& matrix,
             const int32_t* columns, int width, Weight* const* bins) {
-    const int64_t k = node.n_present;
+    const int64_t stride = padded(node.n_present);
     number_classes(node);
     const uint16_t* number = number_.data();
     for_each_group(node, matrix, columns, width, bins, [&](auto... of) {
@@ -160,7 +160,7 @@ class ClassCounter {
         const int64_t row = samples[i].row;
         const Weight weight = samples[i].weight;
         const int64_t label = number[samples[i].label];
-        ((of.second[of.first[row] * k + label] += weight), ...);
+        ((of.second[of.first[row] * stride + label] += weight), ...);
       }
     });
   }

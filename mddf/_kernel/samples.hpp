@@ -46,6 +46,9 @@ struct WeightedSample {
   double weight;
 };
 
+// Classes per bin of a histogram: a whole number of vectors, the rest stays zero.
+inline int64_t padded(int64_t n_classes) { return (n_classes + 3) / 4 * 4; }
+
 // The weights of up to three classes, added as one. Counts take 21 bits each: for nodes whose weight
 // stays below 2^21.
 constexpr int kFewClasses = 3;

@@ -17,13 +17,17 @@
 
 namespace mddf::simd {
 
+inline bool supported() {
+#ifdef MDDF_AVX2
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt");
+#else
+  return false;
+#endif
+}
+
 // Whether wide vectors are used; tests switch them off to compare.
 inline bool& wide() {
-#ifdef MDDF_AVX2
-  static bool value = __builtin_cpu_supports("avx2");
-#else
-  static bool value = false;
-#endif
+  static bool value = supported();
   return value;
 }
 
@@ -113,6 +117,7 @@ MDDF_INLINE double real(double weight) { return weight; }
 // Running sums over bins of class weights, as Gini needs them: left[c] grows by every bin; after
 // bin b, terms[b] is the sum of left[c]^2, crossed[b] that of left[c] total[c], moved[b] the
 // weight, all from the start on.
+// `n_classes` is a multiple of four.
 template <class Weight>
 MDDF_INLINE void sweep_body(const Weight* bins, int n_bins, int n_classes, const double* total,
                             double* left, double* terms, double* crossed, double* moved) {
@@ -123,18 +128,19 @@ MDDF_INLINE void sweep_body(const Weight* bins, int n_bins, int n_classes, const
     moved_sum += left[c];
   }
   for (int b = 0; b < n_bins; ++b, bins += n_classes) {
-    double gained = 0, met = 0, weight_sum = 0;
-#pragma omp simd reduction(+ : gained, met, weight_sum)
-    for (int c = 0; c < n_classes; ++c) {
-      const double weight = real(bins[c]);
-      gained += weight * (left[c] + left[c] + weight);
-      met += weight * total[c];
-      weight_sum += weight;
-      left[c] += weight;
+    double gained[4] = {0, 0, 0, 0}, met[4] = {0, 0, 0, 0}, weights[4] = {0, 0, 0, 0};
+    for (int first = 0; first < n_classes; first += 4) {
+      for (int c = 0; c < 4; ++c) {
+        const double weight = real(bins[first + c]), before = left[first + c];
+        gained[c] += weight * (before + before + weight);
+        met[c] += weight * total[first + c];
+        weights[c] += weight;
+        left[first + c] = before + weight;
+      }
     }
-    terms[b] = terms_sum += gained;
-    crossed[b] = crossed_sum += met;
-    moved[b] = moved_sum += weight_sum;
+    terms[b] = terms_sum += (gained[0] + gained[1]) + (gained[2] + gained[3]);
+    crossed[b] = crossed_sum += (met[0] + met[1]) + (met[2] + met[3]);
+    moved[b] = moved_sum += (weights[0] + weights[1]) + (weights[2] + weights[3]);
   }
 }
 
@@ -151,7 +157,7 @@ template <class Weight>
 void sweep(const Weight* bins, int n_bins, int n_classes, const double* total, double* left,
            double* terms, double* crossed, double* moved) {
 #ifdef MDDF_AVX2
-  if (n_classes >= 4 && wide()) {
+  if (wide()) {
     sweep_avx2(bins, n_bins, n_classes, total, left, terms, crossed, moved);
     return;
   }

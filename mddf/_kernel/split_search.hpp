@@ -11,6 +11,7 @@
 #include "node_classes.hpp"
 #include "random.hpp"
 #include "samples.hpp"
+#include "training.hpp"
 
 namespace mddf {
 
@@ -72,8 +73,16 @@ class SplitSearch {
   using Packed = mddf::Packed<Weight>;
   using Node = NodeClasses<Weight>;
 
-  explicit SplitSearch(int64_t min_samples_leaf) : min_leaf_(min_samples_leaf) {
-    head_.fill(-1);
+  explicit SplitSearch(const GrowOptions& options) : options_(options) { head_.fill(-1); }
+
+  // The least weight of a leaf in the tree that follows.
+  void set_least_weight(double weight) { least_weight_ = weight; }
+
+  // Whether a split leaves both sides enough.
+  bool allows(int64_t rows_left, double weight_left, const Node& node) const {
+    return rows_left >= options_.min_samples_leaf &&
+           node.n_samples - rows_left >= options_.min_samples_leaf &&
+           weight_left >= least_weight_ && node.weight - weight_left >= least_weight_;
   }
 
   // Improves `best` by column's best split; `codes` are the bins of the node's samples. False if
@@ -92,7 +101,7 @@ class SplitSearch {
       for (int64_t i = 0; i < node.n_samples; ++i)
         if (codes[i] != kMissing) high = std::max(high, codes[i]);
     }
-    if (node.few() && min_leaf_ == 1) {
+    if (node.few() && !options_.limits_leaves()) {
       group_few_classes(node, codes, low, high);
       search_few_classes(node);
     } else {
@@ -104,7 +113,7 @@ class SplitSearch {
 
   // Whether a histogram of this many bins is the quicker way for a node.
   bool prefers_histogram(const Node& node, int n_bins) const {
-    if (min_leaf_ > 1) return false;  // it does not count samples, only weights
+    if (options_.limits_leaves()) return false;  // it does not count samples
     if (node.few()) return node.n_samples > 2 * kFewRows && n_bins <= 4 * node.n_samples;
     return static_cast<int64_t>(n_bins) * node.n_present <= 4 * node.n_samples;
   }
@@ -126,10 +135,10 @@ class SplitSearch {
     finish(column, best);
     return true;
   }
-  // ... or 256 bins of the weights of each class.
+  // ... or 256 bins of padded(n_present) weights, one per class.
   bool from_histogram(const Node& node, const Weight* bins, int n_bins, int32_t column,
                       Split& best) {
-    const Weight* missing = bins + kMissing * node.n_present;
+    const Weight* missing = bins + kMissing * padded(node.n_present);
     has_missing_ = std::any_of(missing, missing + node.n_present, [](Weight w) { return w > 0; });
     begin(best);
     bool varies = false;
@@ -177,7 +186,7 @@ class SplitSearch {
         for (size_t c = 0; c < k; ++c)
           if (group.weights[c] > 0) sweep_.add(static_cast<int>(c), group.weights[c]);
         rows_left += group.rows;
-        if (rows_left < min_leaf_ || node.n_samples - rows_left < min_leaf_) continue;
+        if (!allows(rows_left, sweep_.weight_left, node)) continue;
         const double score =
             Criterion::improve(best.score, sweep_.terms_left, sweep_.weight_left,
                                sweep_.terms_right, node.weight - sweep_.weight_left);
@@ -311,7 +320,7 @@ class SplitSearch {
         rows_left += group_end_[g] - i;
         for (; i < group_end_[g]; ++i)
           sweep_.add(node.label[order_[i]], static_cast<double>(node.sample_weight[order_[i]]));
-        if (rows_left < min_leaf_ || node.n_samples - rows_left < min_leaf_) continue;
+        if (!allows(rows_left, sweep_.weight_left, node)) continue;
         offer_sweep(node, g, missing_left != 0);
       }
     }
@@ -401,7 +410,8 @@ class SplitSearch {
     }
   }
 
-  int64_t min_leaf_;
+  const GrowOptions options_;
+  double least_weight_ = 0;
   Sweep<Criterion> sweep_;
   bool has_missing_ = false, improved_ = false, missing_left_ = false;
   double best_score_ = 0;

@@ -15,6 +15,8 @@ struct GrowOptions {
   int64_t max_depth = 0;
   int64_t min_samples_split = 2;
   int64_t min_samples_leaf = 1;
+  double min_weight_leaf = 0;  // as a share of the weight of a tree's samples
+  bool limits_leaves() const { return min_samples_leaf > 1 || min_weight_leaf > 0; }
 };
 
 // What a block of trees is grown on.

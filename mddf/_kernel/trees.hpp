@@ -143,6 +143,13 @@ struct Trees {
     }
   }
 
+  void shrink() {
+    nodes.shrink_to_fit();
+    leaf_start.shrink_to_fit();
+    leaf_class.shrink_to_fit();
+    leaf_probability.shrink_to_fit();
+  }
+
   // Refuses anything that would read out of bounds or not end; sets has_categorical.
   void validate();
 };

@@ -1,0 +1,239 @@
+"""Tables of numbers coded in one byte per cell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+
+from mddf import _core
+
+MISSING = 255  # the code of a missing or unseen value
+# What the kernel reads without a copy.
+NUMERIC_DTYPES = (np.float64, np.float32, np.int64, np.int32, np.uint8)
+# Above this size the columns are kept a second time, one after the other: the rows of large nodes
+# do not fit the processor's cache.
+_CACHE_BYTES = 2**19
+
+
+@dataclass(frozen=True)
+class Bins:
+    """How the columns of a table are coded.
+
+    Attributes
+    ----------
+    edges : ndarray of float64
+        Upper edges of the bins of all columns; a value belongs to the first bin whose edge is not
+        below it. The last edge of a column is infinite.
+    values : ndarray of float64
+        The value that stands for each bin when a threshold is chosen.
+    start : ndarray of int64 of shape (n_columns + 1,)
+        The bins of column c are ``edges[start[c]:start[c + 1]]``.
+    categorical : ndarray of uint8 of shape (n_columns,)
+        Whether a column holds the codes of categories, which have no order.
+    """
+
+    edges: np.ndarray
+    values: np.ndarray
+    start: np.ndarray
+    categorical: np.ndarray
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.categorical)
+
+    def columns(self, first: int, last: int) -> Bins:
+        """The bins of columns ``first`` to ``last`` (not included) alone."""
+        part = slice(self.start[first], self.start[last])
+        return Bins(
+            self.edges[part],
+            self.values[part],
+            self.start[first : last + 1] - self.start[first],
+            self.categorical[first:last],
+        )
+
+
+def join_bins(*parts: Bins) -> Bins:
+    """The bins of several tables that stand side by side."""
+    counts = np.concatenate([np.diff(bins.start) for bins in parts])
+    return Bins(
+        np.concatenate([bins.edges for bins in parts]),
+        np.concatenate([bins.values for bins in parts]),
+        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        np.concatenate([bins.categorical for bins in parts]),
+    )
+
+
+def _chunks(n: int, n_jobs: int, least: int) -> list[tuple[int, int]]:
+    """Ranges that cover ``range(n)``: one per job, but none shorter than `least`."""
+    n_chunks = max(1, min(n_jobs, n // least))
+    bounds = np.linspace(0, n, n_chunks + 1).astype(int)
+    return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+
+
+def in_threads(function, ranges, n_jobs) -> list:
+    """The results of ``function(first, last)`` for every range, worked out in parallel threads."""
+    if len(ranges) == 1:
+        return [function(*ranges[0])]
+    return Parallel(n_jobs=n_jobs, prefer="threads")(delayed(function)(*r) for r in ranges)
+
+
+def find_bins(X, *, categorical=None, n_categories=None, sample_weight=None, max_bins=255, n_jobs=None):
+    """Bins for the columns of a table.
+
+    A numeric column with at most `max_bins` different values gets one bin for each; any other one
+    gets bins of about equal weight. A categorical column gets one bin per category.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_columns)
+        One of ``NUMERIC_DTYPES``, any strides; NaN is missing.
+    categorical : array of bool of shape (n_columns,), default=None
+        Columns that hold codes 0, 1, ... of categories.
+    n_categories : array of int of shape (n_columns,), default=None
+        Number of categories of each column; only looked at where `categorical` is true.
+    sample_weight : array of shape (n_rows,), default=None
+        Weight k counts as k rows; rows without weight are not looked at.
+    max_bins : int, default=255
+        From 2 to 255.
+    n_jobs : int, default=None
+        Number of threads; does not change the result.
+
+    Returns
+    -------
+    Bins
+    """
+    n_columns = X.shape[1]
+    if sample_weight is not None:
+        sample_weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
+    ranges = _chunks(n_columns, effective_n_jobs(n_jobs), 8)
+    found = in_threads(
+        lambda first, last: _core.find_bins(X, sample_weight, first, last, max_bins), ranges, n_jobs
+    )
+    edges, values, counts = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    bins = Bins(edges, values, start, np.zeros(n_columns, np.uint8))
+    if categorical is None or not np.any(categorical):
+        return bins
+    parts = [
+        _category_bins(n_categories[c]) if categorical[c] else bins.columns(c, c + 1)
+        for c in range(n_columns)
+    ]
+    return join_bins(*parts)
+
+
+def _category_bins(n_categories) -> Bins:
+    n = max(int(n_categories), 1)
+    codes = np.arange(n, dtype=np.float64)
+    edges = np.append(codes[:-1] + 0.5, np.inf)
+    return Bins(edges, codes, np.array([0, n]), np.ones(1, np.uint8))
+
+
+def apply_bins(X, bins: Bins, *, out=None, first_column=0, by_column=None, n_jobs=None) -> np.ndarray:
+    """Code a table.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_columns)
+        One of ``NUMERIC_DTYPES``, any strides.
+    bins : Bins
+        Those of the columns of `X`.
+    out : ndarray of uint8 of shape (n_rows, n_all), default=None
+        Where the codes go, from column `first_column` on; made here if None.
+    by_column : ndarray of uint8 of shape (n_all, n_rows), default=None
+        Where they go once more, transposed.
+    n_jobs : int, default=None
+        Number of threads.
+
+    Returns
+    -------
+    ndarray of uint8
+        `out`.
+    """
+    if out is None:
+        out = np.empty((len(X), bins.n_columns), np.uint8)
+
+    def code(first, last):
+        _core.apply_bins(
+            X, bins.edges, bins.start, bins.categorical, first, last, out, first_column, by_column
+        )
+
+    in_threads(code, _chunks(len(X), effective_n_jobs(n_jobs), 4096), n_jobs)
+    return out
+
+
+@dataclass(frozen=True)
+class BinnedTable:
+    """A coded table that trees are grown on.
+
+    Attributes
+    ----------
+    bins : Bins
+    codes : ndarray of uint8 of shape (n_rows, n_columns)
+    by_column : ndarray of uint8 of shape (n_columns, n_rows) or None
+        The same by columns, if the table is large.
+    """
+
+    bins: Bins
+    codes: np.ndarray
+    by_column: np.ndarray | None
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.codes)
+
+    def replace_columns(self, first: int, X, *, n_jobs=None) -> BinnedTable:
+        """The table with columns from `first` on given anew, written over the old ones.
+
+        Parameters
+        ----------
+        first : int
+        X : ndarray of shape (n_rows, n_new), first + n_new <= n_columns
+            Numeric columns; they are binned here.
+
+        Returns
+        -------
+        BinnedTable
+            Shares its memory with this one, which must not be used any more.
+        """
+        last = first + X.shape[1]
+        bins = find_bins(X, n_jobs=n_jobs)
+        apply_bins(
+            X, bins, out=self.codes, first_column=first, by_column=self.by_column, n_jobs=n_jobs
+        )
+        old = self.bins
+        joined = join_bins(old.columns(0, first), bins, old.columns(last, old.n_columns))
+        return replace(self, bins=joined)
+
+
+def bin_table(X, bins: Bins, *, n_spare=0, n_jobs=None) -> BinnedTable:
+    """Code a table for growing trees on it.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_columns)
+    bins : Bins
+    n_spare : int, default=0
+        Columns to leave room for on the right, constant until they are replaced.
+    n_jobs : int, default=None
+
+    Returns
+    -------
+    BinnedTable
+    """
+    shape = (len(X), bins.n_columns + n_spare)
+    codes = np.zeros(shape, np.uint8) if n_spare else np.empty(shape, np.uint8)
+    by_column = None
+    if codes.size > _CACHE_BYTES:
+        by_column = np.zeros(shape[::-1], np.uint8) if n_spare else np.empty(shape[::-1], np.uint8)
+    apply_bins(X, bins, out=codes, by_column=by_column, n_jobs=n_jobs)
+    if n_spare:
+        spare = Bins(
+            np.full(n_spare, np.inf),
+            np.zeros(n_spare),
+            np.arange(n_spare + 1, dtype=np.int64),
+            np.zeros(n_spare, np.uint8),
+        )
+        bins = join_bins(bins, spare)
+    return BinnedTable(bins, codes, by_column)

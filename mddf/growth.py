@@ -1,0 +1,272 @@
+"""Growing trees in parallel, and asking them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from tqdm.auto import tqdm
+
+from mddf import _core
+from mddf.binning import BinnedTable, _chunks, in_threads
+
+NO_DEPTH_LIMIT = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class TreeOptions:
+    """How trees are grown.
+
+    Attributes
+    ----------
+    entropy : bool
+        Entropy instead of the Gini impurity.
+    random_thresholds : bool
+        One threshold drawn at random for each candidate column instead of the best one.
+    max_features : int
+        Columns drawn for each node.
+    max_depth, min_samples_split, min_samples_leaf : int
+        Limits, in edges and samples.
+    min_weight_leaf : float
+        Least weight of a leaf, as a share of that of the tree's samples.
+    """
+
+    entropy: bool = False
+    random_thresholds: bool = False
+    max_features: int = 1
+    max_depth: int = NO_DEPTH_LIMIT
+    min_samples_split: int = 2
+    min_samples_leaf: int = 1
+    min_weight_leaf: float = 0.0
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Which rows a tree is grown on, and with what weights.
+
+    Attributes
+    ----------
+    rows : ndarray of int32
+        Candidates. Their order decides which of them a bootstrap draws.
+    n_draws : int
+        Rows drawn with replacement for each tree; 0 takes every row once.
+    cumulative : ndarray of uint64 of shape (len(rows),) or None
+        Cumulative sums of the whole-number weights that rows are drawn in proportion to.
+    weights : ndarray of float64 of shape (n_rows,) or None
+        Weights of all rows of the table in the trees themselves.
+    balance : bool
+        Scale `weights` so that in each tree's samples all classes weigh the same.
+    """
+
+    rows: np.ndarray
+    n_draws: int = 0
+    cumulative: np.ndarray | None = None
+    weights: np.ndarray | None = None
+    balance: bool = False
+
+
+@dataclass(frozen=True)
+class Block:
+    """Trees that are grown alike.
+
+    Attributes
+    ----------
+    seeds : ndarray of uint64
+        One per tree.
+    options : TreeOptions
+    sampling : Sampling
+    columns : ndarray of int32 or None
+        The columns that may be split; None for all.
+    held_out : ndarray of int32, "out-of-bag" or None
+        Rows whose predictions are wanted: these, or for every tree those it did not draw.
+    importances : bool
+        Whether the columns' decrease of impurity is wanted.
+    """
+
+    seeds: np.ndarray
+    options: TreeOptions
+    sampling: Sampling
+    columns: np.ndarray | None = None
+    held_out: np.ndarray | str | None = None
+    importances: bool = False
+
+
+@dataclass
+class Grown:
+    """What became of a block.
+
+    Attributes
+    ----------
+    trees : list of _core.Trees
+    sums : ndarray of shape (n_held_out, n_classes) or None
+        Sums over trees of the class distributions of the rows held out; out of bag: of
+        ``sampling.rows``.
+    n_trees : ndarray of int32 of shape (n_held_out,) or None
+        How many trees each sum has.
+    importances : ndarray of shape (n_columns,) or None
+        Sum over trees of each tree's importances, which sum to 1 for a tree with splits.
+    """
+
+    trees: list[_core.Trees] = field(default_factory=list)
+    sums: np.ndarray | None = None
+    n_trees: np.ndarray | None = None
+    importances: np.ndarray | None = None
+
+    def held_out_probabilities(self) -> np.ndarray:
+        """Mean class distribution of the rows held out; NaN for a row that no tree left out."""
+        assert self.sums is not None and self.n_trees is not None
+        with np.errstate(invalid="ignore"):
+            return self.sums / self.n_trees[:, None]
+
+
+def _grow_chunk(table: BinnedTable, labels, n_classes, block: Block, first: int, last: int):
+    sampling, options, bins = block.sampling, block.options, table.bins
+    columns = block.columns
+    if columns is None:
+        columns = np.arange(bins.n_columns, dtype=np.int32)
+    out_of_bag = isinstance(block.held_out, str)
+    sums = n_trees = importances = None
+    if block.held_out is not None:
+        n_held_out = len(sampling.rows) if out_of_bag else len(block.held_out)
+        sums = np.zeros((n_held_out, n_classes))
+        n_trees = np.zeros(n_held_out, np.int32)
+    if block.importances:
+        importances = np.zeros((last - first, bins.n_columns))
+    trees = _core.grow(
+        table.codes,
+        bins.values,
+        bins.start,
+        bins.categorical,
+        labels,
+        n_classes,
+        columns,
+        sampling.rows,
+        block.seeds[first:last],
+        weights=sampling.weights,
+        cumulative=sampling.cumulative,
+        n_draws=sampling.n_draws,
+        balance=sampling.balance,
+        entropy=options.entropy,
+        random_thresholds=options.random_thresholds,
+        max_features=options.max_features,
+        max_depth=options.max_depth,
+        min_samples_split=options.min_samples_split,
+        min_samples_leaf=options.min_samples_leaf,
+        min_weight_leaf=options.min_weight_leaf,
+        held_out_rows=None if out_of_bag else block.held_out,
+        out_of_bag=out_of_bag,
+        sums=sums,
+        n_trees=n_trees,
+        importances=importances,
+        by_column=table.by_column,
+    )
+    return trees, sums, n_trees, importances
+
+
+def _collect(grown: Grown, trees, sums, n_trees, importances) -> None:
+    grown.trees.append(trees)
+    if sums is not None:
+        # Exact in any order: the probabilities in leaves are multiples of 2^-30.
+        grown.sums = sums if grown.sums is None else np.add(grown.sums, sums, out=grown.sums)
+        grown.n_trees = n_trees if grown.n_trees is None else grown.n_trees + n_trees
+    if importances is not None:
+        if grown.importances is None:
+            grown.importances = np.zeros(importances.shape[1])
+        for of_tree in importances:
+            np.maximum(of_tree, 0, out=of_tree)
+            total = of_tree.sum()
+            if total > 0:
+                grown.importances += of_tree / total
+
+
+def _pieces(blocks: Sequence[Block], n_jobs: int) -> Iterator[tuple[int, int, int]]:
+    """Parts of blocks that are grown by one call each: enough of them to keep all jobs busy."""
+    n_trees = sum(len(block.seeds) for block in blocks)
+    size = max(1, min(64, n_trees // (8 * n_jobs) if n_jobs > 1 else n_trees))
+    for index, block in enumerate(blocks):
+        for first in range(0, len(block.seeds), size):
+            yield index, first, min(first + size, len(block.seeds))
+
+
+def grow(
+    table: BinnedTable,
+    labels: np.ndarray,
+    n_classes: int,
+    blocks: Sequence[Block],
+    *,
+    n_jobs: int | None = None,
+    verbose: bool | int = False,
+    description: str = "growing",
+) -> list[Grown]:
+    """Grow blocks of trees in parallel threads.
+
+    Parameters
+    ----------
+    table : BinnedTable
+    labels : ndarray of uint16 of shape (n_rows,)
+        Class of every row of the table, below `n_classes`.
+    n_classes : int
+    blocks : sequence of Block
+    n_jobs : int, default=None
+        Number of threads, as joblib understands it. Does not change the result.
+    verbose : bool, default=False
+        Show a progress bar that counts trees.
+    description : str
+        What the bar says.
+
+    Returns
+    -------
+    list of Grown
+        One per block.
+    """
+    pieces = list(_pieces(blocks, effective_n_jobs(n_jobs)))
+    grown = [Grown() for _ in blocks]
+    total = sum(len(block.seeds) for block in blocks)
+    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    results = parallel(
+        delayed(_grow_chunk)(table, labels, n_classes, blocks[i], first, last)
+        for i, first, last in pieces
+    )
+    with tqdm(total=total, desc=description, unit="tree", disable=not verbose) as bar:
+        for (index, first, last), result in zip(pieces, results, strict=True):
+            _collect(grown[index], *result)
+            bar.update(last - first)
+    return grown
+
+
+def add_probabilities(trees, codes: np.ndarray, out: np.ndarray, *, n_jobs=None) -> None:
+    """Add the sum of the trees' class distributions to an array.
+
+    Parameters
+    ----------
+    trees : list of _core.Trees
+    codes : ndarray of uint8 of shape (n_rows, n_columns)
+    out : ndarray of float64 of shape (n_rows, n_classes)
+    n_jobs : int, default=None
+        Number of threads; each takes a part of the rows.
+    """
+
+    def work(first, last):
+        for block in trees:
+            block.add_probabilities(codes, first, last, out)
+
+    in_threads(work, _chunks(len(codes), effective_n_jobs(n_jobs), 256), n_jobs)
+
+
+def leaf_indices(trees, codes: np.ndarray, *, n_jobs=None) -> np.ndarray:
+    """The leaf of every tree that every row ends in: int64 of shape (n_rows, n_trees)."""
+    parts = [np.empty((len(codes), block.n_trees), np.int64) for block in trees]
+
+    def work(first, last):
+        for block, part in zip(trees, parts, strict=True):
+            block.leaf_indices(codes, first, last, part)
+
+    in_threads(work, _chunks(len(codes), effective_n_jobs(n_jobs), 256), n_jobs)
+    return parts[0] if len(parts) == 1 else np.hstack(parts)
+
+
+def draw_seeds(entropy, n: int) -> np.ndarray:
+    """The first `n` seeds of a stream; a longer stream from the same entropy begins alike."""
+    return np.random.SeedSequence(entropy).generate_state(n, np.uint64)
