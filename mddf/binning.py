@@ -79,7 +79,9 @@ def in_threads(function, ranges, n_jobs) -> list:
     return Parallel(n_jobs=n_jobs, prefer="threads")(delayed(function)(*r) for r in ranges)
 
 
-def find_bins(X, *, categorical=None, n_categories=None, sample_weight=None, max_bins=255, n_jobs=None):
+def find_bins(
+    X, *, categorical=None, n_categories=None, sample_weight=None, max_bins=255, n_jobs=None
+):
     """Bins for the columns of a table.
 
     A numeric column with at most `max_bins` different values gets one bin for each; any other one
@@ -109,7 +111,9 @@ def find_bins(X, *, categorical=None, n_categories=None, sample_weight=None, max
         sample_weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
     ranges = _chunks(n_columns, effective_n_jobs(n_jobs), 8)
     found = in_threads(
-        lambda first, last: _core.find_bins(X, sample_weight, first, last, max_bins), ranges, n_jobs
+        lambda first, last: _core.find_bins(X, sample_weight, first, last, max_bins),
+        ranges,
+        n_jobs,
     )
     edges, values, counts = (np.concatenate(parts) for parts in zip(*found, strict=True))
     start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -130,7 +134,9 @@ def _category_bins(n_categories) -> Bins:
     return Bins(edges, codes, np.array([0, n]), np.ones(1, np.uint8))
 
 
-def apply_bins(X, bins: Bins, *, out=None, first_column=0, by_column=None, n_jobs=None) -> np.ndarray:
+def apply_bins(
+    X, bins: Bins, *, out=None, first_column=0, by_column=None, n_jobs=None
+) -> np.ndarray:
     """Code a table.
 
     Parameters

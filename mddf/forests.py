@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.metrics import accuracy_score
-from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils import assert_all_finite, check_random_state, compute_class_weight
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -35,6 +35,8 @@ def encode_labels(y) -> tuple[np.ndarray, np.ndarray]:
         If `y` is no classification target or has more than 65535 classes.
     """
     y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "f":
+        assert_all_finite(y, input_name="y")
     check_classification_targets(y)
     classes, labels = np.unique(y, return_inverse=True)
     if len(classes) > MOST_CLASSES:
@@ -67,7 +69,9 @@ def resolve_max_features(max_features, n_features: int) -> int:
 
 def _as_count(value, n_samples: int, least: int) -> int:
     """A number of samples given as such or as a share."""
-    return int(value) if isinstance(value, Integral) else max(least, int(np.ceil(value * n_samples)))
+    return (
+        int(value) if isinstance(value, Integral) else max(least, int(np.ceil(value * n_samples)))
+    )
 
 
 class BaseForest(ClassifierMixin, BaseEstimator):
