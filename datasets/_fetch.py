@@ -212,10 +212,14 @@ def _missing(spec: Spec, file: File, folder: Path, reason: str) -> DataFileNotFo
 
 @contextmanager
 def _quiet(logger: logging.Logger, quiet: bool) -> Iterator[None]:
-    """Keep a logger from telling of every download."""
-    level = logger.level
-    logger.setLevel(logging.WARNING if quiet else level)
+    """Keep a logger from telling of every download.
+
+    Switched off as a whole: pooch's logger is none of `logging.getLogger`'s, so it would not
+    notice a change of its level after its first use.
+    """
+    before = logger.disabled
+    logger.disabled = before or quiet
     try:
         yield
     finally:
-        logger.setLevel(level)
+        logger.disabled = before
