@@ -67,7 +67,7 @@ def test_bombs_are_not_unpacked(write, monkeypatch):
 def test_member_of_a_zip(write):
     path = write("a.zip", zip_file({"x/a.txt": "content", "b": ""}))
     assert read_zip(path, "x/a.txt") == b"content"
-    with pytest.raises(DataFileError, match="must hold 'a.txt' once, got 0 of them among 2"):
+    with pytest.raises(DataFileError, match=r"must hold 'a\.txt' once, got 0 of them among 2"):
         read_zip(path, "a.txt")
 
 
