@@ -35,10 +35,9 @@ def row(spec: Spec) -> str:
         archive = spec.files[0].archive
         # An unpacked archive may be many files; its own name says it shorter.
         files = f"`{spec.folder}/{archive.name}`" if archive else ", ".join(forms)
-    page = spec.source.split(" ")[0]
     return (
         f"| `{spec.name}` | {rows} | {table.n_features} | {table.n_categorical}"
-        f" | {len(spec.classes)} | {missing} | {files} | [{spec.title}]({page}) |"
+        f" | {len(spec.classes)} | {missing} | {files} | [{spec.title}]({spec.source}) |"
     )
 
 

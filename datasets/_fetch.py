@@ -7,15 +7,15 @@ after its whole content was read and its sums agreed, so a file that has its nam
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
+
+from tqdm import tqdm
 
 from ._errors import DataFileError, DataFileNotFoundError, optional_import
 from ._spec import File, Spec
@@ -23,6 +23,7 @@ from ._unpack import COMPRESSED, read_plain, read_zip
 
 ENVIRONMENT = "MDDF_DATA_HOME"
 _TIMEOUT = 60  # seconds without an answer before a download is given up
+_CHUNK = 2**16  # bytes; pooch's own default is slow for large files
 
 
 @dataclass
@@ -49,15 +50,16 @@ class Access:
     check_hash: bool = True
     verified: set[Path] = field(default_factory=set)
 
-    def verify(self, path: Path, content: bytes, expected: str | None, note: str = "") -> None:
+    def verify(self, path: Path, content: bytes, expected: str | None, note: str) -> None:
         """Compare the sum of `content` with the expected one, if there is one."""
         if not self.check_hash or expected is None:
             return
         got = hashlib.sha256(content).hexdigest()
         if got != expected:
+            what = " of the uncompressed content" if path.suffix in COMPRESSED else ""
             raise DataFileError(
-                f"{path}: SHA-256 of the uncompressed file must be {expected}, got {got}: the file"
-                f" is damaged or another one{note}. check_hash=False reads it all the same"
+                f"{path}: SHA-256{what} must be {expected}, got {got}: the file is damaged or"
+                f" another one. {note}"
             )
 
 
@@ -133,18 +135,19 @@ def _read(path: Path, file: File, access: Access) -> bytes:
     """Read one file from what `_locate` found."""
     if file.archive is not None and path.name == file.archive.name:
         if path not in access.verified:
-            access.verify(path, path.read_bytes(), file.archive.sha256)
+            access.verify(path, path.read_bytes(), file.archive.sha256, _note(file))
             access.verified.add(path)
         content = read_zip(path, file.member or file.name)
     else:
         content = read_plain(path)
-    note = (
-        ""
-        if file.upstream_sum
-        else (" (the known sum is that of one copy of this set; another good copy can differ)")
-    )
-    access.verify(path, content, file.sha256, note)
+    access.verify(path, content, file.sha256, _note(file))
     return content
+
+
+def _note(file: File) -> str:
+    """Say what a person can do about a wrong sum."""
+    copy = "The known sum is that of one copy of this set, another good copy can differ; "
+    return f"{'' if file.upstream_sum else copy}check_hash=False reads it all the same"
 
 
 def _download(spec: Spec, file: File, folder: Path, access: Access) -> Path:
@@ -172,19 +175,13 @@ def _download(spec: Spec, file: File, folder: Path, access: Access) -> Path:
         raise _missing(spec, file, folder, f"the folder cannot be written: {error}") from error
     with part_folder as scratch:
         try:
-            with _quiet(pooch.get_logger(), not access.progress):
-                part = pooch.retrieve(
-                    url,
-                    known_hash=known if access.check_hash else None,
-                    fname=target.name,
-                    path=scratch,
-                    downloader=pooch.HTTPDownloader(progressbar=access.progress, timeout=_TIMEOUT),
-                )
+            known = known if access.check_hash else None
+            part = _retrieve(pooch, url, known, target.name, scratch, access.progress)
         except OSError as error:  # requests' errors are OSErrors
             reason = f"downloading {url} failed: {error}"
             raise _missing(spec, file, folder, reason) from error
         except ValueError as error:  # pooch's word for a wrong sum
-            raise DataFileError(f"{url}: {error}") from error
+            raise DataFileError(f"{url}: {error} {_note(file)}") from error
         _read(Path(part), file, access)
         # Temporary files are for their owner only; a data home may be shared.
         (Path(scratch) / ".mode").touch()
@@ -204,22 +201,34 @@ def _missing(spec: Spec, file: File, folder: Path, reason: str) -> DataFileNotFo
         f"data set {spec.name!r}: file {file.name!r} is missing\n"
         f"  looked in: {folder} ({', '.join(forms)})\n"
         f"  not downloaded: {reason}\n"
-        f"  get it from: {spec.source}{f' or {url}' if url else ''}\n"
+        f"  get it from: {spec.source}{f' or {url}' if url else ''}"
+        f"{f' ({spec.hint})' if spec.hint else ''}\n"
         f"  and put it into that folder, or set data_home or {ENVIRONMENT} to a folder that has"
         f" {spec.folder}/{file.name}"
     )
 
 
-@contextmanager
-def _quiet(logger: logging.Logger, quiet: bool) -> Iterator[None]:
-    """Keep a logger from telling of every download.
-
-    Switched off as a whole: pooch's logger is none of `logging.getLogger`'s, so it would not
-    notice a change of its level after its first use.
-    """
-    before = logger.disabled
-    logger.disabled = before or quiet
+def _retrieve(
+    pooch: ModuleType, url: str, known: str | None, name: str, folder: str, progress: bool
+) -> str:
+    """Download to a file of that name in the folder, with a bar that says what is coming."""
+    logger = pooch.get_logger()
+    told = logger.disabled
+    # The bar tells enough. The logger is switched off as a whole, since it is none of
+    # logging.getLogger's and does not notice a change of its level after its first use.
+    logger.disabled = True
     try:
-        yield
+        # total=1 until pooch knows the size: a bar without a total has no truth value, and pooch
+        # asks for it.
+        with tqdm(desc=name, total=1, unit="B", unit_scale=True, disable=not progress) as bar:
+            return pooch.retrieve(
+                url,
+                known_hash=known,
+                fname=name,
+                path=folder,
+                downloader=pooch.HTTPDownloader(
+                    progressbar=bar, chunk_size=_CHUNK, timeout=_TIMEOUT
+                ),
+            )
     finally:
-        logger.disabled = before
+        logger.disabled = told

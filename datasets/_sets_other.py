@@ -33,6 +33,7 @@ TITANIC = Spec(
     citation="R. J. M. Dawson. The 'unusual episode' data revisited. Journal of Statistics"
     " Education 3, 1995.",
     source="https://www.cs.toronto.edu/~delve/data/titanic/desc.html",
+    hint="Delve packs its files; unpack them and look for Dataset.data",
     format=Table(
         columns("class age sex survived"),
         label="survived",
@@ -77,6 +78,7 @@ BANK = Spec(
     citation="S. Moro, P. Cortez and P. Rita. A data-driven approach to predict the success of"
     " bank telemarketing. Decision Support Systems 62, 2014.",
     source=page(222, "bank+marketing"),
+    hint="the page offers a zip that holds bank.zip and bank-additional.zip",
     format=Table(_BANK_COLUMNS, label="y", delimiter=";", header=True, categorical=_BANK_WORDS),
     parts=(Part({"no": 39922, "yes": 5289}),),
     files=(
@@ -131,9 +133,9 @@ CARCLAIMS = Spec(
     " fraud.",
     citation="Angoss KnowledgeSeeker / Oracle data-mining example, vehicle insurance claims,"
     " 1994 to 1996.",
-    source="https://www.kaggle.com/datasets/shivamb/vehicle-claim-fraud-detection (there as"
-    " fraud_oracle.csv, with other columns names and prices; the loader reads the older form,"
-    " whose last column is FraudFound)",
+    source="https://www.kaggle.com/datasets/shivamb/vehicle-claim-fraud-detection",
+    hint="this reads the older form, carclaims.csv, whose last column is FraudFound; the page has"
+    " a later form, which writes columns and prices in another way",
     format=Table(
         _CLAIMS_COLUMNS,
         label="FraudFound",
@@ -190,6 +192,7 @@ HAR = Spec(
     citation="D. Anguita et al. A public domain dataset for human activity recognition using"
     " smartphones. ESANN, 2013.",
     source=page(240, "human+activity+recognition+using+smartphones"),
+    hint="the page offers a zip that holds 'UCI HAR Dataset.zip'",
     format=Har(561),
     parts=(
         Part({1: 1226, 2: 1073, 3: 986, 4: 1286, 5: 1374, 6: 1407}),

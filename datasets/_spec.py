@@ -183,7 +183,9 @@ class Spec:
     title, description, citation : str
         For people.
     source : str
-        Page where a person finds the set.
+        Address of the page where a person finds the set.
+    hint : str
+        What a person must know to get the files by hand, where the page does not tell.
     format : Format
         How the files are written.
     parts : tuple of Part
@@ -216,6 +218,7 @@ class Spec:
     files: tuple[File, ...] = ()
     label_names: Mapping[Label, str] = field(default_factory=dict)
     labels: tuple[Label, ...] = ()
+    hint: str = ""
     options: Mapping[str, Mapping[object, Callable[[Spec], Spec]]] = field(default_factory=dict)
     parent: Spec | None = None
     keep: tuple[Label, ...] = ()

@@ -89,13 +89,13 @@ def read_rows(content: bytes, name: str, table: Table) -> list[tuple[int, list[s
     except UnicodeDecodeError as error:
         raise DataFileError(f"{name}: must be text, but: {error}") from error
     rows = []
-    for line, fields in _split_lines(text, name, table):
-        fields = [field.strip() for field in fields]
+    for line, fields in _split_lines(text.lower() if table.lower else text, name, table):
+        fields = list(map(str.strip, fields))
         if len(fields) != len(table.columns):
             raise DataFileError(
                 f"{name}, line {line}: must have {len(table.columns)} columns, got {len(fields)}"
             )
-        rows.append((line, [field.lower() for field in fields] if table.lower else fields))
+        rows.append((line, fields))
     if table.header:
         if not rows or rows[0][1] != list(table.columns):
             raise DataFileError(

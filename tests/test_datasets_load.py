@@ -1,3 +1,5 @@
+import doctest
+import importlib
 import subprocess
 import sys
 import textwrap
@@ -108,6 +110,7 @@ def tictactoe(tmp_path, monkeypatch):
 
 def test_frame_of_categories(tictactoe):
     data = load("tictactoe", data_home=tictactoe)
+    assert "2 classes, 3 for training and 1 for testing" in repr(data)
     assert data.X_train.shape == (3, 9)
     assert data.X_test.shape == (1, 9)
     assert len(data.categorical) == 9
@@ -126,6 +129,13 @@ def test_array_of_codes(tictactoe):
     for j, name in enumerate(data.feature_names):
         words = [data.categories[name][int(code)] for code in data.X[:, j]]
         assert words == frame[name].tolist()
+
+
+@pytest.mark.parametrize("module", ["", "._dataset", "._load", "._registry"])
+def test_examples(module):
+    found = doctest.testmod(importlib.import_module(f"mddf.datasets{module}"))
+    assert found.attempted
+    assert not found.failed
 
 
 def test_importing_is_light():

@@ -90,6 +90,7 @@ def test_every_set_is_described(name):
     assert spec.name == name
     assert all((spec.title, spec.description, spec.citation))
     assert urlsplit(spec.source).netloc
+    assert " " not in spec.source
     assert spec.description.endswith(".")
     assert set(spec.label_names) <= set(spec.classes) or spec.parent is not None
     assert bool(spec.files) != isinstance(spec.format, Embedded)
