@@ -78,6 +78,13 @@ def test_defaults_are_told():
     assert "duration" not in spec.format.features
 
 
+def test_options_go_together():
+    spec, _ = resolve("bank", {"variant": "additional", "unknown_as_missing": True})
+    assert spec.rows == 41188
+    assert spec.parts[0].missing == 12718
+    assert spec.format.missing == "unknown"
+
+
 def test_every_option_has_a_default_that_changes_nothing():
     for spec in SPECS.values():
         for values in spec.options.values():
