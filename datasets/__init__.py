@@ -1,1 +1,14 @@
-"""Data sets in their upstream formats."""
+"""Data sets in their upstream formats: `load` one by name, `names` lists them.
+
+>>> from mddf.datasets import load
+>>> data = load("iris")
+>>> data.X.shape
+(150, 4)
+"""
+
+from ._dataset import Dataset
+from ._errors import DataFileError, DataFileNotFoundError
+from ._load import load
+from ._registry import names
+
+__all__ = ["DataFileError", "DataFileNotFoundError", "Dataset", "load", "names"]

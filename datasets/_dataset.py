@@ -1,0 +1,195 @@
+"""The data set that `load` returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._errors import optional_import
+
+if TYPE_CHECKING:
+    from ._parsed import Parsed
+    from ._spec import Label, Spec
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """A data set for classification.
+
+    Attributes
+    ----------
+    name : str
+        Name of the set.
+    X : ndarray or DataFrame of shape (n_rows, n_features)
+        Features of all rows, those of the training part first. In an array, categories are codes,
+        positions in `categories`, and missing values are NaN.
+    y : ndarray of shape (n_rows,)
+        Labels as upstream has them, integers or text.
+    n_train : int or None
+        Number of training rows; None for a set without a standard split.
+    feature_names : tuple of str
+        Names of the columns of `X`.
+    categories : Mapping of str to tuple
+        Categories of each column that holds any.
+    label_names : Mapping of label to str
+        Readable names of coded labels; empty where labels speak for themselves.
+    groups : ndarray of shape (n_rows,) or None
+        Rows with equal values belong together and should not be split, such as those of a person.
+    options : Mapping of str to object
+        The options of this set with their values.
+    title, description, source, citation : str
+        What the set is, where a person finds it, and whom to cite.
+
+    Examples
+    --------
+    >>> from mddf.datasets import load
+    >>> data = load("iris")
+    >>> data
+    Dataset('iris': 150 rows, 4 features, 3 classes, no standard split)
+    >>> data.X.shape, data.y.shape, data.has_standard_split
+    ((150, 4), (150,), False)
+    """
+
+    name: str
+    X: Any
+    y: np.ndarray
+    n_train: int | None
+    feature_names: tuple[str, ...]
+    categories: Mapping[str, tuple]
+    label_names: Mapping[Label, str]
+    groups: np.ndarray | None
+    options: Mapping[str, object]
+    title: str
+    description: str
+    source: str
+    citation: str
+
+    def __repr__(self) -> str:
+        rows, columns = self.X.shape
+        split = "no standard split"
+        if self.n_train is not None:
+            split = f"{self.n_train} for training and {rows - self.n_train} for testing"
+        return (
+            f"Dataset({self.name!r}: {rows} rows, {columns} features,"
+            f" {len(self.classes)} classes, {split})"
+        )
+
+    @property
+    def classes(self) -> np.ndarray:
+        """Labels that occur, sorted."""
+        return np.unique(self.y)
+
+    @property
+    def target_names(self) -> tuple[str, ...]:
+        """Readable names of `classes`, in their order."""
+        return tuple(self.label_names.get(c, str(c)) for c in self.classes.tolist())
+
+    @property
+    def categorical(self) -> tuple[str, ...]:
+        """Names of the columns that hold categories."""
+        return tuple(self.categories)
+
+    @property
+    def categorical_indices(self) -> tuple[int, ...]:
+        """Positions of the columns that hold categories."""
+        return tuple(self.feature_names.index(name) for name in self.categories)
+
+    @property
+    def has_standard_split(self) -> bool:
+        """Whether upstream says which rows are for training and which for testing."""
+        return self.n_train is not None
+
+    @property
+    def X_train(self) -> Any:
+        """Features of the training part."""
+        return _rows(self.X, slice(self._cut("X_train")))
+
+    @property
+    def y_train(self) -> np.ndarray:
+        """Labels of the training part."""
+        return self.y[: self._cut("y_train")]
+
+    @property
+    def X_test(self) -> Any:
+        """Features of the test part."""
+        return _rows(self.X, slice(self._cut("X_test"), None))
+
+    @property
+    def y_test(self) -> np.ndarray:
+        """Labels of the test part."""
+        return self.y[self._cut("y_test") :]
+
+    def _cut(self, asked: str) -> int:
+        # AttributeError, so that hasattr(data, "X_train") tells what one expects.
+        if self.n_train is None:
+            raise AttributeError(
+                f"data set {self.name!r} has no standard split, so no {asked}: split X and y, for"
+                " example with sklearn.model_selection.train_test_split"
+            )
+        return self.n_train
+
+
+def assemble(
+    spec: Spec, parsed: Parsed, options: Mapping[str, object], as_frame: bool | str
+) -> Dataset:
+    """Put the rows of all files together.
+
+    Parameters
+    ----------
+    spec : Spec
+    parsed : Parsed
+        Already checked.
+    options : Mapping of str to object
+        For `Dataset.options`.
+    as_frame : bool or "auto"
+        Whether features become a DataFrame; "auto" makes one where there are categories.
+
+    Returns
+    -------
+    data : Dataset
+    """
+    blocks = parsed.blocks
+    X = np.concatenate([block.X for block in blocks]) if len(blocks) > 1 else blocks[0].X
+    y = np.concatenate([block.y for block in blocks])
+    groups = [block.groups for block in blocks if block.groups is not None]
+    n_train = spec.parts[0].rows if len(spec.parts) > 1 else None
+    if as_frame is True or (as_frame == "auto" and parsed.categories):
+        X = _frame(X, parsed)
+    return Dataset(
+        name=spec.name,
+        X=X,
+        y=y,
+        n_train=n_train,
+        feature_names=parsed.feature_names,
+        categories=dict(parsed.categories),
+        label_names=dict(spec.label_names),
+        groups=np.concatenate(groups) if groups else None,
+        options=dict(options),
+        title=spec.title,
+        description=spec.description,
+        source=spec.source,
+        citation=spec.citation,
+    )
+
+
+def _frame(X: np.ndarray, parsed: Parsed) -> Any:
+    """Make a DataFrame with category columns; all rows share the categories."""
+    pd = optional_import("pandas", "a DataFrame (as_frame=False gives an array instead)")
+    if not parsed.categories:
+        return pd.DataFrame(X, columns=list(parsed.feature_names))
+    data = {}
+    for j, name in enumerate(parsed.feature_names):
+        data[name] = X[:, j]
+        if name in parsed.categories:
+            codes = np.where(np.isnan(X[:, j]), -1, X[:, j]).astype(int)
+            data[name] = pd.Categorical.from_codes(
+                codes, categories=parsed.categories[name], ordered=name in parsed.ordered
+            )
+    return pd.DataFrame(data)
+
+
+def _rows(X: Any, rows: slice) -> Any:
+    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]

@@ -1,0 +1,126 @@
+"""`load`: from a name to a data set."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from . import _har, _idx, _svmlight, _tables
+from ._dataset import Dataset, assemble
+from ._fetch import Access, find_home, read_files
+from ._parsed import Block, Parsed, check
+from ._registry import resolve
+from ._spec import Embedded, Har, Idx, Spec, SvmLight, Table
+
+
+def load(
+    name: str,
+    *,
+    data_home: str | os.PathLike[str] | None = None,
+    download: bool = True,
+    as_frame: bool | str = "auto",
+    progress: bool = True,
+    check_hash: bool = True,
+    **options: object,
+) -> Dataset:
+    """Load a data set by name.
+
+    Files are looked for in ``<data home>/<set>/``, as upstream names them, uncompressed or as
+    ``.gz`` or ``.bz2``. Missing ones are downloaded from upstream into that folder. digits, wine,
+    breast_cancer and iris come with scikit-learn and need no file.
+
+    Parameters
+    ----------
+    name : str
+        One of `mddf.datasets.names`; letter case does not matter.
+    data_home : path, default=None
+        Folder that holds a folder for each set. None means the environment variable
+        ``MDDF_DATA_HOME``, else a folder in the user's cache.
+    download : bool, default=True
+        Whether missing files are downloaded (needs pooch).
+    as_frame : bool or "auto", default="auto"
+        Whether features are a DataFrame with category columns (needs pandas). "auto" makes one
+        where there are categories, else an array. In an array, categories are codes.
+    progress : bool, default=True
+        Whether a bar shows the progress of a download.
+    check_hash : bool, default=True
+        Whether the SHA-256 of files is compared with the known one. Rows, columns, class counts
+        and missing cells are always checked.
+    **options : object
+        What some sets offer, the default first: bank: variant ("full", "additional"),
+        drop_duration (False, True), unknown_as_missing (False, True). cylinder: drop_ids (False,
+        True). flags: target ("religion", "landmass"). horse: target ("lesion", "outcome").
+        pima: zeros_as_missing (False, True). sensit: variant ("combined", "acoustic",
+        "seismic"). vote: unknown_as_missing (False, True).
+
+    Returns
+    -------
+    data : Dataset
+        With `X`, `y` and, where there is a standard split, `X_train`, `y_train`, `X_test` and
+        `y_test`.
+
+    Raises
+    ------
+    ValueError
+        If there is no set of that name or an argument has a value that is not allowed.
+    TypeError
+        If the set has no such option.
+    DataFileNotFoundError
+        If a file is missing and cannot be downloaded; a FileNotFoundError.
+    DataFileError
+        If a file is damaged or another one than it should be; a ValueError.
+    ImportError
+        If pandas or pooch is needed and not installed.
+
+    Examples
+    --------
+    >>> from mddf.datasets import load
+    >>> data = load("wine")
+    >>> data.X.shape
+    (178, 13)
+    """
+    if not (isinstance(as_frame, bool) or as_frame == "auto"):
+        raise ValueError(f"as_frame must be True, False or 'auto', got {as_frame!r}")
+    spec, chosen = resolve(name, options)
+    access = Access(find_home(data_home), download, progress, check_hash)
+    return assemble(spec, _parsed(spec, access), chosen, as_frame)
+
+
+def _parsed(spec: Spec, access: Access) -> Parsed:
+    """Read and check a set; one that is taken from another is read and checked as that first."""
+    if spec.parent is not None:
+        parsed = _keep(_parsed(spec.parent, access), spec)
+    else:
+        content = {} if isinstance(spec.format, Embedded) else read_files(spec, access)
+        parsed = _PARSERS[type(spec.format)](spec, content)
+    check(spec, parsed)
+    return parsed
+
+
+def _keep(parsed: Parsed, spec: Spec) -> Parsed:
+    """Keep the rows of some classes, cut into the parts of the set."""
+    blocks = parsed.blocks
+    masks = [np.isin(block.y, spec.keep) for block in blocks]
+    kept = [Block(b.X[mask], b.y[mask]) for b, mask in zip(blocks, masks, strict=True)]
+    return replace(parsed, blocks=kept)
+
+
+def _embedded(spec: Spec, content: dict[str, bytes]) -> Parsed:
+    """Ask scikit-learn for one of its sets."""
+    from sklearn import datasets
+
+    assert isinstance(spec.format, Embedded)
+    bunch = getattr(datasets, spec.format.loader)()
+    return Parsed([Block(bunch.data, bunch.target)], tuple(map(str, bunch.feature_names)))
+
+
+_PARSERS: dict[type, Callable[[Spec, dict[str, bytes]], Parsed]] = {
+    Table: _tables.parse,
+    Idx: _idx.parse,
+    SvmLight: _svmlight.parse,
+    Har: _har.parse,
+    Embedded: _embedded,
+}

@@ -1,0 +1,123 @@
+import bz2
+import gzip
+import io
+import zipfile
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from made_data import zip_file
+from mddf.datasets import DataFileError
+from mddf.datasets import _unpack as unpack
+from mddf.datasets._unpack import leaves_folder, read_plain, read_zip
+
+
+@pytest.fixture
+def write(tmp_path):
+    def put(name, content):
+        path = tmp_path / name
+        path.write_bytes(content)
+        return path
+
+    return put
+
+
+@given(content=st.binary(max_size=500))
+def test_compressed_files_come_back_whole(tmp_path_factory, content):
+    folder = tmp_path_factory.mktemp("plain")
+    for name, pack in (("a", bytes), ("a.gz", gzip.compress), ("a.bz2", bz2.compress)):
+        (folder / name).write_bytes(pack(content))
+        assert read_plain(folder / name) == content
+
+
+@given(content=st.binary(min_size=1, max_size=200), data=st.data())
+def test_no_truncated_file_is_read(tmp_path_factory, content, data):
+    folder = tmp_path_factory.mktemp("cut")
+    for name, pack in (("a.gz", gzip.compress), ("a.bz2", bz2.compress)):
+        packed = pack(content)
+        # An empty gzip or bzip2 file is a valid one with no content for Python.
+        size = data.draw(st.integers(1, len(packed) - 1))
+        (folder / name).write_bytes(packed[:size])
+        with pytest.raises(DataFileError, match="damaged or truncated"):
+            read_plain(folder / name)
+
+
+def test_damaged_content(write):
+    packed = bytearray(gzip.compress(b"all is well" * 50))
+    packed[-6] ^= 1  # the check sum
+    with pytest.raises(DataFileError, match="damaged"):
+        read_plain(write("a.gz", packed))
+    packed = bytearray(gzip.compress(bytes(range(256))))
+    packed[12] ^= 255
+    with pytest.raises(DataFileError, match="damaged"):
+        read_plain(write("b.gz", packed))
+    with pytest.raises(DataFileError, match="damaged"):
+        read_plain(write("c.gz", b"<html>not found</html>"))
+
+
+def test_bombs_are_not_unpacked(write, monkeypatch):
+    monkeypatch.setattr(unpack, "_LIMIT", 1000)
+    assert len(read_plain(write("a.gz", gzip.compress(bytes(1000))))) == 1000
+    with pytest.raises(DataFileError, match="at most 1000 bytes"):
+        read_plain(write("b.gz", gzip.compress(bytes(1001))))
+    with pytest.raises(DataFileError, match="at most 1000 bytes, got 1001"):
+        read_zip(write("c.zip", zip_file({"a": bytes(1001)})), "a")
+
+
+def test_member_of_a_zip(write):
+    path = write("a.zip", zip_file({"x/a.txt": "content", "b": ""}))
+    assert read_zip(path, "x/a.txt") == b"content"
+    with pytest.raises(DataFileError, match=r"must hold 'a\.txt' once, got 0 of them among 2"):
+        read_zip(path, "a.txt")
+
+
+@pytest.mark.parametrize(
+    "name", ["../a", "x/../../a", "/etc/a", "C:\\a", "C:a", "..\\a", "\\\\host\\share\\a", "x/.."]
+)
+def test_entries_that_leave_the_folder(write, name):
+    assert leaves_folder(name)
+    info = zipfile.ZipInfo("x")
+    info.filename = name  # as an attacker's tool writes it, unlike zipfile
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("good", "content")
+        archive.writestr(info, "evil")
+    with pytest.raises(DataFileError, match="entries must stay in their folder"):
+        read_zip(write("a.zip", buffer.getvalue()), "good")
+
+
+@given(parts=st.lists(st.text("abc. _-", min_size=1).filter(lambda s: s != ".."), min_size=1))
+def test_entries_below_the_folder_stay(parts):
+    assert not leaves_folder("/".join(parts))
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_entry_that_is_there_twice(write):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("a", "one")
+        archive.writestr("a", "two")
+    with pytest.raises(DataFileError, match="once, got 2"):
+        read_zip(write("a.zip", buffer.getvalue()), "a")
+
+
+@pytest.mark.parametrize("size", [0, 10, -1, -30])
+def test_truncated_zip(write, size):
+    whole = zip_file({"a": "content" * 30})
+    with pytest.raises(DataFileError, match="whole zip archive"):
+        read_zip(write("a.zip", whole[:size]), "a")
+
+
+def test_damaged_entry(write):
+    whole = bytearray(zip_file({"a": bytes(range(256))}))
+    whole[60] ^= 255
+    with pytest.raises(DataFileError, match="damaged"):
+        read_zip(write("a.zip", whole), "a")
+
+
+def test_encrypted_entry(write):
+    whole = bytearray(zip_file({"a": "content"}))
+    for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        whole[whole.index(signature) + offset] |= 1
+    with pytest.raises(DataFileError, match="encrypted"):
+        read_zip(write("a.zip", whole), "a")
