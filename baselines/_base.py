@@ -100,9 +100,7 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         _refuse_categories(self, X)
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
         check_classification_targets(y)
-        weight = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True
-        )
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         used = weight > 0
         if not used.any():
             raise ValueError("sample_weight must have a positive entry; got only zeros")
@@ -156,8 +154,12 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self.history_ = _stack([fitted.history_ for fitted in rest.estimators_])
         self.n_iter_ = max(ensemble.n_rounds for ensemble in self.ensembles_)
 
+    def __sklearn_is_fitted__(self):
+        # By default any attribute that ends in _ would count, such as the parameter lambda_.
+        return hasattr(self, "ensembles_")
+
     def _rounds(self):
-        """The rounds still to make, with a progress bar when verbose."""
+        """Iterate over the rounds, with a progress bar when verbose."""
         return tqdm(range(self.n_estimators), desc=type(self).__name__, disable=not self.verbose)
 
     def _validated(self, X) -> FloatArray:
@@ -182,7 +184,11 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         return _columns([ensemble.decision(X) for ensemble in self.ensembles_])
 
     def predict(self, X):
-        """Return the predicted labels, shape (n_samples,); f(x) = 0 means ``classes_[1]``."""
+        """Return the predicted labels, shape (n_samples,).
+
+        With two classes f(x) > 0 means ``classes_[1]``; a model without a single round, whose
+        penalties forbid every voter, predicts ``classes_[1]`` too.
+        """
         return self._labels(self.decision_function(X))
 
     def predict_proba(self, X):
@@ -191,7 +197,8 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _labels(self, decision):
         if decision.ndim == 1:
-            return self.classes_[(decision >= 0).astype(int)]
+            empty = self.n_iter_ == 0
+            return self.classes_[((decision > 0) | empty).astype(int)]
         return self.classes_[decision.argmax(axis=1)]
 
     def _probabilities(self, decision):
@@ -273,20 +280,40 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         with more than two classes the mean over the classes.
         """
         check_is_fitted(self)
-        if isinstance(self.ensembles_[0].voters, GivenVoters):
-            raise AttributeError(
-                "feature_importances_ needs trees; voters given by the caller have no features"
-            )
-        shares = [
-            ensemble.voters.importances(ensemble.weights(), self.n_features_in_)
-            for ensemble in self.ensembles_
-        ]
+        shares = []
+        for ensemble in self.ensembles_:
+            if isinstance(ensemble.voters, GivenVoters):
+                raise AttributeError(
+                    "feature_importances_ needs trees; voters given by the caller have no features"
+                )
+            shares.append(ensemble.voters.importances(ensemble.weights(), self.n_features_in_))
         return np.mean(shares, axis=0)
 
 
 def logistic_link(f: FloatArray, scale: float = 2.0) -> FloatArray:
     """Probability 1 / (1 + exp(-scale f)); scale 2 inverts the exponential loss."""
     return expit(scale * f)
+
+
+def project_on_simplex(points):
+    """Return the nearest probability vectors.
+
+    Parameters
+    ----------
+    points : array of shape (n_samples, n_classes)
+        Any real vectors.
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes)
+        max(p - t, 0) with the t for which each row sums to 1.
+    """
+    falling = -np.sort(-points, axis=1)
+    excess = np.cumsum(falling, axis=1) - 1
+    count = np.arange(1, points.shape[1] + 1)
+    n_positive = (falling * count > excess).sum(axis=1)
+    shift = excess[np.arange(len(points)), n_positive - 1] / n_positive
+    return np.maximum(points - shift[:, None], 0.0)
 
 
 def _columns(decisions: list[FloatArray]) -> FloatArray:

@@ -77,7 +77,8 @@ class Monitor:
                 break
 
     def _record(self, f: FloatArray) -> bool:
-        assert self._y is not None and self._weight is not None
+        assert self._y is not None
+        assert self._weight is not None
         loss = float(np.average(self._loss(self._y * f), weights=self._weight))
         if not self.losses or loss < self.losses[self.best_round - 1]:
             self.best_round = len(self.losses) + 1

@@ -16,8 +16,8 @@ class Ensemble:
     """The vote f(x) = sum_j alpha_j h_j(x), round by round.
 
     Round t adds ``step[k]`` to the weight of voter ``voter[k]`` for every k from
-    ``round_start[t]`` up to ``round_start[t + 1]``: one entry per round in coordinate descent, many
-    where all weights are set anew.
+    ``round_start[t]`` up to ``round_start[t + 1]``: one entry per round in coordinate descent,
+    many where all weights are set anew.
 
     Parameters
     ----------
@@ -38,14 +38,14 @@ class Ensemble:
 
     @classmethod
     def of_steps(cls, voters: TreeVoters | GivenVoters, voter, step) -> Ensemble:
-        """An ensemble whose every round changes one weight."""
+        """Make an ensemble whose every round changes one weight."""
         voter = np.asarray(voter, dtype=np.int64)
         step = np.asarray(step, dtype=np.float64)
         return cls(voters, np.arange(len(voter) + 1), voter, step)
 
     @classmethod
     def of_weights(cls, voters: TreeVoters | GivenVoters, weights: list[FloatArray]) -> Ensemble:
-        """An ensemble from the whole weight vector after each round.
+        """Make an ensemble from the whole weight vector after each round.
 
         Parameters
         ----------
@@ -76,23 +76,27 @@ class Ensemble:
     def weights(self, n_rounds: int | None = None) -> FloatArray:
         """Weights after some rounds (all by default), shape (n_voters,)."""
         end = self.round_start[self.n_rounds if n_rounds is None else n_rounds]
-        return np.bincount(self.voter[:end], self.step[:end], minlength=len(self.voters))
+        weights = np.bincount(self.voter[:end], self.step[:end], minlength=len(self.voters))
+        return weights.astype(np.float64)  # without a round it counts in integers
 
     def decision(self, X: FloatArray, n_rounds: int | None = None) -> FloatArray:
-        """f after some rounds (all by default) on the rows of X, shape (n_samples,)."""
-        return self.voters.votes(X, self.weights(n_rounds))
+        """Return f after some rounds (all by default) on the rows of X, shape (n_samples,)."""
+        weights = self.weights(n_rounds)
+        return _exact_ties(self.voters.votes(X, weights), weights)
 
     def staged_decision(self, X: FloatArray) -> Iterator[FloatArray]:
         """Yield f after every round; each array is a new one of shape (n_samples,)."""
         values = self.voters.values(X) if len(self.voters) else np.empty((0, len(X)))
         f = np.zeros(len(X))
+        weights = np.zeros(len(self.voters))
         for first, last in zip(self.round_start[:-1], self.round_start[1:], strict=True):
             for k in range(first, last):
                 f += self.step[k] * values[self.voter[k]]
-            yield f.copy()
+                weights[self.voter[k]] += self.step[k]
+            yield _exact_ties(f.copy(), weights)
 
     def first_rounds(self, n_rounds: int) -> Ensemble:
-        """The same ensemble, as it was after fewer rounds."""
+        """Return the same ensemble as it was after fewer rounds."""
         end = self.round_start[n_rounds]
         return replace(
             self,
@@ -100,3 +104,9 @@ class Ensemble:
             voter=self.voter[:end],
             step=self.step[:end],
         )
+
+
+def _exact_ties(f: FloatArray, weights: FloatArray) -> FloatArray:
+    """Set to 0 where the votes cancel but for rounding errors, so that these do not decide."""
+    f[np.abs(f) <= 1e-13 * np.abs(weights).sum()] = 0.0
+    return f

@@ -66,10 +66,10 @@ class TreeSearch:
         edge : float
             sum_i signed_weight_i h(x_i), never negative.
         """
-        *arrays, prediction, edge = self._features.search(
+        found = self._features.search(
             signed_weight, self._penalty, scale, self._max_depth, self._mode
         )
-        return Tree(*arrays), prediction, edge
+        return Tree(*found[:6]), found[6], found[7]
 
 
 class UsedTrees:

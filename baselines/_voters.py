@@ -58,17 +58,17 @@ class TreeVoters:
     """
 
     def __init__(self, trees: Sequence[Tree]):
-        self.start = np.concatenate([[0], np.cumsum([tree.size for tree in trees])]).astype("i8")
-        for name, dtype in [
-            ("feature", "i4"),
-            ("threshold", "f8"),
-            ("left", "i4"),
-            ("right", "i4"),
-            ("label", "i1"),
-            ("gain", "f8"),
-        ]:
-            parts = [getattr(tree, name) for tree in trees]
-            setattr(self, name, np.concatenate([np.empty(0, dtype), *parts]).astype(dtype))
+        def joined(name, dtype):
+            return np.concatenate([np.empty(0, dtype), *(getattr(t, name) for t in trees)])
+
+        sizes = np.array([tree.size for tree in trees], dtype=np.int64)
+        self.start = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+        self.feature: NDArray[np.int32] = joined("feature", np.int32)
+        self.threshold: FloatArray = joined("threshold", np.float64)
+        self.left: NDArray[np.int32] = joined("left", np.int32)
+        self.right: NDArray[np.int32] = joined("right", np.int32)
+        self.label: NDArray[np.int8] = joined("label", np.int8)
+        self.gain: FloatArray = joined("gain", np.float64)
 
     def __len__(self) -> int:
         return len(self.start) - 1
@@ -108,8 +108,8 @@ class TreeVoters:
         inner = self.feature >= 0
         total = np.bincount(tree_of[inner], self.gain[inner], minlength=len(self))
         scale = np.divide(np.abs(weights), total, out=np.zeros(len(self)), where=total > 0)
-        credit = self.gain[inner] * scale[tree_of[inner]]
-        shares = np.bincount(self.feature[inner], credit, minlength=n_features)
+        shares = np.zeros(n_features)
+        np.add.at(shares, self.feature[inner], self.gain[inner] * scale[tree_of[inner]])
         return shares / shares.sum() if shares.sum() > 0 else shares
 
 
@@ -154,7 +154,7 @@ class GivenVoters:
         if self.chosen is not None:
             return len(self.chosen)
         if callable(self.voters):
-            raise TypeError("how many voters a single callable makes is known only from its values")
+            raise TypeError("a single callable shows how many voters it makes only in its values")
         return len(self.voters)
 
     def votes(self, X: FloatArray, weights: FloatArray) -> FloatArray:
@@ -234,7 +234,7 @@ def distinct_voters(values: NDArray) -> NDArray[np.int64]:
 def fixed_voters(
     voters: str | Voter | Sequence[Voter], X: FloatArray, n_thresholds: int
 ) -> tuple[TreeVoters | GivenVoters, NDArray]:
-    """A finite set of voters and their values on the training rows, equal ones left out.
+    """Make a finite set of voters, with their values on the training rows.
 
     Parameters
     ----------

@@ -181,10 +181,10 @@ class AdaBoostClassifier(BaseBoostingClassifier):
             rounds.append((k, flip * step, objective, error, n_voters, used.trees[k].size))
             if monitor.step(used.trees[k], flip * step) or perfect:
                 break
-        columns = list(zip(*rounds, strict=True)) if rounds else [[]] * 6
-        voter, steps, objectives, errors, n_voters, sizes = columns
+        columns = zip(*rounds, strict=True) if rounds else [()] * 6
+        voter, steps, objectives, errors, counts, sizes = columns
         edges = 1 - 2 * np.array(errors)
-        history = _history(objectives, errors, edges, steps, n_voters)
+        history = _history(objectives, errors, edges, steps, counts)
         history["tree_size"] = np.array(sizes, dtype=np.int64)
         return Ensemble.of_steps(TreeVoters(used.trees), voter, steps), history
 
