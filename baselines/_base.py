@@ -102,15 +102,13 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         check_classification_targets(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         used = weight > 0
-        if not used.any():
-            raise ValueError("sample_weight must have a positive entry; got only zeros")
         if not used.all():
             X, y, weight = X[used], y[used], weight[used]
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes with positive weight;"
-                f" got 1 class, {self.classes_[0]!r}"
+                f" got {len(self.classes_)} class, {self.classes_.tolist()!r}"
             )
         if len(self.classes_) == 2:
             self._fit_two_classes(X, 2.0 * codes - 1.0, weight)
@@ -317,7 +315,12 @@ def project_on_simplex(points):
 
 
 def _columns(decisions: list[FloatArray]) -> FloatArray:
-    return decisions[0] if len(decisions) == 1 else np.column_stack(decisions)
+    if len(decisions) == 1:
+        return decisions[0]
+    f = np.column_stack(decisions)
+    top = f.max(axis=1, keepdims=True)
+    # Classes that tie but for rounding errors tie: the first of them is predicted.
+    return np.where(top - f <= 1e-12 * (1 + np.abs(top)), top, f)
 
 
 def _stack(histories: list[dict[str, Any]]) -> dict[str, Any]:

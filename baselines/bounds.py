@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 
 def adaboost_training_bounds(weighted_error: ArrayLike) -> tuple[float, float]:
@@ -75,14 +75,14 @@ def finite_class_margin_bound(
     ValueError
         If a parameter is out of range.
     """
-    margins = _checked_margins(margins, rho, delta)
+    sample = _checked(margins, rho, delta)
     if not n_hypotheses >= 1:
         raise ValueError(f"n_hypotheses must be at least 1; got {n_hypotheses!r}")
     if not norm > 0:
         raise ValueError(f"norm must be > 0; got {norm!r}")
-    m = len(margins)
+    m = len(sample)
     complexity = 2 * norm / rho * np.sqrt(2 * np.log(n_hypotheses) / m)
-    return float(np.mean(margins <= rho) + complexity + np.sqrt(np.log(1 / delta) / (2 * m)))
+    return float(np.mean(sample <= rho) + complexity + np.sqrt(np.log(1 / delta) / (2 * m)))
 
 
 def deepboost_bound(
@@ -128,7 +128,7 @@ def deepboost_bound(
     ValueError
         If a parameter is out of range or the weights are all 0.
     """
-    margins = _checked_margins(margins, rho, delta)
+    sample = _checked(margins, rho, delta)
     if not n_families >= 2:
         raise ValueError(f"n_families must be at least 2; got {n_families!r}")
     weights = np.abs(np.asarray(alpha, dtype=np.float64))
@@ -139,11 +139,11 @@ def deepboost_bound(
         )
     if not weights.sum() > 0:
         raise ValueError("alpha must have an entry other than 0")
-    m = len(margins)
+    m = len(sample)
     share = np.log(n_families) / m
     n_terms = max(np.ceil(4 / rho**2 * np.log(rho**2 / share)), 0.0)
     return float(
-        np.mean(margins <= rho)
+        np.mean(sample <= rho)
         + 4 / rho * (weights @ bounds) / weights.sum()
         + 2 / rho * np.sqrt(share)
         + np.sqrt(n_terms * share + np.log(2 / delta) / (2 * m))
@@ -189,29 +189,29 @@ def quadboost_bound(
     ValueError
         If a parameter is out of range.
     """
-    margins = _checked_margins(margins, 1.0, delta)
+    sample = _checked(margins, 1.0, delta)
     if not p >= 1:
         raise ValueError(f"p must be at least 1; got {p!r}")
     if not complexity >= 0:
         raise ValueError(f"complexity must be >= 0; got {complexity!r}")
     weights = np.asarray(alpha, dtype=np.float64)
     weights = weights[weights != 0]
-    n, m = len(weights), len(margins)
+    n, m = len(weights), len(sample)
     norm = float(np.linalg.norm(weights, ord=p)) if n else 0.0
     return float(
-        np.mean((1 - margins) ** 2)
+        np.mean((1 - sample) ** 2)
         + 4 * 2 * n ** (1 - 1 / p) * norm * complexity
         + np.sqrt(np.log(np.pi**2 * (n + 1) ** 2 / (6 * delta)) / (2 * m))
         + np.sqrt(np.log(np.log2(2 * max(norm, 1.0))) / m)
     )
 
 
-def _checked_margins(margins, rho, delta):
-    margins = np.asarray(margins, dtype=np.float64)
-    if margins.ndim != 1 or len(margins) == 0:
-        raise ValueError(f"margins must be a 1-d array with entries; got shape {margins.shape}")
+def _checked(margins: ArrayLike, rho: float, delta: float) -> NDArray[np.float64]:
+    sample = np.asarray(margins, dtype=np.float64)
+    if sample.ndim != 1 or len(sample) == 0:
+        raise ValueError(f"margins must be a 1-d array with entries; got shape {sample.shape}")
     if not rho > 0:
         raise ValueError(f"rho must be > 0; got {rho!r}")
     if not 0 < delta < 1:
         raise ValueError(f"delta must lie in (0, 1); got {delta!r}")
-    return margins
+    return sample
