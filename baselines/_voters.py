@@ -48,6 +48,9 @@ class Tree:
         return len(self.feature)
 
 
+_NODE_ARRAYS = ("feature", "threshold", "left", "right", "label", "gain")
+
+
 class TreeVoters:
     """A fixed list of trees, stored flat for the compiled core.
 
@@ -75,8 +78,7 @@ class TreeVoters:
 
     def __getitem__(self, index: int) -> Tree:
         at = slice(self.start[index], self.start[index + 1])
-        names = ("feature", "threshold", "left", "right", "label", "gain")
-        return Tree(*(getattr(self, name)[at] for name in names))
+        return Tree(*(getattr(self, name)[at] for name in _NODE_ARRAYS))
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -96,7 +98,14 @@ class TreeVoters:
 
     def take(self, chosen: NDArray[np.int64]) -> TreeVoters:
         """Keep only some of the trees."""
-        return TreeVoters([self[j] for j in chosen])
+        chosen = np.asarray(chosen, dtype=np.int64)
+        sizes = self.sizes[chosen]
+        kept = TreeVoters([])
+        kept.start = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+        nodes = np.arange(sizes.sum()) + np.repeat(self.start[chosen] - kept.start[:-1], sizes)
+        for name in _NODE_ARRAYS:
+            setattr(kept, name, getattr(self, name)[nodes])
+        return kept
 
     def importances(self, weights: FloatArray, n_features: int) -> FloatArray:
         """Share of each feature in the splits, shape (n_features,).
@@ -217,18 +226,13 @@ def distinct_voters(values: NDArray) -> NDArray[np.int64]:
     int64 array
         Indices into the voters, rising.
     """
-    seen: set[bytes] = set()
-    kept = []
-    for j, row in enumerate(values):
-        nonzero = np.flatnonzero(row)
-        if len(nonzero) == 0:
-            continue
-        # + 0 turns the -0.0 of a negated row into 0.0, whose bytes differ
-        key = (row * np.sign(row[nonzero[0]]) + row.dtype.type(0)).tobytes()
-        if key not in seen:
-            seen.add(key)
-            kept.append(j)
-    return np.array(kept, dtype=np.int64)
+    nonzero = values != 0
+    kept = np.flatnonzero(nonzero.any(axis=1))
+    first = values[kept, nonzero[kept].argmax(axis=1)]
+    # + 0 turns the -0.0 of a negated row into 0.0, whose bytes differ
+    rows = np.ascontiguousarray(values[kept] * np.sign(first)[:, None] + values.dtype.type(0))
+    keys = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
+    return np.sort(kept[np.unique(keys, return_index=True)[1]])
 
 
 def fixed_voters(

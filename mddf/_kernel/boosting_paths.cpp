@@ -100,95 +100,136 @@ struct Move {
     double decrease; // of the objective, >= 0
 };
 
-// The exact minimiser along one coordinate and what it gains, in forms that do not cancel:
-// with z = r + eta * alpha the objective along it is eta a^2 - 2 z a + its penalty.
-Move best_move(const QuadSettings &settings, double alpha, double r, double eta) {
+// The exact minimiser along one coordinate and what it gains, in forms that do not cancel: with
+// z = r + eta * alpha the objective along it is eta a^2 - 2 z a + its penalty. `inverse` is 1 /
+// eta, or 1 / (eta + lambda) with "l2".
+template <QuadPenalty penalty>
+Move best_move(double alpha, double r, double eta, double inverse, double strength) {
+    if constexpr (penalty == QuadPenalty::none) {
+        return {alpha + r * inverse, r * r * inverse};
+    }
+    if constexpr (penalty == QuadPenalty::l2) {
+        const double pull = r - strength * alpha;
+        return {alpha + pull * inverse, pull * pull * inverse};
+    }
     const double z = r + eta * alpha;
-    switch (settings.penalty) {
-    case QuadPenalty::l1: {
-        const double lambda = settings.lambda;
-        if (std::fabs(z) <= lambda) {
-            return {0.0, eta * alpha * alpha + 2.0 * (lambda * std::fabs(alpha) - z * alpha)};
-        }
-        const double to = (z > 0.0 ? z - lambda : z + lambda) / eta;
-        const double moved = alpha - to;
-        const bool crosses = alpha * to < 0.0;
-        return {to, eta * moved * moved + (crosses ? 4.0 * lambda * std::fabs(alpha) : 0.0)};
-    }
-    case QuadPenalty::l2: {
-        const double to = z / (eta + settings.lambda);
-        return {to, (eta + settings.lambda) * (alpha - to) * (alpha - to)};
-    }
-    case QuadPenalty::linf: {
-        const double to = std::clamp(z / eta, -settings.alpha_max, settings.alpha_max);
+    if constexpr (penalty == QuadPenalty::linf) {
+        const double to = std::clamp(z * inverse, -strength, strength);
         const double moved = alpha - to;
         return {to, eta * moved * moved + 2.0 * moved * (eta * to - z)};
     }
-    default: return {z / eta, r * r / eta};
+    if (std::fabs(z) <= strength) {
+        return {0.0, eta * alpha * alpha + 2.0 * (strength * std::fabs(alpha) - z * alpha)};
     }
+    const double to = (z > 0.0 ? z - strength : z + strength) * inverse;
+    const double moved = alpha - to;
+    const bool crosses = alpha * to < 0.0;
+    return {to, eta * moved * moved + (crosses ? 4.0 * strength * std::fabs(alpha) : 0.0)};
 }
+
+// The voters of a QuadBoost run: their weights and their correlations with the residual.
+template <class Value> class Coordinates {
+public:
+    Coordinates(const Value *values, std::size_t n_voters, std::size_t n_rows, const double *y,
+                const double *weight, const QuadSettings &settings)
+        : alpha(n_voters, 0.0), r(n_voters), values_(values), n_rows_(n_rows), y_(y),
+          weight_(weight), settings_(settings), eta_(n_voters, 0.0), inverse_(n_voters) {
+        const double ridge = settings.penalty == QuadPenalty::l2 ? settings.lambda : 0.0;
+        for (std::size_t j = 0; j < n_voters; ++j) {
+            for (std::size_t i = 0; i < n_rows; ++i) {
+                const auto h = static_cast<double>(values[j * n_rows + i]);
+                eta_[j] += weight[i] * h * h;
+            }
+            inverse_[j] = eta_[j] > 0.0 ? 1.0 / (eta_[j] + ridge) : 0.0;
+        }
+        correlate();
+    }
+
+    // Computes r afresh from the weights.
+    void correlate() {
+        std::vector<double> residual(n_rows_);
+        for (std::size_t i = 0; i < n_rows_; ++i) {
+            residual[i] = weight_[i] * y_[i];
+        }
+        for (std::size_t j = 0; j < alpha.size(); ++j) {
+            for (std::size_t i = 0; alpha[j] != 0.0 && i < n_rows_; ++i) {
+                residual[i] -= weight_[i] * alpha[j] * static_cast<double>(values_[j * n_rows_ + i]);
+            }
+        }
+        voter_edges(values_, alpha.size(), n_rows_, residual.data(), r.data());
+    }
+
+    // The voter whose move lowers the objective most, the first among equals.
+    std::size_t best(Move &move) const {
+        switch (settings_.penalty) {
+        case QuadPenalty::l1: return search<QuadPenalty::l1>(settings_.lambda, move);
+        case QuadPenalty::l2: return search<QuadPenalty::l2>(settings_.lambda, move);
+        case QuadPenalty::linf: return search<QuadPenalty::linf>(settings_.alpha_max, move);
+        default: return search<QuadPenalty::none>(0.0, move);
+        }
+    }
+
+    std::vector<double> alpha, r;
+
+private:
+    template <QuadPenalty penalty> std::size_t search(double strength, Move &move) const {
+        std::size_t best = 0;
+        double limit = 0.0;
+        move = {0.0, 0.0};
+        for (std::size_t j = 0; j < alpha.size(); ++j) {
+            const Move candidate =
+                best_move<penalty>(alpha[j], r[j], eta_[j], inverse_[j], strength);
+            if (candidate.decrease > limit) {
+                best = j;
+                move = candidate;
+                limit = candidate.decrease * (1.0 + kTieRelative);
+            }
+        }
+        return best;
+    }
+
+    const Value *values_;
+    std::size_t n_rows_;
+    const double *y_, *weight_;
+    QuadSettings settings_;
+    std::vector<double> eta_, inverse_;
+};
 
 } // namespace
 
 template <class Value>
 BoostingPath quadboost_path(const Value *values, std::size_t n_voters, std::size_t n_rows,
                             const double *y, const double *weight, const QuadSettings &settings) {
-    std::vector<double> alpha(n_voters, 0.0), r(n_voters), eta(n_voters, 0.0), residual(n_rows);
-    for (std::size_t j = 0; j < n_voters; ++j) {
-        for (std::size_t i = 0; i < n_rows; ++i) {
-            const auto h = static_cast<double>(values[j * n_rows + i]);
-            eta[j] += weight[i] * h * h;
-        }
-    }
-    const auto correlate = [&] {
-        for (std::size_t i = 0; i < n_rows; ++i) {
-            residual[i] = weight[i] * y[i];
-        }
-        for (std::size_t j = 0; j < n_voters; ++j) {
-            for (std::size_t i = 0; alpha[j] != 0.0 && i < n_rows; ++i) {
-                residual[i] -= weight[i] * alpha[j] * static_cast<double>(values[j * n_rows + i]);
-            }
-        }
-        voter_edges(values, n_voters, n_rows, residual.data(), r.data());
-    };
-    correlate();
+    Coordinates<Value> voters(values, n_voters, n_rows, y, weight, settings);
+    Products<Value> products(values, n_voters, n_rows, weight);
     double objective = 0.0;
     for (std::size_t i = 0; i < n_rows; ++i) {
         objective += weight[i] * y[i] * y[i];
     }
-    Products<Value> products(values, n_voters, n_rows, weight);
     BoostingPath path;
     std::int64_t n_used = 0;
     for (std::size_t round = 0; round < settings.n_rounds; ++round) {
         if (round > 0 && round % kRoundsPerRefresh == 0) {
-            correlate();
+            voters.correlate();
         }
-        std::size_t best = n_voters;
-        Move move{0.0, 0.0};
-        for (std::size_t j = 0; j < n_voters; ++j) {
-            if (eta[j] > 0.0) {
-                const Move candidate = best_move(settings, alpha[j], r[j], eta[j]);
-                if (candidate.decrease > move.decrease * (1.0 + kTieRelative)) {
-                    best = j;
-                    move = candidate;
-                }
-            }
-        }
-        if (best == n_voters || move.decrease <= settings.tolerance) {
+        Move move;
+        const std::size_t best = voters.best(move);
+        if (move.decrease <= settings.tolerance) {
             break;
         }
-        const double step = move.alpha - alpha[best];
-        n_used += (alpha[best] == 0.0 ? 1 : 0) - (move.alpha == 0.0 ? 1 : 0);
+        double &alpha = voters.alpha[best];
+        const double step = move.alpha - alpha;
+        n_used += (alpha == 0.0 ? 1 : 0) - (move.alpha == 0.0 ? 1 : 0);
         objective -= move.decrease;
         path.voter.push_back(static_cast<std::int64_t>(best));
         path.step.push_back(step);
         path.objective.push_back(objective);
-        path.edge.push_back(r[best]);
+        path.edge.push_back(voters.r[best]);
         path.n_voters.push_back(n_used);
-        alpha[best] = move.alpha;
+        alpha = move.alpha;
         const double *product = products.column(best);
         for (std::size_t j = 0; j < n_voters; ++j) {
-            r[j] -= step * product[j];
+            voters.r[j] -= step * product[j];
         }
     }
     return path;
