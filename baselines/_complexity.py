@@ -37,14 +37,14 @@ def stump_complexity(levels: int, n_samples: float, n_features: int) -> float:
     return float(np.sqrt(2 * max(logarithm, 0.0) / n_samples))
 
 
-def tree_complexity(size: int, n_samples: float, n_features: int) -> float:
+def tree_complexity(size, n_samples: float, n_features: int):
     """Complexity of decision trees of n nodes, DeepBoost's equation 9.
 
     sqrt((4 n + 2) log2(d + 2) ln(m + 1) / m).
 
     Parameters
     ----------
-    size : int
+    size : int or array of int
         n, all nodes of the tree.
     n_samples : float
         m, the number of training rows (their total weight).
@@ -53,15 +53,13 @@ def tree_complexity(size: int, n_samples: float, n_features: int) -> float:
 
     Returns
     -------
-    float
-        The bound.
+    float or array
+        The bound, of the shape of `size`.
     """
-    return float(
-        np.sqrt((4 * size + 2) * np.log2(n_features + 2) * np.log1p(n_samples) / n_samples)
-    )
+    return np.sqrt((4 * size + 2) * np.log2(n_features + 2) * np.log1p(n_samples) / n_samples)
 
 
-def reference_complexity(size: int, n_samples: float, n_features: int) -> float:
+def reference_complexity(size, n_samples: float, n_features: int):
     """Complexity of trees as the public reference implementation has it.
 
     sqrt((2 n + 1) log2(d + 2) ln(m) / m), smaller than :func:`tree_complexity` by about the
@@ -69,7 +67,7 @@ def reference_complexity(size: int, n_samples: float, n_features: int) -> float:
 
     Parameters
     ----------
-    size : int
+    size : int or array of int
         n, all nodes of the tree.
     n_samples : float
         m, the number of training rows (their total weight).
@@ -78,11 +76,11 @@ def reference_complexity(size: int, n_samples: float, n_features: int) -> float:
 
     Returns
     -------
-    float
-        The bound; 0 where the logarithm is negative.
+    float or array
+        The bound, of the shape of `size`; 0 where the logarithm is negative.
     """
     logarithm = max(np.log(n_samples), 0.0)
-    return float(np.sqrt((2 * size + 1) * np.log2(n_features + 2) * logarithm / n_samples))
+    return np.sqrt((2 * size + 1) * np.log2(n_features + 2) * logarithm / n_samples)
 
 
 def complexity_table(
@@ -122,17 +120,18 @@ def complexity_table(
         If a callable returns anything but finite numbers of at least 0.
     """
     if hypotheses == "stumps":
-        sizes = [1, 2] if complexity == "paper" else [3, 7]
-        bound: Complexity = stump_complexity
+        sizes = np.array([1, 2] if complexity == "paper" else [3, 7])
     else:
         largest = min(2 ** min(max_depth + 1, 62) - 1, 2 * n_rows - 1)
-        sizes = list(range(1, largest + 1))
-        bound = tree_complexity
+        sizes = np.arange(1, largest + 1)
     if complexity == "reference":
-        bound = reference_complexity
-    elif callable(complexity):
-        bound = complexity
-    table = np.array([0.0, *(bound(size, n_samples, n_features) for size in sizes)])
+        bounds = reference_complexity(sizes, n_samples, n_features)
+    elif complexity == "paper" and hypotheses == "trees":
+        bounds = tree_complexity(sizes, n_samples, n_features)
+    else:
+        bound = complexity if callable(complexity) else stump_complexity
+        bounds = [bound(int(size), n_samples, n_features) for size in sizes]
+    table = np.concatenate([[0.0], bounds])
     if not (np.isfinite(table).all() and (table >= 0).all()):
         raise ValueError(f"complexity must return finite numbers >= 0; got {table.min()!r}")
     return table

@@ -137,7 +137,6 @@ class GivenVoters:
     def __init__(self, voters: Voter | Sequence[Voter], chosen: NDArray[np.int64] | None = None):
         self.voters = voters
         self.chosen = chosen
-        self._n_given: int | None = None
 
     def values(self, X: FloatArray) -> FloatArray:
         """Values of every voter on every row, shape (n_voters, n_samples)."""

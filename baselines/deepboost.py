@@ -107,6 +107,7 @@ class DeepBoostClassifier(BaseBoostingClassifier):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.datasets import load_breast_cancer
     >>> from mddf.baselines import DeepBoostClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)

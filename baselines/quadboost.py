@@ -91,6 +91,7 @@ class QuadBoostClassifier(BaseBoostingClassifier):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.datasets import load_breast_cancer
     >>> from mddf.baselines import QuadBoostClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
