@@ -178,7 +178,7 @@ def test_steps_minimise(seed, cost, alpha):
     u, weight = rng.normal(size=m), rng.dirichlet(np.ones(m))
     agreement = rng.choice(np.array([-1, 1], dtype=np.int8), m)
     agreement[:2] = [-1, 1]
-    grid = np.linspace(-8, 8, 4001)
+    grid = np.linspace(-8, 8, 401)
     for name, loss in LOSSES.items():
 
         def objective(eta, loss=loss):
