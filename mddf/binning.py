@@ -41,6 +41,7 @@ class Bins:
 
     @property
     def n_columns(self) -> int:
+        """Number of columns."""
         return len(self.categorical)
 
     def columns(self, first: int, last: int) -> Bins:
@@ -187,6 +188,7 @@ class BinnedTable:
 
     @property
     def n_rows(self) -> int:
+        """Number of rows."""
         return len(self.codes)
 
     def replace_columns(self, first: int, X, *, n_jobs=None) -> BinnedTable:

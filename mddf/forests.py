@@ -529,8 +529,8 @@ class CompletelyRandomForestClassifier(BaseForest):
 
     Every node is split at a random threshold of one feature drawn at random; nothing is chosen by
     the labels, but a node with one class is not split any further [1]_. Takes the place of
-    scikit-learn's ``ExtraTreesClassifier(max_features=1)``. With a larger `max_features`, one random
-    threshold is drawn for each of so many features and the best one taken: extra trees.
+    scikit-learn's ``ExtraTreesClassifier(max_features=1)``. With a larger `max_features`, one
+    random threshold is drawn for each of so many features and the best one taken: extra trees.
 
     Parameters
     ----------
@@ -597,8 +597,8 @@ class CompletelyRandomForestClassifier(BaseForest):
 
     References
     ----------
-    .. [1] F. T. Liu, K. M. Ting, Y. Yu and Z.-H. Zhou, "Spectrum of variable-random trees", Journal
-       of Artificial Intelligence Research 32, 2008.
+    .. [1] F. T. Liu, K. M. Ting, Y. Yu and Z.-H. Zhou, "Spectrum of variable-random trees",
+       Journal of Artificial Intelligence Research 32, 2008.
 
     Examples
     --------

@@ -116,7 +116,8 @@ class Grown:
 
     def held_out_probabilities(self) -> np.ndarray:
         """Mean class distribution of the rows held out; NaN for a row that no tree left out."""
-        assert self.sums is not None and self.n_trees is not None
+        assert self.sums is not None
+        assert self.n_trees is not None
         with np.errstate(invalid="ignore"):
             return self.sums / self.n_trees[:, None]
 
@@ -155,7 +156,7 @@ def _grow_chunk(table: BinnedTable, labels, n_classes, block: Block, first: int,
         min_samples_split=options.min_samples_split,
         min_samples_leaf=options.min_samples_leaf,
         min_weight_leaf=options.min_weight_leaf,
-        held_out_rows=None if out_of_bag else block.held_out,
+        held_out_rows=None if isinstance(block.held_out, str) else block.held_out,
         out_of_bag=out_of_bag,
         sums=sums,
         n_trees=n_trees,

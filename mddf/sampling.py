@@ -17,8 +17,8 @@ _RESOLUTION = 2**52
 def canonical_order(codes: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """The rows in an order that depends on what they hold, not on where they stand.
 
-    A bootstrap that draws positions in this order gives the same trees however the table is sorted,
-    and a row of weight k is drawn as k equal rows would be.
+    A bootstrap that draws positions in this order gives the same trees however the table is
+    sorted, and a row of weight k is drawn as k equal rows would be.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ def n_draws(max_samples, n_rows: int, sample_weight: np.ndarray | None) -> int:
         draws = max(1, round(max_samples * n))
     if draws > _MOST_DRAWS:
         raise ValueError(
-            f"max_samples must lead to at most {_MOST_DRAWS} draws for each tree, got {draws}; with "
-            "large weights, give max_samples as a number of rows"
+            f"max_samples must lead to at most {_MOST_DRAWS} draws for each tree, got {draws}; "
+            "with large weights, give max_samples as a number of rows"
         )
     return draws
 
@@ -83,8 +83,8 @@ def plan_sampling(
     class_weight : ndarray of shape (n_classes,) or None
         What a row's class makes of its weight.
     bootstrap : bool
-        Draw rows with replacement, in proportion to their weights, which then have done their work;
-        otherwise every tree sees all rows with their weights.
+        Draw rows with replacement, in proportion to their weights, which then have done their
+        work; otherwise every tree sees all rows with their weights.
     max_samples : int, float or None
     balance_trees : bool
         Balance the classes anew in each tree's sample.

@@ -63,8 +63,8 @@ def category_mask(X, categorical_features) -> np.ndarray:
     if given.dtype.kind in "iu":
         if given.min() < -n_columns or given.max() >= n_columns:
             raise ValueError(
-                f"categorical_features as column numbers must lie below {n_columns}, the number of "
-                f"columns of X, got {given.tolist()}"
+                f"categorical_features as column numbers must lie below {n_columns}, the number "
+                f"of columns of X, got {given.tolist()}"
             )
         mask[given] = True
         return mask
@@ -77,8 +77,8 @@ def category_mask(X, categorical_features) -> np.ndarray:
     for name in given:
         if str(name) not in names:
             raise ValueError(
-                f"categorical_features names {str(name)!r}, which is not a column of X; its columns "
-                f"are {names}"
+                f"categorical_features names {str(name)!r}, which is not a column of X; its "
+                f"columns are {names}"
             )
         mask[names.index(str(name))] = True
     return mask

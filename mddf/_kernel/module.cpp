@@ -1,5 +1,7 @@
 #include <nanobind/nanobind.h>
 
+#include "boosting.hpp"
+
 namespace nb = nanobind;
 
 void bind_binning(nb::module_& m);
@@ -9,4 +11,5 @@ NB_MODULE(_core, m) {
   m.doc() = "Compiled core of mddf.";
   bind_binning(m);
   bind_trees(m);
+  mddf::boosting::bind_boosting(m);
 }

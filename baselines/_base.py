@@ -1,0 +1,361 @@
+"""What all boosting classifiers share: validation, labels, prediction, early stopping."""
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
+from sklearn.model_selection import train_test_split
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from tqdm import tqdm
+
+from ._early_stopping import Monitor
+from ._ensemble import Ensemble
+from ._voters import FloatArray, GivenVoters
+
+
+class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+    """Base of the boosting classifiers.
+
+    A subclass implements :meth:`_boost` for labels in {-1, +1}, and says with :meth:`_loss` what
+    a margin costs on a validation share and with :meth:`_probability` how f becomes a
+    probability. More than two classes are left to one-vs-rest.
+    """
+
+    _parameter_constraints: dict = {
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    n_estimators: int
+    early_stopping: bool
+    validation_fraction: float
+    n_iter_no_change: int
+    random_state: Any
+    n_jobs: int | None
+    verbose: int
+
+    @abstractmethod
+    def _boost(
+        self, X: FloatArray, y: FloatArray, sample_weight: FloatArray, monitor: Monitor
+    ) -> tuple[Ensemble, dict[str, Any]]:
+        """Learn from labels in {-1, +1} and positive weights; return the vote and its history."""
+
+    @abstractmethod
+    def _loss(self, margin: FloatArray) -> FloatArray:
+        """Loss of the margins y f(x), for early stopping."""
+
+    @abstractmethod
+    def _probability(self, f: FloatArray) -> FloatArray:
+        """Probability of the second class given f."""
+
+    def _combine(self, decisions: FloatArray) -> FloatArray:
+        """Probabilities of all classes from their one-vs-rest decisions, rows that sum to 1."""
+        # The floor only acts where every class has probability 0; their order is kept by log p.
+        log_p = np.log(np.maximum(self._probability(decisions), 1e-300))
+        p = np.exp(log_p - log_p.max(axis=1, keepdims=True))
+        return p / p.sum(axis=1, keepdims=True)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Learn the ensemble.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Finite numbers. Missing values and columns of a category or string dtype are refused:
+            the questions asked, and the complexities that count them, are thresholds on numbers.
+        y : array-like of shape (n_samples,)
+            Class labels, at least two different ones.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights; None means 1 for all. A weight of k equals k copies of a row.
+            Rows of weight 0 are left out altogether.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If X is not as described, the weights are negative or all 0, or fewer than two classes
+            have positive weight.
+        """
+        _refuse_categories(self, X)
+        X, y = validate_data(self, X, y, dtype=np.float64, order="C")
+        check_classification_targets(y)
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        used = weight > 0
+        if not used.all():
+            X, y, weight = X[used], y[used], weight[used]
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least 2 classes with positive weight;"
+                f" got {len(self.classes_)} class, {self.classes_.tolist()!r}"
+            )
+        if len(self.classes_) == 2:
+            self._fit_two_classes(X, 2.0 * codes - 1.0, weight)
+        else:
+            self._fit_one_vs_rest(X, codes, weight)
+        return self
+
+    def _fit_two_classes(self, X, signs, weight):
+        monitor = Monitor(None, None, None, self._loss, self.n_iter_no_change)
+        if self.early_stopping:
+            seed = check_random_state(self.random_state).randint(2**31 - 1)
+            kept, held = train_test_split(
+                np.arange(len(X)),
+                test_size=self.validation_fraction,
+                random_state=seed,
+                stratify=signs,
+            )
+            monitor = Monitor(
+                X[held], signs[held], weight[held], self._loss, self.n_iter_no_change
+            )
+            X, signs, weight = X[kept], signs[kept], weight[kept]
+        ensemble, history = self._boost(np.ascontiguousarray(X), signs, weight, monitor)
+        if self.early_stopping:
+            monitor.replay(ensemble)
+            ensemble = ensemble.first_rounds(monitor.best_round)
+            history = {key: values[: monitor.best_round] for key, values in history.items()}
+            validation = monitor.losses[: monitor.best_round]
+            history["validation_loss"] = np.array(validation, dtype=np.float64)
+        self.ensembles_ = [ensemble]
+        self.history_ = history
+        self.n_iter_ = ensemble.n_rounds
+
+    def _fit_one_vs_rest(self, X, codes, weight):
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        inner = clone(self).set_params(n_jobs=None, verbose=0, random_state=int(seed))
+        with config_context(enable_metadata_routing=True):
+            inner.set_fit_request(sample_weight=True)
+            rest = OneVsRestClassifier(inner, n_jobs=self.n_jobs, verbose=self.verbose)
+            rest.fit(X, codes, sample_weight=weight)
+        self.ensembles_ = [fitted.ensembles_[0] for fitted in rest.estimators_]
+        self.history_ = _stack([fitted.history_ for fitted in rest.estimators_])
+        self.n_iter_ = max(ensemble.n_rounds for ensemble in self.ensembles_)
+
+    def __sklearn_is_fitted__(self):
+        # By default any attribute that ends in _ would count, such as the parameter lambda_.
+        return hasattr(self, "ensembles_")
+
+    def _rounds(self):
+        """Iterate over the rounds, with a progress bar when verbose."""
+        return tqdm(range(self.n_estimators), desc=type(self).__name__, disable=not self.verbose)
+
+    def _validated(self, X) -> FloatArray:
+        check_is_fitted(self)
+        _refuse_categories(self, X)
+        return validate_data(self, X, dtype=np.float64, order="C", reset=False)
+
+    def decision_function(self, X):
+        """Return f(x) = sum_j alpha_j h_j(x).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_classes)
+            Positive for ``classes_[1]`` with two classes; else one column per class.
+        """
+        X = self._validated(X)
+        return _columns([ensemble.decision(X) for ensemble in self.ensembles_])
+
+    def predict(self, X):
+        """Return the predicted labels, shape (n_samples,).
+
+        With two classes f(x) > 0 means ``classes_[1]``; a model without a single round, whose
+        penalties forbid every voter, predicts ``classes_[1]`` too.
+        """
+        return self._labels(self.decision_function(X))
+
+    def predict_proba(self, X):
+        """Return the class probabilities, shape (n_samples, n_classes)."""
+        return self._probabilities(self.decision_function(X))
+
+    def _labels(self, decision):
+        if decision.ndim == 1:
+            empty = self.n_iter_ == 0
+            return self.classes_[((decision > 0) | empty).astype(int)]
+        return self.classes_[decision.argmax(axis=1)]
+
+    def _probabilities(self, decision):
+        if decision.ndim == 1:
+            return np.column_stack([self._probability(-decision), self._probability(decision)])
+        return self._combine(decision)
+
+    def staged_decision_function(self, X) -> Iterator[FloatArray]:
+        """Yield what :meth:`decision_function` returns after every round.
+
+        With more than two classes an ensemble that stopped earlier keeps its last value.
+        """
+        X = self._validated(X)
+        stages = [ensemble.staged_decision(X) for ensemble in self.ensembles_]
+        last = [np.zeros(len(X))] * len(stages)
+        for _ in range(self.n_iter_):
+            last = [next(stage, f) for stage, f in zip(stages, last, strict=True)]
+            yield _columns(last)
+
+    def staged_predict(self, X):
+        """Yield the predicted labels after every round."""
+        for decision in self.staged_decision_function(X):
+            yield self._labels(decision)
+
+    def staged_predict_proba(self, X):
+        """Yield the class probabilities after every round."""
+        for decision in self.staged_decision_function(X):
+            yield self._probabilities(decision)
+
+    def margins(self, X, y, normalize=True):
+        """Return the margins of labelled rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Their labels, all among ``classes_``.
+        normalize : bool, default=True
+            Divide f by the sum of the absolute weights: margins of voters with values in
+            [-1, 1] then lie in [-1, 1].
+
+        Returns
+        -------
+        array of shape (n_samples,)
+            y f(x) with two classes; else half of what f of the right class has above the largest
+            f of another class.
+
+        Raises
+        ------
+        ValueError
+            If y has a label that was not seen in fit, or not one label per row.
+        """
+        X = self._validated(X)
+        codes = _codes(y, self.classes_, len(X))
+        decisions = []
+        for ensemble in self.ensembles_:
+            total = np.abs(ensemble.weights()).sum() if normalize else 1.0
+            decisions.append(ensemble.decision(X) / (total if total > 0 else 1.0))
+        if len(decisions) == 1:
+            return (2 * codes - 1) * decisions[0]
+        f = _columns(decisions)
+        own = f[np.arange(len(X)), codes]
+        f[np.arange(len(X)), codes] = -np.inf
+        return (own - f.max(axis=1)) / 2
+
+    @property
+    def estimator_weights_(self):
+        """Final weight of every voter; with more than two classes a list, one entry per class."""
+        check_is_fitted(self)
+        weights = [ensemble.weights() for ensemble in self.ensembles_]
+        return weights[0] if len(weights) == 1 else weights
+
+    @property
+    def feature_importances_(self):
+        """Share of every feature in the vote, shape (n_features,), with sum 1 (or all 0).
+
+        A tree hands out its absolute weight to the features it asks, by the gains of its splits;
+        with more than two classes the mean over the classes.
+        """
+        check_is_fitted(self)
+        shares = []
+        for ensemble in self.ensembles_:
+            if isinstance(ensemble.voters, GivenVoters):
+                raise AttributeError(
+                    "feature_importances_ needs trees; voters given by the caller have no features"
+                )
+            shares.append(ensemble.voters.importances(ensemble.weights(), self.n_features_in_))
+        return np.mean(shares, axis=0)
+
+
+def logistic_link(f: FloatArray, scale: float = 2.0) -> FloatArray:
+    """Probability 1 / (1 + exp(-scale f)); scale 2 inverts the exponential loss."""
+    return expit(scale * f)
+
+
+def project_on_simplex(points):
+    """Return the nearest probability vectors.
+
+    Parameters
+    ----------
+    points : array of shape (n_samples, n_classes)
+        Any real vectors.
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes)
+        max(p - t, 0) with the t for which each row sums to 1.
+    """
+    falling = -np.sort(-points, axis=1)
+    excess = np.cumsum(falling, axis=1) - 1
+    count = np.arange(1, points.shape[1] + 1)
+    n_positive = (falling * count > excess).sum(axis=1)
+    shift = excess[np.arange(len(points)), n_positive - 1] / n_positive
+    return np.maximum(points - shift[:, None], 0.0)
+
+
+def _columns(decisions: list[FloatArray]) -> FloatArray:
+    if len(decisions) == 1:
+        return decisions[0]
+    f = np.column_stack(decisions)
+    top = f.max(axis=1, keepdims=True)
+    # Classes that tie but for rounding errors tie: the first of them is predicted.
+    return np.where(top - f <= 1e-12 * (1 + np.abs(top)), top, f)
+
+
+def _stack(histories: list[dict[str, Any]]) -> dict[str, Any]:
+    """One row per class; rounds that a class did not make are NaN."""
+    n_rounds = max(len(history["objective"]) for history in histories)
+    stacked = {}
+    for key in histories[0]:
+        rows = np.full((len(histories), n_rounds), np.nan)
+        for row, history in zip(rows, histories, strict=True):
+            row[: len(history[key])] = history[key]
+        stacked[key] = rows
+    return stacked
+
+
+def _codes(y, classes, n_samples):
+    y = np.asarray(y)
+    if y.shape != (n_samples,):
+        raise ValueError(f"y must have shape ({n_samples},), got {y.shape}")
+    unknown = np.setdiff1d(y, classes)
+    if len(unknown):
+        raise ValueError(f"y must hold labels seen in fit, {classes!r}; got {unknown!r}")
+    return np.searchsorted(classes, y)
+
+
+def _refuse_categories(estimator, X):
+    dtypes = getattr(X, "dtypes", None)
+    if dtypes is None or not hasattr(X, "columns"):
+        return
+    refused = [
+        name
+        for name, dtype in zip(X.columns, dtypes, strict=True)
+        if getattr(dtype, "name", str(dtype)) in ("category", "str", "string")
+    ]
+    if refused:
+        raise ValueError(
+            f"{type(estimator).__name__} takes numeric features only; got the category or string"
+            f" columns {refused!r}: encode them first, for example with OneHotEncoder"
+        )

@@ -1,0 +1,117 @@
+"""The linear programs of LPBoost over a given set of voters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linprog
+
+from ._voters import FloatArray
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Optimum of the soft-margin program over some voters.
+
+    Parameters
+    ----------
+    alpha : array of shape (n_voters,)
+        Weights of the voters, >= 0.
+    u : array of shape (n_samples,)
+        Dual weights of the rows.
+    objective : float
+        Optimal value: of rho - D sum xi in the nu-form, of sum alpha + C sum xi in the C-form.
+    rho : float
+        The margin aimed at; 1 in the C-form.
+    """
+
+    alpha: FloatArray
+    u: FloatArray
+    objective: float
+    rho: float
+
+
+def solve_nu_form(values: FloatArray, cap: FloatArray) -> Solution:
+    """Solve max rho - sum_i D_i xi_i, y_i f(x_i) >= rho - xi_i, sum alpha = 1, alpha, xi >= 0.
+
+    What is handed to the solver is the dual, min beta with sum_i u_i y_i h_j(x_i) <= beta for
+    all j, sum u = 1 and 0 <= u_i <= D_i: its rows are the voters, which are few. alpha and rho
+    are its multipliers, and both programs have the same optimum.
+
+    Parameters
+    ----------
+    values : array of shape (n_voters, n_samples)
+        y_i h_j(x_i).
+    cap : array of shape (n_samples,)
+        D_i > 0, with sum at least 1.
+
+    Returns
+    -------
+    Solution
+        With rho.
+
+    Raises
+    ------
+    RuntimeError
+        If the solver fails.
+    """
+    n_voters, n_samples = values.shape
+    result = _solve(
+        cost=np.append(np.zeros(n_samples), 1.0),
+        rows=np.hstack([values, -np.ones((n_voters, 1))]),
+        limits=np.zeros(n_voters),
+        bounds=np.vstack([np.column_stack([np.zeros(n_samples), cap]), [-np.inf, np.inf]]),
+        equal_rows=np.append(np.ones(n_samples), 0.0)[None],
+        equal_limits=np.ones(1),
+    )
+    u = np.clip(result.x[:-1], 0.0, cap)
+    return Solution(_multipliers(result), u / u.sum(), result.fun, result.eqlin.marginals[0])
+
+
+def solve_c_form(values: FloatArray, cap: FloatArray) -> Solution:
+    """Solve min sum alpha + sum_i C_i xi_i, y_i f(x_i) >= 1 - xi_i, alpha, xi >= 0.
+
+    By its dual, max sum u with sum_i u_i y_i h_j(x_i) <= 1 for all j and 0 <= u_i <= C_i.
+
+    Parameters
+    ----------
+    values : array of shape (n_voters, n_samples)
+        y_i h_j(x_i).
+    cap : array of shape (n_samples,)
+        C_i > 0.
+
+    Returns
+    -------
+    Solution
+        With rho = 1.
+
+    Raises
+    ------
+    RuntimeError
+        If the solver fails.
+    """
+    n_voters, n_samples = values.shape
+    result = _solve(
+        cost=-np.ones(n_samples),
+        rows=values,
+        limits=np.ones(n_voters),
+        bounds=np.column_stack([np.zeros(n_samples), cap]),
+    )
+    return Solution(_multipliers(result), np.clip(result.x, 0.0, cap), -result.fun, 1.0)
+
+
+def _solve(cost, rows, limits, bounds, equal_rows=None, equal_limits=None):
+    # Presolving finds nothing in these dense programs and takes longer than solving them.
+    options = {"presolve": False}
+    result = linprog(
+        cost, rows, limits, equal_rows, equal_limits, bounds, method="highs", options=options
+    )
+    if result.status != 0:
+        raise RuntimeError(f"the linear program of LPBoost was not solved: {result.message}")
+    return result
+
+
+def _multipliers(result):
+    """Multipliers of the voters' rows; HiGHS gives derivatives of the minimum, hence the sign."""
+    return np.maximum(-result.ineqlin.marginals, 0.0)

@@ -1,0 +1,73 @@
+"""DeepBoost's surrogate losses, as functions of u = 1 - y f(x)."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from scipy.special import expit, log_expit
+
+from ._voters import FloatArray
+
+_LN2 = np.log(2.0)
+
+
+class Loss(Protocol):
+    """A convex function Phi that rises, with Phi(0) >= 1."""
+
+    def value(self, u: FloatArray) -> FloatArray:
+        """Phi(u)."""
+
+    def derivative(self, u: FloatArray) -> FloatArray:
+        """Phi'(u)."""
+
+    def log_derivative(self, u: FloatArray) -> FloatArray:
+        """Logarithm of Phi'(u), which does not underflow."""
+
+    def probability(self, f: FloatArray) -> FloatArray:
+        """P(y = +1 | x) if f(x) is the minimiser of the expected loss."""
+
+
+class ExponentialLoss:
+    """Phi(u) = e^u."""
+
+    def value(self, u: FloatArray) -> FloatArray:
+        """e^u."""
+        return np.exp(u)
+
+    derivative = value
+
+    def log_derivative(self, u: FloatArray) -> FloatArray:
+        """Return u itself."""
+        return u
+
+    def probability(self, f: FloatArray) -> FloatArray:
+        """Logistic function of 2 f."""
+        return expit(2 * f)
+
+
+class LogisticLoss:
+    """Phi(u) = log2(1 + e^u)."""
+
+    def value(self, u: FloatArray) -> FloatArray:
+        """log2(1 + e^u)."""
+        return np.logaddexp(0.0, u) / _LN2
+
+    def derivative(self, u: FloatArray) -> FloatArray:
+        """1 / (ln 2 (1 + e^-u))."""
+        return expit(u) / _LN2
+
+    def log_derivative(self, u: FloatArray) -> FloatArray:
+        """Logarithm of the derivative."""
+        return log_expit(u) - np.log(_LN2)
+
+    def probability(self, f: FloatArray) -> FloatArray:
+        """s(1 + f) / (s(1 + f) + s(1 - f)), with s the logistic function.
+
+        At the minimiser of p Phi(1 - f) + (1 - p) Phi(1 + f) the derivatives balance:
+        p s(1 - f) = (1 - p) s(1 + f).
+        """
+        return expit(log_expit(1 + f) - log_expit(1 - f))
+
+
+LOSSES: dict[str, Loss] = {"exponential": ExponentialLoss(), "logistic": LogisticLoss()}

@@ -1,0 +1,104 @@
+"""Steps along one coordinate of DeepBoost's objective."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from ._losses import Loss
+from ._search import LEAST_ERROR
+from ._voters import FloatArray
+
+#: ln sqrt((1 - e) / e) at e = LEAST_ERROR: the largest step where nothing else bounds it.
+LARGEST_FREE_STEP = 0.5 * float(np.log((1 - LEAST_ERROR) / LEAST_ERROR))
+
+
+def majorizer_step(error: float, alpha: float, penalty: float) -> float:
+    """Minimiser of the exponential upper bound along a coordinate.
+
+    Minimises (1 - eps) e^-eta + eps e^eta + P |alpha + eta| over eta. With
+    q = (1 - eps) e^alpha - eps e^-alpha and R = sqrt(P^2 + 4 eps (1 - eps)) the step is -alpha if
+    |q| <= P, ln(2 (1 - eps) / (P + R)) if q > P, and ln((P + R) / (2 eps)) if q < -P. For the
+    exponential loss it is the exact step; for the logistic loss it minimises an upper bound.
+
+    Parameters
+    ----------
+    error : float
+        eps, the weighted error of the voter.
+    alpha : float
+        Its present weight.
+    penalty : float
+        P = L / S >= 0. With P = 0 the error is kept at least 1e-10 away from 0 and 1.
+
+    Returns
+    -------
+    float
+        eta, to be added to alpha.
+    """
+    if penalty == 0:
+        error = float(np.clip(error, LEAST_ERROR, 1 - LEAST_ERROR))
+        return 0.5 * float(np.log((1 - error) / error))
+    q = (1 - error) * np.exp(alpha) - error * np.exp(-alpha)
+    if abs(q) <= penalty:
+        return -alpha
+    root = np.sqrt(penalty**2 + 4 * error * (1 - error))
+    if q > 0:
+        return float(np.log(2 * (1 - error) / (penalty + root)))
+    return float(np.log((penalty + root) / (2 * error)))
+
+
+def exact_step(
+    loss: Loss,
+    u: FloatArray,
+    weight: FloatArray,
+    agreement: NDArray[np.int8],
+    alpha: float,
+    cost: float,
+) -> float:
+    """Minimiser of the objective itself along a coordinate, by a search for a root.
+
+    Minimises sum_i w_i Phi(u_i - eta y_i h(x_i)) + L |alpha + eta| over eta.
+
+    Parameters
+    ----------
+    loss : Loss
+        Phi.
+    u : array of shape (n_samples,)
+        1 - y f(x) before the step.
+    weight : array of shape (n_samples,)
+        w, with sum 1.
+    agreement : int8 array of shape (n_samples,)
+        y h(x), in {-1, +1}.
+    alpha : float
+        Present weight of the voter.
+    cost : float
+        L >= 0. With L = 0 and a voter that is right (or wrong) on all rows there is no minimiser;
+        the step is then limited as in :func:`majorizer_step`.
+
+    Returns
+    -------
+    float
+        eta, to be added to alpha.
+    """
+
+    def slope(eta: float) -> float:
+        return -float((weight * agreement) @ loss.derivative(u - eta * agreement))
+
+    at_kink = slope(-alpha)
+    if cost > 0 and abs(at_kink) <= cost:
+        return -alpha
+    if cost == 0 and abs(int(agreement.sum(dtype=np.int64))) == len(agreement):
+        return LARGEST_FREE_STEP * int(agreement[0])
+    # The slope rises; the new weight lies on the side of 0 where it is still to come to +-cost.
+    up = at_kink < 0
+    offset = cost if up else -cost
+
+    def shifted(eta: float) -> float:
+        return slope(eta) + offset
+
+    near, reach = -alpha, 1.0
+    while (shifted(near + reach) < 0) if up else (shifted(near - reach) > 0):
+        reach *= 2.0
+    far = near + reach if up else near - reach
+    return float(brentq(shifted, min(near, far), max(near, far), xtol=1e-14, rtol=1e-14))

@@ -1,0 +1,216 @@
+"""Discrete AdaBoost over trees of least weighted error."""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from mddf import _core
+
+from ._base import BaseBoostingClassifier, logistic_link
+from ._ensemble import Ensemble
+from ._search import LEAST_ERROR, TreeSearch, UsedTrees
+from ._voters import TIE, TreeVoters, fixed_voters
+
+
+class AdaBoostClassifier(BaseBoostingClassifier):
+    r"""Discrete AdaBoost.
+
+    In round t the voter h_t of least weighted error eps_t under the weights D_t gets
+
+        alpha_t = 1/2 ln((1 - eps_t) / eps_t),
+        D_{t+1}(i) = D_t(i) exp(-alpha_t y_i h_t(x_i)) / Z_t,  Z_t = 2 sqrt(eps_t (1 - eps_t)),
+
+    so that the mean of exp(-y f) over the training rows is the product of the Z_t. A voter that is
+    chosen again adds to its own weight. Boosting stops when no voter is better than chance, and
+    after a voter without error, which counts as one with error 1e-10.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of rounds.
+    max_depth : int, default=1
+        Depth of the trees: 1 for stumps, which are searched exhaustively over all features and
+        all thresholds half-way between neighbouring values. Deeper trees grow by layers: each
+        layer splits every leaf where a split lowers the weighted error, at its best threshold. For
+        deeper trees the ones already in the vote compete in every round. Ignored with `voters`.
+    voters : None, "stumps", callable or list of callables, default=None
+        None searches trees. "stumps" takes a finite set, `n_thresholds` per feature at even
+        distances. Given voters map X to values in {-1, +1} of shape (n_samples,), or, as one
+        callable, of shape (n_samples, n_voters).
+    n_thresholds : int, default=10
+        Thresholds per feature of ``voters="stumps"``.
+    early_stopping : bool, default=False
+        Hold back a share of the rows and keep the number of rounds with the least mean of
+        exp(-y f) on them.
+    validation_fraction : float, default=0.1
+        The share, in (0, 1).
+    n_iter_no_change : int, default=10
+        Rounds without a new least validation loss after which to stop.
+    random_state : int, RandomState instance or None, default=None
+        Draws the validation share; nothing else is random.
+    n_jobs : int or None, default=None
+        Processes for the classes when there are more than two.
+    verbose : int, default=0
+        Show a progress bar when positive.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels.
+    n_features_in_ : int
+        Number of features.
+    ensembles_ : list of Ensemble
+        The vote: one entry with two classes, else one per class against the rest.
+    estimator_weights_ : array of shape (n_voters,), or list of them
+        alpha, summed over the rounds that chose the same voter.
+    history_ : dict of arrays of shape (n_rounds,), or (n_classes, n_rounds)
+        ``objective`` (weighted mean of exp(-y f)), ``weighted_error``, ``edge`` (1 - 2 eps),
+        ``normalizer`` (Z), ``step`` (alpha_t), ``n_voters``, and for searched trees ``tree_size``
+        in nodes. With early stopping ``validation_loss``.
+    feature_importances_ : array of shape (n_features,)
+        Shares of the features in the vote; searched trees and "stumps" only.
+    n_iter_ : int
+        Rounds made (the most over the classes).
+
+    See Also
+    --------
+    DeepBoostClassifier : Adds penalties by the complexity of a tree.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from mddf.baselines import AdaBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = AdaBoostClassifier(n_estimators=50).fit(X, y)
+    >>> round(model.score(X, y), 2)
+    1.0
+    """
+
+    _parameter_constraints: dict = {
+        **BaseBoostingClassifier._parameter_constraints,
+        "max_depth": [Interval(Integral, 1, None, closed="left")],
+        "voters": [None, StrOptions({"stumps"}), callable, list, tuple],
+        "n_thresholds": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_estimators=100,
+        *,
+        max_depth=1,
+        voters=None,
+        n_thresholds=10,
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=10,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.voters = voters
+        self.n_thresholds = n_thresholds
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _loss(self, margin):
+        return np.exp(-margin)
+
+    def _probability(self, f):
+        return logistic_link(f)
+
+    def _boost(self, X, y, sample_weight, monitor):
+        if self.voters is None:
+            return self._boost_trees(X, y, sample_weight, monitor)
+        return self._boost_fixed(X, y, sample_weight)
+
+    def _boost_fixed(self, X, y, sample_weight):
+        voters, values = fixed_voters(self.voters, X, self.n_thresholds)
+        signs = values.astype(np.int8)
+        if not np.array_equal(signs, values) or not (np.abs(signs) == 1).all():
+            raise ValueError("voters must have values in {-1, +1}; got others")
+        if len(values) == 0:
+            return Ensemble.of_steps(TreeVoters([]), [], []), _history([], [], [], [], [])
+        voter, step, objective, edge, n_voters = _core.adaboost_path(
+            np.ascontiguousarray(signs),
+            y,
+            sample_weight / sample_weight.sum(),
+            self.n_estimators,
+            LEAST_ERROR,
+        )
+        chosen, voter = np.unique(voter, return_inverse=True)
+        error = np.maximum((1 - np.abs(edge)) / 2, LEAST_ERROR)
+        history = _history(objective, error, np.abs(edge), step, n_voters)
+        return Ensemble.of_steps(voters.take(chosen), voter, step), history
+
+    def _boost_trees(self, X, y, sample_weight, monitor):
+        search = TreeSearch(X, self.max_depth)
+        used = UsedTrees()
+        weight = sample_weight / sample_weight.sum()
+        margin = np.zeros(len(y))
+        alpha: list[float] = []
+        rounds = []
+        for _ in self._rounds():
+            distribution = weight * np.exp(margin.min() - margin)
+            distribution /= distribution.sum()
+            signed = distribution * y
+            tree, prediction, edge = search.best(signed)
+            k, flip = _choose(used, tree, prediction, edge, signed, self.max_depth > 1)
+            if k is None:
+                break
+            vote = flip * used.prediction(k)
+            error = distribution[vote != y].sum()
+            if 1 - 2 * error <= TIE:
+                break
+            perfect = error < LEAST_ERROR
+            error = max(error, LEAST_ERROR)
+            step = 0.5 * np.log((1 - error) / error)
+            margin += step * y * vote
+            alpha.extend([0.0] * (len(used) - len(alpha)))
+            alpha[k] += flip * step
+            objective = weight @ np.exp(-margin)
+            n_voters = np.count_nonzero(alpha)
+            rounds.append((k, flip * step, objective, error, n_voters, used.trees[k].size))
+            if monitor.step(used.trees[k], flip * step) or perfect:
+                break
+        columns = zip(*rounds, strict=True) if rounds else [()] * 6
+        voter, steps, objectives, errors, counts, sizes = columns
+        edges = 1 - 2 * np.array(errors)
+        history = _history(objectives, errors, edges, steps, counts)
+        history["tree_size"] = np.array(sizes, dtype=np.int64)
+        return Ensemble.of_steps(TreeVoters(used.trees), voter, steps), history
+
+
+def _choose(used, tree, prediction, edge, signed, compare):
+    """Index of the round's voter among the used trees and whether to flip it; None to stop."""
+    if compare and len(used):
+        edges = used.edges(signed)
+        best = int(np.argmax(np.abs(edges)))
+        if abs(edges[best]) > edge + TIE:
+            return best, int(np.sign(edges[best]))
+    if edge <= TIE:
+        return None, 1
+    k = used.find(prediction)
+    if k is None:
+        return used.add(tree, prediction), 1
+    return k, int(used.prediction(k)[0] * prediction[0])
+
+
+def _history(objective, error, edge, step, n_voters):
+    error = np.asarray(error, dtype=np.float64)
+    return {
+        "objective": np.asarray(objective, dtype=np.float64),
+        "weighted_error": error,
+        "edge": np.asarray(edge, dtype=np.float64),
+        "normalizer": 2 * np.sqrt(error * (1 - error)),
+        "step": np.abs(np.asarray(step, dtype=np.float64)),
+        "n_voters": np.asarray(n_voters, dtype=np.int64),
+    }

@@ -1,0 +1,310 @@
+"""DeepBoost: boosting of trees that pay for their complexity."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ._base import BaseBoostingClassifier
+from ._complexity import complexity_table
+from ._ensemble import Ensemble
+from ._losses import LOSSES
+from ._search import LEAST_ERROR, TreeSearch, UsedTrees
+from ._steps import exact_step, majorizer_step
+from ._voters import TIE, TreeVoters
+
+#: Special cases with names of their own: which parameters a name fixes.
+NAMED_SETTINGS: dict[str, dict[str, object]] = {
+    "AdaBoost": {"loss": "exponential", "beta": 0.0, "lambda_": 0.0},
+    "AdaBoost-L1": {"loss": "exponential", "lambda_": 0.0},
+    "DeepBoost-exponential": {"loss": "exponential"},
+    "LogReg": {"loss": "logistic", "beta": 0.0, "lambda_": 0.0},
+    "LogReg-L1": {"loss": "logistic", "lambda_": 0.0},
+    "DeepBoost-logistic": {"loss": "logistic"},
+}
+
+
+class DeepBoostClassifier(BaseBoostingClassifier):
+    r"""DeepBoost of Cortes, Mohri and Syed (2014).
+
+    Greedy coordinate descent on their equation 4,
+
+        F(alpha) = sum_i w_i Phi(1 - y_i f(x_i)) + sum_j (lambda r_j + beta) |alpha_j|,
+
+    with f = sum_j alpha_j h_j, sum_i w_i = 1, and r_j a bound on the complexity of the family that
+    h_j belongs to. In every round the voter with the steepest descent is sought among new trees
+    and those with a weight already; its weight may also go back to 0. Boosting stops when no voter
+    lowers F, and F never rises.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of rounds.
+    loss : {"exponential", "logistic"}, default="exponential"
+        Phi(u) = e^u or log2(1 + e^u).
+    beta : float, default=1e-3
+        Penalty of a unit of absolute weight, >= 0.
+    lambda_ : float, default=1e-3
+        Penalty of a unit of absolute weight per unit of complexity, >= 0.
+    hypotheses : {"trees", "stumps"}, default="trees"
+        "trees" of depth up to `max_depth`; or "stumps": H1, thresholds on one feature, and H2, a
+        stump followed by one and the same question on both sides.
+    max_depth : int, default=4
+        K, the largest depth of "trees". Ignored with "stumps".
+    search : {"layerwise", "greedy"}, default="layerwise"
+        "layerwise" is the paper's: the best stump over all features and thresholds, then for each
+        further depth the best tree that one more layer of leaves makes of the last; the best of
+        these is taken. "greedy" grows one tree in breadth-first order and splits a node only
+        where that lowers eps + P / 2, as the public reference does. "stumps" ignore it.
+    complexity : {"paper", "reference"} or callable, default="paper"
+        r_j. "paper": equations 7 and 8 for stumps, 9 for trees. "reference":
+        sqrt((2 n + 1) log2(d + 2) ln(m) / m). A callable maps (n_nodes, n_samples, n_features) to
+        a number >= 0. n counts all nodes, and n_samples is the total weight of the training rows,
+        so that weights count as copies.
+    step : {"majorizer", "exact"}, default="majorizer"
+        "majorizer" is the paper's closed form, exact for the exponential loss and short for the
+        logistic one; "exact" searches the minimum along the coordinate.
+    early_stopping : bool, default=False
+        Hold back a share of the rows and keep the number of rounds with the least mean loss on
+        them.
+    validation_fraction : float, default=0.1
+        The share, in (0, 1).
+    n_iter_no_change : int, default=10
+        Rounds without a new least validation loss after which to stop.
+    random_state : int, RandomState instance or None, default=None
+        Draws the validation share; nothing else is random.
+    n_jobs : int or None, default=None
+        Processes for the classes when there are more than two.
+    verbose : int, default=0
+        Show a progress bar when positive.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels.
+    n_features_in_ : int
+        Number of features.
+    ensembles_ : list of Ensemble
+        The vote: one entry with two classes, else one per class against the rest. It may be
+        empty where the penalties forbid every voter; f is then 0, which means ``classes_[1]``.
+    estimator_weights_ : array of shape (n_voters,), or list of them
+        alpha; 0 for voters that have left the vote.
+    history_ : dict of arrays of shape (n_rounds,), or (n_classes, n_rounds)
+        ``objective`` (F after the round), ``weighted_error`` (eps of the voter, above 1/2 where
+        its complement is meant), ``edge`` (1 - 2 eps), ``step`` (eta), ``n_voters`` (with weight
+        other than 0), ``tree_size`` (nodes, or levels of "stumps"). With early stopping
+        ``validation_loss``.
+    feature_importances_ : array of shape (n_features,)
+        Shares of the features in the vote.
+    n_iter_ : int
+        Rounds made (the most over the classes).
+
+    See Also
+    --------
+    AdaBoostClassifier : The case beta = lambda = 0 with the exponential loss.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from mddf.baselines import DeepBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = DeepBoostClassifier(loss="logistic", max_depth=3).fit(X, y)
+    >>> bool((np.diff(model.history_["objective"]) <= 0).all())
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **BaseBoostingClassifier._parameter_constraints,
+        "loss": [StrOptions({"exponential", "logistic"})],
+        "beta": [Interval(Real, 0, None, closed="left")],
+        "lambda_": [Interval(Real, 0, None, closed="left")],
+        "hypotheses": [StrOptions({"trees", "stumps"})],
+        "max_depth": [Interval(Integral, 1, None, closed="left")],
+        "search": [StrOptions({"layerwise", "greedy"})],
+        "complexity": [StrOptions({"paper", "reference"}), callable],
+        "step": [StrOptions({"majorizer", "exact"})],
+    }
+
+    def __init__(
+        self,
+        n_estimators=100,
+        *,
+        loss="exponential",
+        beta=1e-3,
+        lambda_=1e-3,
+        hypotheses="trees",
+        max_depth=4,
+        search="layerwise",
+        complexity="paper",
+        step="majorizer",
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=10,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.n_estimators = n_estimators
+        self.loss = loss
+        self.beta = beta
+        self.lambda_ = lambda_
+        self.hypotheses = hypotheses
+        self.max_depth = max_depth
+        self.search = search
+        self.complexity = complexity
+        self.step = step
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @classmethod
+    def named(cls, name, **params):
+        """Make one of the special cases that go by a name of their own.
+
+        Parameters
+        ----------
+        name : str
+            "AdaBoost" (exponential loss, beta = lambda = 0), "AdaBoost-L1" (exponential,
+            lambda = 0), "LogReg" (logistic, beta = lambda = 0), "LogReg-L1" (logistic,
+            lambda = 0), "DeepBoost-exponential" or "DeepBoost-logistic".
+        **params
+            Parameters that the name leaves open.
+
+        Returns
+        -------
+        DeepBoostClassifier
+            Not fitted.
+
+        Raises
+        ------
+        ValueError
+            If there is no such name, or a parameter contradicts it.
+        """
+        if name not in NAMED_SETTINGS:
+            raise ValueError(f"name must be one of {sorted(NAMED_SETTINGS)}; got {name!r}")
+        fixed = NAMED_SETTINGS[name]
+        for key, value in fixed.items():
+            if params.get(key, value) != value:
+                raise ValueError(f"{name} means {key}={value!r}; got {params[key]!r}")
+        return cls(**{**params, **fixed})
+
+    def _loss(self, margin):
+        return LOSSES[self.loss].value(1 - margin)
+
+    def _probability(self, f):
+        return LOSSES[self.loss].probability(f)
+
+    def _boost(self, X, y, sample_weight, monitor):
+        descent = _Descent(self, X, y, sample_weight)
+        for _ in self._rounds():
+            made = descent.make_round()
+            if made is None or monitor.step(*made) or descent.perfect:
+                break
+        voters = TreeVoters(descent.used.trees)
+        columns = zip(*descent.rounds, strict=True) if descent.rounds else [()] * 6
+        voter, steps, objective, error, n_voters, size = columns
+        history = {
+            "objective": np.array(objective, dtype=np.float64),
+            "weighted_error": np.array(error, dtype=np.float64),
+            "edge": 1 - 2 * np.array(error, dtype=np.float64),
+            "step": np.array(steps, dtype=np.float64),
+            "n_voters": np.array(n_voters, dtype=np.int64),
+            "tree_size": np.array(size, dtype=np.int64),
+        }
+        return Ensemble.of_steps(voters, voter, steps), history
+
+
+class _Descent:
+    """The state of one run: the vote's margins and the coordinates in use."""
+
+    def __init__(self, params, X, y, sample_weight):
+        self.loss = LOSSES[params.loss]
+        self.exact = params.step == "exact" and params.loss != "exponential"
+        stumps = params.hypotheses == "stumps"
+        complexity = complexity_table(
+            params.complexity,
+            params.hypotheses,
+            params.max_depth,
+            len(y),
+            sample_weight.sum(),
+            X.shape[1],
+        )
+        self.cost_by_size = params.lambda_ * complexity + params.beta
+        self.size_of = (lambda tree: 1 + (tree.size > 3)) if stumps else (lambda tree: tree.size)
+        mode = "stumps" if stumps else params.search
+        max_depth = 2 if stumps else params.max_depth
+        self.trees = TreeSearch(X, max_depth, mode, self.cost_by_size)
+        self.y = y
+        self.weight = sample_weight / sample_weight.sum()
+        self.log_weight = np.log(self.weight)
+        self.u = np.ones(len(y))  # 1 - y f
+        self.used = UsedTrees()
+        self.alpha = np.zeros(0)
+        self.cost = np.zeros(0)  # L_j of the used trees
+        self.perfect = False
+        self.rounds: list[tuple] = []
+
+    def make_round(self):
+        """Take the best coordinate and move it; return its tree and step, or None to stop."""
+        log_slope = self.log_weight + self.loss.log_derivative(self.u)
+        shift = log_slope.max()
+        slope = np.exp(log_slope - shift)
+        total = slope.sum()
+        with np.errstate(over="ignore"):
+            inverse = np.exp(-shift) / total  # 1 / S; infinite once S has underflowed
+        if np.isinf(inverse) and self.cost_by_size.max() > 0:
+            return None
+        distribution = slope / total
+        k = self._choose(distribution * self.y, inverse)
+        if k is None:
+            return None
+        agreement = (self.used.prediction(k) * self.y).astype(np.int8)
+        error = float(distribution[agreement < 0].sum())
+        cost = self.cost[k]
+        penalty = cost * inverse if cost > 0 else 0.0
+        if self.exact:
+            step = exact_step(self.loss, self.u, self.weight, agreement, self.alpha[k], cost)
+        else:
+            step = majorizer_step(error, self.alpha[k], penalty)
+        # Without a penalty nothing is left to learn once a voter is right on every row.
+        self.perfect = cost == 0 and min(error, 1 - error) < LEAST_ERROR
+        self.u -= step * agreement
+        self.alpha[k] = 0.0 if step == -self.alpha[k] else self.alpha[k] + step
+        objective = self.weight @ self.loss.value(self.u) + self.cost @ np.abs(self.alpha)
+        n_voters = np.count_nonzero(self.alpha)
+        tree = self.used.trees[k]
+        self.rounds.append((k, step, objective, error, n_voters, self.size_of(tree)))
+        return tree, step
+
+    def _choose(self, signed, inverse):
+        """Index of the coordinate with the steepest descent; None when there is none."""
+        scale = inverse / 2 if self.cost_by_size.max() > 0 else 0.0
+        tree, prediction, edge = self.trees.best(signed, scale)
+        cost = self.cost_by_size[min(self.size_of(tree), len(self.cost_by_size) - 1)]
+        found = self.used.find(prediction)
+        scores = self._used_scores(self.used.edges(signed), scale)
+        score = edge / 2 - cost * scale if found is None else scores[found]
+        if len(scores):
+            best = int(np.argmax(scores))
+            if scores[best] > score + TIE:
+                return best
+        if score <= TIE:
+            return None
+        if found is not None:
+            return found
+        self.alpha = np.append(self.alpha, 0.0)
+        self.cost = np.append(self.cost, cost)
+        return self.used.add(tree, prediction)
+
+    def _used_scores(self, edges, scale):
+        """|d_j| of the coordinates in use; eps_j - 1/2 = -edge_j / 2."""
+        half_penalty = self.cost * scale
+        moving = np.abs(np.sign(self.alpha) * half_penalty - edges / 2)
+        resting = np.maximum(np.abs(edges) / 2 - half_penalty, 0.0)
+        return np.where(self.alpha != 0, moving, resting)

@@ -1,0 +1,298 @@
+"""LPBoost: the soft-margin linear program, by column generation."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from mddf import _core
+
+from ._base import BaseBoostingClassifier, project_on_simplex
+from ._ensemble import Ensemble
+from ._linear_program import Solution, solve_c_form, solve_nu_form
+from ._search import TreeSearch
+from ._voters import TIE, Tree, TreeVoters, fixed_voters
+
+
+class LPBoostClassifier(BaseBoostingClassifier):
+    r"""LPBoost of Demiriz, Bennett and Shawe-Taylor.
+
+    Maximises the soft margin of a convex combination f = sum_j alpha_j h_j,
+
+        max rho - sum_i D_i xi_i  with  y_i f(x_i) >= rho - xi_i, sum_j alpha_j = 1,
+        alpha, xi >= 0, D_i = w_i / nu, sum_i w_i = 1,
+
+    whose dual min beta, sum_i u_i y_i h_j(x_i) <= beta, sum u = 1, 0 <= u_i <= D_i, weighs the
+    rows. Or, given C, min sum_j alpha_j + C sum_i w_i xi_i with y_i f(x_i) >= 1 - xi_i and the row
+    weights w_i as given. Each round adds the voter with the largest edge under u and solves the
+    program over the voters so far anew, until no voter has an edge above beta (above 1 in the
+    C-form): the optimum over all voters is then reached.
+
+    Parameters
+    ----------
+    nu : float, default=0.1
+        Bounds the share of rows with a margin below rho, in (0, 1]. Ignored when `C` is given.
+    C : float or None, default=None
+        Cost of a margin error in the C-form, > 0.
+    n_estimators : int, default=100
+        Largest number of rounds, hence of voters.
+    max_depth : int, default=1
+        1: stumps, searched exhaustively, so that the optimum is one over all stumps. Deeper trees
+        are grown greedily by layers, and the optimum is one over those found.
+    voters : None, "stumps", callable or list of callables, default=None
+        None searches trees. "stumps" takes a finite set, `n_thresholds` per feature at even
+        distances. Given voters map X to values in [-1, 1], as in QuadBoostClassifier. The
+        complement of every voter is one as well.
+    n_thresholds : int, default=10
+        Thresholds per feature of ``voters="stumps"``.
+    tol : float, default=1e-8
+        How far an edge must lie above beta for a further round.
+    early_stopping : bool, default=False
+        Hold back a share of the rows and keep the number of rounds with the least error on them.
+    validation_fraction : float, default=0.1
+        The share, in (0, 1).
+    n_iter_no_change : int, default=10
+        Rounds without a new least validation loss after which to stop.
+    random_state : int, RandomState instance or None, default=None
+        Draws the validation share; nothing else is random.
+    n_jobs : int or None, default=None
+        Processes for the classes when there are more than two.
+    verbose : int, default=0
+        Show a progress bar when positive.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels.
+    n_features_in_ : int
+        Number of features.
+    ensembles_ : list of Ensemble
+        The vote: one entry with two classes, else one per class against the rest.
+    estimator_weights_ : array of shape (n_voters,), or list of them
+        alpha; voters enter with the sign that makes their edge positive, so that some may be
+        negative.
+    history_ : dict of arrays of shape (n_rounds,), or (n_classes, n_rounds)
+        ``objective`` (optimum over the voters so far), ``gap`` (how far the optimum over all
+        voters may be away, >= 0 and shrinking), ``edge`` (of the round's voter, under the weights
+        before it), ``weighted_error`` ((1 - edge) / 2 with these weights scaled to sum 1),
+        ``rho``, ``step`` (weight of the round's voter after the round), ``n_voters`` (with weight
+        other than 0). With early stopping ``validation_loss``.
+    feature_importances_ : array of shape (n_features,)
+        Shares of the features in the vote; searched trees and "stumps" only.
+    n_iter_ : int
+        Rounds made (the most over the classes).
+
+    Notes
+    -----
+    Equal rows with equal labels are merged and rows are sorted before the programs are set up:
+    optima of linear programs need not be unique, and the solution taken must depend neither on
+    the order of the rows nor on whether a weight is given as copies. The program sets no
+    probabilities: `predict_proba` returns (1 + f) / 2, cut at 0 and 1, which in the nu-form is
+    the share of the weights that votes for a class. With more than two classes the nearest point
+    of the simplex is taken.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from mddf.baselines import LPBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LPBoostClassifier(nu=0.2, n_estimators=30).fit(X, y)
+    >>> bool((model.history_["gap"] >= 0).all())
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **BaseBoostingClassifier._parameter_constraints,
+        "nu": [Interval(Real, 0, 1, closed="right")],
+        "C": [None, Interval(Real, 0, None, closed="neither")],
+        "max_depth": [Interval(Integral, 1, None, closed="left")],
+        "voters": [None, StrOptions({"stumps"}), callable, list, tuple],
+        "n_thresholds": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        nu=0.1,
+        *,
+        C=None,
+        n_estimators=100,
+        max_depth=1,
+        voters=None,
+        n_thresholds=10,
+        tol=1e-8,
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=10,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.nu = nu
+        self.C = C
+        self.n_estimators = n_estimators
+        self.max_depth = max_depth
+        self.voters = voters
+        self.n_thresholds = n_thresholds
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _loss(self, margin):
+        return (margin <= 0).astype(np.float64)
+
+    def _probability(self, f):
+        return np.clip((1 + f) / 2, 0.0, 1.0)
+
+    def _combine(self, decisions):
+        return project_on_simplex((1 + decisions) / 2)
+
+    def _boost(self, X, y, sample_weight, monitor):
+        X, y, sample_weight = _merge_equal_rows(X, y, sample_weight)
+        if self.voters is None:
+            source: _Source = _SearchedTrees(X, self.max_depth)
+        else:
+            source = _FixedVoters(self.voters, X, self.n_thresholds)
+        master = _Master(self, y, sample_weight)
+        for _ in self._rounds():
+            found = source.best(master.u * y)
+            if found is None or not master.improves(found[1]):
+                break
+            master.add(*found)
+            if monitor.watching and monitor.whole(master.ensemble(source)):
+                break
+        return master.ensemble(source), master.history()
+
+
+class _Source:
+    """Where voters come from: the one of largest edge, and those taken so far."""
+
+    def best(self, signed_weight):
+        """Return the best voter, None when there is none.
+
+        As its values on the rows with the sign that makes its edge positive, the edge, and that
+        sign.
+        """
+        raise NotImplementedError
+
+    def taken(self):
+        """Return the voters of all rounds, in order."""
+        raise NotImplementedError
+
+
+class _SearchedTrees(_Source):
+    def __init__(self, X, max_depth):
+        self._search = TreeSearch(X, max_depth)
+        self._trees: list[Tree] = []
+
+    def best(self, signed_weight):
+        tree, prediction, edge = self._search.best(signed_weight)
+        self._trees.append(tree)
+        return prediction.astype(np.float64), edge, 1.0
+
+    def taken(self):
+        return TreeVoters(self._trees)
+
+
+class _FixedVoters(_Source):
+    def __init__(self, voters, X, n_thresholds):
+        self._voters, self._values = fixed_voters(voters, X, n_thresholds)
+        if self._values.size and np.abs(self._values).max() > 1:
+            raise ValueError(
+                f"voters must have values in [-1, 1]; got {np.abs(self._values).max()!r}"
+            )
+        self._chosen: list[int] = []
+
+    def best(self, signed_weight):
+        if len(self._values) == 0:
+            return None
+        edges = _core.voter_edges(self._values, signed_weight)
+        size = np.abs(edges)
+        k = int(np.flatnonzero(size >= size.max() - TIE)[0])
+        self._chosen.append(k)
+        sign = 1.0 if edges[k] >= 0 else -1.0
+        return sign * self._values[k].astype(np.float64), sign * edges[k], sign
+
+    def taken(self):
+        return self._voters.take(np.array(self._chosen, dtype=np.int64))
+
+
+class _Master:
+    """The program over the voters so far."""
+
+    def __init__(self, params, y, sample_weight):
+        self._y = y
+        self._tol = params.tol
+        self._nu_form = params.C is None
+        if self._nu_form:
+            share = sample_weight / sample_weight.sum()
+            self._cap = share / params.nu
+            self.u = share
+            self._bound = np.inf  # least upper bound on the optimum over all voters
+        else:
+            self._cap = params.C * sample_weight
+            self.u = self._cap
+            self._bound = 0.0  # greatest lower bound
+        self._columns: list[np.ndarray] = []
+        self._signs: list[float] = []
+        self._solution: Solution | None = None
+        self._weights: list[np.ndarray] = []
+        self._rounds: list[list[float]] = []
+
+    def improves(self, edge):
+        """Whether a voter of this edge violates the dual; notes the bound that the edge gives."""
+        if self._nu_form:
+            self._bound = min(self._bound, edge)
+        else:
+            self._bound = max(self._bound, self.u.sum() / max(edge, 1.0))
+        if self._rounds:
+            self._rounds[-1][1] = self._gap()
+        if not self._nu_form:
+            return edge > 1 + self._tol
+        beta = 0.0 if self._solution is None else self._solution.objective
+        return edge > max(beta + self._tol, TIE)
+
+    def _gap(self):
+        """How far the optimum over the voters so far may lie from that over all."""
+        assert self._solution is not None
+        behind = self._bound - self._solution.objective
+        return max(behind if self._nu_form else -behind, 0.0)
+
+    def add(self, column, edge, sign):
+        """Take a voter in and solve anew."""
+        error = (1 - edge / self.u.sum()) / 2
+        self._columns.append(column * self._y)
+        self._signs.append(sign)
+        solve = solve_nu_form if self._nu_form else solve_c_form
+        self._solution = solve(np.array(self._columns), self._cap)
+        self.u = self._solution.u
+        weights = self._solution.alpha * np.array(self._signs)
+        self._weights.append(weights)
+        n_voters = int(np.count_nonzero(weights))
+        now = self._solution
+        self._rounds.append(
+            [now.objective, self._gap(), edge, error, now.rho, weights[-1], n_voters]
+        )
+
+    def ensemble(self, source):
+        """Return the vote so far."""
+        kept = np.arange(len(self._weights))
+        return Ensemble.of_weights(source.taken().take(kept), self._weights)
+
+    def history(self):
+        """Arrays of shape (n_rounds,)."""
+        names = ["objective", "gap", "edge", "weighted_error", "rho", "step", "n_voters"]
+        columns = np.array(self._rounds).reshape(-1, len(names)).T
+        return dict(zip(names, columns, strict=True))
+
+
+def _merge_equal_rows(X, y, sample_weight):
+    rows, inverse = np.unique(np.column_stack([X, y]), axis=0, return_inverse=True)
+    weight = np.bincount(inverse, sample_weight, minlength=len(rows))
+    return np.ascontiguousarray(rows[:, :-1]), rows[:, -1].copy(), weight

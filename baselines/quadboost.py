@@ -1,0 +1,179 @@
+"""QuadBoost: boosting with the quadratic loss."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from mddf import _core
+
+from ._base import BaseBoostingClassifier, project_on_simplex
+from ._ensemble import Ensemble
+from ._voters import TreeVoters, fixed_voters
+
+
+class QuadBoostClassifier(BaseBoostingClassifier):
+    r"""QuadBoost of Germain, Lacasse, Laviolette, Marchand and Shanian.
+
+    Greedy coordinate descent on the quadratic risk of f = sum_j alpha_j h_j over a finite set of
+    voters, without weights on the examples,
+
+        sum_i w_i (y_i - f(x_i))^2  +  2 lambda |alpha|_1            (penalty="l1")
+                                    +  lambda |alpha|_2^2            (penalty="l2")
+                                    subject to |alpha_j| <= alpha_max (penalty="linf"),
+
+    with sum_i w_i = 1. With r_j = sum_i w_i h_j(x_i) (y_i - f(x_i)), eta_j = sum_i w_i h_j(x_i)^2
+    and z = r_j + eta_j alpha_j, the best weight of voter j is z / eta_j without a penalty,
+    sgn(z) max(|z| - lambda, 0) / eta_j with "l1", z / (eta_j + lambda) with "l2", and z / eta_j
+    clipped to [-alpha_max, alpha_max] with "linf": adding a voter and re-weighting one that is in
+    the vote already are the same rule. Each round moves the voter that lowers the objective most.
+
+    Parameters
+    ----------
+    penalty : {None, "l1", "l2", "linf"}, default=None
+        With "l1" the rounds stop by themselves at the Lasso solution, with "l2" they approach the
+        ridge solution; None, "l2" and "linf" need the number of rounds, or early stopping, to
+        control the number of voters.
+    n_estimators : int, default=100
+        Number of rounds.
+    lambda_ : float, default=0.01
+        Strength of "l1" and "l2", >= 0. Ignored otherwise.
+    alpha_max : float, default=0.01
+        Largest absolute weight of "linf", > 0. Ignored otherwise.
+    voters : "stumps", callable or list of callables, default="stumps"
+        "stumps": `n_thresholds` decision stumps per feature at even distances between its
+        extremes. Their complements are negative weights. Given voters map X to real values of
+        shape (n_samples,), or, as one callable, of shape (n_samples, n_voters). Voters that agree
+        on the training rows up to sign count as one.
+    n_thresholds : int, default=10
+        Thresholds per feature of "stumps".
+    tol : float, default=1e-20
+        Stop when the best move lowers the objective by no more.
+    early_stopping : bool, default=False
+        Hold back a share of the rows and keep the number of rounds with the least quadratic risk
+        on them.
+    validation_fraction : float, default=0.1
+        The share, in (0, 1).
+    n_iter_no_change : int, default=10
+        Rounds without a new least validation loss after which to stop.
+    random_state : int, RandomState instance or None, default=None
+        Draws the validation share; nothing else is random.
+    n_jobs : int or None, default=None
+        Processes for the classes when there are more than two.
+    verbose : int, default=0
+        With more than two classes, report on them; two classes are one call without a bar.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels.
+    n_features_in_ : int
+        Number of features.
+    ensembles_ : list of Ensemble
+        The vote: one entry with two classes, else one per class against the rest.
+    estimator_weights_ : array of shape (n_voters,), or list of them
+        alpha of the voters that were chosen.
+    history_ : dict of arrays of shape (n_rounds,), or (n_classes, n_rounds)
+        ``objective`` (risk and penalty after the round), ``decrease`` (what the round took off),
+        ``correlation`` (r of the voter before the round), ``step`` (change of its weight),
+        ``n_voters`` (with weight other than 0). With early stopping ``validation_loss``.
+    feature_importances_ : array of shape (n_features,)
+        Shares of the features in the vote; "stumps" only.
+    n_iter_ : int
+        Rounds made (the most over the classes).
+
+    Notes
+    -----
+    Probabilities are (1 + f) / 2, cut at 0 and 1: the quadratic loss is least in expectation at
+    f = 2 p - 1. With more than two classes the nearest point of the simplex is taken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from mddf.baselines import QuadBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = QuadBoostClassifier(penalty="l1", lambda_=0.02, n_estimators=1000).fit(X, y)
+    >>> bool((np.diff(model.history_["objective"]) <= 0).all())
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **BaseBoostingClassifier._parameter_constraints,
+        "penalty": [None, StrOptions({"l1", "l2", "linf"})],
+        "lambda_": [Interval(Real, 0, None, closed="left")],
+        "alpha_max": [Interval(Real, 0, None, closed="neither")],
+        "voters": [StrOptions({"stumps"}), callable, list, tuple],
+        "n_thresholds": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        penalty=None,
+        *,
+        n_estimators=100,
+        lambda_=0.01,
+        alpha_max=0.01,
+        voters="stumps",
+        n_thresholds=10,
+        tol=1e-20,
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=10,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        self.penalty = penalty
+        self.n_estimators = n_estimators
+        self.lambda_ = lambda_
+        self.alpha_max = alpha_max
+        self.voters = voters
+        self.n_thresholds = n_thresholds
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _loss(self, margin):
+        return (1 - margin) ** 2
+
+    def _probability(self, f):
+        return np.clip((1 + f) / 2, 0.0, 1.0)
+
+    def _combine(self, decisions):
+        return project_on_simplex((1 + decisions) / 2)
+
+    def _boost(self, X, y, sample_weight, monitor):
+        voters, values = fixed_voters(self.voters, X, self.n_thresholds)
+        if len(values) == 0:
+            return Ensemble.of_steps(TreeVoters([]), [], []), _history(*[np.empty(0)] * 4)
+        voter, step, objective, correlation, n_voters = _core.quadboost_path(
+            values,
+            y,
+            sample_weight / sample_weight.sum(),
+            self.penalty or "none",
+            float(self.lambda_),
+            float(self.alpha_max),
+            self.n_estimators,
+            float(self.tol),
+        )
+        chosen, voter = np.unique(voter, return_inverse=True)
+        history = _history(step, objective, correlation, n_voters)
+        return Ensemble.of_steps(voters.take(chosen), voter, step), history
+
+
+def _history(step, objective, correlation, n_voters):
+    return {
+        "objective": objective,
+        "decrease": -np.diff(objective, prepend=1.0),
+        "correlation": correlation,
+        "step": step,
+        "n_voters": n_voters,
+    }

@@ -1,0 +1,73 @@
+"""Data for the boosting scripts: the project's loaders where the data is present, else bundled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.preprocessing import OneHotEncoder
+
+
+@dataclass(frozen=True)
+class Table:
+    """A data set as numbers; where it comes from is in `source`."""
+
+    name: str
+    X: np.ndarray
+    y: np.ndarray
+    source: str
+
+
+def bundled(name):
+    """One of scikit-learn's sets, some of them made binary; None when there is no such set."""
+    loaders = {"breast_cancer": load_breast_cancer, "wine": load_wine, "iris": load_iris}
+    if name in loaders:
+        return loaders[name](return_X_y=True)
+    if name in ("digits", "digits-17", "digits-49"):
+        X, y = load_digits(return_X_y=True)
+        kept = np.isin(y, [int(c) for c in name[7:]]) if "-" in name else np.ones(len(y), bool)
+        return X[kept], y[kept]
+    return None
+
+
+def load_table(name, drop=()):
+    """Return a Table, with categories as indicator columns; None when its data is not present.
+
+    Columns named in `drop` are left out where the set has them.
+    """
+    own = bundled(name)
+    if own is not None:
+        return Table(name, *own, source="scikit-learn")
+    try:
+        from mddf.datasets import load
+
+        data = load(name)
+    except (ImportError, OSError, KeyError, ValueError, RuntimeError) as error:
+        print(f"{name}: not available ({type(error).__name__}: {str(error).splitlines()[0]})")
+        return None
+    X = data.X
+    if hasattr(X, "columns"):
+        X = X.drop(columns=[column for column in drop if column in X.columns])
+    return Table(name, to_numbers(X), np.asarray(data.y), source="mddf.datasets")
+
+
+def to_numbers(X):
+    """Make indicator columns of categories and put medians for missing numbers."""
+    if hasattr(X, "columns"):
+        words = [
+            c for c in X.columns if str(X[c].dtype) in ("category", "object", "str", "string")
+        ]
+        encoder = OneHotEncoder(sparse_output=False, handle_unknown="ignore", drop="if_binary")
+        X = make_column_transformer((encoder, words), remainder="passthrough").fit_transform(X)
+    X = np.array(X, dtype=np.float64)
+    if np.isnan(X).any():
+        X = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
+    return np.ascontiguousarray(X)
+
+
+def binary(table):
+    """Labels in {0, 1}: as they are with two classes, else the largest class against the rest."""
+    classes, codes, counts = np.unique(table.y, return_inverse=True, return_counts=True)
+    return codes if len(classes) == 2 else (codes == counts.argmax()).astype(int)

@@ -1,0 +1,140 @@
+import naive_boosting as naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mddf.baselines import AdaBoostClassifier
+from mddf.baselines.bounds import adaboost_training_bounds
+from sklearn.datasets import load_breast_cancer
+from sklearn.tree import DecisionTreeClassifier
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def sample(seed, n=25, d=3):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 9, size=(n, d)).astype(float)
+    y = np.where(X[:, 0] + rng.normal(scale=3, size=n) > 4, 1, -1)
+    y[:2] = [-1, 1]
+    return X, y
+
+
+@given(seeds, st.sampled_from([{}, {"max_depth": 3}, {"voters": "stumps"}]))
+@settings(max_examples=60, deadline=None)
+def test_loss_is_the_product_of_normalizers_and_bounds_the_error(seed, params):
+    X, y = sample(seed)
+    model = AdaBoostClassifier(20, **params).fit(X, y)
+    if (model.history_["weighted_error"] <= 1e-10).any():
+        return  # a perfect voter's error is rounded up, its weight cut
+    loss = np.exp(-y * model.decision_function(X)).mean()
+    product, exponential = adaboost_training_bounds(model.history_["weighted_error"])
+    assert loss == pytest.approx(product, rel=1e-9)
+    assert loss == pytest.approx(model.history_["objective"][-1], rel=1e-9)
+    np.testing.assert_allclose(
+        np.cumprod(model.history_["normalizer"]), model.history_["objective"], rtol=1e-9
+    )
+    assert np.mean(model.predict(X) != y) <= product <= exponential
+
+
+@given(seeds)
+@settings(max_examples=30, deadline=None)
+def test_stumps_equal_the_textbook(seed):
+    X, y = sample(seed)
+    H = np.array([np.ones(len(y)), *(votes for *_, votes in naive.all_stumps(X))])
+    D, f = np.full(len(y), 1 / len(y)), np.zeros(len(y))
+    model = AdaBoostClassifier(8).fit(X, y)
+    for stage, error in zip(
+        model.staged_decision_function(X), model.history_["weighted_error"], strict=True
+    ):
+        errors = [min(D[h != y].sum(), D[h == y].sum()) for h in H]
+        if min(errors) < 1e-9:
+            return  # a perfect voter: its weight is a convention
+        assert error == pytest.approx(min(errors), abs=1e-9)
+        vote = np.sign(np.round(stage - f, 9))  # the model's own choice among ties
+        assert D[vote != y].sum() == pytest.approx(min(errors), abs=1e-9)
+        f += 0.5 * np.log((1 - min(errors)) / min(errors)) * vote
+        np.testing.assert_allclose(stage, f, atol=1e-8)
+        D *= np.exp(-0.5 * np.log((1 - min(errors)) / min(errors)) * y * vote)
+        D /= D.sum()
+
+
+def test_first_error_is_at_most_that_of_a_gini_stump():
+    X, y = load_breast_cancer(return_X_y=True)
+    stump = DecisionTreeClassifier(max_depth=1).fit(X, y)
+    ours = AdaBoostClassifier(1).fit(X, y)
+    assert ours.history_["weighted_error"][0] <= 1 - stump.score(X, y) + 1e-12
+
+
+@pytest.mark.parametrize("max_depth", [1, 3])
+def test_weights_count_as_copies(max_depth):
+    X, y = sample(1, n=40)
+    weight = np.random.default_rng(0).integers(0, 4, len(y))
+    one = AdaBoostClassifier(30, max_depth=max_depth).fit(X, y, weight)
+    other = AdaBoostClassifier(30, max_depth=max_depth).fit(
+        X.repeat(weight, axis=0), y.repeat(weight)
+    )
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-7)
+
+
+@pytest.mark.parametrize("params", [{}, {"max_depth": 3}, {"voters": "stumps"}])
+def test_label_flip_negates(params):
+    X, y = load_breast_cancer(return_X_y=True)
+    f = AdaBoostClassifier(30, **params).fit(X, y).decision_function(X)
+    np.testing.assert_array_equal(
+        f, -AdaBoostClassifier(30, **params).fit(X, 1 - y).decision_function(X)
+    )
+
+
+def test_perfect_voter_ends_boosting_with_a_finite_weight():
+    X = np.arange(6.0)[:, None]
+    model = AdaBoostClassifier().fit(X, X[:, 0] > 2)
+    assert model.n_iter_ == 1
+    assert np.isfinite(model.estimator_weights_).all()
+    np.testing.assert_array_equal(model.predict(X), X[:, 0] > 2)
+    fixed = AdaBoostClassifier(voters="stumps").fit(X, X[:, 0] > 2)
+    np.testing.assert_allclose(fixed.decision_function(X), model.decision_function(X))
+
+
+def test_no_voter_better_than_chance():
+    X = np.array([[0.0], [0.0], [1.0], [1.0]])
+    for params in [{}, {"max_depth": 4}, {"voters": "stumps"}]:
+        model = AdaBoostClassifier(**params).fit(X, [0, 1, 0, 1])
+        assert model.n_iter_ == 0
+        assert model.history_["objective"].shape == (0,)
+        np.testing.assert_array_equal(model.predict(X), [1, 1, 1, 1])
+        np.testing.assert_array_equal(model.predict_proba(X), np.full((4, 2), 0.5))
+
+
+def test_given_voters():
+    X, y = sample(3, n=60)
+    rules = [lambda X: np.where(X[:, 0] > 4, 1, -1), lambda X: np.where(X[:, 1] > 3, 1, -1)]
+    one = AdaBoostClassifier(10, voters=rules).fit(X, y)
+    other = AdaBoostClassifier(
+        10, voters=lambda X: np.column_stack([rule(X) for rule in rules])
+    ).fit(X, y)
+    np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
+    assert set(np.round(one.decision_function(X), 9)) <= set(
+        np.round(np.add.outer(*[[a, -a] for a in one.estimator_weights_]).ravel(), 9)
+    )
+    assert not hasattr(one, "feature_importances_")
+    with pytest.raises(ValueError, match="voters must have values in"):
+        AdaBoostClassifier(voters=[lambda X: X[:, 0]]).fit(X, y)
+    with pytest.raises(ValueError, match="one value per row"):
+        AdaBoostClassifier(voters=[lambda X: np.ones(3)]).fit(X, y)
+
+
+def test_many_rounds_do_not_underflow():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = AdaBoostClassifier(3000).fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()
+    assert np.all(np.diff(model.history_["objective"]) <= 0)
+
+
+def test_real_set_is_learnt(data_home):
+    table = np.genfromtxt(data_home / "ionosphere" / "ionosphere.data", delimiter=",", dtype=str)
+    X, y = table[:, :-1].astype(float), table[:, -1]
+    train = np.arange(len(y)) % 5 != 0
+    model = AdaBoostClassifier(100).fit(X[train], y[train])
+    assert model.score(X[~train], y[~train]) > 0.85
+    product, _ = adaboost_training_bounds(model.history_["weighted_error"])
+    assert 1 - model.score(X[train], y[train]) <= product

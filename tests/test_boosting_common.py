@@ -1,0 +1,249 @@
+"""What holds for every boosting classifier."""
+
+import pickle
+
+import numpy as np
+import pytest
+from mddf.baselines import (
+    AdaBoostClassifier,
+    DeepBoostClassifier,
+    LPBoostClassifier,
+    QuadBoostClassifier,
+)
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+ALL = [AdaBoostClassifier(), DeepBoostClassifier(), QuadBoostClassifier(), LPBoostClassifier()]
+VARIANTS = [
+    AdaBoostClassifier(max_depth=3),
+    AdaBoostClassifier(voters="stumps"),
+    DeepBoostClassifier(loss="logistic", search="greedy", step="exact"),
+    DeepBoostClassifier(hypotheses="stumps", beta=0.01),
+    QuadBoostClassifier("l1"),
+    QuadBoostClassifier("l2"),
+    QuadBoostClassifier("linf"),
+    LPBoostClassifier(C=1.0, n_estimators=10),
+]
+SMALL = [clone(model).set_params(n_estimators=8) for model in ALL + VARIANTS]
+
+
+def named(model):
+    return str(model).replace("Classifier", "")
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    return X[::3], y[::3]
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return load_iris(return_X_y=True)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks(ALL + VARIANTS)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("model", SMALL, ids=named)
+def test_stages(model, cancer, iris):
+    for X, y in (cancer, iris):
+        model = clone(model).fit(X, y)
+        decisions = list(model.staged_decision_function(X))
+        assert len(decisions) == model.n_iter_ <= 8
+        np.testing.assert_allclose(decisions[-1], model.decision_function(X), atol=1e-12)
+        labels, shares = list(model.staged_predict(X)), list(model.staged_predict_proba(X))
+        np.testing.assert_array_equal(labels[-1], model.predict(X))
+        np.testing.assert_allclose(shares[-1], model.predict_proba(X), atol=1e-12)
+        for label, share in zip(labels, shares, strict=True):
+            np.testing.assert_allclose(share.sum(axis=1), 1)
+            np.testing.assert_array_equal(model.classes_[share.argmax(axis=1)], label)
+
+
+@pytest.mark.parametrize(
+    "model", [m for m in SMALL if not isinstance(m, LPBoostClassifier)], ids=named
+)
+def test_fewer_rounds_are_the_start_of_more(model, cancer):
+    X, y = cancer
+    stages = list(clone(model).fit(X, y).staged_decision_function(X))
+    short = clone(model).set_params(n_estimators=3).fit(X, y)
+    np.testing.assert_allclose(short.decision_function(X), stages[2], atol=1e-12)
+
+
+@pytest.mark.parametrize("model", SMALL, ids=named)
+def test_history(model, cancer, iris):
+    two, three = clone(model).fit(*cancer), clone(model).fit(*iris)
+    assert {"objective", "step", "n_voters"} <= set(two.history_)
+    assert {"edge", "correlation"} & set(two.history_)
+    for values in two.history_.values():
+        assert values.shape == (two.n_iter_,)
+        assert np.isfinite(values).all()
+    for values in three.history_.values():
+        assert values.shape == (3, three.n_iter_)
+    weights = two.estimator_weights_
+    assert np.count_nonzero(abs(weights) > 1e-12) == two.history_["n_voters"][-1]
+    assert [len(w) for w in three.estimator_weights_] == [len(e.voters) for e in three.ensembles_]
+
+
+@pytest.mark.parametrize("model", SMALL, ids=named)
+def test_more_classes_are_one_against_the_rest(model, iris):
+    X, y = iris
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    ours = clone(model).fit(X, names)
+    theirs = OneVsRestClassifier(clone(model)).fit(X, names)
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-12)
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    assert ours.predict(X).dtype == names.dtype
+
+
+@pytest.mark.parametrize("model", SMALL[:4], ids=named)
+def test_jobs_change_nothing(model, iris):
+    X, y = iris
+    weight = np.random.default_rng(0).random(len(y))
+    model = clone(model).set_params(early_stopping=True, random_state=3)
+    one = clone(model).fit(X, y, weight)
+    two = clone(model).set_params(n_jobs=2).fit(X, y, weight)
+    np.testing.assert_array_equal(one.decision_function(X), two.decision_function(X))
+
+
+@pytest.mark.parametrize("model", SMALL, ids=named)
+def test_margins(model, cancer, iris):
+    X, y = cancer
+    model = clone(model).fit(X, y)
+    margins = model.margins(X, y, normalize=False)
+    np.testing.assert_array_equal(margins, (2 * y - 1) * model.decision_function(X))
+    total = abs(model.estimator_weights_).sum()
+    np.testing.assert_allclose(model.margins(X, y) * total, margins, atol=1e-12)
+    assert abs(model.margins(X, y)).max() <= 1 + 1e-12
+    with pytest.raises(ValueError, match="y must hold labels seen in fit"):
+        model.margins(X, y + 1)
+    with pytest.raises(ValueError, match="y must have shape"):
+        model.margins(X, y[:-1])
+    X, y = iris
+    model = clone(model).fit(X, y)
+    margins = model.margins(X, y, normalize=False)
+    np.testing.assert_array_equal(margins[model.predict(X) != y] <= 0, True)
+    np.testing.assert_array_equal(margins[model.predict(X) == y] >= 0, True)
+
+
+@pytest.mark.parametrize("model", SMALL, ids=named)
+def test_importances(model):
+    rng = np.random.default_rng(0)
+    X = rng.random((80, 4))
+    y = X[:, 2] > 0.5
+    X[:, 0] = 1.0
+    for labels in (y, y + (X[:, 2] > 0.8)):
+        shares = clone(model).fit(X, labels).feature_importances_
+        assert shares.sum() == pytest.approx(1)
+        assert (shares >= 0).all()
+        assert shares.argmax() == 2
+        assert shares[0] == 0
+
+
+@pytest.mark.parametrize("model", ALL + VARIANTS, ids=named)
+def test_early_stopping(model, cancer):
+    X, y = cancer
+    model = clone(model).set_params(
+        n_estimators=60, early_stopping=True, validation_fraction=0.3, n_iter_no_change=5,
+        random_state=0,
+    )  # fmt: skip
+    model.fit(X, y)
+    losses = model.history_["validation_loss"]
+    assert len(losses) == model.n_iter_ == model.ensembles_[0].n_rounds
+    assert model.n_iter_ <= 60
+    if model.n_iter_:
+        assert losses[-1] == losses.min()
+    again = clone(model).fit(X, y)
+    np.testing.assert_array_equal(model.decision_function(X), again.decision_function(X))
+
+
+@pytest.mark.parametrize("model", SMALL, ids=named)
+def test_pickle_clone_and_refit(model, cancer):
+    X, y = cancer
+    model = clone(model)
+    before = dict(model.get_params())
+    f = model.fit(X, y).decision_function(X)
+    assert model.get_params() == before
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copy.decision_function(X), f)
+    np.testing.assert_array_equal(model.fit(X, y).decision_function(X), f)
+
+
+def test_pipelines_and_searches(iris):
+    X, y = iris
+    pipeline = make_pipeline(StandardScaler(), DeepBoostClassifier(10))
+    assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.9
+    search = GridSearchCV(DeepBoostClassifier(5), {"beta": [0.0, 0.1], "max_depth": [1, 2]}, cv=2)
+    assert search.fit(X, y).best_score_ > 0.9
+
+
+@pytest.mark.parametrize("model", SMALL[:4], ids=named)
+def test_frames_and_categories(model, iris):
+    pd = pytest.importorskip("pandas")
+    X, y = iris
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    fitted = clone(model).fit(frame, y)
+    assert list(fitted.feature_names_in_) == list("abcd")
+    np.testing.assert_array_equal(fitted.predict(frame), clone(model).fit(X, y).predict(X))
+    frame["b"] = pd.cut(frame["b"], 3, labels=["low", "middle", "high"])
+    message = r"takes numeric features only; got the category or string columns \['b'\]"
+    with pytest.raises(ValueError, match=message):
+        clone(model).fit(frame, y)
+    with pytest.raises(ValueError, match=message):
+        fitted.predict(frame)
+    X = X.copy()
+    X[0, 0] = np.nan
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        clone(model).fit(X, y)
+
+
+@pytest.mark.parametrize("model", SMALL[:4], ids=named)
+def test_refused_samples(model, cancer):
+    X, y = cancer
+    with pytest.raises(ValueError, match="at least 2 classes with positive weight; got 1 class"):
+        clone(model).fit(X, y, sample_weight=y)
+    with pytest.raises(ValueError, match=r"(?i)sample weights must contain|2 classes"):
+        clone(model).fit(X, y, sample_weight=y * 0)
+    with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
+        clone(model).fit(X, y, sample_weight=y - 0.5)
+
+
+@pytest.mark.parametrize(
+    ("model", "params"),
+    [
+        (AdaBoostClassifier(), {"n_estimators": 0}),
+        (AdaBoostClassifier(), {"max_depth": 0}),
+        (AdaBoostClassifier(), {"voters": "trees"}),
+        (DeepBoostClassifier(), {"loss": "hinge"}),
+        (DeepBoostClassifier(), {"beta": -1}),
+        (DeepBoostClassifier(), {"lambda_": -0.1}),
+        (DeepBoostClassifier(), {"complexity": "none"}),
+        (DeepBoostClassifier(), {"search": "wide"}),
+        (QuadBoostClassifier(), {"penalty": "l3"}),
+        (QuadBoostClassifier(), {"alpha_max": 0}),
+        (QuadBoostClassifier(), {"n_thresholds": 0}),
+        (LPBoostClassifier(), {"nu": 0}),
+        (LPBoostClassifier(), {"C": 0}),
+        (LPBoostClassifier(), {"validation_fraction": 1.0}),
+    ],
+)
+def test_refused_parameters(model, params, cancer):
+    ((name, value),) = params.items()
+    message = f"The '{name}' parameter of {type(model).__name__} must be .* Got {value!r}"
+    with pytest.raises(ValueError, match=message):
+        model.set_params(**params).fit(*cancer)
+
+
+def test_progress_bar_only_when_asked(cancer, capsys):
+    DeepBoostClassifier(3).fit(*cancer)
+    assert capsys.readouterr().err == ""
+    DeepBoostClassifier(3, verbose=1).fit(*cancer)
+    assert "DeepBoostClassifier" in capsys.readouterr().err

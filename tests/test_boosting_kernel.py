@@ -1,0 +1,269 @@
+import naive_boosting as naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mddf.baselines._search import TreeSearch, UsedTrees
+from mddf.baselines._voters import TreeVoters
+
+from mddf import _core
+
+
+def problem(seed, n_values=None):
+    """A small random problem; few values mean many ties and repeated rows."""
+    rng = np.random.default_rng(seed)
+    n, d = rng.integers(1, 30), rng.integers(1, 5)
+    n_values = n_values or rng.choice([2, 4, 1000])
+    X = rng.integers(0, n_values, size=(n, d)) / 7.0
+    weight = rng.dirichlet(np.ones(n))
+    return X, weight * rng.choice([-1.0, 1.0], n)
+
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@given(seeds)
+@settings(max_examples=150, deadline=None)
+def test_stump_is_the_best_of_all(seed):
+    X, g = problem(seed)
+    tree, prediction, edge = TreeSearch(X, 1).best(g)
+    best = max([abs(g @ h) for *_, h in naive.all_stumps(X)] + [abs(g.sum())])
+    assert edge == pytest.approx(best, abs=1e-10)
+    assert edge == pytest.approx(g @ prediction, abs=1e-12)
+    np.testing.assert_array_equal(prediction, naive.predict_tree(tree, X))
+
+
+@given(seeds, st.integers(1, 4), st.floats(0, 0.1))
+@settings(max_examples=100, deadline=None)
+def test_layerwise_matches_enumeration(seed, max_depth, slope):
+    X, g = problem(seed)
+    penalty = slope * np.sqrt(np.arange(200.0))
+    tree, prediction, edge = TreeSearch(X, max_depth, "layerwise", penalty).best(g)
+    best = naive.layerwise_value(X, g, lambda n: penalty[n], max_depth)
+    assert edge / 2 - penalty[tree.size] == pytest.approx(best, abs=1e-9)
+    np.testing.assert_array_equal(prediction, naive.predict_tree(tree, X))
+
+
+@given(seeds, st.integers(1, 4), st.floats(0, 0.1))
+@settings(max_examples=100, deadline=None)
+def test_greedy_matches_enumeration(seed, max_depth, slope):
+    X, g = problem(seed)
+    penalty = slope * np.sqrt(np.arange(200.0))
+    tree, prediction, edge = TreeSearch(X, max_depth, "greedy", penalty).best(g)
+    leaves = naive.greedy_leaves(X, g, lambda n: penalty[n], max_depth)
+    assert tree.size == 2 * len(leaves) - 1
+    assert edge == pytest.approx(naive.tree_votes(leaves, g) @ g, abs=1e-10)
+    np.testing.assert_array_equal(prediction, naive.predict_tree(tree, X))
+
+
+@given(seeds)
+@settings(max_examples=100, deadline=None)
+def test_second_level_of_stumps_asks_the_best_shared_question(seed):
+    X, g = problem(seed)
+    tree, prediction, edge = TreeSearch(X, 2, "stumps").best(g)
+    np.testing.assert_array_equal(prediction, naive.predict_tree(tree, X))
+    assert tree.size in (1, 3, 7)
+    if tree.size == 7:
+        assert tree.feature[1] == tree.feature[2]
+        assert tree.threshold[1] == tree.threshold[2]
+        best = naive.best_shared_question(X, g, tree.feature[0], tree.threshold[0])
+        assert edge == pytest.approx(best, abs=1e-10)
+
+
+@given(seeds, st.sampled_from(["layerwise", "greedy", "stumps"]))
+@settings(max_examples=60, deadline=None)
+def test_flipped_labels_flip_the_tree(seed, mode):
+    X, g = problem(seed)
+    search = TreeSearch(X, 3, mode)
+    (one, votes, edge), (other, flipped, same_edge) = search.best(g), search.best(-g)
+    if edge > 1e-10:  # at an edge of 0 nothing is asked and the label is +1 by convention
+        np.testing.assert_array_equal(votes, -flipped)
+        np.testing.assert_array_equal(one.threshold, other.threshold)
+    assert edge == pytest.approx(same_edge, abs=1e-15)
+
+
+@given(seeds)
+@settings(max_examples=50, deadline=None)
+def test_rank_preserving_maps_change_only_thresholds(seed):
+    X, g = problem(seed)
+    tree, prediction, _ = TreeSearch(X, 3).best(g)
+    other, same, _ = TreeSearch(np.exp(X / 50) - 3, 3).best(g)
+    np.testing.assert_array_equal(prediction, same)
+    np.testing.assert_array_equal(tree.feature, other.feature)
+
+
+def test_ties_go_to_the_lower_feature_and_threshold():
+    X = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
+    g = (
+        np.array([1.0, -1.0, 1.0, -1.0]) / 4
+    )  # cuts after row 0 and before row 3 both have edge 1/2
+    for order in (X, -X):
+        tree, _, _ = TreeSearch(np.ascontiguousarray(order), 1).best(g)
+        assert tree.feature[0] == 0
+        assert tree.threshold[0] == order[:, 0].min() + 0.5
+
+
+def test_thresholds_are_midpoints_of_the_nodes_own_values():
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [1.4, 1.0], [1.6, 1.0], [4.0, 0.0]])
+    g = np.array([1.0, 1.0, 1.5, 1.5, -2.0])
+    tree, _, _ = TreeSearch(X, 2, "greedy").best(g / abs(g).sum())
+    assert tree.threshold[0] == 2.8
+    # On the left of feature 0 the neighbours of the second cut are 0 and 2, though 1 lies between
+    # them on the right.
+    X = np.array([[0, 0], [0, 2], [0, 4], [1, 1], [1, 2], [1, 3]], dtype=float)
+    g = np.array([-1.0, 10, 2, 1, -10, -2])
+    tree, _, edge = TreeSearch(X, 2).best(g / 26)
+    assert edge == pytest.approx(1)
+    assert tree.threshold[:3].tolist() == [0.5, 1.0, 1.5]
+
+
+@pytest.mark.parametrize("n_distinct", [256, 257, 65536, 65537])
+def test_codes_of_every_width(n_distinct):
+    values = np.random.default_rng(0).permutation(n_distinct) * 0.5
+    features = _core.RankedFeatures(values[:, None])
+    assert features.code_bytes == (1 if n_distinct <= 256 else 2 if n_distinct <= 65536 else 4)
+    g = np.where(values < 100.25, 1.0, -1.0) / n_distinct
+    search = TreeSearch(values[:, None], 1)
+    tree, _prediction, edge = search.best(g)
+    assert edge == pytest.approx(1)
+    assert tree.threshold[0] == 100.25
+
+
+@pytest.mark.parametrize(
+    "pair", [(-1.7e308, 1.7e308), (1.0, np.nextafter(1, 2)), (5e-324, 1e-323), (0.0, 5e-324)]
+)
+def test_extreme_neighbours_are_separated(pair):
+    tree, _prediction, edge = TreeSearch(np.array(pair)[:, None], 1).best(np.array([0.5, -0.5]))
+    assert edge == 1
+    np.testing.assert_array_equal(naive.predict_tree(tree, np.array(pair)[:, None]), [1, -1])
+
+
+def test_minus_zero_is_zero():
+    X = np.array([[0.0], [-0.0], [0.25]])
+    tree, *_ = TreeSearch(X, 1).best(np.array([0.25, 0.25, -0.5]))
+    assert tree.threshold[0] == 0.125
+
+
+@given(seeds)
+@settings(max_examples=50, deadline=None)
+def test_votes_and_labels_of_many_trees(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 3))
+    search = TreeSearch(X, 3)
+    trees = [
+        search.best(rng.dirichlet(np.ones(40)) * rng.choice([-1, 1], 40))[0] for _ in range(4)
+    ]
+    voters = TreeVoters(trees)
+    new = rng.normal(size=(300, 3))
+    expected = np.array([naive.predict_tree(tree, new) for tree in trees])
+    np.testing.assert_array_equal(voters.values(new), expected)
+    alpha = rng.normal(size=4)
+    np.testing.assert_allclose(voters.votes(new, alpha), alpha @ expected, atol=1e-14)
+    np.testing.assert_array_equal(voters.take(np.array([2, 0])).values(new), expected[[2, 0]])
+
+
+def test_no_trees_vote_zero():
+    voters = TreeVoters([])
+    assert voters.values(np.zeros((3, 2))).shape == (0, 3)
+    np.testing.assert_array_equal(voters.votes(np.zeros((3, 2)), np.zeros(0)), np.zeros(3))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float64])
+def test_edges(dtype):
+    rng = np.random.default_rng(3)
+    values = rng.choice([-1, 1], size=(5, 13)).astype(dtype)
+    g = rng.normal(size=13)
+    np.testing.assert_allclose(_core.voter_edges(values, g), values @ g, atol=1e-14)
+
+
+def test_used_trees_find_complements():
+    used = UsedTrees()
+    rng = np.random.default_rng(0)
+    predictions = rng.choice(np.array([-1, 1], dtype=np.int8), size=(40, 9))
+    distinct = {tuple(p * p[0]): p for p in predictions}
+    for p in distinct.values():
+        assert used.find(p) is None
+        used.add(None, p)
+    for k, p in enumerate(distinct.values()):
+        assert used.find(p) == used.find(-p) == k
+    g = rng.normal(size=9)
+    np.testing.assert_allclose(used.edges(g), np.array(list(distinct.values())) @ g, atol=1e-14)
+
+
+X2 = np.zeros((4, 2))
+G4 = np.full(4, 0.25)
+TREE = [np.array(a, dtype=t) for a, t in [([-1], "i4"), ([0], "f8"), ([-1], "i4"), ([-1], "i4"),
+                                           ([1], "i1"), ([0, 1], "i8")]]  # fmt: skip
+
+
+def with_changed(index, array):
+    changed = list(TREE)
+    changed[index] = array
+    return changed
+
+
+SPLIT = [np.array(a, dtype=t) for a, t in [([0, -1, -1], "i4"), ([0, 0, 0], "f8"),
+                                            ([1, -1, -1], "i4"), ([2, -1, -1], "i4"),
+                                            ([1, 1, 1], "i1"), ([0, 3], "i8")]]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: _core.RankedFeatures(X2[:, 0]), "x must be a C-contiguous float64"),
+        (lambda: _core.RankedFeatures(X2.astype("f4")), "x must be a C-contiguous float64"),
+        (lambda: _core.RankedFeatures(np.zeros((4, 6))[:, ::2]), "x must be a C-contiguous"),
+        (lambda: _core.RankedFeatures(X2 * np.nan), "x must be finite"),
+        (lambda: _core.RankedFeatures(np.zeros((0, 2))), "at least one row"),
+        (lambda: TreeSearch(X2, 1).best(G4[:3]), "signed_weight must have length 4, got 3"),
+        (lambda: TreeSearch(X2, 1).best(G4 * np.inf), "signed_weight must be finite"),
+        (lambda: TreeSearch(X2, 1, "deep").best(G4), "mode must be .* got 'deep'"),
+        (lambda: TreeSearch(X2, 0).best(G4), "max_depth must be at least 1, got 0"),
+        (lambda: TreeSearch(X2, 1, penalty=np.empty(0)).best(G4), "penalty must have at least"),
+        (lambda: TreeSearch(X2, 1).best(G4, -1.0), "scale must be finite and >= 0"),
+        (
+            lambda: _core.tree_labels(X2, *with_changed(1, np.zeros(2))),
+            "threshold must have length",
+        ),
+        (lambda: _core.tree_labels(X2, *with_changed(5, np.array([0, 2]))), "start must begin"),
+        (lambda: _core.tree_labels(X2, *with_changed(5, np.array([0, 1, 1]))), "start must rise"),
+        (lambda: _core.tree_labels(X2[:, :0], *SPLIT), "feature must be less"),
+        (
+            lambda: _core.tree_labels(X2, *SPLIT[:2], np.zeros(3, "i4"), *SPLIT[3:]),
+            "left and right must follow",
+        ),
+        (lambda: _core.tree_votes(X2, np.zeros(2), *TREE), "weight must have length 1, got 2"),
+        (lambda: _core.voter_edges(X2, G4), "signed_weight must have length 2, got 4"),
+        (lambda: _core.voter_edges(X2.astype("i4"), G4), "values must be a C-contiguous float64"),
+    ],
+)
+def test_refusals(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_path_refusals():
+    values = np.ones((2, 4), dtype=np.int8)
+    y = np.array([1.0, 1, -1, -1])
+    quad = {"values": values, "y": y, "weight": G4, "penalty": "l1", "lambda_": 0.1}
+    quad |= {"alpha_max": 1.0, "n_rounds": 3, "tolerance": 0.0}
+    for change, message in [
+        ({"penalty": "l3"}, "penalty must be"),
+        ({"lambda_": -1.0}, "lambda_ must be"),
+        ({"alpha_max": 0.0}, "alpha_max must be"),
+        ({"n_rounds": -1}, "n_rounds must be"),
+        ({"weight": G4 - 0.25}, "weight must be positive"),
+        ({"y": y[:2]}, "y must have length 4"),
+        ({"values": np.full((2, 4), np.nan)}, "values must be finite"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            _core.quadboost_path(**{**quad, **change})
+    ada = {"values": values, "y": y, "weight": G4, "n_rounds": 3, "least_error": 1e-10}
+    for change, message in [
+        ({"values": values * 0}, "values must be -1 or"),
+        ({"y": y * 2}, "y must be -1 or"),
+        ({"least_error": 0.5}, "least_error must lie"),
+        ({"values": values[:0]}, "at least one row"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            _core.adaboost_path(**{**ada, **change})

@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+from mddf.baselines import AdaBoostClassifier
+from mddf.baselines.bounds import (
+    adaboost_training_bounds,
+    deepboost_bound,
+    finite_class_margin_bound,
+    quadboost_bound,
+)
+
+MARGINS = np.array([-0.5, 0.1, 0.4, 0.9])
+
+
+def test_training_bounds():
+    product, exponential = adaboost_training_bounds([0.2, 0.125])
+    assert product == pytest.approx(2 * np.sqrt(0.16) * 2 * np.sqrt(0.109375))
+    assert exponential == pytest.approx(np.exp(-2 * (0.09 + 0.140625)))
+    assert adaboost_training_bounds([]) == (1.0, 1.0)
+    assert adaboost_training_bounds([0.0])[0] == 0
+    with pytest.raises(ValueError, match="weighted_error must lie in"):
+        adaboost_training_bounds([1.5])
+
+
+def test_finite_class_bound():
+    got = finite_class_margin_bound(MARGINS, 0.25, 100, delta=0.1, norm=2)
+    complexity = 2 * 2 / 0.25 * np.sqrt(2 * np.log(100) / 4)
+    assert got == pytest.approx(0.5 + complexity + np.sqrt(np.log(10) / 8))
+
+
+def test_deepboost_bound():
+    margins = np.repeat(MARGINS, 1000)
+    got = deepboost_bound(margins, 0.5, [1.0, -3.0], [0.01, 0.02], 6, delta=0.1)
+    share = np.log(6) / 4000
+    terms = np.ceil(4 / 0.25 * np.log(0.25 / share))
+    expected = 0.75 + 8 * (0.25 * 0.01 + 0.75 * 0.02) + 4 * np.sqrt(share)
+    expected += np.sqrt(terms * share + np.log(20) / 8000)
+    assert got == pytest.approx(expected)
+    assert np.isfinite(deepboost_bound(MARGINS, 0.1, [1.0], [0.1], 1000))
+
+
+def test_quadboost_bound():
+    alpha = np.array([1.0, 0.0, -2.0])
+    got = quadboost_bound(MARGINS, alpha, 0.01, p=2, delta=0.1)
+    expected = np.mean((1 - MARGINS) ** 2) + 8 * np.sqrt(2) * np.sqrt(5) * 0.01
+    expected += np.sqrt(np.log(np.pi**2 * 9 / 0.6) / 8)
+    expected += np.sqrt(np.log(np.log2(2 * np.sqrt(5))) / 4)
+    assert got == pytest.approx(expected)
+    wide = quadboost_bound(MARGINS, alpha, 0.01, p=np.inf, delta=0.1)
+    narrow = quadboost_bound(MARGINS, alpha, 0.01, p=1, delta=0.1)
+    assert wide - narrow > 8 * 0.01 * (2 * 2 - 3) - 0.2  # n |alpha|_inf against |alpha|_1
+    assert np.isfinite(quadboost_bound(MARGINS, [], 0.01))
+    assert np.isfinite(quadboost_bound(MARGINS, [0.1], 0.01))
+
+
+def test_bounds_hold_and_grow_with_what_they_should():
+    rng = np.random.default_rng(0)
+    X = rng.random((4000, 3))
+    y = (X[:, 0] + 0.3 * rng.normal(size=4000) > 0.5).astype(int)
+    model = AdaBoostClassifier(20).fit(X[:2000], y[:2000])
+    margins = model.margins(X[:2000], y[:2000])
+    test_error = 1 - model.score(X[2000:], y[2000:])
+    assert test_error <= finite_class_margin_bound(margins, 0.3, 4 * 2000 * 3)
+    weights = model.estimator_weights_
+    r = np.full(len(weights), 0.01)
+    bounds = [deepboost_bound(margins, 0.3, weights, r * k, 6) for k in (1, 2)]
+    assert test_error <= bounds[0] < bounds[1]
+    assert deepboost_bound(margins, 0.3, weights, r, 6, delta=1e-6) > bounds[0]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: finite_class_margin_bound([], 0.1, 9), "margins must be a 1-d array"),
+        (lambda: finite_class_margin_bound(MARGINS, 0, 9), "rho must be > 0; got 0"),
+        (lambda: finite_class_margin_bound(MARGINS, 0.1, 0), "n_hypotheses must be at least 1"),
+        (lambda: finite_class_margin_bound(MARGINS, 0.1, 9, 1.0), "delta must lie in"),
+        (lambda: finite_class_margin_bound(MARGINS, 0.1, 9, norm=0), "norm must be > 0"),
+        (lambda: deepboost_bound(MARGINS, 0.1, [1], [1], 1), "n_families must be at least 2"),
+        (lambda: deepboost_bound(MARGINS, 0.1, [1], [1, 2], 2), "complexity must have the shape"),
+        (lambda: deepboost_bound(MARGINS, 0.1, [0], [1], 2), "alpha must have an entry"),
+        (lambda: quadboost_bound(MARGINS, [1], -1), "complexity must be >= 0"),
+        (lambda: quadboost_bound(MARGINS, [1], 1, p=0.5), r"p must be at least 1; got 0\.5"),
+    ],
+)
+def test_refusals(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

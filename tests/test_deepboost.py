@@ -1,0 +1,304 @@
+import naive_boosting as naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mddf.baselines import AdaBoostClassifier, DeepBoostClassifier
+from mddf.baselines._complexity import (
+    complexity_table,
+    reference_complexity,
+    stump_complexity,
+    tree_complexity,
+)
+from mddf.baselines._losses import LOSSES
+from mddf.baselines._steps import exact_step, majorizer_step
+from sklearn.datasets import load_breast_cancer
+
+TOY_X = np.array([[1, 0.1, 11], [3, 0.3, 11], [5, 0.4, 11], [2, 0.2, 22], [4, 0.5, 11]])
+TOY_Y = np.array([1, 1, 1, -1, -1])
+NOT_AND_X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 2, dtype=float)
+NOT_AND_Y = np.array([1, 1, 1, -1] * 2)
+REFERENCE = {"search": "greedy", "complexity": "reference"}
+seeds = st.integers(0, 2**32 - 1)
+
+
+def sample(seed, n=30, d=3):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 6, size=(n, d)).astype(float)
+    y = np.where((X[:, 0] > 2) ^ (X[:, 1] > 3) ^ (rng.random(n) < 0.2), 1, -1)
+    y[:2] = [-1, 1]
+    return X, y
+
+
+# The facts of the public reference's own tests
+
+
+def test_fact_first_split():
+    model = DeepBoostClassifier(1, beta=0, lambda_=0, max_depth=1, **REFERENCE).fit(TOY_X, TOY_Y)
+    tree = model.ensembles_[0].voters[0]
+    assert tree.feature[0] == 1
+    assert tree.threshold[0] == pytest.approx(0.45)  # above .4
+    assert tree.gain[0] / 2 == pytest.approx(0.2)  # error .4 -> .2
+    alone = DeepBoostClassifier(1, beta=0, lambda_=0, max_depth=1, **REFERENCE)
+    alone.fit(TOY_X[:, :1], TOY_Y)
+    assert alone.ensembles_[0].voters[0].size == 1  # feature a gains nothing
+    deep = DeepBoostClassifier(1, beta=0, lambda_=0, max_depth=2, **REFERENCE).fit(TOY_X, TOY_Y)
+    assert deep.history_["tree_size"].tolist() == [5]
+    assert deep.history_["weighted_error"].tolist() == [0]
+
+
+def test_fact_penalty():
+    half = (1 * reference_complexity(10, 5, 3) + 1) * 5 / 5 / 2
+    assert half == pytest.approx(2.48087078, abs=5e-9)
+
+
+@pytest.mark.parametrize(
+    ("loss", "errors", "steps"),
+    [
+        ("exponential", [0.2, 0.125], [0.693147, 0.972955]),
+        ("logistic", [0.2, 0.182946], [0.693147, 0.748256]),
+    ],
+)
+def test_fact_stump_rounds(loss, errors, steps):
+    model = DeepBoostClassifier(2, loss=loss, beta=0, lambda_=0, max_depth=1).fit(TOY_X, TOY_Y)
+    np.testing.assert_allclose(model.history_["weighted_error"], errors, atol=5e-7)
+    np.testing.assert_allclose(model.history_["step"], steps, atol=5e-7)
+    assert model.score(TOY_X, TOY_Y) == 0.8
+
+
+@pytest.mark.parametrize("params", [{"beta": 100, "lambda_": 0}, {"beta": 0, "lambda_": 100}])
+@pytest.mark.parametrize("search", ["greedy", "layerwise"])
+@pytest.mark.parametrize("loss", ["exponential", "logistic"])
+def test_fact_strong_penalty_leaves_nothing(params, search, loss):
+    model = DeepBoostClassifier(loss=loss, search=search, **params).fit(TOY_X, TOY_Y)
+    assert model.n_iter_ == 0
+    assert model.predict(TOY_X).tolist() == [1] * 5
+
+
+def test_fact_not_and():
+    model = DeepBoostClassifier(
+        2, loss="logistic", max_depth=5, beta=0.1, lambda_=0.00125, **REFERENCE
+    ).fit(NOT_AND_X, NOT_AND_Y)
+    assert model.history_["tree_size"].tolist() == [1, 5]  # mean 3 over 2 trees
+    errors = [np.mean(p != NOT_AND_Y) for p in model.staged_predict(NOT_AND_X)]
+    assert errors == [0.25, 0]
+
+
+# Invariants
+
+
+@given(
+    seeds,
+    st.sampled_from(["exponential", "logistic"]),
+    st.sampled_from([0, 1e-4, 0.02, 0.1]),
+    st.sampled_from([0, 1e-4, 0.02]),
+    st.sampled_from(
+        [{"max_depth": 1}, {"max_depth": 3}, {"search": "greedy"}, {"hypotheses": "stumps"}]
+    ),
+    st.sampled_from(["majorizer", "exact"]),
+)
+@settings(max_examples=120, deadline=None)
+def test_objective_never_rises_and_is_what_it_says(seed, loss, beta, lambda_, params, step):
+    X, y = sample(seed)
+    model = DeepBoostClassifier(15, loss=loss, beta=beta, lambda_=lambda_, step=step, **params)
+    model.fit(X, y)
+    start = np.e if loss == "exponential" else np.log2(1 + np.e)
+    objective = np.concatenate([[start], model.history_["objective"]])
+    assert (np.diff(objective) <= 1e-12).all()
+    ensemble = model.ensembles_[0]
+    sizes = ensemble.voters.sizes
+    if "hypotheses" in params:
+        sizes = 1 + (sizes > 3)
+    complexity = complexity_table(
+        "paper", params.get("hypotheses", "trees"), model.max_depth, len(y), len(y), X.shape[1]
+    )
+    cost = lambda_ * complexity[sizes] + beta
+    for t, f in enumerate(model.staged_decision_function(X)):
+        risk = LOSSES[loss].value(1 - y * f).mean()
+        penalty = cost @ abs(ensemble.weights(t + 1))
+        assert risk + penalty == pytest.approx(objective[t + 1], rel=1e-9)
+
+
+@pytest.mark.parametrize("max_depth", [1, 2, 4])
+def test_without_penalties_it_is_adaboost(max_depth):
+    X, y = load_breast_cancer(return_X_y=True)
+    weight = np.random.default_rng(0).integers(1, 4, len(y))
+    ours = DeepBoostClassifier.named("AdaBoost", max_depth=max_depth).fit(X, y, weight)
+    ada = AdaBoostClassifier(max_depth=max_depth).fit(X, y, weight)
+    np.testing.assert_allclose(ours.estimator_weights_, ada.estimator_weights_, rtol=1e-9)
+    np.testing.assert_array_equal(ours.history_["tree_size"], ada.history_["tree_size"])
+    np.testing.assert_array_equal(ours.predict(X), ada.predict(X))
+
+
+@given(seeds, st.booleans(), st.sampled_from([1e-3, 0.02, 0.08]))
+@settings(max_examples=40, deadline=None)
+def test_depth_one_is_the_papers_pseudocode(seed, logistic, beta):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(20, 2)), rng.choice([-1, 1], 20)
+    y[:2] = [-1, 1]
+    weight = 20 * rng.dirichlet(np.ones(20))  # so that no two voters have equal errors
+    H = np.vstack([np.ones((1, 20)), [votes for *_, votes in naive.all_stumps(X)]])
+    cost = beta + 0.01 * np.array(
+        [tree_complexity(3 - 2 * (j == 0), 20, 2) for j in range(len(H))]
+    )
+    expected = naive.deepboost(H, y, weight / 20, cost, 15, logistic)
+    loss = "logistic" if logistic else "exponential"
+    model = DeepBoostClassifier(15, loss=loss, beta=beta, lambda_=0.01, max_depth=1)
+    model.fit(X, y, weight)
+    assert model.n_iter_ == len(expected)
+    for ours, theirs in zip(model.staged_decision_function(X), expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, atol=1e-8)
+
+
+@pytest.mark.parametrize("loss", ["exponential", "logistic"])
+def test_depth_one_converges_to_the_minimum_over_all_stumps(loss):
+    """At the end no stump can lower F: the subgradient conditions of equation 4 hold."""
+    X, y = sample(5, n=60)
+    model = DeepBoostClassifier(
+        3000, loss=loss, beta=0.02, lambda_=0.01, max_depth=1, step="exact"
+    ).fit(X, y)
+    f = model.decision_function(X)
+    slope = LOSSES[loss].derivative(1 - y * f) * y / len(y)
+    cost = 0.01 * tree_complexity(3, 60, 3) + 0.02
+    for *_, votes in naive.all_stumps(X):
+        assert abs(slope @ votes) <= cost + 1e-6
+    ensemble = model.ensembles_[0]
+    values, alpha = ensemble.voters.values(X), ensemble.weights()
+    for votes, weight, size in zip(values, alpha, ensemble.voters.sizes, strict=True):
+        if weight != 0:
+            own = 0.01 * tree_complexity(size, 60, 3) + 0.02
+            assert slope @ votes == pytest.approx(np.sign(weight) * own, abs=1e-5)
+
+
+@given(seeds, st.sampled_from([0.0, 0.05, 0.4]), st.floats(-1.5, 1.5))
+@settings(max_examples=80, deadline=None)
+def test_steps_minimise(seed, cost, alpha):
+    rng = np.random.default_rng(seed)
+    m = 20
+    u, weight = rng.normal(size=m), rng.dirichlet(np.ones(m))
+    agreement = rng.choice(np.array([-1, 1], dtype=np.int8), m)
+    agreement[:2] = [-1, 1]
+    grid = np.linspace(-8, 8, 401)
+    for name, loss in LOSSES.items():
+
+        def objective(eta, loss=loss):
+            return weight @ loss.value(u - eta * agreement) + cost * abs(alpha + eta)
+
+        step = exact_step(loss, u, weight, agreement, alpha, cost)
+        assert objective(step) <= min(map(objective, [*grid, -alpha])) + 1e-12
+        slope = weight * loss.derivative(u)
+        error = slope[agreement < 0].sum() / slope.sum()
+        short = majorizer_step(error, alpha, cost / slope.sum())
+        assert objective(short) <= objective(0.0) + 1e-12
+        if name == "exponential":
+            assert short == pytest.approx(step, abs=1e-8)
+
+
+def test_steps_at_the_edges():
+    assert majorizer_step(0.0, 0.0, 0.1) == pytest.approx(np.log(10))
+    assert majorizer_step(0.0, 0.0, 0.0) == pytest.approx(11.5129, abs=1e-4)
+    assert majorizer_step(1.0, 0.0, 0.0) == pytest.approx(-11.5129, abs=1e-4)
+    assert majorizer_step(0.5, 0.3, 0.0) == 0
+    assert majorizer_step(0.45, 0.05, 0.9) == -0.05
+    right = np.ones(4, dtype=np.int8)
+    loss, quarter = LOSSES["logistic"], np.full(4, 0.25)
+    assert exact_step(loss, np.ones(4), quarter, right, 0.0, 0.0) > 10
+    assert exact_step(loss, np.ones(4), quarter, -right, 0.0, 0.0) < -10
+
+
+def test_logistic_majorizer_is_short():
+    """The closed form makes a fraction of the exact step, as the bound is loose."""
+    X, y = load_breast_cancer(return_X_y=True)
+    runs = {
+        step: DeepBoostClassifier(50, loss="logistic", beta=0, lambda_=0, max_depth=1, step=step)
+        for step in ("majorizer", "exact")
+    }
+    histories = {step: run.fit(X, y).history_ for step, run in runs.items()}
+    assert histories["exact"]["objective"][-1] < histories["majorizer"]["objective"][-1]
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{}, {"loss": "logistic"}, {"hypotheses": "stumps"}, {"search": "greedy"}, {"step": "exact"}],
+)
+def test_label_flip_negates(params):
+    X, y = load_breast_cancer(return_X_y=True)
+    f = DeepBoostClassifier(30, **params).fit(X, y).decision_function(X)
+    g = DeepBoostClassifier(30, **params).fit(X, 1 - y).decision_function(X)
+    np.testing.assert_allclose(f, -g, atol=1e-9)
+
+
+@pytest.mark.parametrize("params", [{}, {"hypotheses": "stumps"}, {"loss": "logistic"}])
+def test_weights_count_as_copies(params):
+    X, y = sample(2, n=50)
+    weight = np.random.default_rng(0).integers(0, 4, len(y))
+    one = DeepBoostClassifier(30, **params).fit(X, y, weight)
+    other = DeepBoostClassifier(30, **params).fit(X.repeat(weight, axis=0), y.repeat(weight))
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-7)
+
+
+def test_perfect_trees_do_not_break_the_logarithms():
+    X, y = load_breast_cancer(return_X_y=True)
+    for params in [{"beta": 0, "lambda_": 0}, {"beta": 1e-7, "lambda_": 1e-7}]:
+        for loss in ("exponential", "logistic"):
+            model = DeepBoostClassifier(400, loss=loss, max_depth=6, **params).fit(X, y)
+            assert np.isfinite(model.decision_function(X)).all()
+            assert np.isfinite(model.history_["objective"]).all()
+            assert (np.diff(model.history_["objective"]) <= 1e-12).all()
+            assert model.score(X, y) == 1
+
+
+def test_penalty_shrinks_trees_and_their_number():
+    X, y = load_breast_cancer(return_X_y=True)
+    free = DeepBoostClassifier(beta=0, lambda_=1e-7).fit(X, y)
+    paid = DeepBoostClassifier(beta=0, lambda_=0.05).fit(X, y)
+    assert paid.history_["n_voters"][-1] < free.history_["n_voters"][-1]
+    size = [m.ensembles_[0].voters.sizes[m.estimator_weights_ != 0].mean() for m in (paid, free)]
+    assert size[0] < size[1]
+
+
+def test_complexities():
+    assert stump_complexity(1, 100, 5) == pytest.approx(np.sqrt(2 * np.log(1000) / 100))
+    assert stump_complexity(2, 100, 5) == pytest.approx(np.sqrt(2 * np.log(2e4 * 20) / 100))
+    assert stump_complexity(1, 0.01, 1) == 0
+    assert tree_complexity(3, 7, 2) == pytest.approx(np.sqrt(14 * 2 * np.log(8) / 7))
+    assert reference_complexity(3, np.e, 2) == pytest.approx(np.sqrt(7 * 2 / np.e))
+    table = complexity_table(lambda n, m, d: n * d, "trees", 2, 100, 50.0, 3)
+    assert table.tolist() == [0, 3, 6, 9, 12, 15, 18, 21]
+    assert len(complexity_table("paper", "trees", 60, 5, 5, 3)) == 10
+    assert complexity_table(lambda n, m, d: n, "stumps", 4, 9, 9, 3).tolist() == [0, 3, 7]
+    with pytest.raises(ValueError, match="complexity must return finite numbers"):
+        complexity_table(lambda n, m, d: -1, "trees", 2, 100, 50.0, 3)
+
+
+def test_named_settings():
+    assert DeepBoostClassifier.named("AdaBoost-L1", beta=0.5).get_params()["lambda_"] == 0
+    assert DeepBoostClassifier.named("LogReg-L1").loss == "logistic"
+    logreg = DeepBoostClassifier.named("LogReg", max_depth=2)
+    assert (logreg.loss, logreg.beta, logreg.lambda_, logreg.max_depth) == ("logistic", 0, 0, 2)
+    with pytest.raises(ValueError, match=r"AdaBoost means beta=0\.0; got 1"):
+        DeepBoostClassifier.named("AdaBoost", beta=1)
+    with pytest.raises(ValueError, match=r"name must be one of .* got 'Ada'"):
+        DeepBoostClassifier.named("Ada")
+
+
+@pytest.mark.parametrize("loss", ["exponential", "logistic"])
+def test_probability_inverts_the_minimiser(loss):
+    phi = LOSSES[loss]
+    f = np.linspace(-6, 6, 240001)
+    for p in (0.1, 0.5, 0.8):
+        best = f[np.argmin(p * phi.value(1 - f) + (1 - p) * phi.value(1 + f))]
+        assert phi.probability(best) == pytest.approx(p, abs=1e-4)
+
+
+def test_real_set(data_home):
+    table = np.genfromtxt(data_home / "ionosphere" / "ionosphere.data", delimiter=",", dtype=str)
+    X, y = table[:, :-1].astype(float), table[:, -1]
+    train = np.arange(len(y)) % 5 != 0
+    for loss in ("exponential", "logistic"):
+        model = DeepBoostClassifier(loss=loss).fit(X[train], y[train])
+        assert model.score(X[~train], y[~train]) > 0.88
+        assert (np.diff(model.history_["objective"]) <= 1e-12).all()
+    plain = DeepBoostClassifier.named("AdaBoost", max_depth=3).fit(X[train], y[train])
+    ada = AdaBoostClassifier(max_depth=3).fit(X[train], y[train])
+    np.testing.assert_allclose(plain.estimator_weights_, ada.estimator_weights_, rtol=1e-8)

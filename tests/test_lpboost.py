@@ -1,0 +1,127 @@
+import naive_boosting as naive
+import numpy as np
+import pytest
+from mddf.baselines import LPBoostClassifier
+from mddf.baselines._linear_program import solve_c_form, solve_nu_form
+from sklearn.datasets import load_breast_cancer
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    keep = np.arange(0, len(y), 4)
+    return np.round(X[keep, :4], 1), y[keep]
+
+
+def all_columns(X, signs):
+    """y h of every stump, its complement, and the two constants, as columns."""
+    H = np.array([np.ones(len(signs)), *(votes for *_, votes in naive.all_stumps(X))])
+    return np.vstack([H, -H]).T * signs[:, None]
+
+
+@pytest.mark.parametrize("nu", [0.05, 0.2, 0.5])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_column_generation_reaches_the_full_program(cancer, nu, weighted):
+    X, y = cancer
+    signs = 2.0 * y - 1
+    w = np.random.default_rng(0).integers(1, 4, len(y)) if weighted else np.ones(len(y))
+    cap = w / w.sum() / nu
+    model = LPBoostClassifier(nu, n_estimators=500).fit(X, y, w)
+    best = naive.full_lpboost(all_columns(X, signs), cap)
+    assert model.n_iter_ < 500
+    assert model.history_["objective"][-1] == pytest.approx(best, abs=1e-7)
+    # Strong duality: the primal value of the returned vote is the dual optimum.
+    margin, rho = signs * model.decision_function(X), model.history_["rho"][-1]
+    assert rho - cap @ np.maximum(rho - margin, 0) == pytest.approx(best, abs=1e-7)
+    assert abs(model.estimator_weights_).sum() == pytest.approx(1)
+    share = w / w.sum()
+    assert share[margin < rho - 1e-9].sum() <= nu + 1e-9
+    assert nu <= share[margin <= rho + 1e-9].sum() + 1e-9
+
+
+@pytest.mark.parametrize("params", [{}, {"C": 0.2}, {"voters": "stumps"}])
+def test_gap_closes(cancer, params):
+    history = LPBoostClassifier(n_estimators=300, **params).fit(*cancer).history_
+    gap = history["gap"]
+    assert (gap >= 0).all()
+    assert (np.diff(gap) <= 1e-9).all()
+    assert gap[-1] <= 1e-7
+    assert gap[0] > 1e-3
+    step = np.diff(history["objective"])  # of a minimum over ever more constraints
+    assert (step >= -1e-9).all() if "C" not in params else (step <= 1e-9).all()
+
+
+def test_c_form_reaches_the_full_program(cancer):
+    X, y = cancer
+    signs = 2.0 * y - 1
+    model = LPBoostClassifier(C=0.1, n_estimators=500).fit(X, y)
+    full = solve_c_form(np.ascontiguousarray(all_columns(X, signs).T), np.full(len(y), 0.1))
+    f = model.decision_function(X)
+    primal = abs(model.estimator_weights_).sum() + 0.1 * np.maximum(1 - signs * f, 0).sum()
+    assert primal == pytest.approx(full.objective, abs=1e-6)
+    assert model.history_["objective"][-1] == pytest.approx(full.objective, abs=1e-6)
+
+
+def test_solutions_are_feasible_and_complementary():
+    rng = np.random.default_rng(0)
+    values, cap = rng.choice([-1.0, 1.0], size=(6, 30)), np.full(30, 1 / 6)
+    values[0] = np.where(np.arange(30) < 22, 1, -1)
+    nu_form = solve_nu_form(values, cap)
+    assert nu_form.u.sum() == pytest.approx(1)
+    assert (nu_form.u <= cap + 1e-12).all()
+    edges = values @ nu_form.u
+    assert edges.max() == pytest.approx(nu_form.objective)
+    assert (edges[nu_form.alpha > 1e-9] >= nu_form.objective - 1e-9).all()
+    c_form = solve_c_form(values, cap)
+    assert (values @ c_form.u <= 1 + 1e-9).all()
+    assert c_form.u.sum() == pytest.approx(c_form.objective)
+    assert c_form.rho == 1
+
+
+def test_weights_count_as_copies_and_order_does_not_matter(cancer):
+    X, y = cancer
+    rng = np.random.default_rng(1)
+    weight = rng.integers(0, 3, len(y))
+    order = rng.permutation(len(y))
+    model = LPBoostClassifier(0.2, n_estimators=40)
+    f = model.fit(X, y, weight).decision_function(X)
+    g = model.fit(X.repeat(weight, axis=0), y.repeat(weight)).decision_function(X)
+    h = model.fit(X[order], y[order], weight[order]).decision_function(X)
+    np.testing.assert_allclose(f, g, atol=1e-12)
+    np.testing.assert_array_equal(f, h)
+
+
+def test_label_flip_keeps_the_optimum(cancer):
+    X, y = cancer
+    model = LPBoostClassifier(0.2, n_estimators=300)
+    one = model.fit(X, y).history_["objective"][-1]
+    assert model.fit(X, 1 - y).history_["objective"][-1] == pytest.approx(one, abs=1e-7)
+
+
+def test_separable_data_and_a_single_stump():
+    X = np.arange(6.0)[:, None]
+    model = LPBoostClassifier(0.5).fit(X, X[:, 0] > 2)
+    assert model.history_["objective"][-1] == pytest.approx(1)
+    np.testing.assert_array_equal(model.predict(X), X[:, 0] > 2)
+
+
+def test_costs_too_low_for_any_voter(cancer):
+    model = LPBoostClassifier(C=1e-6).fit(*cancer)
+    assert model.n_iter_ == 0
+    assert model.predict(cancer[0][:2]).tolist() == [1, 1]
+
+
+def test_voters(cancer):
+    X, y = cancer
+    model = LPBoostClassifier(voters=lambda X: np.tanh(X - 15.0), nu=0.3).fit(X, y)
+    assert model.score(X, y) > 0.8
+    with pytest.raises(ValueError, match="voters must have values in \\[-1, 1\\]; got"):
+        LPBoostClassifier(voters=[lambda X: X[:, 0]]).fit(X, y)
+    assert LPBoostClassifier(voters="stumps").fit(np.ones((4, 1)), [0, 1, 0, 1]).n_iter_ == 0
+
+
+def test_trees(cancer):
+    X, y = cancer
+    shallow = LPBoostClassifier(0.3, n_estimators=20).fit(X, y)
+    deep = LPBoostClassifier(0.3, n_estimators=20, max_depth=3).fit(X, y)
+    assert deep.history_["objective"][-1] > shallow.history_["objective"][-1]

@@ -1,0 +1,176 @@
+import naive_boosting as naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mddf.baselines import QuadBoostClassifier
+from mddf.baselines._base import project_on_simplex
+from mddf.baselines._voters import distinct_voters, stump_dictionary
+from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import Lasso, Ridge
+
+from mddf import _core
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def run(H, y, weight, penalty=None, strength=0.1, n_rounds=200, tolerance=0.0):
+    """The kernel's path as (alpha, voter, step, objective, correlation, n_voters)."""
+    voter, step, *rest = _core.quadboost_path(
+        H, y, weight, penalty or "none", strength, strength, n_rounds, tolerance
+    )
+    return np.bincount(voter, step, minlength=len(H)), voter, step, *rest
+
+
+def voters(seed, real, n=20):
+    rng = np.random.default_rng(seed)
+    H = rng.normal(size=(6, n)) if real else rng.choice([-1.0, 1.0], size=(6, n))
+    y = np.sign(H[0] + H[1] + rng.normal(size=n))
+    weight = rng.dirichlet(np.ones(n)) if seed % 2 else np.full(n, 1 / n)
+    return np.ascontiguousarray(H if real else H.astype(np.int8)), y, weight
+
+
+@given(seeds, st.booleans(), st.sampled_from([None, "l1", "l2", "linf"]))
+@settings(max_examples=80, deadline=None)
+def test_path_equals_enumeration(seed, real, penalty):
+    H, y, _ = voters(seed, real)
+    weight = np.random.default_rng(seed).dirichlet(np.ones(20))  # no two decreases are equal
+    expected, objectives = naive.quadboost(H.astype(float), y, weight, penalty, 0.1, 25)
+    alpha, *_, objective, _, n_voters = run(H, y, weight, penalty, n_rounds=len(objectives))
+    np.testing.assert_allclose(objective, objectives, atol=1e-10)
+    np.testing.assert_allclose(alpha, expected, atol=1e-6)
+    assert n_voters[-1] == np.count_nonzero(abs(alpha) > 1e-12)
+
+
+@given(seeds, st.booleans(), st.sampled_from([None, "l1", "l2", "linf"]))
+@settings(max_examples=60, deadline=None)
+def test_decrease_is_exact_and_the_rule_is_kept(seed, real, penalty):
+    H, y, weight = voters(seed, real)
+    _, voter, step, objective, correlation, _ = run(H, y, weight, penalty, n_rounds=30)
+    alpha, before = np.zeros(len(H)), 1.0
+    for t in range(len(voter)):
+        j = voter[t]
+        residual = y - alpha @ H
+        r, eta = weight @ (H[j] * residual), weight @ (H[j].astype(float) ** 2)
+        assert correlation[t] == pytest.approx(r, abs=1e-12)
+        new = alpha[j] == 0
+        alpha[j] += step[t]
+        after = weight @ (y - alpha @ H) ** 2
+        after += {None: 0, "linf": 0, "l1": 0.2 * abs(alpha).sum(), "l2": 0.1 * alpha @ alpha}[
+            penalty
+        ]
+        assert after == pytest.approx(objective[t], abs=1e-12)
+        if penalty is None:
+            assert before - after == pytest.approx(r**2 / eta, abs=1e-12)
+        if penalty == "l1" and new:
+            assert before - after == pytest.approx((abs(r) - 0.1) ** 2 / eta, abs=1e-12)
+        if penalty == "l2" and new:
+            assert before - after == pytest.approx(r**2 / (eta + 0.1), abs=1e-12)
+        if penalty == "linf":
+            assert abs(alpha).max() <= 0.1 + 1e-12
+        before = after
+
+
+@pytest.mark.parametrize("real", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_limits_are_lasso_and_ridge(real, weighted):
+    rng = np.random.default_rng(0)
+    H = rng.normal(size=(12, 80)) if real else rng.choice([-1, 1], size=(12, 80)).astype(np.int8)
+    y = np.sign(H[0] + H[1] - H[2] + rng.normal(size=80))
+    w = rng.integers(1, 4, 80) if weighted else np.ones(80)
+    m, exact = w.sum(), {"fit_intercept": False, "tol": 1e-14}
+    for strength in (0.01, 0.1, 0.3):
+        alpha, *_ = run(H, y, w / m, "l1", strength, 100_000)
+        lasso = Lasso(alpha=strength, max_iter=1_000_000, **exact)
+        lasso.fit(H.T.astype(float), y, sample_weight=w)
+        np.testing.assert_allclose(alpha, lasso.coef_, atol=1e-8)
+        alpha, *_ = run(H, y, w / m, "l2", strength, 100_000)
+        ridge = Ridge(alpha=m * strength, **exact).fit(H.T.astype(float), y, sample_weight=w)
+        np.testing.assert_allclose(alpha, ridge.coef_, atol=1e-8)
+
+
+def test_limits_of_the_classifier_on_a_real_set():
+    X, y = load_breast_cancer(return_X_y=True)
+    signs = 2.0 * y - 1
+    H = stump_dictionary(X, 3).values(X)
+    H = H[distinct_voters(H)].T.astype(float)
+    lasso = Lasso(alpha=0.05, fit_intercept=False, tol=1e-14, max_iter=1_000_000).fit(H, signs)
+    model = QuadBoostClassifier("l1", lambda_=0.05, n_thresholds=3, n_estimators=200_000).fit(X, y)
+    assert model.n_iter_ < 200_000  # stops by itself
+    np.testing.assert_allclose(model.decision_function(X), lasso.predict(H), atol=1e-8)
+    assert model.history_["n_voters"][-1] == np.count_nonzero(abs(lasso.coef_) > 1e-10)
+    ridge = Ridge(alpha=0.2 * len(y), fit_intercept=False).fit(H, signs)
+    model = QuadBoostClassifier("l2", lambda_=0.2, n_thresholds=3, n_estimators=200_000).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), ridge.predict(H), atol=1e-8)
+
+
+def test_linf_limit_fulfils_its_optimality_conditions():
+    H, y, weight = voters(4, True, n=60)
+    alpha, *_ = run(H, y, weight, "linf", 0.15, 50_000)
+    r = H @ (weight * (y - alpha @ H))
+    inside = abs(alpha) < 0.15
+    assert 0 < inside.sum() < len(H)
+    np.testing.assert_allclose(r[inside], 0, atol=1e-10)
+    assert (r[~inside] * np.sign(alpha[~inside]) > 0).all()
+
+
+def test_long_runs_stay_exact():
+    """Beyond the rounds after which correlations are computed afresh, on every code path."""
+    rng = np.random.default_rng(1)
+    H = rng.choice([-1, 1], size=(40, 130)).astype(np.int8)
+    y = rng.choice([-1.0, 1.0], 130)
+    for weight in (np.full(130, 1 / 130), rng.dirichlet(np.ones(130))):
+        alpha, *_ = run(H, y, weight, None, n_rounds=20_000)
+        best = np.linalg.lstsq(H.T * np.sqrt(weight)[:, None], y * np.sqrt(weight), rcond=None)[0]
+        np.testing.assert_allclose(alpha, best, atol=1e-9)
+
+
+@pytest.mark.parametrize("penalty", [None, "l1", "l2", "linf"])
+def test_weights_count_as_copies_and_flip_negates(penalty):
+    X, y = load_breast_cancer(return_X_y=True)
+    weight = np.random.default_rng(0).integers(0, 3, len(y))
+    model = QuadBoostClassifier(penalty, n_estimators=60)
+    f = model.fit(X, y, weight).decision_function(X)
+    copies = model.fit(X.repeat(weight, axis=0), y.repeat(weight)).decision_function(X)
+    np.testing.assert_allclose(f, copies, atol=1e-10)
+    np.testing.assert_allclose(f, -model.fit(X, 1 - y, weight).decision_function(X), atol=1e-12)
+
+
+def test_dictionary():
+    X = np.array([[0.0, 5.0, 1.0], [11.0, 5.0, 3.0], [5.4, 5.0, 2.0]])
+    stumps = stump_dictionary(X, 10)
+    assert len(stumps) == 20  # the constant feature has none
+    np.testing.assert_allclose(stumps.threshold[:30:3], np.arange(1, 11))
+    values = stumps.values(X)
+    np.testing.assert_array_equal(values[:, 0], -1)
+    np.testing.assert_array_equal(values[:, 1], 1)
+    assert len(distinct_voters(values)) == 2
+    negated = np.vstack([values[:1], -values[:1], np.zeros((1, 3))]).astype(float)
+    assert distinct_voters(negated).tolist() == [0]
+
+
+def test_given_real_valued_voters():
+    X, y = load_breast_cancer(return_X_y=True)
+    X = ((X - X.mean(axis=0)) / X.std(axis=0))[:, [0, 1, 4, 6]]
+    model = QuadBoostClassifier(voters=np.tanh, n_estimators=20_000).fit(X, y)
+    best = np.linalg.lstsq(np.tanh(X), 2 * y - 1, rcond=None)[0]
+    np.testing.assert_allclose(model.decision_function(X), np.tanh(X) @ best, atol=1e-8)
+    assert model.score(X, y) > 0.9
+    assert not hasattr(model, "feature_importances_")
+
+
+def test_constant_features_leave_an_empty_vote():
+    model = QuadBoostClassifier().fit(np.ones((4, 2)), [0, 1, 0, 1])
+    assert model.n_iter_ == 0
+    assert model.predict(np.ones((1, 2))) == [1]
+
+
+@given(seeds)
+@settings(max_examples=30, deadline=None)
+def test_simplex_projection(seed):
+    points = np.random.default_rng(seed).normal(size=(5, 4))
+    p = project_on_simplex(points)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    assert (p >= 0).all()
+    for corner in np.eye(4):  # the angle at a projection on a convex set is never acute
+        assert (((points - p) * (corner - p)).sum(axis=1) <= 1e-12).all()
