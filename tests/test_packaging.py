@@ -1,0 +1,96 @@
+"""What is installed, and what is left alone."""
+
+import importlib.metadata
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import mddf
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_version():
+    assert importlib.metadata.version("mddf") == mddf.__version__ == "0.1.0"
+
+
+def test_nothing_is_installed_at_the_top_but_mddf():
+    files = importlib.metadata.files("mddf")
+    assert files is not None
+    tops = {Path(str(file)).parts[0] for file in files if not str(file).startswith("..")}
+    allowed = {"mddf", "_mddf_editable.py", "_mddf_editable.pth"}
+    assert {top for top in tops if not top.endswith(".dist-info")} <= allowed
+
+
+def test_core_dependencies():
+    requires = importlib.metadata.requires("mddf") or []
+    core = {line.split(">")[0].strip() for line in requires if "extra ==" not in line}
+    assert core == {"numpy", "scipy", "scikit-learn", "joblib", "tqdm"}
+
+
+def test_readme_commands_stand_in_its_first_screen():
+    lines = (ROOT / "README.md").read_text().splitlines()[:40]
+    commands = [line for line in lines if line.startswith("python3 -m venv")]
+    assert len(commands) == 2
+    assert "pytest" in commands[1]
+
+
+def write_dummy(folder, name):
+    """A wheel of a distribution whose only package is called `name`."""
+    path = folder / f"dummy_{name}-1.0-py3-none-any.whl"
+    info = f"dummy_{name}-1.0.dist-info"
+    with zipfile.ZipFile(path, "w") as wheel:
+        wheel.writestr(f"{name}/__init__.py", "answer = 42\n")
+        metadata = f"Metadata-Version: 2.1\nName: dummy-{name}\nVersion: 1.0\n"
+        wheel.writestr(f"{info}/METADATA", metadata)
+        kind = "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        wheel.writestr(f"{info}/WHEEL", kind)
+        record = [f"{name}/__init__.py,,", f"{info}/METADATA,,", f"{info}/WHEEL,,"]
+        wheel.writestr(f"{info}/RECORD", "\n".join([*record, f"{info}/RECORD,,"]) + "\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    if "MDDF_WHEEL" in os.environ:
+        return Path(os.environ["MDDF_WHEEL"])
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, ROOT]
+    subprocess.run(command, check=True)
+    return next(folder.glob("mddf-*.whl"))
+
+
+@pytest.mark.slow
+def test_other_distributions_named_datasets_or_baselines_stay_whole(wheel, tmp_path):
+    dummies = [write_dummy(tmp_path, name) for name in ("datasets", "baselines")]
+    target = tmp_path / "site"
+    for package in (*dummies, wheel):
+        command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index"]
+        subprocess.run([*command, "--target", target, package], check=True)
+    code = (
+        "import datasets, baselines, mddf, mddf.datasets, mddf.baselines\n"
+        "assert datasets.answer == baselines.answer == 42\n"
+        "for module in (mddf, mddf.datasets, mddf.baselines):\n"
+        f"    assert module.__file__.startswith({str(target / 'mddf')!r}), module.__file__\n"
+        "print(mddf.datasets.load('iris').X.shape)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(target)},
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.strip() == "(150, 4)"
+
+
+@pytest.mark.slow
+def test_wheel_holds_no_sources_of_the_kernel(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
+    assert not [name for name in names if name.endswith((".cpp", ".hpp", "CMakeLists.txt"))]
+    assert "mddf/py.typed" in names
+    assert {name.split("/")[0] for name in names} == {"mddf", "mddf-0.1.0.dist-info"}
