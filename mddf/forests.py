@@ -464,7 +464,7 @@ class RandomForestClassifier(BaseForest):
     Notes
     -----
     Missing values go to the side that is better for training, or at random where thresholds are
-    random; where training saw none, to the side with more samples.
+    random; where training saw none, to the side of more weight.
 
     References
     ----------
@@ -593,7 +593,7 @@ class CompletelyRandomForestClassifier(BaseForest):
     Notes
     -----
     Missing values go to the side that is better for training, or at random where thresholds are
-    random; where training saw none, to the side with more samples.
+    random; where training saw none, to the side of more weight.
 
     References
     ----------

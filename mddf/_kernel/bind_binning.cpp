@@ -59,7 +59,7 @@ void apply_bins_to(AnyTable<T> x, In<double, 1> edges, In<int64_t, 1> bin_start,
   check(0 <= first && first <= last && last <= table.n_rows, "first, last: expected a range of rows");
   check(static_cast<int64_t>(out.shape(0)) == table.n_rows, "out: expected one row per row of x");
   check(0 <= first_column &&
-            first_column + table.n_columns <= static_cast<int64_t>(out.shape(1)),
+            first_column <= static_cast<int64_t>(out.shape(1)) - table.n_columns,
         "out: expected at least first_column + x.shape[1] columns");
   uint8_t* columns = nullptr;
   if (by_column) {

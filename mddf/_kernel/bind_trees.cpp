@@ -32,6 +32,14 @@ void check_bins(const BinMatrix& matrix, const Bins& bins) {
       wrong |= static_cast<uint8_t>(row[c] + 1) > counts[c];
   }
   if (wrong) throw std::invalid_argument("bins: a code is not below the column's number of bins");
+  if (!matrix.by_column) return;
+  for (int64_t c = 0; c < bins.n_columns; ++c) {
+    const uint8_t* column = matrix.by_column + c * matrix.n_rows;
+    for (int64_t r = 0; r < matrix.n_rows; ++r)
+      wrong |= static_cast<uint8_t>(column[r] + 1) > counts[c];
+  }
+  if (wrong)
+    throw std::invalid_argument("by_column: a code is not below the column's number of bins");
 }
 
 void check_rows(const char* name, const In<int32_t, 1>& rows, int64_t n_rows) {
@@ -235,11 +243,15 @@ void bind_trees(nanobind::module_& m) {
       .def("__setstate__",
            [](Trees& trees, const nb::tuple& state) {
              check(state.size() == 7, "trees: expected a state of 7 parts");
-             new (&trees) Trees(make_trees(
-                 nb::cast<int>(state[0]), nb::cast<int64_t>(state[1]),
-                 nb::cast<In<uint64_t, 1>>(state[2]), nb::cast<In<int64_t, 1>>(state[3]),
-                 nb::cast<In<uint32_t, 1>>(state[4]), nb::cast<In<uint16_t, 1>>(state[5]),
-                 nb::cast<In<float, 1>>(state[6])));
+             try {
+               new (&trees) Trees(make_trees(
+                   nb::cast<int>(state[0]), nb::cast<int64_t>(state[1]),
+                   nb::cast<In<uint64_t, 1>>(state[2]), nb::cast<In<int64_t, 1>>(state[3]),
+                   nb::cast<In<uint32_t, 1>>(state[4]), nb::cast<In<uint16_t, 1>>(state[5]),
+                   nb::cast<In<float, 1>>(state[6])));
+             } catch (const nb::cast_error&) {
+               refuse("trees: a part of the state has the wrong type");
+             }
            })
       .def("add_probabilities", &add_probabilities_to, arg("bins").noconvert(), arg("first"),
            arg("last"), arg("out").noconvert())

@@ -25,7 +25,9 @@ class ColumnPool {
     const int64_t at = drawn_known_ + static_cast<int64_t>(random.below(end_ - found_ - drawn_known_));
     ++drawn_;
     if (at < known_) {
-      std::swap(columns_[at], columns_[drawn_known_++]);
+      // Which one does not matter, and their order must stay: a sibling that waits knows only the
+      // first few of them to be constant.
+      ++drawn_known_;
       return -1;
     }
     return take(at + found_);

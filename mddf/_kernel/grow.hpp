@@ -120,7 +120,7 @@ class TreeGrower {
     writer_.gain(frame.from_column, score);
     Split split;
     if (frame.depth < options_.max_depth && node_.n_samples >= options_.min_samples_split &&
-        node_.n_samples >= 2 * options_.min_samples_leaf)
+        node_.n_samples / 2 >= options_.min_samples_leaf)
       find_split(samples, frame, split);
     if (split.column < 0) {
       writer_.leaf(frame.index, node_.present.data(), node_.total.data(), node_.n_present);
@@ -311,18 +311,19 @@ class TreeGrower {
   // Moves the samples and writes the node. True if there is a child to visit: in `frame`, node_.
   bool divide(Frame& frame, Split& split) {
     const uint32_t n = frame.end - frame.start;
-    const uint32_t n_left = partition(frame, split), n_right = n - n_left;
+    const uint32_t n_left = partition(frame, split);
     const Sample* samples = samples_[1 - frame.buffer].data() + frame.start;
-    // What was not seen here goes to the larger side.
-    if (split.categorical && n_left > n_right) {
+    classes_.divide(samples, n_left, n, node_);
+    // What was not seen here goes to the side of more weight.
+    const bool left_is_larger = classes_.left.total() > classes_.right.total();
+    if (split.categorical && left_is_larger) {
       CategorySet on_right;
       for (uint32_t i = n_left; i < n; ++i)
         on_right.insert(data_.matrix.row(samples[i].row)[split.column]);
       split.list_all_but(on_right, data_.bins.count(split.column));
     }
-    if (!split.saw_missing) split.missing_left = n_left > n_right;
+    if (!split.saw_missing) split.missing_left = left_is_larger;
     const uint32_t left = writer_.inner(frame.index, split);
-    classes_.divide(samples, n_left, n, node_);
     const uint32_t middle = frame.start + n_left;
     Frame right{left + 1,     middle,           frame.end,        frame.depth + 1, n_constant_,
                 split.column, 1 - frame.buffer, classes_.right.size};

@@ -44,6 +44,12 @@ struct ClassList {
   int size = 0;
   std::vector<uint16_t> label;
   std::vector<Weight> weight;
+
+  Weight total() const {
+    Weight sum = 0;
+    for (int c = 0; c < size; ++c) sum += weight[c];
+    return sum;
+  }
 };
 
 // Counts the classes of nodes, and keeps those of nodes that wait to be split on a stack.

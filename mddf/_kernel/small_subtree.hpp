@@ -103,7 +103,7 @@ class SmallSubtree {
     writer_.gain(split.column, -here);
     const uint64_t left_mask = node.mask & ~right_mask;
     if (!split.saw_missing)
-      split.missing_left = _mm_popcnt_u64(left_mask) > _mm_popcnt_u64(right_mask);
+      split.missing_left = weight_of(left_mask) > weight_of(right_mask);
     const uint32_t left = writer_.inner(node.index, split);
     const uint32_t n_constant = static_cast<uint32_t>(pool_.constant());
     const Node right{left + 1, node.depth + 1, n_constant, split.column, right_mask};
@@ -257,7 +257,7 @@ class SmallSubtree {
       const int i = __builtin_ctzll(rest);
       if (!split.left.contains(codes[i])) right |= uint64_t{1} << i;
     }
-    if (_mm_popcnt_u64(mask & ~right) > _mm_popcnt_u64(right)) {
+    if (weight_of(mask & ~right) > weight_of(right)) {
       CategorySet on_right;
       for (uint64_t rest = right; rest; rest &= rest - 1)
         on_right.insert(codes[__builtin_ctzll(rest)]);

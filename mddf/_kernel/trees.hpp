@@ -160,6 +160,8 @@ inline void require(bool holds, const char* message) {
 
 inline void Trees::validate() {
   require(n_classes >= 1 && n_classes <= 65535, "trees: n_classes must be in [1, 65535]");
+  require(n_columns >= 1 && n_columns <= static_cast<int64_t>(kMostColumns),
+          "trees: n_columns must be in [1, 2^22]");
   require(!tree_start.empty() && tree_start.front() == 0 &&
               tree_start.back() == static_cast<int64_t>(nodes.size()),
           "trees: tree_start must begin with 0 and end with the number of words");
@@ -171,8 +173,9 @@ inline void Trees::validate() {
     require(leaf_start[i - 1] <= leaf_start[i], "trees: leaf_start must not fall");
   for (const uint16_t label : leaf_class)
     require(label < n_classes, "trees: a leaf's class is out of range");
+  for (int64_t t = 0; t < n_trees(); ++t)
+    require(tree_start[t] < tree_start[t + 1], "trees: tree_start must rise");
   for (int64_t t = 0; t < n_trees(); ++t) {
-    require(tree_start[t] < tree_start[t + 1], "trees: a tree without nodes");
     const uint64_t size = static_cast<uint64_t>(tree_size(t));
     // Children lie behind their parent, so the walk ends after at most `size` nodes a branch.
     int64_t visited = 0;
@@ -183,6 +186,7 @@ inline void Trees::validate() {
       require(++visited <= static_cast<int64_t>(size), "trees: nodes are shared or loop");
       const uint64_t n = tree(t)[index];
       const uint32_t payload = node::payload(n);
+      require(node::column(n) < n_columns, "trees: a column is out of range");  // a leaf's is read
       if (node::is_leaf(n)) {
         require((payload & kPureBit) ? (payload ^ kPureBit) < static_cast<uint32_t>(n_classes)
                                      : payload + 1 < leaf_start.size(),
@@ -196,7 +200,6 @@ inline void Trees::validate() {
         last += node::set_words(n);
       }
       require(payload > index && last < size, "trees: a child is out of range");
-      require(node::column(n) < n_columns, "trees: a column is out of range");
       stack.push_back(payload + 1);
       stack.push_back(payload);
     }

@@ -1,0 +1,179 @@
+"""Small random problems for the forest engine, and the checks that every grown tree must pass."""
+
+from dataclasses import dataclass, replace
+
+import naive
+import numpy as np
+
+from mddf import _core
+
+NO_LIMIT = 2**31 - 1
+
+
+@dataclass
+class Case:
+    codes: np.ndarray
+    values: np.ndarray
+    start: np.ndarray
+    categorical: np.ndarray
+    labels: np.ndarray
+    n_classes: int
+    weights: np.ndarray | None = None
+
+    @property
+    def n_rows(self):
+        return len(self.codes)
+
+    @property
+    def n_columns(self):
+        return self.codes.shape[1]
+
+    @property
+    def rows(self):
+        return np.arange(self.n_rows, dtype=np.int32)
+
+    def given_weights(self, rows=None):
+        """Weights of all rows in a tree on the given ones, as the twin wants them."""
+        counts = np.bincount(self.rows if rows is None else rows, minlength=self.n_rows)
+        return counts * (1.0 if self.weights is None else self.weights)
+
+    def grow(self, seeds=(1,), rows=None, columns=None, **options):
+        options = {"max_depth": NO_LIMIT, "max_features": self.n_columns} | options
+        return _core.grow(
+            self.codes,
+            self.values,
+            self.start,
+            self.categorical,
+            self.labels,
+            self.n_classes,
+            np.arange(self.n_columns, dtype=np.int32) if columns is None else columns,
+            self.rows if rows is None else rows,
+            np.asarray(seeds, np.uint64),
+            weights=self.weights,
+            **options,
+        )
+
+    def take(self, rows):
+        """The case of these rows, copied."""
+        return replace(
+            self,
+            codes=np.ascontiguousarray(self.codes[rows]),
+            labels=self.labels[rows],
+            weights=None if self.weights is None else self.weights[rows],
+        )
+
+
+def dyadic_weights(rng, n):
+    """Weights whose sums have no rounding, some of them zero."""
+    weights = rng.integers(0, 17, n) / 8
+    weights[rng.integers(n)] = 1
+    return weights
+
+
+def make_case(
+    rng,
+    n_rows=None,
+    n_columns=None,
+    n_classes=None,
+    n_bins=None,
+    missing=0.0,
+    categories=0.0,
+    weighted=False,
+):
+    """A random problem; labels lean on the first columns."""
+    n = int(rng.integers(2, 41)) if n_rows is None else n_rows
+    p = int(rng.integers(1, 6)) if n_columns is None else n_columns
+    k = int(rng.integers(2, 6)) if n_classes is None else n_classes
+    most = int(rng.choice([2, 4, 9])) if n_bins is None else n_bins
+    counts = rng.integers(1, most + 1, p)
+    codes = (rng.random((n, p)) * counts).astype(np.uint8)
+    signal = codes[:, 0] * 3 + codes[:, -1]
+    labels = np.where(rng.random(n) < 0.6, signal % k, rng.integers(0, k, n))
+    codes[rng.random((n, p)) < missing] = naive.MISSING
+    values = np.concatenate([np.sort(rng.normal(size=c)) for c in counts])
+    return Case(
+        codes,
+        values,
+        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        (rng.random(p) < categories).astype(np.uint8),
+        labels.astype(np.uint16),
+        k,
+        dyadic_weights(rng, n) if weighted else None,
+    )
+
+
+def same_trees(a, b):
+    return all(
+        np.array_equal(x, y) and np.asarray(x).dtype == np.asarray(y).dtype
+        for x, y in zip(a.parts(), b.parts(), strict=True)
+    )
+
+
+def class_weights(case, here, weights):
+    return np.bincount(case.labels[here], weights[here], case.n_classes)
+
+
+def check_leaf(node, here, case, weights):
+    expected = naive.leaf_distribution(class_weights(case, here, weights))
+    assert node.distribution == expected
+    shares = class_weights(case, here, weights) / weights[here].sum()
+    for label, share in enumerate(shares):
+        assert abs(node.distribution.get(label, 0) - share) < 2.0**-24
+
+
+def check_directions(node, here, left, case, weights):
+    """What a node has not seen goes to the heavier side, the right one if both are equal."""
+    codes = case.codes[here, node.column]
+    larger_left = weights[here[left]].sum() > weights[here[~left]].sum()
+    if not (codes == naive.MISSING).any():
+        assert node.missing_left == larger_left
+    if node.categorical:
+        n_categories = case.start[node.column + 1] - case.start[node.column]
+        for code in set(range(n_categories)) - set(codes.tolist()):
+            assert node.goes_left(code) == larger_left
+
+
+def check_tree(nodes, case, *, rows=None, weights=None, entropy=False, columns=None, **limits):
+    """Check splits, sides, leaves and limits of a tree that was grown on all columns."""
+    weights = case.given_weights(rows) if weights is None else weights
+    rows = np.flatnonzero(weights > 0)
+    columns = range(case.n_columns) if columns is None else columns
+    max_depth = limits.get("max_depth", NO_LIMIT)
+    min_split = limits.get("min_samples_split", 2)
+    min_leaf = limits.get("min_samples_leaf", 1)
+    min_weight = limits.get("min_weight_leaf", 0) * weights[rows].sum()
+    limited = min_leaf > 1 or min_weight > 0
+
+    def allow(n_left, n_right, weight_left, weight_right):
+        return min(n_left, n_right) >= min_leaf and min(weight_left, weight_right) >= min_weight
+
+    for node, here, depth in naive.visit(nodes, case.codes, rows):
+        assert len(here) > 0
+        assert depth <= max_depth
+        labels = case.labels[here]
+        may_split = depth < max_depth and len(here) >= min_split and len(np.unique(labels)) > 1
+        best = -np.inf
+        if may_split:
+            best = max(
+                naive.best_decrease(
+                    case.codes[here, c],
+                    labels,
+                    weights[here],
+                    case.n_classes,
+                    bool(case.categorical[c]),
+                    entropy,
+                    allow if limited else None,
+                )
+                for c in columns
+            )
+        if node.is_leaf:
+            assert best == -np.inf
+            check_leaf(node, here, case, weights)
+            continue
+        assert node.column in columns
+        left = np.array([node.goes_left(int(c)) for c in case.codes[here, node.column]])
+        sides = [class_weights(case, here[side], weights) for side in (left, ~left)]
+        assert allow(left.sum(), (~left).sum(), sides[0].sum(), sides[1].sum())
+        reached = naive.decrease(*sides, entropy)
+        assert reached >= best - 1e-9 * max(1, weights[here].sum()), (reached, best)
+        check_directions(node, here, left, case, weights)

@@ -1,0 +1,170 @@
+"""Every node of best-split trees against the slow twin."""
+
+import naive
+import numpy as np
+import pytest
+from forest_cases import check_tree, make_case
+
+KINDS = {
+    "numeric": {},
+    "missing": {"missing": 0.25},
+    "categories": {"categories": 1.0, "n_classes": 2},
+    "missing categories": {"categories": 1.0, "n_classes": 2, "missing": 0.2},
+    "all": {"categories": 0.4, "missing": 0.15},
+}
+
+
+@pytest.mark.parametrize("entropy", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_split_is_the_best_there_is(kind, weighted, entropy):
+    rng = np.random.default_rng([len(kind), weighted, entropy])
+    for seed in range(40):
+        case = make_case(rng, weighted=weighted, **KINDS[kind])
+        trees = case.grow([seed], entropy=entropy)
+        check_tree(naive.decode(trees)[0], case, entropy=entropy)
+
+
+# Sizes at which the kernel takes other ways: sorting, packed and plain histograms.
+@pytest.mark.parametrize("entropy", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("n_rows", "n_bins", "n_classes"),
+    [(33, 200, 2), (150, 255, 3), (150, 255, 7), (400, 12, 2), (400, 12, 3), (400, 12, 9)],
+)
+def test_larger_nodes(n_rows, n_bins, n_classes, weighted, entropy):
+    rng = np.random.default_rng([n_rows, n_bins, n_classes, weighted, entropy])
+    for missing in (0, 0.1):
+        case = make_case(
+            rng, n_rows, 4, n_classes, n_bins, missing=missing, weighted=weighted, categories=0.2
+        )
+        trees = case.grow([7], entropy=entropy)
+        check_tree(naive.decode(trees)[0], case, entropy=entropy)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"max_depth": 2},
+        {"min_samples_split": 9},
+        {"min_samples_leaf": 4},
+        {"min_weight_leaf": 0.125},
+        {"max_depth": 4, "min_samples_leaf": 2, "min_weight_leaf": 0.0625},
+        {"max_depth": 0},
+    ],
+)
+def test_limits_are_honoured_and_the_best_split_within_them_taken(limits, weighted):
+    rng = np.random.default_rng([weighted, len(str(limits))])
+    for seed in range(30):
+        case = make_case(rng, weighted=weighted, missing=0.1, categories=0.3, n_classes=2)
+        trees = case.grow([seed], **limits)
+        check_tree(naive.decode(trees)[0], case, **limits)
+
+
+def test_only_the_given_columns_are_split():
+    rng = np.random.default_rng(3)
+    for seed in range(40):
+        case = make_case(rng, n_columns=6, missing=0.1)
+        columns = np.sort(rng.choice(6, 3, replace=False)).astype(np.int32)
+        trees = case.grow([seed], columns=columns, max_features=3)
+        check_tree(naive.decode(trees)[0], case, columns=columns.tolist())
+
+
+def test_row_subsets_and_repeated_rows():
+    rng = np.random.default_rng(4)
+    for seed in range(60):
+        case = make_case(rng, missing=0.1, categories=0.2, n_classes=2, weighted=bool(seed % 2))
+        rows = rng.integers(0, case.n_rows, rng.integers(1, case.n_rows + 9)).astype(np.int32)
+        if case.weights is not None:
+            case.weights[rows[0]] = 1
+        trees = case.grow([seed], rows=rows)
+        check_tree(naive.decode(trees)[0], case, rows=rows)
+
+
+@pytest.mark.parametrize("random_thresholds", [False, True])
+@pytest.mark.parametrize("entropy", [False, True])
+def test_importances_are_the_decreases_of_impurity(entropy, random_thresholds):
+    rng = np.random.default_rng([5, entropy, random_thresholds])
+    for seed in range(60):
+        case = make_case(rng, missing=0.1, categories=0.2, weighted=seed % 3 == 0)
+        found = np.zeros((2, case.n_columns))
+        trees = case.grow(
+            [seed, seed + 99],
+            importances=found,
+            entropy=entropy,
+            random_thresholds=random_thresholds,
+            max_features=1 + seed % case.n_columns,
+        )
+        weights = case.given_weights()
+        for nodes, of_tree in zip(naive.decode(trees), found, strict=True):
+            expected = naive.importances(
+                nodes,
+                case.codes,
+                np.flatnonzero(weights > 0),
+                case.labels,
+                weights,
+                case.n_classes,
+                case.n_columns,
+                entropy,
+            )
+            np.testing.assert_allclose(of_tree, expected, atol=1e-9 * weights.sum())
+
+
+def test_prediction_of_any_codes():
+    rng = np.random.default_rng(6)
+    for seed in range(60):
+        case = make_case(rng, missing=0.1 * (seed % 2), categories=0.4)
+        trees = case.grow(range(5), random_thresholds=bool(seed % 3 == 0), max_features=1)
+        counts = np.diff(case.start)
+        new = (rng.random((50, case.n_columns)) * counts).astype(np.uint8)
+        new[rng.random(new.shape) < 0.2] = naive.MISSING
+        out = np.full((50, case.n_classes), 0.5)
+        trees.add_probabilities(new, 0, 50, out)
+        assert np.array_equal(out - 0.5, naive.probabilities(trees, new, case.n_classes))
+        found = np.zeros((50, 5), np.int64)
+        trees.leaf_indices(new, 0, 50, found)
+        assert np.array_equal(found, naive.leaves(trees, new))
+        assert trees.n_nodes == sum(map(len, naive.decode(trees)))
+
+
+@pytest.mark.parametrize(("n_classes", "entropy"), [(2, False), (3, True), (5, False)])
+def test_weight_k_is_k_copies(n_classes, entropy):
+    rng = np.random.default_rng([n_classes, entropy])
+    for seed in range(60):
+        case = make_case(rng, n_classes=n_classes, missing=0.1, categories=0.3)
+        copies = rng.integers(0, 4, case.n_rows)
+        copies[0] = 1
+        rows = np.repeat(case.rows, copies)
+        options = {"entropy": entropy, "max_features": 1 + seed % case.n_columns}
+        repeated = case.take(rows).grow([seed], **options)
+        listed = case.grow([seed], rows=rows, **options)
+        case.weights = copies.astype(float)
+        weighted = case.grow([seed], **options)
+        for other in (listed, weighted):
+            assert naive.decode(repeated) == naive.decode(other)
+
+
+def test_real_weights():
+    rng = np.random.default_rng(8)
+    for seed in range(60):
+        case = make_case(rng, missing=0.1, n_rows=60)
+        case.weights = rng.exponential(size=60) * (rng.random(60) < 0.8)
+        nodes = naive.decode(case.grow([seed]))[0]
+        rows = np.flatnonzero(case.weights)
+        for node, here, _ in naive.visit(nodes, case.codes, rows):
+            expected = np.bincount(case.labels[here], case.weights[here], case.n_classes)
+            if node.is_leaf:
+                expected /= expected.sum()
+                found = [node.distribution.get(c, 0) for c in range(case.n_classes)]
+                np.testing.assert_allclose(found, expected, atol=2.0**-24)
+
+
+@pytest.mark.parametrize("exponent", [-300, 40, 300])
+@pytest.mark.parametrize("entropy", [False, True])
+def test_the_scale_of_weights_does_not_matter(entropy, exponent):
+    rng = np.random.default_rng(9)
+    case = make_case(rng, n_rows=60, weighted=True)
+    plain = naive.decode(case.grow([1], entropy=entropy))
+    case.weights = np.ldexp(case.weights, exponent)
+    assert naive.decode(case.grow([1], entropy=entropy)) == plain
