@@ -1,6 +1,7 @@
 """Slow, obvious twins of the forest engine in plain numpy and Python."""
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -26,7 +27,7 @@ def find_bins(column, weights=None, max_bins=255):
     if len(distinct) == 0:
         return np.empty(0), np.zeros(1)
     if len(distinct) <= max_bins:
-        edges = [midpoint(a, b) for a, b in zip(distinct[:-1], distinct[1:], strict=True)]
+        edges = [midpoint(a, b) for a, b in pairwise(distinct)]
         return np.array(edges), distinct
     return _quantile_bins(distinct, np.bincount(inverse, weights[keep]), max_bins)
 
@@ -122,7 +123,7 @@ def decode(trees):
         return node
 
     decoded = []
-    for first, last in zip(tree_start[:-1], tree_start[1:], strict=True):
+    for first, last in pairwise(tree_start):
         tree, nodes, waiting = words[first:last], {}, [0]
         while waiting:
             node = nodes[index] = decode_node(tree, index := waiting.pop())

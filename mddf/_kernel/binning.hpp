@@ -249,6 +249,16 @@ void for_each_cell(const Table<T>& table, const double* weights, int64_t start, 
   }
 }
 
+// Whether sums of the weights have no rounding, so that their order does not matter.
+inline bool exact_sums(const double* weights, int64_t n) {
+  double total = 0;
+  for (int64_t i = 0; weights && i < n; ++i) {
+    if (weights[i] != std::floor(weights[i])) return false;
+    total += std::abs(weights[i]);
+  }
+  return total <= 0x1.0p53;
+}
+
 // Bins of columns [first, last) of the table: a first pass finds those with few values; those with
 // many are gathered, several at a time where that takes little memory, and sorted.
 template <class Cell, class T>
@@ -257,6 +267,7 @@ std::vector<ColumnBins> find_bins(const Table<T>& table, const double* weights, 
   constexpr int64_t kFirstGroup = 32;
   std::vector<ColumnBins> result(last - first);
   std::vector<int64_t> many;
+  const bool exact = exact_sums(weights, table.n_rows);
   std::vector<detail::DistinctValues> distinct(std::min(kFirstGroup, last - first));
   for (int64_t start = first; start < last; start += kFirstGroup) {
     const int64_t width = std::min(kFirstGroup, last - start);
@@ -267,7 +278,7 @@ std::vector<ColumnBins> find_bins(const Table<T>& table, const double* weights, 
       ColumnBins& bins = result[start + j - first];
       if (distinct[j].finish())
         bins = distinct[j].bins();
-      else if (const auto runs = distinct[j].runs(); !runs.empty())
+      else if (const auto runs = distinct[j].runs(); exact && !runs.empty())
         bins = detail::quantile_bins(runs, max_bins);
       else
         many.push_back(start + j);

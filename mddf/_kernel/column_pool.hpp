@@ -13,7 +13,8 @@ namespace mddf {
 // [0, known) from above, [known, known + found) from this node.
 class ColumnPool {
  public:
-  explicit ColumnPool(std::vector<int32_t> columns) : columns_(std::move(columns)) {}
+  // A new tree: whatever was drawn for others must not show.
+  void restart(const std::vector<int32_t>& columns) { columns_ = columns; }
 
   void begin(int64_t known) {
     known_ = known;

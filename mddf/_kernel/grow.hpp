@@ -31,7 +31,6 @@ class TreeGrower {
         options_(options),
         take_first_(options.random_thresholds && options.max_features == 1),
         search_(options),
-        pool_(data.columns),
         classes_(data.n_classes),
         node_(data.n_classes) {
     for (const int32_t column : data.columns)
@@ -52,6 +51,7 @@ class TreeGrower {
   void grow(Random& random, Trees& trees, LeafTable& leaves, double* importances) {
     random_ = &random;
     writer_.begin(leaves, importances);
+    pool_.restart(data_.columns);
     samples_[1].resize(samples_[0].size());
     waiting_.clear();
     const uint32_t n = static_cast<uint32_t>(samples_[0].size());

@@ -211,7 +211,8 @@ inline void row_hashes(const BinMatrix& matrix, int64_t n_columns, const uint16_
                        uint64_t* out) {
   for (int64_t r = 0; r < matrix.n_rows; ++r) {
     const uint8_t* row = matrix.row(r);
-    uint64_t hash = 0x9e3779b97f4a7c15u ^ (static_cast<uint64_t>(labels[r]) << 1);
+    uint64_t hash = (uint64_t{labels[r]} + 1) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 29;
     for (int64_t c = 0; c < n_columns; c += 8) {
       uint64_t word = 0;
       std::memcpy(&word, row + c, static_cast<size_t>(std::min<int64_t>(8, n_columns - c)));

@@ -173,6 +173,8 @@ inline void Trees::validate() {
     require(leaf_start[i - 1] <= leaf_start[i], "trees: leaf_start must not fall");
   for (const uint16_t label : leaf_class)
     require(label < n_classes, "trees: a leaf's class is out of range");
+  for (const float probability : leaf_probability)
+    require(probability > 0 && probability <= 1, "trees: a leaf's probability must be in (0, 1]");
   for (int64_t t = 0; t < n_trees(); ++t)
     require(tree_start[t] < tree_start[t + 1], "trees: tree_start must rise");
   for (int64_t t = 0; t < n_trees(); ++t) {

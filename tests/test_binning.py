@@ -1,0 +1,262 @@
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mddf import _core
+from mddf.binning import apply_bins, bin_table, find_bins, in_threads, join_bins
+
+DTYPES = ["f8", "f4", "i8", "i4", "u1"]
+
+
+def make_column(rng, n):
+    """Values with ties, of many scales and signs."""
+    kind = rng.integers(7)
+    if kind == 0:
+        return rng.integers(0, 256, n).astype(float)
+    if kind == 1:
+        return rng.normal(size=n) * 10.0 ** rng.integers(-300, 300)
+    if kind == 2:
+        return rng.integers(-3000, 3000, n) / 4
+    if kind == 3:
+        return np.round(rng.exponential(size=n), int(rng.integers(3)))
+    if kind == 4:
+        return rng.choice([0.0, -0.0, 1e-320, -1e-320, 1e308, -1e308, 5.5], n)
+    if kind == 5:
+        return rng.integers(0, 1500, n).astype(float)
+    return np.where(rng.random(n) < 0.6, 3.0, rng.normal(size=n))
+
+
+def compare(x, weights, max_bins):
+    """Compare the bins of a table, and its codes, with the twin."""
+    bins = find_bins(x, sample_weight=weights, max_bins=max_bins)
+    codes = apply_bins(x, bins)
+    for c in range(x.shape[1]):
+        edges, values = naive.find_bins(x[:, c], weights, max_bins)
+        part = bins.columns(c, c + 1)
+        assert np.array_equal(part.edges, np.append(edges, np.inf))
+        assert np.array_equal(part.values, values)
+        assert np.array_equal(codes[:, c], naive.apply_bins(x[:, c], part.edges))
+    return bins, codes
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("max_bins", [2, 7, 255])
+def test_bins_and_codes_are_those_of_the_twin(max_bins, weighted):
+    rng = np.random.default_rng([max_bins, weighted])
+    for _ in range(25):
+        n, p = int(rng.choice([1, 2, 30, 400])), int(rng.integers(1, 5))
+        x = np.column_stack([make_column(rng, n) for _ in range(p)])
+        x[rng.random((n, p)) < rng.choice([0, 0.2])] = np.nan
+        weights = rng.integers(0, 9, n) / 4 if weighted else None
+        compare(x, weights, max_bins)
+
+
+def test_many_columns_and_rows():
+    # Wider than what is looked at together; enough rows for the radix sort and the look-up grid.
+    rng = np.random.default_rng(1)
+    x = np.column_stack([make_column(rng, 5000) for _ in range(40)])
+    bins = find_bins(x)
+    for c in range(40):
+        edges, values = naive.find_bins(x[:, c])
+        part = bins.columns(c, c + 1)
+        assert np.array_equal(part.edges, np.append(edges, np.inf))
+        assert np.array_equal(part.values, values)
+        expected = np.searchsorted(edges, x[:, c], side="left")
+        assert np.array_equal(apply_bins(x, bins)[:, c], expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_types_and_strides(dtype):
+    rng = np.random.default_rng(2)
+    for n in (50, 600):
+        x = (rng.integers(0, 250, (n, 6)) if dtype[0] in "iu" else rng.normal(size=(n, 6))).astype(
+            dtype
+        )
+        expected = find_bins(x.astype(float))
+        codes = apply_bins(x.astype(float), expected)
+        wide = np.zeros((2 * n, 18), dtype)
+        wide[::2, ::3] = x
+        packed = np.zeros(n, [("pad", "i8"), ("x", dtype, 6)])
+        packed["x"] = x
+        back = np.ascontiguousarray(x[::-1, ::-1])[::-1, ::-1]
+        for view in (x, np.asfortranarray(x), wide[::2, ::3], packed["x"], back):
+            if any(step % view.itemsize for step in view.strides):
+                continue
+            bins = find_bins(view)
+            assert np.array_equal(bins.edges, expected.edges)
+            assert np.array_equal(bins.values, expected.values)
+            assert np.array_equal(bins.start, expected.start)
+            assert np.array_equal(apply_bins(view, bins), codes)
+        same = np.broadcast_to(x[:, :1], x.shape)
+        first = expected.columns(0, 1)
+        assert np.array_equal(find_bins(same).edges, np.tile(first.edges, 6))
+        assert (apply_bins(same, join_bins(*[first] * 6)) == codes[:, :1]).all()
+
+
+def test_values_between_and_beyond_the_bins():
+    rng = np.random.default_rng(3)
+    for n_distinct in (1, 2, 5, 200, 2000):
+        x = np.sort(rng.normal(size=n_distinct))[:, None]
+        bins = find_bins(x)
+        inner = bins.edges[:-1]
+        new = np.concatenate(
+            [inner, np.nextafter(inner, -np.inf), np.nextafter(inner, np.inf), rng.normal(size=99)]
+        )
+        new = np.append(new, [np.inf, -np.inf, np.nan, 1e308, -1e308])
+        for repeat in (1, 40):  # few rows are searched, many are looked up in a grid
+            table = np.tile(new, repeat)[:, None]
+            expected = np.tile(naive.apply_bins(new, bins.edges), repeat)
+            assert np.array_equal(apply_bins(table, bins)[:, 0], expected)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.floats(allow_infinity=False, width=64), min_size=1, max_size=60),
+    st.integers(2, 12),
+)
+def test_any_column(values, max_bins):
+    x = np.array(values)[:, None]
+    bins, codes = compare(x, None, max_bins)
+    present = ~np.isnan(x[:, 0])
+    assert (np.diff(bins.edges) > 0).all()
+    assert (codes[~present] == naive.MISSING).all()
+    assert (codes[present] < len(bins.values)).all()
+    order = np.argsort(x[present, 0])
+    assert (np.diff(codes[present, 0][order].astype(int)) >= 0).all()
+    n_distinct = len(np.unique(x[present, 0] + 0.0))
+    assert len(np.unique(codes[present])) == (len(bins.values) if n_distinct else 0)
+    if n_distinct <= max_bins:
+        assert len(bins.values) == max(1, n_distinct)
+    else:
+        assert 2 <= len(bins.values) <= max_bins
+
+
+@pytest.mark.parametrize("max_bins", [5, 255])
+def test_weight_k_is_k_rows(max_bins):
+    rng = np.random.default_rng(4)
+    for _ in range(20):
+        x = np.column_stack([make_column(rng, 500) for _ in range(4)])
+        weights = rng.integers(0, 4, 500)
+        a = find_bins(x, sample_weight=weights, max_bins=max_bins)
+        b = find_bins(np.repeat(x, weights, axis=0), max_bins=max_bins)
+        assert np.array_equal(a.edges, b.edges)
+        assert np.array_equal(a.values, b.values)
+
+
+@pytest.mark.parametrize("max_bins", [5, 60, 255])
+def test_the_order_of_rows_does_not_matter(max_bins):
+    rng = np.random.default_rng(5)
+    for i in range(40):
+        n = 3000
+        x = np.column_stack([make_column(rng, n), np.arange(n) % 300])
+        weights = [None, rng.choice([0.1, 0.2, 0.3, 0.7], n), rng.exponential(size=n)][i % 3]
+        order = rng.permutation(n)
+        a = find_bins(x, sample_weight=weights, max_bins=max_bins)
+        weights = None if weights is None else weights[order]
+        b = find_bins(x[order], sample_weight=weights, max_bins=max_bins)
+        assert np.array_equal(a.edges, b.edges)
+        assert np.array_equal(a.values, b.values)
+
+
+def test_bins_are_of_about_equal_weight():
+    x = np.random.default_rng(6).normal(size=(51000, 1))
+    counts = np.bincount(apply_bins(x, find_bins(x))[:, 0], minlength=255)
+    assert counts.min() >= 195
+    assert counts.max() <= 205
+    # A heavy value has a bin of its own and leaves the others their share.
+    x[:30000] = 0.25
+    codes = apply_bins(x, find_bins(x))[:, 0]
+    assert len(np.unique(codes)) == 255
+    assert len(np.unique(x[codes == codes[0]])) == 1
+
+
+def test_rows_without_weight_do_not_count():
+    x = np.array([[1.0], [2.0], [50.0], [np.nan]])
+    bins = find_bins(x, sample_weight=np.array([1, 1, 0, 1.0]))
+    assert bins.values.tolist() == [1, 2]
+    assert apply_bins(x, bins).ravel().tolist() == [0, 1, 1, 255]
+
+
+def test_columns_without_values():
+    x = np.full((5, 3), np.nan)
+    bins = find_bins(x)
+    assert bins.values.tolist() == [0, 0, 0]
+    assert (apply_bins(x, bins) == 255).all()
+    assert find_bins(np.empty((0, 2))).n_columns == 2
+
+
+def test_categories():
+    rng = np.random.default_rng(7)
+    for n in (40, 600):
+        x = rng.integers(0, 9, (n, 3)).astype(float)
+        x[rng.random((n, 3)) < 0.2] = np.nan
+        bins = find_bins(x, categorical=[False, True, True], n_categories=[0, 9, 6])
+        assert bins.categorical.tolist() == [0, 1, 1]
+        assert np.diff(bins.start)[1:].tolist() == [9, 6]
+        x[:5, 1:] = [[-1, 99], [2.5, 6], [1e300, -1e300], [np.inf, -np.inf], [8, 5]]
+        codes = apply_bins(x, bins)
+        assert np.array_equal(codes[:, 0], naive.apply_bins(x[:, 0], bins.columns(0, 1).edges))
+        for c in (1, 2):
+            assert np.array_equal(codes[:, c], naive.apply_categories(x[:, c], [0, 9, 6][c]))
+
+
+def test_n_jobs_changes_nothing():
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(9000, 20))
+    expected = find_bins(x)
+    codes = apply_bins(x, expected)
+    for n_jobs in (2, 3, -1):
+        bins = find_bins(x, n_jobs=n_jobs)
+        assert np.array_equal(bins.edges, expected.edges)
+        assert np.array_equal(apply_bins(x, bins, n_jobs=n_jobs), codes)
+        table = bin_table(np.tile(x, (1, 4)), join_bins(*[bins] * 4), n_jobs=n_jobs)
+        assert np.array_equal(table.codes, np.tile(codes, (1, 4)))
+        assert np.array_equal(table.by_column, table.codes.T)
+
+
+def test_in_threads_keeps_the_order():
+    ranges = [(i, i + 1) for i in range(9)]
+    assert in_threads(lambda first, last: (first, last), ranges, 3) == ranges
+
+
+@pytest.mark.parametrize("n_rows", [50, 6000])
+def test_replacing_columns_equals_binning_the_joined_table(n_rows):
+    rng = np.random.default_rng(9)
+    x = rng.normal(size=(n_rows, 90))
+    added = np.round(rng.random((n_rows, 4)), 3)
+    table = bin_table(x, find_bins(x), n_spare=4)
+    assert table.n_rows == n_rows
+    assert (table.by_column is not None) == (n_rows == 6000)
+    assert (table.codes[:, 90:] == 0).all()
+    assert np.diff(table.bins.start)[90:].tolist() == [1, 1, 1, 1]
+    for new in (rng.random((n_rows, 4)), added):
+        table = table.replace_columns(90, new)
+    joined = np.hstack([x, added])
+    expected = bin_table(joined, find_bins(joined))
+    for name in ("edges", "values", "start", "categorical"):
+        assert np.array_equal(getattr(table.bins, name), getattr(expected.bins, name))
+    assert np.array_equal(table.codes, expected.codes)
+    if table.by_column is not None:
+        assert np.array_equal(table.by_column, expected.by_column)
+    # Some columns in the middle of the spare ones.
+    again = table.replace_columns(91, added[:, 3:])
+    joined[:, 91] = added[:, 3]
+    assert np.array_equal(again.codes, bin_table(joined, find_bins(joined)).codes)
+    assert again.codes is table.codes
+
+
+def test_hashes_tell_rows_apart():
+    rng = np.random.default_rng(10)
+    bins = rng.integers(0, 3, (500, 11)).astype(np.uint8)
+    labels = rng.integers(0, 2, 500).astype(np.uint16)
+    hashes = _core.hash_rows(bins, 11, labels)
+    rows = np.column_stack([bins, labels])
+    assert len(np.unique(hashes)) == len(np.unique(rows, axis=0))
+    order = rng.permutation(500)
+    assert np.array_equal(_core.hash_rows(bins[order], 11, labels[order]), hashes[order])
+    # Only the first columns count.
+    other = bins.copy()
+    other[:, 9:] = 0
+    assert np.array_equal(_core.hash_rows(bins, 9, labels), _core.hash_rows(other, 9, labels))

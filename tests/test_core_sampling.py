@@ -1,0 +1,259 @@
+"""Bootstrap, held-out rows, seeds, and what must not change a tree."""
+
+import naive
+import numpy as np
+import pytest
+from forest_cases import NO_LIMIT, check_tree, make_case, same_trees
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+
+
+def drawn(case, seeds, **options):
+    """How often each row was drawn, read from leaves when every row is a class of its own."""
+    case.labels = np.arange(case.n_rows, dtype=np.uint16)
+    case.n_classes = case.n_rows
+    trees = case.grow(seeds, max_depth=0, **options)
+    counts = np.zeros((len(seeds), case.n_rows))
+    for nodes, row in zip(naive.decode(trees), counts, strict=True):
+        for label, share in nodes[0].distribution.items():
+            row[label] = share * options["n_draws"]
+    np.testing.assert_allclose(counts, np.rint(counts), atol=1e-4)
+    return np.rint(counts).astype(int)
+
+
+def test_draws_are_those_of_the_twin():
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        case = make_case(rng)
+        rows = rng.permutation(case.n_rows)[: rng.integers(1, case.n_rows + 1)].astype(np.int32)
+        seeds = rng.integers(0, 2**64, 5, dtype=np.uint64)
+        n_draws = int(rng.integers(1, 50))
+        cumulative = None
+        if rng.integers(2):
+            steps = rng.integers(0, 9, len(rows)) * int(rng.choice([1, 2**40, 2**55]))
+            steps[rng.integers(len(rows))] += 1
+            cumulative = np.cumsum(steps, dtype=np.uint64)
+        found = drawn(case, seeds, n_draws=n_draws, rows=rows, cumulative=cumulative)
+        for seed, counts in zip(seeds, found, strict=True):
+            expected = naive.bootstrap(seed, rows, n_draws, case.n_rows, cumulative)
+            assert np.array_equal(counts, expected)
+
+
+def test_uniform_draws():
+    case = make_case(np.random.default_rng(1), n_rows=30)
+    counts = drawn(case, range(500), n_draws=30)
+    assert (counts.sum(axis=1) == 30).all()
+    assert chisquare(counts.sum(axis=0)).pvalue > 1e-3
+    # Rows not drawn at all: (1 - 1/n)^n of them.
+    assert abs((counts == 0).mean() - (1 - 1 / 30) ** 30) < 0.01
+
+
+@pytest.mark.parametrize("scale", [1, 2**30, 2**58])
+def test_draws_in_proportion_to_weights(scale):
+    steps = np.array([1, 0, 2, 3, 0, 10, 5, 1, 4, 7, 0, 1])
+    case = make_case(np.random.default_rng(2), n_rows=len(steps))
+    cumulative = np.cumsum(steps.astype(np.uint64) * np.uint64(scale), dtype=np.uint64)
+    counts = drawn(case, range(500), n_draws=40, cumulative=cumulative).sum(axis=0)
+    assert (counts[steps == 0] == 0).all()
+    share = steps[steps > 0] / steps.sum()
+    assert chisquare(counts[steps > 0], share * counts.sum()).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("entropy", [False, True])
+def test_trees_on_what_they_draw(entropy):
+    rng = np.random.default_rng([3, entropy])
+    for seed in range(40):
+        case = make_case(rng, missing=0.1, categories=0.3, weighted=bool(seed % 2))
+        n_draws = int(rng.integers(1, 2 * case.n_rows))
+        if case.weights is not None:
+            case.weights += 0.125
+        trees = case.grow([seed], n_draws=n_draws, entropy=entropy)
+        counts = naive.bootstrap(seed, case.rows, n_draws, case.n_rows)
+        weights = counts * (1.0 if case.weights is None else case.weights)
+        check_tree(naive.decode(trees)[0], case, weights=weights, entropy=entropy)
+
+
+def test_balanced_classes_in_every_sample():
+    rng = np.random.default_rng(4)
+    for seed in range(40):
+        case = make_case(rng, weighted=True)
+        case.weights += 0.125
+        n_draws = 0 if seed % 4 == 0 else case.n_rows
+        (nodes,) = naive.decode(case.grow([seed], n_draws=n_draws, balance=True))
+        counts = np.ones(case.n_rows, int)
+        if n_draws:
+            counts = naive.bootstrap(seed, case.rows, n_draws, case.n_rows)
+        weights = counts * case.weights
+        of_class = np.bincount(case.labels, weights, case.n_classes)
+        weights = weights / np.where(of_class > 0, of_class, 1)[case.labels]
+        check_tree(nodes, case, weights=weights, exact=False)
+
+
+def test_held_out_rows_are_told_what_exactly_these_trees_say():
+    rng = np.random.default_rng(5)
+    for seed in range(20):
+        case = make_case(rng, missing=0.1, categories=0.3)
+        held_out = rng.integers(0, case.n_rows, 9).astype(np.int32)
+        sums = np.full((9, case.n_classes), 0.25)
+        n_trees = np.full(9, 3, np.int32)
+        trees = case.grow(
+            range(seed, seed + 4),
+            rows=case.rows[::2].copy(),
+            held_out_rows=held_out,
+            sums=sums,
+            n_trees=n_trees,
+            random_thresholds=bool(seed % 2),
+        )
+        expected = naive.probabilities(trees, case.codes[held_out], case.n_classes)
+        assert np.array_equal(sums - 0.25, expected)
+        assert (n_trees == 7).all()
+
+
+@pytest.mark.parametrize("weighted_draws", [False, True])
+def test_out_of_bag_rows_are_those_not_drawn(weighted_draws):
+    rng = np.random.default_rng([6, weighted_draws])
+    for _ in range(15):
+        case = make_case(rng, missing=0.1, categories=0.3)
+        rows = rng.permutation(case.n_rows).astype(np.int32)[: max(2, case.n_rows // 2)]
+        cumulative = None
+        if weighted_draws:
+            cumulative = np.cumsum(rng.integers(1, 9, len(rows)), dtype=np.uint64)
+        seeds = rng.integers(0, 2**63, 6).astype(np.uint64)
+        sums = np.zeros((len(rows), case.n_classes))
+        n_trees = np.zeros(len(rows), np.int32)
+        trees = case.grow(
+            seeds,
+            rows=rows,
+            n_draws=len(rows),
+            cumulative=cumulative,
+            out_of_bag=True,
+            sums=sums,
+            n_trees=n_trees,
+        )
+        expected, expected_n = np.zeros_like(sums), np.zeros(len(rows), int)
+        for seed, nodes in zip(seeds, naive.decode(trees), strict=True):
+            counts = naive.bootstrap(seed, rows, len(rows), case.n_rows, cumulative)
+            for i, row in enumerate(rows):
+                if counts[row] == 0:
+                    expected_n[i] += 1
+                    for label, p in naive.find_leaf(nodes, case.codes[row]).distribution.items():
+                        expected[i, label] += p
+        assert np.array_equal(n_trees, expected_n)
+        assert np.array_equal(sums, expected)
+
+
+OPTIONS = [
+    {},
+    {"max_features": 2},
+    {"max_features": 1, "random_thresholds": True},
+    {"max_features": 3, "random_thresholds": True},
+    {"max_features": 2, "n_draws": 40, "entropy": True},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_a_tree_depends_on_its_seed_alone(options):
+    case = make_case(np.random.default_rng(7), 40, 4, 3, 9, missing=0.1, categories=0.3)
+    seeds = np.array([3, 1, 2**64 - 1, 0, 3], np.uint64)
+    together = case.grow(seeds, **options)
+    assert same_trees(together, case.grow(seeds, **options))
+    decoded = naive.decode(together)
+    assert decoded[0] == decoded[4]
+    assert decoded == [naive.decode(case.grow([seed], **options))[0] for seed in seeds]
+    if options:
+        assert decoded[0] != decoded[1]
+
+
+@pytest.mark.parametrize("options", OPTIONS[:-1])
+def test_the_order_of_rows_does_not_matter(options):
+    rng = np.random.default_rng(8)
+    for seed in range(40):
+        case = make_case(rng, missing=0.1, categories=0.3, weighted=bool(seed % 2))
+        order = rng.permutation(case.n_rows)
+        trees = naive.decode(case.grow([seed], **options))
+        assert naive.decode(case.take(order).grow([seed], **options)) == trees
+        # Nor does that of the list of rows.
+        rows = case.rows[order]
+        assert naive.decode(case.grow([seed], rows=rows, **options)) == trees
+
+
+def moved_columns(case, order):
+    """The case with its columns in another order."""
+    parts = [slice(case.start[c], case.start[c + 1]) for c in order]
+    moved = case.take(case.rows)
+    moved.codes = np.ascontiguousarray(case.codes[:, order])
+    moved.values = np.concatenate([case.values[part] for part in parts])
+    moved.start = np.concatenate([[0], np.cumsum(np.diff(case.start)[order])]).astype(np.int64)
+    moved.categorical = case.categorical[order]
+    return moved
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_the_order_of_columns_does_not_matter_if_they_are_drawn_alike(options):
+    rng = np.random.default_rng(9)
+    for seed in range(40):
+        case = make_case(rng, n_columns=5, missing=0.1, categories=0.3)
+        order = rng.permutation(5)
+        place = np.argsort(order).astype(np.int32)
+        trees = naive.decode(case.grow([seed], **options))
+        moved = naive.decode(moved_columns(case, order).grow([seed], columns=place, **options))
+        for nodes in moved:
+            for node in nodes.values():
+                if not node.is_leaf:
+                    node.column = int(order[node.column])
+        assert moved == trees
+
+
+@pytest.mark.parametrize("options", [*OPTIONS[:-1], {"max_features": 2, "n_draws": 40}])
+def test_the_names_of_classes_do_not_matter(options):
+    rng = np.random.default_rng(10)
+    for seed in range(40):
+        # More classes than occur: the numbers may change by more than their order.
+        case = make_case(rng, missing=0.1, categories=0.3 * options.get("random_thresholds", 0))
+        names = rng.permutation(300)[: case.n_classes].astype(np.uint16)
+        trees = naive.decode(case.grow([seed], **options))
+        case.labels, case.n_classes = names[case.labels], 300
+        renamed = naive.decode(case.grow([seed], **options))
+        for nodes in trees:
+            for node in nodes.values():
+                distribution = {int(names[c]): p for c, p in node.distribution.items()}
+                node.distribution = distribution
+        assert renamed == trees
+
+
+def test_counts_are_limited():
+    case = make_case(np.random.default_rng(11), n_rows=2)
+    with pytest.raises(ValueError, match="more than 65535 times"):
+        case.grow([1], n_draws=200_000)
+    case.weights = np.ones(2)
+    case.grow([1], n_draws=200_000)
+
+
+def test_no_row_with_weight():
+    case = make_case(np.random.default_rng(12), n_rows=5, weighted=True)
+    case.weights[:] = [0, 1, 0, 0, 0]
+    with pytest.raises(ValueError, match="positive weight"):
+        case.grow([1], rows=np.array([0, 2], np.int32))
+    (nodes,) = naive.decode(case.grow([1]))
+    assert nodes[0].distribution == {case.labels[1]: 1.0}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 2)), min_size=1),
+    st.integers(0, 2**64 - 1),
+    st.booleans(),
+)
+def test_any_table_of_two_columns(cells, seed, random_thresholds):
+    case = make_case(np.random.default_rng(0), n_rows=len(cells), n_columns=2, n_classes=3)
+    table = np.array(cells, np.uint8)
+    codes = table[:, :2].copy()
+    codes[codes == 3] = naive.MISSING
+    case.codes, case.labels = codes, table[:, 2].astype(np.uint16)
+    case.values, case.start = np.arange(6.0), np.array([0, 3, 6])
+    case.categorical[:] = [0, 1]
+    (nodes,) = naive.decode(
+        case.grow([seed], random_thresholds=random_thresholds, max_depth=NO_LIMIT)
+    )
+    check_tree(nodes, case, best_split=not random_thresholds)
