@@ -108,6 +108,7 @@ def find_bins(
     Bins
     """
     n_columns = X.shape[1]
+    X = np.require(X, requirements="A")
     if sample_weight is not None:
         sample_weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
     ranges = _chunks(n_columns, effective_n_jobs(n_jobs), 8)
@@ -160,6 +161,7 @@ def apply_bins(
     """
     if out is None:
         out = np.empty((len(X), bins.n_columns), np.uint8)
+    X = np.require(X, requirements="A")
 
     def code(first, last):
         _core.apply_bins(

@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
 
 from mddf import growth
 from mddf.binning import apply_bins, bin_table, find_bins
-from mddf.sampling import plan_sampling
+from mddf.sampling import plan_sampling, scale_weights
 from mddf.table import TableReader, category_mask, check_table
 
 MOST_CLASSES = 65535
@@ -51,7 +51,7 @@ def check_weights(sample_weight, X) -> np.ndarray | None:
     weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if not weights.any():
         raise ValueError("sample_weight must have at least one entry above zero, got only zeros")
-    return weights
+    return scale_weights(weights)
 
 
 def resolve_max_features(max_features, n_features: int) -> int:
@@ -284,7 +284,13 @@ class BaseForest(ClassifierMixin, BaseEstimator):
             return None
         present = labels if weights is None else labels[weights > 0]
         if isinstance(self.class_weight, dict):
-            return compute_class_weight(self.class_weight, classes=classes, y=classes[present])
+            factors = compute_class_weight(self.class_weight, classes=classes, y=classes[present])
+            if not np.all(np.isfinite(factors) & (factors >= 0)):
+                raise ValueError(
+                    "class_weight must have finite weights that are not negative, "
+                    f"got {self.class_weight!r}"
+                )
+            return factors
         counts = np.bincount(labels, weights, minlength=len(classes))
         n_present = np.count_nonzero(counts)
         factors = np.zeros(len(classes))
@@ -309,8 +315,7 @@ class BaseForest(ClassifierMixin, BaseEstimator):
         if fitted["_oob"] is not None and len(fitted["_oob"][1]) == len(labels):
             sums += fitted["_oob"][0]
             n_trees += fitted["_oob"][1]
-        with np.errstate(invalid="ignore"):
-            decision = sums / n_trees[:, None]
+        decision = growth.shares(sums)
         seen = n_trees > 0
         classes = fitted["classes_"]
         score = float("nan")
@@ -344,8 +349,7 @@ class BaseForest(ClassifierMixin, BaseEstimator):
         codes = self._codes(X)
         probabilities = np.zeros((len(codes), len(self.classes_)))
         growth.add_probabilities(self._trees, codes, probabilities, n_jobs=self.n_jobs)
-        probabilities /= sum(block.n_trees for block in self._trees)
-        return probabilities
+        return growth.shares(probabilities)
 
     def predict_log_proba(self, X):
         """Natural logarithm of `predict_proba`; minus infinity where that is 0."""

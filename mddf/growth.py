@@ -117,9 +117,16 @@ class Grown:
     def held_out_probabilities(self) -> np.ndarray:
         """Mean class distribution of the rows held out; NaN for a row that no tree left out."""
         assert self.sums is not None
-        assert self.n_trees is not None
-        with np.errstate(invalid="ignore"):
-            return self.sums / self.n_trees[:, None]
+        return shares(self.sums)
+
+
+def shares(sums: np.ndarray) -> np.ndarray:
+    """Rows of sums over trees, scaled to sum 1; NaN where there was no tree.
+
+    Leaves hold probabilities in single precision, so that the number of trees would not do.
+    """
+    with np.errstate(invalid="ignore"):
+        return sums / sums.sum(axis=1, keepdims=True)
 
 
 def _grow_chunk(table: BinnedTable, labels, n_classes, block: Block, first: int, last: int):

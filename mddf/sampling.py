@@ -37,7 +37,18 @@ def canonical_order(codes: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> 
 
 def whole_weights(weights: np.ndarray) -> bool:
     """Whether all weights are whole numbers whose sum is one too."""
-    return bool(np.all(weights == np.rint(weights)) and weights.sum() <= 2**53)
+    with np.errstate(over="ignore"):
+        return bool(np.all(weights == np.rint(weights)) and weights.sum() <= 2**53)
+
+
+def scale_weights(weights: np.ndarray) -> np.ndarray:
+    """Weights times a power of two, which changes no tree, unless they are whole numbers.
+
+    The largest is then between 1/2 and 1, so that squares and sums neither vanish nor overflow.
+    """
+    if whole_weights(weights):
+        return weights
+    return np.ldexp(weights, -np.frexp(weights.max())[1])
 
 
 def n_draws(max_samples, n_rows: int, sample_weight: np.ndarray | None) -> int:
@@ -94,7 +105,13 @@ def plan_sampling(
         weights = class_weight[labels] * (1 if weights is None else weights)
     rows = np.arange(len(labels), dtype=np.int32)
     if weights is not None:
+        weights = scale_weights(weights)
         rows = rows[weights > 0]
+        if len(rows) == 0:
+            raise ValueError(
+                "sample_weight and class_weight must leave some sample a weight above zero, "
+                "got none"
+            )
     if not bootstrap:
         if weights is None and balance_trees:
             weights = np.ones(len(labels))

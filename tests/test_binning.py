@@ -78,12 +78,10 @@ def test_types_and_strides(dtype):
         codes = apply_bins(x.astype(float), expected)
         wide = np.zeros((2 * n, 18), dtype)
         wide[::2, ::3] = x
-        packed = np.zeros(n, [("pad", "i8"), ("x", dtype, 6)])
+        packed = np.zeros(n, [("pad", "u1"), ("x", dtype, 6)])
         packed["x"] = x
         back = np.ascontiguousarray(x[::-1, ::-1])[::-1, ::-1]
         for view in (x, np.asfortranarray(x), wide[::2, ::3], packed["x"], back):
-            if any(step % view.itemsize for step in view.strides):
-                continue
             bins = find_bins(view)
             assert np.array_equal(bins.edges, expected.edges)
             assert np.array_equal(bins.values, expected.values)

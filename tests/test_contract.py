@@ -393,6 +393,14 @@ def test_trees_cannot_be_changed(trees):
 # Binning
 
 
+def unaligned(x):
+    if x.itemsize == 1:
+        return None
+    copy = np.zeros(x.nbytes + 1, np.uint8)[1:].view(x.dtype).reshape(x.shape)
+    copy[:] = x
+    return copy
+
+
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "u1"])
 def test_find_bins(dtype):
     x = np.arange(12).reshape(6, 2).astype(dtype)
@@ -403,6 +411,7 @@ def test_find_bins(dtype):
         (x.astype(complex), None, 0, 2, 255),
         (x.astype(">f8"), None, 0, 2, 255),
         (x.tolist(), None, 0, 2, 255),
+        (unaligned(x), None, 0, 2, 255),
         (x, np.ones(5), 0, 2, 255),
         (x, np.ones(6, np.float32), 0, 2, 255),
         (x, np.ones((6, 1)), 0, 2, 255),
