@@ -33,10 +33,10 @@ def resolve_max_features(max_features, n_features: int) -> int:
 
 
 def _as_count(value, n_samples: int, least: int) -> int:
-    """A number of samples given as such or as a share."""
-    return (
-        int(value) if isinstance(value, Integral) else max(least, int(np.ceil(value * n_samples)))
-    )
+    """A number of samples given as such or as a share; more than there are is one more."""
+    if isinstance(value, Integral):
+        return min(int(value), n_samples + 1)
+    return max(least, int(np.ceil(value * n_samples)))
 
 
 class BaseForest(ClassifierMixin, BaseEstimator):
@@ -267,7 +267,7 @@ class BaseForest(ClassifierMixin, BaseEstimator):
             entropy=self.criterion == "entropy",
             random_thresholds=self._random_thresholds,
             max_features=resolve_max_features(self.max_features, n_features),
-            max_depth=growth.NO_DEPTH_LIMIT if self.max_depth is None else int(self.max_depth),
+            max_depth=min(int(self.max_depth or growth.NO_DEPTH_LIMIT), growth.NO_DEPTH_LIMIT),
             min_samples_split=_as_count(self.min_samples_split, n_samples, 2),
             min_samples_leaf=_as_count(self.min_samples_leaf, n_samples, 1),
             min_weight_leaf=float(self.min_weight_fraction_leaf),
