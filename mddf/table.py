@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import numpy as np
 from sklearn.preprocessing import OrdinalEncoder
 from sklearn.utils import check_array
@@ -84,14 +86,35 @@ def category_mask(X, categorical_features) -> np.ndarray:
     return mask
 
 
+@contextmanager
+def _naming_infinity(X):
+    """Say where the infinity is that scikit-learn refuses."""
+    try:
+        yield
+    except ValueError as error:
+        if "infinity" not in str(error):
+            raise
+        cells = np.asarray(X, dtype=np.float64)
+        where = np.argwhere(np.isinf(cells))
+        if len(where) == 0:
+            raise
+        row, column = where[0]
+        name = repr(X.columns[column]) if is_frame(X) else column
+        raise ValueError(
+            "Input X contains infinity, which is neither a number nor missing (NaN): "
+            f"got {cells[row, column]} in row {row}, column {name}"
+        ) from error
+
+
 def _numbers(X, estimator) -> np.ndarray:
-    return check_array(
-        X,
-        dtype=list(NUMERIC_DTYPES),
-        ensure_all_finite="allow-nan",
-        estimator=estimator,
-        input_name="X",
-    )
+    with _naming_infinity(X):
+        return check_array(
+            X,
+            dtype=list(NUMERIC_DTYPES),
+            ensure_all_finite="allow-nan",
+            estimator=estimator,
+            input_name="X",
+        )
 
 
 def _column_as_objects(X, c) -> np.ndarray:
@@ -186,13 +209,14 @@ def check_table(estimator, X, *, reset: bool):
         ):
             validate_data(estimator, given, skip_check_array=True, reset=reset)
             return given
-    return validate_data(
-        estimator,
-        X,
-        dtype=list(NUMERIC_DTYPES),
-        ensure_all_finite="allow-nan",
-        reset=reset,
-    )
+    with _naming_infinity(X):
+        return validate_data(
+            estimator,
+            X,
+            dtype=list(NUMERIC_DTYPES),
+            ensure_all_finite="allow-nan",
+            reset=reset,
+        )
 
 
 def _wants_categories(estimator, reset: bool) -> bool:

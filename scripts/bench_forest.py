@@ -271,7 +271,8 @@ def run_extras(data_home, quick, n_trees):
             print(
                 f"peak of a fit beyond X, {shape[0]} x {shape[1]}, {kind}: "
                 f"{memory['peak'] / 2**20:.0f} MiB, "
-                f"of which the model {memory['model'] / 2**20:.0f}; the rest is {memory['per_cell']:.2f} bytes per cell"
+                f"of which the model {memory['model'] / 2**20:.0f}; "
+                f"the rest is {memory['per_cell']:.2f} bytes per cell"
             )
     print("growth with rows, 50 columns:")
     extras["rows"] = bench_rows(100_000 if quick else 1_000_000, 3 if quick else 10)
@@ -321,7 +322,7 @@ def run_comparison(options):
         [*BUNDLED, "satimage", "letter"] if options.quick else [*REAL[:3], "synthetic", "mnist"]
     )
     print(
-        f"{options.trees} trees, one core, CPU seconds; the ratio, scikit-learn / mddf, with its aim\n"
+        f"{options.trees} trees, one core, CPU seconds; ratio: scikit-learn / mddf, with its aim\n"
         f"{'':31s} {'fit':>8s} {'sklearn':>8s} {'ratio':>6s}     {'predict':>8s} {'sklearn':>8s} "
         f"{'ratio':>6s}    {'acc %':>6s} {'sklearn':>7s} {'B/node':>5s} {'sklearn':>7s}"
     )

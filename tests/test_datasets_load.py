@@ -27,7 +27,7 @@ def balance_home(tmp_path):
 
 
 def run(code):
-    subprocess.run([sys.executable, "-W", "error", "-c", textwrap.dedent(code)], check=True)
+    subprocess.run([sys.executable, "-P", "-W", "error", "-c", textwrap.dedent(code)], check=True)
 
 
 @pytest.mark.parametrize("name", EMBEDDED)

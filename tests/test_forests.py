@@ -21,8 +21,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mddf.forests
 from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, growth
-from mddf.forests import encode_labels, resolve_max_features
+from mddf.forest_base import resolve_max_features
 from mddf.sampling import canonical_order
+from mddf.targets import encode_labels
 
 FORESTS = [RandomForestClassifier, CompletelyRandomForestClassifier]
 both = pytest.mark.parametrize("Forest", FORESTS)

@@ -16,6 +16,14 @@ constexpr int kMissing = 255;      // the bin code of a missing (or unseen) valu
 constexpr int kMostBins = 255;     // codes 0 .. 254
 constexpr int64_t kColumnGroup = 8;  // columns handled together: one cache line of doubles
 
+inline void prefetch(const void* address) {
+#if defined(__GNUC__) || defined(__clang__)
+  __builtin_prefetch(address);
+#else
+  (void)address;
+#endif
+}
+
 // A strided two-dimensional view; strides count elements.
 template <class T>
 struct Table {
@@ -226,7 +234,11 @@ ColumnBins find_quantile_bins(std::vector<Cell>& cells, int max_bins) {
 template <class T, class Visit>
 void for_each_cell(const Table<T>& table, const double* weights, int64_t start, int64_t width,
                    Visit visit) {
+  constexpr int64_t kAhead = 16;  // rows that are asked for ahead of time
   for (int64_t row = 0; row < table.n_rows; ++row) {
+    if (row + kAhead < table.n_rows && table.column_stride == 1)
+      for (int64_t j = 0; j < width; j += 64 / static_cast<int64_t>(sizeof(T)))
+        prefetch(&table.data[(row + kAhead) * table.row_stride + start + j]);
     const double weight = weights ? weights[row] : 1;
     if (!(weight > 0)) continue;
     const T* cells = table.data + row * table.row_stride + start * table.column_stride;
@@ -305,6 +317,10 @@ class ColumnLookup {
  public:
   ColumnLookup(const double* edges, int n_edges)
       : edges_(edges), n_edges_(n_edges), grid_(n_edges > 4) {
+    for (int whole = 0, bin = 0; whole < kWhole; ++whole) {
+      while (bin < n_edges && whole > edges[bin]) ++bin;
+      of_whole_[whole] = static_cast<uint8_t>(bin);
+    }
     if (!grid_) return;
     std::copy(edges, edges + n_edges, padded_.begin());
     std::fill(padded_.begin() + n_edges, padded_.end(), std::numeric_limits<double>::infinity());
@@ -328,25 +344,21 @@ class ColumnLookup {
   // Codes n values that are `stride` apart.
   template <class T>
   void apply(const T* values, int64_t n, int64_t stride, uint8_t* out) const {
-    if (!grid_) {
-      for (int64_t i = 0; i < n; ++i)
-        out[i] = search_bin(edges_, n_edges_, static_cast<double>(values[i * stride]));
-      return;
-    }
-    double last = std::numeric_limits<double>::quiet_NaN();
-    uint8_t code = kMissing;
     for (int64_t i = 0; i < n; ++i) {
       const double value = static_cast<double>(values[i * stride]);
-      if (value != last) {  // runs of one value are common
-        last = value;
-        code = look_up(value);
+      if (value >= 0 && value < kWhole) {
+        const int whole = static_cast<int>(value);
+        if (whole == value) {
+          out[i] = of_whole_[whole];
+          continue;
+        }
       }
-      out[i] = code;
+      out[i] = grid_ ? look_up(value) : search_bin(edges_, n_edges_, value);
     }
   }
 
  private:
-  static constexpr int kCells = 1024, kMostSteps = 8;
+  static constexpr int kCells = 1024, kMostSteps = 8, kWhole = 1024;
   uint8_t look_up(double value) const {
     if (std::isnan(value)) return kMissing;
     int bin = first_[cell_of(value)];
@@ -361,6 +373,7 @@ class ColumnLookup {
   int n_edges_, steps_ = 0;
   bool grid_;
   double low_ = 0, scale_ = 0;
+  std::array<uint8_t, kWhole> of_whole_;  // codes of small whole numbers, the commonest values
   std::array<uint8_t, kCells> first_;
   std::array<double, 256 + kMostSteps> padded_;
 };
@@ -392,7 +405,7 @@ void copy_codes(const T* values, int64_t n, int64_t stride, int count, uint8_t* 
 template <class T>
 void apply_bins(const Table<T>& table, const Bins& bins, int64_t first, int64_t last,
                 uint8_t* out, int64_t out_stride, uint8_t* by_column) {
-  constexpr int64_t kRows = 512;  // a block's pages and cache lines serve several columns
+  constexpr int64_t kRows = 128;  // a block's pages and cache lines serve several columns
   if (last - first < 256) {  // too few to prepare anything
     for (int64_t row = first; row < last; ++row)
       for (int64_t c = 0; c < table.n_columns; ++c) {
@@ -416,6 +429,9 @@ void apply_bins(const Table<T>& table, const Bins& bins, int64_t first, int64_t 
     const int64_t n = std::min(kRows, last - start);
     for (int64_t group = 0; group < table.n_columns; group += kColumnGroup) {
       const int64_t width = std::min(kColumnGroup, table.n_columns - group);
+      const int64_t next = std::min(group + kColumnGroup, table.n_columns - 1);
+      for (int64_t i = 0; i < n; ++i)
+        prefetch(table.data + (start + i) * table.row_stride + next * table.column_stride);
       for (int64_t j = 0; j < width; ++j) {
         const int64_t c = group + j;
         const T* values = table.data + start * table.row_stride + c * table.column_stride;

@@ -14,7 +14,7 @@ namespace mddf {
 // makes room for the next.
 template <bool kCategories, class Row, class Emit>
 void walk(const uint64_t* tree, int64_t n, Row row, Emit emit) {
-  constexpr int kLanes = 12, kSteps = 4;
+  constexpr int kLanes = 8, kSteps = 2;
   const auto step = [tree](uint32_t index, const uint8_t* bins) {
     const uint64_t n = tree[index];
     if constexpr (kCategories) {

@@ -114,8 +114,8 @@ class SplitSearch {
   // Whether a histogram of this many bins is the quicker way for a node.
   bool prefers_histogram(const Node& node, int n_bins) const {
     if (options_.limits_leaves()) return false;  // it does not count samples
-    if (node.few()) return node.n_samples > 2 * kFewRows && n_bins <= 4 * node.n_samples;
-    return static_cast<int64_t>(n_bins) * node.n_present <= 4 * node.n_samples;
+    if (node.few()) return node.n_samples > 4 * kFewRows && n_bins <= 4 * node.n_samples;
+    return static_cast<int64_t>(n_bins) * node.n_present <= 2 * node.n_samples;
   }
 
   // The same as numeric() from histograms: 256 bins of the packed weights of few classes ...

@@ -1,0 +1,366 @@
+"""What random and completely-random forests share."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.metrics import accuracy_score
+from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from mddf import growth
+from mddf.binning import apply_bins, bin_table, find_bins
+from mddf.sampling import plan_sampling
+from mddf.table import TableReader, category_mask, check_table
+from mddf.targets import check_weights, encode_labels
+
+
+def resolve_max_features(max_features, n_features: int) -> int:
+    """Number of candidate columns from the parameter of that name."""
+    if max_features is None:
+        return n_features
+    if max_features == "sqrt":
+        return max(1, int(np.sqrt(n_features)))
+    if max_features == "log2":
+        return max(1, int(np.log2(n_features)))
+    if isinstance(max_features, Integral):
+        return min(int(max_features), n_features)
+    return max(1, int(max_features * n_features))
+
+
+def _as_count(value, n_samples: int, least: int) -> int:
+    """A number of samples given as such or as a share; more than there are is one more."""
+    if isinstance(value, Integral):
+        return min(int(value), n_samples + 1)
+    return max(least, int(np.ceil(value * n_samples)))
+
+
+class BaseForest(ClassifierMixin, BaseEstimator):
+    """What both forests share; use one of them."""
+
+    _random_thresholds: ClassVar[bool]
+
+    _parameter_constraints: ClassVar[dict] = {
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "criterion": [StrOptions({"gini", "entropy"})],
+        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "min_samples_split": [
+            Interval(Integral, 2, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="right"),
+        ],
+        "min_samples_leaf": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="neither"),
+        ],
+        "min_weight_fraction_leaf": [Interval(Real, 0, 0.5, closed="both")],
+        "max_features": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="right"),
+            StrOptions({"sqrt", "log2"}),
+            None,
+        ],
+        "bootstrap": ["boolean"],
+        "max_samples": [
+            None,
+            Interval(RealNotInt, 0, None, closed="neither"),
+            Interval(Integral, 1, None, closed="left"),
+        ],
+        "oob_score": ["boolean", callable],
+        "class_weight": [StrOptions({"balanced", "balanced_subsample"}), dict, None],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+        "warm_start": ["boolean"],
+        "max_bins": [Interval(Integral, 2, 255, closed="both")],
+        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+    }
+
+    def __init__(
+        self,
+        n_estimators,
+        *,
+        criterion,
+        max_depth,
+        min_samples_split,
+        min_samples_leaf,
+        min_weight_fraction_leaf,
+        max_features,
+        bootstrap,
+        max_samples,
+        oob_score,
+        class_weight,
+        n_jobs,
+        random_state,
+        verbose,
+        warm_start,
+        max_bins,
+        categorical_features,
+    ):
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.oob_score = oob_score
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Grow the forest.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n_samples, n_features)
+            Numbers, NaN where missing, and categories as `categorical_features` says. Infinities
+            are refused.
+        y : array of shape (n_samples,)
+            Classes: numbers, strings or booleans.
+        sample_weight : array of shape (n_samples,), default=None
+            Not negative. With a bootstrap, rows are drawn in proportion to it.
+
+        Returns
+        -------
+        self
+        """
+        self._check_bootstrap()
+        again = self.warm_start and hasattr(self, "_trees")
+        X = check_table(self, X, reset=not again)
+        check_consistent_length(X, y)
+        classes, labels = encode_labels(y)
+        weights = check_weights(sample_weight, X)
+        # Everything is worked out before anything is stored: a fit that fails leaves no trace.
+        if again:
+            fitted = self._continue(X, classes, labels, weights)
+        else:
+            fitted = self._begin(X, classes, labels, weights)
+        for name, value in fitted.items():
+            setattr(self, name, value)
+        return self
+
+    def _check_bootstrap(self):
+        if self.bootstrap:
+            return
+        if self.oob_score:
+            raise ValueError(
+                "oob_score needs bootstrap=True: without it no tree leaves a row out; "
+                f"got oob_score={self.oob_score!r}, bootstrap={self.bootstrap!r}"
+            )
+        if self.max_samples is not None:
+            raise ValueError(
+                "max_samples needs bootstrap=True, "
+                f"got max_samples={self.max_samples!r}, bootstrap={self.bootstrap!r}"
+            )
+
+    def _begin(self, X, classes, labels, weights) -> dict:
+        reader = TableReader(category_mask(X, self.categorical_features), self.max_bins)
+        numbers = reader.fit_read(X, self)
+        bins = find_bins(
+            numbers,
+            categorical=reader.categorical,
+            n_categories=reader.n_categories(),
+            sample_weight=weights,
+            max_bins=self.max_bins,
+            n_jobs=self.n_jobs,
+        )
+        entropy = check_random_state(self.random_state).randint(0, 2**32, 4, dtype=np.uint64)
+        fitted = {
+            "classes_": classes,
+            "_reader": reader,
+            "_bins": bins,
+            "_entropy": entropy.tolist(),
+            "_trees": [],
+            "_importances": np.zeros(bins.n_columns),
+            "_oob": None,
+        }
+        return self._grow(fitted, numbers, labels, weights, n_before=0)
+
+    def _continue(self, X, classes, labels, weights) -> dict:
+        if not np.array_equal(classes, self.classes_):
+            raise ValueError(
+                "with warm_start=True, y must have the classes of the fit before, "
+                f"{self.classes_.tolist()}, got {classes.tolist()}"
+            )
+        n_before = sum(block.n_trees for block in self._trees)
+        if self.n_estimators < n_before:
+            raise ValueError(
+                f"with warm_start=True, n_estimators must be at least {n_before}, the number of "
+                f"trees grown so far, got {self.n_estimators}"
+            )
+        names = ("classes_", "_reader", "_bins", "_entropy", "_trees", "_importances", "_oob")
+        fitted = {name: getattr(self, name) for name in names}
+        if self.n_estimators == n_before:
+            return fitted
+        return self._grow(fitted, self._reader.read(X, self), labels, weights, n_before)
+
+    def _grow(self, fitted, numbers, labels, weights, n_before) -> dict:
+        classes, bins = fitted["classes_"], fitted["_bins"]
+        table = bin_table(numbers, bins, n_jobs=self.n_jobs)
+        sampling = plan_sampling(
+            table.codes,
+            labels,
+            sample_weight=weights,
+            class_weight=self._class_weights(classes, labels, weights),
+            bootstrap=self.bootstrap,
+            max_samples=self.max_samples,
+            balance_trees=self.class_weight == "balanced_subsample",
+        )
+        block = growth.Block(
+            seeds=growth.draw_seeds(fitted["_entropy"], self.n_estimators)[n_before:],
+            options=self._tree_options(len(labels), bins.n_columns),
+            sampling=sampling,
+            held_out="out-of-bag" if self.oob_score else None,
+            importances=True,
+        )
+        (grown,) = growth.grow(
+            table,
+            labels,
+            len(classes),
+            [block],
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            description=type(self).__name__,
+        )
+        fitted = {
+            **fitted,
+            "_trees": fitted["_trees"] + grown.trees,
+            "_importances": fitted["_importances"] + grown.importances,
+        }
+        if self.oob_score:
+            fitted |= self._out_of_bag(fitted, grown, sampling.rows, labels)
+        return fitted
+
+    def _class_weights(self, classes, labels, weights) -> np.ndarray | None:
+        """Factor of each class. Sample weights do not change what "balanced" means."""
+        if self.class_weight is None or self.class_weight == "balanced_subsample":
+            return None
+        present = labels if weights is None else labels[weights > 0]
+        if isinstance(self.class_weight, dict):
+            factors = compute_class_weight(self.class_weight, classes=classes, y=classes[present])
+            if not np.all(np.isfinite(factors) & (factors >= 0)):
+                raise ValueError(
+                    "class_weight must have finite weights that are not negative, "
+                    f"got {self.class_weight!r}"
+                )
+            return factors
+        counts = np.bincount(labels, weights, minlength=len(classes))
+        n_present = np.count_nonzero(counts)
+        factors = np.zeros(len(classes))
+        np.divide(counts.sum(), n_present * counts, out=factors, where=counts > 0)
+        return factors
+
+    def _tree_options(self, n_samples: int, n_features: int) -> growth.TreeOptions:
+        return growth.TreeOptions(
+            entropy=self.criterion == "entropy",
+            random_thresholds=self._random_thresholds,
+            max_features=resolve_max_features(self.max_features, n_features),
+            max_depth=min(int(self.max_depth or growth.NO_DEPTH_LIMIT), growth.NO_DEPTH_LIMIT),
+            min_samples_split=_as_count(self.min_samples_split, n_samples, 2),
+            min_samples_leaf=_as_count(self.min_samples_leaf, n_samples, 1),
+            min_weight_leaf=float(self.min_weight_fraction_leaf),
+        )
+
+    def _out_of_bag(self, fitted, grown, rows, labels) -> dict:
+        sums = np.zeros((len(labels), len(fitted["classes_"])))
+        n_trees = np.zeros(len(labels), np.int64)
+        sums[rows], n_trees[rows] = grown.sums, grown.n_trees
+        if fitted["_oob"] is not None and len(fitted["_oob"][1]) == len(labels):
+            sums += fitted["_oob"][0]
+            n_trees += fitted["_oob"][1]
+        decision = growth.shares(sums)
+        seen = n_trees > 0
+        classes = fitted["classes_"]
+        score = float("nan")
+        if seen.any():
+            metric = self.oob_score if callable(self.oob_score) else accuracy_score
+            score = metric(classes[labels[seen]], classes[decision[seen].argmax(axis=1)])
+        return {
+            "oob_decision_function_": decision,
+            "oob_score_": score,
+            "_oob": (sums, n_trees) if self.warm_start else None,
+        }
+
+    def _codes(self, X) -> np.ndarray:
+        check_is_fitted(self, "_trees")
+        X = check_table(self, X, reset=False)
+        numbers = self._reader.read(X, self) if self._reader.encoders else X
+        return apply_bins(numbers, self._bins, n_jobs=self.n_jobs)
+
+    def predict_proba(self, X):
+        """Mean over the trees of the class distribution in a sample's leaf.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        codes = self._codes(X)
+        probabilities = np.zeros((len(codes), len(self.classes_)))
+        growth.add_probabilities(self._trees, codes, probabilities, n_jobs=self.n_jobs)
+        return growth.shares(probabilities)
+
+    def predict_log_proba(self, X):
+        """Natural logarithm of `predict_proba`; minus infinity where that is 0."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def predict(self, X):
+        """The class of the largest probability.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        probabilities = self.predict_proba(X)
+        return self.classes_[probabilities.argmax(axis=1)]
+
+    def apply(self, X):
+        """The leaf that each sample ends in.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of int64 of shape (n_samples, n_estimators)
+            Numbers of leaves, which are distinct within a tree.
+        """
+        codes = self._codes(X)
+        return growth.leaf_indices(self._trees, codes, n_jobs=self.n_jobs)
+
+    @property
+    def feature_importances_(self):
+        """Mean decrease of impurity by feature, scaled to sum 1; zeros if no tree has a split."""
+        check_is_fitted(self, "_trees")
+        total = self._importances.sum()
+        return self._importances / total if total > 0 else self._importances.copy()
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_trees")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

@@ -1,0 +1,40 @@
+"""What every classifier checks about y and sample_weight."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, column_or_1d
+
+from mddf.sampling import scale_weights
+
+MOST_CLASSES = 65535
+
+
+def encode_labels(y) -> tuple[np.ndarray, np.ndarray]:
+    """Classes in order, and the class of every sample as uint16.
+
+    Raises
+    ------
+    ValueError
+        If `y` is no classification target or has more than 65535 classes.
+    """
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "f":
+        assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    classes, labels = np.unique(y, return_inverse=True)
+    if len(classes) > MOST_CLASSES:
+        raise ValueError(f"y must have at most {MOST_CLASSES} classes, got {len(classes)}")
+    return classes, labels.astype(np.uint16)
+
+
+def check_weights(sample_weight, X) -> np.ndarray | None:
+    """Sample weights as float64, not negative and not all zero; None stays None."""
+    if sample_weight is None:
+        return None
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not weights.any():
+        raise ValueError("sample_weight must have at least one entry above zero, got only zeros")
+    return scale_weights(weights)
