@@ -278,11 +278,10 @@ def test_the_order_of_rows(Forest, bootstrap, data):
 
 
 @both
-@pytest.mark.parametrize("bootstrap", [False, True])
-@pytest.mark.parametrize("max_samples", [None, 0.5])
+@pytest.mark.parametrize(
+    ("bootstrap", "max_samples"), [(False, None), (True, None), (True, 0.5), (True, 77)]
+)
 def test_weight_k_is_k_copies(Forest, bootstrap, max_samples, data):
-    if max_samples and not bootstrap:
-        pytest.skip("max_samples needs a bootstrap")
     X, y = data
     weights = np.random.default_rng(9).integers(0, 4, len(y))
     options = {"bootstrap": bootstrap, "max_samples": max_samples, "random_state": 1}
