@@ -139,6 +139,8 @@ class DistinctValues {
     only_ticks_ = false;
     add_key(order_key(value));
   }
+  // Whether what is still to be added can matter.
+  bool worth_going_on() const { return few_ || only_ticks_; }
   // Whether there are few; call it when all are added.
   bool finish() {
     for (int whole = 0; whole < kTicks; ++whole)
@@ -221,6 +223,7 @@ template <class Cell>
 ColumnBins find_quantile_bins(std::vector<Cell>& cells, int max_bins) {
   detail::sort_cells(cells);
   std::vector<detail::Run> runs;
+  runs.reserve(cells.size());
   uint64_t last = 0;
   for (const Cell& cell : cells) {
     if (detail::key_of(cell) != last)
@@ -230,13 +233,14 @@ ColumnBins find_quantile_bins(std::vector<Cell>& cells, int max_bins) {
   return detail::quantile_bins(runs, max_bins);
 }
 
-// Calls visit(j, value, weight) for every present value of columns start + [0, width), row by row.
+// Calls visit(j, value, weight) for every present value in rows [row, last_row) of columns
+// start + [0, width), row by row.
 template <class T, class Visit>
-void for_each_cell(const Table<T>& table, const double* weights, int64_t start, int64_t width,
-                   Visit visit) {
+void for_each_cell(const Table<T>& table, const double* weights, int64_t row, int64_t last_row,
+                   int64_t start, int64_t width, Visit visit) {
   constexpr int64_t kAhead = 16;  // rows that are asked for ahead of time
-  for (int64_t row = 0; row < table.n_rows; ++row) {
-    if (row + kAhead < table.n_rows && table.column_stride == 1)
+  for (; row < last_row; ++row) {
+    if (row + kAhead < last_row && table.column_stride == 1)
       for (int64_t j = 0; j < width; j += 64 / static_cast<int64_t>(sizeof(T)))
         prefetch(&table.data[(row + kAhead) * table.row_stride + start + j]);
     const double weight = weights ? weights[row] : 1;
@@ -264,7 +268,7 @@ inline bool exact_sums(const double* weights, int64_t n) {
 template <class Cell, class T>
 std::vector<ColumnBins> find_bins(const Table<T>& table, const double* weights, int64_t first,
                                   int64_t last, int max_bins) {
-  constexpr int64_t kFirstGroup = 32;
+  constexpr int64_t kFirstGroup = 32, kRowsBetweenLooks = 4096;
   std::vector<ColumnBins> result(last - first);
   std::vector<int64_t> many;
   const bool exact = exact_sums(weights, table.n_rows);
@@ -272,8 +276,14 @@ std::vector<ColumnBins> find_bins(const Table<T>& table, const double* weights, 
   for (int64_t start = first; start < last; start += kFirstGroup) {
     const int64_t width = std::min(kFirstGroup, last - start);
     for (auto& values : distinct) values.begin(max_bins);
-    for_each_cell(table, weights, start, width,
-                  [&](int64_t j, double value, double weight) { distinct[j].add(value, weight); });
+    for (int64_t row = 0; row < table.n_rows; row += kRowsBetweenLooks) {
+      const int64_t end = std::min(row + kRowsBetweenLooks, table.n_rows);
+      for_each_cell(table, weights, row, end, start, width,
+                    [&](int64_t j, double value, double weight) { distinct[j].add(value, weight); });
+      if (std::none_of(distinct.begin(), distinct.begin() + width,
+                       [](const auto& values) { return values.worth_going_on(); }))
+        break;
+    }
     for (int64_t j = 0; j < width; ++j) {
       ColumnBins& bins = result[start + j - first];
       if (distinct[j].finish())
@@ -292,13 +302,14 @@ std::vector<ColumnBins> find_bins(const Table<T>& table, const double* weights, 
     while (width < group_size && at + width < many.size() && many[at + width] == many[at] + width)
       ++width;
     for (auto& cells : group) cells.clear();
-    for_each_cell(table, weights, many[at], width, [&](int64_t j, double value, double weight) {
+    const auto gather = [&](int64_t j, double value, double weight) {
       const uint64_t key = detail::order_key(value);
       if constexpr (std::is_same_v<Cell, uint64_t>)
         group[j].push_back(key);
       else
         group[j].push_back({key, weight});
-    });
+    };
+    for_each_cell(table, weights, 0, table.n_rows, many[at], width, gather);
     for (int64_t j = 0; j < width; ++j)
       result[many[at + j] - first] = find_quantile_bins(group[j], max_bins);
     at += width;
