@@ -43,13 +43,14 @@ def _quantile_bins(distinct, weight, max_bins):
         groups.append(group)
         group = []
 
-    for i in range(len(distinct) - 1):
+    last = len(distinct) - 1
+    for i in range(last + 1):
         if bins_left > 1 and group and weight[i] >= remaining / bins_left:
             close()
         group.append(i)
-        if bins_left > 1 and weight[group].sum() >= remaining / bins_left:
+        if bins_left > 1 and i < last and weight[group].sum() >= remaining / bins_left:
             close()
-    groups.append([*group, len(distinct) - 1])
+    groups.append(group)
     edges = [midpoint(distinct[g[-1]], distinct[g[-1] + 1]) for g in groups[:-1]]
     values = [midpoint(distinct[g[0]], distinct[g[-1]]) for g in groups]
     return np.array(edges), np.array(values)

@@ -170,6 +170,15 @@ def test_bins_are_of_about_equal_weight():
     assert len(np.unique(x[codes == codes[0]])) == 1
 
 
+@pytest.mark.parametrize(
+    ("heavy", "max_bins"), [(-1, 2), (200, 2), (-1, 3), (50.5, 3), (200, 3), (99, 20), (200, 20)]
+)
+def test_a_heavy_value_has_its_own_bin_wherever_it_stands(heavy, max_bins):
+    x = np.concatenate([np.arange(100.0) + 0.25, np.full(150, heavy)])[:, None]
+    codes = apply_bins(x, find_bins(x, max_bins=max_bins))[:, 0]
+    assert np.unique(x[codes == codes[-1]]) == [heavy]
+
+
 def test_rows_without_weight_do_not_count():
     x = np.array([[1.0], [2.0], [50.0], [np.nan]])
     bins = find_bins(x, sample_weight=np.array([1, 1, 0, 1.0]))

@@ -207,10 +207,10 @@ inline ColumnBins quantile_bins(const std::vector<Run>& runs, int max_bins) {
     first = last + 1;
     --bins_left;
   };
-  for (size_t i = 0; i + 1 < runs.size(); ++i) {
+  for (size_t i = 0; i < runs.size(); ++i) {
     if (bins_left > 1 && weight > 0 && runs[i].weight >= remaining / bins_left) close(i - 1);
     weight += runs[i].weight;
-    if (bins_left > 1 && weight >= remaining / bins_left) close(i);
+    if (bins_left > 1 && i + 1 < runs.size() && weight >= remaining / bins_left) close(i);
   }
   bins.values.push_back(midpoint(runs[first].value, runs.back().value));
   return bins;
