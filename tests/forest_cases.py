@@ -4,8 +4,11 @@ from dataclasses import dataclass, replace
 
 import naive
 import numpy as np
+from sklearn.datasets import make_classification
 
-from mddf import _core
+from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, _core
+
+FORESTS = [RandomForestClassifier, CompletelyRandomForestClassifier]
 
 NO_LIMIT = 2**31 - 1
 
@@ -194,3 +197,16 @@ def check_tree(
             assert reached >= best - 1e-9 * max(1, weights[here].sum()), (reached, best)
         if exact:
             check_directions(node, here, left, case, weights)
+
+
+def three_classes():
+    """A table with few missing values, and its labels."""
+    X, y = make_classification(
+        300, 8, n_informative=5, n_classes=3, n_clusters_per_class=1, random_state=0
+    )
+    X[np.random.default_rng(0).random(X.shape) < 0.03] = np.nan
+    return X, y
+
+
+def same_predictions(a, b, X):
+    return np.array_equal(a.predict_proba(X), b.predict_proba(X))

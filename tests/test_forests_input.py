@@ -1,0 +1,204 @@
+import numpy as np
+import pandas as pd
+import pytest
+from forest_cases import FORESTS, same_predictions, three_classes
+from sklearn.datasets import make_classification
+
+from mddf import CompletelyRandomForestClassifier, RandomForestClassifier
+from mddf.targets import encode_labels
+
+both = pytest.mark.parametrize("Forest", FORESTS)
+
+
+@pytest.fixture
+def data():
+    return three_classes()
+
+
+# Input of every kind
+
+
+@both
+def test_types_and_memory_order(Forest):
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 200, (120, 5))
+    y = (X[:, 0] + X[:, 1] > 200).astype(int)
+    expected = Forest(5, random_state=0).fit(X.astype(float), y).predict_proba(X.astype(float))
+    wide = np.zeros((240, 15))
+    wide[::2, ::3] = X
+    packed = np.zeros(120, [("pad", "u1"), ("x", "f8", 5)])
+    packed["x"] = X
+    views = [X.astype(t) for t in ("f8", "f4", "f2", "i8", "i4", "i2", "u1", "u8", ">f8")]
+    views += [np.asfortranarray(X), wide[::2, ::3], packed["x"], X.tolist(), pd.DataFrame(X)]
+    views += [pd.DataFrame(X).astype("Int64"), pd.DataFrame(X).astype("Float32")]
+    for view in views:
+        forest = Forest(5, random_state=0).fit(view, y)
+        assert np.array_equal(forest.predict_proba(view), expected)
+        for other in (X.astype("f4"), np.asfortranarray(X, "f8")):
+            assert np.array_equal(forest.predict_proba(other), expected)
+
+
+@both
+def test_booleans(Forest):
+    X = np.random.default_rng(2).integers(0, 2, (80, 6)).astype(bool)
+    y = X[:, 0] ^ X[:, 1]
+    forest = Forest(20, random_state=0).fit(X, y)
+    assert forest.classes_.dtype == bool
+    assert same_predictions(forest, Forest(20, random_state=0).fit(X.astype(int), y), X)
+    assert (forest.predict(X) == y).mean() > 0.9
+
+
+@both
+def test_infinities_are_refused_by_name(Forest, data):
+    X, y = data
+    bad = X.copy()
+    bad[3, 2] = np.inf
+    with pytest.raises(ValueError, match="Input X contains infinity"):
+        Forest().fit(bad, y)
+    forest = Forest(2).fit(X, y)
+    for method in (forest.predict, forest.predict_proba, forest.apply):
+        with pytest.raises(ValueError, match="Input X contains infinity"):
+            method(-bad)
+    frame = pd.DataFrame(bad).assign(c=pd.Categorical(["a", "b", "c"] * 100))
+    frame.columns = frame.columns.astype(str)
+    with pytest.raises(ValueError, match="Input X contains infinity"):
+        Forest().fit(frame, y)
+
+
+@both
+def test_missing_values(Forest):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 3))
+    y = rng.integers(0, 2, 400)
+    X[y == 1, 1] = np.where(rng.random((y == 1).sum()) < 0.9, np.nan, X[y == 1, 1])
+    forest = Forest(30, random_state=0).fit(X[:300], y[:300])
+    assert forest.score(X[300:], y[300:]) > 0.85
+    everything = Forest(3, random_state=0).fit(np.full((9, 2), np.nan), np.arange(9) % 3)
+    if Forest is CompletelyRandomForestClassifier:
+        np.testing.assert_allclose(everything.predict_proba(np.zeros((1, 2))), 1 / 3)
+
+
+@both
+def test_frames_with_categories(Forest):
+    rng = np.random.default_rng(4)
+    n = 600
+    color = rng.choice(["red", "green", "blue", "pink", "gold"], n)
+    word = rng.choice(["x", "y", "z"], n)
+    y = np.isin(color, ["red", "blue", "gold"]) ^ (word == "y")
+    frame = pd.DataFrame(
+        {"noise": rng.normal(size=n), "color": pd.Categorical(color), "word": word}
+    )
+    forest = Forest(40, random_state=0, n_jobs=2).fit(frame[:400], y[:400])
+    assert forest.score(frame[400:], y[400:]) > 0.97
+    assert forest.feature_importances_[0] < 0.3
+    assert forest.feature_names_in_.tolist() == ["noise", "color", "word"]
+    # The same by mask, by numbers, by names, and as an array of objects.
+    for given in ([False, True, True], [1, 2], ["color", "word"]):
+        other = Forest(40, random_state=0, categorical_features=given).fit(frame[:400], y[:400])
+        assert same_predictions(forest, other, frame)
+    other = Forest(40, random_state=0, categorical_features=[1, 2])
+    objects = frame.to_numpy(dtype=object)
+    other.fit(objects[:400], y[:400])
+    assert np.array_equal(other.predict_proba(objects), forest.predict_proba(frame))
+    # Unseen and missing categories.
+    new = frame[400:420].assign(color="violet", word=None)
+    probabilities = forest.predict_proba(new)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    with pytest.raises(ValueError, match="feature names"):
+        forest.predict(frame[["color", "noise", "word"]])
+
+
+@both
+def test_the_names_and_order_of_categories_do_not_matter(Forest):
+    rng = np.random.default_rng(5)
+    codes = rng.integers(0, 6, 300)
+    y = np.isin(codes, [0, 3, 4]) ^ (rng.random(300) < 0.1)
+    names = np.array(["a", "b", "c", "d", "e", "f"])
+    frame = pd.DataFrame({"c": pd.Categorical(names[codes], categories=names)})
+    moved = pd.DataFrame({"c": pd.Categorical(names[codes], categories=names[::-1])})
+    first = Forest(9, random_state=0).fit(frame, y)
+    assert same_predictions(first, Forest(9, random_state=0).fit(moved, y), frame)
+
+
+@both
+def test_many_categories(Forest):
+    rng = np.random.default_rng(6)
+    frame = pd.DataFrame({"c": [f"name{i}" for i in rng.integers(0, 900, 3000)]})
+    y = frame["c"].str[-1].isin(["1", "4", "7", "9"]).to_numpy()
+    forest = Forest(5, random_state=0).fit(frame, y)
+    assert forest.predict_proba(frame).shape == (3000, 2)
+    assert np.diff(forest._bins.start).tolist() == [255]
+
+
+@both
+@pytest.mark.parametrize(
+    "y",
+    [
+        ["no", "yes", "no", "maybe"] * 10,
+        np.array(["b", "a"] * 20, dtype=object),
+        np.arange(40) % 4 - 7,
+        np.arange(40) % 3 * 1.0,
+        np.arange(40) % 2 == 0,
+        pd.Series(["u", "v"] * 20),
+        pd.Series(["u", "v"] * 20, dtype="category"),
+        [3] * 40,
+    ],
+)
+def test_labels(Forest, y):
+    X = np.arange(40.0)[:, None]
+    forest = Forest(15, random_state=0).fit(X, y)
+    assert forest.classes_.tolist() == sorted(set(np.asarray(y).tolist()))
+    assert (forest.predict(X) == np.asarray(y)).mean() > 0.8
+    assert forest.predict_proba(X).shape == (40, len(forest.classes_))
+
+
+@both
+def test_small_and_plain_tables(Forest):
+    # One row, one column, one class.
+    forest = Forest(3, random_state=0).fit([[1.0]], ["only"])
+    assert forest.predict([[np.nan], [7.0]]).tolist() == ["only", "only"]
+    assert forest.feature_importances_.tolist() == [0.0]
+    # Constant columns only.
+    X, y = np.ones((30, 4)), np.arange(30) % 3
+    forest = Forest(200, random_state=0).fit(X, y)
+    assert forest.apply(X).max() == 0
+    np.testing.assert_allclose(forest.predict_proba(X), 1 / 3, atol=0.03)
+    # One column that is not.
+    X[:, 2] = y
+    forest = Forest(20, random_state=0).fit(X, y)
+    assert forest.feature_importances_.tolist() == [0, 0, 1, 0]
+    assert forest.score(X, y) == 1
+
+
+@both
+def test_a_thousand_classes(Forest):
+    rng = np.random.default_rng(7)
+    centers = rng.normal(size=(1000, 6)) * 10
+    y = np.repeat(np.arange(1000), 4)
+    X = centers[y] + rng.normal(size=(4000, 6))
+    forest = Forest(10, random_state=0, n_jobs=2).fit(X, y)
+    assert forest.predict_proba(X).shape == (4000, 1000)
+    assert forest.score(X, y) > 0.95
+    assert forest.score(centers, np.arange(1000)) > 0.8
+
+
+@both
+def test_wide_data(Forest):
+    X, y = make_classification(40, 5000, n_informative=20, shuffle=False, random_state=0)
+    forest = Forest(60, random_state=0, n_jobs=2).fit(X, y)
+    assert forest.score(X, y) > 0.95
+    assert forest.feature_importances_.shape == (5000,)
+    assert np.count_nonzero(forest.feature_importances_) <= 60 * 39
+
+
+@pytest.mark.filterwarnings("ignore:The number of unique classes")
+def test_labels_that_do_not_do():
+    with pytest.raises(ValueError, match=r"y must have at most 65535 classes, got 70000"):
+        encode_labels(np.arange(70000))
+    for y in ([0.5, 1.25, 3], [0, np.nan, 1.0], [0, np.inf, 1], [[1, 0], [0, 1], [1, 1]]):
+        with pytest.raises(ValueError):
+            RandomForestClassifier(1).fit(np.zeros((3, 1)), y)
+    classes, labels = encode_labels([5, 5, 2])
+    assert classes.tolist() == [2, 5]
+    assert labels.dtype == np.uint16
+    assert labels.tolist() == [1, 1, 0]
