@@ -66,7 +66,7 @@ def join_bins(*parts: Bins) -> Bins:
     )
 
 
-def _chunks(n: int, n_jobs: int, least: int) -> list[tuple[int, int]]:
+def chunks(n: int, n_jobs: int, least: int) -> list[tuple[int, int]]:
     """Ranges that cover ``range(n)``: one per job, but none shorter than `least`."""
     n_chunks = max(1, min(n_jobs, n // least))
     bounds = np.linspace(0, n, n_chunks + 1).astype(int)
@@ -111,7 +111,7 @@ def find_bins(
     X = np.require(X, requirements="A")
     if sample_weight is not None:
         sample_weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
-    ranges = _chunks(n_columns, effective_n_jobs(n_jobs), 8)
+    ranges = chunks(n_columns, effective_n_jobs(n_jobs), 8)
     found = in_threads(
         lambda first, last: _core.find_bins(X, sample_weight, first, last, max_bins),
         ranges,
@@ -168,7 +168,7 @@ def apply_bins(
             X, bins.edges, bins.start, bins.categorical, first, last, out, first_column, by_column
         )
 
-    in_threads(code, _chunks(len(X), effective_n_jobs(n_jobs), 4096), n_jobs)
+    in_threads(code, chunks(len(X), effective_n_jobs(n_jobs), 4096), n_jobs)
     return out
 
 

@@ -10,7 +10,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from tqdm.auto import tqdm
 
 from mddf import _core
-from mddf.binning import BinnedTable, _chunks, in_threads
+from mddf.binning import BinnedTable, chunks, in_threads
 
 NO_DEPTH_LIMIT = 2**31 - 1
 
@@ -260,7 +260,7 @@ def add_probabilities(trees, codes: np.ndarray, out: np.ndarray, *, n_jobs=None)
         for block in trees:
             block.add_probabilities(codes, first, last, out)
 
-    in_threads(work, _chunks(len(codes), effective_n_jobs(n_jobs), 256), n_jobs)
+    in_threads(work, chunks(len(codes), effective_n_jobs(n_jobs), 256), n_jobs)
 
 
 def leaf_indices(trees, codes: np.ndarray, *, n_jobs=None) -> np.ndarray:
@@ -271,7 +271,7 @@ def leaf_indices(trees, codes: np.ndarray, *, n_jobs=None) -> np.ndarray:
         for block, part in zip(trees, parts, strict=True):
             block.leaf_indices(codes, first, last, part)
 
-    in_threads(work, _chunks(len(codes), effective_n_jobs(n_jobs), 256), n_jobs)
+    in_threads(work, chunks(len(codes), effective_n_jobs(n_jobs), 256), n_jobs)
     return parts[0] if len(parts) == 1 else np.hstack(parts)
 
 

@@ -56,10 +56,8 @@ class TreeGrower {
     waiting_.clear();
     const uint32_t n = static_cast<uint32_t>(samples_[0].size());
     classes_.count_root(samples_[0].data(), n);
-    double weight = 0;
-    for (int c = 0; c < classes_.left.size; ++c)
-      weight += static_cast<double>(classes_.left.weight[c]);
-    search_.set_least_weight(options_.min_weight_leaf * weight);
+    search_.set_least_weight(options_.min_weight_leaf *
+                             static_cast<double>(classes_.left.total()));
     Frame frame{0, 0, n, 0, 0, -1, 0, 0};
     if (place(frame, classes_.left)) {
       classes_.take(classes_.left, node_);
