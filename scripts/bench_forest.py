@@ -224,7 +224,7 @@ def bench_memory(n, d):
     """Bytes that a fit needs beyond X at its peak, and those of the model, for both kinds."""
     result = {}
     for kind in KINDS:
-        command = [sys.executable, "-c", _MEMORY, str(n), str(d), kind]
+        command = [sys.executable, "-P", "-c", _MEMORY, str(n), str(d), kind]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
         peak, model = map(int, done.stdout.split())
         result[kind] = {"peak": peak, "model": model, "per_cell": (peak - model) / (n * d)}
