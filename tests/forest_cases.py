@@ -210,3 +210,37 @@ def three_classes():
 
 def same_predictions(a, b, X):
     return np.array_equal(a.predict_proba(X), b.predict_proba(X))
+
+
+def grow_arguments():
+    """Arguments of _core.grow that fit, all of them given."""
+    case = make_case(np.random.default_rng(0), 20, 3, 3, 9, missing=0.1)
+    arguments = {
+        "bins": case.codes,
+        "values": case.values,
+        "bin_start": case.start,
+        "categorical": case.categorical,
+        "labels": case.labels,
+        "n_classes": 3,
+        "columns": np.arange(3, dtype=np.int32),
+        "rows": case.rows,
+        "seeds": np.arange(2, dtype=np.uint64),
+        "max_depth": NO_LIMIT,
+        "weights": np.ones(20),
+        "cumulative": np.arange(1, 21, dtype=np.uint64),
+        "n_draws": 9,
+        "held_out_rows": np.arange(4, dtype=np.int32),
+        "sums": np.zeros((4, 3)),
+        "n_trees": np.zeros(4, np.int32),
+        "importances": np.zeros((2, 3)),
+        "by_column": np.ascontiguousarray(case.codes.T),
+    }
+    return arguments
+
+
+def grow(**changes):
+    """Call _core.grow with some of grow_arguments() changed."""
+    arguments = {**grow_arguments(), **changes}
+    names = list(arguments)[:9]
+    positional = [arguments.pop(name) for name in names]
+    return _core.grow(*positional, **arguments)

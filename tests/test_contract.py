@@ -1,49 +1,15 @@
 """The kernel refuses what does not fit, and never touches memory that is not there."""
 
-import pickle
-
 import numpy as np
 import pytest
-from forest_cases import NO_LIMIT, make_case
+from forest_cases import grow, grow_arguments
 
 from mddf import _core
 
 REFUSED = (ValueError, TypeError)
 
 
-def grow_arguments():
-    case = make_case(np.random.default_rng(0), 20, 3, 3, 9, missing=0.1)
-    arguments = {
-        "bins": case.codes,
-        "values": case.values,
-        "bin_start": case.start,
-        "categorical": case.categorical,
-        "labels": case.labels,
-        "n_classes": 3,
-        "columns": np.arange(3, dtype=np.int32),
-        "rows": case.rows,
-        "seeds": np.arange(2, dtype=np.uint64),
-        "max_depth": NO_LIMIT,
-        "weights": np.ones(20),
-        "cumulative": np.arange(1, 21, dtype=np.uint64),
-        "n_draws": 9,
-        "held_out_rows": np.arange(4, dtype=np.int32),
-        "sums": np.zeros((4, 3)),
-        "n_trees": np.zeros(4, np.int32),
-        "importances": np.zeros((2, 3)),
-        "by_column": np.ascontiguousarray(case.codes.T),
-    }
-    return arguments
-
-
 ARRAYS = [name for name, value in grow_arguments().items() if isinstance(value, np.ndarray)]
-
-
-def grow(**changes):
-    arguments = {**grow_arguments(), **changes}
-    names = list(arguments)[:9]
-    positional = [arguments.pop(name) for name in names]
-    return _core.grow(*positional, **arguments)
 
 
 def changed(name, index, value):
@@ -216,178 +182,6 @@ def test_prediction(trees, name):
     for arguments in wrong:
         with pytest.raises(REFUSED):
             method(*arguments)
-
-
-# Trees from parts
-
-LEAF = 3 << 62
-PURE = 1 << 31
-
-
-def inner(left, column=0, threshold=1, kind=0):
-    return kind << 62 | threshold << 54 | column << 32 | left
-
-
-def make(nodes, starts=None, leaves=((0, 2), (0, 1), (0.5, 0.5)), n_classes=2, n_columns=2):
-    starts = [0, len(nodes)] if starts is None else starts
-    return _core.make_trees(
-        n_classes,
-        n_columns,
-        np.array(nodes, np.uint64),
-        np.array(starts, np.int64),
-        np.array(leaves[0], np.uint32),
-        np.array(leaves[1], np.uint16),
-        np.array(leaves[2], np.float32),
-    )
-
-
-STUMP = [inner(1), LEAF | PURE | 0, LEAF | 0]
-
-
-def test_a_stump_by_hand():
-    out = np.zeros((3, 2))
-    bins = np.array([[1, 9], [2, 9], [255, 9]], np.uint8)
-    make(STUMP).add_probabilities(bins, 0, 3, out)
-    assert out.tolist() == [[1, 0], [0.5, 0.5], [0.5, 0.5]]
-    make([inner(1, kind=1, threshold=2), *STUMP[1:]]).add_probabilities(bins, 0, 3, out)
-    assert out.tolist() == [[2, 0], [1, 1], [1.5, 0.5]]
-
-
-def test_a_category_set_by_hand():
-    nodes = [inner(1, 1, 2 | 128, kind=2), LEAF | PURE | 0, LEAF | PURE | 1, 1 << 3, 1 << 6]
-    bins = np.array([[0, 3], [0, 70], [0, 4], [0, 200], [0, 255]], np.uint8)
-    out = np.zeros((5, 2))
-    make(nodes).add_probabilities(bins, 0, 5, out)
-    assert out[:, 0].tolist() == [1, 1, 0, 0, 1]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"nodes": [inner(2), *STUMP[1:]]}, "child"),
-        ({"nodes": [inner(0), *STUMP[1:]]}, "child"),
-        ({"nodes": [inner(2**32 - 1), *STUMP[1:]]}, "child"),
-        ({"nodes": [inner(2**31), *STUMP[1:]]}, "child"),
-        ({"nodes": [inner(1), inner(1), LEAF | PURE]}, "child"),
-        ({"nodes": [inner(1), inner(2), LEAF | PURE, LEAF | PURE]}, "shared"),
-        ({"nodes": [inner(1), inner(3), inner(3), LEAF | PURE, LEAF | PURE]}, "shared"),
-        ({"nodes": [inner(1, threshold=3, kind=2), *STUMP[1:]]}, "child"),
-        ({"nodes": [inner(1, threshold=5, kind=2), *STUMP[1:], 0, 0, 0, 0, 0]}, "set"),
-        ({"nodes": [inner(1, column=2), *STUMP[1:]]}, "column"),
-        ({"nodes": [inner(1, column=2**22 - 1), *STUMP[1:]]}, "column"),
-        ({"nodes": [inner(1), LEAF | 1 << 50 | PURE, LEAF | PURE]}, "column"),
-        ({"nodes": [LEAF | (2**22 - 1) << 32 | PURE]}, "column"),
-        ({"nodes": [LEAF | 1]}, "leaf"),
-        ({"nodes": [LEAF | 2**31 - 1]}, "leaf"),
-        ({"nodes": [LEAF | PURE | 2]}, "leaf"),
-        ({"nodes": [LEAF | PURE | 70000]}, "leaf"),
-        ({"nodes": STUMP, "starts": [0, 2]}, "tree_start"),
-        ({"nodes": STUMP, "starts": [0, 10**9, 3]}, "tree_start"),
-        ({"nodes": STUMP, "starts": [0, 2**62, 3]}, "tree_start"),
-        ({"nodes": STUMP, "starts": [0, -5, 3]}, "tree_start"),
-        ({"nodes": STUMP, "starts": [0, 0, 3]}, "tree_start"),
-        ({"nodes": STUMP, "starts": [1, 3]}, "tree_start"),
-        ({"nodes": STUMP, "starts": []}, "tree_start"),
-        ({"nodes": STUMP, "leaves": ([], [], [])}, "leaf table"),
-        ({"nodes": STUMP, "leaves": ([0, 3], [0, 1], [0.5, 0.5])}, "leaf table"),
-        ({"nodes": STUMP, "leaves": ([0, 2], [0, 1], [0.5])}, "leaf table"),
-        ({"nodes": STUMP, "leaves": ([0, 10**9, 2], [0, 1], [0.5, 0.5])}, "leaf_start"),
-        ({"nodes": STUMP, "leaves": ([0, 2], [0, 2], [0.5, 0.5])}, "class"),
-        ({"nodes": STUMP, "leaves": ([0, 2], [0, 1], [0.5, np.nan])}, "probability"),
-        ({"nodes": STUMP, "leaves": ([0, 2], [0, 1], [-0.5, 1.5])}, "probability"),
-        ({"nodes": STUMP, "n_classes": 0}, "n_classes"),
-        ({"nodes": STUMP, "n_classes": 65536}, "n_classes"),
-        ({"nodes": STUMP, "n_columns": 0}, "n_columns"),
-        ({"nodes": STUMP, "n_columns": -1}, "n_columns"),
-        ({"nodes": [LEAF | PURE], "n_columns": 0}, "n_columns"),
-        ({"nodes": STUMP, "n_columns": 2**40}, "n_columns"),
-    ],
-)
-def test_hostile_parts(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        make(**arguments)
-
-
-def test_parts_cut_short(trees):
-    parts = trees.parts()
-    for i in range(2, 7):
-        for cut in (0, 1, len(parts[i]) // 2, len(parts[i]) - 1):
-            if cut == len(parts[i]):
-                continue
-            with pytest.raises(ValueError):
-                _core.make_trees(*parts[:i], parts[i][:cut], *parts[i + 1 :])
-
-
-def test_parts_of_noise_are_refused_or_safe(trees):
-    rng = np.random.default_rng(0)
-    bins = rng.integers(0, 256, (40, 3), dtype=np.uint8)
-    n_refused = 0
-    for _ in range(3000):
-        parts = [part.copy() if isinstance(part, np.ndarray) else part for part in trees.parts()]
-        which = int(rng.integers(2, 6))
-        part = parts[which]
-        noise = rng.integers(0, 2**63, dtype=np.uint64) >> np.uint64(rng.integers(64))
-        with np.errstate(over="ignore"):
-            part[rng.integers(len(part))] ^= noise.astype(part.dtype)
-        try:
-            made = _core.make_trees(*parts)
-        except ValueError:
-            n_refused += 1
-            continue
-        made.add_probabilities(bins, 0, 40, np.zeros((40, made.n_classes)))
-        made.leaf_indices(bins, 0, 40, np.zeros((40, made.n_trees), np.int64))
-        assert made.n_nodes > 0
-    assert n_refused > 500
-
-
-def test_pickle(trees):
-    copy = pickle.loads(pickle.dumps(trees))
-    for a, b in zip(copy.parts(), trees.parts(), strict=True):
-        assert np.array_equal(a, b)
-    assert (copy.n_trees, copy.n_nodes, copy.n_bytes) == (
-        trees.n_trees,
-        trees.n_nodes,
-        trees.n_bytes,
-    )
-
-
-def test_corrupted_states(trees):
-    parts = trees.parts()
-    states = [
-        (),
-        parts[:6],
-        (*parts, 1),
-        None,
-        [1, 2],
-        ("a", *parts[1:]),
-        (*parts[:2], "nodes", *parts[3:]),
-        (*parts[:2], None, *parts[3:]),
-        (*parts[:2], parts[2][:-1], *parts[3:]),
-        (0, *parts[1:]),
-        (*parts[:1], -1, *parts[2:]),
-        (*parts[:6], parts[6].astype(object)),
-    ]
-    for state in states:
-        blank = _core.Trees.__new__(_core.Trees)
-        with pytest.raises(REFUSED):
-            blank.__setstate__(state)
-
-
-@pytest.mark.filterwarnings("ignore:nanobind")
-def test_trees_that_were_never_made():
-    with pytest.raises(TypeError):
-        _core.Trees()
-    blank = _core.Trees.__new__(_core.Trees)
-    with pytest.raises(TypeError), pytest.warns(RuntimeWarning):
-        blank.parts()
-
-
-def test_trees_cannot_be_changed(trees):
-    with pytest.raises(AttributeError):
-        trees.n_classes = 9
-    before = trees.parts()[2].copy()
-    trees.parts()[2][:] = 0
-    assert np.array_equal(trees.parts()[2], before)
 
 
 # Binning
