@@ -2,12 +2,14 @@
 
 from .adaboost import AdaBoostClassifier
 from .deepboost import DeepBoostClassifier
+from .gcforest import GCForestClassifier
 from .lpboost import LPBoostClassifier
 from .quadboost import QuadBoostClassifier
 
 __all__ = [
     "AdaBoostClassifier",
     "DeepBoostClassifier",
+    "GCForestClassifier",
     "LPBoostClassifier",
     "QuadBoostClassifier",
 ]

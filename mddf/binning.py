@@ -193,7 +193,7 @@ class BinnedTable:
         """Number of rows."""
         return len(self.codes)
 
-    def replace_columns(self, first: int, X, *, n_jobs=None) -> BinnedTable:
+    def replace_columns(self, first: int, X, *, sample_weight=None, n_jobs=None) -> BinnedTable:
         """The table with columns from `first` on given anew, written over the old ones.
 
         Parameters
@@ -201,6 +201,8 @@ class BinnedTable:
         first : int
         X : ndarray of shape (n_rows, n_new), first + n_new <= n_columns
             Numeric columns; they are binned here.
+        sample_weight : array of shape (n_rows,), default=None
+            As in :func:`find_bins`.
 
         Returns
         -------
@@ -208,7 +210,7 @@ class BinnedTable:
             Shares its memory with this one, which must not be used any more.
         """
         last = first + X.shape[1]
-        bins = find_bins(X, n_jobs=n_jobs)
+        bins = find_bins(X, sample_weight=sample_weight, n_jobs=n_jobs)
         apply_bins(
             X, bins, out=self.codes, first_column=first, by_column=self.by_column, n_jobs=n_jobs
         )

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.metrics import accuracy_score
-from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -16,7 +16,7 @@ from mddf import growth
 from mddf.binning import apply_bins, bin_table, find_bins
 from mddf.sampling import plan_sampling
 from mddf.table import TableReader, category_mask, check_table
-from mddf.targets import check_weights, encode_labels
+from mddf.targets import check_weights, class_factors, encode_labels
 
 
 def resolve_max_features(max_features, n_features: int) -> int:
@@ -213,7 +213,7 @@ class BaseForest(ClassifierMixin, BaseEstimator):
             table.codes,
             labels,
             sample_weight=weights,
-            class_weight=self._class_weights(classes, labels, weights),
+            class_weight=class_factors(self.class_weight, classes, labels, weights),
             bootstrap=self.bootstrap,
             max_samples=self.max_samples,
             balance_trees=self.class_weight == "balanced_subsample",
@@ -242,25 +242,6 @@ class BaseForest(ClassifierMixin, BaseEstimator):
         if self.oob_score:
             fitted |= self._out_of_bag(fitted, grown, sampling.rows, labels)
         return fitted
-
-    def _class_weights(self, classes, labels, weights) -> np.ndarray | None:
-        """Factor of each class. Sample weights do not change what "balanced" means."""
-        if self.class_weight is None or self.class_weight == "balanced_subsample":
-            return None
-        present = labels if weights is None else labels[weights > 0]
-        if isinstance(self.class_weight, dict):
-            factors = compute_class_weight(self.class_weight, classes=classes, y=classes[present])
-            if not np.all(np.isfinite(factors) & (factors >= 0)):
-                raise ValueError(
-                    "class_weight must have finite weights that are not negative, "
-                    f"got {self.class_weight!r}"
-                )
-            return factors
-        counts = np.bincount(labels, weights, minlength=len(classes))
-        n_present = np.count_nonzero(counts)
-        factors = np.zeros(len(classes))
-        np.divide(counts.sum(), n_present * counts, out=factors, where=counts > 0)
-        return factors
 
     def _tree_options(self, n_samples: int, n_features: int) -> growth.TreeOptions:
         return growth.TreeOptions(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.utils import assert_all_finite
+from sklearn.utils import assert_all_finite, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
@@ -38,3 +38,27 @@ def check_weights(sample_weight, X) -> np.ndarray | None:
     if not weights.any():
         raise ValueError("sample_weight must have at least one entry above zero, got only zeros")
     return scale_weights(weights)
+
+
+def class_factors(class_weight, classes, labels, weights) -> np.ndarray | None:
+    """Factor of each class from `class_weight`.
+
+    Sample weights do not change what "balanced" means. None if there is no factor, and for
+    "balanced_subsample", which each tree works out for itself.
+    """
+    if class_weight is None or class_weight == "balanced_subsample":
+        return None
+    present = labels if weights is None else labels[weights > 0]
+    if isinstance(class_weight, dict):
+        factors = compute_class_weight(class_weight, classes=classes, y=classes[present])
+        if not np.all(np.isfinite(factors) & (factors >= 0)):
+            raise ValueError(
+                "class_weight must have finite weights that are not negative, "
+                f"got {class_weight!r}"
+            )
+        return factors
+    counts = np.bincount(labels, weights, minlength=len(classes))
+    n_present = np.count_nonzero(counts)
+    factors = np.zeros(len(classes))
+    np.divide(counts.sum(), n_present * counts, out=factors, where=counts > 0)
+    return factors

@@ -1,0 +1,461 @@
+"""What the cascades share as scikit-learn estimators."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import replace
+from numbers import Integral
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, _fit_context
+from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from mddf.binning import bin_table, find_bins
+from mddf.cascade import Cascade, CascadePlan, grow_cascade, reduce_forests, stages
+from mddf.folds import make_folds
+from mddf.forest_base import BaseForest
+from mddf.layers import OUT_OF_BAG, Samples, limit_depth, named_forest
+from mddf.sampling import canonical_order
+from mddf.table import TableReader, category_mask, check_table
+from mddf.targets import check_weights, class_factors, encode_labels
+
+FOREST_NAMES = ("random", "completely-random")
+
+
+class OutOfFold(ClassifierMixin, BaseEstimator):
+    """Stands in for a classifier whose out-of-fold probabilities are known: they are its X."""
+
+    def __init__(self, classes):
+        self.classes_ = classes
+
+    def predict_proba(self, X):
+        """X itself."""
+        return X
+
+    def predict(self, X):
+        """The class of the largest probability."""
+        return self.classes_[X.argmax(axis=1)]
+
+
+def out_of_fold_score(scoring, classes, y, sample_weight):
+    """A function that scores out-of-fold probabilities by one of scikit-learn's scorers."""
+    scorer = get_scorer("accuracy" if scoring is None else scoring)
+    options = {}
+    if sample_weight is not None and "sample_weight" in inspect.signature(scorer).parameters:
+        options["sample_weight"] = sample_weight
+    stand_in = OutOfFold(classes)
+    return lambda probabilities: float(scorer(stand_in, probabilities, y, **options))
+
+
+class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
+    """What the cascades share; use one of them."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        "n_layers": [Interval(Integral, 1, None, closed="left")],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "forests": ["array-like", None],
+        "cv": [
+            Interval(Integral, 2, None, closed="left"),
+            HasMethods(["split"]),
+            "array-like",
+            HasMethods(["__iter__"]),
+            StrOptions({OUT_OF_BAG}),
+        ],
+        "early_stopping": ["boolean"],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "scoring": [StrOptions(set(get_scorer_names())), callable, None],
+        "transform_layers": [StrOptions({"last", "all"}), Integral, "array-like"],
+        "transform_forests": [StrOptions({"mean", "each"})],
+        "grains": ["array-like", None],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+        "max_bins": [Interval(Integral, 2, 255, closed="both")],
+        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+    }
+
+    # What a subclass decides.
+
+    def _default_forests(self) -> list:
+        raise NotImplementedError
+
+    def _shape(self) -> dict:
+        """The entries of CascadePlan that say how layers are joined."""
+        raise NotImplementedError
+
+    def _depth(self, number: int) -> int | None:
+        """Depth limit of the random forests of a layer; the first one is number 0."""
+        return None
+
+    def _rule(self, samples: Samples, entropy):
+        raise NotImplementedError
+
+    # Fitting.
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None):
+        """Grow the cascade.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n_samples, n_features)
+            Numbers, NaN where missing, and categories as `categorical_features` says. Infinities
+            are refused.
+        y : array of shape (n_samples,)
+            Classes: numbers, strings or booleans.
+        sample_weight : array of shape (n_samples,), default=None
+            Not negative.
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X, y, sample_weight, keep_vectors=False)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit_transform(self, X, y, sample_weight=None):
+        """Grow the cascade and give the layer features of the samples it was grown on.
+
+        The features are out-of-fold: no tree that saw a sample says anything of it, so that
+        another model trained on them meets on new samples, after `transform`, what it was
+        trained for. This is why they differ from ``fit(X, y).transform(X)``.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_out)
+        """
+        cascade = self._fit(X, y, sample_weight, keep_vectors=True)
+        return self._features(cascade.vectors)
+
+    def _fit(self, X, y, sample_weight, keep_vectors) -> Cascade:
+        # Everything is worked out before anything is stored: a fit that fails leaves no trace.
+        X = check_table(self, X, reset=True)
+        check_consistent_length(X, y)
+        classes, labels = encode_labels(y)
+        given = check_weights(sample_weight, X)
+        forests = self._check_forests()
+        reader = TableReader(category_mask(X, self.categorical_features), self.max_bins)
+        numbers = reader.fit_read(X, self)
+        bins = find_bins(
+            numbers,
+            categorical=reader.categorical,
+            n_categories=reader.n_categories(),
+            sample_weight=given,
+            max_bins=self.max_bins,
+            n_jobs=self.n_jobs,
+        )
+        per_forest = self._shape()["per_forest"]
+        n_augmented = len(classes) * (len(forests) if per_forest else 1)
+        table = bin_table(numbers, bins, n_spare=n_augmented, n_jobs=self.n_jobs)
+        random = check_random_state(self.random_state)
+        entropy = random.randint(0, 2**32, 4, dtype=np.uint64).tolist()
+        samples = self._samples(table, numbers, classes, labels, given, entropy)
+        plan = CascadePlan(
+            forests=lambda number: [limit_depth(f, self._depth(number)) for f in forests],
+            rule=self._rule(samples, entropy),
+            score=out_of_fold_score(self.scoring, classes, classes[labels], given),
+            n_layers=self.n_layers,
+            patience=self.n_iter_no_change if self.early_stopping else None,
+            grains=self._grain_columns(bins.n_columns),
+            **self._shape(),
+        )
+        own = all(isinstance(forest, BaseForest) for forest in forests)
+        cascade = grow_cascade(
+            table,
+            None if own else numbers,
+            n_augmented,
+            samples,
+            plan,
+            (*entropy, 0),
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            keep_vectors=keep_vectors,
+        )
+        self._store(classes, reader, bins, cascade)
+        return cascade
+
+    def _store(self, classes, reader, bins, cascade: Cascade) -> None:
+        self.classes_ = classes
+        self._reader, self._bins = reader, bins
+        self.n_layers_ = len(cascade.layers)
+        self.alphas_ = cascade.alphas[-1]
+        self.history_ = cascade.history
+        self.margins_, self.weights_ = np.stack(cascade.margins), np.stack(cascade.weights)
+        self.oof_probabilities_ = cascade.probabilities
+        self._cascade = replace(cascade, margins=[], weights=[], vectors=[])
+
+    def _check_forests(self) -> list:
+        chosen = self._default_forests() if self.forests is None else list(self.forests)
+        if not chosen:
+            raise ValueError("forests must name or hold at least one, got an empty list")
+        out_of_bag = isinstance(self.cv, str)
+        forests = []
+        for forest in chosen:
+            if isinstance(forest, str):
+                if forest not in FOREST_NAMES:
+                    raise ValueError(
+                        f"forests must hold classifiers or names out of {FOREST_NAMES}, "
+                        f"got {forest!r}"
+                    )
+                forests.append(named_forest(forest, self.n_estimators, out_of_bag))
+                continue
+            if not (hasattr(forest, "fit") and hasattr(forest, "predict_proba")):
+                raise ValueError(
+                    "forests must hold names or classifiers with fit and predict_proba, "
+                    f"got {forest!r}"
+                )
+            if out_of_bag and not (isinstance(forest, BaseForest) and forest.bootstrap):
+                raise ValueError(
+                    "cv='oob' needs forests of this package with bootstrap=True: others have no "
+                    f"out-of-bag predictions; got {forest!r}"
+                )
+            forests.append(forest)
+        return forests
+
+    def _samples(self, table, numbers, classes, labels, given, entropy) -> Samples:
+        weights = given
+        factors = class_factors(self.class_weight, classes, labels, given)
+        if factors is not None:
+            weights = factors[labels] * (1 if given is None else given)
+            if not weights.any():
+                raise ValueError(
+                    "sample_weight and class_weight must leave some sample a weight above zero, "
+                    "got none"
+                )
+        rows = np.arange(len(labels), dtype=np.int32)
+        out_of_bag = isinstance(self.cv, str)
+        if out_of_bag:
+            folds = [(rows, rows)]
+        else:
+            seed = int(np.random.SeedSequence((*entropy, 1)).generate_state(1)[0])
+            folds = make_folds(self.cv, numbers, labels, seed)
+        order = canonical_order(table.codes, labels, rows)
+        return Samples(labels, len(classes), weights, order, folds, out_of_bag)
+
+    def _grain_columns(self, n_features: int) -> list[np.ndarray]:
+        everything = np.arange(n_features, dtype=np.int32)
+        if self.grains is None:
+            return [everything]
+        grains = [everything[grain] for grain in self.grains]
+        if not grains or any(grain.ndim != 1 or len(grain) == 0 for grain in grains):
+            raise ValueError(
+                "grains must be a list of slices or arrays of column numbers, none of them empty, "
+                f"got {self.grains!r}"
+            )
+        return grains
+
+    # Asking.
+
+    def _stages(self, X) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        check_is_fitted(self, "_cascade")
+        X = check_table(self, X, reset=False)
+        numbers = self._reader.read(X, self) if self._reader.encoders else X
+        return stages(
+            self._cascade,
+            numbers,
+            self._bins,
+            len(self.classes_),
+            self._shape()["per_forest"],
+            n_jobs=self.n_jobs,
+        )
+
+    def staged_predict_proba(self, X):
+        """What `predict_proba` would say after each layer.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n_samples, n_features)
+
+        Yields
+        ------
+        ndarray of shape (n_samples, n_classes)
+            Once for each layer that is kept.
+        """
+        for _, probabilities in self._stages(X):
+            yield probabilities
+
+    def staged_predict(self, X):
+        """What `predict` would say after each layer.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n_samples, n_features)
+
+        Yields
+        ------
+        ndarray of shape (n_samples,)
+            Once for each layer that is kept.
+        """
+        for probabilities in self.staged_predict_proba(X):
+            yield self.classes_[probabilities.argmax(axis=1)]
+
+    def predict_proba(self, X):
+        """Class probabilities: the layers' mean class vectors, weighted by their coefficients.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        *_, (_, probabilities) = self._stages(X)
+        return probabilities
+
+    def predict_log_proba(self, X):
+        """Natural logarithm of `predict_proba`; minus infinity where that is 0."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def decision_function(self, X):
+        """``F(x)``, the sum of the layers' class vectors times their coefficients.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or (n_samples,) if there are two classes
+            With two classes, what the second has above the first.
+        """
+        scores = self.predict_proba(X) * self.alphas_.sum()
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict(self, X):
+        """The class of the largest probability.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        probabilities = self.predict_proba(X)
+        return self.classes_[probabilities.argmax(axis=1)]
+
+    # Layer features.
+
+    def _chosen_layers(self) -> list[int]:
+        if isinstance(self.transform_layers, str):
+            return (
+                [self.n_layers_ - 1]
+                if self.transform_layers == "last"
+                else [*range(self.n_layers_)]
+            )
+        chosen = np.atleast_1d(self.transform_layers)
+        if (
+            chosen.ndim != 1
+            or chosen.dtype.kind not in "iu"
+            or len(chosen) == 0
+            or chosen.min() < -self.n_layers_
+            or chosen.max() >= self.n_layers_
+        ):
+            raise ValueError(
+                "transform_layers must be 'last', 'all', or numbers of layers, which are below "
+                f"{self.n_layers_}, got {self.transform_layers!r}"
+            )
+        return (chosen % self.n_layers_).tolist()
+
+    def transform(self, X):
+        """Layer features of new samples: the class vectors of the layers' forests.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n_samples, n_features)
+            New samples. For those that the cascade was grown on, see `fit_transform`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_out)
+            Of the layers that `transform_layers` says, side by side; named by
+            `get_feature_names_out`.
+        """
+        check_is_fitted(self, "_cascade")
+        self._chosen_layers()
+        return self._features([vectors for vectors, _ in self._stages(X)])
+
+    def _features(self, vectors: list) -> np.ndarray:
+        per_forest = self.transform_forests == "each"
+        return np.hstack([reduce_forests(vectors[i], per_forest) for i in self._chosen_layers()])
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the columns that `transform` gives.
+
+        Parameters
+        ----------
+        input_features : array of str, default=None
+            Not used.
+
+        Returns
+        -------
+        ndarray of str
+            Such as "layer0_setosa", or "layer0_forest3_setosa" for the vectors of each forest.
+        """
+        check_is_fitted(self, "_cascade")
+        n_forests = len(self._cascade.layers[0].members)
+        parts = (
+            [f"forest{i}_" for i in range(n_forests)] if self.transform_forests == "each" else [""]
+        )
+        names = [
+            f"layer{layer}_{part}{name}"
+            for layer in self._chosen_layers()
+            for part in parts
+            for name in self.classes_
+        ]
+        return np.array(names, dtype=object)
+
+    @property
+    def layer_importances_(self):
+        """Importance of the raw features in each layer, shape (n_layers_, n_features).
+
+        A forest's importances are the mean decrease of impurity. What falls to the features of
+        the layers before is passed on to the raw features by those layers' own importances.
+        """
+        check_is_fitted(self, "_cascade")
+        n_raw = self._bins.n_columns
+        result = np.zeros((self.n_layers_, n_raw))
+        for number, layer in enumerate(self._cascade.layers):
+            if layer.importances is None:
+                raise AttributeError(
+                    "importances are only there if all forests are of this package, got "
+                    f"forests={self.forests!r}"
+                )
+            result[number] = layer.importances[:n_raw]
+            if number:
+                alphas = self._cascade.alphas[number - 1]
+                before = alphas @ result[:number] / alphas.sum()
+                result[number] += layer.importances[n_raw:].sum() * before
+        return result
+
+    @property
+    def feature_importances_(self):
+        """Importance of the raw features over the kept layers, shape (n_features,), of sum 1.
+
+        The mean of `layer_importances_`, weighted by `alphas_`.
+        """
+        return self.alphas_ @ self.layer_importances_ / self.alphas_.sum()
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_cascade")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

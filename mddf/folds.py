@@ -1,0 +1,109 @@
+"""Which samples each fold of a layer trains on, and which it holds out."""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.model_selection import KFold, StratifiedKFold
+
+Folds = list[tuple[np.ndarray, np.ndarray]]
+
+
+def make_folds(cv, X, labels: np.ndarray, seed: int) -> Folds:
+    """Training and held-out rows of each fold.
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable of (train, test)
+        A number means shuffled folds, stratified as far as the sizes of the classes allow.
+    X : array of shape (n_samples, n_features)
+        What a splitter is shown.
+    labels : ndarray of int of shape (n_samples,)
+    seed : int
+        What a number of folds is shuffled by.
+
+    Returns
+    -------
+    list of (ndarray of int32, ndarray of int32)
+        Each sample is held out at least once.
+
+    Raises
+    ------
+    ValueError
+        If there are too few samples, or one is never held out, or a fold trains on none or on
+        what it holds out.
+    """
+    n_samples = len(labels)
+    if n_samples < 2:
+        raise ValueError(
+            f"cv needs at least 2 samples to hold some out, got n_samples={n_samples}"
+        )
+    if isinstance(cv, Integral):
+        return _k_folds(int(cv), labels, seed)
+    splits = cv.split(X, labels) if hasattr(cv, "split") else cv
+    folds = [_check_fold(fold, number, n_samples) for number, fold in enumerate(splits)]
+    held_out = np.zeros(n_samples, bool)
+    for _, test in folds:
+        held_out[test] = True
+    if not held_out.all():
+        missing = np.flatnonzero(~held_out)
+        raise ValueError(
+            "cv must hold every sample out at least once, got splits that never hold out "
+            f"{len(missing)} of {n_samples}, the first of them in row {missing[0]}"
+        )
+    return folds
+
+
+def _k_folds(n_folds: int, labels: np.ndarray, seed: int) -> Folds:
+    n_folds = min(n_folds, len(labels))
+    counts = np.bincount(labels)
+    splitter: KFold | StratifiedKFold
+    if counts.max() < n_folds:
+        splitter, strata = KFold(n_folds, shuffle=True, random_state=seed), labels
+    else:
+        # Classes with fewer samples than folds make one stratum: they are spread evenly too.
+        rare = counts[labels] < n_folds
+        strata = np.where(rare, len(counts), labels)
+        if 0 < rare.sum() < n_folds:
+            strata = np.where(rare, counts.argmax(), labels)
+        splitter = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
+    return [
+        (train.astype(np.int32), test.astype(np.int32))
+        for train, test in splitter.split(np.zeros((len(labels), 1)), strata)
+    ]
+
+
+def _as_rows(rows, n_samples: int, number: int) -> np.ndarray:
+    rows = np.asarray(rows)
+    if rows.dtype == bool:
+        rows = np.flatnonzero(rows)
+    if rows.ndim != 1 or rows.dtype.kind not in "iu":
+        raise ValueError(
+            "cv must give pairs of arrays of row numbers, got an array of shape "
+            f"{rows.shape} and type {rows.dtype} in split {number}"
+        )
+    if len(rows) == 0 or rows.min() < 0 or rows.max() >= n_samples:
+        raise ValueError(
+            f"cv must give row numbers from 0 to {n_samples - 1}, at least one for each part, "
+            f"got {rows.tolist()[:5]} in split {number}"
+        )
+    return rows.astype(np.int32)
+
+
+def _check_fold(fold, number: int, n_samples: int):
+    try:
+        train, test = fold
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "cv must be a number of folds, a splitter, or an iterable of pairs of row numbers, "
+            f"got {fold!r} as split {number}"
+        ) from error
+    train, test = (_as_rows(rows, n_samples, number) for rows in (train, test))
+    both = np.intersect1d(train, test)
+    if len(both):
+        raise ValueError(
+            "cv must not train on what it holds out, got splits that do both with "
+            f"{len(both)} rows in split {number}, the first of them row {both[0]}"
+        )
+    return np.unique(train), np.unique(test)

@@ -1,0 +1,337 @@
+"""A layer of a cascade: forests that are grown on folds and vote for what they did not see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.ensemble._base import _set_random_states
+from sklearn.utils.validation import has_fit_parameter
+
+from mddf import growth
+from mddf.binning import BinnedTable, Bins
+from mddf.folds import Folds
+from mddf.forest_base import BaseForest
+from mddf.forests import CompletelyRandomForestClassifier, RandomForestClassifier
+from mddf.sampling import cumulative_weights, n_draws, scale_weights
+
+OUT_OF_BAG = "oob"
+# Class vectors are whole multiples of this, so that classes with equal votes stay equal when the
+# vectors of forests are added up.
+_GRAIN = 2.0**-40
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What all layers are trained on.
+
+    Attributes
+    ----------
+    labels : ndarray of uint16 of shape (n_samples,)
+    n_classes : int
+    weights : ndarray of shape (n_samples,) or None
+        Sample weights, class weights included.
+    order : ndarray of int32 of shape (n_samples,)
+        All rows, in an order that depends on what they hold: bootstraps draw from it.
+    folds : list of (train, held out)
+        One pair for each fold; with out-of-bag predictions, a single one whose second part is
+        not looked at.
+    out_of_bag : bool
+    """
+
+    labels: np.ndarray
+    n_classes: int
+    weights: np.ndarray | None
+    order: np.ndarray
+    folds: Folds
+    out_of_bag: bool
+
+
+@dataclass(frozen=True)
+class LayerInput:
+    """What one layer is trained on.
+
+    Attributes
+    ----------
+    table : BinnedTable
+    numbers : ndarray of shape (n_samples, n_raw) or None
+        The raw features, for classifiers that are not forests of this package.
+    augmented : ndarray of shape (n_samples, n_augmented)
+        The features of the layer before; they are the last columns of `table`.
+    columns : ndarray of int32
+        Which columns of `table` the layer sees.
+    factors : ndarray of shape (n_samples,) or None
+        What the layer before makes of the samples' weights.
+    resample : bool
+        Draw samples in proportion to the factors rather than weigh them.
+    """
+
+    table: BinnedTable
+    numbers: np.ndarray | None
+    augmented: np.ndarray
+    columns: np.ndarray
+    factors: np.ndarray | None
+    resample: bool
+
+
+@dataclass
+class Layer:
+    """A fitted layer.
+
+    Attributes
+    ----------
+    members : list of list
+        For each forest, for each fold: a list of ``_core.Trees``, or a fitted classifier.
+    bins : Bins
+        Those of the features of the layer before, which this layer's table ended with.
+    columns : ndarray of int32
+        Which columns the layer sees.
+    importances : ndarray of shape (n_columns,) or None
+        Mean decrease of impurity over the forests, of sum 1 or all zero; None if not all forests
+        are of this package.
+    """
+
+    members: list[list]
+    bins: Bins
+    columns: np.ndarray
+    importances: np.ndarray | None
+
+
+def named_forest(name: str, n_estimators: int, out_of_bag: bool) -> BaseForest:
+    """The forest that is meant by "random" or "completely-random"."""
+    if name == "random":
+        return RandomForestClassifier(n_estimators)
+    return CompletelyRandomForestClassifier(n_estimators, bootstrap=out_of_bag)
+
+
+def limit_depth(forest, max_depth: int | None):
+    """The forest with a depth limit, if it is a random one that has none of its own."""
+    if max_depth is None or not isinstance(forest, RandomForestClassifier):
+        return forest
+    return (
+        forest if forest.max_depth is not None else clone(forest).set_params(max_depth=max_depth)
+    )
+
+
+def _sampling(forest: BaseForest, train, samples: Samples, layer: LayerInput) -> growth.Sampling:
+    weights, factors = samples.weights, layer.factors
+    everywhere = weights if factors is None else factors * (1 if weights is None else weights)
+    if everywhere is not None:
+        everywhere = scale_weights(everywhere)
+        train = train[everywhere[train] > 0]
+        if len(train) == 0:
+            raise ValueError(
+                "sample_weight and class_weight must leave every fold a sample with a weight "
+                "above zero to train on, got a fold without one"
+            )
+    drawn = layer.resample and factors is not None
+    if not forest.bootstrap and not drawn:
+        return growth.Sampling(train, weights=everywhere)
+    chosen = np.zeros(len(samples.labels), bool)
+    chosen[train] = True
+    rows = samples.order[chosen[samples.order]]
+    drawn_by = everywhere if drawn else weights
+    return growth.Sampling(
+        rows,
+        n_draws=n_draws(
+            forest.max_samples if forest.bootstrap else None,
+            len(rows),
+            None if weights is None else weights[rows],
+        ),
+        cumulative=None if drawn_by is None else cumulative_weights(drawn_by[rows]),
+        weights=None if drawn or factors is None else scale_weights(factors),
+    )
+
+
+def _block(forest: BaseForest, fold, samples: Samples, layer: LayerInput, seeds) -> growth.Block:
+    train, held_out = fold
+    sampling = _sampling(forest, train, samples, layer)
+    return growth.Block(
+        seeds=growth.draw_seeds(seeds, forest.n_estimators),
+        options=forest._tree_options(len(sampling.rows), len(layer.columns)),
+        sampling=sampling,
+        columns=layer.columns,
+        held_out="out-of-bag" if samples.out_of_bag else held_out,
+        importances=True,
+    )
+
+
+def _class_vectors(sums: np.ndarray) -> np.ndarray:
+    return np.rint(growth.shares(sums) / _GRAIN) * _GRAIN
+
+
+def _held_out_vectors(sums: np.ndarray, samples: Samples) -> np.ndarray:
+    """Class vectors from sums over trees; the classes' shares where there was no tree."""
+    seen = sums.sum(axis=1) > 0
+    prior = np.bincount(samples.labels, samples.weights, minlength=samples.n_classes)
+    vectors = np.tile(prior / prior.sum(), (len(sums), 1))
+    vectors[seen] = _class_vectors(sums[seen])
+    return vectors
+
+
+def _aligned(classifier, X, n_classes: int) -> np.ndarray:
+    """Probabilities of all classes from a classifier that may have seen only some of them."""
+    vectors = np.zeros((len(X), n_classes))
+    vectors[:, classifier.classes_] = classifier.predict_proba(X)
+    return vectors
+
+
+def _fit_classifier(classifier, X, train, held_out, samples: Samples, factors, seed):
+    fitted = clone(classifier)
+    _set_random_states(fitted, np.random.RandomState(seed))
+    weights = samples.weights
+    if factors is not None:
+        weights = factors * (1 if weights is None else weights)
+    if weights is not None:
+        train = train[weights[train] > 0]
+    options = {}
+    if weights is not None and has_fit_parameter(fitted, "sample_weight"):
+        options["sample_weight"] = weights[train]
+    fitted.fit(X[train], samples.labels[train].astype(np.int64), **options)
+    return fitted, _aligned(fitted, X[held_out], samples.n_classes)
+
+
+def _fit_classifiers(classifier, samples: Samples, layer: LayerInput, seeds, n_jobs):
+    """Fit a classifier on each fold; its members and the sums of what they say of the others."""
+    X = _layer_numbers(layer.numbers, layer.augmented, layer.columns)
+    drawn = np.random.SeedSequence(seeds).generate_state(len(samples.folds))
+    results = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(_fit_classifier)(classifier, X, train, held_out, samples, layer.factors, int(seed))
+        for (train, held_out), seed in zip(samples.folds, drawn, strict=True)
+    )
+    sums = np.zeros((len(samples.labels), samples.n_classes))
+    for (_, held_out), (_, vectors) in zip(samples.folds, results, strict=True):
+        sums[held_out] += vectors
+    return [fitted for fitted, _ in results], sums
+
+
+def _layer_numbers(numbers, augmented, columns) -> np.ndarray:
+    """The columns that a layer sees, as numbers."""
+    n_raw = numbers.shape[1]
+    raw = columns[columns < n_raw]
+    parts = [numbers[:, raw]] if len(raw) else []
+    if len(raw) < len(columns):
+        parts.append(augmented)
+    return parts[0] if len(parts) == 1 else np.hstack(parts)
+
+
+def _grow_forests(forests, samples: Samples, layer: LayerInput, seeds, n_jobs, verbose, name):
+    """Grow forests of this package on all folds, in one go."""
+    n_folds = len(samples.folds)
+    blocks = [
+        _block(forest, fold, samples, layer, (*seeds, number, k))
+        for number, forest in forests.items()
+        for k, fold in enumerate(samples.folds)
+    ]
+    grown = growth.grow(
+        layer.table,
+        samples.labels,
+        samples.n_classes,
+        blocks,
+        n_jobs=n_jobs,
+        verbose=verbose,
+        description=name,
+    )
+    members, sums = {}, {}
+    importances = np.zeros(layer.table.bins.n_columns)
+    for position, number in enumerate(forests):
+        part = slice(position * n_folds, (position + 1) * n_folds)
+        members[number] = [of_fold.trees for of_fold in grown[part]]
+        sums[number] = np.zeros((len(samples.labels), samples.n_classes))
+        for block, (_, held_out), of_fold in zip(
+            blocks[part], samples.folds, grown[part], strict=True
+        ):
+            rows = block.sampling.rows if samples.out_of_bag else held_out
+            assert of_fold.sums is not None
+            assert of_fold.importances is not None
+            sums[number][rows] += of_fold.sums
+            importances += of_fold.importances
+    return members, sums, importances
+
+
+def grow_layer(
+    forests,
+    samples: Samples,
+    layer: LayerInput,
+    seeds,
+    *,
+    n_jobs=None,
+    verbose=False,
+    name="layer",
+) -> tuple[Layer, np.ndarray]:
+    """Fit a layer.
+
+    Parameters
+    ----------
+    forests : list of BaseForest or classifiers
+    samples : Samples
+    layer : LayerInput
+    seeds : tuple of int
+        Entropy of the layer's random streams.
+    n_jobs : int, default=None
+    verbose : bool, default=False
+        Show a bar that counts trees.
+    name : str
+        What the bar says.
+
+    Returns
+    -------
+    layer : Layer
+    vectors : ndarray of shape (n_forests, n_samples, n_classes)
+        Each forest's class distributions of the samples, from the folds that held them out.
+    """
+    own = {i: forest for i, forest in enumerate(forests) if isinstance(forest, BaseForest)}
+    members, sums, importances = {}, {}, None
+    if own:
+        members, sums, importances = _grow_forests(
+            own, samples, layer, seeds, n_jobs, verbose, name
+        )
+    for i, classifier in enumerate(forests):
+        if i not in own:
+            members[i], sums[i] = _fit_classifiers(classifier, samples, layer, (*seeds, i), n_jobs)
+    if importances is not None and len(own) == len(forests):
+        importances /= importances.sum() or 1
+    else:
+        importances = None
+    n_augmented = layer.augmented.shape[1]
+    all_bins = layer.table.bins
+    fitted = Layer(
+        [members[i] for i in range(len(forests))],
+        all_bins.columns(all_bins.n_columns - n_augmented, all_bins.n_columns),
+        layer.columns,
+        importances,
+    )
+    return fitted, np.stack([_held_out_vectors(sums[i], samples) for i in range(len(forests))])
+
+
+def layer_vectors(
+    layer: Layer, codes: np.ndarray, numbers, augmented, n_classes: int, *, n_jobs=None
+) -> np.ndarray:
+    """Each forest's class distributions of new samples: the mean over all folds.
+
+    Parameters
+    ----------
+    layer : Layer
+    codes : ndarray of uint8 of shape (n_samples, n_columns)
+    numbers : ndarray of shape (n_samples, n_raw) or None
+        Needed by classifiers that are not forests of this package, as is `augmented`.
+    augmented : ndarray of shape (n_samples, n_augmented)
+    n_classes : int
+    n_jobs : int, default=None
+
+    Returns
+    -------
+    ndarray of shape (n_forests, n_samples, n_classes)
+    """
+    vectors = np.zeros((len(layer.members), len(codes), n_classes))
+    for folds, out in zip(layer.members, vectors, strict=True):
+        for member in folds:
+            if isinstance(member, list):
+                growth.add_probabilities(member, codes, out, n_jobs=n_jobs)
+            else:
+                X = _layer_numbers(numbers, augmented, layer.columns)
+                out += _aligned(member, X, n_classes)
+        out[:] = _class_vectors(out)
+    return vectors

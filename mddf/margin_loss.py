@@ -1,0 +1,219 @@
+"""The margin-distribution loss, the coefficients that minimise it, and the weights it gives.
+
+Source: S.-H. Lv, L. Yang and Z.-H. Zhou, "A refined margin distribution analysis for forest
+representation learning", NeurIPS 2019.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+N_STEPS = 1000
+N_PARTS = 20  # of the steps
+BATCH_SIZE = 256
+_FACTOR_GRAIN = 2.0**-20
+_LARGEST_MEAN = 1 - 1e-6  # a mean margin of 1 would have an infinite coefficient
+
+
+def class_margins(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """What each sample's own class has above the largest other one.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_samples, n_classes)
+    labels : ndarray of int of shape (n_samples,)
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        With one class, the score itself.
+    """
+    rows = np.arange(len(scores))
+    own = scores[rows, labels]
+    if scores.shape[1] == 1:
+        return own.copy()
+    others = scores.copy()
+    others[rows, labels] = -np.inf
+    return own - others.max(axis=1)
+
+
+def margin_loss(z: np.ndarray, target_margin: float, mu: float) -> np.ndarray:
+    """The loss l_md: squared distance to the target margin, counted `mu`-fold above it.
+
+    ``(z - r)^2 / r^2`` up to the target margin r, ``mu (z - r)^2 / (1 - r)^2`` above it.
+
+    Parameters
+    ----------
+    z : ndarray
+        Margins.
+    target_margin : float
+        r, between 0 and 1.
+    mu : float
+        Not negative.
+    """
+    return _factors(z, target_margin, mu) * np.square(z - target_margin)
+
+
+def project_to_simplex(v: np.ndarray) -> np.ndarray:
+    """The nearest point whose entries are not negative and sum to 1.
+
+    J. Duchi, S. Shalev-Shwartz, Y. Singer and T. Chandra, ICML 2008.
+    """
+    falling = np.sort(v)[::-1]
+    surplus = (np.cumsum(falling) - 1) / np.arange(1, len(v) + 1)
+    last = np.flatnonzero(falling > surplus)[-1]
+    return np.maximum(v - surplus[last], 0)
+
+
+def _factors(z, target_margin, mu):
+    """What the squared distance to the target margin is multiplied by."""
+    return np.where(z <= target_margin, 1 / target_margin**2, mu / (1 - target_margin) ** 2)
+
+
+def _safe_step(columns, weights, target_margin, mu) -> float:
+    """One over a bound of the mean loss's curvature; 0 where it is flat."""
+    shares = (
+        np.full(len(columns), 1 / len(columns)) if weights is None else weights / weights.sum()
+    )
+    moments = (columns * shares[:, None]).T @ columns
+    steepest = max(1 / target_margin**2, mu / (1 - target_margin) ** 2)
+    curvature = 2 * steepest * np.linalg.eigvalsh(moments)[-1]
+    return 1 / curvature if curvature > 0 else 0.0
+
+
+def _descend(
+    columns: np.ndarray,
+    offset: np.ndarray,
+    start: np.ndarray,
+    project: Callable[[np.ndarray], np.ndarray],
+    batches: np.ndarray,
+    sample_weight: np.ndarray | None,
+    target_margin: float,
+    mu: float,
+) -> np.ndarray:
+    """Projected stochastic gradient descent on the mean loss of ``offset + columns @ x``.
+
+    The path has many parts with a constant step each. A part ends in the mean over its second
+    half (Polyak and Ruppert), in which the noise of the batches cancels; if that has a smaller
+    loss, the next step is larger, otherwise it is smaller and starts where this part did.
+    """
+
+    def mean_loss(x):
+        losses = margin_loss(offset + columns @ x, target_margin, mu)
+        return np.average(losses, weights=sample_weight)
+
+    step = _safe_step(columns, sample_weight, target_margin, mu)
+    best = start
+    least = mean_loss(best)
+    for part in np.array_split(batches, N_PARTS):
+        x, total = best, np.zeros_like(best)
+        for number, batch in enumerate(part):
+            chosen = columns[batch]
+            z = offset[batch] + chosen @ x
+            slope = 2 * _factors(z, target_margin, mu) * (z - target_margin)
+            x = project(x - step * (slope @ chosen) / len(batch))
+            if 2 * number >= len(part):
+                total += x
+        x = project(total / (len(part) // 2))
+        loss = mean_loss(x)
+        if loss < least:
+            best, least = x, loss
+            step *= 2
+        else:
+            step /= 4
+    return best
+
+
+def simplex_alphas(margins, batches, *, target_margin, mu, sample_weight=None) -> np.ndarray:
+    """Coefficients of all layers, not negative and of sum 1, that minimise the mean loss.
+
+    Parameters
+    ----------
+    margins : ndarray of shape (n_samples, n_layers)
+        Of each layer alone.
+    batches : ndarray of int of shape (n_steps, batch_size)
+        Samples of each step, drawn in proportion to their weights.
+    target_margin, mu : float
+        As in :func:`margin_loss`.
+    sample_weight : ndarray of shape (n_samples,) or None, default=None
+
+    Returns
+    -------
+    ndarray of shape (n_layers,)
+    """
+    n_layers = margins.shape[1]
+    start = np.full(n_layers, 1 / n_layers)
+    if n_layers == 1:
+        return start
+    # Along the simplex only the differences between layers count, and they are much smaller than
+    # the margins: the step can be so much larger.
+    middle = margins.mean(axis=1)
+    return _descend(
+        margins - middle[:, None],
+        middle,
+        start,
+        project_to_simplex,
+        batches,
+        sample_weight,
+        target_margin,
+        mu,
+    )
+
+
+def stagewise_alpha(margins, before, batches, *, target_margin, mu, sample_weight=None) -> float:
+    """Coefficient of the last layer, not negative, the earlier ones being fixed.
+
+    Parameters
+    ----------
+    margins : ndarray of shape (n_samples,)
+        Of the last layer.
+    before : ndarray of shape (n_samples,)
+        Sum of the earlier layers' margins times their coefficients.
+    batches, target_margin, mu, sample_weight
+        As in :func:`simplex_alphas`.
+    """
+    (alpha,) = _descend(
+        margins[:, None],
+        before,
+        np.zeros(1),
+        lambda x: np.maximum(x, 0),
+        batches,
+        sample_weight,
+        target_margin,
+        mu,
+    )
+    return float(alpha)
+
+
+def mean_margin_alpha(margins, sample_weight=None) -> float:
+    """``ln((1 + g) / (1 - g)) / 2`` of the mean margin g, and 0 if that is negative."""
+    mean = float(np.average(margins, weights=sample_weight))
+    return float(np.arctanh(np.clip(mean, 0, _LARGEST_MEAN)))
+
+
+def reweight(losses: np.ndarray, strength: float, sample_weight=None) -> np.ndarray:
+    """Factors of the samples' weights at the next layer, with a mean of about 1.
+
+    They are rounded to multiples of 2^-20, so that their sums are exact in any order and a weight
+    of k remains the same as k rows.
+
+    Parameters
+    ----------
+    losses : ndarray of shape (n_samples,)
+        Loss of each sample's margin.
+    strength : float
+        From 0, which weighs all samples alike, to 1, which weighs them by their losses.
+    sample_weight : ndarray of shape (n_samples,) or None, default=None
+        What the mean is weighted by.
+    """
+    mean = np.average(losses, weights=sample_weight)
+    if mean <= 0:
+        return np.ones_like(losses)
+    return np.rint(((1 - strength) + strength * (losses / mean)) / _FACTOR_GRAIN) * _FACTOR_GRAIN
+
+
+def effective_sample_size(weights: np.ndarray) -> float:
+    """``(sum w)^2 / sum w^2``: how many equally weighted samples would vary as little."""
+    return float(weights.sum() ** 2 / np.square(weights).sum())
