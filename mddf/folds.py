@@ -78,12 +78,12 @@ def _as_rows(rows, n_samples: int, number: int) -> np.ndarray:
     rows = np.asarray(rows)
     if rows.dtype == bool:
         rows = np.flatnonzero(rows)
-    if rows.ndim != 1 or rows.dtype.kind not in "iu":
+    if rows.size and (rows.ndim != 1 or rows.dtype.kind not in "iu"):
         raise ValueError(
             "cv must give pairs of arrays of row numbers, got an array of shape "
             f"{rows.shape} and type {rows.dtype} in split {number}"
         )
-    if len(rows) == 0 or rows.min() < 0 or rows.max() >= n_samples:
+    if rows.size == 0 or rows.min() < 0 or rows.max() >= n_samples:
         raise ValueError(
             f"cv must give row numbers from 0 to {n_samples - 1}, at least one for each part, "
             f"got {rows.tolist()[:5]} in split {number}"

@@ -1,0 +1,96 @@
+"""Folds of a layer."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold, ShuffleSplit
+
+from mddf.folds import make_folds
+
+
+def table(labels):
+    return np.zeros((len(labels), 2))
+
+
+@settings(deadline=None)
+@given(
+    labels=st.lists(st.integers(0, 4), min_size=2, max_size=60),
+    n_folds=st.integers(2, 8),
+    seed=st.integers(0, 1000),
+)
+def test_every_sample_is_held_out_once_and_folds_are_of_even_size(labels, n_folds, seed):
+    labels = np.array(labels)
+    folds = make_folds(n_folds, table(labels), labels, seed)
+    assert len(folds) == min(n_folds, len(labels))
+    held_out = np.concatenate([test for _, test in folds])
+    np.testing.assert_array_equal(np.sort(held_out), np.arange(len(labels)))
+    for train, test in folds:
+        assert len(train)
+        assert len(np.intersect1d(train, test)) == 0
+        assert len(train) + len(test) == len(labels)
+
+
+def test_folds_are_stratified_and_rare_classes_spread():
+    labels = np.repeat([0, 1, 2, 3, 4], [50, 30, 3, 2, 1])
+    folds = make_folds(5, table(labels), labels, 0)
+    for _, test in folds:
+        counts = np.bincount(labels[test], minlength=5)
+        assert counts[0] == 10
+        assert counts[1] == 6
+        assert 1 <= counts[2:].sum() <= 2
+
+
+def test_fewer_rare_samples_than_folds():
+    labels = np.repeat([0, 1], [20, 2])
+    folds = make_folds(5, table(labels), labels, 0)
+    assert sorted(len(test) for _, test in folds) == [4, 4, 4, 5, 5]
+
+
+def test_seed_decides():
+    labels = np.arange(40) % 2
+    first, again, other = (make_folds(4, table(labels), labels, seed) for seed in (1, 1, 2))
+    assert all(np.array_equal(a[1], b[1]) for a, b in zip(first, again, strict=True))
+    assert not all(np.array_equal(a[1], b[1]) for a, b in zip(first, other, strict=True))
+
+
+def test_splitters_and_splits():
+    labels = np.arange(12) % 3
+    repeated = make_folds(
+        RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0), table(labels), labels, 0
+    )
+    assert len(repeated) == 6
+    halves = [(range(6), range(6, 12)), (np.arange(12) >= 6, np.arange(12) < 6)]
+    (first, _), (_, last) = make_folds(iter(halves), table(labels), labels, 0)
+    np.testing.assert_array_equal(first, np.arange(6))
+    np.testing.assert_array_equal(last, np.arange(6))
+
+
+@pytest.mark.parametrize(
+    ("cv", "message"),
+    [
+        (ShuffleSplit(2, test_size=2, random_state=0), "at least once"),
+        ([([0, 1], [2, 3])], "never hold out 4 of 6"),
+        ([([0, 1, 2, 3], [3, 4, 5]), ([3, 4, 5], [0, 1, 2])], "row 3"),
+        ([([0, 1], [2, 9])], "from 0 to 5"),
+        ([([], [2, 3])], "at least one"),
+        ([([0.5, 1], [2, 3])], "float64"),
+        ([1, 2], "got 1 as split 0"),
+    ],
+)
+def test_splits_that_do_not_do(cv, message):
+    labels = np.zeros(6, int)
+    with pytest.raises(ValueError, match=message):
+        make_folds(cv, table(labels), labels, 0)
+
+
+def test_one_sample():
+    with pytest.raises(ValueError, match="n_samples=1"):
+        make_folds(3, table([0]), np.array([0]), 0)
+
+
+def test_groups_by_splits():
+    labels = np.arange(12) % 2
+    groups = np.arange(12) // 4
+    splits = GroupKFold(3).split(table(labels), labels, groups)
+    assert len(make_folds(splits, table(labels), labels, 0)) == 3
