@@ -1,0 +1,401 @@
+"""The cascades as estimators: MDDFClassifier and GCForestClassifier."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from forest_cases import three_classes
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss, make_scorer
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+from mddf import MDDFClassifier, RandomForestClassifier
+from mddf.baselines import GCForestClassifier
+from mddf.margin_loss import class_margins, margin_loss, reweight
+
+SMALL = {"n_estimators": 8, "n_layers": 3, "cv": 3, "random_state": 0, "early_stopping": False}
+both = pytest.mark.parametrize("Cascade", [MDDFClassifier, GCForestClassifier])
+OPTIONS = [
+    {},
+    {"alpha": "stagewise"},
+    {"alpha": "mean-margin", "reweighting": "resample"},
+    {"structure": "stacking", "augmentation": "per-forest"},
+    {"structure": "no-preconc", "reweighting": None},
+    {"cv": "oob", "depth_step": 2, "class_weight": "balanced"},
+    {"forests": ["random", LogisticRegression(max_iter=1000)], "strength": 0.5},
+]
+every_option = pytest.mark.parametrize("options", OPTIONS, ids=lambda o: ",".join(o) or "default")
+
+
+@pytest.fixture
+def data():
+    X, y = three_classes()
+    X = np.nan_to_num(X)
+    return X[:200], np.array(["red", "green", "blue"])[y[:200]], X[200:], y[200:]
+
+
+# check_estimator takes half a minute for each; a forest of few trees and layers does for it.
+
+
+def test_check_estimator_mddf():
+    check_estimator(MDDFClassifier(n_layers=3, n_estimators=20), on_skip=None)
+
+
+def test_check_estimator_gcforest():
+    check_estimator(GCForestClassifier(n_layers=3, n_estimators=20), on_skip=None)
+
+
+# What they are
+
+
+@every_option
+def test_stages_probabilities_and_decisions_agree(options, data):
+    X, y, new, _ = data
+    forest = MDDFClassifier(**SMALL | options).fit(X, y)
+    stages = list(forest.staged_predict_proba(new))
+    assert len(stages) == forest.n_layers_ == len(forest.alphas_) == 3
+    np.testing.assert_array_equal(stages[-1], forest.predict_proba(new))
+    for stage, labels in zip(stages, forest.staged_predict(new), strict=True):
+        np.testing.assert_allclose(stage.sum(axis=1), 1, atol=1e-9)
+        np.testing.assert_array_equal(forest.classes_[stage.argmax(axis=1)], labels)
+    np.testing.assert_array_equal(forest.predict(new), forest.classes_[stages[-1].argmax(axis=1)])
+    decision = forest.decision_function(new)
+    np.testing.assert_allclose(decision, stages[-1] * forest.alphas_.sum())
+    with np.errstate(divide="ignore"):
+        np.testing.assert_allclose(forest.predict_log_proba(new), np.log(stages[-1]))
+
+
+@every_option
+def test_results_do_not_depend_on_n_jobs_and_survive_a_pickle(options, data):
+    X, y, new, _ = data
+    forest = MDDFClassifier(**SMALL | options)
+    one = clone(forest).fit(X, y)
+    two = clone(forest).set_params(n_jobs=2).fit(X, y)
+    again = pickle.loads(pickle.dumps(one))
+    for other in (two, again):
+        np.testing.assert_array_equal(one.predict_proba(new), other.predict_proba(new))
+        np.testing.assert_array_equal(one.alphas_, other.alphas_)
+        np.testing.assert_array_equal(one.weights_, other.weights_)
+        np.testing.assert_array_equal(one.transform(new), other.transform(new))
+
+
+@pytest.mark.parametrize("alpha", ["simplex", "stagewise", "mean-margin"])
+@pytest.mark.parametrize("strength", [1.0, 0.3])
+def test_probabilities_margins_and_weights_follow_from_the_layers_vectors(alpha, strength, data):
+    """The cascade's formulas, once more from the out-of-fold class vectors alone."""
+    X, y, *_ = data
+    forest = MDDFClassifier(**SMALL, alpha=alpha, strength=strength, transform_layers="all")
+    vectors = forest.fit_transform(X, y).reshape(200, 3, 3).transpose(1, 0, 2)
+    labels = np.unique(y, return_inverse=True)[1]
+    total = sum(a * h for a, h in zip(forest.alphas_, vectors, strict=True))
+    total /= forest.alphas_.sum()
+    np.testing.assert_allclose(forest.oof_probabilities_, total, atol=1e-9)
+    np.testing.assert_allclose(forest.margins_[-1], class_margins(total, labels), atol=1e-9)
+    np.testing.assert_allclose(forest.weights_[0], 1 / 200)
+    # The first layer's coefficient alone decides the weights of the second one.
+    first = forest._cascade.alphas[0][0]
+    z = class_margins(vectors[0], labels) * (first if alpha == "stagewise" else 1)
+    factors = reweight(margin_loss(z, forest.target_margin, forest.mu), strength)
+    np.testing.assert_allclose(forest.weights_[1], factors / factors.sum(), atol=1e-9)
+    history = forest.history_
+    np.testing.assert_allclose(history["margin_mean"], forest.margins_.mean(axis=1))
+    np.testing.assert_allclose(history["margin_std"], forest.margins_.std(axis=1))
+    np.testing.assert_allclose(
+        history["effective_samples"], 1 / np.square(forest.weights_).sum(axis=1)
+    )
+    accuracy = np.mean(total.argmax(axis=1) == labels)
+    assert history["score"][-1] == pytest.approx(accuracy)
+
+
+def test_gcforest_is_the_last_layer_of_a_cascade_without_weights(data):
+    X, y, new, _ = data
+    forest = GCForestClassifier(**SMALL, transform_layers="all").fit(X, y)
+    np.testing.assert_array_equal(forest.alphas_, [0, 0, 1])
+    np.testing.assert_allclose(forest.weights_, 1 / 200)
+    layers = forest.transform(new).reshape(100, 3, 3)
+    for number, stage in enumerate(forest.staged_predict_proba(new)):
+        np.testing.assert_allclose(stage, layers[:, number], atol=1e-12)
+    assert len(forest._cascade.layers[0].members) == 8
+
+
+def test_named_forests_are_the_forests_of_this_package(data):
+    X, y, new, _ = data
+    named = MDDFClassifier(**SMALL, forests=["random"]).fit(X, y)
+    given = MDDFClassifier(**SMALL, forests=[RandomForestClassifier(8)]).fit(X, y)
+    np.testing.assert_array_equal(named.predict_proba(new), given.predict_proba(new))
+
+
+def test_first_layers_do_not_depend_on_how_many_follow(data):
+    X, y, new, _ = data
+    few = MDDFClassifier(**SMALL | {"n_layers": 2}).fit(X, y)
+    many = MDDFClassifier(**SMALL | {"n_layers": 4}).fit(X, y)
+    stages = list(many.staged_predict_proba(new))
+    np.testing.assert_array_equal(few.predict_proba(new), stages[1])
+
+
+def test_grains_are_taken_in_turn(data):
+    X, y, new, _ = data
+    grains = [slice(0, 4), [4, 5, 6, 7]]
+    forest = MDDFClassifier(**SMALL, grains=grains).fit(X, y)
+    importances = [layer.importances[:8] for layer in forest._cascade.layers]
+    for number, of_layer in enumerate(importances):
+        seen = np.arange(4) + 4 * (number % 2)
+        assert np.all(np.delete(of_layer, seen) == 0)
+        assert np.all(of_layer[seen] > 0)
+    shuffled = new.copy()
+    shuffled[:, 4:] = 0
+    first = next(forest.staged_predict_proba(new))
+    np.testing.assert_array_equal(first, next(forest.staged_predict_proba(shuffled)))
+
+
+# When to stop
+
+
+@both
+def test_early_stopping_keeps_the_best_prefix(Cascade, data):
+    X, y, new, _ = data
+    options = SMALL | {"early_stopping": True, "n_layers": 8}
+    forest = Cascade(**options, n_iter_no_change=2).fit(X, y)
+    scores, means = forest.history_["score"], forest.history_["margin_mean"]
+    best = max(range(len(scores)), key=lambda i: (scores[i], means[i]))
+    assert forest.n_layers_ == best + 1
+    assert len(scores) == 8 or len(scores) == int(np.argmax(scores)) + 3
+    assert len(list(forest.staged_predict(new))) == best + 1
+    labels = np.unique(y, return_inverse=True)[1]
+    accuracy = np.mean(forest.oof_probabilities_.argmax(axis=1) == labels)
+    assert accuracy == pytest.approx(scores[best])
+
+
+@both
+def test_the_layer_limit_keeps_the_best_layers_too(Cascade, data):
+    X, y, *_ = data
+    options = SMALL | {"early_stopping": True, "n_iter_no_change": 50, "n_layers": 5}
+    forest = Cascade(**options).fit(X, y)
+    assert len(forest.history_["score"]) == 5
+    assert forest.history_["score"][forest.n_layers_ - 1] == forest.history_["score"].max()
+
+
+@pytest.mark.parametrize(
+    "scoring", ["neg_log_loss", "roc_auc_ovr", "f1_macro", make_scorer(lambda y, p: 0.5)]
+)
+def test_any_scorer(scoring, data):
+    X, y, *_ = data
+    forest = MDDFClassifier(**SMALL, scoring=scoring).fit(X, y)
+    if scoring == "neg_log_loss":
+        expected = -log_loss(y, forest.oof_probabilities_, labels=forest.classes_)
+        assert forest.history_["score"][-1] == pytest.approx(expected)
+
+
+def test_scorers_see_sample_weights_if_they_can(data):
+    X, y, *_ = data
+    weights = np.arange(200) % 3
+    forest = MDDFClassifier(**SMALL).fit(X, y, sample_weight=weights)
+    right = forest.classes_[forest.oof_probabilities_.argmax(axis=1)] == y
+    assert forest.history_["score"][-1] == pytest.approx(np.average(right, weights=weights))
+
+    def plain(estimator, X, y):
+        return np.mean(estimator.predict(X) == y)
+
+    forest = MDDFClassifier(**SMALL, scoring=plain).fit(X, y, sample_weight=weights)
+    assert forest.history_["score"][-1] == pytest.approx(right.mean())
+
+
+# Layer features
+
+
+@both
+def test_features_of_training_samples_are_out_of_fold(Cascade):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 5)), rng.integers(0, 2, 300)
+    forest = Cascade(**SMALL)
+    held_out = forest.fit_transform(X, y)
+    seen = forest.transform(X)
+    assert held_out.shape == seen.shape == (300, 2)
+    # Labels are noise: the trees know those that they saw, and nothing of the others.
+    assert np.mean(seen.argmax(axis=1) == y) > 0.7
+    assert 0.4 < np.mean(held_out.argmax(axis=1) == y) < 0.6
+    np.testing.assert_array_equal(forest.fit(X, y).transform(X), seen)
+
+
+@pytest.mark.parametrize(
+    ("layers", "n"), [("last", 1), ("all", 3), (0, 1), (-2, 1), ([2, 0], 2), (np.array([1]), 1)]
+)
+@pytest.mark.parametrize("forests", ["mean", "each"])
+def test_chosen_layers_and_names(layers, n, forests, data):
+    X, y, new, _ = data
+    options = {"transform_layers": layers, "transform_forests": forests}
+    forest = MDDFClassifier(**SMALL, **options)
+    held_out = forest.fit_transform(X, y)
+    features = forest.transform(new)
+    names = forest.get_feature_names_out()
+    assert features.shape == (100, len(names))
+    assert held_out.shape == (200, len(names))
+    assert len(set(names)) == len(names) == n * 3 * (4 if forests == "each" else 1)
+    np.testing.assert_allclose(features.sum(axis=1), len(names) / 3)
+    everything = forest.set_params(transform_layers="all").transform(new)
+    all_names = forest.get_feature_names_out().tolist()
+    np.testing.assert_array_equal(features, everything[:, [all_names.index(m) for m in names]])
+
+
+@pytest.mark.parametrize("layers", [3, -4, [0, 5], [], [[0]], [0.5], ["first"]])
+def test_layers_that_are_not_there(layers, data):
+    X, y, new, _ = data
+    forest = MDDFClassifier(**SMALL).fit(X, y).set_params(transform_layers=layers)
+    with pytest.raises(ValueError, match="transform_layers"):
+        forest.transform(new)
+
+
+def test_set_output_and_pipelines(data):
+    X, y, new, _ = data
+    forest = MDDFClassifier(**SMALL, transform_layers="all").set_output(transform="pandas")
+    frame = forest.fit_transform(X, y)
+    assert isinstance(frame, pd.DataFrame)
+    assert frame.columns[:3].tolist() == ["layer0_blue", "layer0_green", "layer0_red"]
+    assert forest.transform(new).columns.tolist() == frame.columns.tolist()
+    model = make_pipeline(StandardScaler(), MDDFClassifier(**SMALL), LogisticRegression())
+    assert model.fit(X, y).score(X, y) > 0.8
+
+
+def test_grid_search(data):
+    X, y, *_ = data
+    grid = {"target_margin": [0.8, 0.9], "alpha": ["simplex", "mean-margin"]}
+    forest = MDDFClassifier(**SMALL | {"n_layers": 2})
+    search = GridSearchCV(forest, grid, cv=2).fit(X, y)
+    assert search.best_score_ > 0.6
+
+
+# Importances
+
+
+@both
+def test_importances_are_of_raw_features(Cascade):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 6))
+    y = (X[:, 2] + 0.3 * X[:, 4] > 0).astype(int)
+    forest = Cascade(**SMALL).fit(X, y)
+    assert forest.layer_importances_.shape == (3, 6)
+    np.testing.assert_allclose(forest.layer_importances_.sum(axis=1), 1)
+    assert forest.feature_importances_.sum() == pytest.approx(1)
+    assert forest.feature_importances_.argsort()[-2:].tolist() == [4, 2]
+
+
+def test_no_importances_with_other_classifiers(data):
+    X, y, *_ = data
+    forest = MDDFClassifier(**SMALL, forests=["random", LogisticRegression(max_iter=1000)])
+    with pytest.raises(AttributeError, match="of this package"):
+        _ = forest.fit(X, y).feature_importances_
+
+
+# Data of all kinds
+
+
+def test_frames_with_categories_and_missing_values():
+    rng = np.random.default_rng(0)
+    colour = rng.choice(["red", "green", "blue"], 300)
+    size = np.where(rng.random(300) < 0.1, np.nan, rng.normal(size=300))
+    y = np.where((colour == "red") ^ (rng.random(300) < 0.05), "yes", "no")
+    frame = pd.DataFrame({"colour": pd.Categorical(colour), "size": size})
+    frame.loc[3, "colour"] = np.nan
+    forest = MDDFClassifier(**SMALL).fit(frame[:200], y[:200])
+    assert forest.score(frame[200:], y[200:]) > 0.85
+    assert forest.feature_names_in_.tolist() == ["colour", "size"]
+    unseen = frame[200:].assign(colour=pd.Categorical(["grey"] * 100))
+    assert forest.predict_proba(unseen).shape == (100, 2)
+    mixed = MDDFClassifier(**SMALL, forests=["random", RandomForestClassifier(4)])
+    assert mixed.fit(frame[:200], y[:200]).score(frame[200:], y[200:]) > 0.85
+
+
+@pytest.mark.parametrize("options", [{}, {"cv": "oob"}, {"forests": ["random"]}])
+def test_classes_rarer_than_the_folds(options):
+    X, y = load_iris(return_X_y=True)
+    y = np.where(np.arange(150) == 75, 7, y)
+    y[[10, 20]] = 9
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        forest = MDDFClassifier(**SMALL | options).fit(X, y)
+    assert forest.predict_proba(X).shape == (150, 5)
+    assert np.isfinite(forest.margins_).all()
+
+
+def test_one_class_two_samples_and_few_samples():
+    X = np.arange(6.0).reshape(3, 2)
+    forest = MDDFClassifier(**SMALL).fit(X, ["a"] * 3)
+    assert forest.predict(X).tolist() == ["a"] * 3
+    assert forest.predict_proba(X).tolist() == [[1.0]] * 3
+    forest = MDDFClassifier(**SMALL).fit(X[:2], [0, 1])
+    np.testing.assert_allclose(forest.predict_proba(X).sum(axis=1), 1)
+
+
+def test_splitters(data):
+    X, y, new, _ = data
+    splitter = StratifiedKFold(3, shuffle=True, random_state=1)
+    one = MDDFClassifier(**SMALL | {"cv": splitter}).fit(X, y)
+    two = MDDFClassifier(**SMALL | {"cv": list(splitter.split(X, y))}).fit(X, y)
+    np.testing.assert_array_equal(one.predict_proba(new), two.predict_proba(new))
+
+
+def test_weights_tilt_the_balance():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 3)), rng.integers(0, 2, 200)
+    plain = MDDFClassifier(**SMALL).fit(X, y).predict_proba(X)[:, 1].mean()
+    heavy = MDDFClassifier(**SMALL).fit(X, y, sample_weight=1 + 20.0 * y)
+    classes = MDDFClassifier(**SMALL, class_weight={1: 21}).fit(X, y)
+    assert heavy.predict_proba(X)[:, 1].mean() > plain + 0.03
+    assert classes.predict_proba(X)[:, 1].mean() > plain + 0.03
+
+
+def test_verbose_lines(data, capsys):
+    X, y, *_ = data
+    MDDFClassifier(**SMALL).fit(X, y)
+    assert capsys.readouterr().out == ""
+    MDDFClassifier(**SMALL, verbose=1).fit(X, y)
+    captured = capsys.readouterr()
+    assert captured.out.count("out-of-fold score") == 3
+    assert captured.out.startswith("layer 1: ")
+    assert captured.err == ""
+    MDDFClassifier(**SMALL, verbose=2).fit(X, y)
+    assert "tree" in capsys.readouterr().err
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"forests": []}, "forests"),
+        ({"forests": ["rotation"]}, "'rotation'"),
+        ({"forests": [3]}, "got 3"),
+        ({"forests": [LogisticRegression()], "cv": "oob"}, "bootstrap=True"),
+        ({"forests": [RandomForestClassifier(bootstrap=False)], "cv": "oob"}, "bootstrap=True"),
+        ({"cv": "none"}, "cv"),
+        ({"cv": 1}, "cv"),
+        ({"grains": []}, "grains"),
+        ({"grains": [[]]}, "grains"),
+        ({"scoring": "accurracy"}, "scoring"),
+        ({"target_margin": 1.0}, "target_margin"),
+        ({"strength": 1.5}, "strength"),
+        ({"class_weight": {"red": 0, "green": 0, "blue": 0}}, "above zero"),
+    ],
+)
+def test_wrong_options_are_refused_by_name(options, message, data):
+    X, y, *_ = data
+    with pytest.raises(ValueError, match=message):
+        MDDFClassifier(**SMALL | options).fit(X, y)
+
+
+def test_a_fit_that_fails_leaves_no_trace(data):
+    X, y, new, _ = data
+    forest = MDDFClassifier(**SMALL).fit(X, y)
+    before = forest.predict_proba(new)
+    forest.set_params(forests=["rotation"])
+    with pytest.raises(ValueError, match="rotation"):
+        forest.fit(X, y)
+    np.testing.assert_array_equal(forest.predict_proba(new), before)

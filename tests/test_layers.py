@@ -1,0 +1,211 @@
+"""A layer of a cascade."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from forest_cases import three_classes
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+
+from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, growth
+from mddf.binning import bin_table, find_bins
+from mddf.folds import make_folds
+from mddf.layers import LayerInput, Samples, grow_layer, layer_vectors, limit_depth, named_forest
+from mddf.sampling import canonical_order
+
+N_FEATURES = 5
+
+
+def problem(*, n_samples=120, weights=None, out_of_bag=False, seed=0, random_labels=False):
+    """Samples and the input of a first layer, with room for three features more."""
+    X, y = three_classes()
+    X, labels = np.nan_to_num(X)[:n_samples, :N_FEATURES], np.unique(y, return_inverse=True)[1][:n_samples]
+    labels = labels.astype(np.uint16)
+    if random_labels:
+        labels = np.random.default_rng(seed).permutation(labels)
+    table = bin_table(X, find_bins(X), n_spare=3)
+    rows = np.arange(n_samples, dtype=np.int32)
+    folds = [(rows, rows)] if out_of_bag else make_folds(4, X, labels, seed)
+    samples = Samples(
+        labels, 3, weights, canonical_order(table.codes, labels, rows), folds, out_of_bag
+    )
+    columns = np.arange(N_FEATURES, dtype=np.int32)
+    layer = LayerInput(table, X, np.zeros((n_samples, 3)), columns, None, False)
+    return samples, layer
+
+
+FORESTS = [RandomForestClassifier(6), CompletelyRandomForestClassifier(4)]
+
+
+def predicted_by(members, codes, n_classes=3):
+    """Class vectors of rows from trees, which is what the prediction tests are about."""
+    sums = np.zeros((len(codes), n_classes))
+    growth.add_probabilities(members, codes, sums)
+    return sums / sums.sum(axis=1, keepdims=True)
+
+
+def test_out_of_fold_vectors_are_those_of_the_fold_that_held_the_sample_out():
+    samples, layer = problem()
+    fitted, vectors = grow_layer(FORESTS, samples, layer, (1, 2, 3))
+    assert vectors.shape == (2, 120, 3)
+    np.testing.assert_allclose(vectors.sum(axis=2), 1)
+    for members, of_forest in zip(fitted.members, vectors, strict=True):
+        for trees, (_, held_out) in zip(members, samples.folds, strict=True):
+            expected = predicted_by(trees, layer.table.codes[held_out])
+            np.testing.assert_allclose(of_forest[held_out], expected, atol=1e-10)
+
+
+def test_trees_of_a_fold_do_not_depend_on_what_it_holds_out():
+    samples, layer = problem()
+    fitted, _ = grow_layer(FORESTS, samples, layer, (1,))
+    _, held_out = samples.folds[2]
+    other = samples.labels.copy()
+    other[held_out] = (other[held_out] + 1) % 3
+    again, _ = grow_layer(FORESTS, replace(samples, labels=other), layer, (1,))
+    for members, others in zip(fitted.members, again.members, strict=True):
+        a = predicted_by(members[2], layer.table.codes)
+        np.testing.assert_array_equal(a, predicted_by(others[2], layer.table.codes))
+        a = predicted_by(members[1], layer.table.codes)
+        assert not np.array_equal(a, predicted_by(others[1], layer.table.codes))
+
+
+@pytest.mark.parametrize("out_of_bag", [False, True])
+def test_random_labels_are_predicted_at_chance(out_of_bag):
+    accuracies = []
+    for seed in range(6):
+        samples, layer = problem(
+            n_samples=300, out_of_bag=out_of_bag, seed=seed, random_labels=True
+        )
+        forests = [named_forest(name, 20, out_of_bag) for name in ("random", "completely-random")]
+        _, vectors = grow_layer(forests, samples, layer, (seed,))
+        guesses = vectors.mean(axis=0).argmax(axis=1)
+        accuracies.append(np.mean(guesses == samples.labels))
+    # 1800 guesses at a third: a standard deviation is 0.011.
+    assert 0.28 < np.mean(accuracies) < 0.39
+
+
+def test_out_of_bag_vectors_come_from_trees_that_did_not_draw_the_sample():
+    samples, layer = problem(out_of_bag=True)
+    forest = RandomForestClassifier(25)
+    fitted, (vectors,) = grow_layer([forest], samples, layer, (7,))
+    seeds = growth.draw_seeds((7, 0, 0), 25)
+    block = growth.Block(
+        seeds,
+        growth.TreeOptions(max_features=2),
+        growth.Sampling(samples.order, n_draws=120),
+        columns=layer.columns,
+        held_out="out-of-bag",
+    )
+    (grown,) = growth.grow(layer.table, samples.labels, 3, [block])
+    expected = grown.held_out_probabilities()
+    np.testing.assert_allclose(vectors[samples.order], expected, atol=1e-10)
+    assert len(fitted.members[0]) == 1
+
+
+def test_samples_that_every_tree_drew_get_the_classes_shares():
+    samples, layer = problem(out_of_bag=True)
+    _, (vectors,) = grow_layer([RandomForestClassifier(1)], samples, layer, (0,))
+    shares = np.bincount(samples.labels) / 120
+    prior = np.all(np.isclose(vectors, shares), axis=1)
+    assert 0.5 < prior.mean() < 0.75  # a bootstrap draws 63 %
+    np.testing.assert_allclose(vectors.sum(axis=1), 1)
+
+
+def test_new_samples_get_the_mean_over_all_folds():
+    samples, layer = problem()
+    forests = [*FORESTS, GaussianNB()]
+    fitted, _ = grow_layer(forests, samples, layer, (1,))
+    codes = layer.table.codes[:10]
+    vectors = layer_vectors(fitted, codes, layer.numbers[:10], layer.augmented[:10], 3)
+    expected = [
+        np.mean([predicted_by(trees, codes) for trees in members], axis=0)
+        for members in fitted.members[:2]
+    ]
+    of_fold = [model.predict_proba(layer.numbers[:10]) for model in fitted.members[2]]
+    expected.append(np.mean(of_fold, axis=0))
+    np.testing.assert_allclose(vectors, expected, atol=1e-7)
+
+
+def test_a_class_that_a_training_fold_lacks():
+    samples, layer = problem(n_samples=60)
+    labels = np.where(samples.labels == 2, 1, samples.labels)
+    labels[7] = 2
+    samples = replace(samples, labels=labels.astype(np.uint16))
+    forests = [*FORESTS, LogisticRegression()]
+    fitted, vectors = grow_layer(forests, samples, layer, (1,))
+    assert np.all(vectors[:, 7, 2] == 0)
+    np.testing.assert_allclose(vectors.sum(axis=2), 1)
+    new = layer_vectors(fitted, layer.table.codes, layer.numbers, layer.augmented, 3)
+    assert np.all(new[:, 7, 2] > 0)
+
+
+def test_classifiers_see_the_columns_weights_and_seeds_of_the_layer():
+    seen = []
+
+    class Spy(GaussianNB):
+        def __init__(self, random_state=None):
+            super().__init__()
+            self.random_state = random_state
+
+        def fit(self, X, y, sample_weight=None):
+            seen.append((X, y, sample_weight, self.random_state))
+            return super().fit(X, y, sample_weight)
+
+    weights = np.random.default_rng(0).integers(0, 3, 120).astype(float)
+    samples, layer = problem(weights=weights)
+    factors = np.linspace(0.5, 1.5, 120)
+    augmented = np.random.default_rng(1).random((120, 3))
+    columns = np.arange(N_FEATURES, N_FEATURES + 3, dtype=np.int32)
+    layer = replace(layer, factors=factors, augmented=augmented, columns=columns)
+    grow_layer([Spy()], samples, layer, (1,))
+    for (X, y, given, _), (train, _) in zip(seen, samples.folds, strict=True):
+        train = train[weights[train] > 0]
+        np.testing.assert_array_equal(X, augmented[train])
+        np.testing.assert_array_equal(y, samples.labels[train])
+        np.testing.assert_allclose(given, (weights * factors)[train])
+    assert len({state for *_, state in seen}) == len(samples.folds)
+
+
+def test_weights_and_draws_by_factors_are_both_followed():
+    """With all weight on one class, a fold says that class of everything."""
+    samples, layer = problem()
+    factors = np.where(samples.labels == 1, 1.0, 0.0)
+    for resample in (False, True):
+        _, vectors = grow_layer(
+            FORESTS, samples, replace(layer, factors=factors, resample=resample), (1,)
+        )
+        assert np.all(vectors[:, :, 1] == 1)
+
+
+def test_a_fold_without_weight_is_refused():
+    weights = np.zeros(120)
+    samples, layer = problem(weights=weights)
+    train, _ = samples.folds[0]
+    weights[np.setdiff1d(np.arange(120), train)] = 1.0
+    with pytest.raises(ValueError, match="every fold"):
+        grow_layer(FORESTS, samples, layer, (1,))
+
+
+def test_results_do_not_depend_on_n_jobs():
+    samples, layer = problem()
+    forests = [*FORESTS, GaussianNB()]
+    one, two = (grow_layer(forests, samples, layer, (1,), n_jobs=n)[1] for n in (1, 2))
+    np.testing.assert_array_equal(one, two)
+
+
+def test_importances_are_shares_and_only_there_for_forests_of_this_package():
+    samples, layer = problem()
+    fitted, _ = grow_layer(FORESTS, samples, layer, (1,))
+    assert fitted.importances.sum() == pytest.approx(1)
+    assert np.all(fitted.importances[:N_FEATURES] > 0)
+    assert np.all(fitted.importances[N_FEATURES:] == 0)
+    fitted, _ = grow_layer([*FORESTS, GaussianNB()], samples, layer, (1,))
+    assert fitted.importances is None
+
+
+def test_depth_limits_are_for_random_forests_without_their_own():
+    assert limit_depth(RandomForestClassifier(), 5).max_depth == 5
+    assert limit_depth(RandomForestClassifier(max_depth=3), 5).max_depth == 3
+    assert limit_depth(CompletelyRandomForestClassifier(), 5).max_depth is None
+    assert limit_depth(RandomForestClassifier(), None).max_depth is None
