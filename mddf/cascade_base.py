@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, _fit_context
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mddf.binning import bin_table, find_bins
@@ -59,13 +59,7 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
         "n_layers": [Interval(Integral, 1, None, closed="left")],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "forests": ["array-like", None],
-        "cv": [
-            Interval(Integral, 2, None, closed="left"),
-            HasMethods(["split"]),
-            "array-like",
-            HasMethods(["__iter__"]),
-            StrOptions({OUT_OF_BAG}),
-        ],
+        "cv": ["cv_object", StrOptions({OUT_OF_BAG})],
         "early_stopping": ["boolean"],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
