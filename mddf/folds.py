@@ -16,7 +16,8 @@ def make_folds(cv, X, labels: np.ndarray, seed: int) -> Folds:
     Parameters
     ----------
     cv : int, splitter, iterable of (train, test) or None
-        None means 5 folds. A number means shuffled folds, stratified as far as the sizes of the classes allow.
+        A number means shuffled folds, stratified as far as the sizes of the classes allow; None
+        means 5 of them.
     X : array of shape (n_samples, n_features)
         What a splitter is shown.
     labels : ndarray of int of shape (n_samples,)
