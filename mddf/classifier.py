@@ -59,7 +59,7 @@ class MDDFClassifier(BaseCascade):
         target_margin=0.9,
         mu=0.1,
         reweighting="weights",
-        strength=1.0,
+        strength=0.25,
         depth_step=None,
         early_stopping=True,
         n_iter_no_change=2,
