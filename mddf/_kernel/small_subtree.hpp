@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "codes64.hpp"
 #include "column_pool.hpp"
 #include "node_classes.hpp"
 #include "simd.hpp"
@@ -66,61 +67,7 @@ class SmallSubtree {
 
  private:
   static constexpr size_t kKept = 64;
-
-  // One byte for each sample: its code, or all ones or zeros for yes or no.
-  struct Codes {
-    __m256i a, b;
-
-    MDDF_TARGET_AVX2 Codes(__m256i a, __m256i b) : a(a), b(b) {}
-    MDDF_TARGET_AVX2 explicit Codes(const uint8_t* codes)
-        : a(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes))),
-          b(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes + 32))) {}
-    // Yes for the samples in the mask.
-    MDDF_TARGET_AVX2 explicit Codes(uint64_t mask)
-        : a(spread(static_cast<uint32_t>(mask))), b(spread(static_cast<uint32_t>(mask >> 32))) {}
-
-    MDDF_TARGET_AVX2 static __m256i spread(uint32_t bits) {
-      const __m256i select = _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202,
-                                                0x0303030303030303);
-      const __m256i bit = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201u));
-      const __m256i bytes = _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(bits)), select);
-      return _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit);
-    }
-    // The lowest code, in the first byte.
-    MDDF_TARGET_AVX2 __m128i lowest() const {
-      const __m256i both = _mm256_min_epu8(a, b);
-      const __m128i bytes =
-          _mm_min_epu8(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
-      const __m128i words = _mm_min_epu8(bytes, _mm_srli_epi16(bytes, 8));
-      return _mm_minpos_epu16(_mm_and_si128(words, _mm_set1_epi16(255)));
-    }
-    // Yes for the codes up to this one.
-    MDDF_TARGET_AVX2 Codes up_to(__m128i code) const {
-      const __m256i most = _mm256_broadcastb_epi8(code);
-      return {_mm256_cmpeq_epi8(_mm256_min_epu8(a, most), a),
-              _mm256_cmpeq_epi8(_mm256_min_epu8(b, most), b)};
-    }
-    MDDF_TARGET_AVX2 uint64_t bits() const { return bits_of(a, b); }
-    MDDF_TARGET_AVX2 uint64_t missing() const {
-      const __m256i ones = _mm256_set1_epi8(-1);
-      return bits_of(_mm256_cmpeq_epi8(a, ones), _mm256_cmpeq_epi8(b, ones));
-    }
-    // The highest code stands in for whoever is taken out.
-    MDDF_TARGET_AVX2 void take_out(const Codes& who) {
-      a = _mm256_or_si256(a, who.a);
-      b = _mm256_or_si256(b, who.b);
-    }
-    MDDF_TARGET_AVX2 Codes only(uint64_t mask) const {
-      Codes codes = *this;
-      codes.take_out(Codes(~mask));
-      return codes;
-    }
-  };
-  MDDF_TARGET_AVX2 static int as_int(__m128i code) { return _mm_cvtsi128_si32(code) & 255; }
-  MDDF_TARGET_AVX2 static uint64_t bits_of(__m256i low, __m256i high) {
-    return static_cast<uint32_t>(_mm256_movemask_epi8(low)) |
-           static_cast<uint64_t>(static_cast<uint32_t>(_mm256_movemask_epi8(high))) << 32;
-  }
+  static constexpr int kUsualPlanes = 3;  // a bootstrap seldom draws a row eight times
 
   void enter(const CountedSample* samples, const NodeClasses<uint32_t>& classes) {
     n_samples_ = static_cast<int>(classes.n_samples);
@@ -149,6 +96,8 @@ class SmallSubtree {
   }
 
   MDDF_TARGET_AVX2 double score(uint64_t mask) const {
+    if (!options_.random_thresholds)
+      return Criterion::side(static_cast<double>(whole_), static_cast<double>(weight_));
     double terms = 0;
     for (const uint64_t members : class_mask_) terms += Criterion::term(weight_of(mask & members));
     return Criterion::side(terms, weight_of(mask));
@@ -156,6 +105,7 @@ class SmallSubtree {
 
   // Splits a node or makes it a leaf; false if no node is left to visit, else `node` is the next.
   MDDF_TARGET_AVX2 bool visit(Node& node, Random& random) {
+    if (!options_.random_thresholds) begin_search(node.mask);
     const double here = writer_.wants_importances() ? score(node.mask) : 0;
     writer_.gain(node.from_column, here);
     const int64_t n = static_cast<int64_t>(_mm_popcnt_u64(node.mask));
@@ -237,7 +187,6 @@ class SmallSubtree {
 
   // The best threshold of the columns that are drawn; returns who goes right.
   MDDF_TARGET_AVX2 uint64_t find_best_split(const Node& node, Random& random, Split& best) {
-    begin_search(node.mask);
     uint64_t right = 0;
     std::array<int32_t, kSmall> drawn;
     std::array<uint8_t, kSmall> constant;
@@ -260,7 +209,8 @@ class SmallSubtree {
     whole_ = weight_ = 0;
     for (const uint64_t members : class_mask_) {
       if (!(mask & members)) continue;
-      for (int p = 0; p < n_planes_; ++p) digits_[n_here_ * n_planes_ + p] = members & planes_[p];
+      for (int p = 0; p < std::max(n_planes_, kUsualPlanes); ++p)
+        digits_[n_here_][p] = p < n_planes_ ? members & planes_[p] : 0;
       const int64_t total = weight_of_class(n_here_, mask);
       total_[n_here_++] = total;
       whole_ += total * total;
@@ -269,16 +219,19 @@ class SmallSubtree {
   }
 
   MDDF_TARGET_AVX2 int64_t weight_of_class(int c, uint64_t mask) const {
-    int64_t weight = 0;
-    for (int p = 0; p < n_planes_; ++p)
-      weight += static_cast<int64_t>(_mm_popcnt_u64(mask & digits_[c * n_planes_ + p])) << p;
+    const auto& digits = digits_[c];
+    int64_t weight = static_cast<int64_t>(_mm_popcnt_u64(mask & digits[0]) +
+                                          (_mm_popcnt_u64(mask & digits[1]) << 1) +
+                                          (_mm_popcnt_u64(mask & digits[2]) << 2));
+    for (int p = kUsualPlanes; p < n_planes_; ++p)
+      weight += static_cast<int64_t>(_mm_popcnt_u64(mask & digits[p])) << p;
     return weight;
   }
 
   // Improves `best` by this column; false if it is constant here.
   MDDF_TARGET_AVX2 bool try_column(int32_t column, uint64_t mask, Split& best, uint64_t& right) {
-    const Codes codes(codes_of(column, mask));
-    const Codes rest = codes.only(mask);
+    const Codes64 codes(codes_of(column, mask));
+    const Codes64 rest = codes.only(mask);
     const __m128i low = rest.lowest();
     if ((codes.up_to(low).bits() & mask) == mask) return false;
     // No split is better than one into two pure children.
@@ -299,12 +252,12 @@ class SmallSubtree {
 
   // Improves `best` by a threshold between two codes of `rest`, with the samples in `first` on the
   // left from the start. Returns who goes left then; 0 if no threshold is better.
-  MDDF_TARGET_AVX2 uint64_t sweep(const Codes& codes, Codes rest, uint64_t mask, uint64_t first,
+  MDDF_TARGET_AVX2 uint64_t sweep(const Codes64& codes, Codes64 rest, uint64_t mask, uint64_t first,
                                   Split& best) const {
     uint64_t best_left = 0;
     __m128i code = rest.lowest();
     while (true) {
-      const Codes taken = codes.up_to(code);
+      const Codes64 taken = codes.up_to(code);
       const uint64_t left = (taken.bits() & mask) | first;
       if (left == mask) return best_left;
       rest.take_out(taken);
@@ -357,20 +310,20 @@ class SmallSubtree {
   }
 
   // The lowest and the highest code in the mask, which must not be empty.
-  MDDF_TARGET_AVX2 static void range_of(const Codes& codes, uint64_t mask, int& low, int& high) {
+  MDDF_TARGET_AVX2 static void range_of(const Codes64& codes, uint64_t mask, int& low, int& high) {
     const __m256i ones = _mm256_set1_epi8(-1);
-    const Codes in(mask);
-    low = as_int(Codes(_mm256_or_si256(codes.a, _mm256_xor_si256(in.a, ones)),
+    const Codes64 in(mask);
+    low = as_int(Codes64(_mm256_or_si256(codes.a, _mm256_xor_si256(in.a, ones)),
                        _mm256_or_si256(codes.b, _mm256_xor_si256(in.b, ones)))
                      .lowest());
-    high = 255 - as_int(Codes(_mm256_xor_si256(_mm256_and_si256(codes.a, in.a), ones),
+    high = 255 - as_int(Codes64(_mm256_xor_si256(_mm256_and_si256(codes.a, in.a), ones),
                               _mm256_xor_si256(_mm256_and_si256(codes.b, in.b), ones))
                             .lowest());
   }
 
   MDDF_TARGET_AVX2 uint64_t draw_threshold(int32_t column, const uint8_t* from, uint64_t mask,
                                            Random& random, Split& split) const {
-    const Codes codes(from);
+    const Codes64 codes(from);
     int low, high;
     range_of(codes, mask, low, high);
     if (low == high) return 0;
@@ -426,7 +379,7 @@ class SmallSubtree {
   int n_here_ = 0;
   int64_t weight_ = 0, whole_ = 0;  // their sum, and that of their squares
   std::array<int64_t, kSmall> total_;
-  std::array<uint64_t, kSmall * 16> digits_;
+  std::array<std::array<uint64_t, 16>, kSmall> digits_;
   std::array<uint64_t, 16> planes_{};  // the samples whose weight has this binary digit
   std::array<int64_t, kSmall> at_{};
   std::array<uint16_t, kSmall> class_of_{};
