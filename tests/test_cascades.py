@@ -219,7 +219,7 @@ def test_scorers_see_sample_weights_if_they_can(data):
 def test_features_of_training_samples_are_out_of_fold(Cascade):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 5)), rng.integers(0, 2, 300)
-    forest = Cascade(**SMALL)
+    forest = Cascade(**SMALL, transform_layers=0)
     held_out = forest.fit_transform(X, y)
     seen = forest.transform(X)
     assert held_out.shape == seen.shape == (300, 2)
@@ -227,7 +227,7 @@ def test_features_of_training_samples_are_out_of_fold(Cascade):
     known = np.mean(seen.argmax(axis=1) == y)
     guessed = np.mean(held_out.argmax(axis=1) == y)
     assert 0.4 < guessed < 0.58
-    assert known > guessed + 0.05
+    assert known > guessed + 0.3
     np.testing.assert_array_equal(forest.fit(X, y).transform(X), seen)
 
 
