@@ -115,8 +115,8 @@ def _blocks(samples, grain, options, entropy, held_out, table, labels) -> Iterat
         trained_on[train] = True if samples.weights is None else samples.weights[train] > 0
         if not trained_on.any():
             raise ValueError(
-                "sample_weight must be above zero for some sample that each fold trains on, "
-                f"got only zeros in fold {fold}"
+                "sample_weight and class_weight must leave some sample that each fold trains on a "
+                f"weight above zero, got only zeros in fold {fold}"
             )
         rows = order[trained_on[sample_of]]
         test_rows = None

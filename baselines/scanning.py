@@ -15,7 +15,7 @@ from tqdm.auto import tqdm
 
 from mddf.binning import NUMERIC_DTYPES, apply_bins, find_bins
 from mddf.folds import make_folds
-from mddf.targets import check_weights, encode_labels
+from mddf.targets import check_weights, class_factors, encode_labels
 
 from ._window_forests import FORESTS, ForestOptions, Samples, class_vectors, grow_forests
 from ._windows import Grain, resolve_grains, resolve_grid
@@ -70,6 +70,8 @@ class MultiGrainedScanner(TransformerMixin, BaseEstimator):
     pooling : {"mean", "max"} or None, default=None
         Pool the class vectors of 2 x 2 neighbouring windows (sequences: of 2), without overlap.
         At the far edges fewer may be left to a pool.
+    class_weight : dict, "balanced" or None, default=None
+        What a sample's class makes of its weight; "balanced" gives all classes the same weight.
     max_bins : int, default=255
         Values of a channel that are told apart, 2 to 255. All cells of a channel share their bins.
     n_jobs : int or None, default=None
@@ -139,6 +141,7 @@ class MultiGrainedScanner(TransformerMixin, BaseEstimator):
         ],
         "cv": ["cv_object"],
         "pooling": [StrOptions({"mean", "max"}), None],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
         "max_bins": [Interval(Integral, 2, 255, closed="both")],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
@@ -157,6 +160,7 @@ class MultiGrainedScanner(TransformerMixin, BaseEstimator):
         max_windows=None,
         cv=5,
         pooling=None,
+        class_weight=None,
         max_bins=255,
         n_jobs=None,
         random_state=None,
@@ -171,6 +175,7 @@ class MultiGrainedScanner(TransformerMixin, BaseEstimator):
         self.max_windows = max_windows
         self.cv = cv
         self.pooling = pooling
+        self.class_weight = class_weight
         self.max_bins = max_bins
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -225,6 +230,9 @@ class MultiGrainedScanner(TransformerMixin, BaseEstimator):
         weights = check_weights(sample_weight, X)
         bins = self._find_bins(X, prod(grid), weights)
         codes = _apply_bins(X, bins, grid, self.n_jobs)
+        factors = class_factors(self.class_weight, classes, labels, weights)
+        if factors is not None:
+            weights = factors[labels] * (1 if weights is None else weights)
         samples = Samples(codes, bins, labels, len(classes), weights, folds)
         bounds = _bounds(grains, len(classes))
         features = np.zeros((len(X), bounds[-1, -1, -1]), np.float32) if out_of_fold else None

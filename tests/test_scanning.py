@@ -1,13 +1,10 @@
 import pickle
-from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from mddf.baselines import MultiGrainedScanner
 from mddf.baselines._window_forests import class_vectors
-from mddf.baselines._windows import Grain, auto_sizes
+from naive_windows import naive_pool, naive_windows
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.model_selection import KFold
@@ -29,82 +26,6 @@ def scanner(*args, **options):
 def digits():
     X, y = load_digits(return_X_y=True)
     return X[:300].reshape(-1, 8, 8), y[:300]
-
-
-# The slow twin: one window after the other
-
-
-def naive_windows(sample, size, stride):
-    """Windows of one sample of shape (*grid, n_channels), flattened, and where they stand."""
-    grid = sample.shape[:-1]
-    starts = [
-        range(0, side - window + 1, step)
-        for side, window, step in zip(grid, size, stride, strict=True)
-    ]
-    found = {}
-    for corner in product(*starts):
-        cells = [
-            sample[tuple(c + o for c, o in zip(corner, offset, strict=True))]
-            for offset in product(*map(range, size))
-        ]
-        place = tuple(c // step for c, step in zip(corner, stride, strict=True))
-        found[place] = np.concatenate(cells)
-    return found
-
-
-def naive_pool(vectors, positions, how):
-    """Vectors by place; their mean or maximum over squares of two by two places."""
-    pools = {}
-    for place in product(*map(range, positions)):
-        pools.setdefault(tuple(i // 2 for i in place), []).append(vectors[place])
-    return {place: getattr(np, how)(members, axis=0) for place, members in pools.items()}
-
-
-@st.composite
-def grids(draw):
-    grid = draw(st.lists(st.integers(1, 6), min_size=1, max_size=2))
-    size = [draw(st.integers(1, side)) for side in grid]
-    stride = [draw(st.integers(1, 4)) for _ in grid]
-    return tuple(grid), tuple(size), tuple(stride), draw(st.integers(1, 3))
-
-
-@settings(deadline=None, max_examples=60)
-@given(grids(), st.sampled_from([None, "mean", "max"]))
-def test_windows_and_pooling(case, pooling):
-    grid, size, stride, n_channels = case
-    rng = np.random.default_rng(0)
-    codes = rng.integers(0, 256, (3, *grid, n_channels)).astype(np.uint8)
-    positions = tuple((g - w) // s + 1 for g, w, s in zip(grid, size, stride, strict=True))
-    grain = Grain(size, positions, stride, 1 if pooling is None else 2)
-    assert np.shares_memory(grain.view(codes), codes)
-    expected = [naive_windows(sample, size, stride) for sample in codes]
-    assert list(expected[0]) == list(product(*map(range, positions)))
-    rows = [window for windows in expected for window in windows.values()]
-    assert np.array_equal(grain.rows(codes), rows)
-    assert np.array_equal(grain.columns(codes), np.transpose(rows))
-    vectors = rng.random((3 * grain.n_windows, 2))
-    pooled = grain.pool_positions(vectors, pooling)
-    for i, part in enumerate(vectors.reshape(3, *positions, 2)):
-        wanted = part.reshape(-1)
-        if pooling is not None:
-            wanted = np.concatenate(list(naive_pool(part, positions, pooling).values()))
-        np.testing.assert_allclose(pooled[i], wanted)
-    assert len(grain.names("random", ["a", "b"])) == pooled.shape[1]
-
-
-@pytest.mark.parametrize(
-    ("grid", "sizes"),
-    [
-        ((28, 28), [(7, 7), (10, 10), (14, 14)]),
-        ((128,), [(8,), (16,), (32,)]),
-        ((30,), [(1,), (3,), (7,)]),
-        ((1,), [(1,)]),
-        ((1, 1), [(1, 1)]),
-        ((3, 40), [(1, 10), (1, 14), (2, 20)]),
-    ],
-)
-def test_the_rule_of_gcforest(grid, sizes):
-    assert auto_sizes(grid) == sizes
 
 
 @pytest.mark.parametrize("pooling", [None, "max"])
@@ -324,6 +245,19 @@ def test_weights(digits):
     assert not np.array_equal(reference.transform(X), scanner([6]).fit(X, y).transform(X))
 
 
+def test_class_weights(digits):
+    X, y = digits
+    by_class = scanner([6], class_weight={label: 1 + label % 2 for label in range(10)})
+    by_sample = scanner([6]).fit(X, y, sample_weight=1 + y % 2)
+    assert np.array_equal(by_class.fit(X, y).transform(X), by_sample.transform(X))
+    y = np.minimum(y, 1)  # nine in ten are of class 1
+    plain, balanced = (
+        scanner([4], class_weight=w).fit_transform(X, y).reshape(-1, 2).mean(axis=0)
+        for w in (None, "balanced")
+    )
+    assert balanced[0] > 1.2 * plain[0]
+
+
 def test_a_progress_bar(digits, capsys):
     scanner([8]).fit(*digits).transform(digits[0])
     assert capsys.readouterr().err == ""
@@ -388,7 +322,9 @@ def test_refused_samples(digits):
 def test_refused_weights(digits):
     X, y = digits
     cv = [(range(150), range(150, 300)), (range(150, 300), range(150))]
-    with pytest.raises(ValueError, match=r"sample_weight must .* got only zeros in fold 1"):
+    with pytest.raises(
+        ValueError, match=r"sample_weight and class_weight must .* got only zeros in fold 1"
+    ):
         scanner(cv=cv).fit(X, y, sample_weight=np.arange(300) < 150)
     with pytest.raises(ValueError, match=r"max_windows and sample_weight must .* got .*None"):
         scanner(cv=cv).fit(X, y, sample_weight=np.full(300, 1e9))
