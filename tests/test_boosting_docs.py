@@ -12,7 +12,17 @@ SCRIPTS = Path(__file__).parents[1] / "scripts"
 
 
 @pytest.mark.parametrize(
-    "name", ["adaboost", "deepboost", "quadboost", "lpboost", "bounds", "margins", "significance"]
+    "name",
+    [
+        "adaboost",
+        "deepboost",
+        "quadboost",
+        "lpboost",
+        "bounds",
+        "margins",
+        "scanning",
+        "significance",
+    ],
 )
 def test_examples(name):
     result = doctest.testmod(importlib.import_module(f"mddf.baselines.{name}"))
