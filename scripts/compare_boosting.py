@@ -16,7 +16,7 @@ import argparse
 import time
 
 import numpy as np
-from _boosting_data import binary, load_table
+from _boosting_data import binary, fill_missing, load_table
 from _boosting_results import Record, provenance, published, write_csv, write_json
 from mddf.baselines import AdaBoostClassifier, DeepBoostClassifier
 from sklearn.metrics import roc_auc_score, roc_curve
@@ -45,6 +45,7 @@ def one_split(model, X, y, seed, limit):
     if limit is not None and len(y) > limit:
         X, _, y, _ = train_test_split(X, y, train_size=limit, stratify=y, random_state=seed)
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.25, stratify=y, random_state=seed)
+    X, X_test = fill_missing(X, X_test)
     start = time.perf_counter()
     model.fit(X, y)
     fitted = time.perf_counter()

@@ -19,7 +19,7 @@ import argparse
 import time
 
 import numpy as np
-from _boosting_data import binary, load_table
+from _boosting_data import binary, fill_missing, load_table
 from _boosting_results import Record, provenance, published, write_csv, write_json
 from mddf.baselines import AdaBoostClassifier, LPBoostClassifier, QuadBoostClassifier
 from mddf.baselines.significance import poisson_binomial_test, sign_test
@@ -101,13 +101,15 @@ def algorithms(quick):
 
 
 def split(X, y, seed):
-    """Training and test rows after the tanh normalisation."""
+    """Training and test rows after filling gaps and the tanh normalisation."""
     order = np.random.default_rng(np.random.SeedSequence(seed)).permutation(len(y))
     n_train = min(500, (len(y) + 1) // 2)
     train, test = order[:n_train], order[n_train:]
-    mean, std = X[train].mean(axis=0), X[train].std(axis=0)
-    X = np.tanh((X - mean) / np.where(std > 0, std, 1.0))
-    return X[train], y[train], X[test], y[test]
+    X_train, X_test = fill_missing(X[train], X[test])
+    mean, std = X_train.mean(axis=0), X_train.std(axis=0)
+    std[std == 0] = 1.0
+    normalised = (np.tanh((part - mean) / std) for part in (X_train, X_test))
+    return next(normalised), y[train], next(normalised), y[test]
 
 
 def errors_by_rounds(model, rounds, X, y):

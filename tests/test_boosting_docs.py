@@ -31,13 +31,17 @@ def script(monkeypatch):
 def test_deepboost_grids_and_folds(script):
     module = script("run_deepboost")
     sizes = {
-        (table, method): len(module.settings_of(table, method, quick=False))
+        (table, method): len(module.settings_of(table, method))
         for table, methods in module.METHODS.items()
         for method in methods
     }
     assert [sizes[1, m] for m in module.METHODS[1]] == [1, 1, 7, 42]
     assert [sizes[2, m] for m in module.METHODS[2]] == [6, 30, 150]
     assert [sizes[3, m] for m in module.METHODS[3]] == [6, 30, 150]
+    assert len(module.settings_of(1, "DeepBoost", thin=2)) == 4 * 3
+    thinned = module.settings_of(2, "DeepBoost", thin=2)
+    assert sorted({p["max_depth"] for p in thinned}) == [2, 4, 6]
+    assert len(thinned) == 3 * 3 * 3
     fold = module.folds_of(105, seed=0)
     assert sorted(np.bincount(fold)) == [10] * 5 + [11] * 5
     assert (fold != module.folds_of(105, seed=1)).any()
@@ -48,9 +52,9 @@ def test_deepboost_run_averages_ties(script):
     rng = np.random.default_rng(0)
     X = rng.random((100, 2))
     y = (X[:, 0] > 0.5).astype(int)  # every depth makes no mistake
-    grid = module.settings_of(2, "AdaBoost", quick=True)
+    grid = module.settings_of(2, "AdaBoost")
     result = module.one_run(3, grid, 2, 5, X, y, module.folds_of(100, 0))
-    assert result["n_tied"] == result["n_settings"] == 2
+    assert result["n_tied"] == result["n_settings"] == 6
     assert result["first_setting"] == grid[0]
 
 
@@ -96,5 +100,10 @@ def test_data_for_scripts(script):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"a": [1.0, np.nan, 3.0], "b": pd.Categorical(["x", "y", "z"])})
     np.testing.assert_array_equal(
-        module.to_numbers(frame), [[1, 0, 0, 1], [0, 1, 0, 2], [0, 0, 1, 3]]
+        module.to_numbers(frame), [[1, 0, 0, 1], [0, 1, 0, np.nan], [0, 0, 1, 3]]
     )
+    train, test = module.fill_missing(
+        np.array([[1.0, np.nan], [3.0, 5.0]]), np.array([[np.nan, np.nan]])
+    )
+    np.testing.assert_array_equal(train, [[1, 5], [3, 5]])
+    np.testing.assert_array_equal(test, [[2, 5]])
