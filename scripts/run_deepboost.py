@@ -21,7 +21,7 @@ from itertools import product
 
 import numpy as np
 from _boosting_data import binary, fill_missing, load_table
-from _boosting_results import Record, provenance, published, write_csv, write_json
+from _boosting_results import Record, aligned, provenance, published, write_csv, write_json
 from joblib import Parallel, delayed
 from mddf.baselines import DeepBoostClassifier
 from mddf.baselines.margins import margin_report
@@ -138,23 +138,38 @@ def figures(X, y, fold, rounds, chosen):
     return out
 
 
-def print_table(rows, reference):
-    """Each result beside the published one."""
-    print(
-        f"{'set':14s} {'table':5s} {'method':12s} {'error':>8s} {'std':>7s} {'size':>6s} "
-        f"{'trees':>6s} {'tied':>6s} {'p':>7s} | published {'error':>7s} {'std':>8s} "
-        f"{'size':>6s} {'trees':>6s}"
-    )
-    for row in rows:
-        there = reference.get((row["table"], row["set"], row["method"]), {})
-        cells = [there.get(k, "-") for k in ("error", "std", "avg_tree_size", "avg_num_trees")]
-        p = "" if row["p_deepboost_better"] is None else f"{row['p_deepboost_better']:.3f}"
-        print(
-            f"{row['set']:14s} {row['table']:<5d} {row['method']:12s} {row['error']:8.4f} "
-            f"{row['std']:7.4f} {row['tree_size']:6.2f} {row['n_trees']:6.1f} "
-            f"{row['n_tied']:6.1f} {p:>7s} | {'':9s} {cells[0]:>7s} {cells[1]:>8s} "
-            f"{cells[2]:>6s} {cells[3]:>6s}"
-        )
+def print_tables(rows, thin):
+    """Each table, results beside the published ones."""
+    header = ("set", "method", "error %", "published", "size", "published", "trees", "published",
+              "tied", "p", "s/run")  # fmt: skip
+    for table in sorted({row["table"] for row in rows}):
+        there = {(r["dataset"], r["method"]): r for r in published(f"deepboost_table{table}.tsv")}
+        lines = [header]
+        mine = [row for row in rows if row["table"] == table]
+        for row in mine:
+            beside = there.get((row["set"], row["method"]))
+            p = row["p_deepboost_better"]
+            lines.append(
+                (
+                    row["set"],
+                    row["method"],
+                    percent(row["error"], row["std"]),
+                    percent(beside["error"], beside["std"]) if beside else "",
+                    f"{row['tree_size']:.1f}",
+                    beside["avg_tree_size"] if beside else "",
+                    f"{row['n_trees']:.1f}",
+                    beside["avg_num_trees"] if beside else "",
+                    f"{row['n_tied']:.1f}/{row['n_settings']:.0f}",
+                    "" if p is None else f"{p:.2f}",
+                    f"{row['seconds']:.1f}",
+                )
+            )
+        print(f"\nTable {table}, {mine[0]['n_runs']} of 10 runs, grid thinned by {thin}\n")
+        print(aligned(lines))
+
+
+def percent(mean, std):
+    return f"{100 * float(mean):.2f} ± {100 * float(std):.2f}"
 
 
 def summarise(name, table, runs_by_method):
@@ -224,7 +239,7 @@ def main():
         print("no published set is present: scikit-learn's bundled sets stand in")
         tables = {name: load_table(name) for name in BUNDLED}
     settings = {"rounds": arguments.rounds, "seed": arguments.seed, "thin": arguments.thin}
-    record = Record(f"{out}.json", settings)
+    record = Record(f"{out}.json", settings, provenance(arguments, tables))
     rows, drawn = [], {}
     for table, name in tqdm(list(product(arguments.tables, tables)), desc="tables x sets"):
         by_method, sample = run_set(name, table, tables[name], arguments, record)
@@ -232,17 +247,9 @@ def main():
         if table == 2 and (name == "ionosphere" or not drawn):
             chosen = {method: runs[0]["first_setting"] for method, runs in by_method.items()}
             drawn = {"set": name, "methods": figures(*sample, arguments.rounds, chosen)}
-    reference = {
-        (table, row["dataset"], row["method"]): row
-        for table in (1, 2, 3)
-        for row in published(f"deepboost_table{table}.tsv")
-    }
-    print_table(rows, reference)
+    print_tables(rows, arguments.thin)
     write_csv(f"{out}.csv", rows)
     write_json(f"{out}_figures.json", drawn)
-    origin = {name: f"{data.source}, {data.X.shape[0]} x {data.X.shape[1]}"
-              for name, data in tables.items()}  # fmt: skip
-    write_json(f"{out}_provenance.json", {**provenance(arguments), "data": origin})
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ import time
 
 import numpy as np
 from _boosting_data import binary, fill_missing, load_table
-from _boosting_results import Record, provenance, published, write_csv, write_json
+from _boosting_results import Record, aligned, provenance, published, write_csv
 from mddf.baselines import AdaBoostClassifier, LPBoostClassifier, QuadBoostClassifier
 from mddf.baselines.significance import poisson_binomial_test, sign_test
 from sklearn.model_selection import StratifiedKFold
@@ -190,27 +190,28 @@ def table_two(results, names, methods):
 def print_tables(one, two, methods):
     """Each number with the published one in parentheses."""
     there = {row["dataset"]: row for row in published("quadboost_table1.tsv")}
-    print(f"{'set':20s}" + "".join(f"{m:>22s}" for m in methods))
+    lines = [("set", *methods)]
     for row in one:
         beside = there.get(row["set"], {})
-        cells = (f"{row[m]:.3f} ({beside.get(m, '-')})" for m in methods)
-        print(f"{row['set']:20s}" + "".join(f"{cell:>22s}" for cell in cells))
+        lines.append((row["set"], *(f"{row[m]:.3f} ({beside.get(m, '-')})" for m in methods)))
+    print("\nTable 1: test risk (published)\n")
+    print(aligned(lines))
     pairs = {
         (row["row_algorithm"], row["column_algorithm"]): row
         for row in published("quadboost_table2.tsv")
     }
-    print("\nP(row better than column); * where the one-sided sign test has p <= .05")
-    print(f"{'':20s}" + "".join(f"{m:>22s}" for m in methods))
+    lines = [("", *methods)]
     for first in methods:
         cells = []
-        for row in two:
-            if row["row_algorithm"] == first:
-                beside = pairs.get((first, row["column_algorithm"]), {})
-                star = "*" if row["sign_test_p"] <= 0.05 else " "
-                star_there = "*" if beside.get("sign_test_star_p05") == "1" else " "
-                number = beside.get("prob_row_better", "-")
-                cells.append(f"{row['prob_row_better']:.2f}{star} ({number}{star_there})")
-        print(f"{first:20s}" + "".join(f"{cell:>22s}" for cell in cells))
+        for row in (row for row in two if row["row_algorithm"] == first):
+            beside = pairs.get((first, row["column_algorithm"]), {})
+            star = "*" if row["sign_test_p"] <= 0.05 else ""
+            star_there = "*" if beside.get("sign_test_star_p05") == "1" else ""
+            number = beside.get("prob_row_better", "-")
+            cells.append(f"{row['prob_row_better']:.2f}{star} ({number}{star_there})")
+        lines.append((first, *cells))
+    print("\nTable 2: P(row better than column), * sign test p <= .05 (published)\n")
+    print(aligned(lines))
 
 
 def first_present(names):
@@ -235,7 +236,7 @@ def main():
         print("no published set is present: scikit-learn's bundled sets stand in")
         tables = {name: load_table(name) for name in BUNDLED}
     settings = {key: vars(arguments)[key] for key in ("seed", "quick", "adaboost_rounds")}
-    record = Record(f"{out}.json", settings)
+    record = Record(f"{out}.json", settings, provenance(arguments, tables))
     methods = algorithms(arguments.quick, arguments.adaboost_rounds)
     tasks = [(name, method) for name in tables for method in methods]
     for name, method in (bar := tqdm(tasks)):
@@ -252,8 +253,6 @@ def main():
     print_tables(one, two, list(methods))
     write_csv(f"{out}_table1.csv", one)
     write_csv(f"{out}_table2.csv", two)
-    origin = {n: f"{t.source}, {t.X.shape[0]} x {t.X.shape[1]}" for n, t in tables.items()}
-    write_json(f"{out}_provenance.json", {**provenance(arguments), "data": origin})
 
 
 if __name__ == "__main__":

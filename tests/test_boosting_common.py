@@ -86,6 +86,7 @@ def test_history(model, cancer, iris):
     for values in two.history_.values():
         assert values.shape == (two.n_iter_,)
         assert np.isfinite(values).all()
+    assert two.history_["n_voters"].dtype == np.int64
     for values in three.history_.values():
         assert values.shape == (3, three.n_iter_)
     weights = two.estimator_weights_

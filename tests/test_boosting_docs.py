@@ -82,12 +82,21 @@ def test_quadboost_protocol(script):
 
 def test_record_resumes_and_refuses_other_settings(script, tmp_path):
     module = script("_boosting_results")
-    record = module.Record(tmp_path / "r.json", {"seed": 0})
+    record = module.Record(tmp_path / "r.json", {"seed": 0}, {"by": "first"})
     assert record.get("a", lambda: {"x": 1}) == {"x": 1}
-    again = module.Record(tmp_path / "r.json", {"seed": 0})
+    again = module.Record(tmp_path / "r.json", {"seed": 0}, {"by": "second"})
     assert again.get("a", lambda: pytest.fail("computed twice")) == {"x": 1}
     with pytest.raises(SystemExit, match="results of other settings"):
-        module.Record(tmp_path / "r.json", {"seed": 1})
+        module.Record(tmp_path / "r.json", {"seed": 1}, {})
+    assert again.origins == [{"by": "first"}]  # the second has computed nothing yet
+    again.get("b", lambda: {"x": 2})
+    origins = module.Record(tmp_path / "r.json", {"seed": 0}, {}).origins
+    assert origins == [{"by": "first"}, {"by": "second"}]
+    assert module.aligned([("a", "bcd"), (12, 3)]).splitlines() == [
+        "| a  | bcd |",
+        "| -- | --- |",
+        "| 12 | 3   |",
+    ]
     assert len(module.published("deepboost_table2.tsv")) == 24
     assert module.published("no_such.tsv") == []
 
