@@ -68,9 +68,7 @@ def test_stages(model, cancer, iris):
             np.testing.assert_array_equal(model.classes_[share.argmax(axis=1)], label)
 
 
-@pytest.mark.parametrize(
-    "model", [m for m in SMALL if not isinstance(m, LPBoostClassifier)], ids=named
-)
+@pytest.mark.parametrize("model", SMALL, ids=named)
 def test_fewer_rounds_are_the_start_of_more(model, cancer):
     X, y = cancer
     stages = list(clone(model).fit(X, y).staged_decision_function(X))

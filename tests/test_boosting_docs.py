@@ -2,13 +2,15 @@
 
 import doctest
 import importlib
+import re
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-SCRIPTS = Path(__file__).parents[1] / "scripts"
+ROOT = Path(__file__).parents[1]
+SCRIPTS = ROOT / "scripts"
 
 
 @pytest.mark.parametrize(
@@ -18,6 +20,13 @@ def test_examples(name):
     result = doctest.testmod(importlib.import_module(f"mddf.baselines.{name}"))
     assert result.attempted > 0
     assert result.failed == 0
+
+
+def test_examples_of_the_page(capsys):
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs/boosting.md").read_text(), re.DOTALL)
+    assert len(blocks) >= 2
+    exec(compile("\n".join(blocks), "boosting.md", "exec"), {"__name__": "page"})
+    assert "LPBoostClassifier" in capsys.readouterr().out
 
 
 @pytest.fixture
