@@ -20,7 +20,7 @@ import resource
 import time
 
 import numpy as np
-from _boosting_results import Record, provenance, published, write_csv, write_json
+from _results import Record, provenance, published, write_csv, write_json
 from mddf.baselines import MultiGrainedScanner
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split

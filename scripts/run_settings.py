@@ -6,8 +6,8 @@
 
 For each seed a quarter of the training rows is held out; the standard test rows are not looked
 at. Every setting grows the same number of layers on the rest. The table has the accuracy on the
-held-out rows of the layers that would be kept by the margin ratio, and by out-of-fold accuracy, the
-number of layers kept by the ratio, and both out-of-fold figures there. Means over seeds, in %.
+held-out rows of the layers that would be kept by the margin ratio, and by out-of-fold accuracy,
+the number of layers kept by the ratio, and both out-of-fold figures there. Means over seeds, in %.
 """
 
 from __future__ import annotations
