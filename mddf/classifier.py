@@ -88,7 +88,7 @@ class MDDFClassifier(BaseCascade):
         and keeps `n_layers`.
     n_iter_no_change : int, default=2
         Patience, in layers.
-    tol : float, default=1e-3
+    tol : float, default=0.01
         How much better than the best one before a score has to be for the patience to start anew.
     scoring : str, callable or None, default="margin-ratio"
         What out-of-fold predictions are scored by: "margin-ratio", the standard deviation of the
@@ -196,7 +196,7 @@ class MDDFClassifier(BaseCascade):
         depth_step=None,
         early_stopping=True,
         n_iter_no_change=2,
-        tol=1e-3,
+        tol=0.01,
         scoring="margin-ratio",
         transform_layers="last",
         transform_forests="mean",
