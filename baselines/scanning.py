@@ -226,7 +226,7 @@ class MultiGrainedScanner(TransformerMixin, BaseEstimator):
         *entropy, fold_seed = (
             check_random_state(self.random_state).randint(0, 2**32, 5, dtype=np.uint64).tolist()
         )
-        folds = make_folds(5 if self.cv is None else self.cv, X, labels, fold_seed)
+        folds = make_folds(self.cv, X, labels, fold_seed)
         weights = check_weights(sample_weight, X)
         bins = self._find_bins(X, prod(grid), weights)
         codes = _apply_bins(X, bins, grid, self.n_jobs)

@@ -10,7 +10,7 @@ the test set is used whole, and only to score. A model sees either the pixels, o
 columns at once, or (cascades) one window size per layer in turn, with the same settings otherwise.
 Windows of 7, 10 and 13 pixels, 2 apart, as in the authors' settings for MNIST. With fewer images
 than the set has, the time for all of them is estimated: in proportion to n log n. A run that was
-stopped goes on with the next seed. Writes <out>.json, <out>.csv and <out>_provenance.json.
+stopped goes on with the next seed. Writes <out>.json, with its provenance, and <out>.csv.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import resource
 import time
 
 import numpy as np
-from _results import Record, provenance, published, write_csv, write_json
+from _results import Record, aligned, provenance, published, write_csv
 from mddf.baselines import MultiGrainedScanner
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
@@ -163,12 +163,19 @@ def summary(results):
 
 def report(rows, results):
     """Print the table and the costs."""
-    print(f"\n{'model':9s} {'input':16s} accuracy %   gain over pixels (least)   fit CPU s")
-    for row in rows:
-        print(
-            f"{row['model']:9s} {row['input']:16s} {row['accuracy']:6.2f} ± {row['std']:4.2f}   "
-            f"{row['gain']:+6.2f} ({row['least_gain']:+.2f})   {row['fit_cpu_s']:16.1f}"
+    header = ("model", "input", "accuracy %", "gain over pixels (least)", "fit, CPU s", "seeds")
+    table = [
+        (
+            row["model"],
+            row["input"],
+            f"{row['accuracy']:.2f} ± {row['std']:.2f}",
+            f"{row['gain']:+.2f} ({row['least_gain']:+.2f})",
+            f"{row['fit_cpu_s']:.1f}",
+            row["seeds"],
         )
+        for row in rows
+    ]
+    print("\n" + aligned([header, *table]))
     for part in ("fit", "transform"):
         wall, cpu = (mean_seconds(results, part, clock) for clock in ("wall_s", "cpu_s"))
         print(f"scanner {part}: {wall:.0f} s, {cpu:.0f} s of CPU")
@@ -228,7 +235,7 @@ def main(argv=None):
     arguments = parse(argv)
     data = load_images(arguments.quick)
     settings = {k: v for k, v in vars(arguments).items() if k not in ("out", "seeds", "n_jobs")}
-    record = Record(f"{arguments.out}.json", settings)
+    record = Record(f"{arguments.out}.json", settings, provenance(arguments))
     for seed in arguments.seeds:
         record.get(str(seed), lambda seed=seed: one_seed(data, arguments, seed))
     results = {str(seed): record.results[str(seed)] for seed in arguments.seeds}
@@ -238,7 +245,6 @@ def main(argv=None):
         estimate(rows, results, len(data[1]))
         compare_published()
     write_csv(f"{arguments.out}.csv", rows)
-    write_json(f"{arguments.out}_provenance.json", provenance(arguments))
 
 
 if __name__ == "__main__":

@@ -30,9 +30,9 @@ def test_quick_run(script, monkeypatch, tmp_path, capsys):
         ("forest", "all grains"),
     ]
     assert all(60 < float(row["accuracy"]) <= 100 and row["seeds"] == "2" for row in rows)
-    kept = json.loads((tmp_path / "found.json").read_text())["results"]
-    assert list(kept) == ["0", "1"]
-    assert json.loads((tmp_path / "found_provenance.json").read_text())["versions"]["mddf"]
+    kept = json.loads((tmp_path / "found.json").read_text())
+    assert list(kept["results"]) == ["0", "1"]
+    assert kept["origins"][0]["versions"]["mddf"]
     monkeypatch.setattr(script, "one_seed", lambda *_: pytest.fail("computed twice"))
     script.main(arguments)
 
