@@ -19,7 +19,6 @@ import argparse
 import json
 import math
 import pickle
-import platform
 import subprocess
 import sys
 import time
@@ -27,15 +26,12 @@ from pathlib import Path
 from statistics import mean, median
 
 import numpy as np
-import scipy
-import sklearn
-from sklearn.datasets import load_breast_cancer, load_digits, make_classification
+from _measure import BUNDLED, cpu_seconds, load, versions
+from sklearn.datasets import make_classification
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.ensemble import RandomForestClassifier as ScikitRandomForest
-from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import validate_data
 
-import mddf
 from mddf import CompletelyRandomForestClassifier, RandomForestClassifier
 
 KINDS = {
@@ -46,7 +42,6 @@ KINDS = {
     ),
 }
 REAL = ("adult", "letter", "satimage", "mnist")
-BUNDLED = ("digits", "breast_cancer")
 # The ratios that the project aims at: fit random, fit completely random, predict_proba.
 AIMS = {
     "adult": (8, 6, 3),
@@ -55,40 +50,6 @@ AIMS = {
     "synthetic": (12, 6, 3),
     "mnist": (5, 3, 3),
 }
-
-
-def load(name, data_home):
-    """Training and test part of a set as numbers, or None if its files are not there."""
-    if name == "synthetic":
-        X, y = make_classification(
-            200_000, 50, n_informative=15, n_classes=3, random_state=0, shuffle=True
-        )
-        return X[:180_000], y[:180_000], X[180_000:], y[180_000:]
-    if name in BUNDLED:
-        loader = {"digits": load_digits, "breast_cancer": load_breast_cancer}[name]
-        X, y = loader(return_X_y=True)
-        X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, stratify=y, random_state=0)
-        return X, y, X_test, y_test
-    from mddf.datasets import DataFileNotFoundError, load
-
-    try:
-        data = load(name, data_home=data_home, download=False, as_frame=False)
-    except (DataFileNotFoundError, ImportError) as error:
-        print(f"{name}: left out: {str(error).splitlines()[0]}")
-        return None
-    X, X_test = (np.asarray(part, dtype=float) for part in (data.X_train, data.X_test))
-    return X, np.asarray(data.y_train), X_test, np.asarray(data.y_test)
-
-
-def cpu_seconds(function, *arguments, least=0.05):
-    """CPU seconds of a call, repeated until it is measurable, and its result."""
-    start, calls = time.process_time(), 0
-    while True:
-        result = function(*arguments)
-        calls += 1
-        used = time.process_time() - start
-        if used >= least:
-            return used / calls, result
 
 
 def n_nodes(model):
@@ -296,15 +257,7 @@ def main():
     parser.add_argument("--data-home", help="folder with the data sets")
     parser.add_argument("--out", default="results", help="folder for bench_forest.json")
     options = parser.parse_args()
-    versions = {
-        "mddf": mddf.__version__,
-        "scikit-learn": sklearn.__version__,
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-    }
-    print("  ".join(f"{name} {version}" for name, version in versions.items()))
+    print("  ".join(f"{name} {version}" for name, version in versions().items()))
     results, extras = [], {}
     if not options.extras or options.only:
         results = run_comparison(options)
@@ -312,7 +265,7 @@ def main():
         extras = run_extras(options.data_home, options.quick, options.trees)
     out = Path(options.out)
     out.mkdir(parents=True, exist_ok=True)
-    report = {"versions": versions, "options": vars(options), "sets": results, "extras": extras}
+    report = {"versions": versions(), "options": vars(options), "sets": results, "extras": extras}
     (out / "bench_forest.json").write_text(json.dumps(report, indent=1) + "\n")
     print(f"written: {out / 'bench_forest.json'}")
 
