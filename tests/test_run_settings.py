@@ -31,7 +31,7 @@ def test_tables(script, tmp_path, capsys):
 
 def test_standard_test_rows_are_left_alone(script):
     data = load("wine")
-    X, y, X_valid, y_valid = script.split(data, 60, seed=3)
+    _, y, X_valid, y_valid = script.split(data, 60, seed=3)
     assert (len(y), len(y_valid)) == (60, 45)
     again = script.split(data, 60, seed=3)
     np.testing.assert_array_equal(X_valid, again[2])
