@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 from _boosting_data import binary, load_table
-from _boosting_results import provenance, write_json
+from _results import provenance, write_json
 from mddf.baselines import AdaBoostClassifier, DeepBoostClassifier, QuadBoostClassifier
 from sklearn.ensemble import AdaBoostClassifier as ScikitAdaBoost
 from sklearn.preprocessing import OrdinalEncoder

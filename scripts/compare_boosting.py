@@ -17,7 +17,7 @@ import time
 
 import numpy as np
 from _boosting_data import binary, load_table
-from _boosting_results import Record, provenance, published, write_csv, write_json
+from _results import Record, provenance, published, write_csv, write_json
 from mddf.baselines import AdaBoostClassifier, DeepBoostClassifier
 from sklearn.metrics import roc_auc_score, roc_curve
 from sklearn.model_selection import train_test_split

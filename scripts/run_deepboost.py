@@ -18,7 +18,7 @@ from itertools import product
 
 import numpy as np
 from _boosting_data import binary, load_table
-from _boosting_results import Record, provenance, published, write_csv, write_json
+from _results import Record, provenance, published, write_csv, write_json
 from joblib import Parallel, delayed
 from mddf.baselines import DeepBoostClassifier
 from mddf.baselines.margins import margin_report

@@ -20,7 +20,7 @@ import time
 
 import numpy as np
 from _boosting_data import binary, load_table
-from _boosting_results import Record, provenance, published, write_csv, write_json
+from _results import Record, provenance, published, write_csv, write_json
 from mddf.baselines import AdaBoostClassifier, LPBoostClassifier, QuadBoostClassifier
 from mddf.baselines.significance import poisson_binomial_test, sign_test
 from sklearn.model_selection import StratifiedKFold

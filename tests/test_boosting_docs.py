@@ -24,7 +24,9 @@ def test_examples(name):
 def script(monkeypatch):
     monkeypatch.syspath_prepend(str(SCRIPTS))
     yield importlib.import_module
-    for name in [n for n in sys.modules if n.startswith(("run_", "compare_", "_boosting"))]:
+    for name in [
+        n for n in sys.modules if n.startswith(("run_", "compare_", "_boosting", "_results"))
+    ]:
         del sys.modules[name]
 
 
@@ -77,7 +79,7 @@ def test_quadboost_protocol(script):
 
 
 def test_record_resumes_and_refuses_other_settings(script, tmp_path):
-    module = script("_boosting_results")
+    module = script("_results")
     record = module.Record(tmp_path / "r.json", {"seed": 0})
     assert record.get("a", lambda: {"x": 1}) == {"x": 1}
     again = module.Record(tmp_path / "r.json", {"seed": 0})

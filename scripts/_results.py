@@ -1,4 +1,4 @@
-"""Results of the boosting scripts: files that a run can be resumed from, and their provenance."""
+"""Results of the scripts: files that a run can be resumed from, and their provenance."""
 
 from __future__ import annotations
 
