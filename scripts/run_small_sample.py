@@ -12,13 +12,11 @@ on where the last one stopped. Draw with plot_small_sample.py.
 
 from __future__ import annotations
 
-import argparse
-import json
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import numpy as np
 from _results import Record, provenance, write_csv, write_json
+from _study import StudyParser
 from _subsets import nested_subsets
 from _uci_data import Split, splits
 from _uci_methods import ALL_METHODS, Budget, missing
@@ -29,39 +27,36 @@ from tqdm import tqdm
 from mddf import datasets
 
 METHODS = ("rf", "xgboost", "gcforest", "mddf")
-FRACTIONS = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
+FRACTIONS = [0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0]
+DEFAULT_SETS = ["satimage", "letter"]  # unless the paper's, har, is there
 
 
 def parse(argv):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--datasets",
-        nargs="+",
-        metavar="NAME",
-        help="names of mddf.datasets (default: har, or where it is missing letter and satimage)",
+    parser = StudyParser(
+        __doc__,
+        name="small-sample",
+        full={
+            "datasets": DEFAULT_SETS,
+            "seeds": 10,
+            "n_estimators": 100,
+            "n_layers": 4,
+            "rounds": 300,
+            "fractions": FRACTIONS,
+        },
+        quick={
+            "datasets": ["digits"],
+            "seeds": 2,
+            "n_estimators": 5,
+            "rounds": 10,
+            "fractions": [0.02, 0.1, 0.5, 1.0],
+        },
     )
     parser.add_argument("--methods", nargs="+", choices=ALL_METHODS, default=list(METHODS))
-    parser.add_argument("--fractions", nargs="+", type=float, default=list(FRACTIONS))
-    parser.add_argument("--seeds", type=int, help="number of seeds (default: 10)")
-    parser.add_argument("--n-estimators", type=int, help="trees of each forest (default: 100)")
-    parser.add_argument("--n-layers", type=int, default=4, help="most layers (default: 4)")
+    parser.add_argument("--fractions", nargs="+", type=float, help="shares of the training set")
     parser.add_argument("--rounds", type=int, help="XGBoost's rounds (default: 300)")
-    parser.add_argument("--n-jobs", type=int, default=1, help="threads (default: 1)")
-    parser.add_argument("--quick", action="store_true", help="digits, 5 trees, 2 seeds, 4 shares")
-    parser.add_argument("--data-home", help="folder of the data (default: MDDF_DATA_HOME)")
-    parser.add_argument("--out", type=Path, help="folder of the results (default: results/...)")
-    options = parser.parse_args(argv)
-    quick = options.quick
-    options.seeds = options.seeds or (2 if quick else 10)
-    options.n_estimators = options.n_estimators or (5 if quick else 100)
-    options.rounds = options.rounds or (10 if quick else 300)
-    if quick:
-        options.datasets = options.datasets or ["digits"]
-        options.fractions = [0.02, 0.1, 0.5, 1.0]
-    options.datasets = options.datasets or default_sets(options.data_home)
-    options.out = options.out or Path(f"results/small-sample{'-quick' if quick else ''}")
+    options = parser.parse_study(argv)
+    if options.datasets is DEFAULT_SETS and has_har(options.data_home):
+        options.datasets = ["har"]
     absent = [name for name in options.methods if missing(name)]
     if absent:
         print(f"left out, not installed: {', '.join(absent)}")
@@ -69,13 +64,13 @@ def parse(argv):
     return options
 
 
-def default_sets(data_home) -> list[str]:
-    """The paper's set where its file is, else two others."""
+def has_har(data_home) -> bool:
+    """Whether the paper's set is there."""
     try:
         datasets.load("har", data_home=data_home, download=False)
     except (datasets.DataFileNotFoundError, ImportError):
-        return ["satimage", "letter"]
-    return ["har"]
+        return False
+    return True
 
 
 def budgets(options) -> dict[str, Budget]:
@@ -170,8 +165,7 @@ def main(argv=None) -> None:
     rows = summarise(record.results)
     write_csv(options.out / "summary.csv", rows)
     (options.out / "table.md").write_text(table(rows) + "\n")
-    arguments = json.loads(json.dumps(vars(options), default=str))
-    origin = provenance(argparse.Namespace(**arguments))
+    origin = provenance(options)
     budget = {name: asdict(budget) for name, budget in budgets(options).items()}
     write_json(options.out / "run.json", {**origin, "budgets": budget})
     print(table(rows))
