@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from forest_cases import three_classes
-from mddf.baselines import GCForestClassifier
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
@@ -18,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from mddf import MDDFClassifier, RandomForestClassifier
+from mddf.baselines import GCForestClassifier
 from mddf.margin_loss import class_margins, margin_loss, reweight
 
 SMALL = {"n_estimators": 8, "n_layers": 3, "cv": 3, "random_state": 0, "early_stopping": False}

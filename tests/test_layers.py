@@ -20,10 +20,7 @@ N_FEATURES = 5
 def problem(*, n_samples=120, weights=None, out_of_bag=False, seed=0, random_labels=False):
     """Samples and the input of a first layer, with room for three features more."""
     X, y = three_classes()
-    X, labels = (
-        np.nan_to_num(X)[:n_samples, :N_FEATURES],
-        np.unique(y, return_inverse=True)[1][:n_samples],
-    )
+    X, labels = np.nan_to_num(X)[:n_samples, :N_FEATURES], np.unique(y, return_inverse=True)[1][:n_samples]
     labels = labels.astype(np.uint16)
     if random_labels:
         labels = np.random.default_rng(seed).permutation(labels)
