@@ -5,11 +5,13 @@ from .deepboost import DeepBoostClassifier
 from .gcforest import GCForestClassifier
 from .lpboost import LPBoostClassifier
 from .quadboost import QuadBoostClassifier
+from .scanning import MultiGrainedScanner
 
 __all__ = [
     "AdaBoostClassifier",
     "DeepBoostClassifier",
     "GCForestClassifier",
     "LPBoostClassifier",
+    "MultiGrainedScanner",
     "QuadBoostClassifier",
 ]

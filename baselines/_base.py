@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
@@ -94,14 +95,14 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         Raises
         ------
         ValueError
-            If X is not as described, the weights are negative or all 0, or fewer than two classes
-            have positive weight.
+            If X is not as described, weights are negative, all are 0 or their sum overflows, or
+            fewer than two classes have positive weight.
         """
         _refuse_categories(self, X)
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
         check_classification_targets(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        used = weight > 0
+        used = _used_rows(weight)
         if not used.all():
             X, y, weight = X[used], y[used], weight[used]
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -158,7 +159,14 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _rounds(self):
         """Iterate over the rounds, with a progress bar when verbose."""
-        return tqdm(range(self.n_estimators), desc=type(self).__name__, disable=not self.verbose)
+        with self._progress_bar() as bar:
+            for _ in range(self.n_estimators):
+                yield
+                bar.update()
+
+    def _progress_bar(self):
+        """Bar of `n_estimators` rounds, shown when verbose."""
+        return tqdm(total=self.n_estimators, desc=type(self).__name__, disable=not self.verbose)
 
     def _validated(self, X) -> FloatArray:
         check_is_fitted(self)
@@ -312,6 +320,17 @@ def project_on_simplex(points):
     n_positive = (falling * count > excess).sum(axis=1)
     shift = excess[np.arange(len(points)), n_positive - 1] / n_positive
     return np.maximum(points - shift[:, None], 0.0)
+
+
+def _used_rows(weight: FloatArray) -> NDArray[np.bool_]:
+    """Rows whose share of the total weight is more than 0, also after rounding."""
+    with np.errstate(over="ignore"):
+        total = weight.sum()
+    if not np.isfinite(total):
+        raise ValueError(
+            f"sample_weight must have a finite sum; got weights up to {float(weight.max())!r}"
+        )
+    return weight / total > 0 if total > 0 else np.zeros(len(weight), dtype=bool)
 
 
 def _columns(decisions: list[FloatArray]) -> FloatArray:

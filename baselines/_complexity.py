@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 
 import numpy as np
 
@@ -131,7 +132,7 @@ def complexity_table(
     else:
         bound = complexity if callable(complexity) else stump_complexity
         bounds = [bound(int(size), n_samples, n_features) for size in sizes]
-    table = np.concatenate([[0.0], bounds])
-    if not (np.isfinite(table).all() and (table >= 0).all()):
-        raise ValueError(f"complexity must return finite numbers >= 0; got {table.min()!r}")
-    return table
+    for value in bounds:
+        if not (isinstance(value, Real) and 0 <= float(value) < np.inf):
+            raise ValueError(f"complexity must return finite numbers >= 0; got {value!r}")
+    return np.concatenate([[0.0], bounds])

@@ -135,28 +135,20 @@ class GivenVoters:
     """
 
     def __init__(self, voters: Voter | Sequence[Voter], chosen: NDArray[np.int64] | None = None):
+        wrong = [] if callable(voters) else [voter for voter in voters if not callable(voter)]
+        if wrong:
+            raise ValueError(f"voters must be callable; got {wrong[0]!r} among them")
         self.voters = voters
         self.chosen = chosen
 
     def values(self, X: FloatArray) -> FloatArray:
         """Values of every voter on every row, shape (n_voters, n_samples)."""
         if callable(self.voters):
-            columns = np.asarray(self.voters(X), dtype=np.float64)
-            rows = columns.T if columns.ndim == 2 else columns.reshape(1, -1)
-        else:
-            kept = range(len(self.voters)) if self.chosen is None else self.chosen
-            rows = np.array([self.voters[j](X) for j in kept], dtype=np.float64)
-            rows = rows.reshape(len(kept), -1) if rows.size else np.empty((len(kept), len(X)))
-        if rows.ndim != 2 or rows.shape[1] != len(X):
-            raise ValueError(
-                "voters must return one value per row of X; "
-                f"got an array of shape {rows.shape[::-1]} for {len(X)} rows"
-            )
-        if not np.isfinite(rows).all():
-            raise ValueError("voters must return finite values; got NaN or infinity")
-        if callable(self.voters) and self.chosen is not None:
-            rows = rows[self.chosen]
-        return np.ascontiguousarray(rows)
+            rows = _as_rows(self.voters(X), len(X), n_axes=(1, 2))
+            return rows if self.chosen is None else rows[self.chosen]
+        kept = range(len(self.voters)) if self.chosen is None else self.chosen
+        made = [_as_rows(self.voters[j](X), len(X), n_axes=(1,)) for j in kept]
+        return np.concatenate([np.empty((0, len(X))), *made])
 
     def __len__(self) -> int:
         if self.chosen is not None:
@@ -172,6 +164,20 @@ class GivenVoters:
     def take(self, chosen: NDArray[np.int64]) -> GivenVoters:
         """Keep only some of the voters."""
         return GivenVoters(self.voters, chosen)
+
+
+def _as_rows(values, n_samples: int, n_axes: tuple[int, ...]) -> FloatArray:
+    """What a voter returned, of shape (n_samples,) or (n_samples, n_voters), one row per voter."""
+    columns = np.asarray(values, dtype=np.float64)
+    if columns.ndim not in n_axes or len(columns) != n_samples:
+        raise ValueError(
+            "voters must return one value per row of X; "
+            f"got an array of shape {columns.shape} for {n_samples} rows"
+        )
+    if not np.isfinite(columns).all():
+        wrong = columns[~np.isfinite(columns)][0]
+        raise ValueError(f"voters must return finite values; got {wrong!s}")
+    return columns.T.reshape(-1, n_samples)
 
 
 def stump_dictionary(X: FloatArray, n_thresholds: int) -> TreeVoters:
@@ -217,21 +223,27 @@ def distinct_voters(values: NDArray) -> NDArray[np.int64]:
 
     Parameters
     ----------
-    values : array of shape (n_voters, n_samples)
-        Values of the voters on the training rows.
+    values : int8 or float64 array of shape (n_voters, n_samples)
+        Values of the voters on the training rows; those of type int8 are -1 or +1.
 
     Returns
     -------
     int64 array
         Indices into the voters, rising.
     """
+    if values.dtype == np.int8:
+        return _first_of_equal_rows(np.packbits(values == values[:, :1], axis=1))
     nonzero = values != 0
     kept = np.flatnonzero(nonzero.any(axis=1))
     first = values[kept, nonzero[kept].argmax(axis=1)]
     # + 0 turns the -0.0 of a negated row into 0.0, whose bytes differ
-    rows = np.ascontiguousarray(values[kept] * np.sign(first)[:, None] + values.dtype.type(0))
+    return kept[_first_of_equal_rows(values[kept] * np.sign(first)[:, None] + 0.0)]
+
+
+def _first_of_equal_rows(rows: NDArray) -> NDArray[np.int64]:
+    rows = np.ascontiguousarray(rows)
     keys = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
-    return np.sort(kept[np.unique(keys, return_index=True)[1]])
+    return np.sort(np.unique(keys, return_index=True)[1])
 
 
 def fixed_voters(

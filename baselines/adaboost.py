@@ -134,18 +134,22 @@ class AdaBoostClassifier(BaseBoostingClassifier):
 
     def _boost_fixed(self, X, y, sample_weight):
         voters, values = fixed_voters(self.voters, X, self.n_thresholds)
+        others = values[np.abs(values) != 1]
+        if len(others):
+            raise ValueError(f"voters must have values in {{-1, +1}}; got {others[0]!s}")
         signs = values.astype(np.int8)
-        if not np.array_equal(signs, values) or not (np.abs(signs) == 1).all():
-            raise ValueError("voters must have values in {-1, +1}; got others")
         if len(values) == 0:
             return Ensemble.of_steps(TreeVoters([]), [], []), _history([], [], [], [], [])
-        voter, step, objective, edge, n_voters = _core.adaboost_path(
-            np.ascontiguousarray(signs),
-            y,
-            sample_weight / sample_weight.sum(),
-            self.n_estimators,
-            LEAST_ERROR,
-        )
+        with self._progress_bar() as bar:
+            voter, step, objective, edge, n_voters = _core.adaboost_path(
+                np.ascontiguousarray(signs),
+                y,
+                sample_weight / sample_weight.sum(),
+                self.n_estimators,
+                LEAST_ERROR,
+                bar.update,
+            )
+            bar.update(len(voter) - bar.n)
         chosen, voter = np.unique(voter, return_inverse=True)
         error = np.maximum((1 - np.abs(edge)) / 2, LEAST_ERROR)
         history = _history(objective, error, np.abs(edge), step, n_voters)

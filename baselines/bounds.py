@@ -182,7 +182,8 @@ def quadboost_bound(
     Returns
     -------
     float
-        The bound, possibly above 1. Where |alpha|_p < 1 the last root counts as 0.
+        The bound, possibly above 1. Below |alpha|_p = 1 the theorem is that for one fixed norm:
+        4 |alpha|_p counts as at least 2, and the last root as 0.
 
     Raises
     ------
@@ -200,7 +201,7 @@ def quadboost_bound(
     norm = float(np.linalg.norm(weights, ord=p)) if n else 0.0
     return float(
         np.mean((1 - sample) ** 2)
-        + 4 * 2 * n ** (1 - 1 / p) * norm * complexity
+        + 4 * 2 * n ** (1 - 1 / p) * max(norm, 0.5) * complexity
         + np.sqrt(np.log(np.pi**2 * (n + 1) ** 2 / (6 * delta)) / (2 * m))
         + np.sqrt(np.log(np.log2(2 * max(norm, 1.0))) / m)
     )

@@ -8,7 +8,79 @@ from mddf.cascade_base import BaseCascade
 
 
 class GCForestClassifier(BaseCascade):
-    """The cascade of gcForest."""
+    """The cascade of gcForest.
+
+    Every layer is a block of forests, grown on folds, and sees the features together with the
+    class vectors of the forests of the layer before. The last layer that is kept decides [1]_.
+
+    Parameters
+    ----------
+    n_layers : int, default=20
+        Most layers.
+    n_estimators : int, default=500
+        Trees of each named forest, on each fold.
+    forests : list, default=None
+        The forests of a layer, as in `mddf.MDDFClassifier`: "random", "completely-random", or
+        classifiers. None means four random and four completely-random forests.
+    cv : int, splitter, iterable of (train, test), "oob" or None, default=3
+        Folds, or out-of-bag samples. A number means folds that are drawn anew for each layer.
+    early_stopping : bool, default=True
+        Keep the layers up to the best out-of-fold score, the larger mean margin deciding between
+        equal ones, and stop after `n_iter_no_change` layers without a better score. False grows
+        and keeps `n_layers`.
+    n_iter_no_change : int, default=4
+        Patience, in layers.
+    tol : float, default=0.0
+        How much better than the best one before a score has to be for the patience to start anew.
+    scoring : str, callable or None, default=None
+        What out-of-fold predictions are scored by, as in `mddf.MDDFClassifier`; None for accuracy.
+    transform_layers : {"last", "all"}, int or array of int, default="last"
+        Layers whose features `transform` gives; the first one is 0, and -1 is the last one.
+    transform_forests : {"mean", "each"}, default="mean"
+        Whether the features are the mean class vector of a layer's forests or all of them.
+    grains : list of slices or arrays of int, default=None
+        Groups of features that the layers see in turn, as a multi-grained scanner's
+        ``grains_``; None shows all of them to all layers.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the sample weights by class.
+    n_jobs : int, default=None
+        Number of threads, as joblib understands it; the result does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of folds and trees.
+    verbose : int, default=0
+        1 prints a line for each layer, 2 shows a progress bar as well.
+    max_bins : int, default=255
+        Most bins of a numeric feature, and most categories.
+    categorical_features : "from_dtype", array of bool, int or str, or None, \
+            default="from_dtype"
+        Which features are categories, as in `mddf.RandomForestClassifier`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_layers_ : int
+        Layers that are kept.
+    alphas_ : ndarray of shape (n_layers_,)
+        1 for the last layer, 0 for all others.
+    history_, margins_, weights_, oof_probabilities_
+        As in `mddf.MDDFClassifier`; all weights are the sample weights.
+    layer_importances_ : ndarray of shape (n_layers_, n_features)
+    feature_importances_ : ndarray of shape (n_features,)
+
+    References
+    ----------
+    .. [1] Z.-H. Zhou and J. Feng, "Deep forest: Towards an alternative to deep neural networks",
+       IJCAI 2017.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mddf.baselines import GCForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = GCForestClassifier(n_estimators=20, random_state=0).fit(X[::2], y[::2])
+    >>> bool(forest.score(X[1::2], y[1::2]) > 0.9)
+    True
+    """
 
     def __init__(
         self,
@@ -19,6 +91,7 @@ class GCForestClassifier(BaseCascade):
         cv=3,
         early_stopping=True,
         n_iter_no_change=4,
+        tol=0.0,
         scoring=None,
         transform_layers="last",
         transform_forests="mean",
@@ -36,6 +109,7 @@ class GCForestClassifier(BaseCascade):
         self.cv = cv
         self.early_stopping = early_stopping
         self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
         self.scoring = scoring
         self.transform_layers = transform_layers
         self.transform_forests = transform_forests

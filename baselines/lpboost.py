@@ -289,7 +289,7 @@ class _Master:
         """Arrays of shape (n_rounds,)."""
         names = ["objective", "gap", "edge", "weighted_error", "rho", "step", "n_voters"]
         columns = np.array(self._rounds).reshape(-1, len(names)).T
-        return dict(zip(names, columns, strict=True))
+        return {**dict(zip(names, columns, strict=True)), "n_voters": columns[-1].astype(np.int64)}
 
 
 def _merge_equal_rows(X, y, sample_weight):

@@ -63,7 +63,7 @@ class QuadBoostClassifier(BaseBoostingClassifier):
     n_jobs : int or None, default=None
         Processes for the classes when there are more than two.
     verbose : int, default=0
-        With more than two classes, report on them; two classes are one call without a bar.
+        Show a progress bar when positive.
 
     Attributes
     ----------
@@ -154,16 +154,19 @@ class QuadBoostClassifier(BaseBoostingClassifier):
         voters, values = fixed_voters(self.voters, X, self.n_thresholds)
         if len(values) == 0:
             return Ensemble.of_steps(TreeVoters([]), [], []), _history(*[np.empty(0)] * 4)
-        voter, step, objective, correlation, n_voters = _core.quadboost_path(
-            values,
-            y,
-            sample_weight / sample_weight.sum(),
-            self.penalty or "none",
-            float(self.lambda_),
-            float(self.alpha_max),
-            self.n_estimators,
-            float(self.tol),
-        )
+        with self._progress_bar() as bar:
+            voter, step, objective, correlation, n_voters = _core.quadboost_path(
+                values,
+                y,
+                sample_weight / sample_weight.sum(),
+                self.penalty or "none",
+                float(self.lambda_),
+                float(self.alpha_max),
+                self.n_estimators,
+                float(self.tol),
+                bar.update,
+            )
+            bar.update(len(voter) - bar.n)
         chosen, voter = np.unique(voter, return_inverse=True)
         history = _history(step, objective, correlation, n_voters)
         return Ensemble.of_steps(voters.take(chosen), voter, step), history

@@ -5,6 +5,7 @@ is checked before memory is read, and what does not fit raises ValueError or Typ
 released while a function works.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -348,6 +349,7 @@ def quadboost_path(
     alpha_max: float,
     n_rounds: int,
     tolerance: float,
+    progress: Callable[[int], object],
 ) -> tuple[
     NDArray[np.int64],
     NDArray[np.float64],
@@ -375,6 +377,8 @@ def quadboost_path(
         Most rounds.
     tolerance : float
         Stop when the best decrease is no larger.
+    progress : callable
+        Called now and then with the number of rounds made since the last call.
 
     Returns
     -------
@@ -396,6 +400,7 @@ def adaboost_path(
     weight: NDArray[np.float64],
     n_rounds: int,
     least_error: float,
+    progress: Callable[[int], object],
 ) -> tuple[
     NDArray[np.int64],
     NDArray[np.float64],
@@ -417,6 +422,8 @@ def adaboost_path(
         Most rounds; fewer when no voter is better than chance.
     least_error : float
         Smaller errors count as this and end the run; in (0, 0.5).
+    progress : callable
+        Called now and then with the number of rounds made since the last call.
 
     Returns
     -------

@@ -9,8 +9,14 @@ from time import perf_counter
 import numpy as np
 
 from mddf.binning import BinnedTable, apply_bins
+from mddf.folds import Folds
 from mddf.layers import Layer, LayerInput, Samples, grow_layer, layer_vectors
-from mddf.margin_loss import class_margins, effective_sample_size
+from mddf.margin_loss import (
+    class_margins,
+    effective_sample_size,
+    margin_moments,
+    margin_ratio,
+)
 
 # From the margins of all layers so far, shape (n_samples, n_layers), and the coefficients after
 # the layer before: the layers' coefficients, and the factors of the samples' weights or None.
@@ -25,6 +31,8 @@ class CascadePlan:
     ----------
     forests : callable
         From the number of a layer, 0 for the first one, to the list of its forests.
+    folds : callable
+        From the number of a layer to its folds; None means out-of-bag predictions.
     rule : callable
         Coefficients and weights; see ``Rule``.
     score : callable
@@ -33,6 +41,8 @@ class CascadePlan:
         Most layers.
     patience : int or None
         Layers without a better score before the cascade stops; None grows all and keeps all.
+    tol : float
+        How much better that has to be.
     grains : sequence of ndarray of int32
         Raw columns that the layers see, in turn.
     sees_raw, sees_augmented : bool
@@ -47,10 +57,12 @@ class CascadePlan:
     """
 
     forests: Callable[[int], list]
+    folds: Callable[[int], Folds | None]
     rule: Rule
     score: Callable[[np.ndarray], float]
     n_layers: int
     patience: int | None
+    tol: float
     grains: Sequence[np.ndarray]
     sees_raw: bool
     sees_augmented: bool
@@ -123,9 +135,10 @@ def _columns(plan: CascadePlan, number: int, n_raw: int, n_augmented: int) -> np
 
 def _layer_line(record: dict[str, float]) -> str:
     return (
-        f"layer {record['layer']}: out-of-fold score {record['score']:.4f}, layer alone "
-        f"{record['layer_score']:.4f}, margin ratio {record['margin_ratio']:.3f}, effective "
-        f"samples {record['effective_samples']:.0f}, {record['time']:.1f} s"
+        f"layer {record['layer']}: out-of-fold accuracy {record['accuracy']:.4f}, score "
+        f"{record['score']:.4f} (layer alone {record['layer_score']:.4f}), margin ratio "
+        f"{record['margin_ratio']:.3f}, effective samples {record['effective_samples']:.0f}, "
+        f"{record['time']:.1f} s"
     )
 
 
@@ -139,16 +152,6 @@ def _distribution(samples: Samples, factors: np.ndarray | None) -> np.ndarray:
     if factors is not None:
         weights *= factors
     return weights / weights.sum()
-
-
-def _margin_statistics(margins: np.ndarray, weights: np.ndarray | None) -> dict[str, float]:
-    mean = float(np.average(margins, weights=weights))
-    spread = float(np.sqrt(np.average((margins - mean) ** 2, weights=weights)))
-    return {
-        "margin_mean": mean,
-        "margin_std": spread,
-        "margin_ratio": spread / mean if mean > 0 else np.inf,
-    }
 
 
 @dataclass
@@ -180,7 +183,15 @@ def _add_layer(
     layer, vectors = grow_layer(
         plan.forests(number),
         samples,
-        LayerInput(state.table, numbers, state.augmented, columns, state.factors, plan.resample),
+        LayerInput(
+            state.table,
+            numbers,
+            state.augmented,
+            columns,
+            plan.folds(number),
+            state.factors,
+            plan.resample,
+        ),
         (*entropy, number),
         name=f"layer {number + 1}",
         **options,
@@ -194,6 +205,9 @@ def _add_layer(
         state.features[-1] = None
     probabilities = mean_vector(state.augmented, samples.n_classes)
     margins = class_margins(probabilities, samples.labels)
+    right = probabilities.argmax(axis=1) == samples.labels
+    accuracy = float(np.average(right, weights=samples.weights))
+    mean, spread = margin_moments(margins, samples.weights)
     cascade.layers.append(layer)
     cascade.alphas.append(state.alphas)
     cascade.vectors.append(vectors)
@@ -204,7 +218,10 @@ def _add_layer(
         "score": plan.score(probabilities),
         "layer_score": plan.score(alone),
         "alpha": state.alphas[-1],
-        **_margin_statistics(margins, samples.weights),
+        "accuracy": accuracy,
+        "margin_mean": mean,
+        "margin_std": spread,
+        "margin_ratio": margin_ratio(margins, samples.weights),
         "effective_samples": effective_sample_size(distribution),
         "time": perf_counter() - start,
     }, probabilities
@@ -261,7 +278,7 @@ def grow_cascade(
             cascade.vectors.clear()
         if plan.patience is None or number == 0 or _rank(record) > _rank(records[best]):
             best, cascade.probabilities = number, probabilities
-        if record["score"] > records[improved]["score"]:
+        if record["score"] > records[improved]["score"] + plan.tol:
             improved = number
         elif plan.patience is not None and number - improved >= plan.patience:
             break

@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from dataclasses import replace
-from numbers import Integral
+from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, _fit_context
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mddf.binning import bin_table, find_bins
@@ -20,11 +20,13 @@ from mddf.cascade import Cascade, CascadePlan, grow_cascade, reduce_forests, sta
 from mddf.folds import make_folds
 from mddf.forest_base import BaseForest
 from mddf.layers import OUT_OF_BAG, Samples, limit_depth, named_forest
+from mddf.margin_loss import class_margins, margin_ratio
 from mddf.sampling import canonical_order
 from mddf.table import TableReader, category_mask, check_table
 from mddf.targets import check_weights, class_factors, encode_labels
 
 FOREST_NAMES = ("random", "completely-random")
+MARGIN_RATIO = "margin-ratio"
 
 
 class OutOfFold(ClassifierMixin, BaseEstimator):
@@ -42,13 +44,18 @@ class OutOfFold(ClassifierMixin, BaseEstimator):
         return self.classes_[X.argmax(axis=1)]
 
 
-def out_of_fold_score(scoring, classes, y, sample_weight):
-    """A function that scores out-of-fold probabilities by one of scikit-learn's scorers."""
+def out_of_fold_score(scoring, classes, labels, sample_weight):
+    """A function that scores out-of-fold probabilities."""
+    if scoring == MARGIN_RATIO:
+        return lambda probabilities: (
+            -margin_ratio(class_margins(probabilities, labels), sample_weight)
+        )
     scorer = get_scorer("accuracy" if scoring is None else scoring)
     options = {}
     if sample_weight is not None and "sample_weight" in inspect.signature(scorer).parameters:
         options["sample_weight"] = sample_weight
     stand_in = OutOfFold(classes)
+    y = classes[labels]
     return lambda probabilities: float(scorer(stand_in, probabilities, y, **options))
 
 
@@ -59,16 +66,11 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
         "n_layers": [Interval(Integral, 1, None, closed="left")],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "forests": ["array-like", None],
-        "cv": [
-            Interval(Integral, 2, None, closed="left"),
-            HasMethods(["split"]),
-            "array-like",
-            HasMethods(["__iter__"]),
-            StrOptions({OUT_OF_BAG}),
-        ],
+        "cv": ["cv_object", StrOptions({OUT_OF_BAG})],
         "early_stopping": ["boolean"],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "scoring": [StrOptions(set(get_scorer_names())), callable, None],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "scoring": [StrOptions({*get_scorer_names(), MARGIN_RATIO}), callable, None],
         "transform_layers": [StrOptions({"last", "all"}), Integral, "array-like"],
         "transform_forests": [StrOptions({"mean", "each"})],
         "grains": ["array-like", None],
@@ -161,13 +163,15 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
         table = bin_table(numbers, bins, n_spare=n_augmented, n_jobs=self.n_jobs)
         random = check_random_state(self.random_state)
         entropy = random.randint(0, 2**32, 4, dtype=np.uint64).tolist()
-        samples = self._samples(table, numbers, classes, labels, given, entropy)
+        samples = self._samples(table, classes, labels, given)
         plan = CascadePlan(
             forests=lambda number: [limit_depth(f, self._depth(number)) for f in forests],
+            folds=self._folds(numbers, labels, (*entropy, 1)),
             rule=self._rule(samples, entropy),
-            score=out_of_fold_score(self.scoring, classes, classes[labels], given),
+            score=out_of_fold_score(self.scoring, classes, labels, given),
             n_layers=self.n_layers,
             patience=self.n_iter_no_change if self.early_stopping else None,
+            tol=self.tol,
             grains=self._grain_columns(bins.n_columns),
             **self._shape(),
         )
@@ -224,7 +228,7 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
             forests.append(forest)
         return forests
 
-    def _samples(self, table, numbers, classes, labels, given, entropy) -> Samples:
+    def _samples(self, table, classes, labels, given) -> Samples:
         weights = given
         factors = class_factors(self.class_weight, classes, labels, given)
         if factors is not None:
@@ -235,14 +239,22 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
                     "got none"
                 )
         rows = np.arange(len(labels), dtype=np.int32)
-        out_of_bag = isinstance(self.cv, str)
-        if out_of_bag:
-            folds = [(rows, rows)]
-        else:
-            seed = int(np.random.SeedSequence((*entropy, 1)).generate_state(1)[0])
-            folds = make_folds(self.cv, numbers, labels, seed)
         order = canonical_order(table.codes, labels, rows)
-        return Samples(labels, len(classes), weights, order, folds, out_of_bag)
+        return Samples(labels, len(classes), weights, order)
+
+    def _folds(self, X, labels, seeds):
+        """Folds by the number of a layer: drawn anew for each if `cv` is a number."""
+        if isinstance(self.cv, str):
+            return lambda number: None
+        if self.cv is None or isinstance(self.cv, Integral):
+
+            def drawn(number):
+                seed = np.random.SeedSequence((*seeds, number)).generate_state(1)
+                return make_folds(self.cv, X, labels, int(seed[0]))
+
+            return drawn
+        given = make_folds(self.cv, X, labels, 0)
+        return lambda number: given
 
     def _grain_columns(self, n_features: int) -> list[np.ndarray]:
         everything = np.arange(n_features, dtype=np.int32)

@@ -32,7 +32,140 @@ def draw_batches(samples: Samples, seeds) -> np.ndarray:
 
 
 class MDDFClassifier(BaseCascade):
-    """The margin distribution deep forest."""
+    """The margin distribution deep forest, mdDF.
+
+    A cascade: every layer is a block of random and completely-random forests, grown on folds, and
+    sees the features together with what the layers before say of the classes. The layers'
+    out-of-fold margins decide what each layer counts for, and what the samples weigh in the next
+    one, so that the margins gather near a target [1]_.
+
+    Parameters
+    ----------
+    n_layers : int, default=10
+        Most layers.
+    n_estimators : int, default=100
+        Trees of each named forest, on each fold.
+    forests : list, default=None
+        The forests of a layer: "random" (bootstrap, square root of the number of features for
+        each node), "completely-random" (one random threshold of one random feature), or
+        classifiers with ``predict_proba``, of which each fold fits a clone. Forests of this
+        package share the binned table, and their parameters about weights, seeds, threads, bins
+        and categories give way to those of the cascade; others get the features as numbers,
+        categories as codes, missing values as NaN. None means two random and two
+        completely-random forests.
+    cv : int, splitter, iterable of (train, test), "oob" or None, default=5
+        How a layer learns what to say of its own samples: by folds, or by each tree's out-of-bag
+        samples, which needs bootstraps in all forests and a fifth of the trees. A number means
+        folds that are drawn anew for each layer, stratified as far as the sizes of the classes
+        allow; None means 5.
+    structure : {"preconc", "stacking", "no-preconc"}, default="preconc"
+        What the layers after the first see: the features and what the layer before hands on, or
+        only the latter, or only the features.
+    augmentation : {"mean", "per-forest"}, default="mean"
+        What a layer hands on: the class vectors' mean over its forests, or all of them. Either
+        way they are averaged with those of the layers before, by the coefficients.
+    alpha : {"simplex", "stagewise", "mean-margin"}, default="simplex"
+        Where the coefficients come from: stochastic gradient descent over those of all layers,
+        which are not negative and sum to 1; descent over the last one only, as the paper's
+        algorithm reads, which in effect stops after the first layer; or half the log of (1 + g) /
+        (1 - g) of the layer's mean margin g.
+    target_margin : float, default=0.9
+        r in the loss, between 0 and 1.
+    mu : float, default=0.1
+        What a squared distance above the target margin counts for.
+    reweighting : {"weights", "resample"} or None, default="weights"
+        Whether the losses weigh the samples of the next layer, or samples are drawn in proportion
+        to them, or neither.
+    strength : float, default=0.25
+        Share of the losses in the weights; the rest is the same for all samples. 1 is the paper,
+        which lets mislabelled samples take over on noisy data.
+    depth_step : int, default=None
+        c: random forests of layer t, counted from 1, grow to a depth of c (t + 1); None for no
+        limit. Completely-random forests and those with a depth of their own are not limited.
+    early_stopping : bool, default=True
+        Keep the layers up to the best out-of-fold score, the larger mean margin deciding between
+        equal ones, and stop after `n_iter_no_change` layers without a better score. False grows
+        and keeps `n_layers`.
+    n_iter_no_change : int, default=2
+        Patience, in layers.
+    tol : float, default=1e-3
+        How much better than the best one before a score has to be for the patience to start anew.
+    scoring : str, callable or None, default="margin-ratio"
+        What out-of-fold predictions are scored by: "margin-ratio", the standard deviation of the
+        margins over their mean, with a minus sign; a scorer of scikit-learn's; None for accuracy.
+        A callable is asked as ``scoring(estimator, X, y)``, where the estimator knows ``predict``
+        and ``predict_proba`` only.
+    transform_layers : {"last", "all"}, int or array of int, default="last"
+        Layers whose features `transform` gives; the first one is 0, and -1 is the last one.
+    transform_forests : {"mean", "each"}, default="mean"
+        Whether the features are the mean class vector of a layer's forests or all of them.
+    grains : list of slices or arrays of int, default=None
+        Groups of features that the layers see in turn, as a multi-grained scanner's
+        ``grains_``; None shows all of them to all layers.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the sample weights by class.
+    n_jobs : int, default=None
+        Number of threads, as joblib understands it; the result does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of folds, trees and descent.
+    verbose : int, default=0
+        1 prints a line for each layer, 2 shows a progress bar as well.
+    max_bins : int, default=255
+        Most bins of a numeric feature, and most categories.
+    categorical_features : "from_dtype", array of bool, int or str, or None, \
+            default="from_dtype"
+        Which features are categories, as in `RandomForestClassifier`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only if X has string column names.
+    n_layers_ : int
+        Layers that are kept.
+    alphas_ : ndarray of shape (n_layers_,)
+        Coefficients of the kept layers.
+    history_ : dict of str to ndarray of shape (n_grown,)
+        For all layers that were grown: "accuracy", "score", "margin_mean", "margin_std" and
+        "margin_ratio" (std over mean) of the layers so far together, all out-of-fold;
+        "layer_score" of the layer alone; "alpha" when it was grown; "effective_samples",
+        ``1 / sum D^2`` of the weights D it was trained with; "time" in seconds; and "layer", its
+        number from 1.
+    margins_ : ndarray of shape (n_grown, n_samples)
+        Out-of-fold margins of the layers so far together, in [-1, 1].
+    weights_ : ndarray of shape (n_grown, n_samples)
+        What each layer weighed the samples by, of sum 1; sample and class weights included.
+    oof_probabilities_ : ndarray of shape (n_samples, n_classes)
+        Out-of-fold probabilities of the kept layers.
+    layer_importances_ : ndarray of shape (n_layers_, n_features)
+    feature_importances_ : ndarray of shape (n_features,)
+
+    See Also
+    --------
+    mddf.baselines.GCForestClassifier : The cascade without coefficients and weights.
+
+    Notes
+    -----
+    The features are binned once, one byte each; folds, forests and layers share that table.
+    A margin is what the own class has above the largest other one. With g_t the out-of-fold
+    margins of layer t, the loss of ``z = sum_t alpha_t g_t`` is ``(z - r)^2 / r^2`` up to r and
+    ``mu (z - r)^2 / (1 - r)^2`` above.
+
+    References
+    ----------
+    .. [1] S.-H. Lv, L. Yang and Z.-H. Zhou, "A refined margin distribution analysis for forest
+       representation learning", NeurIPS 2019.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mddf import MDDFClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = MDDFClassifier(n_estimators=20, random_state=0).fit(X[::2], y[::2])
+    >>> bool(forest.score(X[1::2], y[1::2]) > 0.9)
+    True
+    """
 
     _parameter_constraints: ClassVar[dict] = {
         **BaseCascade._parameter_constraints,
@@ -59,11 +192,12 @@ class MDDFClassifier(BaseCascade):
         target_margin=0.9,
         mu=0.1,
         reweighting="weights",
-        strength=1.0,
+        strength=0.25,
         depth_step=None,
         early_stopping=True,
         n_iter_no_change=2,
-        scoring=None,
+        tol=1e-3,
+        scoring="margin-ratio",
         transform_layers="last",
         transform_forests="mean",
         grains=None,
@@ -88,6 +222,7 @@ class MDDFClassifier(BaseCascade):
         self.depth_step = depth_step
         self.early_stopping = early_stopping
         self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
         self.scoring = scoring
         self.transform_layers = transform_layers
         self.transform_forests = transform_forests

@@ -15,8 +15,9 @@ def make_folds(cv, X, labels: np.ndarray, seed: int) -> Folds:
 
     Parameters
     ----------
-    cv : int, splitter or iterable of (train, test)
-        A number means shuffled folds, stratified as far as the sizes of the classes allow.
+    cv : int, splitter, iterable of (train, test) or None
+        A number means shuffled folds, stratified as far as the sizes of the classes allow; None
+        means 5 of them.
     X : array of shape (n_samples, n_features)
         What a splitter is shown.
     labels : ndarray of int of shape (n_samples,)
@@ -39,8 +40,8 @@ def make_folds(cv, X, labels: np.ndarray, seed: int) -> Folds:
         raise ValueError(
             f"cv needs at least 2 samples to hold some out, got n_samples={n_samples}"
         )
-    if isinstance(cv, Integral):
-        return _k_folds(int(cv), labels, seed)
+    if cv is None or isinstance(cv, Integral):
+        return _k_folds(int(cv or 5), labels, seed)
     splits = cv.split(X, labels) if hasattr(cv, "split") else cv
     folds = [_check_fold(fold, number, n_samples) for number, fold in enumerate(splits)]
     held_out = np.zeros(n_samples, bool)

@@ -35,18 +35,12 @@ class Samples:
         Sample weights, class weights included.
     order : ndarray of int32 of shape (n_samples,)
         All rows, in an order that depends on what they hold: bootstraps draw from it.
-    folds : list of (train, held out)
-        One pair for each fold; with out-of-bag predictions, a single one whose second part is
-        not looked at.
-    out_of_bag : bool
     """
 
     labels: np.ndarray
     n_classes: int
     weights: np.ndarray | None
     order: np.ndarray
-    folds: Folds
-    out_of_bag: bool
 
 
 @dataclass(frozen=True)
@@ -62,6 +56,8 @@ class LayerInput:
         The features of the layer before; they are the last columns of `table`.
     columns : ndarray of int32
         Which columns of `table` the layer sees.
+    folds : list of (train, held out) or None
+        None for one fold that trains on all samples and predicts them out of bag.
     factors : ndarray of shape (n_samples,) or None
         What the layer before makes of the samples' weights.
     resample : bool
@@ -72,6 +68,7 @@ class LayerInput:
     numbers: np.ndarray | None
     augmented: np.ndarray
     columns: np.ndarray
+    folds: Folds | None
     factors: np.ndarray | None
     resample: bool
 
@@ -145,15 +142,16 @@ def _sampling(forest: BaseForest, train, samples: Samples, layer: LayerInput) ->
     )
 
 
-def _block(forest: BaseForest, fold, samples: Samples, layer: LayerInput, seeds) -> growth.Block:
-    train, held_out = fold
+def _block(
+    forest: BaseForest, train, held_out, samples: Samples, layer: LayerInput, seeds
+) -> growth.Block:
     sampling = _sampling(forest, train, samples, layer)
     return growth.Block(
         seeds=growth.draw_seeds(seeds, forest.n_estimators),
         options=forest._tree_options(len(sampling.rows), len(layer.columns)),
         sampling=sampling,
         columns=layer.columns,
-        held_out="out-of-bag" if samples.out_of_bag else held_out,
+        held_out=held_out,
         importances=True,
     )
 
@@ -195,14 +193,15 @@ def _fit_classifier(classifier, X, train, held_out, samples: Samples, factors, s
 
 def _fit_classifiers(classifier, samples: Samples, layer: LayerInput, seeds, n_jobs):
     """Fit a classifier on each fold; its members and the sums of what they say of the others."""
+    assert layer.folds is not None
     X = _layer_numbers(layer.numbers, layer.augmented, layer.columns)
-    drawn = np.random.SeedSequence(seeds).generate_state(len(samples.folds))
+    drawn = np.random.SeedSequence(seeds).generate_state(len(layer.folds))
     results = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(_fit_classifier)(classifier, X, train, held_out, samples, layer.factors, int(seed))
-        for (train, held_out), seed in zip(samples.folds, drawn, strict=True)
+        for (train, held_out), seed in zip(layer.folds, drawn, strict=True)
     )
     sums = np.zeros((len(samples.labels), samples.n_classes))
-    for (_, held_out), (_, vectors) in zip(samples.folds, results, strict=True):
+    for (_, held_out), (_, vectors) in zip(layer.folds, results, strict=True):
         sums[held_out] += vectors
     return [fitted for fitted, _ in results], sums
 
@@ -219,11 +218,12 @@ def _layer_numbers(numbers, augmented, columns) -> np.ndarray:
 
 def _grow_forests(forests, samples: Samples, layer: LayerInput, seeds, n_jobs, verbose, name):
     """Grow forests of this package on all folds, in one go."""
-    n_folds = len(samples.folds)
+    rows = np.arange(len(samples.labels), dtype=np.int32)
+    folds = [(rows, "out-of-bag")] if layer.folds is None else layer.folds
     blocks = [
-        _block(forest, fold, samples, layer, (*seeds, number, k))
+        _block(forest, train, held_out, samples, layer, (*seeds, number, k))
         for number, forest in forests.items()
-        for k, fold in enumerate(samples.folds)
+        for k, (train, held_out) in enumerate(folds)
     ]
     grown = growth.grow(
         layer.table,
@@ -237,16 +237,16 @@ def _grow_forests(forests, samples: Samples, layer: LayerInput, seeds, n_jobs, v
     members, sums = {}, {}
     importances = np.zeros(layer.table.bins.n_columns)
     for position, number in enumerate(forests):
-        part = slice(position * n_folds, (position + 1) * n_folds)
+        part = slice(position * len(folds), (position + 1) * len(folds))
         members[number] = [of_fold.trees for of_fold in grown[part]]
         sums[number] = np.zeros((len(samples.labels), samples.n_classes))
-        for block, (_, held_out), of_fold in zip(
-            blocks[part], samples.folds, grown[part], strict=True
-        ):
-            rows = block.sampling.rows if samples.out_of_bag else held_out
+        for block, of_fold in zip(blocks[part], grown[part], strict=True):
+            held_out = block.held_out
+            if isinstance(held_out, str):
+                held_out = block.sampling.rows
             assert of_fold.sums is not None
             assert of_fold.importances is not None
-            sums[number][rows] += of_fold.sums
+            sums[number][held_out] += of_fold.sums
             importances += of_fold.importances
     return members, sums, importances
 
@@ -326,12 +326,13 @@ def layer_vectors(
     ndarray of shape (n_forests, n_samples, n_classes)
     """
     vectors = np.zeros((len(layer.members), len(codes), n_classes))
-    for folds, out in zip(layer.members, vectors, strict=True):
-        for member in folds:
-            if isinstance(member, list):
-                growth.add_probabilities(member, codes, out, n_jobs=n_jobs)
-            else:
-                X = _layer_numbers(numbers, augmented, layer.columns)
-                out += _aligned(member, X, n_classes)
+    for members, out in zip(layer.members, vectors, strict=True):
+        if isinstance(members[0], list):
+            trees = [part for of_fold in members for part in of_fold]
+            growth.add_probabilities(trees, codes, out, n_jobs=n_jobs)
+        else:
+            X = _layer_numbers(numbers, augmented, layer.columns)
+            for classifier in members:
+                out += _aligned(classifier, X, n_classes)
         out[:] = _class_vectors(out)
     return vectors

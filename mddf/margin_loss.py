@@ -39,6 +39,18 @@ def class_margins(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return own - others.max(axis=1)
 
 
+def margin_moments(margins: np.ndarray, weights: np.ndarray | None) -> tuple[float, float]:
+    """Weighted mean and standard deviation."""
+    mean = float(np.average(margins, weights=weights))
+    return mean, float(np.sqrt(np.average((margins - mean) ** 2, weights=weights)))
+
+
+def margin_ratio(margins: np.ndarray, weights: np.ndarray | None = None) -> float:
+    """Standard deviation over mean, lambda in the paper; infinite if the mean is not positive."""
+    mean, spread = margin_moments(margins, weights)
+    return spread / mean if mean > 0 else np.inf
+
+
 def margin_loss(z: np.ndarray, target_margin: float, mu: float) -> np.ndarray:
     """The loss l_md: squared distance to the target margin, counted `mu`-fold above it.
 

@@ -54,17 +54,22 @@ def load_table(name, drop=()):
 
 
 def to_numbers(X):
-    """Make indicator columns of categories and put medians for missing numbers."""
+    """Make indicator columns of categories; missing numbers stay NaN."""
     if hasattr(X, "columns"):
         words = [
             c for c in X.columns if str(X[c].dtype) in ("category", "object", "str", "string")
         ]
         encoder = OneHotEncoder(sparse_output=False, handle_unknown="ignore", drop="if_binary")
         X = make_column_transformer((encoder, words), remainder="passthrough").fit_transform(X)
-    X = np.array(X, dtype=np.float64)
-    if np.isnan(X).any():
-        X = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
-    return np.ascontiguousarray(X)
+    return np.array(X, dtype=np.float64, order="C")
+
+
+def fill_missing(train, *others):
+    """Put the medians of the training rows for missing numbers, in all parts."""
+    if not any(np.isnan(part).any() for part in (train, *others)):
+        return [train, *others]
+    median = np.nanmedian(train, axis=0)
+    return [np.where(np.isnan(part), median, part) for part in (train, *others)]
 
 
 def binary(table):

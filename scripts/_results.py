@@ -11,8 +11,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 
-def provenance(arguments):
-    """Say what produced a result: versions, machine, revision and arguments."""
+def provenance(arguments, tables=None):
+    """Say what produced a result: versions, machine, revision, arguments, and the data."""
     try:
         revision = subprocess.run(
             ["git", "describe", "--always", "--dirty"],
@@ -23,7 +23,7 @@ def provenance(arguments):
         ).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         revision = "unknown"
-    return {
+    found = {
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "revision": revision,
         "python": platform.python_version(),
@@ -31,6 +31,11 @@ def provenance(arguments):
         "versions": {name: version(name) for name in ("mddf", "numpy", "scipy", "scikit-learn")},
         "arguments": json.loads(json.dumps(vars(arguments), default=str)),
     }
+    if tables is not None:
+        found["data"] = {
+            name: f"{t.source}, {t.X.shape[0]} x {t.X.shape[1]}" for name, t in tables.items()
+        }
+    return found
 
 
 def write_json(path, content):
@@ -56,12 +61,15 @@ class Record:
     """Results by key, saved after each, so that a run takes up where the last one stopped.
 
     A key is made of what determines a result; with other settings under the same file name the
-    file is refused rather than mixed.
+    file is refused rather than mixed. The file says where its results come from: `origin` is
+    added to its list of origins when something is computed, unless it is None.
     """
 
-    def __init__(self, path, settings):
+    def __init__(self, path, settings, origin=None):
         self.path = Path(path)
         self.settings = settings
+        self.origin = origin
+        self.origins: list[dict] = []
         self.results: dict[str, dict] = {}
         if self.path.exists():
             found = json.loads(self.path.read_text())
@@ -70,14 +78,26 @@ class Record:
                     f"{self.path} holds results of other settings, {found['settings']}; "
                     "remove it or choose another --out"
                 )
-            self.results = found["results"]
+            self.results, self.origins = found["results"], found["origins"]
 
     def get(self, key, compute):
         """Return the result of a key: the one kept, else computed and kept."""
         if key not in self.results:
             self.results[key] = compute()
-            write_json(self.path, {"settings": self.settings, "results": self.results})
+            if self.origin is not None and self.origin not in self.origins:
+                self.origins.append(self.origin)
+            content = ("settings", "origins", "results")
+            write_json(self.path, {name: getattr(self, name) for name in content})
         return self.results[key]
+
+
+def aligned(rows):
+    """Rows of cells, the first one the header, as an aligned Markdown table."""
+    cells = [[str(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    cells.insert(1, ["-" * width for width in widths])
+    lines = (" | ".join(map(str.ljust, row, widths)) for row in cells)
+    return "\n".join(f"| {line} |" for line in lines)
 
 
 def published(name):

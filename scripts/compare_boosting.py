@@ -16,8 +16,8 @@ import argparse
 import time
 
 import numpy as np
-from _boosting_data import binary, load_table
-from _results import Record, provenance, published, write_csv, write_json
+from _boosting_data import binary, fill_missing, load_table
+from _results import Record, aligned, provenance, published, write_csv
 from mddf.baselines import AdaBoostClassifier, DeepBoostClassifier
 from sklearn.metrics import roc_auc_score, roc_curve
 from sklearn.model_selection import train_test_split
@@ -45,6 +45,7 @@ def one_split(model, X, y, seed, limit):
     if limit is not None and len(y) > limit:
         X, _, y, _ = train_test_split(X, y, train_size=limit, stratify=y, random_state=seed)
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.25, stratify=y, random_state=seed)
+    X, X_test = fill_missing(X, X_test)
     start = time.perf_counter()
     model.fit(X, y)
     fitted = time.perf_counter()
@@ -77,17 +78,22 @@ def summarise(case, method, splits):
 def print_rows(rows):
     """Each result beside the published one."""
     there = {(r["dataset"], r["method"]): r for r in published("comparison_auc.tsv")}
-    print(
-        f"{'set':24s} {'method':10s} {'AUC':>7s} {'std':>7s} {'error':>7s} {'fit s':>8s} "
-        f"{'predict s':>9s} | published AUC, seconds"
-    )
+    lines = [("set", "method", "AUC", "published", "error %", "fit s", "predict s", "published s")]
     for row in rows:
         beside = there.get((PUBLISHED.get(row["set"]), row["method"]), {})
-        print(
-            f"{row['set']:24s} {row['method']:10s} {row['auc']:7.4f} {row['auc_std']:7.4f} "
-            f"{row['error']:7.4f} {row['fit_seconds']:8.3f} {row['predict_seconds']:9.4f} | "
-            f"{beside.get('auc', '-'):>8s} {beside.get('train_eval_seconds', '-'):>8s}"
+        lines.append(
+            (
+                row["set"],
+                row["method"],
+                f"{row['auc']:.4f} ± {row['auc_std']:.4f}",
+                beside.get("auc", ""),
+                f"{100 * row['error']:.2f}",
+                f"{row['fit_seconds']:.3f}",
+                f"{row['predict_seconds']:.4f}",
+                beside.get("train_eval_seconds", ""),
+            )
         )
+    print(aligned(lines))
 
 
 def main():
@@ -107,7 +113,7 @@ def main():
         print("no published set is present: scikit-learn's bundled sets stand in")
         tables = {name: load_table(*BUNDLED[name]) for name in BUNDLED}
     settings = {"rounds": arguments.rounds, "splits": splits, "limit": limit}
-    record = Record(f"{out}.json", settings)
+    record = Record(f"{out}.json", settings, provenance(arguments, tables))
     rows = []
     tasks = [(name, method) for name in tables for method in methods(1)]
     for name, method in (bar := tqdm(tasks)):
@@ -125,8 +131,6 @@ def main():
         rows.append(summarise(name, method, found))
     print_rows(rows)
     write_csv(f"{out}.csv", rows)
-    origin = {n: f"{t.source}, {t.X.shape[0]} x {t.X.shape[1]}" for n, t in tables.items()}
-    write_json(f"{out}_provenance.json", {**provenance(arguments), "data": origin})
 
 
 if __name__ == "__main__":

@@ -2,23 +2,26 @@
 
     python scripts/run_deepboost.py                      all tables, all sets that are present
     python scripts/run_deepboost.py --tables 2 --sets ionosphere german
-    python scripts/run_deepboost.py --quick              three runs and small grids, about a minute
+    python scripts/run_deepboost.py --runs 2 --thin 2    two of the ten runs, coarser grids
+    python scripts/run_deepboost.py --quick              three runs, coarser grids, two sets
 
 Protocol: ten random folds; run i tests on fold i, validates on fold i + 1 (mod 10) and trains on
 the other eight; of a method's settings those with the least validation error count, and where
-several tie (many do on small folds) their test errors are averaged. 100 rounds. A run that was
-stopped goes on where it was; the results of each set, table and method are kept in --out. Writes
-<out>.json, <out>.csv, and <out>_figures.json; plot_boosting.py draws the last.
+several tie (many do on small folds) their test errors are averaged. 100 rounds. Missing numbers
+become the medians of the training rows. A computation that was stopped goes on where it was, and
+more --runs may be added later; the results of each table, set, method and run are kept in --out.
+Writes <out>.json, <out>.csv, and <out>_figures.json; plot_boosting.py draws the last.
 """
 
 from __future__ import annotations
 
 import argparse
+import time
 from itertools import product
 
 import numpy as np
-from _boosting_data import binary, load_table
-from _results import Record, provenance, published, write_csv, write_json
+from _boosting_data import binary, fill_missing, load_table
+from _results import Record, aligned, provenance, published, write_csv, write_json
 from joblib import Parallel, delayed
 from mddf.baselines import DeepBoostClassifier
 from mddf.baselines.margins import margin_report
@@ -44,8 +47,11 @@ METHODS = {
 }
 
 
-def settings_of(table, method, quick):
-    """Every setting of a method's grid, as parameters of DeepBoostClassifier."""
+def settings_of(table, method, thin=1):
+    """Every setting of a method's grid, as parameters of DeepBoostClassifier.
+
+    With `thin` k only every k-th value of beta, lambda and the depth is in the grid.
+    """
     if table == 1:
         betas = [2.0**-k for k in range(7)]
         lambdas = [1e-4, 0.005, 0.01, 0.05, 0.1, 0.5]
@@ -55,9 +61,8 @@ def settings_of(table, method, quick):
             depths = [{"hypotheses": "stumps"}]
     else:
         betas = lambdas = [10.0**-k for k in range(3, 8)]
-        depths = [{"max_depth": depth} for depth in ((2, 4) if quick else range(1, 7))]
-    if quick:
-        betas, lambdas = betas[::3], lambdas[::2]
+        depths = [{"max_depth": depth} for depth in range(thin, 7, thin)]
+    betas, lambdas = betas[::thin], lambdas[::thin]
     if method in ("AdaBoost", "AdaBoost-H1", "AdaBoost-H2", "LogReg"):
         betas = [0.0]
     if method != "DeepBoost":
@@ -83,36 +88,47 @@ def tree_sizes(model, table):
     return np.where(sizes > 3, 2, 1) if table == 1 else sizes
 
 
-def one_setting(params, table, rounds, X, y, train, validation, test):
+def one_setting(params, table, rounds, train, validation, test):
     """Errors and tree counts of one setting in one run."""
-    model = DeepBoostClassifier(rounds, **params).fit(X[train], y[train])
+    model = DeepBoostClassifier(rounds, **params).fit(*train)
     sizes = tree_sizes(model, table)
     return {
-        "validation": float(np.mean(model.predict(X[validation]) != y[validation])),
-        "test": float(np.mean(model.predict(X[test]) != y[test])),
+        "validation": 1 - model.score(*validation),
+        "test": 1 - model.score(*test),
         "tree_size": float(sizes.mean()) if len(sizes) else 0.0,
         "n_trees": len(sizes),
     }
 
 
-def one_run(run, grid, table, rounds, X, y, fold):
-    """One rotation of the folds: the settings of least validation error, averaged."""
+def parts_of(run, X, y, fold):
+    """Training, validation and test rows of a rotation of the folds, each as (X, y)."""
     test, validation = fold == run, fold == (run + 1) % 10
-    train = ~(test | validation)
-    results = [one_setting(p, table, rounds, X, y, train, validation, test) for p in grid]
+    masks = (~(test | validation), validation, test)
+    return list(zip(fill_missing(*(X[m] for m in masks)), (y[m] for m in masks), strict=True))
+
+
+def one_run(run, grid, table, rounds, X, y, fold, jobs=1):
+    """One rotation of the folds: the settings of least validation error, averaged."""
+    parts = parts_of(run, X, y, fold)
+    start = time.perf_counter()
+    results = Parallel(n_jobs=jobs)(
+        delayed(one_setting)(params, table, rounds, *parts) for params in grid
+    )
+    seconds = time.perf_counter() - start
     least = min(result["validation"] for result in results)
-    tied = [k for k, result in enumerate(results) if result["validation"] == least]
+    tied = [k for k, result in enumerate(results) if result["validation"] <= least + 1e-9]
     mean = {key: float(np.mean([results[k][key] for k in tied])) for key in results[0]}
-    return {**mean, "n_tied": len(tied), "n_settings": len(grid), "first_setting": grid[tied[0]]}
+    counts = {"n_tied": len(tied), "n_settings": len(grid), "seconds": seconds}
+    return {**mean, **counts, "first_setting": grid[tied[0]]}
 
 
 def figures(X, y, fold, rounds, chosen):
     """Tree sizes of DeepBoost and margins of three methods on the training rows of run 0."""
-    train = (fold != 0) & (fold != 1)
+    train = parts_of(0, X, y, fold)[0]
     out = {}
     for method, params in chosen.items():
-        model = DeepBoostClassifier(rounds, **params).fit(X[train], y[train])
-        report = margin_report(model.margins(X[train], y[train]))
+        model = DeepBoostClassifier(rounds, **params).fit(*train)
+        report = margin_report(model.margins(*train))
         out[method] = {
             "setting": params,
             "tree_sizes": tree_sizes(model, 2).tolist(),
@@ -122,23 +138,38 @@ def figures(X, y, fold, rounds, chosen):
     return out
 
 
-def print_table(rows, reference):
-    """Each result beside the published one."""
-    print(
-        f"{'set':14s} {'table':5s} {'method':12s} {'error':>8s} {'std':>7s} {'size':>6s} "
-        f"{'trees':>6s} {'tied':>6s} {'p':>7s} | published {'error':>7s} {'std':>8s} "
-        f"{'size':>6s} {'trees':>6s}"
-    )
-    for row in rows:
-        there = reference.get((row["table"], row["set"], row["method"]), {})
-        cells = [there.get(k, "-") for k in ("error", "std", "avg_tree_size", "avg_num_trees")]
-        p = "" if row["p_deepboost_better"] is None else f"{row['p_deepboost_better']:.3f}"
-        print(
-            f"{row['set']:14s} {row['table']:<5d} {row['method']:12s} {row['error']:8.4f} "
-            f"{row['std']:7.4f} {row['tree_size']:6.2f} {row['n_trees']:6.1f} "
-            f"{row['n_tied']:6.1f} {p:>7s} | {'':9s} {cells[0]:>7s} {cells[1]:>8s} "
-            f"{cells[2]:>6s} {cells[3]:>6s}"
-        )
+def print_tables(rows, thin):
+    """Each table, results beside the published ones."""
+    header = ("set", "method", "error %", "published", "size", "published", "trees", "published",
+              "tied", "p", "s/run")  # fmt: skip
+    for table in sorted({row["table"] for row in rows}):
+        there = {(r["dataset"], r["method"]): r for r in published(f"deepboost_table{table}.tsv")}
+        lines = [header]
+        mine = [row for row in rows if row["table"] == table]
+        for row in mine:
+            beside = there.get((row["set"], row["method"]))
+            p = row["p_deepboost_better"]
+            lines.append(
+                (
+                    row["set"],
+                    row["method"],
+                    percent(row["error"], row["std"]),
+                    percent(beside["error"], beside["std"]) if beside else "",
+                    f"{row['tree_size']:.1f}",
+                    beside["avg_tree_size"] if beside else "",
+                    f"{row['n_trees']:.1f}",
+                    beside["avg_num_trees"] if beside else "",
+                    f"{row['n_tied']:.1f}/{row['n_settings']:.0f}",
+                    "" if p is None else f"{p:.2f}",
+                    f"{row['seconds']:.1f}",
+                )
+            )
+        print(f"\nTable {table}, {mine[0]['n_runs']} of 10 runs, grid thinned by {thin}\n")
+        print(aligned(lines))
+
+
+def percent(mean, std):
+    return f"{100 * float(mean):.2f} ± {100 * float(std):.2f}"
 
 
 def summarise(name, table, runs_by_method):
@@ -150,8 +181,7 @@ def summarise(name, table, runs_by_method):
         p = None
         if method != "DeepBoost" and len(errors) > 1 and errors != deep:
             p = float(ttest_rel(deep, errors, alternative="less").pvalue)
-        means = {key: np.mean([run[key] for run in runs]) for key in runs[0] if key != "test"
-                 and key != "first_setting"}  # fmt: skip
+        keys = ("tree_size", "n_trees", "n_tied", "n_settings", "seconds")
         rows.append(
             {
                 "set": name,
@@ -159,10 +189,7 @@ def summarise(name, table, runs_by_method):
                 "method": method,
                 "error": float(np.mean(errors)),
                 "std": float(np.std(errors)),
-                "tree_size": float(means["tree_size"]),
-                "n_trees": float(means["n_trees"]),
-                "n_tied": float(means["n_tied"]),
-                "n_settings": int(means["n_settings"]),
+                **{key: float(np.mean([run[key] for run in runs])) for key in keys},
                 "n_runs": len(runs),
                 "p_deepboost_better": p,
             }
@@ -174,17 +201,18 @@ def run_set(name, table, data, arguments, record):
     """All methods of a table on one set."""
     X, y = data.X, binary(data)
     fold = folds_of(len(y), arguments.seed)
-    runs = range(3 if arguments.quick else 10)
     by_method = {}
     for method in METHODS[table]:
-        grid = settings_of(table, method, arguments.quick)
-
-        def compute(grid=grid):
-            return Parallel(n_jobs=arguments.jobs)(
-                delayed(one_run)(run, grid, table, arguments.rounds, X, y, fold) for run in runs
+        grid = settings_of(table, method, arguments.thin)
+        by_method[method] = [
+            record.get(
+                f"{table}/{name}/{method}/{run}",
+                lambda run=run, grid=grid: one_run(
+                    run, grid, table, arguments.rounds, X, y, fold, arguments.jobs
+                ),
             )
-
-        by_method[method] = record.get(f"{table}/{name}/{method}", compute)
+            for run in range(arguments.runs)
+        ]
     return by_method, (X, y, fold)
 
 
@@ -193,11 +221,16 @@ def main():
     parser.add_argument("--tables", type=int, nargs="+", choices=(1, 2, 3), default=[1, 2, 3])
     parser.add_argument("--sets", nargs="+", choices=[*SETS, *BUNDLED], default=None)
     parser.add_argument("--rounds", type=int, default=100)
+    parser.add_argument("--runs", type=int, choices=range(1, 11), default=10, metavar="1..10")
+    parser.add_argument("--thin", type=int, choices=(1, 2, 3), default=1,
+                        help="take every k-th value of beta, lambda and the depth")  # fmt: skip
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--quick", action="store_true", help="three runs, --thin 2, two sets")
     parser.add_argument("--out", default=None, help="path without suffix")
     arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.runs, arguments.thin = 3, 2
     out = arguments.out or f"results/deepboost{'_quick' if arguments.quick else ''}"
     names = arguments.sets or (QUICK_SETS if arguments.quick else SETS)
     tables = {name: load_table({**SETS, **BUNDLED}[name]) for name in names}
@@ -205,8 +238,8 @@ def main():
     if not tables:
         print("no published set is present: scikit-learn's bundled sets stand in")
         tables = {name: load_table(name) for name in BUNDLED}
-    settings = {"rounds": arguments.rounds, "seed": arguments.seed, "quick": arguments.quick}
-    record = Record(f"{out}.json", settings)
+    settings = {"rounds": arguments.rounds, "seed": arguments.seed, "thin": arguments.thin}
+    record = Record(f"{out}.json", settings, provenance(arguments, tables))
     rows, drawn = [], {}
     for table, name in tqdm(list(product(arguments.tables, tables)), desc="tables x sets"):
         by_method, sample = run_set(name, table, tables[name], arguments, record)
@@ -214,17 +247,9 @@ def main():
         if table == 2 and (name == "ionosphere" or not drawn):
             chosen = {method: runs[0]["first_setting"] for method, runs in by_method.items()}
             drawn = {"set": name, "methods": figures(*sample, arguments.rounds, chosen)}
-    reference = {
-        (table, row["dataset"], row["method"]): row
-        for table in (1, 2, 3)
-        for row in published(f"deepboost_table{table}.tsv")
-    }
-    print_table(rows, reference)
+    print_tables(rows, arguments.thin)
     write_csv(f"{out}.csv", rows)
     write_json(f"{out}_figures.json", drawn)
-    origin = {name: f"{data.source}, {data.X.shape[0]} x {data.X.shape[1]}"
-              for name, data in tables.items()}  # fmt: skip
-    write_json(f"{out}_provenance.json", {**provenance(arguments), "data": origin})
 
 
 if __name__ == "__main__":

@@ -117,10 +117,14 @@ def test_given_voters():
         np.round(np.add.outer(*[[a, -a] for a in one.estimator_weights_]).ravel(), 9)
     )
     assert not hasattr(one, "feature_importances_")
-    with pytest.raises(ValueError, match="voters must have values in"):
+    with pytest.raises(ValueError, match=r"voters must have values in \{-1, \+1\}; got \d"):
         AdaBoostClassifier(voters=[lambda X: X[:, 0]]).fit(X, y)
     with pytest.raises(ValueError, match="one value per row"):
-        AdaBoostClassifier(voters=[lambda X: np.ones(3)]).fit(X, y)
+        AdaBoostClassifier(voters=[lambda X: np.ones(3), rules[0]]).fit(X, y)
+    with pytest.raises(ValueError, match="voters must be callable; got 'x' among them"):
+        AdaBoostClassifier(voters=["x"]).fit(X, y)
+    with pytest.raises(ValueError, match="voters must return finite values; got nan"):
+        AdaBoostClassifier(voters=lambda X: X[:, :1] * np.nan).fit(X, y)
 
 
 def test_many_rounds_do_not_underflow():

@@ -68,9 +68,7 @@ def test_stages(model, cancer, iris):
             np.testing.assert_array_equal(model.classes_[share.argmax(axis=1)], label)
 
 
-@pytest.mark.parametrize(
-    "model", [m for m in SMALL if not isinstance(m, LPBoostClassifier)], ids=named
-)
+@pytest.mark.parametrize("model", SMALL, ids=named)
 def test_fewer_rounds_are_the_start_of_more(model, cancer):
     X, y = cancer
     stages = list(clone(model).fit(X, y).staged_decision_function(X))
@@ -86,6 +84,7 @@ def test_history(model, cancer, iris):
     for values in two.history_.values():
         assert values.shape == (two.n_iter_,)
         assert np.isfinite(values).all()
+    assert two.history_["n_voters"].dtype == np.int64
     for values in three.history_.values():
         assert values.shape == (3, three.n_iter_)
     weights = two.estimator_weights_
@@ -216,6 +215,23 @@ def test_refused_samples(model, cancer):
         clone(model).fit(X, y, sample_weight=y - 0.5)
 
 
+@pytest.mark.parametrize("model", SMALL[:4], ids=named)
+def test_extreme_weights(model, cancer):
+    X, y = cancer
+    plain = clone(model).fit(X, y).decision_function(X)
+    tiny = clone(model).fit(X, y, np.full(len(y), 5e-324)).decision_function(X)
+    if not isinstance(model, DeepBoostClassifier):  # its complexities count the total weight
+        np.testing.assert_allclose(tiny, plain, atol=1e-9)
+    weight = np.ones(len(y))
+    weight[3] = 5e-324  # its share of the total is 0 in floating point
+    without = clone(model).fit(np.delete(X, 3, 0), np.delete(y, 3))
+    np.testing.assert_allclose(
+        clone(model).fit(X, y, weight).decision_function(X), without.decision_function(X)
+    )
+    with pytest.raises(ValueError, match=r"sample_weight must have a finite sum; got .* 1e\+308"):
+        clone(model).fit(X, y, np.full(len(y), 1e308))
+
+
 @pytest.mark.parametrize(
     ("model", "params"),
     [
@@ -243,7 +259,9 @@ def test_refused_parameters(model, params, cancer):
 
 
 def test_progress_bar_only_when_asked(cancer, capsys):
-    DeepBoostClassifier(3).fit(*cancer)
-    assert capsys.readouterr().err == ""
-    DeepBoostClassifier(3, verbose=1).fit(*cancer)
-    assert "DeepBoostClassifier" in capsys.readouterr().err
+    for model in (*ALL, AdaBoostClassifier(voters="stumps")):
+        model = clone(model).set_params(n_estimators=3)
+        model.fit(*cancer)
+        assert capsys.readouterr().err == ""
+        model.set_params(verbose=1).fit(*cancer)
+        assert f"{type(model).__name__}: 100%" in capsys.readouterr().err

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mddf.baselines._search import TreeSearch, UsedTrees
-from mddf.baselines._voters import TreeVoters
+from mddf.baselines._voters import Tree, TreeVoters, stump_dictionary
 
 from mddf import _core
 
@@ -162,6 +162,24 @@ def test_votes_and_labels_of_many_trees(seed):
     np.testing.assert_array_equal(voters.take(np.array([2, 0])).values(new), expected[[2, 0]])
 
 
+def test_stumps_and_deeper_trees_are_mixed():
+    """Stumps are compared column by column, other trees row by row, over blocks of rows."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 5, size=(700, 3)).astype(float)
+    stumps = stump_dictionary(X, 3)
+    deep = TreeSearch(X, 3).best(rng.dirichlet(np.ones(700)) * rng.choice([-1, 1], 700))[0]
+    trees = [stumps[0], deep, stumps[1], stumps[8], stumps[4]]
+    # Three nodes, but no stump: node 1 has no leaves of its own.
+    i4 = np.int32
+    odd = Tree(np.array([0, 1, -1], i4), np.array([2.0, 2.0, 0.0]), np.array([1, 2, -1], i4),
+               np.array([2, 2, -1], i4), np.array([1, 1, -1], np.int8), np.zeros(3))  # fmt: skip
+    voters = TreeVoters([*trees, odd])
+    expected = np.array([naive.predict_tree(tree, X) for tree in [*trees, odd]])
+    np.testing.assert_array_equal(voters.values(X), expected)
+    alpha = rng.normal(size=6)
+    np.testing.assert_allclose(voters.votes(X, alpha), alpha @ expected, atol=1e-14)
+
+
 def test_no_trees_vote_zero():
     voters = TreeVoters([])
     assert voters.values(np.zeros((3, 2))).shape == (0, 3)
@@ -210,9 +228,9 @@ SPLIT = [np.array(a, dtype=t) for a, t in [([0, -1, -1], "i4"), ([0, 0, 0], "f8"
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: _core.RankedFeatures(X2[:, 0]), "x must be a C-contiguous float64"),
-        (lambda: _core.RankedFeatures(X2.astype("f4")), "x must be a C-contiguous float64"),
-        (lambda: _core.RankedFeatures(np.zeros((4, 6))[:, ::2]), "x must be a C-contiguous"),
+        (lambda: _core.RankedFeatures(X2[:, 0]), "2 dimension.s.; got float64 of 1 dim"),
+        (lambda: _core.RankedFeatures(X2.astype("f4")), "got float32 of 2 dimension"),
+        (lambda: _core.RankedFeatures(np.zeros((4, 6))[:, ::2]), "got one with gaps"),
         (lambda: _core.RankedFeatures(X2 * np.nan), "x must be finite"),
         (lambda: _core.RankedFeatures(np.zeros((0, 2))), "at least one row"),
         (lambda: TreeSearch(X2, 1).best(G4[:3]), "signed_weight must have length 4, got 3"),
@@ -220,7 +238,7 @@ SPLIT = [np.array(a, dtype=t) for a, t in [([0, -1, -1], "i4"), ([0, 0, 0], "f8"
         (lambda: TreeSearch(X2, 1, "deep").best(G4), "mode must be .* got 'deep'"),
         (lambda: TreeSearch(X2, 0).best(G4), "max_depth must be at least 1, got 0"),
         (lambda: TreeSearch(X2, 1, penalty=np.empty(0)).best(G4), "penalty must have at least"),
-        (lambda: TreeSearch(X2, 1).best(G4, -1.0), "scale must be finite and >= 0"),
+        (lambda: TreeSearch(X2, 1).best(G4, -1.0), "scale must be .* got -1"),
         (
             lambda: _core.tree_labels(X2, *with_changed(1, np.zeros(2))),
             "threshold must have length",
@@ -242,11 +260,54 @@ def test_refusals(call, message):
         call()
 
 
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 63, 64, 65, 130])
+@pytest.mark.parametrize("wide", [False, True])
+def test_signs_in_bits_give_the_same_path_as_numbers(n, wide):
+    """Voters in {-1, +1} under equal weights are compared bit by bit, the same values as floats
+    by multiplication."""
+    rng = np.random.default_rng(n)
+    values, y = rng.choice(np.array([-1, 1], np.int8), size=(5, n)), rng.choice([-1.0, 1.0], n)
+    rest = ("l2", 0.03, 1.0, 40, 0.0, abs)
+    before = _core.use_wide_vectors(wide)
+    try:
+        bits = _core.quadboost_path(values, y, np.full(n, 1 / n), *rest)
+    finally:
+        _core.use_wide_vectors(before)
+    numbers = _core.quadboost_path(values.astype(float), y, np.full(n, 1 / n), *rest)
+    np.testing.assert_allclose(bits[2], numbers[2], atol=1e-13)
+    alpha = [np.bincount(voter, step, minlength=5) for voter, step, *_ in (bits, numbers)]
+    np.testing.assert_allclose(alpha[0] @ values, alpha[1] @ values, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("run", "settings"), [("adaboost_path", (1e-10,)), ("quadboost_path", (0.0,))]
+)
+def test_long_runs_report_and_can_be_interrupted(run, settings):
+    rng = np.random.default_rng(0)
+    values = rng.choice(np.array([-1, 1], np.int8), size=(40, 60))
+    y, weight = rng.choice([-1.0, 1.0], 60), rng.dirichlet(np.ones(60))
+    penalty = ("none", 0.0, 1.0) if run == "quadboost_path" else ()
+
+    def boost(progress):
+        return getattr(_core, run)(values, y, weight, *penalty, 4500, *settings, progress)
+
+    reports = []
+    voter, *_ = boost(reports.append)
+    assert len(voter) == 4500
+    assert 0 < sum(reports) < 4500
+
+    def interrupt(n):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        boost(interrupt)
+
+
 def test_path_refusals():
     values = np.ones((2, 4), dtype=np.int8)
     y = np.array([1.0, 1, -1, -1])
     quad = {"values": values, "y": y, "weight": G4, "penalty": "l1", "lambda_": 0.1}
-    quad |= {"alpha_max": 1.0, "n_rounds": 3, "tolerance": 0.0}
+    quad |= {"alpha_max": 1.0, "n_rounds": 3, "tolerance": 0.0, "progress": abs}
     for change, message in [
         ({"penalty": "l3"}, "penalty must be"),
         ({"lambda_": -1.0}, "lambda_ must be"),
@@ -259,6 +320,7 @@ def test_path_refusals():
         with pytest.raises(ValueError, match=message):
             _core.quadboost_path(**{**quad, **change})
     ada = {"values": values, "y": y, "weight": G4, "n_rounds": 3, "least_error": 1e-10}
+    ada["progress"] = abs
     for change, message in [
         ({"values": values * 0}, "values must be -1 or"),
         ({"y": y * 2}, "y must be -1 or"),

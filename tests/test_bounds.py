@@ -50,7 +50,9 @@ def test_quadboost_bound():
     narrow = quadboost_bound(MARGINS, alpha, 0.01, p=1, delta=0.1)
     assert wide - narrow > 8 * 0.01 * (2 * 2 - 3) - 0.2  # n |alpha|_inf against |alpha|_1
     assert np.isfinite(quadboost_bound(MARGINS, [], 0.01))
-    assert np.isfinite(quadboost_bound(MARGINS, [0.1], 0.01))
+    small = np.mean((1 - MARGINS) ** 2) + np.sqrt(np.log(np.pi**2 * 4 / 0.3) / 8)
+    assert quadboost_bound(MARGINS, [0.1], 0.01) == pytest.approx(small + 4 * 0.01)
+    assert quadboost_bound(MARGINS, [0.75], 0.01) == pytest.approx(small + 6 * 0.01)
 
 
 def slow_margin_distribution_bound(margins, log_size, delta, r):

@@ -1,5 +1,7 @@
 """The cascades as estimators: MDDFClassifier and GCForestClassifier."""
 
+import doctest
+import importlib
 import pickle
 import warnings
 
@@ -7,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from forest_cases import three_classes
+from mddf.baselines import GCForestClassifier
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
@@ -17,7 +20,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from mddf import MDDFClassifier, RandomForestClassifier
-from mddf.baselines import GCForestClassifier
 from mddf.margin_loss import class_margins, margin_loss, reweight
 
 SMALL = {"n_estimators": 8, "n_layers": 3, "cv": 3, "random_state": 0, "early_stopping": False}
@@ -111,7 +113,10 @@ def test_probabilities_margins_and_weights_follow_from_the_layers_vectors(alpha,
         history["effective_samples"], 1 / np.square(forest.weights_).sum(axis=1)
     )
     accuracy = np.mean(total.argmax(axis=1) == labels)
-    assert history["score"][-1] == pytest.approx(accuracy)
+    assert history["accuracy"][-1] == pytest.approx(accuracy)
+    ratio = history["margin_std"] / history["margin_mean"]
+    np.testing.assert_allclose(history["margin_ratio"], ratio)
+    np.testing.assert_allclose(history["score"], -ratio)
 
 
 def test_gcforest_is_the_last_layer_of_a_cascade_without_weights(data):
@@ -166,11 +171,11 @@ def test_early_stopping_keeps_the_best_prefix(Cascade, data):
     scores, means = forest.history_["score"], forest.history_["margin_mean"]
     best = max(range(len(scores)), key=lambda i: (scores[i], means[i]))
     assert forest.n_layers_ == best + 1
-    assert len(scores) == 8 or len(scores) == int(np.argmax(scores)) + 3
+    assert len(scores) == 8 or np.all(scores[-2:] <= scores[:-2].max() + forest.tol)
     assert len(list(forest.staged_predict(new))) == best + 1
     labels = np.unique(y, return_inverse=True)[1]
     accuracy = np.mean(forest.oof_probabilities_.argmax(axis=1) == labels)
-    assert accuracy == pytest.approx(scores[best])
+    assert accuracy == pytest.approx(forest.history_["accuracy"][best])
 
 
 @both
@@ -196,7 +201,7 @@ def test_any_scorer(scoring, data):
 def test_scorers_see_sample_weights_if_they_can(data):
     X, y, *_ = data
     weights = np.arange(200) % 3
-    forest = MDDFClassifier(**SMALL).fit(X, y, sample_weight=weights)
+    forest = MDDFClassifier(**SMALL, scoring=None).fit(X, y, sample_weight=weights)
     right = forest.classes_[forest.oof_probabilities_.argmax(axis=1)] == y
     assert forest.history_["score"][-1] == pytest.approx(np.average(right, weights=weights))
 
@@ -214,13 +219,15 @@ def test_scorers_see_sample_weights_if_they_can(data):
 def test_features_of_training_samples_are_out_of_fold(Cascade):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 5)), rng.integers(0, 2, 300)
-    forest = Cascade(**SMALL)
+    forest = Cascade(**SMALL, transform_layers=0)
     held_out = forest.fit_transform(X, y)
     seen = forest.transform(X)
     assert held_out.shape == seen.shape == (300, 2)
     # Labels are noise: the trees know those that they saw, and nothing of the others.
-    assert np.mean(seen.argmax(axis=1) == y) > 0.7
-    assert 0.4 < np.mean(held_out.argmax(axis=1) == y) < 0.6
+    known = np.mean(seen.argmax(axis=1) == y)
+    guessed = np.mean(held_out.argmax(axis=1) == y)
+    assert 0.4 < guessed < 0.58
+    assert known > guessed + 0.3
     np.testing.assert_array_equal(forest.fit(X, y).transform(X), seen)
 
 
@@ -293,6 +300,11 @@ def test_no_importances_with_other_classifiers(data):
         _ = forest.fit(X, y).feature_importances_
 
 
+@pytest.mark.parametrize("module", ["mddf.classifier", "mddf.baselines.gcforest"])
+def test_examples(module):
+    assert doctest.testmod(importlib.import_module(module)).failed == 0
+
+
 # Data of all kinds
 
 
@@ -357,7 +369,7 @@ def test_verbose_lines(data, capsys):
     assert capsys.readouterr().out == ""
     MDDFClassifier(**SMALL, verbose=1).fit(X, y)
     captured = capsys.readouterr()
-    assert captured.out.count("out-of-fold score") == 3
+    assert captured.out.count("out-of-fold accuracy") == 3
     assert captured.out.startswith("layer 1: ")
     assert captured.err == ""
     MDDFClassifier(**SMALL, verbose=2).fit(X, y)

@@ -107,6 +107,9 @@ def test_arrays_that_cannot_be_written(name):
         ({"sums": None}, "sums"),
         ({"n_trees": None}, "n_trees"),
         ({"held_out_rows": None}, "held_out_rows"),
+        ({"sums": None, "n_trees": None}, "sums"),
+        (changed("rows", 0, -7), "got -7 at position 0"),
+        ({"max_features": -3}, "got -3"),
         ({"sums": np.zeros((4, 4))}, "sums"),
         ({"importances": np.zeros((2, 4))}, "importances"),
         (

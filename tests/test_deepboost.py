@@ -267,8 +267,9 @@ def test_complexities():
     assert table.tolist() == [0, 3, 6, 9, 12, 15, 18, 21]
     assert len(complexity_table("paper", "trees", 60, 5, 5, 3)) == 10
     assert complexity_table(lambda n, m, d: n, "stumps", 4, 9, 9, 3).tolist() == [0, 3, 7]
-    with pytest.raises(ValueError, match="complexity must return finite numbers"):
-        complexity_table(lambda n, m, d: -1, "trees", 2, 100, 50.0, 3)
+    for wrong in (-1, np.inf, np.nan, "much"):
+        with pytest.raises(ValueError, match=f"complexity must return .* >= 0; got {wrong!r}"):
+            complexity_table(lambda n, m, d, wrong=wrong: wrong, "trees", 2, 100, 50.0, 3)
 
 
 def test_named_settings():

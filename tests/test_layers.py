@@ -20,18 +20,19 @@ N_FEATURES = 5
 def problem(*, n_samples=120, weights=None, out_of_bag=False, seed=0, random_labels=False):
     """Samples and the input of a first layer, with room for three features more."""
     X, y = three_classes()
-    X, labels = np.nan_to_num(X)[:n_samples, :N_FEATURES], np.unique(y, return_inverse=True)[1][:n_samples]
+    X, labels = (
+        np.nan_to_num(X)[:n_samples, :N_FEATURES],
+        np.unique(y, return_inverse=True)[1][:n_samples],
+    )
     labels = labels.astype(np.uint16)
     if random_labels:
         labels = np.random.default_rng(seed).permutation(labels)
     table = bin_table(X, find_bins(X), n_spare=3)
     rows = np.arange(n_samples, dtype=np.int32)
-    folds = [(rows, rows)] if out_of_bag else make_folds(4, X, labels, seed)
-    samples = Samples(
-        labels, 3, weights, canonical_order(table.codes, labels, rows), folds, out_of_bag
-    )
+    folds = None if out_of_bag else make_folds(4, X, labels, seed)
+    samples = Samples(labels, 3, weights, canonical_order(table.codes, labels, rows))
     columns = np.arange(N_FEATURES, dtype=np.int32)
-    layer = LayerInput(table, X, np.zeros((n_samples, 3)), columns, None, False)
+    layer = LayerInput(table, X, np.zeros((n_samples, 3)), columns, folds, None, False)
     return samples, layer
 
 
@@ -51,7 +52,7 @@ def test_out_of_fold_vectors_are_those_of_the_fold_that_held_the_sample_out():
     assert vectors.shape == (2, 120, 3)
     np.testing.assert_allclose(vectors.sum(axis=2), 1)
     for members, of_forest in zip(fitted.members, vectors, strict=True):
-        for trees, (_, held_out) in zip(members, samples.folds, strict=True):
+        for trees, (_, held_out) in zip(members, layer.folds, strict=True):
             expected = predicted_by(trees, layer.table.codes[held_out])
             np.testing.assert_allclose(of_forest[held_out], expected, atol=1e-10)
 
@@ -59,7 +60,7 @@ def test_out_of_fold_vectors_are_those_of_the_fold_that_held_the_sample_out():
 def test_trees_of_a_fold_do_not_depend_on_what_it_holds_out():
     samples, layer = problem()
     fitted, _ = grow_layer(FORESTS, samples, layer, (1,))
-    _, held_out = samples.folds[2]
+    _, held_out = layer.folds[2]
     other = samples.labels.copy()
     other[held_out] = (other[held_out] + 1) % 3
     again, _ = grow_layer(FORESTS, replace(samples, labels=other), layer, (1,))
@@ -159,12 +160,12 @@ def test_classifiers_see_the_columns_weights_and_seeds_of_the_layer():
     columns = np.arange(N_FEATURES, N_FEATURES + 3, dtype=np.int32)
     layer = replace(layer, factors=factors, augmented=augmented, columns=columns)
     grow_layer([Spy()], samples, layer, (1,))
-    for (X, y, given, _), (train, _) in zip(seen, samples.folds, strict=True):
+    for (X, y, given, _), (train, _) in zip(seen, layer.folds, strict=True):
         train = train[weights[train] > 0]
         np.testing.assert_array_equal(X, augmented[train])
         np.testing.assert_array_equal(y, samples.labels[train])
         np.testing.assert_allclose(given, (weights * factors)[train])
-    assert len({state for *_, state in seen}) == len(samples.folds)
+    assert len({state for *_, state in seen}) == len(layer.folds)
 
 
 def test_weights_and_draws_by_factors_are_both_followed():
@@ -181,7 +182,7 @@ def test_weights_and_draws_by_factors_are_both_followed():
 def test_a_fold_without_weight_is_refused():
     weights = np.zeros(120)
     samples, layer = problem(weights=weights)
-    train, _ = samples.folds[0]
+    train, _ = layer.folds[0]
     weights[np.setdiff1d(np.arange(120), train)] = 1.0
     with pytest.raises(ValueError, match="every fold"):
         grow_layer(FORESTS, samples, layer, (1,))

@@ -177,9 +177,7 @@ def naive_margin(scores, label):
     return scores[label] - max([s for j, s in enumerate(scores) if j != label], default=0)
 
 
-@given(
-    n_samples=st.integers(1, 6), n_classes=st.integers(1, 4), seed=st.integers(0, 2**32 - 1)
-)
+@given(n_samples=st.integers(1, 6), n_classes=st.integers(1, 4), seed=st.integers(0, 2**32 - 1))
 def test_class_margins_one_by_one(n_samples, n_classes, seed):
     rng = np.random.default_rng(seed)
     scores = rng.random((n_samples, n_classes))

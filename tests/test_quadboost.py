@@ -17,7 +17,7 @@ seeds = st.integers(0, 2**32 - 1)
 def run(H, y, weight, penalty=None, strength=0.1, n_rounds=200, tolerance=0.0):
     """The kernel's path as (alpha, voter, step, objective, correlation, n_voters)."""
     voter, step, *rest = _core.quadboost_path(
-        H, y, weight, penalty or "none", strength, strength, n_rounds, tolerance
+        H, y, weight, penalty or "none", strength, strength, n_rounds, tolerance, abs
     )
     return np.bincount(voter, step, minlength=len(H)), voter, step, *rest
 

@@ -1,18 +1,25 @@
-"""What README shows, runs."""
+"""What README and the pages of docs show, runs."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-TEXT = (Path(__file__).parent.parent / "README.md").read_text()
-EXAMPLES = re.findall(r"```python\n(.*?)```", TEXT, flags=re.DOTALL)
+ROOT = Path(__file__).parent.parent
+PAGES = ("README.md", "docs/cascades.md", "docs/scanning.md")
+EXAMPLES = [
+    (page, code)
+    for page in PAGES
+    for code in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
+]
 
 
 def test_there_are_examples():
-    assert len(EXAMPLES) >= 2
+    shown = [page for page, _ in EXAMPLES]
+    assert shown.count("README.md") >= 2
+    assert set(shown) == set(PAGES)
 
 
-@pytest.mark.parametrize("code", EXAMPLES, ids=range(len(EXAMPLES)))
-def test_example(code):
-    exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
+@pytest.mark.parametrize(("page", "code"), EXAMPLES, ids=range(len(EXAMPLES)))
+def test_example(page, code):
+    exec(compile(code, page, "exec"), {"__name__": "readme"})

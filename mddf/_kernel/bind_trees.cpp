@@ -1,3 +1,6 @@
+#include <cmath>
+#include <utility>
+
 #include "arrays.hpp"
 #include "grow_block.hpp"
 #include "predict.hpp"
@@ -42,10 +45,31 @@ void check_bins(const BinMatrix& matrix, const Bins& bins) {
     throw std::invalid_argument("by_column: a code is not below the column's number of bins");
 }
 
+void check_range(const char* name, int64_t got, int64_t least, int64_t most) {
+  if (got < least || got > most)
+    refuse(std::string(name) + ": expected " + std::to_string(least) + " to " +
+           std::to_string(most) + ", got " + std::to_string(got));
+}
+
+void check_at_least(const char* name, int64_t got, int64_t least) {
+  if (got < least)
+    refuse(std::string(name) + ": expected at least " + std::to_string(least) + ", got " +
+           std::to_string(got));
+}
+
+// Refuses the first value that is not allowed. A message is made up only then: there are many
+// values, and meanwhile no other thread can enter Python.
+template <class T, class Allowed>
+void check_each(const char* name, const In<T, 1>& values, const char* expected, Allowed allowed) {
+  for (size_t i = 0; i < values.shape(0); ++i)
+    if (!allowed(values.data()[i]))
+      refuse(std::string(name) + ": expected " + expected + ", got " +
+             std::to_string(values.data()[i]) + " at position " + std::to_string(i));
+}
+
 void check_rows(const char* name, const In<int32_t, 1>& rows, int64_t n_rows) {
-  for (size_t i = 0; i < rows.shape(0); ++i)
-    check(0 <= rows.data()[i] && rows.data()[i] < n_rows,
-          std::string(name) + ": a row is out of range");
+  check_each(name, rows, "rows of bins",
+             [n_rows](int32_t row) { return 0 <= row && row < n_rows; });
 }
 
 TrainingSet training_set(const InBins& matrix, const In<double, 1>& values,
@@ -55,37 +79,36 @@ TrainingSet training_set(const InBins& matrix, const In<double, 1>& values,
   TrainingSet data;
   data.matrix = as_matrix(matrix);
   const int64_t n_columns = data.matrix.n_columns;
-  check(data.matrix.n_rows > 0 && data.matrix.n_rows < INT32_MAX,
-        "bins: expected 1 to 2^31 - 2 rows");
-  check(n_columns < static_cast<int64_t>(kMostColumns), "bins: expected fewer than 2^22 columns");
+  check_range("rows of bins", data.matrix.n_rows, 1, INT32_MAX - 1);
+  check_range("columns of bins", n_columns, 0, kMostColumns - 1);
   check_length("bin_start", bin_start.shape(0), n_columns + 1);
   check_length("categorical", categorical.shape(0), n_columns);
   const int64_t* start = bin_start.data();
   check(start[0] == 0 && start[n_columns] == static_cast<int64_t>(values.shape(0)),
         "bin_start: expected to begin with 0 and end with the number of values");
   for (int64_t c = 0; c < n_columns; ++c)
-    check(start[c + 1] - start[c] >= 1 && start[c + 1] - start[c] <= kMostBins,
-          "bin_start: expected 1 to 255 bins a column");
+    check_range("bin_start, bins of a column", start[c + 1] - start[c], 1, kMostBins);
   data.bins = {nullptr, values.data(), start, categorical.data(), n_columns};
-  check(1 <= n_classes && n_classes <= 65535, "n_classes: expected 1 to 65535");
+  check_range("n_classes", n_classes, 1, 65535);
   check_length("labels", labels.shape(0), data.matrix.n_rows);
-  for (size_t i = 0; i < labels.shape(0); ++i)
-    check(labels.data()[i] < n_classes, "labels: a label is not below n_classes");
+  check_each("labels", labels, "labels below n_classes",
+             [n_classes](uint16_t label) { return label < n_classes; });
   data.labels = labels.data();
   data.n_classes = n_classes;
   data.columns = copied(columns);
   check(!data.columns.empty(), "columns: expected at least one candidate column");
-  for (const int32_t column : data.columns)
-    check(0 <= column && column < n_columns, "columns: a column is out of range");
+  check_each("columns", columns, "columns of bins",
+             [n_columns](int32_t column) { return 0 <= column && column < n_columns; });
   return data;
 }
 
 void check_options(const BlockOptions& options, int64_t n_draws) {
-  check(options.grow.max_features >= 1, "max_features: expected at least 1");
-  check(options.grow.max_depth >= 0, "max_depth: expected at least 0");
-  check(options.grow.min_samples_leaf >= 1, "min_samples_leaf: expected at least 1");
-  check(options.grow.min_weight_leaf >= 0, "min_weight_leaf: expected at least 0");
-  check(0 <= n_draws && n_draws < INT32_MAX, "n_draws: expected 0 to 2^31 - 2");
+  check_at_least("max_features", options.grow.max_features, 1);
+  check_at_least("max_depth", options.grow.max_depth, 0);
+  check_at_least("min_samples_leaf", options.grow.min_samples_leaf, 1);
+  check(options.grow.min_weight_leaf >= 0,
+        "min_weight_leaf: expected at least 0, got " + std::to_string(options.grow.min_weight_leaf));
+  check_range("n_draws", n_draws, 0, INT32_MAX - 1);
 }
 
 Trees grow(InBins matrix, In<double, 1> values, In<int64_t, 1> bin_start,
@@ -118,17 +141,20 @@ Trees grow(InBins matrix, In<double, 1> values, In<int64_t, 1> bin_start,
   check(!balance || weights, "balance: only with weights");
   if (weights) {
     check_length("weights", weights->shape(0), n_rows);
-    for (int64_t r = 0; r < n_rows; ++r)
-      check(weights->data()[r] >= 0 && std::isfinite(weights->data()[r]),
-            "weights: expected finite numbers that are not negative");
+    check_each("weights", *weights, "finite numbers that are not negative",
+               [](double weight) { return weight >= 0 && std::isfinite(weight); });
   }
   if (cumulative) {
     check_length("cumulative", cumulative->shape(0), rows.shape(0));
-    for (size_t i = 1; i < cumulative->shape(0); ++i)
-      check(cumulative->data()[i - 1] <= cumulative->data()[i], "cumulative: must not fall");
+    check_each("cumulative", *cumulative, "sums that do not fall",
+               [before = uint64_t{0}](uint64_t sum) mutable {
+                 return std::exchange(before, sum) <= sum;
+               });
     check(cumulative->data()[rows.shape(0) - 1] > 0, "cumulative: expected a positive total");
   }
   HeldOut held_out;
+  check(sums || !(held_out_rows || out_of_bag),
+        "sums: needed with held_out_rows or out_of_bag, got None");
   if (sums || n_trees) {
     check(sums && n_trees, "sums, n_trees: expected both or neither");
     check(out_of_bag != held_out_rows.has_value(),

@@ -63,7 +63,8 @@ nb::tuple search(const RankedFeatures &features, const Given &signed_weight_give
     require_finite(signed_weight, "signed_weight");
     require(penalty.size() > 0, "penalty must have at least one entry");
     require_finite(penalty, "penalty");
-    require(std::isfinite(scale) && scale >= 0.0, "scale must be finite and >= 0");
+    require(std::isfinite(scale) && scale >= 0.0,
+            "scale must be finite and >= 0, got " + std::to_string(scale));
     require(max_depth >= 1,
             "max_depth must be at least 1, got " + std::to_string(max_depth));
     FoundTree found;
@@ -175,6 +176,17 @@ nb::tuple path_to_python(BoostingPath &&path) {
                           to_numpy(std::move(path.n_voters)));
 }
 
+// Calls back into Python from a long run, and lets an interrupt from the keyboard end it.
+Report report_to(const nb::callable &progress) {
+    return [&progress](std::size_t n_rounds) {
+        nb::gil_scoped_acquire acquire;
+        if (PyErr_CheckSignals() != 0) {
+            throw nb::python_error();
+        }
+        progress(n_rounds);
+    };
+}
+
 QuadPenalty penalty_named(const std::string &name) {
     if (name == "none") {
         return QuadPenalty::none;
@@ -191,7 +203,7 @@ QuadPenalty penalty_named(const std::string &name) {
 
 template <class Value>
 BoostingPath quadboost(const Given &values_given, const Given &y_given, const Given &weight_given,
-                       const QuadSettings &settings) {
+                       const QuadSettings &settings, const Report &report) {
     const Array<Value, 2> values(values_given, "values");
     const Array<double, 1> y(y_given, "y"), weight(weight_given, "weight");
     require_sample(values.shape(1), y, weight);
@@ -200,42 +212,45 @@ BoostingPath quadboost(const Given &values_given, const Given &y_given, const Gi
     }
     nb::gil_scoped_release release;
     return quadboost_path(values.data(), values.shape(0), values.shape(1), y.data(),
-                          weight.data(), settings);
+                          weight.data(), settings, report);
 }
 
 nb::tuple run_quadboost(const Given &values, const Given &y, const Given &weight,
                         const std::string &penalty, double lambda, double alpha_max,
-                        std::int64_t n_rounds, double tolerance) {
-    require(lambda >= 0.0 && std::isfinite(lambda), "lambda_ must be finite and >= 0");
-    require(alpha_max > 0.0, "alpha_max must be > 0");
-    require(n_rounds >= 0, "n_rounds must be >= 0");
-    require(tolerance >= 0.0, "tolerance must be >= 0");
+                        std::int64_t n_rounds, double tolerance, const nb::callable &progress) {
+    require(lambda >= 0.0 && std::isfinite(lambda),
+            "lambda_ must be finite and >= 0, got " + std::to_string(lambda));
+    require(alpha_max > 0.0, "alpha_max must be > 0, got " + std::to_string(alpha_max));
+    require(n_rounds >= 0, "n_rounds must be >= 0, got " + std::to_string(n_rounds));
+    require(tolerance >= 0.0, "tolerance must be >= 0, got " + std::to_string(tolerance));
     const QuadSettings settings{penalty_named(penalty), lambda, alpha_max,
                                 static_cast<std::size_t>(n_rounds), tolerance};
+    const Report report = report_to(progress);
     return path_to_python(is_int8(values)
-                              ? quadboost<std::int8_t>(values, y, weight, settings)
-                              : quadboost<double>(values, y, weight, settings));
+                              ? quadboost<std::int8_t>(values, y, weight, settings, report)
+                              : quadboost<double>(values, y, weight, settings, report));
 }
 
 nb::tuple run_adaboost(const Given &values_given, const Given &y_given, const Given &weight_given,
-                       std::int64_t n_rounds, double least_error) {
+                       std::int64_t n_rounds, double least_error, const nb::callable &progress) {
     const Array<std::int8_t, 2> values(values_given, "values");
     const Array<double, 1> y(y_given, "y"), weight(weight_given, "weight");
     require_sample(values.shape(1), y, weight);
     require(values.shape(0) > 0, "values must have at least one row");
-    require(std::all_of(values.data(), values.data() + values.size(),
-                        [](std::int8_t v) { return v == 1 || v == -1; }),
-            "values must be -1 or +1");
+    require(all_signs(values.data(), values.size()), "values must be -1 or +1");
     require(std::all_of(y.data(), y.data() + y.size(),
                         [](double v) { return v == 1.0 || v == -1.0; }),
             "y must be -1 or +1");
-    require(n_rounds >= 0, "n_rounds must be >= 0");
-    require(least_error > 0.0 && least_error < 0.5, "least_error must lie in (0, 0.5)");
+    require(n_rounds >= 0, "n_rounds must be >= 0, got " + std::to_string(n_rounds));
+    require(least_error > 0.0 && least_error < 0.5,
+            "least_error must lie in (0, 0.5), got " + std::to_string(least_error));
     BoostingPath path;
+    const Report report = report_to(progress);
     {
         nb::gil_scoped_release release;
         path = adaboost_path(values.data(), values.shape(0), values.shape(1), y.data(),
-                             weight.data(), static_cast<std::size_t>(n_rounds), least_error);
+                             weight.data(), static_cast<std::size_t>(n_rounds), least_error,
+                             report);
     }
     return path_to_python(std::move(path));
 }
@@ -256,9 +271,9 @@ void bind_boosting(nb::module_ &m) {
           "right"_a, "label"_a, "start"_a);
     m.def("voter_edges", &edges_of_voters, "values"_a, "signed_weight"_a);
     m.def("quadboost_path", &run_quadboost, "values"_a, "y"_a, "weight"_a, "penalty"_a,
-          "lambda_"_a, "alpha_max"_a, "n_rounds"_a, "tolerance"_a);
+          "lambda_"_a, "alpha_max"_a, "n_rounds"_a, "tolerance"_a, "progress"_a);
     m.def("adaboost_path", &run_adaboost, "values"_a, "y"_a, "weight"_a, "n_rounds"_a,
-          "least_error"_a);
+          "least_error"_a, "progress"_a);
 }
 
 } // namespace mddf::boosting

@@ -32,11 +32,23 @@ template <class T> const char *type_name() {
     return sizeof(T) == 1 ? "int8" : (sizeof(T) == 4 ? "int32" : "int64");
 }
 
+// What an argument is, for the message that refuses it.
+inline std::string described(const Given &given) {
+    const auto code = static_cast<nb::dlpack::dtype_code>(given.dtype().code);
+    const std::string kind = code == nb::dlpack::dtype_code::Int     ? "int"
+                             : code == nb::dlpack::dtype_code::UInt  ? "uint"
+                             : code == nb::dlpack::dtype_code::Float ? "float"
+                                                                     : "type ";
+    return kind + std::to_string(given.dtype().bits) + " of " + std::to_string(given.ndim()) +
+           " dimension(s)";
+}
+
 // A checked view of an argument: N dimensions, C order, exactly the type T.
 template <class T, std::size_t N> class Array {
 public:
     Array(const Given &given, const char *name) {
-        bool fits = given.ndim() == N && given.dtype() == nb::dtype<T>();
+        const bool right_type = given.ndim() == N && given.dtype() == nb::dtype<T>();
+        bool fits = right_type;
         std::int64_t stride = 1;
         size_ = fits ? given.size() : 0;
         for (std::size_t axis = N; fits && axis-- > 0;) {
@@ -45,7 +57,8 @@ public:
             stride *= static_cast<std::int64_t>(given.shape(axis));
         }
         require(fits, std::string(name) + " must be a C-contiguous " + type_name<T>() +
-                          " array of " + std::to_string(N) + " dimension(s)");
+                          " array of " + std::to_string(N) + " dimension(s); got " +
+                          (right_type ? "one with gaps or another order" : described(given)));
         data_ = static_cast<const T *>(given.data());
     }
 

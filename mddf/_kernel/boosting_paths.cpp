@@ -2,98 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
-#include <unordered_map>
+#include <numeric>
 
+#include "boosting_products.hpp"
 #include "boosting_vote.hpp"
 
 namespace mddf::boosting {
 
 namespace {
 
-constexpr std::size_t kGramBytes = std::size_t{1} << 28; // products kept between rounds
-constexpr std::size_t kRoundsPerRefresh = 4096;          // rounding errors do not pile up
+constexpr std::size_t kRoundsPerRefresh = 4096; // rounding errors do not pile up
+constexpr std::size_t kRoundsPerReport = 256;
 constexpr double kTieRelative = 1e-10; // decreases that differ by less are equal
 constexpr double kTieEdge = 1e-11;
-
-int popcount(std::uint64_t x) {
-    x -= (x >> 1) & 0x5555555555555555ULL;
-    x = (x & 0x3333333333333333ULL) + ((x >> 2) & 0x3333333333333333ULL);
-    x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0fULL;
-    return static_cast<int>((x * 0x0101010101010101ULL) >> 56);
-}
-
-// Weighted inner products of one voter with all voters, made when first asked for. Voters in
-// {-1, +1} under equal weights are compared 64 rows at a time.
-template <class Value> class Products {
-public:
-    Products(const Value *values, std::size_t n_voters, std::size_t n_rows, const double *weight)
-        : values_(values), n_voters_(n_voters), n_rows_(n_rows), weight_(weight),
-          scratch_(n_rows) {
-        const bool equal = std::all_of(weight, weight + n_rows,
-                                       [&](double w) { return w == weight[0]; });
-        const bool signs = std::is_same_v<Value, std::int8_t> &&
-                           std::all_of(values, values + n_voters * n_rows,
-                                       [](Value v) { return v == 1 || v == -1; });
-        if (equal && signs) {
-            pack();
-        }
-    }
-
-    const double *column(std::size_t k) {
-        const auto found = kept_.find(k);
-        if (found != kept_.end()) {
-            return found->second.data();
-        }
-        if ((kept_.size() + 1) * n_voters_ * sizeof(double) > kGramBytes) {
-            kept_.clear();
-        }
-        std::vector<double> &column = kept_[k];
-        column.resize(n_voters_);
-        if (words_ > 0) {
-            packed_column(k, column.data());
-        } else {
-            for (std::size_t i = 0; i < n_rows_; ++i) {
-                scratch_[i] = weight_[i] * static_cast<double>(values_[k * n_rows_ + i]);
-            }
-            voter_edges(values_, n_voters_, n_rows_, scratch_.data(), column.data());
-        }
-        return column.data();
-    }
-
-private:
-    void pack() {
-        words_ = (n_rows_ + 63) / 64;
-        bits_.assign(n_voters_ * words_, 0);
-        for (std::size_t j = 0; j < n_voters_; ++j) {
-            for (std::size_t i = 0; i < n_rows_; ++i) {
-                const std::uint64_t bit = values_[j * n_rows_ + i] > 0 ? 1 : 0;
-                bits_[j * words_ + i / 64] |= bit << (i % 64);
-            }
-        }
-    }
-
-    void packed_column(std::size_t k, double *column) const {
-        const std::uint64_t *mine = bits_.data() + k * words_;
-        for (std::size_t j = 0; j < n_voters_; ++j) {
-            const std::uint64_t *other = bits_.data() + j * words_;
-            long differ = 0;
-            for (std::size_t w = 0; w < words_; ++w) {
-                differ += popcount(mine[w] ^ other[w]);
-            }
-            const double n = static_cast<double>(n_rows_);
-            column[j] = (n - 2.0 * static_cast<double>(differ)) / n;
-        }
-    }
-
-    const Value *values_;
-    std::size_t n_voters_, n_rows_;
-    const double *weight_;
-    std::vector<double> scratch_;
-    std::size_t words_ = 0; // 0: not packed
-    std::vector<std::uint64_t> bits_;
-    std::unordered_map<std::size_t, std::vector<double>> kept_;
-};
 
 struct Move {
     double alpha;    // the new weight
@@ -134,12 +55,9 @@ public:
                 const double *weight, const QuadSettings &settings)
         : alpha(n_voters, 0.0), r(n_voters), values_(values), n_rows_(n_rows), y_(y),
           weight_(weight), settings_(settings), eta_(n_voters, 0.0), inverse_(n_voters) {
+        find_squared_norms();
         const double ridge = settings.penalty == QuadPenalty::l2 ? settings.lambda : 0.0;
         for (std::size_t j = 0; j < n_voters; ++j) {
-            for (std::size_t i = 0; i < n_rows; ++i) {
-                const auto h = static_cast<double>(values[j * n_rows + i]);
-                eta_[j] += weight[i] * h * h;
-            }
             inverse_[j] = eta_[j] > 0.0 ? 1.0 / (eta_[j] + ridge) : 0.0;
         }
         correlate();
@@ -172,6 +90,22 @@ public:
     std::vector<double> alpha, r;
 
 private:
+    void find_squared_norms() {
+        if constexpr (sizeof(Value) == 1) {
+            if (all_signs(values_, eta_.size() * n_rows_)) {
+                const double total = std::accumulate(weight_, weight_ + n_rows_, 0.0);
+                std::fill(eta_.begin(), eta_.end(), total);
+                return;
+            }
+        }
+        for (std::size_t j = 0; j < eta_.size(); ++j) {
+            for (std::size_t i = 0; i < n_rows_; ++i) {
+                const auto h = static_cast<double>(values_[j * n_rows_ + i]);
+                eta_[j] += weight_[i] * h * h;
+            }
+        }
+    }
+
     template <QuadPenalty penalty> std::size_t search(double strength, Move &move) const {
         std::size_t best = 0;
         double limit = 0.0;
@@ -199,7 +133,8 @@ private:
 
 template <class Value>
 BoostingPath quadboost_path(const Value *values, std::size_t n_voters, std::size_t n_rows,
-                            const double *y, const double *weight, const QuadSettings &settings) {
+                            const double *y, const double *weight, const QuadSettings &settings,
+                            const Report &report) {
     Coordinates<Value> voters(values, n_voters, n_rows, y, weight, settings);
     Products<Value> products(values, n_voters, n_rows, weight);
     double objective = 0.0;
@@ -211,6 +146,7 @@ BoostingPath quadboost_path(const Value *values, std::size_t n_voters, std::size
     for (std::size_t round = 0; round < settings.n_rounds; ++round) {
         if (round > 0 && round % kRoundsPerRefresh == 0) {
             voters.correlate();
+            report(kRoundsPerRefresh);
         }
         Move move;
         const std::size_t best = voters.best(move);
@@ -236,18 +172,21 @@ BoostingPath quadboost_path(const Value *values, std::size_t n_voters, std::size
 }
 
 template BoostingPath quadboost_path(const std::int8_t *, std::size_t, std::size_t, const double *,
-                                     const double *, const QuadSettings &);
+                                     const double *, const QuadSettings &, const Report &);
 template BoostingPath quadboost_path(const double *, std::size_t, std::size_t, const double *,
-                                     const double *, const QuadSettings &);
+                                     const double *, const QuadSettings &, const Report &);
 
 BoostingPath adaboost_path(const std::int8_t *values, std::size_t n_voters, std::size_t n_rows,
                            const double *y, const double *weight, std::size_t n_rounds,
-                           double least_error) {
+                           double least_error, const Report &report) {
     std::vector<double> margin(n_rows, 0.0), edges(n_voters), signed_weight(n_rows),
         alpha(n_voters, 0.0);
     BoostingPath path;
     std::int64_t n_used = 0;
     for (std::size_t round = 0; round < n_rounds; ++round) {
+        if (round > 0 && round % kRoundsPerReport == 0) {
+            report(kRoundsPerReport);
+        }
         const double least = *std::min_element(margin.begin(), margin.end());
         double total = 0.0;
         for (std::size_t i = 0; i < n_rows; ++i) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace mddf::boosting {
@@ -26,16 +27,20 @@ struct BoostingPath {
     std::vector<std::int64_t> n_voters;
 };
 
+// Called now and then with the number of rounds made since the last call; may throw.
+using Report = std::function<void(std::size_t)>;
+
 // Greedy coordinate descent on sum_i w_i (y_i - f(x_i))^2 + penalty with f = sum_j alpha_j h_j.
 // values: n_voters x n_rows, row-major; weight sums to 1.
 template <class Value>
 BoostingPath quadboost_path(const Value *values, std::size_t n_voters, std::size_t n_rows,
-                            const double *y, const double *weight, const QuadSettings &settings);
+                            const double *y, const double *weight, const QuadSettings &settings,
+                            const Report &report);
 
 // Discrete AdaBoost over voters with values in {-1, +1}; the edge, not the sign of the voter,
 // decides. An error below `least_error` is taken for that and ends the run.
 BoostingPath adaboost_path(const std::int8_t *values, std::size_t n_voters, std::size_t n_rows,
                            const double *y, const double *weight, std::size_t n_rounds,
-                           double least_error);
+                           double least_error, const Report &report);
 
 } // namespace mddf::boosting

@@ -18,15 +18,59 @@ std::int8_t label_of(const FlatTrees &trees, std::size_t tree, const double *row
     return trees.label[at];
 }
 
-template <class Visit>
-void for_each_label(const FlatTrees &trees, const double *x, std::size_t n_rows,
-                    std::size_t n_features, Visit &&visit) {
-    for (std::size_t first = 0; first < n_rows; first += kRowsPerBlock) {
-        const std::size_t last = std::min(n_rows, first + kRowsPerBlock);
-        for (std::size_t tree = 0; tree < trees.n_trees; ++tree) {
-            for (std::size_t i = first; i < last; ++i) {
-                visit(tree, i, label_of(trees, tree, x + i * n_features));
+// Labels of a block of rows, tree after tree. Stumps, of which there may be very many on one
+// feature, are compared with a copy of its column.
+class Block {
+public:
+    Block(const FlatTrees &trees, const double *x, std::size_t n_rows, std::size_t n_features)
+        : trees_(trees), x_(x), n_rows_(n_rows), n_features_(n_features) {}
+
+    void labels(std::size_t tree, std::int8_t *out) {
+        const std::int64_t root = trees_.start[tree];
+        const std::int32_t *feature = trees_.feature + root;
+        if (trees_.start[tree + 1] - root == 3 && feature[0] >= 0 && feature[1] < 0 &&
+            feature[2] < 0) {
+            return stump_labels(root, out);
+        }
+        for (std::size_t i = 0; i < n_rows_; ++i) {
+            out[i] = label_of(trees_, tree, x_ + i * n_features_);
+        }
+    }
+
+private:
+    void stump_labels(std::int64_t root, std::int8_t *out) {
+        if (trees_.feature[root] != feature_) {
+            feature_ = trees_.feature[root];
+            for (std::size_t i = 0; i < n_rows_; ++i) {
+                column_[i] = x_[i * n_features_ + static_cast<std::size_t>(feature_)];
             }
+        }
+        const double threshold = trees_.threshold[root];
+        const std::int8_t left = trees_.label[root + trees_.left[root]];
+        const std::int8_t right = trees_.label[root + trees_.right[root]];
+        for (std::size_t i = 0; i < n_rows_; ++i) {
+            out[i] = column_[i] <= threshold ? left : right;
+        }
+    }
+
+    const FlatTrees &trees_;
+    const double *x_;
+    std::size_t n_rows_, n_features_;
+    std::int32_t feature_ = -1; // whose values are in the column
+    double column_[kRowsPerBlock];
+};
+
+// Shows visit(tree, first row, number of rows, labels) all labels, block by block.
+template <class Visit>
+void for_each_block(const FlatTrees &trees, const double *x, std::size_t n_rows,
+                    std::size_t n_features, Visit &&visit) {
+    std::int8_t labels[kRowsPerBlock];
+    for (std::size_t first = 0; first < n_rows; first += kRowsPerBlock) {
+        const std::size_t n = std::min(n_rows - first, kRowsPerBlock);
+        Block block(trees, x + first * n_features, n, n_features);
+        for (std::size_t tree = 0; tree < trees.n_trees; ++tree) {
+            block.labels(tree, labels);
+            visit(tree, first, n, labels);
         }
     }
 }
@@ -60,18 +104,20 @@ const char *FlatTrees::problem(std::size_t n_features) const {
 
 void tree_labels(const FlatTrees &trees, const double *x, std::size_t n_rows,
                  std::size_t n_features, std::int8_t *labels) {
-    for_each_label(trees, x, n_rows, n_features,
-                   [&](std::size_t tree, std::size_t i, std::int8_t label) {
-                       labels[tree * n_rows + i] = label;
+    for_each_block(trees, x, n_rows, n_features,
+                   [&](std::size_t tree, std::size_t first, std::size_t n, const std::int8_t *of) {
+                       std::copy(of, of + n, labels + tree * n_rows + first);
                    });
 }
 
 void tree_votes(const FlatTrees &trees, const double *weight, const double *x, std::size_t n_rows,
                 std::size_t n_features, double *votes) {
     std::fill(votes, votes + n_rows, 0.0);
-    for_each_label(trees, x, n_rows, n_features,
-                   [&](std::size_t tree, std::size_t i, std::int8_t label) {
-                       votes[i] += weight[tree] * label;
+    for_each_block(trees, x, n_rows, n_features,
+                   [&](std::size_t tree, std::size_t first, std::size_t n, const std::int8_t *of) {
+                       for (std::size_t i = 0; i < n; ++i) {
+                           votes[first + i] += weight[tree] * of[i];
+                       }
                    });
 }
 

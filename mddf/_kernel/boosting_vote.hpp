@@ -29,6 +29,14 @@ void tree_labels(const FlatTrees &trees, const double *x, std::size_t n_rows,
 void tree_votes(const FlatTrees &trees, const double *weight, const double *x, std::size_t n_rows,
                 std::size_t n_features, double *votes);
 
+inline bool all_signs(const std::int8_t *values, std::size_t n) {
+    std::uint8_t wrong = 0; // no early exit, so that compilers use wide vectors
+    for (std::size_t i = 0; i < n; ++i) {
+        wrong |= static_cast<std::uint8_t>((values[i] != 1) & (values[i] != -1));
+    }
+    return wrong == 0;
+}
+
 // edges[j] = sum_i signed_weight[i] * values[j * n_rows + i].
 template <class Value>
 void voter_edges(const Value *values, std::size_t n_voters, std::size_t n_rows,

@@ -38,6 +38,18 @@ class ColumnPool {
     ++drawn_;
     return take(known_ + found_ + static_cast<int64_t>(random.below(end_ - found_ - known_)));
   }
+  // Draws up to `most` columns that are not known to be constant, but no more than a node with
+  // `max_features` needs; at least one. Returns how many.
+  int64_t draw_some(Random& random, int64_t max_features, int64_t most, int32_t* to) {
+    int64_t n = 0;
+    while (n < most && any_unknown()) {
+      const bool more = drawn_ < max_features;
+      if (!more && (n > 0 || !only_constant())) break;
+      const int32_t column = more ? draw(random) : draw_unknown(random);
+      if (column >= 0) to[n++] = column;
+    }
+    return n;
+  }
   // Takes note which of the last `n` columns drawn (latest first) were found to be constant.
   void mark_constant(const uint8_t* constant_latest_first, int64_t n) {
     const int64_t first = end_;

@@ -37,7 +37,7 @@ class TreeGrower {
       need_labels_ |= data.bins.categorical[column] != 0;
     need_labels_ |= options.random_thresholds || options.limits_leaves();
     if constexpr (kHasSmall)
-      if (take_first_ && !options.limits_leaves() && Small::available())
+      if (Small::suits(data_, options_))
         small_.emplace(data_, options_, pool_, writer_);
     drawn_.resize(kMostDrawn);
     constant_.resize(kMostDrawn);
@@ -136,7 +136,7 @@ class TreeGrower {
     while (pool_.any_unknown() &&
            (pool_.drawn() < options_.max_features || pool_.only_constant())) {
       tile_codes_ = nullptr;
-      const int64_t width = draw_columns(most);
+      const int64_t width = pool_.draw_some(*random_, options_.max_features, most, drawn_.data());
       const int64_t n_histograms = options_.random_thresholds ? 0 : try_histograms(samples, width, best);
       try_tile(samples, n_histograms, width, best);
       // The pool wants the latest first.
@@ -145,7 +145,7 @@ class TreeGrower {
     }
     n_constant_ = static_cast<uint32_t>(pool_.constant());
     if (best.column >= 0 && !best.categorical && !options_.random_thresholds)
-      best.threshold = cut_between(best);
+      best.threshold = cut_between(data_.bins, best);
   }
 
   // Tries those of the drawn columns for which a histogram is the quicker way, and puts them
@@ -204,26 +204,6 @@ class TreeGrower {
     }
   }
 
-  // Draws up to `most` columns that are not known to be constant, at least one.
-  int64_t draw_columns(int64_t most) {
-    int64_t width = 0;
-    while (width < most && pool_.any_unknown()) {
-      const bool more = pool_.drawn() < options_.max_features;
-      if (!more && (width > 0 || !pool_.only_constant())) break;
-      const int32_t column = more ? pool_.draw(*random_) : pool_.draw_unknown(*random_);
-      if (column >= 0) drawn_[width++] = column;
-    }
-    return width;
-  }
-
-  // The last bin left of the middle between the two neighbouring bins that the node has.
-  int cut_between(const Split& split) const {
-    if (split.first_right == kMissing) return kMissing - 1;
-    const double* values = data_.bins.values + data_.bins.bin_start[split.column];
-    return cut_at(values, split.last_left, split.first_right - 1,
-                  midpoint(values[split.last_left], values[split.first_right]),
-                  split.last_left + (split.first_right - split.last_left - 1) / 2);
-  }
   // The columns' codes of the node's samples, one column after the other.
   void gather(const Sample* samples, int64_t n, int64_t width) {
     tile_stride_ = (n + 63) / 64 * 64;
@@ -370,7 +350,7 @@ class TreeGrower {
   ClassCounter<Sample> classes_;
   NodeClasses<Weight> node_;
   TreeWriter writer_;
-  std::optional<Small> small_;  // for completely-random trees
+  std::optional<Small> small_;
   Random* random_ = nullptr;
   uint32_t n_constant_ = 0;
   std::array<std::vector<Sample>, 2> samples_;

@@ -147,11 +147,11 @@ class ClassCounter {
             const int32_t* columns, int width, Packed<Weight>* const* bins) {
     number_classes(node);
     const uint16_t* number = number_.data();
-    for_each_group(node, matrix, columns, width, bins, [&](auto... of) {
+    for_each_group(node, matrix, columns, width, bins, [&](int64_t step, auto... of) {
       for (int64_t i = 0; i < node.n_samples; ++i) {
-        const int64_t row = samples[i].row;
+        const int64_t at = samples[i].row * step;
         const Packed<Weight> packed(samples[i].weight, number[samples[i].label]);
-        ((of.second[of.first[row]] += packed), ...);
+        ((of.second[of.first[at]] += packed), ...);
       }
     });
   }
@@ -161,12 +161,12 @@ class ClassCounter {
     const int64_t stride = padded(node.n_present);
     number_classes(node);
     const uint16_t* number = number_.data();
-    for_each_group(node, matrix, columns, width, bins, [&](auto... of) {
+    for_each_group(node, matrix, columns, width, bins, [&](int64_t step, auto... of) {
       for (int64_t i = 0; i < node.n_samples; ++i) {
-        const int64_t row = samples[i].row;
+        const int64_t at = samples[i].row * step;
         const Weight weight = samples[i].weight;
         const int64_t label = number[samples[i].label];
-        ((of.second[of.first[row] * stride + label] += weight), ...);
+        ((of.second[of.first[at] * stride + label] += weight), ...);
       }
     });
   }
@@ -197,18 +197,21 @@ class ClassCounter {
     Weight weight;
   };
 
-  // Calls visit with (column, bins) pairs, four at a time: one pass serves several columns.
+  // Calls visit with the distance of a column's cells and (column, bins) pairs, four at a time: one
+  // pass serves several columns.
   template <class Bin, class Visit>
   static void for_each_group(const Node& node, const BinMatrix& matrix, const int32_t* columns,
                              int width, Bin* const* bins, Visit visit) {
+    if (width == 0) return;
+    const int64_t step = matrix.column(columns[0], node.n_samples).step;
     const auto at = [&](int j) {
-      return std::pair(matrix.column(columns[j], node.n_samples), bins[j]);
+      return std::pair(matrix.column(columns[j], node.n_samples).data, bins[j]);
     };
     int j = 0;
-    for (; j + 4 <= width; j += 4) visit(at(j), at(j + 1), at(j + 2), at(j + 3));
-    if (width - j == 3) visit(at(j), at(j + 1), at(j + 2));
-    if (width - j == 2) visit(at(j), at(j + 1));
-    if (width - j == 1) visit(at(j));
+    for (; j + 4 <= width; j += 4) visit(step, at(j), at(j + 1), at(j + 2), at(j + 3));
+    if (width - j == 3) visit(step, at(j), at(j + 1), at(j + 2));
+    if (width - j == 2) visit(step, at(j), at(j + 1));
+    if (width - j == 1) visit(step, at(j));
   }
   void number_classes(const NodeClasses<Weight>& node) {
     for (int c = 0; c < node.n_present; ++c) number_[node.present[c]] = static_cast<uint16_t>(c);

@@ -1,11 +1,16 @@
-// Completely-random subtrees of at most 64 samples: a node is a 64-bit mask of the samples, so that
-// its work does not depend on how many they are. Most nodes of a tree are of this kind. Draws the
-// same numbers in the same order as the general way and grows the same tree.
+// Subtrees of at most 64 samples, completely random or with the best splits by Gini: a node is a
+// 64-bit mask of the samples, so that its work hardly depends on how many they are. Most nodes of a
+// tree are of this kind. Draws the same numbers in the same order as the general way and grows the
+// same tree.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
+#include "codes64.hpp"
 #include "column_pool.hpp"
 #include "node_classes.hpp"
 #include "simd.hpp"
@@ -38,7 +43,15 @@ class SmallSubtree {
         codes_((keep_columns_ ? kKept : 1) * kSmall),
         number_(data.n_classes) {}
 
-  static bool available() { return simd::wide(); }
+  // Whether subtrees can be grown this way. Sums of Gini's terms are whole numbers, so that the way
+  // they are added up does not matter; other criteria's are not.
+  static bool suits(const TrainingSet& data, const GrowOptions& options) {
+    if (!simd::wide() || options.limits_leaves()) return false;
+    if (options.random_thresholds) return options.max_features == 1;
+    return std::is_same_v<Criterion, Gini> &&
+           std::none_of(data.columns.begin(), data.columns.end(),
+                        [&](int32_t column) { return data.bins.categorical[column] != 0; });
+  }
 
   // Grows the subtree below a node that is not pure.
   MDDF_TARGET_AVX2 void grow(Node node, const CountedSample* samples,
@@ -54,6 +67,7 @@ class SmallSubtree {
 
  private:
   static constexpr size_t kKept = 64;
+  static constexpr int kUsualPlanes = 3;  // a bootstrap seldom draws a row eight times
 
   void enter(const CountedSample* samples, const NodeClasses<uint32_t>& classes) {
     n_samples_ = static_cast<int>(classes.n_samples);
@@ -82,6 +96,8 @@ class SmallSubtree {
   }
 
   MDDF_TARGET_AVX2 double score(uint64_t mask) const {
+    if (!options_.random_thresholds)
+      return Criterion::side(static_cast<double>(whole_), static_cast<double>(weight_));
     double terms = 0;
     for (const uint64_t members : class_mask_) terms += Criterion::term(weight_of(mask & members));
     return Criterion::side(terms, weight_of(mask));
@@ -89,13 +105,15 @@ class SmallSubtree {
 
   // Splits a node or makes it a leaf; false if no node is left to visit, else `node` is the next.
   MDDF_TARGET_AVX2 bool visit(Node& node, Random& random) {
+    if (!options_.random_thresholds) begin_search(node.mask);
     const double here = writer_.wants_importances() ? score(node.mask) : 0;
     writer_.gain(node.from_column, here);
     const int64_t n = static_cast<int64_t>(_mm_popcnt_u64(node.mask));
     Split split;
     uint64_t right_mask = 0;
     if (node.depth < options_.max_depth && n >= options_.min_samples_split)
-      right_mask = find_split(node, random, split);
+      right_mask = options_.random_thresholds ? draw_split(node, random, split)
+                                              : find_best_split(node, random, split);
     if (split.column < 0) {
       mixed_leaf(node);
       return next(node);
@@ -151,7 +169,7 @@ class SmallSubtree {
   }
 
   // Draws columns until one is not constant and splits it; returns who goes right.
-  MDDF_TARGET_AVX2 uint64_t find_split(const Node& node, Random& random, Split& split) {
+  MDDF_TARGET_AVX2 uint64_t draw_split(const Node& node, Random& random, Split& split) {
     pool_.begin(node.n_constant);
     while (pool_.any_unknown() && pool_.only_constant()) {
       const int32_t column = pool_.drawn() < 1 ? pool_.draw(random) : pool_.draw_unknown(random);
@@ -165,6 +183,109 @@ class SmallSubtree {
       if (!constant) return right;
     }
     return 0;
+  }
+
+  // The best threshold of the columns that are drawn; returns who goes right.
+  MDDF_TARGET_AVX2 uint64_t find_best_split(const Node& node, Random& random, Split& best) {
+    uint64_t right = 0;
+    std::array<int32_t, kSmall> drawn;
+    std::array<uint8_t, kSmall> constant;
+    pool_.begin(node.n_constant);
+    while (pool_.any_unknown() &&
+           (pool_.drawn() < options_.max_features || pool_.only_constant())) {
+      const int64_t n = pool_.draw_some(random, options_.max_features, kSmall, drawn.data());
+      // The pool wants the latest first.
+      for (int64_t j = 0; j < n; ++j)
+        constant[n - 1 - j] = !try_column(drawn[j], node.mask, best, right);
+      pool_.mark_constant(constant.data(), n);
+    }
+    if (best.column >= 0) best.threshold = cut_between(data_.bins, best);
+    return right;
+  }
+
+  // Takes note of the node's classes.
+  MDDF_TARGET_AVX2 void begin_search(uint64_t mask) {
+    n_here_ = 0;
+    whole_ = weight_ = 0;
+    for (const uint64_t members : class_mask_) {
+      if (!(mask & members)) continue;
+      for (int p = 0; p < std::max(n_planes_, kUsualPlanes); ++p)
+        digits_[n_here_][p] = p < n_planes_ ? members & planes_[p] : 0;
+      const int64_t total = weight_of_class(n_here_, mask);
+      total_[n_here_++] = total;
+      whole_ += total * total;
+      weight_ += total;
+    }
+  }
+
+  MDDF_TARGET_AVX2 int64_t weight_of_class(int c, uint64_t mask) const {
+    const auto& digits = digits_[c];
+    int64_t weight = static_cast<int64_t>(_mm_popcnt_u64(mask & digits[0]) +
+                                          (_mm_popcnt_u64(mask & digits[1]) << 1) +
+                                          (_mm_popcnt_u64(mask & digits[2]) << 2));
+    for (int p = kUsualPlanes; p < n_planes_; ++p)
+      weight += static_cast<int64_t>(_mm_popcnt_u64(mask & digits[p])) << p;
+    return weight;
+  }
+
+  // Improves `best` by this column; false if it is constant here.
+  MDDF_TARGET_AVX2 bool try_column(int32_t column, uint64_t mask, Split& best, uint64_t& right) {
+    const Codes64 codes(codes_of(column, mask));
+    const Codes64 rest = codes.only(mask);
+    const __m128i low = rest.lowest();
+    if ((codes.up_to(low).bits() & mask) == mask) return false;
+    // No split is better than one into two pure children.
+    if (best.score >= static_cast<double>(weight_)) return true;
+    const uint64_t missing = codes.missing() & mask;
+    uint64_t left = sweep(codes, rest, mask, 0, best);
+    if (left) best.missing_left = false;
+    if (missing) {
+      const uint64_t with_missing = sweep(codes, rest, mask, missing, best);
+      if (with_missing) left = with_missing, best.missing_left = true;
+    }
+    if (!left) return true;
+    best.column = column;
+    best.saw_missing = missing != 0;
+    right = mask & ~left;
+    return true;
+  }
+
+  // Improves `best` by a threshold between two codes of `rest`, with the samples in `first` on the
+  // left from the start. Returns who goes left then; 0 if no threshold is better.
+  MDDF_TARGET_AVX2 uint64_t sweep(const Codes64& codes, Codes64 rest, uint64_t mask, uint64_t first,
+                                  Split& best) const {
+    uint64_t best_left = 0;
+    __m128i code = rest.lowest();
+    while (true) {
+      const Codes64 taken = codes.up_to(code);
+      const uint64_t left = (taken.bits() & mask) | first;
+      if (left == mask) return best_left;
+      rest.take_out(taken);
+      const __m128i next = rest.lowest();
+      const double score = score_of(left, best.score);
+      if (score > best.score) {
+        best.score = score;
+        best.last_left = as_int(code);
+        best.first_right = as_int(next);
+        best_left = left;
+      }
+      if (as_int(next) == kMissing) return best_left;
+      code = next;
+    }
+  }
+
+  // The score of a split if it is above `best`, else `best`.
+  MDDF_TARGET_AVX2 double score_of(uint64_t left, double best) const {
+    int64_t moved = 0, terms = 0, crossed = 0;
+    for (int c = 0; c < n_here_; ++c) {
+      const int64_t weight = weight_of_class(c, left);
+      moved += weight;
+      terms += weight * weight;
+      crossed += weight * total_[c];
+    }
+    return Criterion::improve(best, static_cast<double>(terms), static_cast<double>(moved),
+                              static_cast<double>(whole_ - 2 * crossed + terms),
+                              static_cast<double>(weight_ - moved));
   }
 
   // The codes of all samples in this column; of a wide table only those in the mask.
@@ -188,51 +309,30 @@ class SmallSubtree {
     return codes;
   }
 
-  // Ones in the bytes whose bit is set.
-  MDDF_TARGET_AVX2 static __m256i spread(uint32_t bits) {
-    const __m256i select = _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202,
-                                              0x0303030303030303);
-    const __m256i bit = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201u));
-    const __m256i bytes = _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(bits)), select);
-    return _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit);
-  }
-  MDDF_TARGET_AVX2 static int lowest(__m256i a, __m256i b) {
-    const __m256i both = _mm256_min_epu8(a, b);
-    const __m128i bytes =
-        _mm_min_epu8(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
-    const __m128i words = _mm_min_epu8(bytes, _mm_srli_epi16(bytes, 8));
-    return _mm_cvtsi128_si32(_mm_minpos_epu16(_mm_and_si128(words, _mm_set1_epi16(255)))) & 255;
-  }
-  MDDF_TARGET_AVX2 static uint64_t bits_of(__m256i low, __m256i high) {
-    return static_cast<uint32_t>(_mm256_movemask_epi8(low)) |
-           static_cast<uint64_t>(static_cast<uint32_t>(_mm256_movemask_epi8(high))) << 32;
-  }
-
   // The lowest and the highest code in the mask, which must not be empty.
-  MDDF_TARGET_AVX2 static void range_of(__m256i a, __m256i b, uint64_t mask, int& low, int& high) {
+  MDDF_TARGET_AVX2 static void range_of(const Codes64& codes, uint64_t mask, int& low, int& high) {
     const __m256i ones = _mm256_set1_epi8(-1);
-    const __m256i in_a = spread(static_cast<uint32_t>(mask));
-    const __m256i in_b = spread(static_cast<uint32_t>(mask >> 32));
-    low = lowest(_mm256_or_si256(a, _mm256_andnot_si256(in_a, ones)),
-                 _mm256_or_si256(b, _mm256_andnot_si256(in_b, ones)));
-    high = 255 - lowest(_mm256_xor_si256(_mm256_and_si256(a, in_a), ones),
-                        _mm256_xor_si256(_mm256_and_si256(b, in_b), ones));
+    const Codes64 in(mask);
+    low = as_int(Codes64(_mm256_or_si256(codes.a, _mm256_xor_si256(in.a, ones)),
+                       _mm256_or_si256(codes.b, _mm256_xor_si256(in.b, ones)))
+                     .lowest());
+    high = 255 - as_int(Codes64(_mm256_xor_si256(_mm256_and_si256(codes.a, in.a), ones),
+                              _mm256_xor_si256(_mm256_and_si256(codes.b, in.b), ones))
+                            .lowest());
   }
 
-  MDDF_TARGET_AVX2 uint64_t draw_threshold(int32_t column, const uint8_t* codes, uint64_t mask,
+  MDDF_TARGET_AVX2 uint64_t draw_threshold(int32_t column, const uint8_t* from, uint64_t mask,
                                            Random& random, Split& split) const {
-    const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes));
-    const __m256i b = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes + 32));
+    const Codes64 codes(from);
     int low, high;
-    range_of(a, b, mask, low, high);
+    range_of(codes, mask, low, high);
     if (low == high) return 0;
     split.column = column;
     uint64_t missing = 0;
     if (high == kMissing) {
-      const __m256i all = _mm256_set1_epi8(-1);
-      missing = bits_of(_mm256_cmpeq_epi8(a, all), _mm256_cmpeq_epi8(b, all)) & mask;
+      missing = codes.missing() & mask;
       split.saw_missing = true;
-      range_of(a, b, mask & ~missing, low, high);
+      range_of(codes, mask & ~missing, low, high);
       if (low == high) {  // one value, and rows without it
         split.threshold = kMissing - 1;
         return missing;
@@ -241,10 +341,8 @@ class SmallSubtree {
     }
     split.threshold =
         draw_cut(random, data_.bins.values + data_.bins.bin_start[column], low, high);
-    const __m256i above = _mm256_set1_epi8(static_cast<char>(split.threshold + 1));
-    const uint64_t right = bits_of(_mm256_cmpeq_epi8(_mm256_max_epu8(a, above), a),
-                                   _mm256_cmpeq_epi8(_mm256_max_epu8(b, above), b));
-    return split.missing_left ? right & mask & ~missing : right & mask;
+    const uint64_t right = mask & ~codes.up_to(_mm_cvtsi32_si128(split.threshold)).bits();
+    return split.missing_left ? right & ~missing : right;
   }
 
   MDDF_TARGET_AVX2 uint64_t draw_categories(int32_t column, const uint8_t* codes, uint64_t mask,
@@ -277,6 +375,11 @@ class SmallSubtree {
   int n_samples_ = 0, n_planes_ = 0;
   const NodeClasses<uint32_t>* classes_ = nullptr;
   std::vector<uint64_t> class_mask_;
+  // Of the node whose best split is searched: its classes' weights, and who has which digit.
+  int n_here_ = 0;
+  int64_t weight_ = 0, whole_ = 0;  // their sum, and that of their squares
+  std::array<int64_t, kSmall> total_;
+  std::array<std::array<uint64_t, 16>, kSmall> digits_;
   std::array<uint64_t, 16> planes_{};  // the samples whose weight has this binary digit
   std::array<int64_t, kSmall> at_{};
   std::array<uint16_t, kSmall> class_of_{};

@@ -67,6 +67,15 @@ inline bool draw_category_set(int32_t column, const CategorySet& seen, Random& r
   return true;
 }
 
+// The last bin left of the middle between the two neighbouring bins that the node has.
+inline int cut_between(const Bins& bins, const Split& split) {
+  if (split.first_right == kMissing) return kMissing - 1;
+  const double* values = bins.values + bins.bin_start[split.column];
+  return cut_at(values, split.last_left, split.first_right - 1,
+                midpoint(values[split.last_left], values[split.first_right]),
+                split.last_left + (split.first_right - split.last_left - 1) / 2);
+}
+
 template <class Criterion, class Weight>
 class SplitSearch {
  public:

@@ -1,0 +1,210 @@
+"""Windows that slide over images and sequences: where they stand, and what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from numbers import Integral
+
+import numpy as np
+
+AUTO_SHARES = (1 / 16, 1 / 8, 1 / 4)
+_AXES = {1: ("t",), 2: ("y", "x")}
+
+
+@dataclass(frozen=True)
+class Grain:
+    """One window size on a grid, which has one axis (sequences) or two (images).
+
+    Attributes
+    ----------
+    size : tuple of int
+        Side of the window along each axis of the grid.
+    positions : tuple of int
+        How many windows there are along each axis.
+    stride : tuple of int
+        Steps between them.
+    pool : int
+        Neighbouring positions along each axis that are pooled to one; 1 for none.
+    """
+
+    size: tuple[int, ...]
+    positions: tuple[int, ...]
+    stride: tuple[int, ...]
+    pool: int
+
+    @property
+    def n_windows(self) -> int:
+        """Number of windows of a sample."""
+        return prod(self.positions)
+
+    @property
+    def pooled(self) -> tuple[int, ...]:
+        """Positions that are left along each axis; the last may pool fewer than the others."""
+        return tuple(-(-n // self.pool) for n in self.positions)
+
+    def view(self, codes: np.ndarray) -> np.ndarray:
+        """All windows, without a copy.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_samples, *grid, n_channels)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, *positions, *size, n_channels)
+        """
+        axes = tuple(range(1, codes.ndim - 1))
+        windows = np.lib.stride_tricks.sliding_window_view(codes, self.size, axis=axes)
+        strided = windows[(slice(None), *(slice(None, None, step) for step in self.stride))]
+        return np.moveaxis(strided, len(axes) + 1, -1)
+
+    def rows(self, codes: np.ndarray) -> np.ndarray:
+        """All windows, one contiguous row each: (n_samples * n_windows, cells of a window)."""
+        return np.ascontiguousarray(self.view(codes)).reshape(len(codes) * self.n_windows, -1)
+
+    def columns(self, codes: np.ndarray) -> np.ndarray:
+        """The same transposed: (cells of a window, n_samples * n_windows)."""
+        view = self.view(codes)
+        n_axes = len(self.size)
+        cells = (*range(n_axes + 1, view.ndim), *range(n_axes + 1))
+        by_cell = np.ascontiguousarray(view.transpose(cells))
+        return by_cell.reshape(-1, len(codes) * self.n_windows)
+
+    def pool_positions(self, vectors: np.ndarray, pooling: str | None) -> np.ndarray:
+        """Class vectors of all windows made one row per sample.
+
+        Parameters
+        ----------
+        vectors : ndarray of shape (n_samples * n_windows, n_classes)
+        pooling : {"mean", "max"} or None
+            Only looked at where `pool` is above 1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, prod(pooled) * n_classes)
+        """
+        n_classes = vectors.shape[1]
+        pooled = vectors.reshape(-1, *self.positions, n_classes)
+        if self.pool > 1:
+            for axis, n in enumerate(self.positions, start=1):
+                first = np.arange(0, n, self.pool)
+                if pooling == "max":
+                    pooled = np.maximum.reduceat(pooled, first, axis=axis)
+                else:
+                    members = np.diff(np.append(first, n))
+                    shape = [-1 if a == axis else 1 for a in range(pooled.ndim)]
+                    pooled = np.add.reduceat(pooled, first, axis=axis) / members.reshape(shape)
+        return pooled.reshape(len(pooled), -1)
+
+    def names(self, forest: str, classes: Sequence) -> list[str]:
+        """Names of the columns that `pool_positions` makes."""
+        size = "x".join(map(str, self.size))
+        axes = _AXES[len(self.size)]
+        return [
+            f"window{size}_{forest}_"
+            + "_".join(f"{axis}{i}" for axis, i in zip(axes, place, strict=True))
+            + f"_{label}"
+            for place in product(*map(range, self.pooled))
+            for label in classes
+        ]
+
+
+def resolve_grid(shape, sample_shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes that windows slide along; what a sample has beyond them are channels.
+
+    Parameters
+    ----------
+    shape : None or sequence of one or two int
+    sample_shape : tuple of int
+        Shape of one sample of X, at least one axis.
+    """
+    if len(sample_shape) > 3:
+        raise ValueError(
+            f"X must have 2 to 4 dimensions, (n_samples, ...), got samples of shape {sample_shape}"
+        )
+    if shape is None:
+        return sample_shape[:2]
+    grid = _as_sizes(shape)
+    if grid is None or not 1 <= len(grid) <= 2:
+        raise ValueError(
+            "shape must be None, (length,) or (height, width), whole numbers of at least 1, "
+            f"got {shape!r}"
+        )
+    fits = (
+        sample_shape[0] % prod(grid) == 0
+        if len(sample_shape) == 1
+        else sample_shape[: len(grid)] == grid
+    )
+    if not fits:
+        raise ValueError(
+            f"shape={shape!r} must be what the samples of X begin with, or, if X is a table, "
+            f"its product must divide the number of columns; got samples of shape {sample_shape}"
+        )
+    return grid
+
+
+def resolve_grains(windows, strides, grid: tuple[int, ...], pool: int) -> list[Grain]:
+    """Window sizes from the parameters `windows` and `strides`."""
+    if isinstance(windows, str):
+        sizes = auto_sizes(grid)
+    else:
+        sizes = [_window_size(window, grid) for window in windows]
+    if not sizes:
+        raise ValueError(f"windows must be 'auto' or have at least one size, got {windows!r}")
+    if isinstance(strides, Integral):
+        strides = [strides] * len(sizes)
+    elif len(strides) != len(sizes):
+        raise ValueError(
+            f"strides must be one number or one entry for each of the {len(sizes)} windows, "
+            f"got {strides!r}"
+        )
+    grains = []
+    for size, given in zip(sizes, strides, strict=True):
+        stride = _as_sizes((given,) * len(grid) if isinstance(given, Integral) else given)
+        if stride is None or len(stride) != len(grid):
+            raise ValueError(
+                f"strides must be whole numbers of at least 1, or {len(grid)} of them for a "
+                f"window, got {given!r}"
+            )
+        positions = tuple(
+            (side - window) // step + 1
+            for side, window, step in zip(grid, size, stride, strict=True)
+        )
+        grains.append(Grain(size, positions, stride, pool))
+    return grains
+
+
+def auto_sizes(grid: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Windows that hold 1/16, 1/8 and 1/4 of a sequence, or of an image's pixels."""
+    if len(grid) == 1:
+        sizes = [(max(1, int(grid[0] * share)),) for share in AUTO_SHARES]
+    else:
+        sizes = [tuple(max(1, round(side * share**0.5)) for side in grid) for share in AUTO_SHARES]
+    return list(dict.fromkeys(sizes))
+
+
+def _window_size(window, grid: tuple[int, ...]) -> tuple[int, ...]:
+    size = _as_sizes((window,) * len(grid) if isinstance(window, Integral) else window)
+    if (
+        size is None
+        or len(size) != len(grid)
+        or any(w > side for w, side in zip(size, grid, strict=True))
+    ):
+        raise ValueError(
+            f"windows must be 'auto' or sizes, each a whole number or {len(grid)} of them, of at "
+            f"least 1 and at most {grid}, the samples' shape; got {window!r}"
+        )
+    return size
+
+
+def _as_sizes(values) -> tuple[int, ...] | None:
+    """A tuple of whole numbers of at least 1; None if it is something else."""
+    if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str):
+        return None
+    if not all(isinstance(v, Integral) and not isinstance(v, bool) for v in values):
+        return None
+    sizes = tuple(int(v) for v in values)
+    return sizes if all(size >= 1 for size in sizes) else None

@@ -1,0 +1,386 @@
+"""gcForest's multi-grained scanning."""
+
+from __future__ import annotations
+
+from math import prod
+from numbers import Integral
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+from tqdm.auto import tqdm
+
+from mddf.binning import NUMERIC_DTYPES, apply_bins, find_bins
+from mddf.folds import make_folds
+from mddf.targets import check_weights, class_factors, encode_labels
+
+from ._window_forests import FORESTS, ForestOptions, Samples, class_vectors, grow_forests
+from ._windows import Grain, resolve_grains, resolve_grid
+
+# Windows and their class vectors that are held at once at prediction.
+_BATCH_BYTES = 2**26
+
+
+class MultiGrainedScanner(TransformerMixin, BaseEstimator):
+    r"""Class vectors of windows that slide over images or sequences (gcForest, section 2.2).
+
+    Every window of a sample is an instance with the sample's label. For each window size a random
+    and a completely-random forest learn to tell the class from a window, wherever it stands; the
+    class vectors of all windows of a sample, one after the other, are its new features. With k
+    folds there are k pairs of forests, each trained on the windows of the samples of the other
+    k - 1 folds:
+
+    - :meth:`fit_transform` gives every training sample the vectors of forests that have seen none
+      of its windows (out-of-fold), so that what is learned from them is not misled;
+    - :meth:`transform` gives new samples the mean over all folds. On the training samples it is
+      another result than :meth:`fit_transform`, and flatters.
+
+    Parameters
+    ----------
+    windows : "auto" or list of int or tuple, default="auto"
+        Sizes; a number is the side of a square. "auto" is gcForest's rule: 1/16, 1/8 and 1/4 of a
+        sequence's length, or of an image's pixels: 7, 10 and 14 pixels a side for 28 x 28 (the
+        authors' own settings for MNIST have 13 for 14). At least 1; equal sizes are taken once.
+    strides : int or list of int or tuple, default=1
+        Steps from one window to the next: one number for all, or one entry per window.
+    shape : None, (length,) or (height, width), default=None
+        The axes that windows slide along; what a sample has beyond them are its channels, which
+        each window takes whole. None: X of shape (n, length) holds sequences of numbers, (n,
+        height, width) images, (n, height, width, channels) images with channels. Sequences with
+        channels, (n, length, channels), need ``shape=(length,)``. A table X is cut into rows of
+        the image, row by row, each pixel with its channels.
+    n_estimators : int, default=100
+        Trees of each forest.
+    min_samples_leaf : int, default=10
+        Least number of windows in a leaf. A window that is drawn twice, or has weight 2, counts
+        twice.
+    max_depth : int, default=None
+        Largest depth of the trees.
+    max_windows : int, float or None, default=None
+        Windows that a tree is grown on, drawn anew for each tree with replacement: a number per
+        training sample (on average) or a share of all. With None a random forest's tree draws as
+        many as there are, and a completely-random one takes each once. Fewer make training
+        faster and the model smaller, both about in proportion.
+    cv : int, splitter or iterable of (train, test), default=5
+        Folds, made of samples. A number means shuffled folds, stratified as far as the sizes of
+        classes allow.
+    pooling : {"mean", "max"} or None, default=None
+        Pool the class vectors of 2 x 2 neighbouring windows (sequences: of 2), without overlap.
+        At the far edges fewer may be left to a pool.
+    class_weight : dict, "balanced" or None, default=None
+        What a sample's class makes of its weight; "balanced" gives all classes the same weight.
+    max_bins : int, default=255
+        Values of a channel that are told apart, 2 to 255. All cells of a channel share their bins.
+    n_jobs : int or None, default=None
+        Number of threads, as joblib understands it. Does not change the result.
+    random_state : int, RandomState instance or None, default=None
+        Draws the folds and the trees.
+    verbose : bool or int, default=False
+        Show progress bars.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels, in the order of every class vector.
+    grid_ : tuple of int
+        Shape that the windows slide over.
+    n_channels_ : int
+        Values of each of its cells.
+    windows_ : list of tuple of int
+        Window sizes, from the first grain to the last.
+    positions_ : list of tuple of int
+        For each of them, the windows along each axis, after pooling.
+    grains_ : list of ndarray of int
+        For each of them, the columns of the output. The cascades' parameter `grains` takes this
+        list and then feeds one grain to each layer in turn.
+    n_features_in_ : int
+        Numbers of a sample.
+
+    Notes
+    -----
+    The columns are ordered by window size, forest (random first), place (row by row) and class.
+
+    X is coded once, a byte per number; windows are views of the codes (numpy's
+    ``sliding_window_view``). Training copies those of one size at a time to a byte table, by rows
+    and by columns, prediction those of a batch of samples. Training on n samples so takes
+    2 n * positions * cells bytes for the largest size, besides the model.
+
+    References
+    ----------
+    Z.-H. Zhou and J. Feng. Deep forest. National Science Review 6(1), 2019.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from mddf.baselines import MultiGrainedScanner
+    >>> digits = load_digits()
+    >>> scanner = MultiGrainedScanner([4, (2, 8)], strides=2, n_estimators=10, random_state=0)
+    >>> vectors = scanner.fit_transform(digits.images, digits.target)
+    >>> scanner.positions_
+    [(3, 3), (4, 1)]
+    >>> vectors.shape
+    (1797, 260)
+    >>> [len(columns) for columns in scanner.grains_]
+    [180, 80]
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        "windows": [StrOptions({"auto"}), list, tuple],
+        "strides": [Interval(Integral, 1, None, closed="left"), list, tuple],
+        "shape": [list, tuple, None],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "max_windows": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="right"),
+            None,
+        ],
+        "cv": ["cv_object"],
+        "pooling": [StrOptions({"mean", "max"}), None],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "max_bins": [Interval(Integral, 2, 255, closed="both")],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        windows="auto",
+        *,
+        strides=1,
+        shape=None,
+        n_estimators=100,
+        min_samples_leaf=10,
+        max_depth=None,
+        max_windows=None,
+        cv=5,
+        pooling=None,
+        class_weight=None,
+        max_bins=255,
+        n_jobs=None,
+        random_state=None,
+        verbose=False,
+    ):
+        self.windows = windows
+        self.strides = strides
+        self.shape = shape
+        self.n_estimators = n_estimators
+        self.min_samples_leaf = min_samples_leaf
+        self.max_depth = max_depth
+        self.max_windows = max_windows
+        self.cv = cv
+        self.pooling = pooling
+        self.class_weight = class_weight
+        self.max_bins = max_bins
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn the forests.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, ...)
+            Images, sequences or a table, as `shape` says. NaN is a missing value.
+        y : array of shape (n_samples,)
+            Classes: numbers, strings or booleans.
+        sample_weight : array of shape (n_samples,), default=None
+            Not negative; a sample's windows have its weight.
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X, y, sample_weight, out_of_fold=False)
+        return self
+
+    def fit_transform(self, X, y, sample_weight=None):
+        """Learn the forests and give the training samples their out-of-fold vectors.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        ndarray of float32 of shape (n_samples, n_features_out)
+            The mean over those folds that hold a sample out, in general one.
+        """
+        return self._fit(X, y, sample_weight, out_of_fold=True)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def _fit(self, X, y, sample_weight, out_of_fold: bool) -> np.ndarray | None:
+        sample_shape, X = _flat(X)
+        X, y = validate_data(self, X, y, dtype=list(NUMERIC_DTYPES), ensure_all_finite="allow-nan")
+        grid = resolve_grid(self.shape, sample_shape or X.shape[1:])
+        pool = 1 if self.pooling is None else 2
+        grains = resolve_grains(self.windows, self.strides, grid, pool)
+        classes, labels = encode_labels(y)
+        *entropy, fold_seed = (
+            check_random_state(self.random_state).randint(0, 2**32, 5, dtype=np.uint64).tolist()
+        )
+        folds = make_folds(5 if self.cv is None else self.cv, X, labels, fold_seed)
+        weights = check_weights(sample_weight, X)
+        bins = self._find_bins(X, prod(grid), weights)
+        codes = _apply_bins(X, bins, grid, self.n_jobs)
+        factors = class_factors(self.class_weight, classes, labels, weights)
+        if factors is not None:
+            weights = factors[labels] * (1 if weights is None else weights)
+        samples = Samples(codes, bins, labels, len(classes), weights, folds)
+        bounds = _bounds(grains, len(classes))
+        features = np.zeros((len(X), bounds[-1, -1, -1]), np.float32) if out_of_fold else None
+        trees = []
+        for number, grain in enumerate(grains):
+            forests = self._grow(samples, grain, [*entropy, number], out_of_fold)
+            trees.append([[t for grown in forest for t in grown.trees] for forest in forests])
+            if features is not None:
+                for forest, (first, last) in zip(forests, bounds[number], strict=True):
+                    self._add_held_out(features[:, first:last], grain, forest, folds)
+            del forests
+        self.classes_, self.grid_, self.n_channels_ = classes, grid, X.shape[1] // prod(grid)
+        self.windows_ = [grain.size for grain in grains]
+        self.positions_ = [grain.pooled for grain in grains]
+        self.grains_ = [np.arange(part[0, 0], part[-1, -1]) for part in bounds]
+        self._grains, self._bins, self._trees = grains, bins, trees
+        return features
+
+    def _find_bins(self, X, n_cells: int, weights):
+        if weights is not None:
+            weights = np.repeat(weights, n_cells)
+        cells = X.reshape(len(X) * n_cells, -1)
+        return find_bins(cells, sample_weight=weights, max_bins=self.max_bins, n_jobs=self.n_jobs)
+
+    def _grow(self, samples, grain, entropy, out_of_fold):
+        return grow_forests(
+            samples,
+            grain,
+            ForestOptions(
+                self.n_estimators, self.min_samples_leaf, self.max_depth, self.max_windows
+            ),
+            entropy,
+            held_out=out_of_fold,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+
+    def _add_held_out(self, features, grain, forest, folds):
+        """Add what a forest's folds say of the samples that they held out."""
+        times = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(features))
+        for (_, test), grown in zip(folds, forest, strict=True):
+            vectors = grain.pool_positions(grown.held_out_probabilities(), self.pooling)
+            features[test] += vectors / times[test, None]
+            grown.sums = None
+
+    def transform(self, X):
+        """Class vectors of the windows of new samples.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, ...)
+            Of the shape that fit saw.
+
+        Returns
+        -------
+        ndarray of float32 of shape (n_samples, n_features_out)
+            The mean over all folds' forests.
+        """
+        check_is_fitted(self, "_trees")
+        sample_shape, X = _flat(X)
+        X = validate_data(
+            self, X, dtype=list(NUMERIC_DTYPES), ensure_all_finite="allow-nan", reset=False
+        )
+        if sample_shape is not None and sample_shape[: len(self.grid_)] != self.grid_:
+            raise ValueError(
+                f"X must have samples whose shape begins with {self.grid_}, as in fit, or be a "
+                f"table of {self.n_features_in_} columns; got samples of shape {sample_shape}"
+            )
+        features = np.empty((len(X), self._n_features_out), np.float32)
+        batch = self._batch_size()
+        with tqdm(total=len(X), desc="scanning", unit="sample", disable=not self.verbose) as bar:
+            for first in range(0, len(X), batch):
+                self._scan(X[first : first + batch], features[first : first + batch])
+                bar.update(min(batch, len(X) - first))
+        return features
+
+    def _batch_size(self) -> int:
+        n_classes = len(self.classes_)
+        largest = max(
+            grain.n_windows * (prod(grain.size) * self.n_channels_ + 16 * n_classes)
+            for grain in self._grains
+        )
+        return max(1, _BATCH_BYTES // largest)
+
+    def _scan(self, X, features):
+        codes = _apply_bins(X, self._bins, self.grid_, self.n_jobs)
+        n_classes = len(self.classes_)
+        bounds = _bounds(self._grains, n_classes)
+        for grain, forests, parts in zip(self._grains, self._trees, bounds, strict=True):
+            windows = grain.rows(codes)
+            for trees, (first, last) in zip(forests, parts, strict=True):
+                vectors = class_vectors(trees, windows, n_classes, n_jobs=self.n_jobs)
+                features[:, first:last] = grain.pool_positions(vectors, self.pooling)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.grains_[-1][-1]) + 1
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the columns, such as "window7x7_random_y0_x3_cat".
+
+        Parameters
+        ----------
+        input_features : ignored
+            Part of scikit-learn's interface.
+
+        Returns
+        -------
+        ndarray of str
+            Size of the window, forest, its place (of sequences only t), class.
+        """
+        check_is_fitted(self, "_trees")
+        names = [
+            name
+            for grain in self._grains
+            for forest in FORESTS
+            for name in grain.names(forest, self.classes_.tolist())
+        ]
+        return np.asarray(names, dtype=object)
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_trees")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.three_d_array = True
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+def _flat(X):
+    """The shape of a sample, None for tables, and X as a table."""
+    if isinstance(X, list | tuple):
+        X = np.asarray(X)
+    if getattr(X, "ndim", 2) <= 2:
+        return None, X
+    return X.shape[1:], np.reshape(X, (len(X), -1))
+
+
+def _apply_bins(X, bins, grid, n_jobs) -> np.ndarray:
+    cells = X.reshape(len(X) * prod(grid), -1)
+    return apply_bins(cells, bins, n_jobs=n_jobs).reshape(len(X), *grid, -1)
+
+
+def _bounds(grains: list[Grain], n_classes: int) -> np.ndarray:
+    """First and last column (not included) of every grain's forests: (n_grains, 2, 2)."""
+    sizes = np.repeat([prod(grain.pooled) * n_classes for grain in grains], len(FORESTS))
+    last = np.cumsum(sizes)
+    return np.stack([last - sizes, last], axis=1).reshape(len(grains), len(FORESTS), 2)

@@ -1,0 +1,31 @@
+"""Slow, obvious twins of the windows: one after the other."""
+
+from itertools import product
+
+import numpy as np
+
+
+def naive_windows(sample, size, stride):
+    """Windows of one sample of shape (*grid, n_channels), flattened, and where they stand."""
+    grid = sample.shape[:-1]
+    starts = [
+        range(0, side - window + 1, step)
+        for side, window, step in zip(grid, size, stride, strict=True)
+    ]
+    found = {}
+    for corner in product(*starts):
+        cells = [
+            sample[tuple(c + o for c, o in zip(corner, offset, strict=True))]
+            for offset in product(*map(range, size))
+        ]
+        place = tuple(c // step for c, step in zip(corner, stride, strict=True))
+        found[place] = np.concatenate(cells)
+    return found
+
+
+def naive_pool(vectors, positions, how):
+    """Vectors by place; their mean or maximum over squares of two by two places."""
+    pools = {}
+    for place in product(*map(range, positions)):
+        pools.setdefault(tuple(i // 2 for i in place), []).append(vectors[place])
+    return {place: getattr(np, how)(members, axis=0) for place, members in pools.items()}

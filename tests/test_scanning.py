@@ -1,0 +1,367 @@
+import pickle
+
+import numpy as np
+import pytest
+from mddf.baselines import MultiGrainedScanner
+from mddf.baselines._window_forests import class_vectors
+from naive_windows import naive_pool, naive_windows
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import check_estimator
+
+from mddf import RandomForestClassifier
+
+OUT_OF_FOLD = "fit_transform gives out-of-fold vectors, transform the mean over all folds"
+
+
+def scanner(*args, **options):
+    return MultiGrainedScanner(
+        *args, **{"strides": 2, "n_estimators": 4, "random_state": 0, **options}
+    )
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:300].reshape(-1, 8, 8), y[:300]
+
+
+@pytest.mark.parametrize("pooling", [None, "max"])
+def test_both_outputs_window_by_window(digits, pooling):
+    X, y = digits[0][:60], digits[1][:60].astype(str)
+    half = np.arange(60) < 30
+    cv = [(np.flatnonzero(half), np.flatnonzero(~half)), (np.flatnonzero(~half), np.arange(30))]
+    model = scanner([(3, 4), 5], strides=[2, (1, 3)], cv=cv, pooling=pooling)
+    held_out, seen = model.fit_transform(X, y), model.transform(X)
+    names = model.get_feature_names_out().tolist()
+    assert held_out.dtype == seen.dtype == np.float32
+    assert held_out.shape == seen.shape == (60, len(names))
+    codes = (X[..., None] * 1).astype(np.uint8)  # whole numbers from 0 to 16 are their own bins
+    for size, stride, forests in zip(
+        [(3, 4), (5, 5)], [(2, 2), (1, 3)], model._trees, strict=True
+    ):
+        for kind, trees in zip(["random", "completely_random"], forests, strict=True):
+            assert [t.n_trees for t in trees] == [4, 4]
+            for i in (0, 29, 30, 59):
+                windows = naive_windows(codes[i], size, stride)
+                for matrix, asked in ((held_out, [trees[int(i < 30)]]), (seen, trees)):
+                    vectors = {
+                        place: class_vectors(asked, window[None], 10)[0]
+                        for place, window in windows.items()
+                    }
+                    if pooling:
+                        vectors = naive_pool(vectors, np.add(max(vectors), 1), pooling)
+                    for (row, column), vector in vectors.items():
+                        for label, value in zip(model.classes_, vector, strict=True):
+                            size_name = "x".join(map(str, size))
+                            name = f"window{size_name}_{kind}_y{row}_x{column}_{label}"
+                            assert matrix[i, names.index(name)] == pytest.approx(value, abs=1e-6)
+
+
+# What comes out
+
+
+def test_grains_and_attributes(digits):
+    model = scanner([2, (4, 8), 8], strides=[2, 1, 1], pooling="mean").fit(*digits)
+    assert model.windows_ == [(2, 2), (4, 8), (8, 8)]
+    assert model.positions_ == [(2, 2), (3, 1), (1, 1)]
+    assert (model.grid_, model.n_channels_, model.n_features_in_) == ((8, 8), 1, 64)
+    features = model.transform(digits[0])
+    assert [len(columns) for columns in model.grains_] == [80, 60, 20]
+    assert np.array_equal(np.concatenate(model.grains_), np.arange(features.shape[1]))
+    names = model.get_feature_names_out()
+    assert len(set(names)) == len(names) == 160
+    for columns, size in zip(model.grains_, ["2x2", "4x8", "8x8"], strict=True):
+        assert all(name.startswith(f"window{size}_") for name in names[columns])
+    by_forest = features.reshape(300, -1, 10)
+    np.testing.assert_allclose(by_forest.sum(axis=2), 1, rtol=1e-5)
+
+
+def test_data_frames():
+    pd = pytest.importorskip("pandas")
+    X, y = load_digits(return_X_y=True, as_frame=True)
+    model = scanner([20], shape=(64,), strides=11).set_output(transform="pandas")
+    frame = model.fit_transform(X[:100], y[:100])
+    assert isinstance(frame, pd.DataFrame)
+    assert frame.columns[0] == "window20_random_t0_0"
+    assert frame.columns[-1] == "window20_completely_random_t4_9"
+    with pytest.raises(ValueError, match="feature names"):
+        model.transform(X[:100].rename(columns=str.upper))
+
+
+def test_ways_to_pass_the_same_samples(digits):
+    X, y = digits
+    reference = scanner(strides=3).fit_transform(X, y)
+    for table, options in [
+        (X.reshape(300, 64), {"shape": (8, 8)}),
+        (X.astype(np.uint8), {}),
+        (X[..., None], {}),
+        (np.asfortranarray(X), {"shape": [8, 8]}),
+        (X.tolist(), {}),
+    ]:
+        model = scanner(strides=3, **options)
+        assert np.array_equal(model.fit_transform(table, y), reference)
+        assert np.array_equal(model.transform(table), model.transform(X))
+        assert np.array_equal(model.transform(table), model.transform(X.reshape(300, 64)))
+
+
+def test_channels(digits):
+    X, y = digits
+    sequences = scanner([3], shape=(8,)).fit(X, y)  # eight steps of eight channels
+    assert (sequences.grid_, sequences.n_channels_) == ((8,), 8)
+    assert sequences._trees[0][0][0].n_columns == 24
+    names = sequences.get_feature_names_out()
+    assert names[0] == "window3_random_t0_0"
+    images = np.stack([X, X[:, ::-1], X.transpose(0, 2, 1)], axis=-1)
+    colour = scanner([3], strides=2)
+    vectors = colour.fit_transform(images, y)
+    assert (colour.grid_, colour.n_channels_) == ((8, 8), 3)
+    table = clone(colour).set_params(shape=(8, 8)).fit_transform(images.reshape(300, -1), y)
+    assert np.array_equal(table, vectors)
+
+
+# Folds
+
+
+def test_no_window_is_in_the_fold_that_predicts_it(digits):
+    X, y = digits
+    cv = list(KFold(3).split(X))
+    vectors = scanner(cv=cv).fit_transform(X, y)
+    for _, test in cv:
+        other = y.copy()
+        other[test] = (other[test] + 1 + np.arange(len(test)) % 9) % 10
+        changed = scanner(cv=cv).fit_transform(X, other)
+        assert np.array_equal(changed[test], vectors[test])
+        assert not np.array_equal(changed, vectors)
+
+
+def test_random_labels_are_not_learned(digits):
+    X = digits[0]
+    y = np.random.default_rng(0).integers(0, 2, 300)
+    model = scanner([5], n_estimators=20, min_samples_leaf=1)
+    vectors = model.fit_transform(X, y).reshape(300, -1, 2).mean(axis=1)
+    assert np.mean(vectors.argmax(axis=1) == y) == pytest.approx(0.5, abs=0.1)
+    flattered = model.transform(X).reshape(300, -1, 2).mean(axis=1)
+    assert np.mean(flattered.argmax(axis=1) == y) > 0.9
+
+
+def test_folds(digits):
+    X, y = digits
+    splits = list(KFold(4, shuffle=True, random_state=1).split(X))
+    reference = scanner(cv=splits).fit_transform(X, y)
+    for cv in (KFold(4, shuffle=True, random_state=1), iter(splits)):
+        assert np.array_equal(scanner(cv=cv).fit_transform(X, y), reference)
+    # Held out by two folds: the mean of both.
+    twice = scanner([8], cv=[*splits, (splits[0][0], splits[0][1])])
+    vectors = twice.fit_transform(X, y)
+    once = scanner([8], cv=splits).fit_transform(X, y)
+    others = np.concatenate([test for _, test in splits[1:]])
+    assert np.array_equal(vectors[others], once[others])
+    assert not np.array_equal(vectors[splits[0][1]], once[splits[0][1]])
+    rare = y.copy()
+    rare[:3] = 77  # fewer than folds
+    assert scanner([8]).fit_transform(X, rare).shape == (300, 22)
+
+
+# How the forests are grown
+
+
+def test_the_number_of_threads_does_not_matter(digits):
+    first, second = (scanner(n_jobs=n_jobs, n_estimators=9) for n_jobs in (1, 2))
+    assert np.array_equal(first.fit_transform(*digits), second.fit_transform(*digits))
+    assert np.array_equal(first.transform(digits[0]), second.transform(digits[0]))
+
+
+def test_batches_do_not_matter(digits, monkeypatch):
+    model = scanner().fit(*digits)
+    reference = model.transform(digits[0])
+    monkeypatch.setattr("mddf.baselines.scanning._BATCH_BYTES", 200_000)
+    assert 1 < model._batch_size() < 100
+    assert np.array_equal(model.transform(digits[0]), reference)
+
+
+def test_repeated_fits_and_copies(digits):
+    model = scanner()
+    reference = model.fit_transform(*digits)
+    assert np.array_equal(model.fit_transform(*digits), reference)
+    assert np.array_equal(clone(model).fit_transform(*digits), reference)
+    assert not np.array_equal(scanner(random_state=1).fit_transform(*digits), reference)
+    loaded = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(loaded.transform(digits[0]), model.transform(digits[0]))
+    fitted = clone(model).fit(*digits)
+    assert np.array_equal(fitted.transform(digits[0]), model.transform(digits[0]))
+
+
+def n_nodes(model):
+    return [sum(t.n_nodes for t in trees) for forests in model._trees for trees in forests]
+
+
+def test_fewer_windows(digits):
+    whole = scanner([3], strides=1).fit(*digits)
+    assert whole.positions_ == [(6, 6)]
+    for as_many in (36, 10**9):
+        same = scanner([3], strides=1, max_windows=as_many).fit(*digits)
+        assert np.array_equal(same.transform(digits[0]), whole.transform(digits[0]))
+    nine, quarter = (scanner([3], strides=1, max_windows=m).fit(*digits) for m in (9, 0.25))
+    assert np.array_equal(nine.transform(digits[0]), quarter.transform(digits[0]))
+    assert all(np.less(n_nodes(nine), np.multiply(n_nodes(whole), 0.6)))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_leaves_hold_enough(digits, weighted):
+    X, y = digits
+    weights = np.full(300, 5.0) if weighted else None
+    few, many = (scanner([6], min_samples_leaf=n).fit(X, y, weights) for n in (1, 40))
+    assert all(np.less(n_nodes(many), np.divide(n_nodes(few), 3)))
+    rows = many._grains[0].rows(X[..., None].astype(np.uint8))
+    for trees in many._trees[0][1]:  # completely random, without a bootstrap
+        leaves = np.empty((len(rows), trees.n_trees), np.int64)
+        trees.leaf_indices(rows, 0, len(rows), leaves)
+        for column in leaves.T:  # one fold in five was held out
+            assert np.bincount(column)[np.unique(column)].min() >= 40 / (5 if weighted else 1)
+    assert all(np.less_equal(n_nodes(scanner([6], max_depth=1).fit(X, y)), 3 * 20))
+
+
+def test_missing_values(digits):
+    X, y = digits[0].copy(), digits[1]
+    X[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
+    model = scanner(n_estimators=10)
+    assert np.isfinite(model.fit_transform(X, y)).all()
+    assert np.isfinite(model.transform(X[:5] * np.nan)).all()
+
+
+def test_weights(digits):
+    X, y = digits
+    weights = np.arange(300) % 3.0
+    left_out = weights == 0
+    reference = scanner([6]).fit(X, y, sample_weight=weights)
+    other = y.copy()
+    other[left_out] = (other[left_out] + 3) % 10
+    cv = list(KFold(2).split(X))
+    one, two = (scanner([6], cv=cv).fit(X, labels, weights) for labels in (y, other))
+    assert np.array_equal(one.transform(X), two.transform(X))
+    assert not np.array_equal(reference.transform(X), scanner([6]).fit(X, y).transform(X))
+
+
+def test_class_weights(digits):
+    X, y = digits
+    by_class = scanner([6], class_weight={label: 1 + label % 2 for label in range(10)})
+    by_sample = scanner([6]).fit(X, y, sample_weight=1 + y % 2)
+    assert np.array_equal(by_class.fit(X, y).transform(X), by_sample.transform(X))
+    y = np.minimum(y, 1)  # nine in ten are of class 1
+    plain, balanced = (
+        scanner([4], class_weight=w).fit_transform(X, y).reshape(-1, 2).mean(axis=0)
+        for w in (None, "balanced")
+    )
+    assert balanced[0] > 1.2 * plain[0]
+
+
+def test_a_progress_bar(digits, capsys):
+    scanner([8]).fit(*digits).transform(digits[0])
+    assert capsys.readouterr().err == ""
+    scanner([8], verbose=True).fit(*digits).transform(digits[0])
+    shown = capsys.readouterr().err
+    assert "windows of 8x8: 100%" in shown
+    assert "scanning: 100%" in shown
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"windows": "gcforest"}, "'windows' parameter .*'auto'.* Got 'gcforest'"),
+        ({"windows": []}, "windows must .* at least one size, got"),
+        ({"windows": [9]}, r"windows must .* at most \(8, 8\).* got 9"),
+        ({"windows": [(3, 3, 3)]}, r"windows must .* got \(3, 3, 3\)"),
+        ({"windows": [0]}, "windows must .* at least 1 .* got 0"),
+        ({"windows": [2.5]}, r"windows must .* got 2\.5"),
+        ({"windows": ["3"]}, "windows must .* got '3'"),
+        ({"strides": 0}, "'strides' parameter .* Got 0"),
+        ({"strides": [1, 1]}, r"strides must .* each of the 3 windows, got \[1, 1\]"),
+        ({"strides": [1, 0, 1]}, "strides must .* got 0"),
+        ({"strides": [1, (1, 2, 3), 1]}, r"strides must .* got \(1, 2, 3\)"),
+        ({"shape": (4, 16)}, r"shape=\(4, 16\) must .* got samples of shape \(8, 8\)"),
+        ({"shape": (8, 0)}, r"shape must .* got \(8, 0\)"),
+        ({"shape": (8, 8, 1)}, r"shape must .* got \(8, 8, 1\)"),
+        ({"shape": 64}, "'shape' parameter .* Got 64"),
+        ({"pooling": "min"}, "'pooling' parameter .* Got 'min'"),
+        ({"max_windows": 0}, "'max_windows' parameter .* Got 0"),
+        ({"max_windows": 1.5}, r"'max_windows' parameter .* Got 1\.5"),
+        ({"min_samples_leaf": 0}, "'min_samples_leaf' parameter .* Got 0"),
+        ({"cv": 1}, "'cv' parameter .* Got 1"),
+        ({"cv": [([0, 1], [1, 2])]}, "cv must not train on what it holds out"),
+        ({"cv": [(range(10), range(10, 300))]}, "cv must hold every sample out"),
+    ],
+)
+def test_refused_parameters(digits, options, message):
+    with pytest.raises(ValueError, match=message):
+        scanner(**options).fit(*digits)
+
+
+def test_refused_samples(digits):
+    X, y = digits
+    with pytest.raises(ValueError, match=r"shape=\(5,\) must .* got samples of shape \(64,\)"):
+        scanner(shape=(5,)).fit(X.reshape(300, 64), y)
+    with pytest.raises(ValueError, match=r"2 to 4 dimensions.* of shape \(2, 2, 4, 4\)"):
+        scanner().fit(X.reshape(300, 2, 2, 4, 4), y)
+    with pytest.raises(ValueError, match="infinity"):
+        scanner().fit(np.where(X == 3, np.inf, X), y)
+    model = scanner([8]).fit(X, y)
+    with pytest.raises(ValueError, match=r"begins with \(8, 8\).* got samples of shape \(4, 16\)"):
+        model.transform(X.reshape(300, 4, 16))
+    with pytest.raises(ValueError, match="64 features"):
+        model.transform(X[:, :7])
+    with pytest.raises(ValueError, match="requires y"):
+        scanner().fit(X, None)
+
+
+def test_refused_weights(digits):
+    X, y = digits
+    cv = [(range(150), range(150, 300)), (range(150, 300), range(150))]
+    with pytest.raises(
+        ValueError, match=r"sample_weight and class_weight must .* got only zeros in fold 1"
+    ):
+        scanner(cv=cv).fit(X, y, sample_weight=np.arange(300) < 150)
+    with pytest.raises(ValueError, match=r"max_windows and sample_weight must .* got .*None"):
+        scanner(cv=cv).fit(X, y, sample_weight=np.full(300, 1e9))
+
+
+# Part of the whole
+
+
+def test_scikit_learn_agrees():
+    checks = ("check_transformer_general", "check_transformer_data_not_an_array")
+    for model in (scanner(), scanner(max_windows=0.5, pooling="mean", min_samples_leaf=1)):
+        results = check_estimator(
+            model, expected_failed_checks=dict.fromkeys(checks, OUT_OF_FOLD), on_skip=None
+        )
+        failed = {r["check_name"] for r in results if r["status"] not in ("passed", "skipped")}
+        assert failed == set(checks)
+
+
+def test_pipelines(digits):
+    X, y = digits[0], digits[1].astype(str)
+    model = make_pipeline(scanner(strides=1), RandomForestClassifier(50, random_state=0))
+    model.fit(X[:200], y[:200], multigrainedscanner__sample_weight=np.ones(200))
+    assert model.score(X[200:], y[200:]) > 0.8
+    alone = RandomForestClassifier(50, random_state=0).fit(
+        model[0].fit_transform(X[:200], y[:200]), y[:200]
+    )
+    assert np.array_equal(alone.predict(model[0].transform(X[200:])), model.predict(X[200:]))
+
+
+def test_real_digits_as_they_are_written(data_home):
+    from mddf.datasets import load
+
+    data = load("mnist")
+    X, y = data.X_train[:1000].reshape(-1, 28, 28), data.y_train[:1000]
+    model = scanner([7, 13], strides=4, n_estimators=10, cv=3, max_windows=16)
+    vectors = model.fit_transform(X[:500], y[:500])
+    forest = RandomForestClassifier(100, random_state=0)
+    scanned = forest.fit(vectors, y[:500]).score(model.transform(X[500:]), y[500:])
+    pixels = forest.fit(X[:500].reshape(500, -1), y[:500])
+    assert scanned > pixels.score(X[500:].reshape(500, -1), y[500:])
