@@ -198,7 +198,7 @@ def main(argv=None) -> None:
         "names": names.tolist(),
         "train": {"rows": len(features["train"]), "features": "out-of-fold"},
         "test": {"rows": len(features["test"]), "features": "transform"},
-        "out_of_fold_accuracy": float(model.history_["score"][model.n_layers_ - 1]),
+        "out_of_fold_accuracy": float(model.history_["accuracy"][model.n_layers_ - 1]),
         "test_accuracy": float(model.score(X_test, y_test)),
     }
     write_json(options.out / "manifest.json", json.loads(json.dumps(manifest, default=str)))

@@ -83,7 +83,7 @@ def layers_of(method, split, seed, options) -> list[dict]:
             {
                 "layer": layer + 1,
                 "train_accuracy": float(np.mean(seen == split.y)),
-                "oof_accuracy": float(model.history_["score"][layer]),
+                "oof_accuracy": float(model.history_["accuracy"][layer]),
                 "test_accuracy": float(np.mean(new == split.y_test)),
                 "alpha": float(model.alphas_[layer]),
                 "margin_mean": float(margins.mean()),
