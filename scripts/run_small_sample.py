@@ -12,7 +12,7 @@ on where the last one stopped. Draw with plot_small_sample.py.
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from _results import Record, provenance, write_csv, write_json
@@ -73,12 +73,24 @@ def has_har(data_home) -> bool:
     return True
 
 
+@dataclass(frozen=True)
+class Rounds(Budget):
+    """A budget of boosting rounds, whatever the cascades' trees."""
+
+    rounds: int = 1
+
+    @property
+    def n_trees(self) -> int:
+        """The rounds."""
+        return self.rounds
+
+
 def budgets(options) -> dict[str, Budget]:
     """What each method may use; XGBoost's rounds are counted for themselves."""
     cascade = Budget(
         n_estimators=options.n_estimators, n_layers=options.n_layers, n_jobs=options.n_jobs
     )
-    xgboost = replace(cascade, n_estimators=options.rounds // 4, n_folds=1)
+    xgboost = Rounds(n_jobs=options.n_jobs, rounds=options.rounds)
     return {name: xgboost if name == "xgboost" else cascade for name in options.methods}
 
 

@@ -53,8 +53,8 @@ def test_export_of_a_csv_as_parquet(script, tmp_path, table):
     pytest.importorskip("pyarrow")
     path, frame = table
     script("export_features").main(
-        ["--csv", str(path), "--target", "kind", "--quick", "--layers", "all", "--forests", "each"]
-        + ["--raw", "--format", "parquet", "--out", str(tmp_path)]
+        f"--csv {path} --target kind --quick --layers all --forests each --raw --format parquet "
+        f"--out {tmp_path}".split()
     )
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     train = pd.read_parquet(tmp_path / "train.parquet")
@@ -119,12 +119,8 @@ def test_options_that_do_not_go_together(script, capsys):
 
 def test_comparison_of_features(script, tmp_path, capsys, monkeypatch):
     run = script("run_layer_features")
-    monkeypatch.setattr(
-        run,
-        "neighbours",
-        lambda seed: (run.KNeighborsClassifier(), {"kneighborsclassifier__p": [2]}),
-    )
-    monkeypatch.setitem(run.MODELS, "kNN", run.neighbours)
+    grid = {"kneighborsclassifier__n_neighbors": [3, 5]}
+    monkeypatch.setitem(run.MODELS, "kNN", lambda seed: (run.KNeighborsClassifier(), grid))
     arguments = ["--quick", "--datasets", "iris", "--out", str(tmp_path)]
     run.main(arguments)
     rows = pd.read_csv(tmp_path / "cells.csv")
