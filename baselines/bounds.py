@@ -213,12 +213,15 @@ def margin_distribution_bound(
     """Theorem 1 of mdDF.
 
     With probability at least 1 - delta over the sample, for every cascade of layers with
-    coefficients alpha_t of sum 1, the share of errors is at most the least value over r of
+    coefficients alpha_t of sum 1, the share of errors is at most the least value over r of ::
 
         share(margin < r) + m^-d + 3 sqrt(mu) / m^1.5 + 7 mu / (3 m) + lambda sqrt(3 mu / m)
-        with d = 2 / (1 - mean(margin)^2 + r / 9),
-             mu = ln m ln(2 sum_t alpha_t |H_t|) / r^2 + ln(2 / delta),
-             lambda = std(margin) / |mean(margin)|.
+
+    with ::
+
+        d = 2 / (1 - mean(margin)^2 + r / 9)
+        mu = ln m ln(2 sum_t alpha_t |H_t|) / r^2 + ln(2 / delta)
+        lambda = std(margin) / |mean(margin)|
 
     Source: S.-H. Lv, L. Yang and Z.-H. Zhou, "A refined margin distribution analysis for forest
     representation learning", NeurIPS 2019.
