@@ -133,14 +133,18 @@ def draw_margins(content, path):
     return save(figure, path, caption)
 
 
-def main(argv=None):
+def parse(argv):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path, help="what run_layers.py wrote to")
     parser.add_argument("--out", type=Path, help="folder of the pictures (default: the same)")
     parser.add_argument("--format", choices=("png", "pdf", "svg"), default="png")
-    options = parser.parse_args(argv)
+    return parser.parse_args(argv)
+
+
+def main(argv=None):
+    options = parse(argv)
     content = json.loads((options.folder / "results.json").read_text())
     out = options.out or options.folder
     draw_layers(content, out / f"layers.{options.format}")

@@ -73,7 +73,7 @@ def share(text):
     return value
 
 
-def main(argv=None):
+def parse(argv):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -82,7 +82,11 @@ def main(argv=None):
     parser.add_argument("--theta", type=share, default=0.2, help="default: 0.2")
     parser.add_argument("--quick", action="store_true", help="the same: it takes no data")
     parser.add_argument("--out", default="results/losses.png", help=".png, .pdf or .svg")
-    draw(parser.parse_args(argv))
+    return parser.parse_args(argv)
+
+
+def main(argv=None):
+    draw(parse(argv))
 
 
 if __name__ == "__main__":

@@ -105,11 +105,15 @@ def draw(content, path):
     return save(figure, path, caption)
 
 
-def main(argv=None):
+def parse(argv):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="what run_small_sample.py wrote to")
     parser.add_argument("--out", type=Path, help="default: figure.png in the folder")
-    options = parser.parse_args(argv)
+    return parser.parse_args(argv)
+
+
+def main(argv=None):
+    options = parse(argv)
     content = json.loads((options.folder / "results.json").read_text())
     draw(content, options.out or options.folder / "figure.png")
 

@@ -70,11 +70,15 @@ def draw(path, out):
     return save(figure, out, caption)
 
 
-def main(argv=None):
+def parse(argv):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("file", type=Path, help="a .json that run_tsne.py wrote")
     parser.add_argument("--out", type=Path, help="default: the same name with .png")
-    options = parser.parse_args(argv)
+    return parser.parse_args(argv)
+
+
+def main(argv=None):
+    options = parse(argv)
     draw(options.file, options.out or options.file.with_suffix(".png"))
 
 
