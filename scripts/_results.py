@@ -29,7 +29,7 @@ def provenance(arguments, tables=None):
         "python": platform.python_version(),
         "machine": platform.machine(),
         "versions": {name: version(name) for name in ("mddf", "numpy", "scipy", "scikit-learn")},
-        "arguments": vars(arguments),
+        "arguments": json.loads(json.dumps(vars(arguments), default=str)),
     }
     if tables is not None:
         found["data"] = {

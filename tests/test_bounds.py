@@ -5,6 +5,7 @@ from mddf.baselines.bounds import (
     adaboost_training_bounds,
     deepboost_bound,
     finite_class_margin_bound,
+    margin_distribution_bound,
     quadboost_bound,
 )
 
@@ -54,6 +55,39 @@ def test_quadboost_bound():
     assert quadboost_bound(MARGINS, [0.75], 0.01) == pytest.approx(small + 6 * 0.01)
 
 
+def slow_margin_distribution_bound(margins, log_size, delta, r):
+    m, mean = len(margins), sum(margins) / len(margins)
+    share = sum(margin < r for margin in margins) / m
+    d = 2 / (1 - mean**2 + r / 9)
+    mu = np.log(m) * np.log(2 * np.exp(log_size)) / r**2 + np.log(2 / delta)
+    ratio = np.sqrt(np.mean(np.square(margins)) - mean**2) / mean
+    return (
+        share
+        + m**-d
+        + 3 * mu**0.5 / m**1.5
+        + 7 * mu / (3 * m)
+        + ratio * (3 * mu / m) ** 0.5
+    )  # fmt: skip
+
+
+def test_margin_distribution_bound():
+    margins = np.random.default_rng(0).uniform(-0.2, 1, 3000)
+    bound, r = margin_distribution_bound(margins, 3.0, delta=0.1)
+    assert bound == pytest.approx(slow_margin_distribution_bound(margins, 3.0, 0.1, r))
+    others = [slow_margin_distribution_bound(margins, 3.0, 0.1, x) for x in (0.1, 0.3, 0.7, 1)]
+    assert bound <= min(others)
+    assert margin_distribution_bound(margins, 4.0, delta=0.1)[0] > bound
+    assert margin_distribution_bound(margins, 3.0, delta=0.01)[0] > bound
+
+
+def test_margin_distribution_bound_falls_with_the_spread():
+    draw = np.random.default_rng(0).standard_normal(5000)
+    bounds = [margin_distribution_bound(0.6 + s * draw.clip(-3, 3), 3.0)[0] for s in (0.01, 0.13)]
+    assert bounds[0] < bounds[1]
+    assert margin_distribution_bound([-1.0, 1.0], 1.0) == (np.inf, 1.0)
+    assert np.isfinite(margin_distribution_bound([1.0], 0.0)[0])
+
+
 def test_bounds_hold_and_grow_with_what_they_should():
     rng = np.random.default_rng(0)
     X = rng.random((4000, 3))
@@ -80,6 +114,9 @@ def test_bounds_hold_and_grow_with_what_they_should():
         (lambda: deepboost_bound(MARGINS, 0.1, [1], [1], 1), "n_families must be at least 2"),
         (lambda: deepboost_bound(MARGINS, 0.1, [1], [1, 2], 2), "complexity must have the shape"),
         (lambda: deepboost_bound(MARGINS, 0.1, [0], [1], 2), "alpha must have an entry"),
+        (lambda: margin_distribution_bound([0.5, 1.2], 1), r"margins must lie in .* 1\.2"),
+        (lambda: margin_distribution_bound(MARGINS, -1), "log_size must be >= 0; got -1"),
+        (lambda: margin_distribution_bound(MARGINS, 1, 0), "delta must lie in"),
         (lambda: quadboost_bound(MARGINS, [1], -1), "complexity must be >= 0"),
         (lambda: quadboost_bound(MARGINS, [1], 1, p=0.5), r"p must be at least 1; got 0\.5"),
     ],

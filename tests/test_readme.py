@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGES = ("README.md", "docs/cascades.md", "docs/scanning.md")
+PAGES = ("README.md", "docs/cascades.md", "docs/guide.md", "docs/scanning.md")
 EXAMPLES = [
     (page, code)
     for page in PAGES

@@ -1,0 +1,64 @@
+"""Settings of ``sphinx-build -W docs docs/_build``."""
+
+import re
+from importlib.metadata import version as installed_version
+
+project = "mddf"
+author = "The mddf developers"
+project_copyright = author
+version = release = installed_version("mddf")
+
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.mathjax", "numpydoc", "myst_parser"]
+exclude_patterns = ["_build"]
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 2
+
+# Classes are documented with what they inherit, but for scikit-learn's own machinery.
+autodoc_default_options = {
+    "members": True,
+    "inherited-members": "BaseEstimator",
+    "exclude-members": "set_fit_request, set_score_request, set_transform_request, "
+    "set_inverse_transform_request, set_partial_fit_request, get_metadata_routing, set_output",
+}
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # the docstrings say more
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+
+html_theme = "alabaster"
+html_theme_options = {
+    "description": "Deep forests guided by the margin distribution",
+    "fixed_sidebar": True,
+    "page_width": "1100px",
+}
+
+
+LITERAL = re.compile(r"(``.+?``|`.+?`)")
+UNDERSCORE = re.compile(r"(?<=\w)_(?!\w)")
+REFERENCE = re.compile(r":ref:`([^<`]+?)\s*(?:<[^>`]+>)?`")
+
+
+def _escape(line):
+    """A line without markup in names that end in an underscore, and in bars."""
+    parts = LITERAL.split(REFERENCE.sub(r"\1", line))
+    for i in range(0, len(parts), 2):
+        parts[i] = UNDERSCORE.sub(r"\\_", parts[i]).replace("|", r"\|")
+    return "".join(parts)
+
+
+def escape_plain_text(app, what, name, obj, options, lines):
+    """Docstrings are written to be read as they are: only code and literal blocks are kept."""
+    kept = None  # the indentation that ends a block
+    for i, line in enumerate(lines):
+        indent = len(line) - len(line.lstrip())
+        if kept is not None and line.strip() and indent <= kept:
+            kept = None
+        if kept is None and not line.lstrip().startswith(">>>"):
+            lines[i] = _escape(line)
+        if line.rstrip().endswith("::"):
+            kept = indent
+
+
+def setup(app):
+    """Come after numpydoc, which has the usual priority of 500."""
+    app.connect("autodoc-process-docstring", escape_plain_text, priority=900)

@@ -1,0 +1,156 @@
+"""Draw what run_layers.py computed: accuracy, margin ratio and margins over layers.
+
+    python scripts/plot_layers.py results/layers --out docs/pictures
+
+layers.png (mdDF, Fig. 8) has a row for each set and a panel for each method; margins.png (Fig. 9)
+the cumulative distribution of mdDF's out-of-fold margins after each layer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+from _pictures import STYLES, pyplot, save, seeds_in_words
+from _uci_methods import ALL_METHODS
+from matplotlib.ticker import MaxNLocator
+from run_layers import THRESHOLDS
+
+ACCURACIES = {"train_accuracy": "train", "oof_accuracy": "out-of-fold", "test_accuracy": "test"}
+
+
+def by_set_and_method(results) -> dict[str, dict[str, list]]:
+    """Layers of each seed."""
+    found: dict[str, dict[str, list]] = {}
+    for cell in results.values():
+        methods = found.setdefault(cell["dataset"], {})
+        methods.setdefault(cell["method"], []).append(cell["layers"])
+    return found
+
+
+def mean_over_seeds(seeds, name) -> np.ndarray:
+    """Of a quantity after each layer."""
+    return np.mean([[layer[name] for layer in layers] for layers in seeds], axis=0)
+
+
+def describe(content) -> str:
+    """Sets, seeds and settings in words."""
+    found = by_set_and_method(content["results"])
+    n_seeds = {len(seeds) for methods in found.values() for seeds in methods.values()}
+    settings = content["settings"]
+    seeds = seeds_in_words(n_seeds.pop()) if len(n_seeds) == 1 else "means over seeds"
+    return (
+        f"{', '.join(found)}; {seeds}; 4 x {settings['n_estimators']} trees in 5 folds a layer, "
+        f"{settings['n_layers']} layers without stopping"
+    )
+
+
+def draw_panel(axis, seeds):
+    """Accuracies of a method on the left axis, its margin ratio on the right one."""
+    layers = [layer["layer"] for layer in seeds[0]]
+    lines = []
+    for (name, title), style in zip(ACCURACIES.items(), STYLES, strict=False):
+        lines += axis.plot(layers, 100 * mean_over_seeds(seeds, name), label=title, **style)
+    right = axis.twinx()
+    ratio = mean_over_seeds(seeds, "margin_ratio")
+    lines += right.plot(layers, ratio, label="margin ratio (right)", **STYLES[3])
+    right.grid(False)
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    return right, lines
+
+
+def draw_layers(content, path):
+    """Fig. 8."""
+    plt = pyplot()
+    sets = by_set_and_method(content["results"])
+    methods = list(dict.fromkeys(m for found in sets.values() for m in found))
+    figure, axes = plt.subplots(
+        len(sets),
+        len(methods),
+        figsize=(max(2.0 * len(methods) + 0.8, 5), 2.3 * len(sets) + 0.9),
+        layout="constrained",
+        squeeze=False,
+        sharex=True,
+        sharey="row",
+    )
+    for row, (name, found) in zip(axes, sets.items(), strict=True):
+        rights = []
+        for axis, method in zip(row, methods, strict=True):
+            if method not in found:
+                axis.set_axis_off()
+                continue
+            right, lines = draw_panel(axis, found[method])
+            rights.append(right)
+            axis.set_title(f"{name}, {ALL_METHODS[method].title}")
+        ends = np.array([right.get_ylim() for right in rights])
+        for right in rights:
+            right.set_ylim(ends[:, 0].min(), ends[:, 1].max())
+            right.tick_params(labelright=right is rights[-1])
+        rights[-1].set_ylabel("margin ratio")
+        row[0].set_ylabel("accuracy (%)")
+    for axis in axes[-1]:
+        axis.set_xlabel("layers")
+    figure.legend(handles=lines, loc="outside upper center", ncols=len(lines))
+    caption = (
+        f"Accuracy of the first layers together, and margin ratio std/mean of the out-of-fold "
+        f"margins; {describe(content)}."
+    )
+    return save(figure, path, caption)
+
+
+def draw_margins(content, path):
+    """Fig. 9."""
+    plt = pyplot()
+    sets = {
+        name: found["mddf"]
+        for name, found in by_set_and_method(content["results"]).items()
+        if "mddf" in found
+    }
+    figure, axes = plt.subplots(
+        1, len(sets), figsize=(max(4.0 * len(sets), 5), 3.8), layout="constrained", squeeze=False
+    )
+    for axis, (name, seeds) in zip(axes[0], sets.items(), strict=True):
+        cumulative = mean_over_seeds(seeds, "cumulative")
+        mean, std = (mean_over_seeds(seeds, f"margin_{kind}") for kind in ("mean", "std"))
+        for layer, shares in enumerate(cumulative):
+            axis.plot(
+                THRESHOLDS,
+                shares,
+                label=f"{layer + 1}: mean {mean[layer]:.3f}, std {std[layer]:.3f}",
+                markevery=(4 * layer, 25),
+                **STYLES[layer % len(STYLES)],
+            )
+        axis.axvline(0, color="0.5", linewidth=0.8)
+        axis.set(xlabel="out-of-fold margin", title=name, xlim=(-1, 1), ylim=(0, 1))
+        axis.legend(loc="upper left", title="layers", title_fontsize=8)
+    axes[0, 0].set_ylabel("share of the training set")
+    caption = (
+        "Cumulative distribution of mdDF's out-of-fold margins after each layer (left of 0: "
+        f"errors); {describe(content)}."
+    )
+    return save(figure, path, caption)
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path, help="what run_layers.py wrote to")
+    parser.add_argument("--out", type=Path, help="folder of the pictures (default: the same)")
+    parser.add_argument("--format", choices=("png", "pdf", "svg"), default="png")
+    return parser.parse_args(argv)
+
+
+def main(argv=None):
+    options = parse(argv)
+    content = json.loads((options.folder / "results.json").read_text())
+    out = options.out or options.folder
+    draw_layers(content, out / f"layers.{options.format}")
+    if any(cell["method"] == "mddf" for cell in content["results"].values()):
+        draw_margins(content, out / f"margins.{options.format}")
+
+
+if __name__ == "__main__":
+    main()

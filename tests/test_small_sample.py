@@ -1,0 +1,77 @@
+"""run_small_sample.py, its subsets, and its picture."""
+
+import importlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def script(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "scripts"))
+    return importlib.import_module
+
+
+def test_subsets(script):
+    nested_subsets = script("_subsets").nested_subsets
+    y = np.repeat(["a", "b", "c"], [100, 60, 3])
+    found = nested_subsets(y, [0.01, 0.1, 0.5, 1.0], seed=0)
+    counts = [[int(np.sum(y[rows] == label)) for label in "abc"] for rows in found.values()]
+    assert counts == [[1, 1, 1], [10, 6, 1], [50, 30, 2], [100, 60, 3]]
+    for smaller, larger in zip(found.values(), list(found.values())[1:], strict=False):
+        assert set(smaller) < set(larger)
+    again = nested_subsets(y, [0.1], seed=0)[0.1]
+    assert np.array_equal(again, found[0.1])
+    assert not np.array_equal(nested_subsets(y, [0.1], seed=1)[0.1], again)
+    with pytest.raises(ValueError, match=r"fractions must lie in \(0, 1\], got \[0\]"):
+        nested_subsets(y, [0.5, 0], seed=0)
+
+
+def test_quick_run_and_picture(script, tmp_path, capsys, monkeypatch):
+    run, plot = script("run_small_sample"), script("plot_small_sample")
+    arguments = ["--quick", "--datasets", "iris", "--methods", "rf", "gcforest", "mddf"]
+    arguments += ["--fractions", "0.1", "1", "--out", str(tmp_path)]
+    run.main(arguments)
+    assert "| iris | 10% | 12 | 2 |" in capsys.readouterr().out
+    results = json.loads((tmp_path / "results.json").read_text())["results"]
+    assert len(results) == 2 * 2 * 3
+    assert {cell["n_train"] for cell in results.values()} == {12, 105}
+    assert {cell["n_test"] for cell in results.values()} == {45}
+    budgets = json.loads((tmp_path / "run.json").read_text())["budgets"]
+    assert budgets["rf"]["n_estimators"] == budgets["mddf"]["n_estimators"] == 5
+    monkeypatch.setattr(run, "run_cell", lambda *_: pytest.fail("computed twice"))
+    run.main(arguments)
+    plot.main([str(tmp_path)])
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_xgboost_has_its_rounds(script):
+    run = script("run_small_sample")
+    options = run.parse(["--quick"])
+    assert options.datasets == ["digits"]
+    if "xgboost" in options.methods:
+        assert run.budgets(options)["xgboost"].n_trees == options.rounds
+
+
+def test_only_complete_seeds_are_drawn(script):
+    accuracies = script("plot_small_sample").accuracies
+    cells = {
+        f"{seed}{method}{share}": {
+            "dataset": "iris",
+            "seed": seed,
+            "method": method,
+            "fraction": share,
+            "accuracy": seed + share,
+        }
+        for seed in (0, 1)
+        for method in ("rf", "mddf")
+        for share in (0.1, 1.0)
+    }
+    assert accuracies(cells)["iris"]["rf"].tolist() == [[0.1, 1.0], [1.1, 2.0]]
+    del cells["1mddf1.0"]
+    found = accuracies(cells)["iris"]
+    assert list(found) == ["shares", "mddf", "rf"]
+    assert found["rf"].tolist() == [[0.1, 1.0]]
+    assert accuracies({"0rf0.1": cells["0rf0.1"]})["iris"]["rf"].shape == (1, 1)
