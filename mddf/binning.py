@@ -15,6 +15,8 @@ NUMERIC_DTYPES = (np.float64, np.float32, np.int64, np.int32, np.uint8)
 # Above this size the columns are kept a second time, one after the other: the rows of large nodes
 # do not fit the processor's cache.
 _CACHE_BYTES = 2**19
+# Below this number of cells, starting threads takes longer than they save.
+_FEW_CELLS = 2**22
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,11 @@ def chunks(n: int, n_jobs: int, least: int) -> list[tuple[int, int]]:
     return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
 
 
+def useful_jobs(n_cells: int, n_jobs) -> int:
+    """Number of threads that work on so many cells."""
+    return 1 if n_cells < _FEW_CELLS else effective_n_jobs(n_jobs)
+
+
 def in_threads(function, ranges, n_jobs) -> list:
     """The results of ``function(first, last)`` for every range, worked out in parallel threads."""
     if len(ranges) == 1:
@@ -111,7 +118,7 @@ def find_bins(
     X = np.require(X, requirements="A")
     if sample_weight is not None:
         sample_weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
-    ranges = chunks(n_columns, effective_n_jobs(n_jobs), 8)
+    ranges = chunks(n_columns, useful_jobs(X.size, n_jobs), 8)
     found = in_threads(
         lambda first, last: _core.find_bins(X, sample_weight, first, last, max_bins),
         ranges,
@@ -168,7 +175,7 @@ def apply_bins(
             X, bins.edges, bins.start, bins.categorical, first, last, out, first_column, by_column
         )
 
-    in_threads(code, chunks(len(X), effective_n_jobs(n_jobs), 4096), n_jobs)
+    in_threads(code, chunks(len(X), useful_jobs(X.size, n_jobs), 4096), n_jobs)
     return out
 
 

@@ -209,7 +209,8 @@ def test_categories():
             assert np.array_equal(codes[:, c], naive.apply_categories(x[:, c], [0, 9, 6][c]))
 
 
-def test_n_jobs_changes_nothing():
+def test_n_jobs_changes_nothing(monkeypatch):
+    monkeypatch.setattr("mddf.binning._FEW_CELLS", 0)
     rng = np.random.default_rng(8)
     x = rng.normal(size=(9000, 20))
     expected = find_bins(x)
