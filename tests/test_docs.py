@@ -1,7 +1,6 @@
 """The commands that the guide and the gallery show, and that the pages build."""
 
 import importlib
-import importlib
 import importlib.util
 import re
 import shlex
@@ -18,6 +17,8 @@ COMMANDS = [
     for page in PAGES
     for command in re.findall(r"python (scripts/[^\n`]+)", (ROOT / page).read_text())
 ]
+
+
 def test_there_are_commands():
     assert {page for page, _ in COMMANDS} == set(PAGES)
 
