@@ -80,7 +80,8 @@ def _mlp(budget, X, seed):
     return perceptron(
         X,
         max_epochs=budget.max_epochs,
-        patience=max(2, budget.max_epochs // 10),
+        patience=max(2, budget.max_epochs // 20),
+        n_jobs=budget.n_jobs,
         random_state=seed,
     )
 

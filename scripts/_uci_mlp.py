@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.impute import SimpleImputer
@@ -11,6 +12,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from threadpoolctl import threadpool_limits
 
 # Hidden layers that the mdDF paper examines.
 ARCHITECTURES = ((1024, 512), (16, 8, 8), (70, 50), (50, 30), (30, 20))
@@ -46,6 +48,8 @@ class ChosenMLP(ClassifierMixin, BaseEstimator):
     patience : int
         Epochs without a better one after which an architecture is given up.
     validation_share : float
+    n_jobs : int or None
+        Architectures examined at a time.
     random_state : int or None
 
     Attributes
@@ -59,14 +63,16 @@ class ChosenMLP(ClassifierMixin, BaseEstimator):
         architectures=ARCHITECTURES,
         *,
         max_epochs=100,
-        patience=10,
+        patience=5,
         validation_share=0.2,
+        n_jobs=None,
         random_state=None,
     ):
         self.architectures = architectures
         self.max_epochs = max_epochs
         self.patience = patience
         self.validation_share = validation_share
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     def fit(self, X, y):
@@ -76,10 +82,14 @@ class ChosenMLP(ClassifierMixin, BaseEstimator):
         random = np.random.RandomState(self.random_state)
         split_seed, last_seed, *seeds = random.randint(2**31, size=2 + len(self.architectures))
         train, held_out = hold_out(labels, self.validation_share, split_seed)
-        results = [
-            self._examine(self._model(architecture, len(train), seed), X, labels, train, held_out)
+        networks = [
+            self._model(architecture, len(train), seed)
             for architecture, seed in zip(self.architectures, seeds, strict=True)
         ]
+        with threadpool_limits(1, user_api="blas"):
+            results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+                delayed(self._examine)(network, X, labels, train, held_out) for network in networks
+            )
         best = max(range(len(results)), key=lambda i: results[i][0])
         self.architecture_, self.n_epochs_ = self.architectures[best], results[best][1]
         self._network = self._model(self.architecture_, len(labels), last_seed)

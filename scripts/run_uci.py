@@ -193,13 +193,13 @@ def main(argv=None) -> int:
     options = parse(argv)
     budget = budget_of(options)
     out = Path(options.out)
-    record = Record(out / "results.json", settings_of(budget))
+    origin = provenance(options)
+    record = Record(out / "results.json", settings_of(budget), origin)
     absent = {m: module for m in options.methods if (module := missing(m)) is not None}
     methods = [m for m in options.methods if m not in absent]
     names = options.datasets or SUITES[options.suite]
     seeds = {name: n_seeds(name, options.seeds, options.quick) for name in names}
     introduce(budget, seeds, methods)
-    origin = provenance(options)
     start, stopped = time.perf_counter(), False
     with tqdm(total=sum(seeds.values()) * len(methods), dynamic_ncols=True) as bar:
         run = Run(record, budget, methods, options.data_home, origin["revision"], bar)
@@ -214,7 +214,8 @@ def main(argv=None) -> int:
     command = shlex.join(
         ["python", "scripts/run_uci.py", *(sys.argv[1:] if argv is None else argv)]
     )
-    origin |= {
+    about = {
+        **origin,
         "command": command,
         "settings": settings_of(budget),
         "seeds": seeds,
@@ -227,7 +228,7 @@ def main(argv=None) -> int:
         "left_out": {**absent, **run.left_out},
         "failures": run.failures,
     }
-    write_json(out / "run.json", origin)
+    write_json(out / "run.json", about)
     if cells:
         report(out, cells, run, budget, methods, absent, command)
     if stopped:
