@@ -124,7 +124,7 @@ class GCForestClassifier(BaseCascade):
     def _default_forests(self) -> list:
         return ["random"] * 4 + ["completely-random"] * 4
 
-    def _shape(self) -> dict:
+    def _shape(self, n_columns, n_vectors) -> dict:
         return {
             "sees_raw": True,
             "sees_augmented": True,

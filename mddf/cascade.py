@@ -293,7 +293,6 @@ def stages(
     numbers: np.ndarray,
     raw_bins,
     n_classes: int,
-    per_forest: bool,
     *,
     n_jobs=None,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -305,7 +304,6 @@ def stages(
     numbers : ndarray of shape (n_samples, n_raw)
     raw_bins : Bins
     n_classes : int
-    per_forest : bool
     n_jobs : int, default=None
 
     Yields
@@ -325,6 +323,6 @@ def stages(
         if features:
             apply_bins(augmented, layer.bins, out=codes, first_column=n_raw, n_jobs=n_jobs)
         vectors = layer_vectors(layer, codes, numbers, augmented, n_classes, n_jobs=n_jobs)
-        features.append(reduce_forests(vectors, per_forest))
+        features.append(reduce_forests(vectors, per_forest=n_augmented > n_classes))
         augmented = combine(features, alphas)
         yield vectors, mean_vector(augmented, n_classes)

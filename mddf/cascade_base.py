@@ -87,8 +87,12 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
     def _default_forests(self) -> list:
         raise NotImplementedError
 
-    def _shape(self) -> dict:
-        """The entries of CascadePlan that say how layers are joined."""
+    def _shape(self, n_columns: int, n_vectors: int) -> dict:
+        """The entries of CascadePlan that say how layers are joined.
+
+        `n_columns` is the least number of features that a layer sees, and `n_vectors` the number
+        of columns that all class vectors of a layer have together.
+        """
         raise NotImplementedError
 
     def _depth(self, number: int) -> int | None:
@@ -158,8 +162,10 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
             max_bins=self.max_bins,
             n_jobs=self.n_jobs,
         )
-        per_forest = self._shape()["per_forest"]
-        n_augmented = len(classes) * (len(forests) if per_forest else 1)
+        grains = self._grain_columns(bins.n_columns)
+        n_vectors = len(forests) * len(classes)
+        shape = self._shape(min(map(len, grains)), n_vectors)
+        n_augmented = n_vectors if shape["per_forest"] else len(classes)
         table = bin_table(numbers, bins, n_spare=n_augmented, n_jobs=self.n_jobs)
         random = check_random_state(self.random_state)
         entropy = random.randint(0, 2**32, 4, dtype=np.uint64).tolist()
@@ -172,8 +178,8 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
             n_layers=self.n_layers,
             patience=self.n_iter_no_change if self.early_stopping else None,
             tol=self.tol,
-            grains=self._grain_columns(bins.n_columns),
-            **self._shape(),
+            grains=grains,
+            **shape,
         )
         own = all(isinstance(forest, BaseForest) for forest in forests)
         cascade = grow_cascade(
@@ -279,7 +285,6 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
             numbers,
             self._bins,
             len(self.classes_),
-            self._shape()["per_forest"],
             n_jobs=self.n_jobs,
         )
 

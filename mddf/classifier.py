@@ -61,9 +61,10 @@ class MDDFClassifier(BaseCascade):
     structure : {"preconc", "stacking", "no-preconc"}, default="preconc"
         What the layers after the first see: the features and what the layer before hands on, or
         only the latter, or only the features.
-    augmentation : {"mean", "per-forest"}, default="mean"
-        What a layer hands on: the class vectors' mean over its forests, or all of them. Either
-        way they are averaged with those of the layers before, by the coefficients.
+    augmentation : {"auto", "mean", "per-forest"}, default="auto"
+        What a layer hands on: the class vectors' mean over its forests, or all of them, which
+        "auto" does if they have no more columns than the features. Either way they are averaged
+        with those of the layers before, by the coefficients.
     alpha : {"simplex", "stagewise", "mean-margin"}, default="simplex"
         Where the coefficients come from: stochastic gradient descent over those of all layers,
         which are not negative and sum to 1; descent over the last one only, as the paper's
@@ -73,9 +74,10 @@ class MDDFClassifier(BaseCascade):
         r in the loss, between 0 and 1.
     mu : float, default=0.1
         What a squared distance above the target margin counts for.
-    reweighting : {"weights", "resample"} or None, default="weights"
-        Whether the losses weigh the samples of the next layer, or samples are drawn in proportion
-        to them, or neither.
+    reweighting : {"resample", "weights"} or None, default="resample"
+        Whether the samples of the next layer's trees are drawn in proportion to the losses, anew
+        for each tree, or weighted by them, or neither. Classifiers that are not forests of this
+        package are weighted in both cases.
     strength : float, default=0.25
         Share of the losses in the weights; the rest is the same for all samples. 1 is the paper,
         which lets mislabelled samples take over on noisy data.
@@ -170,7 +172,7 @@ class MDDFClassifier(BaseCascade):
     _parameter_constraints: ClassVar[dict] = {
         **BaseCascade._parameter_constraints,
         "structure": [StrOptions({"preconc", "stacking", "no-preconc"})],
-        "augmentation": [StrOptions({"mean", "per-forest"})],
+        "augmentation": [StrOptions({"auto", "mean", "per-forest"})],
         "alpha": [StrOptions({"simplex", "stagewise", "mean-margin"})],
         "target_margin": [Interval(Real, 0, 1, closed="neither")],
         "mu": [Interval(Real, 0, None, closed="left")],
@@ -187,11 +189,11 @@ class MDDFClassifier(BaseCascade):
         forests=None,
         cv=5,
         structure="preconc",
-        augmentation="mean",
+        augmentation="auto",
         alpha="simplex",
         target_margin=0.9,
         mu=0.1,
-        reweighting="weights",
+        reweighting="resample",
         strength=0.25,
         depth_step=None,
         early_stopping=True,
@@ -237,11 +239,12 @@ class MDDFClassifier(BaseCascade):
     def _default_forests(self) -> list:
         return ["random", "random", "completely-random", "completely-random"]
 
-    def _shape(self) -> dict:
+    def _shape(self, n_columns, n_vectors) -> dict:
         return {
             "sees_raw": self.structure != "stacking",
             "sees_augmented": self.structure != "no-preconc",
-            "per_forest": self.augmentation == "per-forest",
+            "per_forest": self.augmentation == "per-forest"
+            or (self.augmentation == "auto" and n_vectors <= n_columns),
             "resample": self.reweighting == "resample",
             "only_last": False,
         }

@@ -7,10 +7,10 @@
 
 Both sides grow the layers of mdDF: 2 random and 2 completely-random forests of --trees trees
 (scikit-learn: RandomForestClassifier and ExtraTreesClassifier(max_features=1)) in the same folds,
-the mean of their out-of-fold class vectors beside the features of the next layer, and the rows of
-that layer weighted by their margins; a fixed number of layers. Both get the same numbers
-(categories as ordinal codes) and one core, and are measured in turns, each time in a new process.
-Ratios are the peer's CPU seconds or bytes over mddf's, the median over the repeats. Memory is the
+their out-of-fold class vectors beside the features of the next layer (the mean over forests where
+they would outnumber the features), and the rows of that layer drawn by the losses of their margins;
+a fixed number of layers. Both get the same numbers (categories as ordinal codes) and one core, and
+are measured in turns, each time in a new process. Ratios are the peer's CPU seconds or bytes over mddf's, the median over the repeats. Memory is the
 peak of a fit beyond the data, the model included.
 Real sets are looked for in --data-home or MDDF_DATA_HOME.
 """
@@ -48,47 +48,61 @@ MNIST_ROWS = 10_000
 
 
 class Peer:
-    """The layers of mdDF, made of scikit-learn's forests; all layers count alike."""
+    """The layers of mdDF, made of scikit-learn's forests; all layers count alike.
+
+    With weights, scikit-learn's bootstraps are drawn in proportion to them, as mdDF wants it.
+    """
 
     def __init__(self, n_layers, n_trees, cv, seed):
         self.n_layers, self.n_trees, self.cv, self.seed = n_layers, n_trees, cv, seed
 
-    def _forests(self, rng):
+    def _forests(self, rng, drawn):
+        completely_random = {"max_features": 1, "bootstrap": drawn}
         for make, options in (
             (RandomForestClassifier, {}),
             (RandomForestClassifier, {}),
-            (ExtraTreesClassifier, {"max_features": 1}),
-            (ExtraTreesClassifier, {"max_features": 1}),
+            (ExtraTreesClassifier, completely_random),
+            (ExtraTreesClassifier, completely_random),
         ):
             yield make(self.n_trees, random_state=int(rng.integers(2**31)), **options)
+
+    def _handed_on(self, X, vectors):
+        """What the next layer sees: each forest's vector if there is room, else their mean."""
+        n_forests, _, n_classes = vectors.shape
+        if n_forests * n_classes > X.shape[1]:
+            return np.hstack([X, vectors.mean(axis=0)])
+        return np.hstack([X, *vectors])
 
     def fit(self, X, y):
         """Grow the layers."""
         rng = np.random.default_rng(self.seed)
         self.classes_, labels = np.unique(y, return_inverse=True)
-        self.layers_, sums, features, weights = [], 0, X, np.ones(len(y))
+        n_classes = len(self.classes_)
+        self.layers_, sums, features, weights = [], 0, X, None
         for _ in range(self.n_layers):
-            vectors, layer = np.zeros((len(y), len(self.classes_))), []
+            vectors, layer = np.empty((4, len(y), n_classes)), []
             for train, held_out in self.cv:
-                for forest in self._forests(rng):
-                    forest.fit(features[train], labels[train], sample_weight=weights[train])
-                    vectors[held_out] += forest.predict_proba(features[held_out]) / 4
-                    layer.append(forest)
+                forests = list(self._forests(rng, drawn=weights is not None))
+                for forest, vector in zip(forests, vectors, strict=True):
+                    given = None if weights is None else weights[train]
+                    forest.fit(features[train], labels[train], sample_weight=given)
+                    vector[held_out] = forest.predict_proba(features[held_out])
+                layer.append(forests)
             self.layers_.append(layer)
             sums = sums + vectors
-            z = class_margins(sums / len(self.layers_), labels)
+            z = class_margins(sums.mean(axis=0) / len(self.layers_), labels)
             weights = reweight(margin_loss(z, target_margin=0.9, mu=0.1), 0.25)
-            features = np.hstack([X, vectors])
+            features = self._handed_on(X, sums / len(self.layers_))
         return self
 
     def predict_proba(self, X):
         """Mean over the layers."""
         sums, features = 0, X
-        for layer in self.layers_:
-            vectors = sum(forest.predict_proba(features) for forest in layer) / len(layer)
-            sums = sums + vectors
-            features = np.hstack([X, vectors])
-        return sums / len(self.layers_)
+        for number, layer in enumerate(self.layers_, 1):
+            folds = ([forest.predict_proba(features) for forest in forests] for forests in layer)
+            sums = sums + sum(map(np.array, folds)) / N_FOLDS
+            features = self._handed_on(X, sums / number)
+        return sums.mean(axis=0) / len(self.layers_)
 
 
 def part(name, data_home, rows=None):

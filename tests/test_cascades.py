@@ -27,9 +27,9 @@ both = pytest.mark.parametrize("Cascade", [MDDFClassifier, GCForestClassifier])
 OPTIONS = [
     {},
     {"alpha": "stagewise"},
-    {"alpha": "mean-margin", "reweighting": "resample"},
+    {"alpha": "mean-margin", "reweighting": "weights"},
     {"structure": "stacking", "augmentation": "per-forest"},
-    {"structure": "no-preconc", "reweighting": None},
+    {"structure": "no-preconc", "reweighting": None, "augmentation": "mean"},
     {"cv": "oob", "depth_step": 2, "class_weight": "balanced"},
     {"forests": ["random", LogisticRegression(max_iter=1000)], "strength": 0.5},
 ]
@@ -411,3 +411,14 @@ def test_a_fit_that_fails_leaves_no_trace(data):
     with pytest.raises(ValueError, match="rotation"):
         forest.fit(X, y)
     np.testing.assert_array_equal(forest.predict_proba(new), before)
+
+
+def test_vectors_of_all_forests_are_handed_on_where_there_is_room(data):
+    X, y, *_ = data  # 3 classes, 4 forests
+    for n_columns, like in ((11, "mean"), (12, "per-forest")):
+        wide = np.hstack([X] * 12)[:, :n_columns]
+        chosen, named = (
+            MDDFClassifier(**SMALL, augmentation=augmentation).fit(wide, y).predict_proba(wide)
+            for augmentation in ("auto", like)
+        )
+        np.testing.assert_array_equal(chosen, named)
