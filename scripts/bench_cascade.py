@@ -8,10 +8,11 @@
 Both sides grow the layers of mdDF: 2 random and 2 completely-random forests of --trees trees
 (scikit-learn: RandomForestClassifier and ExtraTreesClassifier(max_features=1)) in the same folds,
 their out-of-fold class vectors beside the features of the next layer (the mean over forests where
-they would outnumber the features), and the rows of that layer drawn by the losses of their margins;
-a fixed number of layers. Both get the same numbers (categories as ordinal codes) and one core, and
-are measured in turns, each time in a new process. Ratios are the peer's CPU seconds or bytes over mddf's, the median over the repeats. Memory is the
-peak of a fit beyond the data, the model included.
+they would outnumber the features), and the rows of that layer drawn by the losses of their
+margins; a fixed number of layers. Both get the same numbers (categories as ordinal codes) and one
+core, and are measured in turns, each time in a new process. Ratios are the peer's CPU seconds or
+bytes over mddf's, the median over the repeats. Memory is the peak of a fit beyond the data, the
+model included.
 Real sets are looked for in --data-home or MDDF_DATA_HOME.
 """
 
