@@ -121,12 +121,7 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         monitor = Monitor(None, None, None, self._loss, self.n_iter_no_change)
         if self.early_stopping:
             seed = check_random_state(self.random_state).randint(2**31 - 1)
-            kept, held = train_test_split(
-                np.arange(len(X)),
-                test_size=self.validation_fraction,
-                random_state=seed,
-                stratify=signs,
-            )
+            kept, held = self._share(signs, seed)
             monitor = Monitor(
                 X[held], signs[held], weight[held], self._loss, self.n_iter_no_change
             )
@@ -141,6 +136,22 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self.ensembles_ = [ensemble]
         self.history_ = history
         self.n_iter_ = ensemble.n_rounds
+
+    def _share(self, signs, seed):
+        """Rows to learn from and rows to watch, with both classes among each."""
+        try:
+            return train_test_split(
+                np.arange(len(signs)),
+                test_size=self.validation_fraction,
+                random_state=seed,
+                stratify=signs,
+            )
+        except ValueError as error:
+            raise ValueError(
+                f"early_stopping with validation_fraction={self.validation_fraction!r} needs rows"
+                " of every class on both sides; got classes of"
+                f" {[int((signs == sign).sum()) for sign in (-1, 1)]} rows"
+            ) from error
 
     def _fit_one_vs_rest(self, X, codes, weight):
         seed = check_random_state(self.random_state).randint(2**31 - 1)
@@ -371,10 +382,17 @@ def _refuse_categories(estimator, X):
     refused = [
         name
         for name, dtype in zip(X.columns, dtypes, strict=True)
-        if getattr(dtype, "name", str(dtype)) in ("category", "str", "string")
+        if _holds_words(X[name], getattr(dtype, "name", str(dtype)))
     ]
     if refused:
         raise ValueError(
             f"{type(estimator).__name__} takes numeric features only; got the category or string"
             f" columns {refused!r}: encode them first, for example with OneHotEncoder"
         )
+
+
+def _holds_words(column, dtype):
+    """Whether a column has categories; one of objects may as well have numbers only."""
+    if dtype == "object":
+        return any(isinstance(value, str) for value in column)
+    return dtype in ("category", "str", "string")

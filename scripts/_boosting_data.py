@@ -35,7 +35,8 @@ def bundled(name):
 def load_table(name, drop=()):
     """Return a Table, with categories as indicator columns; None when its data is not present.
 
-    Columns named in `drop` are left out where the set has them.
+    Nothing is downloaded here; `mddf.datasets.load` does that. Columns named in `drop` are left
+    out where the set has them.
     """
     own = bundled(name)
     if own is not None:
@@ -43,7 +44,7 @@ def load_table(name, drop=()):
     try:
         from mddf.datasets import load
 
-        data = load(name)
+        data = load(name, download=False)
     except (ImportError, OSError, KeyError, ValueError, RuntimeError) as error:
         print(f"{name}: not available ({type(error).__name__}: {str(error).splitlines()[0]})")
         return None

@@ -1,7 +1,8 @@
 """Time the boosting classifiers on one core against scikit-learn and against each other.
 
     python scripts/bench_boosting.py             sets that are not present are left out
-    python scripts/bench_boosting.py --quick     fewer rounds on the large sets
+    python scripts/bench_boosting.py --quick     fewer rounds
+    python scripts/bench_boosting.py --only mnist stumps
 
 Prints one line per comparison and whether the aim is met; writes results/bench_boosting.json.
 """
@@ -43,12 +44,12 @@ def compare(name, ours, theirs, aim):
     return {"name": name, "seconds": ours, "other_seconds": theirs, "ratio": ratio, "aim": aim}
 
 
-def bench_ionosphere(results, repeats):
+def bench_ionosphere(results, quick):
     table = load_table("ionosphere") or load_table("breast_cancer")
     X, y = table.X[:281], binary(table)[:281]
     for loss in ("exponential", "logistic"):
         model = DeepBoostClassifier(100, loss=loss, max_depth=4)
-        ours = seconds(model, X, y, repeats)
+        ours = seconds(model, X, y, 3 if quick else 5)
         name = f"DeepBoost {loss}, 100 rounds, {table.name} {X.shape}; limit .3 s"
         results.append(compare(name, ours, 0.3, 1.0))
 
@@ -68,7 +69,7 @@ def adult():
     try:
         from mddf.datasets import load
 
-        data = load("adult")
+        data = load("adult", download=False)
     except (ImportError, OSError, KeyError, ValueError, RuntimeError):
         return None
     frame = data.X_train.copy()
@@ -92,7 +93,7 @@ def bench_stumps(results, quick):
     results.append(compare(label, ours, theirs, 5.0))
 
 
-def bench_quadboost(results, repeats):
+def bench_quadboost(results, quick):
     """Equal voters and rounds: whole fits, and what the rounds take after the set-up.
 
     The set-up (validation, making the voters) is the same work for both and most of a short run;
@@ -107,11 +108,11 @@ def bench_quadboost(results, repeats):
         def times(rounds, X=X, y=y):
             quad = QuadBoostClassifier(n_estimators=rounds, tol=0.0)
             ada = AdaBoostClassifier(rounds, voters="stumps")
-            often = max(repeats, min(100, 5000 // rounds))  # milliseconds need more repeats
+            often = max(3 if quick else 5, min(100, 5000 // rounds))  # milliseconds need more
             return np.array([seconds(quad, X, y, often), seconds(ada, X, y, often)])
 
         set_up = times(1)
-        for rounds in (100, 1000, 10_000):
+        for rounds in (100, 1000) if quick else (100, 1000, 10_000):
             fits = times(rounds)
             label = f"{rounds} rounds, {name} {X.shape}; AdaBoost"
             results.append(compare(f"QuadBoost, {label}", *fits, 10.0))
@@ -119,8 +120,10 @@ def bench_quadboost(results, repeats):
             results.append(compare(f"QuadBoost without set-up, {label}", *alone, 10.0))
 
 
-def bench_grid(results):
+def bench_grid(results, quick):
     """Table 2's grid on one small set, one fold: 6 depths x 5 beta x 5 lambda, 100 rounds."""
+    if quick:
+        return
     table = load_table("ionosphere") or load_table("breast_cancer")
     X, y = table.X[:281], binary(table)[:281]
     grid = [10.0**-k for k in range(3, 8)]
@@ -135,20 +138,29 @@ def bench_grid(results):
     )
 
 
-def main():
+BENCHES = {
+    "ionosphere": bench_ionosphere,
+    "mnist": bench_mnist,
+    "stumps": bench_stumps,
+    "quadboost": bench_quadboost,
+    "grid": bench_grid,
+}
+
+
+def parse(argv):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer rounds on the large sets")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, no grid")
+    parser.add_argument("--only", nargs="+", choices=BENCHES, default=list(BENCHES))
     parser.add_argument("--out", default="results/bench_boosting.json")
-    arguments = parser.parse_args()
-    repeats = 3 if arguments.quick else 5
+    return parser.parse_args(argv)
+
+
+def main(argv=None):
+    arguments = parse(argv)
     results: list[dict] = []
     with threadpool_limits(1):
-        bench_ionosphere(results, repeats)
-        bench_mnist(results, arguments.quick)
-        bench_stumps(results, arguments.quick)
-        bench_quadboost(results, repeats)
-        if not arguments.quick:
-            bench_grid(results)
+        for name in arguments.only:
+            BENCHES[name](results, arguments.quick)
     write_json(arguments.out, {"provenance": provenance(arguments, {}), "results": results})
 
 

@@ -96,14 +96,18 @@ def print_rows(rows):
     print(aligned(lines))
 
 
-def main():
+def parse(argv):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", nargs="+", choices=[*CASES, *BUNDLED], default=None)
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--out", default=None, help="path without suffix")
-    arguments = parser.parse_args()
+    return parser.parse_args(argv)
+
+
+def main(argv=None):
+    arguments = parse(argv)
     out = arguments.out or f"results/comparison{'_quick' if arguments.quick else ''}"
     splits, limit = (1, 8000) if arguments.quick else (arguments.splits, None)
     known = {**CASES, **BUNDLED}

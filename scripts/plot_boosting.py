@@ -1,6 +1,8 @@
 """Draw what run_deepboost.py and compare_boosting.py computed: tree sizes, margins, ROC curves.
 
-python scripts/plot_boosting.py results/deepboost_figures.json results/comparison.json
+    python scripts/plot_boosting.py results/deepboost_figures.json results/comparison.json
+
+Each picture lies beside its file, with the ending .png.
 """
 
 from __future__ import annotations
@@ -52,10 +54,14 @@ def draw_curves(content, path):
     plt.close(figure)
 
 
-def main():
+def parse(argv):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="+", type=Path)
-    for path in parser.parse_args().files:
+    return parser.parse_args(argv)
+
+
+def main(argv=None):
+    for path in parse(argv).files:
         content = json.loads(path.read_text())
         draw = draw_deepboost if "methods" in content else draw_curves
         picture = path.with_suffix(".png")

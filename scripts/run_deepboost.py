@@ -217,7 +217,7 @@ def run_set(name, table, data, arguments, record):
     return by_method, (X, y, fold)
 
 
-def main():
+def parse(argv):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tables", type=int, nargs="+", choices=(1, 2, 3), default=[1, 2, 3])
     parser.add_argument("--sets", nargs="+", choices=[*SETS, *BUNDLED], default=None)
@@ -229,7 +229,11 @@ def main():
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--quick", action="store_true", help="three runs, --thin 2, two sets")
     parser.add_argument("--out", default=None, help="path without suffix")
-    arguments = parser.parse_args()
+    return parser.parse_args(argv)
+
+
+def main(argv=None):
+    arguments = parse(argv)
     if arguments.quick:
         arguments.runs, arguments.thin = 3, 2
     out = arguments.out or f"results/deepboost{'_quick' if arguments.quick else ''}"

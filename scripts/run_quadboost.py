@@ -219,7 +219,7 @@ def first_present(names):
     return next((table for name in names if (table := load_table(name)) is not None), None)
 
 
-def main():
+def parse(argv):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", nargs="+", choices=[*SETS, *BUNDLED], default=None)
     parser.add_argument("--seed", type=int, default=0)
@@ -227,7 +227,11 @@ def main():
                         help="the most rounds in AdaBoost's grid, at least 100")  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="four sets, at most 1000 rounds")
     parser.add_argument("--out", default=None, help="path without suffix")
-    arguments = parser.parse_args()
+    return parser.parse_args(argv)
+
+
+def main(argv=None):
+    arguments = parse(argv)
     out = arguments.out or f"results/quadboost{'_quick' if arguments.quick else ''}"
     names = arguments.sets or (QUICK_SETS if arguments.quick else SETS)
     tables = {name: first_present({**SETS, **BUNDLED}[name]) for name in names}

@@ -1,3 +1,4 @@
+import importlib
 import os
 from pathlib import Path
 
@@ -24,3 +25,16 @@ def data_home():
     if not home or not Path(home).is_dir():
         pytest.skip("real data: set MDDF_DATA_HOME to a folder with the data sets")
     return Path(home)
+
+
+@pytest.fixture
+def script(monkeypatch):
+    """Import a script by its name."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "scripts"))
+    return importlib.import_module
+
+
+@pytest.fixture
+def no_data(monkeypatch, tmp_path):
+    """Leave the loaders no data but what scikit-learn brings along."""
+    monkeypatch.setenv("MDDF_DATA_HOME", str(tmp_path / "no data"))

@@ -164,6 +164,15 @@ def test_early_stopping(model, cancer):
     np.testing.assert_array_equal(model.decision_function(X), again.decision_function(X))
 
 
+@pytest.mark.parametrize("model", SMALL[:4], ids=named)
+def test_early_stopping_needs_both_classes_on_both_sides(model, cancer):
+    X, y = cancer
+    rows = np.r_[np.flatnonzero(y == 0)[:1], np.flatnonzero(y == 1)[:8]]
+    message = r"validation_fraction=0\.1 needs rows of every class .* classes of \[1, 8\] rows"
+    with pytest.raises(ValueError, match=message):
+        clone(model).set_params(early_stopping=True).fit(X[rows], y[rows])
+
+
 @pytest.mark.parametrize("model", SMALL, ids=named)
 def test_pickle_clone_and_refit(model, cancer):
     X, y = cancer
@@ -198,6 +207,12 @@ def test_frames_and_categories(model, iris):
         clone(model).fit(frame, y)
     with pytest.raises(ValueError, match=message):
         fitted.predict(frame)
+    frame["b"] = np.array(["low", "high"], dtype=object)[y % 2]
+    with pytest.raises(ValueError, match=message):
+        clone(model).fit(frame, y)
+    frame["b"] = X[:, 1].astype(object)
+    numbers = clone(model).fit(frame, y).predict(frame)
+    np.testing.assert_array_equal(numbers, clone(model).fit(X, y).predict(X))
     X = X.copy()
     X[0, 0] = np.nan
     with pytest.raises(ValueError, match="Input X contains NaN"):

@@ -84,6 +84,12 @@ def test_fact_not_and():
     assert errors == [0.25, 0]
 
 
+def test_fact_empty_vote():
+    start = {name: loss.value(np.ones(3)).mean() for name, loss in LOSSES.items()}
+    assert start["exponential"] == pytest.approx(np.e)
+    assert start["logistic"] == pytest.approx(1.8946, abs=5e-5)
+
+
 # Invariants
 
 
@@ -215,6 +221,8 @@ def test_logistic_majorizer_is_short():
     }
     histories = {step: run.fit(X, y).history_ for step, run in runs.items()}
     assert histories["exact"]["objective"][-1] < histories["majorizer"]["objective"][-1]
+    first = [histories[step]["step"][0] for step in ("majorizer", "exact")]
+    assert 0.3 < first[0] / first[1] < 0.4
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The commands that the guide and the gallery show, and that the pages build."""
+"""The commands that the pages and the boosting scripts show, and that the pages build."""
 
 import importlib
 import importlib.util
@@ -11,16 +11,18 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("docs/guide.md", "docs/gallery.md")
+PAGES = ("docs/guide.md", "docs/gallery.md", "docs/boosting.md")
+SCRIPTS = [f"scripts/{path.name}" for path in (ROOT / "scripts").glob("[a-z]*boost*.py")]
+SHOWN = (*PAGES, *sorted(SCRIPTS))
 COMMANDS = [
     (page, command)
-    for page in PAGES
-    for command in re.findall(r"python (scripts/[^\n`]+)", (ROOT / page).read_text())
+    for page in SHOWN
+    for command in re.findall(r"python (scripts/[^\s`]+(?: [^\s`]+)*)", (ROOT / page).read_text())
 ]
 
 
 def test_there_are_commands():
-    assert {page for page, _ in COMMANDS} == set(PAGES)
+    assert {page for page, _ in COMMANDS} == set(SHOWN)
 
 
 @pytest.mark.parametrize(

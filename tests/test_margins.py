@@ -8,6 +8,8 @@ from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.svm import LinearSVC
 
+from mddf import MDDFClassifier
+
 
 @given(st.lists(st.tuples(st.floats(-1, 1), st.integers(1, 3)), min_size=1, max_size=30))
 @settings(deadline=None)
@@ -55,6 +57,9 @@ def test_margins_of_any_classifier():
     p = forest.predict_proba(X)
     expected = [p[i, k] - np.delete(p[i], k).max() for i, k in enumerate(y)]
     np.testing.assert_allclose(classifier_margins(forest, X, y), expected)
+    cascade = MDDFClassifier(n_layers=1, n_estimators=5, random_state=0).fit(X, y)
+    margins = classifier_margins(cascade, X, y)
+    assert margin_report(margins).error == pytest.approx(1 - cascade.score(X, y), abs=0.01)
     svm = LinearSVC().fit(X[:100], y[:100])
     f = svm.decision_function(X[:100])
     np.testing.assert_allclose(classifier_margins(svm, X[:100], y[:100]), (2 * y[:100] - 1) * f)
