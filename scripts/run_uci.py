@@ -231,6 +231,8 @@ def main(argv=None) -> int:
     write_json(out / "run.json", about)
     if cells:
         report(out, cells, run, budget, methods, absent, command)
+    else:
+        print("\nno results", *run.left_out.values(), sep="\n\n")
     if stopped:
         print("stopped; the same command goes on from here")
     return 130 if stopped else 1 if run.failures or not cells else 0

@@ -132,6 +132,7 @@ def test_sets_that_cannot_be_had_are_named(run, script, tmp_path, capsys, monkey
     assert "get it from" in about["left_out"]["har"]
     assert run.main(["--datasets", "har", "--methods", "rf", "--out", str(tmp_path / "none")]) == 1
     assert not (tmp_path / "none" / "cells.csv").exists()
+    assert "no results\n\nhar: no file" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
