@@ -91,7 +91,7 @@ def draw(content, path):
     for (above, below), (name, curves) in zip(axes.T, sets.items(), strict=True):
         draw_set(above, below, name, curves)
     axes[0, 0].set_ylabel("test accuracy (%)")
-    axes[1, 0].set_ylabel("less RandomForest's (points)")
+    axes[1, 0].set_ylabel("minus RandomForest (points)")
     settings = content["settings"]
     n_seeds = {name: len(next(reversed(curves.values()))) for name, curves in sets.items()}
     seeds = ", ".join(f"{n} on {name}" for name, n in n_seeds.items())
