@@ -120,7 +120,7 @@ def draw_margins(content, path):
         draw_distributions(above, below, seeds)
         above.set_title(name)
     axes[0, 0].set_ylabel("share of the training set (%)")
-    axes[1, 0].set_ylabel("minus that after one layer (points)")
+    axes[1, 0].set_ylabel("minus one layer's (points)")
     caption = (
         "Cumulative distribution of mdDF's out-of-fold margins after each layer (left of 0: "
         f"errors), and how it differs from that after one layer; {describe(content)}."
