@@ -18,7 +18,7 @@ class QuadBoostClassifier(BaseBoostingClassifier):
     r"""QuadBoost of Germain, Lacasse, Laviolette, Marchand and Shanian.
 
     Greedy coordinate descent on the quadratic risk of f = sum_j alpha_j h_j over a finite set of
-    voters, without weights on the examples,
+    voters, without weights on the examples::
 
         sum_i w_i (y_i - f(x_i))^2  +  2 lambda |alpha|_1            (penalty="l1")
                                     +  lambda |alpha|_2^2            (penalty="l2")

@@ -1,4 +1,4 @@
-"""Settings of ``sphinx-build -W docs docs/_build``."""
+"""Settings of ``sphinx-build -W -E docs docs/_build``."""
 
 import re
 from importlib.metadata import version as installed_version

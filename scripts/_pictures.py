@@ -68,8 +68,19 @@ def save(figure, path, caption: str) -> Path:
     )
     figure.savefig(path)
     pyplot().close(figure)
+    if path.suffix == ".png":
+        _use_palette(path)
     print(path)
     return path
+
+
+def _use_palette(path):
+    """Make a picture a third of its size: 256 colours are more than these have use for."""
+    from PIL import Image
+
+    with Image.open(path) as image:
+        small = image.convert("RGB").quantize(256)
+        small.save(path, optimize=True, dpi=image.info["dpi"])
 
 
 def seeds_in_words(n: int) -> str:

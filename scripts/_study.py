@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
+
+RESULTS = Path("results")
 
 COUNTS = {
     "seeds": "number of seeds",
@@ -70,5 +73,45 @@ class StudyParser(argparse.ArgumentParser):
             if getattr(options, key) is None:
                 setattr(options, key, value)
         if options.out is None:
-            options.out = Path("results") / f"{self.name}{'-quick' if options.quick else ''}"
+            options.out = folder(self.name, options.quick)
         return options
+
+
+def folder(name: str, quick: bool) -> Path:
+    """Where a study writes to, and its pictures are drawn from, if nothing else is asked for."""
+    return RESULTS / f"{name}{'-quick' if quick else ''}"
+
+
+class PictureParser(argparse.ArgumentParser):
+    """A parser with the options of what draws a study.
+
+    Parameters
+    ----------
+    doc : str
+        The script's own docstring.
+    source : str
+        What the results are: help of the first argument, which may be left out.
+    out : str
+        Help of --out.
+    """
+
+    def __init__(self, doc, *, source, out):
+        super().__init__(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+        self.add_argument("source", nargs="?", type=Path, help=source)
+        self.add_argument("--quick", action="store_true", help="draw the study's --quick run")
+        self.add_argument("--out", type=Path, help=out)
+
+    def parse_picture(self, argv, name, file="", quick_file=""):
+        """The options; without a source, what the study of that name writes by default."""
+        options = self.parse_args(argv)
+        if options.source is None:
+            options.source = folder(name, options.quick) / (quick_file if options.quick else file)
+        return options
+
+
+def read_results(path):
+    """What a study wrote; an error for people where it has not."""
+    try:
+        return json.loads(path.read_text())
+    except FileNotFoundError:
+        raise SystemExit(f"no {path}: let the script that computes it run first") from None

@@ -243,7 +243,7 @@ def run_mnist_full(options):
     return result
 
 
-def main(argv=None):
+def parse(argv):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -256,7 +256,11 @@ def main(argv=None):
     parser.add_argument("--n-jobs", type=int, default=2, help="of --mnist-full (default: 2)")
     parser.add_argument("--data-home", help="folder of the data (default: MDDF_DATA_HOME)")
     parser.add_argument("--out", default="results", help="folder of bench_cascade.json")
-    options = parser.parse_args(argv)
+    return parser.parse_args(argv)
+
+
+def main(argv=None):
+    options = parse(argv)
     print("  ".join(f"{name} {version}" for name, version in versions().items()))
     report = {"provenance": provenance(options)}
     if options.mnist_full:

@@ -1,6 +1,7 @@
 """Draw what run_layers.py computed: accuracy, margin ratio and margins over layers.
 
-    python scripts/plot_layers.py results/layers --out docs/pictures
+    python scripts/plot_layers.py results/layers --out pictures
+    python scripts/plot_layers.py --quick               what run_layers.py --quick wrote
 
 layers.png (mdDF, Fig. 8) has a row for each set and a panel for each method; margins.png (Fig. 9)
 the cumulative distribution of mdDF's out-of-fold margins after each layer.
@@ -8,12 +9,9 @@ the cumulative distribution of mdDF's out-of-fold margins after each layer.
 
 from __future__ import annotations
 
-import argparse
-import json
-from pathlib import Path
-
 import numpy as np
 from _pictures import STYLES, pyplot, save, seeds_in_words
+from _study import PictureParser, read_results
 from _uci_methods import ALL_METHODS
 from matplotlib.ticker import MaxNLocator
 from run_layers import THRESHOLDS
@@ -69,7 +67,7 @@ def draw_layers(content, path):
     figure, axes = plt.subplots(
         len(sets),
         len(methods),
-        figsize=(max(2.0 * len(methods) + 0.8, 5), 2.3 * len(sets) + 0.9),
+        figsize=(max(2.0 * len(methods) + 0.8, 5), 2.7 * len(sets) + 0.9),
         layout="constrained",
         squeeze=False,
         sharex=True,
@@ -87,7 +85,8 @@ def draw_layers(content, path):
         ends = np.array([right.get_ylim() for right in rights])
         for right in rights:
             right.set_ylim(ends[:, 0].min(), ends[:, 1].max())
-            right.tick_params(labelright=right is rights[-1])
+            right.tick_params(right=right is rights[-1], labelright=right is rights[-1])
+            right.spines["right"].set_visible(right is rights[-1])
         rights[-1].set_ylabel("margin ratio")
         row[0].set_ylabel("accuracy (%)")
     for axis in axes[-1]:
@@ -109,44 +108,56 @@ def draw_margins(content, path):
         if "mddf" in found
     }
     figure, axes = plt.subplots(
-        1, len(sets), figsize=(max(4.0 * len(sets), 5), 3.8), layout="constrained", squeeze=False
+        2,
+        len(sets),
+        figsize=(max(4.4 * len(sets), 5.2), 5.6),
+        layout="constrained",
+        squeeze=False,
+        sharex=True,
+        height_ratios=(3, 2),
     )
-    for axis, (name, seeds) in zip(axes[0], sets.items(), strict=True):
-        cumulative = mean_over_seeds(seeds, "cumulative")
-        mean, std = (mean_over_seeds(seeds, f"margin_{kind}") for kind in ("mean", "std"))
-        for layer, shares in enumerate(cumulative):
-            axis.plot(
-                THRESHOLDS,
-                shares,
-                label=f"{layer + 1}: mean {mean[layer]:.3f}, std {std[layer]:.3f}",
-                markevery=(4 * layer, 25),
-                **STYLES[layer % len(STYLES)],
-            )
-        axis.axvline(0, color="0.5", linewidth=0.8)
-        axis.set(xlabel="out-of-fold margin", title=name, xlim=(-1, 1), ylim=(0, 1))
-        axis.legend(loc="upper left", title="layers", title_fontsize=8)
-    axes[0, 0].set_ylabel("share of the training set")
+    for (above, below), (name, seeds) in zip(axes.T, sets.items(), strict=True):
+        draw_distributions(above, below, seeds)
+        above.set_title(name)
+    axes[0, 0].set_ylabel("share of the training set (%)")
+    axes[1, 0].set_ylabel("minus one layer's (points)")
     caption = (
         "Cumulative distribution of mdDF's out-of-fold margins after each layer (left of 0: "
-        f"errors); {describe(content)}."
+        f"errors), and how it differs from that after one layer; {describe(content)}."
     )
     return save(figure, path, caption)
 
 
+def draw_distributions(above, below, seeds):
+    """The shares of rows up to each margin, and what they are less than after one layer."""
+    cumulative = 100 * mean_over_seeds(seeds, "cumulative")
+    mean, std = (mean_over_seeds(seeds, f"margin_{kind}") for kind in ("mean", "std"))
+    for layer, shares in enumerate(cumulative):
+        style = {"markevery": (4 * layer, 25), **STYLES[layer % len(STYLES)]}
+        label = f"{layer + 1}: mean {mean[layer]:.3f}, std {std[layer]:.3f}"
+        above.plot(THRESHOLDS, shares, label=label, **style)
+        below.plot(THRESHOLDS, shares - cumulative[0], **style)
+    for axis in (above, below):
+        axis.axvline(0, color="0.5", linewidth=0.8)
+    above.set(xlim=(-1, 1), ylim=(0, 100))
+    above.legend(loc="upper left", title="layers", title_fontsize=8)
+    below.set_xlabel("out-of-fold margin")
+
+
 def parse(argv):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    parser = PictureParser(
+        __doc__,
+        source="folder that run_layers.py wrote to (default: its own)",
+        out="folder of the pictures (default: the same)",
     )
-    parser.add_argument("folder", type=Path, help="what run_layers.py wrote to")
-    parser.add_argument("--out", type=Path, help="folder of the pictures (default: the same)")
     parser.add_argument("--format", choices=("png", "pdf", "svg"), default="png")
-    return parser.parse_args(argv)
+    return parser.parse_picture(argv, "layers")
 
 
 def main(argv=None):
     options = parse(argv)
-    content = json.loads((options.folder / "results.json").read_text())
-    out = options.out or options.folder
+    content = read_results(options.source / "results.json")
+    out = options.out or options.source
     draw_layers(content, out / f"layers.{options.format}")
     if any(cell["method"] == "mddf" for cell in content["results"].values()):
         draw_margins(content, out / f"margins.{options.format}")

@@ -1,16 +1,16 @@
 """Draw what run_small_sample.py computed: test accuracy over the share of the training set.
 
-python scripts/plot_small_sample.py results/small-sample --out results/small-sample/figure.png
+    python scripts/plot_small_sample.py results/small-sample --out small_sample.png
+    python scripts/plot_small_sample.py --quick         what run_small_sample.py --quick wrote
+
+Above the accuracies, below what they differ by from RandomForest's on the same rows.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-from pathlib import Path
-
 import numpy as np
 from _pictures import METHODS, method_style, pyplot, save
+from _study import PictureParser, read_results
 from _uci_methods import ALL_METHODS
 
 
@@ -91,7 +91,7 @@ def draw(content, path):
     for (above, below), (name, curves) in zip(axes.T, sets.items(), strict=True):
         draw_set(above, below, name, curves)
     axes[0, 0].set_ylabel("test accuracy (%)")
-    axes[1, 0].set_ylabel("less RandomForest's (points)")
+    axes[1, 0].set_ylabel("minus RandomForest (points)")
     settings = content["settings"]
     n_seeds = {name: len(next(reversed(curves.values()))) for name, curves in sets.items()}
     seeds = ", ".join(f"{n} on {name}" for name, n in n_seeds.items())
@@ -106,16 +106,18 @@ def draw(content, path):
 
 
 def parse(argv):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path, help="what run_small_sample.py wrote to")
-    parser.add_argument("--out", type=Path, help="default: figure.png in the folder")
-    return parser.parse_args(argv)
+    parser = PictureParser(
+        __doc__,
+        source="folder that run_small_sample.py wrote to (default: its own)",
+        out=".png, .pdf or .svg (default: figure.png in the folder)",
+    )
+    return parser.parse_picture(argv, "small-sample")
 
 
 def main(argv=None):
     options = parse(argv)
-    content = json.loads((options.folder / "results.json").read_text())
-    draw(content, options.out or options.folder / "figure.png")
+    content = read_results(options.source / "results.json")
+    draw(content, options.out or options.source / "figure.png")
 
 
 if __name__ == "__main__":

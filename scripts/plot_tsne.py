@@ -1,16 +1,16 @@
 """Draw what run_tsne.py computed: the layers' features of training and test rows in the plane.
 
-python scripts/plot_tsne.py results/tsne/satimage.json --out docs/pictures/tsne-satimage.png
+    python scripts/plot_tsne.py results/tsne/satimage.json --out tsne.png
+    python scripts/plot_tsne.py --quick         what run_tsne.py --quick wrote
+
+A row for training rows, one for test rows; a column for the raw features and for each layer.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-from pathlib import Path
-
 import numpy as np
 from _pictures import MARKERS, pyplot, save
+from _study import PictureParser, read_results
 from _uci_methods import ALL_METHODS
 
 
@@ -24,7 +24,7 @@ def scatter(axis, plane, labels, classes):
         colour = colours(number if len(classes) <= 10 else number / (len(classes) - 1))
         marker = MARKERS[number % len(MARKERS)]
         axis.scatter(
-            *plane[rows].T, s=7, marker=marker, color=colour, linewidths=0.4, label=str(label)
+            *plane[rows].T, s=4, marker=marker, color=colour, linewidths=0.3, label=str(label)
         )
     axis.set(xticks=[], yticks=[], aspect="equal", adjustable="datalim")
     axis.grid(False)
@@ -33,7 +33,7 @@ def scatter(axis, plane, labels, classes):
 def draw(path, out):
     """Training rows above, test rows below; a column for each layer."""
     plt = pyplot()
-    content = json.loads(path.read_text())
+    content = read_results(path)
     found = {(row["part"], row["layer"]): row for row in content["ratios"]}
     n_columns = max(layer for _, layer in found) + 1
     figure, axes = plt.subplots(
@@ -46,7 +46,7 @@ def draw(path, out):
                 plane, labels = arrays[f"{part}_{layer}"], arrays[f"{part}_labels"]
                 scatter(axis, plane, labels, classes)
                 name = "raw features" if layer == 0 else f"layer {layer}"
-                axis.set_title(f"{name}: {found[part, layer]['ratio_embedding']:.2f}")
+                axis.set_title(f"{name}: {found[part, layer]['ratio_embedding']:.3f}")
             row[0].set_ylabel({"train": "training rows", "test": "test rows"}[part])
     handles, names = axes[0, 0].get_legend_handles_labels()
     figure.legend(
@@ -54,7 +54,7 @@ def draw(path, out):
         names,
         loc="outside right center",
         title="class",
-        markerscale=1.6,
+        markerscale=2.2,
         ncols=1 + (len(names) - 1) // 14,
         columnspacing=0.6,
         handletextpad=0.1,
@@ -71,15 +71,17 @@ def draw(path, out):
 
 
 def parse(argv):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("file", type=Path, help="a .json that run_tsne.py wrote")
-    parser.add_argument("--out", type=Path, help="default: the same name with .png")
-    return parser.parse_args(argv)
+    parser = PictureParser(
+        __doc__,
+        source="a .json that run_tsne.py wrote (default: that of satimage)",
+        out=".png, .pdf or .svg (default: the same name with .png)",
+    )
+    return parser.parse_picture(argv, "tsne", "satimage.json", "digits.json")
 
 
 def main(argv=None):
     options = parse(argv)
-    draw(options.file, options.out or options.file.with_suffix(".png"))
+    draw(options.source, options.out or options.source.with_suffix(".png"))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-"""The commands that the pages and the boosting scripts show, and that the pages build."""
+"""The commands that pages and scripts show, and that the pages build."""
 
+import ast
 import importlib
 import importlib.util
 import re
@@ -11,35 +12,53 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("docs/guide.md", "docs/gallery.md", "docs/boosting.md")
-SCRIPTS = [f"scripts/{path.name}" for path in (ROOT / "scripts").glob("[a-z]*boost*.py")]
-SHOWN = (*PAGES, *sorted(SCRIPTS))
-COMMANDS = [
-    (page, command)
-    for page in SHOWN
-    for command in re.findall(r"python (scripts/[^\s`]+(?: [^\s`]+)*)", (ROOT / page).read_text())
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+SCRIPTS = sorted((ROOT / "scripts").glob("[!_]*.py"))
+
+
+def commands(path):
+    """What follows "python" on a page or in a script's docstring, up to two spaces."""
+    text = path.read_text()
+    if path.suffix == ".py":
+        text = ast.get_docstring(ast.parse(text))
+    return re.findall(r"python (scripts/\w+\.py(?: [^\s`;()]+)*)", text)
+
+
+COMMANDS = [(path.name, command) for path in PAGES + SCRIPTS for command in commands(path)]
+SHOWN = sorted({Path(command.split()[0]).stem for _, command in COMMANDS})
+# Those whose options are read apart from what they do.
+PARSED = [
+    (place, command)
+    for place, command in COMMANDS
+    if "def parse(argv" in (ROOT / command.split()[0]).read_text()
 ]
 
 
 def test_there_are_commands():
-    assert {page for page, _ in COMMANDS} == set(SHOWN)
+    assert {"README.md", "guide.md", "gallery.md", "scanning.md"} <= {page for page, _ in COMMANDS}
+    assert len(PARSED) > 20
 
 
-@pytest.mark.parametrize(
-    ("page", "command"), COMMANDS, ids=[command.split()[0] for _, command in COMMANDS]
-)
-def test_command_is_understood(page, command, monkeypatch, capsys):
+@pytest.mark.parametrize(("place", "command"), PARSED, ids=[" in ".join(c[::-1]) for c in PARSED])
+def test_command_is_understood(place, command, monkeypatch, capsys):
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     script, *arguments = shlex.split(command)
     module = importlib.import_module(Path(script).stem)
     try:
         module.parse(arguments)
     except SystemExit:
-        pytest.fail(f"{page}: {capsys.readouterr().err}")
+        pytest.fail(f"{place}: {capsys.readouterr().err}")
+
+
+@pytest.mark.parametrize("script", SHOWN)
+def test_script_is_run(script):
+    """In its quick form, by a test of its own or by CI; what that shows is checked there."""
+    runs = [ROOT / ".ci/run", *(ROOT / "tests").glob("test_*.py")]
+    assert any(re.search(rf"\b{script}\b", path.read_text()) for path in runs)
 
 
 def test_pictures_are_there_and_small():
-    shown = re.findall(r"!\[[^\]]*\]\((pictures/[^)]+)\)", (ROOT / PAGES[1]).read_text())
+    shown = re.findall(r"!\[[^\]]*\]\((pictures/[^)]+)\)", (ROOT / "docs/gallery.md").read_text())
     there = {f"pictures/{path.name}" for path in (ROOT / "docs/pictures").iterdir()}
     assert set(shown) == there
     assert all((ROOT / "docs" / name).stat().st_size < 150_000 for name in shown)

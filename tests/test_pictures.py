@@ -23,12 +23,14 @@ def is_png(path):
     return path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 5000
 
 
-def test_layers(script, tmp_path, capsys):
+def test_layers(script, tmp_path, capsys, monkeypatch):
     run, plot = script("run_layers"), script("plot_layers")
-    arguments = ["--quick", "--datasets", "iris", "--seeds", "2", "--out", str(tmp_path)]
+    monkeypatch.chdir(tmp_path)
+    arguments = ["--quick", "--datasets", "iris", "--seeds", "2"]
     arguments += ["--methods", "mddf", "gcforest", "mddf-np"]
     run.main(arguments)
-    content = json.loads((tmp_path / "results.json").read_text())
+    folder = tmp_path / "results/layers-quick"
+    content = json.loads((folder / "results.json").read_text())
     assert len(content["results"]) == 6
     for cell in content["results"].values():
         assert [row["layer"] for row in cell["layers"]] == [1, 2, 3]
@@ -47,10 +49,19 @@ def test_layers(script, tmp_path, capsys):
     shown = capsys.readouterr().out
     assert shown.count("| iris | mdDF NP |") == 3
     run.main(arguments)  # nothing is computed again
-    assert json.loads((tmp_path / "results.json").read_text()) == content
-    plot.main([str(tmp_path)])
-    assert is_png(tmp_path / "layers.png")
-    assert is_png(tmp_path / "margins.png")
+    assert json.loads((folder / "results.json").read_text()) == content
+    plot.main(["--quick"])
+    assert is_png(folder / "layers.png")
+    assert is_png(folder / "margins.png")
+    plot.main([str(folder), "--out", str(tmp_path), "--format", "svg"])
+    assert (tmp_path / "layers.svg").read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize("name", ["layers", "tsne", "small_sample"])
+def test_nothing_to_draw(script, name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match=r"no results/.*: let the script that computes it run"):
+        script(f"plot_{name}").main([])
 
 
 def test_number_of_trees(script):

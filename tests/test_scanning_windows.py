@@ -40,6 +40,14 @@ def test_windows_and_pooling(case, pooling):
     assert len(grain.names("random", ["a", "b"])) == pooled.shape[1]
 
 
+def test_windows_are_those_of_scikit_image():
+    view_as_windows = pytest.importorskip("skimage.util").view_as_windows
+    codes = np.random.default_rng(0).integers(0, 256, (3, 9, 8, 2)).astype(np.uint8)
+    grain = Grain((4, 3), (3, 3), (2, 2), 1)
+    expected = view_as_windows(codes, (1, 4, 3, 2), (1, 2, 2, 1)).reshape(3, 3, 3, 4, 3, 2)
+    assert np.array_equal(grain.view(codes), expected)
+
+
 @pytest.mark.parametrize(
     ("grid", "sizes"),
     [
