@@ -1,6 +1,6 @@
 """mdDF beside gcForest, XGBoost, random forests and perceptrons: test accuracy on real data.
 
-    python scripts/run_uci.py                       scikit-learn's bundled sets; a minute or two
+    python scripts/run_uci.py                       scikit-learn's bundled sets; a minute and a half
     python scripts/run_uci.py --quick               the same with a fifth of the trees, one seed
     python scripts/run_uci.py --suite paper         the mdDF paper's eight sets; takes hours
     python scripts/run_uci.py --suite paper --ablations
@@ -83,7 +83,7 @@ def parse(argv):
     )
     parser.add_argument("--ablations", action="store_true", help=f"also {', '.join(ABLATIONS)}")
     parser.add_argument(
-        "--seeds", type=positive, help="number of seeds (default 5; yeast 10; bundled sets 3)"
+        "--seeds", type=positive, help="number of seeds (default 5; yeast 10; bundled sets 2)"
     )
     parser.add_argument(
         "--n-estimators", type=positive, help="trees of a cascade's forest (default 100)"
