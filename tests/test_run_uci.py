@@ -171,6 +171,14 @@ def test_all_methods_have_the_same_budget(script):
         assert len(made[name].forests) == 4
 
 
+def test_depth_is_chosen_on_training_rows(run, tmp_path):
+    arguments = ["--datasets", "iris", "--methods", "mddf-c", *SMALL, "--out", str(tmp_path)]
+    assert run.main(arguments) == 0
+    for row in cells(tmp_path):
+        assert re.fullmatch(r"c = (2|4|8|16|None), \d of 2 layers kept", row["details"])
+        assert row["layers"] in ("1", "2")
+
+
 def test_perceptron_is_chosen_on_held_out_training_rows(run, tmp_path):
     arguments = ["--datasets", "iris", "--methods", "mlp", "--quick"]
     assert run.main([*arguments, "--out", str(tmp_path)]) == 0
