@@ -85,13 +85,10 @@ class ChosenDepth(ClassifierMixin, BaseEstimator):
 
     def fit(self, X, y):
         """Grow a cascade for each depth step on the training rows, and keep the one to use."""
-        best = -1.0
-        for depth_step in self.depth_steps:
-            cascade = clone(self.cascade).set_params(depth_step=depth_step).fit(X, y)
-            said = cascade.classes_[cascade.oof_probabilities_.argmax(axis=1)]
-            accuracy = float(np.mean(said == np.asarray(y)))
-            if accuracy > best:
-                best, self.cascade_ = accuracy, cascade
+        cascades = (
+            clone(self.cascade).set_params(depth_step=c).fit(X, y) for c in self.depth_steps
+        )
+        self.cascade_ = max(cascades, key=lambda c: c.history_["accuracy"][c.n_layers_ - 1])
         self.classes_, self.n_layers_ = self.cascade_.classes_, self.cascade_.n_layers_
         return self
 

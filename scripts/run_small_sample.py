@@ -162,6 +162,21 @@ def table(rows) -> str:
     return "\n".join(lines)
 
 
+def leads(results) -> list[str]:
+    """On how many subsets mdDF is ahead of each other method."""
+    right: dict[str, dict[tuple, float]] = {}
+    for cell in results.values():
+        key = (cell["dataset"], cell["seed"], cell["fraction"])
+        right.setdefault(cell["method"], {})[key] = cell["accuracy"]
+    own = right.pop("mddf", {})
+    lines = []
+    for method, others in right.items():
+        ahead = [own[key] > accuracy for key, accuracy in others.items() if key in own]
+        title = ALL_METHODS[method].title
+        lines.append(f"mdDF is ahead of {title} on {sum(ahead)} of {len(ahead)} subsets")
+    return lines
+
+
 def main(argv=None) -> None:
     options = parse(argv)
     settings = {
@@ -181,6 +196,7 @@ def main(argv=None) -> None:
     budget = {name: asdict(budget) for name, budget in budgets(options).items()}
     write_json(options.out / "run.json", {**origin, "budgets": budget})
     print(table(rows))
+    print("\n".join(leads(record.results)))
     print(f"written to {options.out}: results.json, summary.csv, table.md, run.json")
 
 

@@ -1,19 +1,11 @@
 """export_features.py and run_layer_features.py."""
 
-import importlib
 import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
-
-
-@pytest.fixture
-def script(monkeypatch):
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "scripts"))
-    return importlib.import_module
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """run_layers.py, run_tsne.py and what draws their results; the losses."""
 
-import importlib
 import json
 from pathlib import Path
 
@@ -11,12 +10,6 @@ from mddf.baselines.bounds import margin_distribution_bound
 from mddf.margin_loss import margin_loss
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
-
-
-@pytest.fixture
-def script(monkeypatch):
-    monkeypatch.syspath_prepend(str(SCRIPTS))
-    return importlib.import_module
 
 
 def is_png(path):

@@ -1,18 +1,15 @@
 """The script that measures what scanning adds."""
 
 import csv
-import importlib
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 
 @pytest.fixture
-def script(monkeypatch):
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "scripts"))
-    return importlib.import_module("run_scanning")
+def script(script):
+    return script("run_scanning")
 
 
 def test_quick_run(script, monkeypatch, tmp_path, capsys):

@@ -1,9 +1,7 @@
 """The script that compares settings of mdDF."""
 
 import csv
-import importlib
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,9 +9,8 @@ from mddf.datasets import load
 
 
 @pytest.fixture
-def script(monkeypatch):
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "scripts"))
-    return importlib.import_module("run_settings")
+def script(script):
+    return script("run_settings")
 
 
 def test_tables(script, tmp_path, capsys):

@@ -1,22 +1,14 @@
 """run_uci.py: the comparison of methods on real data."""
 
 import csv
-import importlib
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 from mddf.datasets import DataFileError, DataFileNotFoundError
 
 SMALL = ["--n-estimators", "2", "--n-layers", "2", "--seeds", "2", "--n-jobs", "1"]
-
-
-@pytest.fixture
-def script(monkeypatch):
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "scripts"))
-    return importlib.import_module
 
 
 @pytest.fixture

@@ -1,17 +1,9 @@
 """run_small_sample.py, its subsets, and its picture."""
 
-import importlib
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-
-@pytest.fixture
-def script(monkeypatch):
-    monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "scripts"))
-    return importlib.import_module
 
 
 def test_subsets(script):
@@ -75,3 +67,15 @@ def test_only_complete_seeds_are_drawn(script):
     assert list(found) == ["shares", "mddf", "rf"]
     assert found["rf"].tolist() == [[0.1, 1.0]]
     assert accuracies({"0rf0.1": cells["0rf0.1"]})["iris"]["rf"].shape == (1, 1)
+
+
+def test_subsets_on_which_mddf_leads(script):
+    def cell(method, seed, accuracy):
+        return {"dataset": "iris", "seed": seed, "fraction": 1.0} | {
+            "method": method,
+            "accuracy": accuracy,
+        }
+
+    cells = [cell("mddf", 0, 0.9), cell("mddf", 1, 0.8), cell("rf", 0, 0.8), cell("rf", 1, 0.8)]
+    found = script("run_small_sample").leads(dict(enumerate(cells)))
+    assert found == ["mdDF is ahead of RandomForest on 1 of 2 subsets"]
