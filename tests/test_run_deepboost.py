@@ -38,9 +38,10 @@ def test_deepboost_run_averages_ties(script):
 
 
 @pytest.mark.usefixtures("no_data")
-def test_quick_form_of_all_tables(script, tmp_path, capsys):
-    run, out = script("run_deepboost"), tmp_path / "deep"
-    arguments = ["--quick", "--sets", "digits-49", "--rounds", "3", "--out", str(out)]
+def test_quick_form_of_all_tables(script, tmp_path, capsys, monkeypatch):
+    run, out = script("run_deepboost"), tmp_path / "results/deepboost_quick"
+    monkeypatch.chdir(tmp_path)
+    arguments = ["--quick", "--sets", "digits-49", "--rounds", "3"]
     run.main(arguments)
     assert capsys.readouterr().out.count("| digits-49 |") == 4 + 3 + 3
     with out.with_suffix(".csv").open() as file:
@@ -58,12 +59,19 @@ def test_quick_form_of_all_tables(script, tmp_path, capsys):
     assert "scikit-learn" in content["origins"][0]["versions"]
     run.main(arguments)  # nothing is computed again
     assert json.loads(out.with_suffix(".json").read_text()) == content
-    figures = tmp_path / "deep_figures.json"
+    figures = tmp_path / "results/deepboost_quick_figures.json"
     drawn = json.loads(figures.read_text())["methods"]
     assert set(drawn) == set(run.METHODS[2])
     assert all((np.diff(method["margins"]) >= 0).all() for method in drawn.values())
-    script("plot_boosting").main([str(figures)])
-    assert figures.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
+    plot = script("plot_boosting")
+    plot.main([str(figures), "--out", "pictures"])
+    picture = tmp_path / "pictures/deepboost_quick_figures.png"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    setting = {"beta": 0.0, "lambda_": 1e-5, "max_depth": 3}
+    assert plot.parameters(setting) == "lambda 1e-05, depth 3"
+    with pytest.raises(SystemExit, match=r"comparison_quick\.json"):
+        plot.main(["--quick"])  # draws what is there, and says what is not
+    assert figures.with_suffix(".png").exists()
 
 
 @pytest.mark.usefixtures("no_data")
