@@ -16,9 +16,13 @@ from sklearn.model_selection import train_test_split
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 from tqdm import tqdm
+
+from mddf.fitting import unchanged_on_failure
+from mddf.margin_loss import class_margins
+from mddf.table import holds_words, is_frame
+from mddf.targets import check_labels_complete, encode_labels
 
 from ._early_stopping import Monitor
 from ._ensemble import Ensemble
@@ -98,24 +102,31 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             If X is not as described, weights are negative, all are 0 or their sum overflows, or
             fewer than two classes have positive weight.
         """
+        with unchanged_on_failure(self):
+            self._learn(X, y, sample_weight)
+        return self
+
+    def _learn(self, X, y, sample_weight):
         _refuse_categories(self, X)
+        check_labels_complete(y)
         X, y = validate_data(self, X, y, dtype=np.float64, order="C")
-        check_classification_targets(y)
+        classes, codes = encode_labels(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         used = _used_rows(weight)
         if not used.all():
-            X, y, weight = X[used], y[used], weight[used]
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
+            X, weight = X[used], weight[used]
+            present, codes = np.unique(codes[used], return_inverse=True)
+            classes = classes[present]
+        self.classes_ = classes
+        if len(classes) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes with positive weight;"
-                f" got {len(self.classes_)} class, {self.classes_.tolist()!r}"
+                f" got {len(classes)} class, {classes.tolist()!r}"
             )
-        if len(self.classes_) == 2:
+        if len(classes) == 2:
             self._fit_two_classes(X, 2.0 * codes - 1.0, weight)
         else:
             self._fit_one_vs_rest(X, codes, weight)
-        return self
 
     def _fit_two_classes(self, X, signs, weight):
         monitor = Monitor(None, None, None, self._loss, self.n_iter_no_change)
@@ -277,10 +288,7 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             decisions.append(ensemble.decision(X) / (total if total > 0 else 1.0))
         if len(decisions) == 1:
             return (2 * codes - 1) * decisions[0]
-        f = _columns(decisions)
-        own = f[np.arange(len(X)), codes]
-        f[np.arange(len(X)), codes] = -np.inf
-        return (own - f.max(axis=1)) / 2
+        return class_margins(_columns(decisions), codes) / 2
 
     @property
     def estimator_weights_(self):
@@ -310,27 +318,6 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 def logistic_link(f: FloatArray, scale: float = 2.0) -> FloatArray:
     """Probability 1 / (1 + exp(-scale f)); scale 2 inverts the exponential loss."""
     return expit(scale * f)
-
-
-def project_on_simplex(points):
-    """Return the nearest probability vectors.
-
-    Parameters
-    ----------
-    points : array of shape (n_samples, n_classes)
-        Any real vectors.
-
-    Returns
-    -------
-    array of shape (n_samples, n_classes)
-        max(p - t, 0) with the t for which each row sums to 1.
-    """
-    falling = -np.sort(-points, axis=1)
-    excess = np.cumsum(falling, axis=1) - 1
-    count = np.arange(1, points.shape[1] + 1)
-    n_positive = (falling * count > excess).sum(axis=1)
-    shift = excess[np.arange(len(points)), n_positive - 1] / n_positive
-    return np.maximum(points - shift[:, None], 0.0)
 
 
 def _used_rows(weight: FloatArray) -> NDArray[np.bool_]:
@@ -376,23 +363,11 @@ def _codes(y, classes, n_samples):
 
 
 def _refuse_categories(estimator, X):
-    dtypes = getattr(X, "dtypes", None)
-    if dtypes is None or not hasattr(X, "columns"):
+    if not is_frame(X):
         return
-    refused = [
-        name
-        for name, dtype in zip(X.columns, dtypes, strict=True)
-        if _holds_words(X[name], getattr(dtype, "name", str(dtype)))
-    ]
+    refused = [name for c, name in enumerate(X.columns) if holds_words(X.iloc[:, c])]
     if refused:
         raise ValueError(
             f"{type(estimator).__name__} takes numeric features only; got the category or string"
             f" columns {refused!r}: encode them first, for example with OneHotEncoder"
         )
-
-
-def _holds_words(column, dtype):
-    """Whether a column has categories; one of objects may as well have numbers only."""
-    if dtype == "object":
-        return any(isinstance(value, str) for value in column)
-    return dtype in ("category", "str", "string")

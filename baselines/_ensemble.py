@@ -96,12 +96,14 @@ class Ensemble:
             yield _exact_ties(f.copy(), weights)
 
     def first_rounds(self, n_rounds: int) -> Ensemble:
-        """Return the same ensemble as it was after fewer rounds."""
+        """Return the same ensemble as it was after fewer rounds, with the voters of these."""
         end = self.round_start[n_rounds]
+        kept, voter = np.unique(self.voter[:end], return_inverse=True)
         return replace(
             self,
+            voters=self.voters.take(kept),
             round_start=self.round_start[: n_rounds + 1],
-            voter=self.voter[:end],
+            voter=voter,
             step=self.step[:end],
         )
 

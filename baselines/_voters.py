@@ -163,7 +163,7 @@ class GivenVoters:
 
     def take(self, chosen: NDArray[np.int64]) -> GivenVoters:
         """Keep only some of the voters."""
-        return GivenVoters(self.voters, chosen)
+        return GivenVoters(self.voters, chosen if self.chosen is None else self.chosen[chosen])
 
 
 def _as_rows(values, n_samples: int, n_axes: tuple[int, ...]) -> FloatArray:

@@ -137,8 +137,10 @@ def deepboost_bound(
         raise ValueError(
             f"complexity must have the shape of alpha, {weights.shape}; got {bounds.shape}"
         )
-    if not weights.sum() > 0:
-        raise ValueError("alpha must have an entry other than 0")
+    if not (bounds >= 0).all():
+        raise ValueError(f"complexity must be >= 0; got {complexity!r}")
+    if not (np.isfinite(weights).all() and weights.sum() > 0):
+        raise ValueError(f"alpha must be finite, with an entry other than 0; got {alpha!r}")
     m = len(sample)
     share = np.log(n_families) / m
     n_terms = max(np.ceil(4 / rho**2 * np.log(rho**2 / share)), 0.0)
@@ -278,6 +280,8 @@ def _checked(margins: ArrayLike, rho: float, delta: float) -> NDArray[np.float64
     sample = np.asarray(margins, dtype=np.float64)
     if sample.ndim != 1 or len(sample) == 0:
         raise ValueError(f"margins must be a 1-d array with entries; got shape {sample.shape}")
+    if not np.isfinite(sample).all():
+        raise ValueError(f"margins must be finite; got {sample[~np.isfinite(sample)][0]}")
     if not rho > 0:
         raise ValueError(f"rho must be > 0; got {rho!r}")
     if not 0 < delta < 1:

@@ -40,7 +40,8 @@ class GCForestClassifier(BaseCascade):
         Whether the features are the mean class vector of a layer's forests or all of them.
     grains : list of slices or arrays of int, default=None
         Groups of features that the layers see in turn, as a multi-grained scanner's
-        ``grains_``; None shows all of them to all layers.
+        ``grains_``; None shows all of them to all layers. Early stopping waits until each group
+        had a turn.
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class.
     n_jobs : int, default=None
@@ -58,6 +59,9 @@ class GCForestClassifier(BaseCascade):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only if X has string column names.
     n_layers_ : int
         Layers that are kept.
     alphas_ : ndarray of shape (n_layers_,)

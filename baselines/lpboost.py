@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mddf import _core
+from mddf.margin_loss import project_to_simplex
 
-from ._base import BaseBoostingClassifier, project_on_simplex
+from ._base import BaseBoostingClassifier
 from ._ensemble import Ensemble
 from ._linear_program import Solution, solve_c_form, solve_nu_form
 from ._search import TreeSearch
@@ -151,7 +152,7 @@ class LPBoostClassifier(BaseBoostingClassifier):
         return np.clip((1 + f) / 2, 0.0, 1.0)
 
     def _combine(self, decisions):
-        return project_on_simplex((1 + decisions) / 2)
+        return project_to_simplex((1 + decisions) / 2)
 
     def _boost(self, X, y, sample_weight, monitor):
         X, y, sample_weight = _merge_equal_rows(X, y, sample_weight)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mddf.margin_loss import class_margins
+
 
 def classifier_margins(classifier, X, y) -> NDArray[np.float64]:
     """Margins of labelled rows under a fitted classifier.
@@ -42,9 +44,9 @@ def classifier_margins(classifier, X, y) -> NDArray[np.float64]:
         raise ValueError(f"y must hold labels of classes_; got {unknown!r}")
     codes = np.searchsorted(classifier.classes_, y)
     if hasattr(classifier, "predict_proba"):
-        scores = np.array(classifier.predict_proba(X), dtype=np.float64)
+        scores = np.asarray(classifier.predict_proba(X), dtype=np.float64)
     elif hasattr(classifier, "decision_function"):
-        scores = np.array(classifier.decision_function(X), dtype=np.float64)
+        scores = np.asarray(classifier.decision_function(X), dtype=np.float64)
         if scores.ndim == 1:
             return np.where(codes == 1, scores, -scores)
     else:
@@ -52,10 +54,7 @@ def classifier_margins(classifier, X, y) -> NDArray[np.float64]:
             "classifier must have margins, predict_proba or decision_function; "
             f"got {type(classifier).__name__}"
         )
-    rows = np.arange(len(scores))
-    own = scores[rows, codes].copy()
-    scores[rows, codes] = -np.inf
-    return own - scores.max(axis=1)
+    return class_margins(scores, codes)
 
 
 @dataclass(frozen=True)
@@ -87,9 +86,9 @@ class MarginReport:
     def ratio(self) -> float:
         """Standard deviation over mean: the smaller, the more the margins keep together.
 
-        Infinite where the mean is 0.
+        Infinite where the mean is not positive.
         """
-        return self.std / self.mean if self.mean != 0 else float("inf")
+        return self.std / self.mean if self.mean > 0 else float("inf")
 
     @property
     def minimum(self) -> float:

@@ -11,11 +11,12 @@ from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from mddf.binning import NUMERIC_DTYPES, apply_bins, find_bins
+from mddf.fitting import unchanged_on_failure
 from mddf.folds import make_folds
-from mddf.targets import check_weights, class_factors, encode_labels
+from mddf.targets import check_labels_complete, check_weights, class_factors, encode_labels
 
 from ._window_forests import FORESTS, ForestOptions, Samples, class_vectors, grow_forests
 from ._windows import Grain, resolve_grains, resolve_grid
@@ -98,6 +99,8 @@ class MultiGrainedScanner(TransformerMixin, BaseEstimator):
         list and then feeds one grain to each layer in turn.
     n_features_in_ : int
         Numbers of a sample.
+    feature_names_in_ : ndarray of str
+        Only if X is a table with string column names.
 
     Notes
     -----
@@ -217,7 +220,12 @@ class MultiGrainedScanner(TransformerMixin, BaseEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, y, sample_weight, out_of_fold: bool) -> np.ndarray | None:
+        with unchanged_on_failure(self):
+            return self._learn(X, y, sample_weight, out_of_fold)
+
+    def _learn(self, X, y, sample_weight, out_of_fold: bool) -> np.ndarray | None:
         sample_shape, X = _flat(X)
+        check_labels_complete(y)
         X, y = validate_data(self, X, y, dtype=list(NUMERIC_DTYPES), ensure_all_finite="allow-nan")
         grid = resolve_grid(self.shape, sample_shape or X.shape[1:])
         pool = 1 if self.pooling is None else 2

@@ -1,5 +1,15 @@
 """Deep forests guided by the margin distribution."""
 
+from importlib import import_module
+
+try:
+    import_module("mddf._core")
+except ImportError as error:
+    raise ImportError(
+        f"{error}: {__path__[0]} has no compiled core. If this is the source folder of mddf, "
+        "start Python in another one, or install with: pip install -e ."
+    ) from error
+
 from mddf.classifier import MDDFClassifier
 from mddf.forests import CompletelyRandomForestClassifier, RandomForestClassifier
 

@@ -280,7 +280,11 @@ def grow_cascade(
             best, cascade.probabilities = number, probabilities
         if record["score"] > records[improved]["score"] + plan.tol:
             improved = number
-        elif plan.patience is not None and number - improved >= plan.patience:
+        elif (
+            plan.patience is not None
+            and number - improved >= plan.patience
+            and number + 1 >= len(plan.grains)
+        ):
             break
     cascade.history = {name: np.array([record[name] for record in records]) for name in records[0]}
     for kept in (cascade.layers, cascade.alphas, cascade.vectors):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from dataclasses import replace
 from numbers import Integral, Real
@@ -10,53 +9,23 @@ from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, _fit_context
-from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter
 
 from mddf.binning import bin_table, find_bins
 from mddf.cascade import Cascade, CascadePlan, grow_cascade, reduce_forests, stages
+from mddf.fitting import unchanged_on_failure
 from mddf.folds import make_folds
 from mddf.forest_base import BaseForest
 from mddf.layers import OUT_OF_BAG, Samples, limit_depth, named_forest
-from mddf.margin_loss import class_margins, margin_ratio
 from mddf.sampling import canonical_order
+from mddf.scoring import MARGIN_RATIO, out_of_fold_score
 from mddf.table import TableReader, category_mask, check_table
 from mddf.targets import check_weights, class_factors, encode_labels
 
 FOREST_NAMES = ("random", "completely-random")
-MARGIN_RATIO = "margin-ratio"
-
-
-class OutOfFold(ClassifierMixin, BaseEstimator):
-    """Stands in for a classifier whose out-of-fold probabilities are known: they are its X."""
-
-    def __init__(self, classes):
-        self.classes_ = classes
-
-    def predict_proba(self, X):
-        """X itself."""
-        return X
-
-    def predict(self, X):
-        """The class of the largest probability."""
-        return self.classes_[X.argmax(axis=1)]
-
-
-def out_of_fold_score(scoring, classes, labels, sample_weight):
-    """A function that scores out-of-fold probabilities."""
-    if scoring == MARGIN_RATIO:
-        return lambda probabilities: (
-            -margin_ratio(class_margins(probabilities, labels), sample_weight)
-        )
-    scorer = get_scorer("accuracy" if scoring is None else scoring)
-    options = {}
-    if sample_weight is not None and "sample_weight" in inspect.signature(scorer).parameters:
-        options["sample_weight"] = sample_weight
-    stand_in = OutOfFold(classes)
-    y = classes[labels]
-    return lambda probabilities: float(scorer(stand_in, probabilities, y, **options))
 
 
 class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
@@ -122,7 +91,8 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
         -------
         self
         """
-        self._fit(X, y, sample_weight, keep_vectors=False)
+        with unchanged_on_failure(self):
+            self._fit(X, y, sample_weight, keep_vectors=False)
         return self
 
     @_fit_context(prefer_skip_nested_validation=False)
@@ -130,8 +100,10 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
         """Grow the cascade and give the layer features of the samples it was grown on.
 
         The features are out-of-fold: no tree that saw a sample says anything of it, so that
-        another model trained on them meets on new samples, after `transform`, what it was
-        trained for. This is why they differ from ``fit(X, y).transform(X)``.
+        another model trained on them meets on new samples, after `transform`, nearly what it was
+        trained for. This is why they differ from ``fit(X, y).transform(X)``. Only nearly: from
+        the second layer on a sample's neighbours hand on class vectors of trees that saw its
+        label, so that its own vectors tell a little too much of it.
 
         Parameters
         ----------
@@ -142,16 +114,17 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_features_out)
         """
-        cascade = self._fit(X, y, sample_weight, keep_vectors=True)
+        with unchanged_on_failure(self):
+            cascade = self._fit(X, y, sample_weight, keep_vectors=True)
         return self._features(cascade.vectors)
 
     def _fit(self, X, y, sample_weight, keep_vectors) -> Cascade:
-        # Everything is worked out before anything is stored: a fit that fails leaves no trace.
         X = check_table(self, X, reset=True)
         check_consistent_length(X, y)
         classes, labels = encode_labels(y)
         given = check_weights(sample_weight, X)
-        forests = self._check_forests()
+        forests = self._check_forests(weighted=given is not None or self.class_weight is not None)
+        self._chosen_layers(self.n_layers)
         reader = TableReader(category_mask(X, self.categorical_features), self.max_bins)
         numbers = reader.fit_read(X, self)
         bins = find_bins(
@@ -206,7 +179,7 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
         self.oof_probabilities_ = cascade.probabilities
         self._cascade = replace(cascade, margins=[], weights=[], vectors=[])
 
-    def _check_forests(self) -> list:
+    def _check_forests(self, weighted: bool) -> list:
         chosen = self._default_forests() if self.forests is None else list(self.forests)
         if not chosen:
             raise ValueError("forests must name or hold at least one, got an empty list")
@@ -221,7 +194,9 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
                     )
                 forests.append(named_forest(forest, self.n_estimators, out_of_bag))
                 continue
-            if not (hasattr(forest, "fit") and hasattr(forest, "predict_proba")):
+            if isinstance(forest, type) or not (
+                hasattr(forest, "fit") and hasattr(forest, "predict_proba")
+            ):
                 raise ValueError(
                     "forests must hold names or classifiers with fit and predict_proba, "
                     f"got {forest!r}"
@@ -230,6 +205,13 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
                 raise ValueError(
                     "cv='oob' needs forests of this package with bootstrap=True: others have no "
                     f"out-of-bag predictions; got {forest!r}"
+                )
+            if isinstance(forest, BaseForest):
+                forest.check_parameters()
+            elif weighted and not has_fit_parameter(forest, "sample_weight"):
+                raise ValueError(
+                    "sample_weight and class_weight need forests whose fit takes sample_weight, "
+                    f"got {forest!r}"
                 )
             forests.append(forest)
         return forests
@@ -266,7 +248,15 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
         everything = np.arange(n_features, dtype=np.int32)
         if self.grains is None:
             return [everything]
-        grains = [everything[grain] for grain in self.grains]
+        grains = []
+        for grain in self.grains:
+            try:
+                grains.append(everything[grain])
+            except IndexError as error:
+                raise ValueError(
+                    f"grains must hold slices or column numbers below {n_features}, the number "
+                    f"of columns of X; got {grain!r}"
+                ) from error
         if not grains or any(grain.ndim != 1 or len(grain) == 0 for grain in grains):
             raise ValueError(
                 "grains must be a list of slices or arrays of column numbers, none of them empty, "
@@ -369,26 +359,24 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     # Layer features.
 
-    def _chosen_layers(self) -> list[int]:
+    def _chosen_layers(self, n_layers: int) -> list[int]:
+        """Numbers from 0 of the layers that `transform_layers` means of so many."""
         if isinstance(self.transform_layers, str):
-            return (
-                [self.n_layers_ - 1]
-                if self.transform_layers == "last"
-                else [*range(self.n_layers_)]
-            )
+            return [n_layers - 1] if self.transform_layers == "last" else [*range(n_layers)]
         chosen = np.atleast_1d(self.transform_layers)
         if (
             chosen.ndim != 1
             or chosen.dtype.kind not in "iu"
             or len(chosen) == 0
-            or chosen.min() < -self.n_layers_
-            or chosen.max() >= self.n_layers_
+            or chosen.min() < -n_layers
+            or chosen.max() >= n_layers
         ):
+            few = "" if n_layers == self.n_layers else ", as many as early stopping kept"
             raise ValueError(
                 "transform_layers must be 'last', 'all', or numbers of layers, which are below "
-                f"{self.n_layers_}, got {self.transform_layers!r}"
+                f"{n_layers}{few}; got {self.transform_layers!r}"
             )
-        return (chosen % self.n_layers_).tolist()
+        return (chosen % n_layers).tolist()
 
     def transform(self, X):
         """Layer features of new samples: the class vectors of the layers' forests.
@@ -405,12 +393,13 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
             `get_feature_names_out`.
         """
         check_is_fitted(self, "_cascade")
-        self._chosen_layers()
+        self._chosen_layers(self.n_layers_)
         return self._features([vectors for vectors, _ in self._stages(X)])
 
     def _features(self, vectors: list) -> np.ndarray:
         per_forest = self.transform_forests == "each"
-        return np.hstack([reduce_forests(vectors[i], per_forest) for i in self._chosen_layers()])
+        chosen = self._chosen_layers(self.n_layers_)
+        return np.hstack([reduce_forests(vectors[i], per_forest) for i in chosen])
 
     def get_feature_names_out(self, input_features=None):
         """Names of the columns that `transform` gives.
@@ -432,7 +421,7 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
         )
         names = [
             f"layer{layer}_{part}{name}"
-            for layer in self._chosen_layers()
+            for layer in self._chosen_layers(self.n_layers_)
             for part in parts
             for name in self.classes_
         ]
@@ -467,6 +456,7 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
 
         The mean of `layer_importances_`, weighted by `alphas_`.
         """
+        check_is_fitted(self, "_cascade")
         return self.alphas_ @ self.layer_importances_ / self.alphas_.sum()
 
     def __sklearn_is_fitted__(self):

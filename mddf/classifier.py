@@ -77,7 +77,7 @@ class MDDFClassifier(BaseCascade):
     reweighting : {"resample", "weights"} or None, default="resample"
         Whether the samples of the next layer's trees are drawn in proportion to the losses, anew
         for each tree, or weighted by them, or neither. Classifiers that are not forests of this
-        package are weighted in both cases.
+        package are weighted in both cases, or get drawn samples if their fit takes no weights.
     strength : float, default=0.25
         Share of the losses in the weights; the rest is the same for all samples. 1 is the paper,
         which lets mislabelled samples take over on noisy data.
@@ -103,7 +103,8 @@ class MDDFClassifier(BaseCascade):
         Whether the features are the mean class vector of a layer's forests or all of them.
     grains : list of slices or arrays of int, default=None
         Groups of features that the layers see in turn, as a multi-grained scanner's
-        ``grains_``; None shows all of them to all layers.
+        ``grains_``; None shows all of them to all layers. Early stopping waits until each group
+        had a turn.
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class.
     n_jobs : int, default=None
@@ -150,6 +151,11 @@ class MDDFClassifier(BaseCascade):
     Notes
     -----
     The features are binned once, one byte each; folds, forests and layers share that table.
+
+    Out-of-fold figures are exact for the first layer. Later layers learn from class vectors that
+    trees with a sample's own label gave its neighbours, so that theirs may be a little too good
+    where labels are noise, or too modest where they are not.
+
     A margin is what the own class has above the largest other one. With g_t the out-of-fold
     margins of layer t, the loss of ``z = sum_t alpha_t g_t`` is ``(z - r)^2 / r^2`` up to r and
     ``mu (z - r)^2 / (1 - r)^2`` above.

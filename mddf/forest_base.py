@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mddf import growth
 from mddf.binning import apply_bins, bin_table, find_bins
+from mddf.fitting import unchanged_on_failure
 from mddf.sampling import plan_sampling
 from mddf.table import TableReader, category_mask, check_table
 from mddf.targets import check_weights, class_factors, encode_labels
@@ -46,7 +48,7 @@ class BaseForest(ClassifierMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict] = {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "criterion": [StrOptions({"gini", "entropy"})],
+        "criterion": [StrOptions({"gini", "entropy", "log_loss"})],
         "max_depth": [Interval(Integral, 1, None, closed="left"), None],
         "min_samples_split": [
             Interval(Integral, 2, None, closed="left"),
@@ -136,22 +138,24 @@ class BaseForest(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        self._check_bootstrap()
-        again = self.warm_start and hasattr(self, "_trees")
-        X = check_table(self, X, reset=not again)
-        check_consistent_length(X, y)
-        classes, labels = encode_labels(y)
-        weights = check_weights(sample_weight, X)
-        # Everything is worked out before anything is stored: a fit that fails leaves no trace.
-        if again:
-            fitted = self._continue(X, classes, labels, weights)
-        else:
-            fitted = self._begin(X, classes, labels, weights)
-        for name, value in fitted.items():
-            setattr(self, name, value)
+        self.check_parameters()
+        with unchanged_on_failure(self):
+            again = self.warm_start and hasattr(self, "_trees")
+            X = check_table(self, X, reset=not again)
+            check_consistent_length(X, y)
+            classes, labels = encode_labels(y)
+            weights = check_weights(sample_weight, X)
+            continue_ = self._continue if again else self._begin
+            fitted = continue_(X, classes, labels, weights)
+            if fitted:
+                for name in ("oob_score_", "oob_decision_function_"):
+                    self.__dict__.pop(name, None)
+                self.__dict__.update(fitted)
         return self
 
-    def _check_bootstrap(self):
+    def check_parameters(self):
+        """Raise a ValueError if a parameter is not among its values, or two do not agree."""
+        self._validate_params()
         if self.bootstrap:
             return
         if self.oob_score:
@@ -179,6 +183,7 @@ class BaseForest(ClassifierMixin, BaseEstimator):
         entropy = check_random_state(self.random_state).randint(0, 2**32, 4, dtype=np.uint64)
         fitted = {
             "classes_": classes,
+            "n_classes_": len(classes),
             "_reader": reader,
             "_bins": bins,
             "_entropy": entropy.tolist(),
@@ -200,10 +205,21 @@ class BaseForest(ClassifierMixin, BaseEstimator):
                 f"with warm_start=True, n_estimators must be at least {n_before}, the number of "
                 f"trees grown so far, got {self.n_estimators}"
             )
-        names = ("classes_", "_reader", "_bins", "_entropy", "_trees", "_importances", "_oob")
-        fitted = {name: getattr(self, name) for name in names}
         if self.n_estimators == n_before:
-            return fitted
+            warnings.warn(
+                f"with warm_start=True and n_estimators={n_before}, as many as there are, no "
+                "tree is grown",
+                stacklevel=3,
+            )
+            return {}
+        if self.oob_score and self._oob is None:
+            raise ValueError(
+                "oob_score with warm_start=True needs both from the first fit on: which samples "
+                f"the {n_before} trees grown so far left out is not known any more; "
+                f"got oob_score={self.oob_score!r}"
+            )
+        names = ("classes_", "_bins", "_entropy", "_trees", "_importances", "_oob")
+        fitted = {name: getattr(self, name) for name in names}
         return self._grow(fitted, self._reader.read(X, self), labels, weights, n_before)
 
     def _grow(self, fitted, numbers, labels, weights, n_before) -> dict:
@@ -240,12 +256,12 @@ class BaseForest(ClassifierMixin, BaseEstimator):
             "_importances": fitted["_importances"] + grown.importances,
         }
         if self.oob_score:
-            fitted |= self._out_of_bag(fitted, grown, sampling.rows, labels)
-        return fitted
+            return fitted | self._out_of_bag(fitted, grown, sampling.rows, labels)
+        return {**fitted, "_oob": None}
 
     def _tree_options(self, n_samples: int, n_features: int) -> growth.TreeOptions:
         return growth.TreeOptions(
-            entropy=self.criterion == "entropy",
+            entropy=self.criterion != "gini",
             random_thresholds=self._random_thresholds,
             max_features=resolve_max_features(self.max_features, n_features),
             max_depth=min(int(self.max_depth or growth.NO_DEPTH_LIMIT), growth.NO_DEPTH_LIMIT),

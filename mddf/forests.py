@@ -15,8 +15,8 @@ class RandomForestClassifier(BaseForest):
     ----------
     n_estimators : int, default=100
         Number of trees.
-    criterion : {"gini", "entropy"}, default="gini"
-        Impurity that splits are chosen by.
+    criterion : {"gini", "entropy", "log_loss"}, default="gini"
+        Impurity that splits are chosen by; the latter two are the same.
     max_depth : int, default=None
         Most edges from the root to a leaf; None for no limit.
     min_samples_split : int or float, default=2
@@ -53,12 +53,14 @@ class RandomForestClassifier(BaseForest):
     categorical_features : "from_dtype", array of bool, int or str, or None, \
             default="from_dtype"
         Which features are categories, which are split by sets and not by order: a mask, column
-        numbers or names. "from_dtype" takes a DataFrame's columns of categories or strings.
+        numbers or names. "from_dtype" takes a DataFrame's columns of categories or strings;
+        columns of objects without a string are numbers.
         Categories that fit did not see count as missing.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+    n_classes_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if X has string column names.
@@ -144,8 +146,9 @@ class CompletelyRandomForestClassifier(BaseForest):
     ----------
     n_estimators : int, default=100
         Number of trees.
-    criterion : {"gini", "entropy"}, default="gini"
-        Impurity that decides between random thresholds and weighs importances.
+    criterion : {"gini", "entropy", "log_loss"}, default="gini"
+        Impurity that decides between random thresholds and weighs importances; the latter two are
+        the same.
     max_depth : int, default=None
         Most edges from the root to a leaf; None for no limit.
     min_samples_split : int or float, default=2
@@ -182,12 +185,14 @@ class CompletelyRandomForestClassifier(BaseForest):
     categorical_features : "from_dtype", array of bool, int or str, or None, \
             default="from_dtype"
         Which features are categories, which are split by sets and not by order: a mask, column
-        numbers or names. "from_dtype" takes a DataFrame's columns of categories or strings.
+        numbers or names. "from_dtype" takes a DataFrame's columns of categories or strings;
+        columns of objects without a string are numbers.
         Categories that fit did not see count as missing.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+    n_classes_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if X has string column names.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from tqdm.auto import tqdm
+from tqdm import tqdm
 
 from mddf import _core
 from mddf.binning import BinnedTable, chunks, in_threads

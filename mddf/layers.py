@@ -178,15 +178,18 @@ def _aligned(classifier, X, n_classes: int) -> np.ndarray:
 
 def _fit_classifier(classifier, X, train, held_out, samples: Samples, factors, seed):
     fitted = clone(classifier)
-    _set_random_states(fitted, np.random.RandomState(seed))
+    random = np.random.RandomState(seed)
+    _set_random_states(fitted, random)
     weights = samples.weights
     if factors is not None:
         weights = factors * (1 if weights is None else weights)
+    options = {}
     if weights is not None:
         train = train[weights[train] > 0]
-    options = {}
-    if weights is not None and has_fit_parameter(fitted, "sample_weight"):
-        options["sample_weight"] = weights[train]
+        if has_fit_parameter(fitted, "sample_weight"):
+            options["sample_weight"] = weights[train]
+        else:
+            train = random.choice(train, len(train), p=weights[train] / weights[train].sum())
     fitted.fit(X[train], samples.labels[train].astype(np.int64), **options)
     return fitted, _aligned(fitted, X[held_out], samples.n_classes)
 

@@ -69,14 +69,14 @@ def margin_loss(z: np.ndarray, target_margin: float, mu: float) -> np.ndarray:
 
 
 def project_to_simplex(v: np.ndarray) -> np.ndarray:
-    """The nearest point whose entries are not negative and sum to 1.
+    """The nearest points, along the last axis, whose entries are not negative and sum to 1.
 
-    J. Duchi, S. Shalev-Shwartz, Y. Singer and T. Chandra, ICML 2008.
+    J. Duchi, S. Shalev-Shwartz, Y. Singer and T. Chandra, ICML 2008: what is taken from each entry
+    is the largest surplus that any number of the largest entries have.
     """
-    falling = np.sort(v)[::-1]
-    surplus = (np.cumsum(falling) - 1) / np.arange(1, len(v) + 1)
-    last = np.flatnonzero(falling > surplus)[-1]
-    return np.maximum(v - surplus[last], 0)
+    falling = np.sort(v, axis=-1)[..., ::-1]
+    surplus = (np.cumsum(falling, axis=-1) - 1) / np.arange(1, v.shape[-1] + 1)
+    return np.maximum(v - surplus.max(axis=-1, keepdims=True), 0)
 
 
 def _factors(z, target_margin, mu):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from sklearn.preprocessing import OrdinalEncoder
 from sklearn.utils import check_array
+from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.validation import validate_data
 
 from mddf.binning import NUMERIC_DTYPES
@@ -17,10 +19,16 @@ def is_frame(X) -> bool:
     return hasattr(X, "iloc") and hasattr(X, "dtypes") and hasattr(X, "columns")
 
 
-def _holds_categories(dtype) -> bool:
-    """Whether a data frame's column of this type holds words or categories rather than numbers."""
-    kind = getattr(dtype, "kind", "O")
-    return str(dtype) == "category" or (kind in "OUST" and str(dtype) != "complex")
+def holds_words(column) -> bool:
+    """Whether a data frame's column holds categories or strings; one of objects may hold numbers.
+
+    Parameters
+    ----------
+    column : Series
+    """
+    if str(column.dtype) == "object":
+        return any(isinstance(value, str) for value in column)
+    return getattr(column.dtype, "kind", "O") in "OUST"
 
 
 def category_mask(X, categorical_features) -> np.ndarray:
@@ -46,7 +54,7 @@ def category_mask(X, categorical_features) -> np.ndarray:
                 f"numbers or column names, got {categorical_features!r}"
             )
         if is_frame(X):
-            mask[:] = [_holds_categories(dtype) for dtype in X.dtypes]
+            mask[:] = [holds_words(X.iloc[:, c]) for c in range(n_columns)]
         return mask
     given = np.asarray(categorical_features)
     if given.ndim != 1:
@@ -86,35 +94,74 @@ def category_mask(X, categorical_features) -> np.ndarray:
     return mask
 
 
+def _check_numbers(X, estimator=None) -> np.ndarray:
+    if is_frame(X):
+        for name, dtype in X.dtypes.items():
+            if getattr(dtype, "kind", "O") in "mM":
+                raise TypeError(f"column {name!r} holds {dtype}, which is no number")
+    return check_array(
+        X,
+        dtype=list(NUMERIC_DTYPES),
+        ensure_all_finite="allow-nan",
+        estimator=estimator,
+        input_name="X",
+    )
+
+
 @contextmanager
-def _naming_infinity(X):
-    """Say where the infinity is that scikit-learn refuses."""
+def _naming_cell(X, columns=None):
+    """Say which cell of X it is that scikit-learn refuses; `columns` are X's own numbers."""
     try:
         yield
-    except ValueError as error:
-        if "infinity" not in str(error):
+    except (TypeError, ValueError) as error:
+        table: Any = X if is_frame(X) else np.asarray(X, dtype=object)
+        other = str(error).startswith(("X has ", "The feature names", "Complex data"))
+        if other or table.ndim != 2 or len(table) == 0:
             raise
-        cells = np.asarray(X, dtype=np.float64)
-        where = np.argwhere(np.isinf(cells))
-        if len(where) == 0:
-            raise
-        row, column = where[0]
-        name = repr(X.columns[column]) if is_frame(X) else column
-        raise ValueError(
-            "Input X contains infinity, which is neither a number nor missing (NaN): "
-            f"got {cells[row, column]} in row {row}, column {name}"
+        for c in range(table.shape[1]):
+            part = table.iloc[:, [c]] if is_frame(X) else table[:, [c]]
+            try:
+                _check_numbers(part)
+            except (TypeError, ValueError) as of_column:
+                number = c if columns is None else columns[c]
+                name = repr(X.columns[c]) if is_frame(X) else number
+                kind = TypeError if isinstance(of_column, TypeError) else ValueError
+                raise kind(
+                    "X must hold numbers, NaN where missing, in all columns that are not "
+                    f"categories; got {_refused_cell(part)}, column {name}: {of_column}"
+                ) from error
+        raise
+
+
+def _refused_cell(column) -> str:
+    """The first cell that is no finite or missing number, and its row."""
+    values = np.asarray(column, dtype=object).ravel()
+    for row, value in enumerate(values):
+        try:
+            if np.isinf(float(value)):
+                return f"{value} in row {row}"
+        except (TypeError, ValueError):
+            return f"{value!r} in row {row}"
+    return f"{values[0]!r} in row 0"
+
+
+def _numbers(X, estimator, columns=None) -> np.ndarray:
+    with _naming_cell(X, columns):
+        return _check_numbers(X, estimator)
+
+
+@contextmanager
+def _naming_category(X, c):
+    """Say which column of categories it is that the encoder refuses."""
+    try:
+        yield
+    except TypeError as error:
+        name = repr(X.columns[c]) if is_frame(X) else c
+        kinds = {type(value).__name__ for value in _column_as_objects(X, c).ravel()}
+        raise TypeError(
+            "the categories of a column must be all strings or all numbers, of the kind that fit "
+            f"saw; got {sorted(kinds)} in column {name}"
         ) from error
-
-
-def _numbers(X, estimator) -> np.ndarray:
-    with _naming_infinity(X):
-        return check_array(
-            X,
-            dtype=list(NUMERIC_DTYPES),
-            ensure_all_finite="allow-nan",
-            estimator=estimator,
-            input_name="X",
-        )
 
 
 def _column_as_objects(X, c) -> np.ndarray:
@@ -152,7 +199,8 @@ class TableReader:
                 encoded_missing_value=np.nan,
                 max_categories=self.max_categories,
             )
-            self.encoders[int(c)] = encoder.fit(_column_as_objects(X, c))
+            with _naming_category(X, c):
+                self.encoders[int(c)] = encoder.fit(_column_as_objects(X, c))
         return self.read(X, estimator)
 
     def read(self, X, estimator) -> np.ndarray:
@@ -163,9 +211,10 @@ class TableReader:
         numeric = np.flatnonzero(~self.categorical)
         if len(numeric):
             part = X.iloc[:, numeric] if is_frame(X) else X[:, numeric]
-            table[:, numeric] = _numbers(part, estimator)
+            table[:, numeric] = _numbers(part, estimator, numeric)
         for c, encoder in self.encoders.items():
-            table[:, c] = encoder.transform(_column_as_objects(X, c)).ravel()
+            with _naming_category(X, c):
+                table[:, c] = encoder.transform(_column_as_objects(X, c)).ravel()
         return table
 
     def n_categories(self) -> np.ndarray:
@@ -178,15 +227,16 @@ class TableReader:
 
 def _n_codes(encoder: OrdinalEncoder) -> int:
     categories = encoder.categories_[0]
-    n = sum(not _is_missing(category) for category in categories)
+    n = sum(not is_missing(category) for category in categories)
     infrequent = encoder.infrequent_categories_[0]
     if infrequent is not None:
         n -= len(infrequent) - 1
     return n
 
 
-def _is_missing(value) -> bool:
-    return value is None or (isinstance(value, float) and np.isnan(value))
+def is_missing(value) -> bool:
+    """Whether a cell is None, NaN or pandas' NA."""
+    return value is None or is_scalar_nan(value) or is_pandas_na(value)
 
 
 def check_table(estimator, X, *, reset: bool):
@@ -209,7 +259,7 @@ def check_table(estimator, X, *, reset: bool):
         ):
             validate_data(estimator, given, skip_check_array=True, reset=reset)
             return given
-    with _naming_infinity(X):
+    with _naming_cell(X):
         return validate_data(
             estimator,
             X,

@@ -8,8 +8,22 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
 from mddf.sampling import scale_weights
+from mddf.table import is_missing
 
 MOST_CLASSES = 65535
+
+
+def check_labels_complete(y) -> None:
+    """Refuse None, NaN and pandas' NA among labels of type object; leaves the rest to others."""
+    y = np.asarray(y)
+    if y.dtype.kind != "O" or y.ndim != 1:
+        return
+    missing = np.flatnonzero([is_missing(label) for label in y])
+    if len(missing):
+        raise ValueError(
+            f"y must have a label for every sample, got {y[missing[0]]!r} in row {missing[0]} and "
+            f"{len(missing)} missing in all"
+        )
 
 
 def encode_labels(y) -> tuple[np.ndarray, np.ndarray]:
@@ -18,11 +32,14 @@ def encode_labels(y) -> tuple[np.ndarray, np.ndarray]:
     Raises
     ------
     ValueError
-        If `y` is no classification target or has more than 65535 classes.
+        If `y` is None, lacks a label, is no classification target or has more than 65535 classes.
     """
+    if y is None:
+        raise ValueError("a classifier requires y to be passed, but the target y is None")
     y = column_or_1d(y, warn=True)
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")
+    check_labels_complete(y)
     check_classification_targets(y)
     classes, labels = np.unique(y, return_inverse=True)
     if len(classes) > MOST_CLASSES:

@@ -31,9 +31,7 @@ def pyplot():
     try:
         import matplotlib
     except ImportError as error:
-        raise SystemExit(
-            'pictures need matplotlib: python -m pip install "mddf[plots]"'
-        ) from error
+        raise SystemExit("pictures need matplotlib: python -m pip install matplotlib") from error
 
     matplotlib.use("agg")
     from matplotlib import pyplot as plt

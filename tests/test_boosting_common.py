@@ -160,8 +160,23 @@ def test_early_stopping(model, cancer):
     assert model.n_iter_ <= 60
     if model.n_iter_:
         assert losses[-1] == losses.min()
+    ensemble = model.ensembles_[0]
+    assert set(ensemble.voter) == set(
+        range(len(model.estimator_weights_))
+    )  # no voter is left over
     again = clone(model).fit(X, y)
     np.testing.assert_array_equal(model.decision_function(X), again.decision_function(X))
+
+
+def test_fewer_rounds_keep_the_voters_of_these(cancer):
+    X, y = cancer
+    voters = [lambda X, j=j: np.sign(X[:, j] - X[:, j].mean()) for j in (3, 3, 7, 22)]
+    ensemble = AdaBoostClassifier(9, voters=voters).fit(X, y).ensembles_[0]
+    assert len(ensemble.voters) == 3  # two of them are the same
+    few = ensemble.first_rounds(1)
+    assert len(few.voters) == 1
+    np.testing.assert_array_equal(few.decision(X), ensemble.decision(X, 1))
+    assert len(ensemble.first_rounds(0).voters) == 0
 
 
 @pytest.mark.parametrize("model", SMALL[:4], ids=named)

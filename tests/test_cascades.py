@@ -12,9 +12,11 @@ from forest_cases import three_classes
 from mddf.baselines import GCForestClassifier
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, make_scorer
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
@@ -163,6 +165,27 @@ def test_grains_are_taken_in_turn(data):
 # When to stop
 
 
+def test_all_grains_have_a_turn_before_it_stops(data):
+    X, y, *_ = data
+    options = SMALL | {"early_stopping": True, "n_iter_no_change": 1, "tol": 10.0, "n_layers": 9}
+    assert len(MDDFClassifier(**options).fit(X, y).history_["score"]) == 2
+    grains = [[0, 1], [2, 3], [4, 5], [6], [7]]
+    forest = MDDFClassifier(**options, grains=grains).fit(X, y)
+    assert len(forest.history_["score"]) == 5
+
+
+def test_out_of_fold_accuracy_of_noise():
+    """That of the first layer is chance; later ones may look better, as the class's Notes say."""
+    random = np.random.default_rng(0)
+    found = []
+    for seed in range(6):
+        X, y = random.random((300, 4)), random.integers(0, 2, 300)
+        forest = MDDFClassifier(**SMALL | {"n_layers": 2, "random_state": seed}).fit(X, y)
+        new, labels = random.random((1000, 4)), random.integers(0, 2, 1000)
+        found.append([forest.history_["accuracy"][0], np.mean(forest.predict(new) == labels)])
+    np.testing.assert_allclose(np.mean(found, axis=0), 0.5, atol=0.04)
+
+
 @both
 def test_early_stopping_keeps_the_best_prefix(Cascade, data):
     X, y, new, _ = data
@@ -251,6 +274,15 @@ def test_chosen_layers_and_names(layers, n, forests, data):
     np.testing.assert_array_equal(features, everything[:, [all_names.index(m) for m in names]])
 
 
+def test_layers_that_early_stopping_dropped(data):
+    X, y, new, _ = data
+    options = SMALL | {"early_stopping": True, "n_iter_no_change": 1, "tol": 10.0}
+    forest = MDDFClassifier(**options, transform_layers=2)
+    with pytest.raises(ValueError, match=r"below [12], as many as early stopping kept; got 2"):
+        forest.fit_transform(X, y)
+    assert forest.set_params(transform_layers="all").transform(new).shape[0] == len(new)
+
+
 @pytest.mark.parametrize("layers", [3, -4, [0, 5], [], [[0]], [0.5], ["first"]])
 def test_layers_that_are_not_there(layers, data):
     X, y, new, _ = data
@@ -291,6 +323,13 @@ def test_importances_are_of_raw_features(Cascade):
     np.testing.assert_allclose(forest.layer_importances_.sum(axis=1), 1)
     assert forest.feature_importances_.sum() == pytest.approx(1)
     assert forest.feature_importances_.argsort()[-2:].tolist() == [4, 2]
+
+
+@both
+def test_importances_need_a_fit(Cascade):
+    for name in ("feature_importances_", "layer_importances_"):
+        with pytest.raises(NotFittedError):
+            getattr(Cascade(), name)
 
 
 def test_no_importances_with_other_classifiers(data):
@@ -391,7 +430,16 @@ def test_verbose_lines(data, capsys):
         ({"cv": 1}, "cv"),
         ({"grains": []}, "grains"),
         ({"grains": [[]]}, "grains"),
+        ({"grains": [[0, 99]]}, r"below 8.*got \[0, 99\]"),
+        ({"grains": [["size"]]}, r"grains must hold.*got \['size'\]"),
         ({"scoring": "accurracy"}, "scoring"),
+        ({"scoring": lambda estimator, X, y: float("nan")}, "scoring must give .* got nan"),
+        ({"scoring": print}, "scoring must give a finite number, got None"),
+        ({"transform_layers": 3}, "numbers of layers, which are below 3; got 3"),
+        ({"forests": [RandomForestClassifier]}, "classifiers with fit and predict_proba"),
+        ({"forests": [RandomForestClassifier(criterion="foo")]}, "'criterion' parameter"),
+        ({"forests": [RandomForestClassifier(0)]}, "'n_estimators' parameter"),
+        ({"forests": [RandomForestClassifier(bootstrap=False, max_samples=9)]}, "max_samples"),
         ({"target_margin": 1.0}, "target_margin"),
         ({"strength": 1.5}, "strength"),
         ({"class_weight": {"red": 0, "green": 0, "blue": 0}}, "above zero"),
@@ -401,6 +449,16 @@ def test_wrong_options_are_refused_by_name(options, message, data):
     X, y, *_ = data
     with pytest.raises(ValueError, match=message):
         MDDFClassifier(**SMALL | options).fit(X, y)
+
+
+@pytest.mark.parametrize("options", [{}, {"class_weight": "balanced"}])
+def test_weights_need_forests_that_take_them(options, data):
+    X, y, *_ = data
+    forest = MDDFClassifier(**SMALL | {"forests": [KNeighborsClassifier()]}, **options)
+    weights = None if options else np.ones(len(y))
+    with pytest.raises(ValueError, match=r"sample_weight, got KNeighborsClassifier\(\)"):
+        forest.fit(X, y, sample_weight=weights)
+    forest.set_params(class_weight=None).fit(X, y)
 
 
 def test_a_fit_that_fails_leaves_no_trace(data):

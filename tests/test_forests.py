@@ -31,6 +31,7 @@ def data():
         CompletelyRandomForestClassifier(class_weight="balanced"),
     ]
 )
+@pytest.mark.filterwarnings("ignore:with warm_start=True:UserWarning")
 def test_sklearn_checks(estimator, check):
     check(estimator)
 

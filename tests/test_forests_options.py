@@ -40,9 +40,11 @@ def test_warm_start_is_one_longer_fit(Forest, oob, data):
     options = {"bootstrap": oob, "oob_score": oob, "random_state": 5}
     whole = Forest(23, **options).fit(X, y)
     steps = Forest(4, warm_start=True, **options)
-    for n in (4, 5, 5, 23):
+    for n in (4, 5, 23):
         steps.set_params(n_estimators=n, n_jobs=n % 3 + 1).fit(X, y)
         assert steps.apply(X).shape == (300, n)
+    with pytest.warns(UserWarning, match="n_estimators=23, as many as there are"):
+        steps.fit(X, y)
     assert np.array_equal(whole.apply(X), steps.apply(X))
     assert same_predictions(whole, steps, X)
     np.testing.assert_allclose(whole.feature_importances_, steps.feature_importances_, rtol=1e-12)
@@ -50,6 +52,17 @@ def test_warm_start_is_one_longer_fit(Forest, oob, data):
         a, b = whole.oob_decision_function_, steps.oob_decision_function_
         assert np.array_equal(a, b, equal_nan=True)
         assert whole.oob_score_ == steps.oob_score_
+
+
+def test_warm_start_and_out_of_bag(data):
+    X, y = data
+    forest = RandomForestClassifier(5, warm_start=True, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match=r"oob_score with warm_start=True.*the 5 trees"):
+        forest.set_params(n_estimators=6, oob_score=True).fit(X, y)
+    forest = RandomForestClassifier(5, oob_score=True, random_state=0).fit(X, y)
+    forest.set_params(oob_score=False).fit(X, y)
+    assert not hasattr(forest, "oob_score_")
+    assert not hasattr(forest, "oob_decision_function_")
 
 
 def test_warm_start_after_a_pickle(data):

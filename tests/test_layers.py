@@ -7,6 +7,7 @@ import pytest
 from forest_cases import three_classes
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 
 from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, growth
 from mddf.binning import bin_table, find_bins
@@ -177,6 +178,27 @@ def test_weights_and_draws_by_factors_are_both_followed():
             FORESTS, samples, replace(layer, factors=factors, resample=resample), (1,)
         )
         assert np.all(vectors[:, :, 1] == 1)
+
+
+def test_classifiers_without_weights_get_drawn_samples():
+    samples, layer = problem()
+    factors = np.where(samples.labels == 1, 1.0, 0.25)
+    seen = []
+
+    class Spy(KNeighborsClassifier):
+        def fit(self, X, y):
+            seen.append(y)
+            return super().fit(X, y)
+
+    for _ in range(2):
+        grow_layer([Spy()], samples, replace(layer, factors=factors), (1,))
+    assert all(np.array_equal(a, b) for a, b in zip(seen[:4], seen[4:], strict=True))
+    for (train, _), drawn in zip(layer.folds, seen, strict=False):
+        assert len(drawn) == len(train)
+        before, after = (np.mean(y == 1) for y in (samples.labels[train], drawn))
+        odds = 4 * before / (1 - before)
+        assert after == pytest.approx(odds / (1 + odds), abs=0.15)
+        assert after > before
 
 
 def test_a_fold_without_weight_is_refused():

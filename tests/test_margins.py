@@ -34,6 +34,7 @@ def test_report():
     assert report.quantiles([0, 0.25, 0.5, 1]).tolist() == [-0.5, -0.5, 0.25, 0.75]
     assert report.cumulative([-1, 0.25, 2]).tolist() == [0, 0.5, 1]
     assert margin_report([-1.0, 1.0]).ratio == float("inf")
+    assert margin_report([-0.5, -0.6]).ratio == float("inf")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -31,6 +32,15 @@ def test_core_dependencies():
     requires = importlib.metadata.requires("mddf") or []
     core = {line.split(">")[0].strip() for line in requires if "extra ==" not in line}
     assert core == {"numpy", "scipy", "scikit-learn", "joblib", "tqdm"}
+
+
+def test_the_source_folder_says_what_to_do(tmp_path):
+    (tmp_path / "mddf").mkdir()
+    shutil.copy(ROOT / "mddf/__init__.py", tmp_path / "mddf")
+    command = [sys.executable, "-S", "-c", "import mddf"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "start Python in another one, or install with: pip install -e ." in done.stderr
 
 
 def test_readme_commands_stand_in_its_first_screen():

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mddf.baselines import QuadBoostClassifier
-from mddf.baselines._base import project_on_simplex
 from mddf.baselines._voters import distinct_voters, stump_dictionary
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import Lasso, Ridge
 
 from mddf import _core
+from mddf.margin_loss import project_to_simplex
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -169,7 +169,7 @@ def test_constant_features_leave_an_empty_vote():
 @settings(max_examples=30, deadline=None)
 def test_simplex_projection(seed):
     points = np.random.default_rng(seed).normal(size=(5, 4))
-    p = project_on_simplex(points)
+    p = project_to_simplex(points)
     np.testing.assert_allclose(p.sum(axis=1), 1)
     assert (p >= 0).all()
     for corner in np.eye(4):  # the angle at a projection on a convex set is never acute

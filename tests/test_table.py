@@ -50,6 +50,57 @@ def test_mask_from_dtypes(frame):
     assert category_mask(others, "from_dtype").tolist() == [True, True, False, False, False]
 
 
+def test_objects_that_are_numbers():
+    X = np.random.default_rng(0).random((200, 2))
+    X[::7, 1] = np.nan
+    y = X[:, 0] > 0.5
+    objects = pd.DataFrame(X).astype(object)
+    assert not category_mask(objects, "from_dtype").any()
+    assert category_mask(objects.assign(word="a"), "from_dtype").tolist() == [False, False, True]
+    forest = RandomForestClassifier(5, random_state=0).fit(X, y)
+    of_objects = RandomForestClassifier(5, random_state=0).fit(objects, y)
+    assert np.array_equal(forest.apply(X), of_objects.apply(objects))
+
+
+def frame_with(**columns):
+    return pd.DataFrame({"size": [1.5, np.nan], **columns})
+
+
+@pytest.mark.parametrize(
+    ("X", "mask", "error", "message"),
+    [
+        (np.array([[1, 2, 3], [4, 5, np.inf]]), [0], ValueError, "got inf in row 1, column 2: "),
+        (frame_with(b=[1, np.inf]), None, ValueError, "got inf in row 1, column 'b': "),
+        (frame_with(b=[1, {}]), "from_dtype", TypeError, "got {} in row 1, column 'b': "),
+        (
+            frame_with(b=["a", 1.0]),
+            "from_dtype",
+            TypeError,
+            "got .*'str'.* in column 'b'",
+        ),
+        (
+            frame_with(b=pd.to_datetime(["2020-01-01"] * 2)),
+            "from_dtype",
+            TypeError,
+            "got Timestamp.*row 0, column 'b': .*datetime64",
+        ),
+    ],
+)
+def test_refused_cells_are_named(X, mask, error, message):
+    with pytest.raises(error, match=message):
+        RandomForestClassifier(2, categorical_features=mask).fit(X, [0, 1])
+
+
+def test_refused_cells_are_named_at_prediction(frame):
+    forest = RandomForestClassifier(2).fit(frame, [0, 1, 0, 1])
+    with pytest.raises(ValueError, match="got 'big' in row 0, column 'size'"):
+        forest.predict(frame.assign(size="big"))
+    with pytest.raises(TypeError, match=r"that fit saw; got \['float64'\] in column 1"):
+        RandomForestClassifier(2, categorical_features=[1]).fit(
+            np.array([[1, "a"], [2, "b"]], dtype=object), [0, 1]
+        ).predict(np.array([[1.0, 2.0]]))
+
+
 def test_mask_given(frame):
     X = np.zeros((3, 5))
     assert category_mask(X, [True, False, True, False, False]).tolist() == [1, 0, 1, 0, 0]

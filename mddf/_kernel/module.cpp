@@ -9,6 +9,8 @@ void bind_trees(nb::module_& m);
 
 NB_MODULE(_core, m) {
   m.doc() = "Compiled core of mddf.";
+  // Models that something still holds when Python ends, such as a traceback, are no leaks.
+  nb::set_leak_warnings(false);
   bind_binning(m);
   bind_trees(m);
   mddf::boosting::bind_boosting(m);

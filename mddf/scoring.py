@@ -1,0 +1,67 @@
+"""What a cascade's out-of-fold predictions are scored by."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from math import isfinite
+from numbers import Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import get_scorer
+
+from mddf.margin_loss import class_margins, margin_ratio
+
+MARGIN_RATIO = "margin-ratio"
+
+
+class OutOfFold(ClassifierMixin, BaseEstimator):
+    """Stands in for a classifier whose out-of-fold probabilities are known: they are its X."""
+
+    def __init__(self, classes):
+        self.classes = classes
+
+    @property
+    def classes_(self):
+        """The classes."""
+        return self.classes
+
+    def predict_proba(self, X):
+        """X itself."""
+        return X
+
+    def predict(self, X):
+        """The class of the largest probability."""
+        return self.classes[X.argmax(axis=1)]
+
+
+def out_of_fold_score(scoring, classes, labels, sample_weight) -> Callable[[np.ndarray], float]:
+    """A function that scores out-of-fold probabilities, larger if better.
+
+    Parameters
+    ----------
+    scoring : str, callable or None
+        "margin-ratio", a scorer of scikit-learn's, or None for accuracy.
+    classes : ndarray of shape (n_classes,)
+    labels : ndarray of int of shape (n_samples,)
+    sample_weight : ndarray of shape (n_samples,) or None
+    """
+    if scoring == MARGIN_RATIO:
+        return lambda probabilities: (
+            -margin_ratio(class_margins(probabilities, labels), sample_weight)
+        )
+    scorer = get_scorer("accuracy" if scoring is None else scoring)
+    options = {}
+    if sample_weight is not None and "sample_weight" in inspect.signature(scorer).parameters:
+        options["sample_weight"] = sample_weight
+    stand_in = OutOfFold(classes)
+    y = classes[labels]
+
+    def score(probabilities):
+        value = scorer(stand_in, probabilities, y, **options)
+        if not (isinstance(value, Real) and isfinite(value)):
+            raise ValueError(f"scoring must give a finite number, got {value!r} from {scoring!r}")
+        return float(value)
+
+    return score
