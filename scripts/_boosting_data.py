@@ -54,6 +54,31 @@ def load_table(name, drop=()):
     return Table(name, to_numbers(X), np.asarray(data.y), source="mddf.datasets")
 
 
+def load_tables(asked, default, known, bundled):
+    """Tables by name; bundled ones stand in for the default ones, but not for those asked for.
+
+    Parameters
+    ----------
+    asked : list of str or None
+        Names given by the user; all must be present.
+    default : iterable of str
+        Names otherwise, of which those that are not present are left out.
+    known : dict of str to tuple
+        Arguments of `load_table` by name.
+    bundled : iterable of str
+        Names that stand in where none of the default ones is present.
+    """
+    tables = {name: load_table(*known[name]) for name in asked or default}
+    absent = [name for name, table in tables.items() if table is None]
+    if asked and absent:
+        raise SystemExit(f"--sets: not available, for the reasons above: {', '.join(absent)}")
+    tables = {name: table for name, table in tables.items() if table is not None}
+    if not tables:
+        print("none of the sets is available: scikit-learn's bundled sets stand in")
+        tables = {name: load_table(*known[name]) for name in bundled}
+    return tables
+
+
 def to_numbers(X):
     """Make indicator columns of categories; missing numbers stay NaN."""
     if hasattr(X, "columns"):

@@ -11,6 +11,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 
+def versions():
+    """Versions of what results come from."""
+    return {name: version(name) for name in ("mddf", "numpy", "scipy", "scikit-learn")}
+
+
 def provenance(arguments, tables=None):
     """Say what produced a result: versions, machine, revision, arguments, and the data."""
     try:
@@ -28,7 +33,7 @@ def provenance(arguments, tables=None):
         "revision": revision,
         "python": platform.python_version(),
         "machine": platform.machine(),
-        "versions": {name: version(name) for name in ("mddf", "numpy", "scipy", "scikit-learn")},
+        "versions": versions(),
         "arguments": json.loads(json.dumps(vars(arguments), default=str)),
     }
     if tables is not None:
@@ -62,33 +67,60 @@ class Record:
 
     A key is made of what determines a result; with other settings under the same file name the
     file is refused rather than mixed. The file says where its results come from: `origin` is
-    added to its list of origins when something is computed, unless it is None.
+    added to its list of origins when something is computed. `asked` are the results of this run,
+    those that were there and those that were computed; `results` are all.
     """
 
-    def __init__(self, path, settings, origin=None):
+    def __init__(self, path, settings, origin):
         self.path = Path(path)
-        self.settings = settings
+        self.settings = json.loads(json.dumps(settings))
         self.origin = origin
         self.origins: list[dict] = []
         self.results: dict[str, dict] = {}
+        self.asked: dict[str, dict] = {}
         if self.path.exists():
-            found = json.loads(self.path.read_text())
-            if found["settings"] != json.loads(json.dumps(settings)):
-                raise SystemExit(
-                    f"{self.path} holds results of other settings, {found['settings']}; "
-                    "remove it or choose another --out"
-                )
+            found = read_json(self.path, "settings", "origins", "results")
+            check_settings(self.path, found["settings"], self.settings)
             self.results, self.origins = found["results"], found["origins"]
 
     def get(self, key, compute):
         """Return the result of a key: the one kept, else computed and kept."""
         if key not in self.results:
             self.results[key] = compute()
-            if self.origin is not None and self.origin not in self.origins:
+            if self.origin not in self.origins:
                 self.origins.append(self.origin)
             content = ("settings", "origins", "results")
             write_json(self.path, {name: getattr(self, name) for name in content})
+        self.asked[key] = self.results[key]
         return self.results[key]
+
+
+def read_json(path, *keys):
+    """Read a JSON file that must have some keys; an error for people where it is not like that."""
+    try:
+        content = json.loads(Path(path).read_text())
+    except FileNotFoundError:
+        raise SystemExit(
+            f"no {path}: let the script that computes it run first, or say where it wrote to"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise SystemExit(
+            f"{path} cannot be read: {error}; remove it and compute it again, or give another one"
+        ) from None
+    missing = [key for key in keys if not (isinstance(content, dict) and key in content)]
+    if missing:
+        raise SystemExit(f"{path} is a file of another kind: it has no {', '.join(missing)}")
+    return content
+
+
+def check_settings(path, there, here):
+    """Refuse a file whose results come from other settings."""
+    names = [name for name in {**there, **here} if there.get(name) != here.get(name)]
+    if names:
+        differ = ", ".join(f"{n} {there.get(n)!r} there, {here.get(n)!r} here" for n in names)
+        raise SystemExit(
+            f"{path} holds results of other settings: {differ}; remove it or choose another --out"
+        )
 
 
 def aligned(rows):

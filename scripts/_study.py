@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
+
+from _results import Record, provenance, read_json, versions
+from mddf.datasets._registry import resolve
 
 RESULTS = Path("results")
 
@@ -13,6 +15,26 @@ COUNTS = {
     "n_estimators": "trees of each of a cascade's forests",
     "n_layers": "most layers of a cascade",
 }
+
+
+def count(text):
+    """A parser of whole numbers above zero."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
+    return value
+
+
+def known_set(text):
+    """A parser of the names of sets; says which one may be meant."""
+    try:
+        resolve(text, {})
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text.lower()
 
 
 class StudyParser(argparse.ArgumentParser):
@@ -36,6 +58,7 @@ class StudyParser(argparse.ArgumentParser):
             self.add_argument(
                 "--datasets",
                 nargs="+",
+                type=known_set,
                 metavar="NAME",
                 help=f"names of mddf.datasets (default: {' '.join(full['datasets'])})",
             )
@@ -50,14 +73,7 @@ class StudyParser(argparse.ArgumentParser):
     def add_count(self, key, text):
         """An option with a whole number above zero, whose default is in `full`."""
         option = f"--{key.replace('_', '-')}"
-        self.add_argument(option, type=self._count, help=f"{text} (default: {self.full[key]})")
-
-    @staticmethod
-    def _count(text):
-        value = int(text)
-        if value < 1:
-            raise argparse.ArgumentTypeError(f"must be at least 1, got {value}")
-        return value
+        self.add_argument(option, type=count, help=f"{text} (default: {self.full[key]})")
 
     def _quick_values(self):
         return "; ".join(
@@ -75,6 +91,12 @@ class StudyParser(argparse.ArgumentParser):
         if options.out is None:
             options.out = folder(self.name, options.quick)
         return options
+
+
+def open_record(options, **settings) -> Record:
+    """The results of a study, with the versions among the settings they must agree in."""
+    kept = {**settings, "versions": versions()}
+    return Record(options.out / "results.json", kept, provenance(options))
 
 
 def folder(name: str, quick: bool) -> Path:
@@ -109,9 +131,9 @@ class PictureParser(argparse.ArgumentParser):
         return options
 
 
-def read_results(path):
-    """What a study wrote; an error for people where it has not."""
-    try:
-        return json.loads(path.read_text())
-    except FileNotFoundError:
-        raise SystemExit(f"no {path}: let the script that computes it run first") from None
+def read_results(path, of_each):
+    """What a study wrote; its results must each have the key `of_each`."""
+    content = read_json(path, "settings", "results")
+    if not all(of_each in result for result in content["results"].values()):
+        raise SystemExit(f"{path} is a file of another kind: its results have no {of_each}")
+    return content

@@ -16,8 +16,9 @@ import argparse
 import time
 
 import numpy as np
-from _boosting_data import binary, fill_missing, load_table
+from _boosting_data import binary, fill_missing, load_tables
 from _results import Record, aligned, provenance, published, write_csv
+from _study import count
 from mddf.baselines import AdaBoostClassifier, DeepBoostClassifier
 from sklearn.metrics import roc_auc_score, roc_curve
 from sklearn.model_selection import train_test_split
@@ -75,8 +76,11 @@ def summarise(case, method, splits):
     return row
 
 
-def print_rows(rows):
+def print_rows(rows, splits, rounds, limit):
     """Each result beside the published one."""
+    spread = f"mean ± standard deviation over {splits} splits" if splits > 1 else "one split"
+    rows_at_most = "" if limit is None else f", at most {limit} rows"
+    print(f"{spread}{rows_at_most}, {rounds} rounds; published: all rows, 100 rounds\n")
     there = {(r["dataset"], r["method"]): r for r in published("comparison_auc.tsv")}
     lines = [("set", "method", "AUC", "published", "error %", "fit s", "predict s", "published s")]
     for row in rows:
@@ -85,7 +89,7 @@ def print_rows(rows):
             (
                 row["set"],
                 row["method"],
-                f"{row['auc']:.4f} ± {row['auc_std']:.4f}",
+                f"{row['auc']:.4f}" + (f" ± {row['auc_std']:.4f}" if splits > 1 else ""),
                 beside.get("auc", ""),
                 f"{100 * row['error']:.2f}",
                 f"{row['fit_seconds']:.3f}",
@@ -97,25 +101,27 @@ def print_rows(rows):
 
 
 def parse(argv):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sets", nargs="+", choices=[*CASES, *BUNDLED], default=None)
-    parser.add_argument("--rounds", type=int, default=100)
-    parser.add_argument("--splits", type=int, default=5)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--out", default=None, help="path without suffix")
-    return parser.parse_args(argv)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--sets", nargs="+", choices=[*CASES, *BUNDLED], help=f"default: {', '.join(CASES)}"
+    )
+    parser.add_argument("--rounds", type=count, default=100, help="default: 100")
+    parser.add_argument("--splits", type=count, help="random splits (default: 5; --quick: 1)")
+    parser.add_argument("--quick", action="store_true", help="one split, at most 8000 rows")
+    parser.add_argument("--out", help="path without suffix (default: results/comparison...)")
+    options = parser.parse_args(argv)
+    options.splits = options.splits or (1 if options.quick else 5)
+    return options
 
 
 def main(argv=None):
     arguments = parse(argv)
     out = arguments.out or f"results/comparison{'_quick' if arguments.quick else ''}"
-    splits, limit = (1, 8000) if arguments.quick else (arguments.splits, None)
+    splits, limit = arguments.splits, 8000 if arguments.quick else None
     known = {**CASES, **BUNDLED}
-    tables = {name: load_table(*known[name]) for name in arguments.sets or CASES}
-    tables = {name: table for name, table in tables.items() if table is not None}
-    if not tables:
-        print("no published set is present: scikit-learn's bundled sets stand in")
-        tables = {name: load_table(*BUNDLED[name]) for name in BUNDLED}
+    tables = load_tables(arguments.sets, CASES, known, BUNDLED)
     settings = {"rounds": arguments.rounds, "splits": splits, "limit": limit}
     record = Record(f"{out}.json", settings, provenance(arguments, tables))
     rows = []
@@ -133,8 +139,9 @@ def main(argv=None):
             for seed in range(splits)
         ]
         rows.append(summarise(name, method, found))
-    print_rows(rows)
+    print_rows(rows, splits, arguments.rounds, limit)
     write_csv(f"{out}.csv", rows)
+    print(f"written to {out}.json, {out}.csv")
 
 
 if __name__ == "__main__":

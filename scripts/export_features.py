@@ -23,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 from _results import provenance, write_json
+from _study import count, known_set
 from _uci_methods import ALL_METHODS, Budget
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
@@ -46,25 +47,31 @@ def parse(argv):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("name", nargs="?", help="a set of mddf.datasets")
+    parser.add_argument("name", nargs="?", type=known_set, help="a set of mddf.datasets")
     parser.add_argument("--csv", type=Path, help="a table with a header instead")
     parser.add_argument("--target", metavar="COLUMN", help="its column of labels")
     parser.add_argument("--test-csv", type=Path, help="a table of test rows with the same columns")
     parser.add_argument("--method", choices=("mddf", "gcforest"), default="mddf")
-    parser.add_argument("--layers", type=layers, default="last", help="last (default), all or 0,2")
+    parser.add_argument(
+        "--layers",
+        type=layers,
+        default="last",
+        help="last (default), all, or such as 0,2 or =-2,-1",
+    )
     parser.add_argument(
         "--forests", choices=("mean", "each"), default="mean", help="a vector a layer or a forest"
     )
     parser.add_argument("--raw", action="store_true", help="raw features besides")
     parser.add_argument("--format", choices=("npz", "parquet"), default="npz")
-    parser.add_argument("--n-estimators", type=int, help="trees of each forest (default: 100)")
-    parser.add_argument("--n-layers", type=int, help="most layers (default: the classes' own)")
+    parser.add_argument("--n-estimators", type=count, help="trees of each forest (default: 100)")
+    parser.add_argument("--n-layers", type=count, help="most layers (default: the classes' own)")
     parser.add_argument("--n-jobs", type=int, default=1, help="threads (default: 1)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--verbose", action="store_true", help="show a bar")
     parser.add_argument("--quick", action="store_true", help="digits, 5 trees, 2 layers")
     parser.add_argument("--data-home", help="folder of the data (default: MDDF_DATA_HOME)")
     parser.add_argument("--out", type=Path, help="folder (default: results/features-...)")
+    parser.add_argument("--overwrite", action="store_true", help="replace what is in --out")
     options = parser.parse_args(argv)
     if options.quick:
         options.name = options.name or (None if options.csv else "digits")
@@ -80,20 +87,32 @@ def parse(argv):
     return options
 
 
-def require(module, what, extra):
+def require(module, what):
     """A module, or the way to get it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        raise SystemExit(
-            f'{what} needs {module}: python -m pip install "mddf[{extra}]"'
-        ) from error
+        raise SystemExit(f"{what} needs {module}: python -m pip install {module}") from error
 
 
 def read_csv(path, target):
     """Features and labels of a table; columns of text are categories."""
-    pd = require("pandas", "--csv", "data")
-    frame = pd.read_csv(path)
+    pd = require("pandas", "--csv")
+    try:
+        frame = pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"{path} cannot be read as a table: {error}") from None
+    if frame.shape[1] < 2 or len(frame) < 2:
+        raise SystemExit(
+            f"{path} must have at least 2 rows, and a column of features besides the labels; got "
+            f"{len(frame)} rows and the columns {', '.join(frame)}"
+        )
+    unnamed = [name for name in frame if name.startswith("Unnamed: ")]
+    if unnamed:
+        raise SystemExit(
+            f"the columns of {path} must have names, got {', '.join(unnamed)}; a table of pandas "
+            "is written without its row numbers by to_csv(..., index=False)"
+        )
     if target not in frame:
         raise SystemExit(
             f"--target must be a column of {path}: {', '.join(frame)}; got {target!r}"
@@ -103,6 +122,32 @@ def read_csv(path, target):
     X = frame.drop(columns=target)
     text = X.select_dtypes(exclude=["number", "bool"]).columns
     return X.astype(dict.fromkeys(text, "category")), frame[target].to_numpy()
+
+
+def as_in_training(path, test, X, y):
+    """Test features and labels with the types of the training ones; refused where they differ."""
+    X_test, y_test = test
+    if list(X_test) != list(X):
+        raise SystemExit(
+            f"--test-csv must have the columns {', '.join(X)}; got {', '.join(X_test)}"
+        )
+    unknown = np.setdiff1d(y_test.astype(str), y.astype(str))
+    if len(unknown):
+        raise SystemExit(f"the labels of {path} must be in training too; got {unknown.tolist()}")
+    for name in X:
+        words, words_test = (
+            str(part[name].dtype) == "category" and part[name].notna().any()
+            for part in (X, X_test)
+        )
+        if words_test and not words:
+            raise SystemExit(
+                f"column {name!r} of {path} must hold numbers, as in training; got "
+                f"{X_test[name].cat.categories[0]!r} and the like"
+            )
+        if words and not words_test:
+            text = X_test[name].astype(object).where(X_test[name].isna(), X_test[name].astype(str))
+            X_test[name] = text.astype("category")
+    return X_test, y_test.astype(y.dtype)
 
 
 def load(options):
@@ -115,19 +160,22 @@ def load(options):
         X, y = read_csv(options.csv, options.target)
         n_train = None
         if options.test_csv is not None:
-            pd = require("pandas", "--csv", "data")
-            X_test, y_test = read_csv(options.test_csv, options.target)
-            if list(X_test) != list(X):
-                raise SystemExit(
-                    f"--test-csv must have the columns {', '.join(X)}; got {', '.join(X_test)}"
-                )
-            n_train = len(y)
-            frame = pd.concat([X, X_test], ignore_index=True)
-            text = X.select_dtypes("category").columns
-            X, y = frame.astype(dict.fromkeys(text, "category")), np.append(y, y_test)
+            test = read_csv(options.test_csv, options.target)
+            rows = np.arange(len(y), len(y) + len(test[1]))
+            return {
+                "train": (X, y, np.arange(len(y))),
+                "test": (*as_in_training(options.test_csv, test, X, y), rows),
+            }
     rows = np.arange(len(y))
     if n_train is None:
-        train, test = train_test_split(rows, test_size=0.3, stratify=y, random_state=options.seed)
+        try:
+            train, test = train_test_split(
+                rows, test_size=0.3, stratify=y, random_state=options.seed
+            )
+        except ValueError as error:
+            raise SystemExit(
+                f"the rows cannot be split with 30 % of each class for testing: {error}"
+            ) from None
         train, test = np.sort(train), np.sort(test)
     else:
         train, test = rows[:n_train], rows[n_train:]
@@ -139,11 +187,9 @@ def write(path, features, names, X, y, rows, form):
     """One part; `X` are raw features or None."""
     if form == "npz":
         raw = {} if X is None else {"X_raw": np.asarray(X)}
-        if any(array.dtype == object for array in raw.values()):
-            raise SystemExit("--raw with categories needs --format parquet: .npz holds numbers")
         np.savez_compressed(path, X=features, y=as_plain(y), rows=rows, names=names, **raw)
         return
-    pd = require("pandas", "--format parquet", "parquet")
+    pd = require("pandas", "--format parquet")
     frame = pd.DataFrame(features, columns=list(names))
     if X is not None:
         raw = X.reset_index(drop=True) if hasattr(X, "columns") else pd.DataFrame(X)
@@ -174,16 +220,28 @@ def cascade(options, X):
 
 def main(argv=None) -> None:
     options = parse(argv)
-    if options.format == "parquet":  # before the cascade is grown, not after
-        require("pyarrow", "--format parquet", "parquet")
+    # What can be wrong is found before the cascade is grown, not after.
+    if (options.out / "manifest.json").exists() and not options.overwrite:
+        raise SystemExit(
+            f"{options.out} holds features already: give another --out, or --overwrite"
+        )
+    if options.format == "parquet":
+        require("pyarrow", "--format parquet")
     parts = load(options)
     X, y, _ = parts["train"]
+    if options.raw and options.format == "npz" and np.asarray(X[:1]).dtype == object:
+        raise SystemExit("--raw with categories needs --format parquet: .npz holds numbers")
     model = cascade(options, X)
-    features = {"train": model.fit_transform(X, y)}
+    try:
+        features = {"train": model.fit_transform(X, y)}
+    except ValueError as error:  # of labels, layers and columns that do not do
+        raise SystemExit(f"no cascade can be grown: {error}") from error
     features["test"] = model.transform(parts["test"][0])
     names = model.get_feature_names_out().astype(str)
     options.out.mkdir(parents=True, exist_ok=True)
     for part, (X, y, rows) in parts.items():
+        for form in ("npz", "parquet"):
+            (options.out / f"{part}.{form}").unlink(missing_ok=True)
         path = options.out / f"{part}.{options.format}"
         raw = X if options.raw else None
         write(path, features[part], names, raw, y, rows, options.format)

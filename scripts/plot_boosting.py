@@ -13,7 +13,8 @@ from pathlib import Path
 
 import numpy as np
 from _pictures import STYLES, pyplot, save
-from _study import RESULTS, read_results
+from _results import read_json
+from _study import RESULTS
 
 WRITTEN = ("deepboost_figures.json", "comparison.json")
 WRITTEN_QUICK = ("deepboost_quick_figures.json", "comparison_quick.json")
@@ -104,8 +105,17 @@ def parse(argv):
 def main(argv=None):
     options = parse(argv)
     for path in options.files:
-        content = read_results(path)
-        draw = draw_deepboost if "methods" in content else draw_curves
+        content = read_json(path)
+        results = content.get("results", {}).values()
+        if "methods" in content:
+            draw = draw_deepboost
+        elif results and all("roc_true_positive" in result for result in results):
+            draw = draw_curves
+        else:
+            raise SystemExit(
+                f"{path} is a file of another kind: it must be what run_deepboost.py writes to "
+                "..._figures.json, or compare_boosting.py to its .json"
+            )
         draw(content, (options.out or path.parent) / path.with_suffix(".png").name)
 
 

@@ -13,7 +13,6 @@ import numpy as np
 from _pictures import STYLES, pyplot, save, seeds_in_words
 from _study import PictureParser, read_results
 from _uci_methods import ALL_METHODS
-from matplotlib.ticker import MaxNLocator
 from run_layers import THRESHOLDS
 
 ACCURACIES = {"train_accuracy": "train", "oof_accuracy": "out-of-fold", "test_accuracy": "test"}
@@ -55,7 +54,7 @@ def draw_panel(axis, seeds):
     ratio = mean_over_seeds(seeds, "margin_ratio")
     lines += right.plot(layers, ratio, label="margin ratio (right)", **STYLES[3])
     right.grid(False)
-    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axis.set_xticks(layers)
     return right, lines
 
 
@@ -67,7 +66,7 @@ def draw_layers(content, path):
     figure, axes = plt.subplots(
         len(sets),
         len(methods),
-        figsize=(max(2.0 * len(methods) + 0.8, 5), 2.7 * len(sets) + 0.9),
+        figsize=(max(1.4 * len(methods) + 0.9, 5), 2.4 * len(sets) + 1.0),
         layout="constrained",
         squeeze=False,
         sharex=True,
@@ -81,14 +80,14 @@ def draw_layers(content, path):
                 continue
             right, lines = draw_panel(axis, found[method])
             rights.append(right)
-            axis.set_title(f"{name}, {ALL_METHODS[method].title}")
+            axis.set_title(ALL_METHODS[method].title)
         ends = np.array([right.get_ylim() for right in rights])
         for right in rights:
             right.set_ylim(ends[:, 0].min(), ends[:, 1].max())
             right.tick_params(right=right is rights[-1], labelright=right is rights[-1])
             right.spines["right"].set_visible(right is rights[-1])
         rights[-1].set_ylabel("margin ratio")
-        row[0].set_ylabel("accuracy (%)")
+        row[0].set_ylabel(f"{name}: accuracy (%)")
     for axis in axes[-1]:
         axis.set_xlabel("layers")
     figure.legend(handles=lines, loc="outside upper center", ncols=len(lines))
@@ -156,7 +155,7 @@ def parse(argv):
 
 def main(argv=None):
     options = parse(argv)
-    content = read_results(options.source / "results.json")
+    content = read_results(options.source / "results.json", "layers")
     out = options.out or options.source
     draw_layers(content, out / f"layers.{options.format}")
     if any(cell["method"] == "mddf" for cell in content["results"].values()):

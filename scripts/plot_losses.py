@@ -55,12 +55,12 @@ def draw(options):
         curves(options.target_margin, options.mu, options.theta), STYLES, strict=False
     ):
         z = np.linspace(low, high, 1201)
-        axis.plot(z, loss(z), label=name, markevery=120, **style)
+        axis.plot(z, loss(z), label=name, markevery=(0, 119), **style)
     axis.set(xlabel="margin $z$", ylabel="loss", xlim=(-1, 2), ylim=(-0.05, 4.2))
     axis.legend(loc="upper right")
     caption = (
         "Convex losses over the margin, with the 0-1 loss. Margins of a cascade end at 1, and the "
-        "loss with them."
+        "loss with them: it falls to 0 at r and rises to mu at 1."
     )
     return save(figure, options.out, caption)
 

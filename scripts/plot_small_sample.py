@@ -116,7 +116,7 @@ def parse(argv):
 
 def main(argv=None):
     options = parse(argv)
-    content = read_results(options.source / "results.json")
+    content = read_results(options.source / "results.json", "fraction")
     draw(content, options.out or options.source / "figure.png")
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 from _pictures import MARKERS, pyplot, save
-from _study import PictureParser, read_results
+from _results import read_json
+from _study import PictureParser
 from _uci_methods import ALL_METHODS
 
 
@@ -24,7 +25,7 @@ def scatter(axis, plane, labels, classes):
         colour = colours(number if len(classes) <= 10 else number / (len(classes) - 1))
         marker = MARKERS[number % len(MARKERS)]
         axis.scatter(
-            *plane[rows].T, s=4, marker=marker, color=colour, linewidths=0.3, label=str(label)
+            *plane[rows].T, s=3, marker=marker, color=colour, linewidths=0.3, label=str(label)
         )
     axis.set(xticks=[], yticks=[], aspect="equal", adjustable="datalim")
     axis.grid(False)
@@ -33,11 +34,11 @@ def scatter(axis, plane, labels, classes):
 def draw(path, out):
     """Training rows above, test rows below; a column for each layer."""
     plt = pyplot()
-    content = read_results(path)
+    content = read_json(path, "set", "settings", "ratios")
     found = {(row["part"], row["layer"]): row for row in content["ratios"]}
     n_columns = max(layer for _, layer in found) + 1
     figure, axes = plt.subplots(
-        2, n_columns, figsize=(2.1 * n_columns + 0.6, 5.4), layout="constrained"
+        2, n_columns, figsize=(1.45 * n_columns + 0.7, 4.4), layout="constrained"
     )
     with np.load(path.with_suffix(".npz"), allow_pickle=False) as arrays:
         classes = np.unique(arrays["train_labels"])
@@ -46,7 +47,7 @@ def draw(path, out):
                 plane, labels = arrays[f"{part}_{layer}"], arrays[f"{part}_labels"]
                 scatter(axis, plane, labels, classes)
                 name = "raw features" if layer == 0 else f"layer {layer}"
-                axis.set_title(f"{name}: {found[part, layer]['ratio_embedding']:.3f}")
+                axis.set_title(f"{name}\n{found[part, layer]['ratio_embedding']:.3f}")
             row[0].set_ylabel({"train": "training rows", "test": "test rows"}[part])
     handles, names = axes[0, 0].get_legend_handles_labels()
     figure.legend(

@@ -21,8 +21,9 @@ import time
 from itertools import product
 
 import numpy as np
-from _boosting_data import binary, fill_missing, load_table
+from _boosting_data import binary, fill_missing, load_tables
 from _results import Record, aligned, provenance, published, write_csv, write_json
+from _study import count
 from joblib import Parallel, delayed
 from mddf.baselines import DeepBoostClassifier
 from mddf.baselines.margins import margin_report
@@ -218,31 +219,40 @@ def run_set(name, table, data, arguments, record):
 
 
 def parse(argv):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tables", type=int, nargs="+", choices=(1, 2, 3), default=[1, 2, 3])
-    parser.add_argument("--sets", nargs="+", choices=[*SETS, *BUNDLED], default=None)
-    parser.add_argument("--rounds", type=int, default=100)
-    parser.add_argument("--runs", type=int, choices=range(1, 11), default=10, metavar="1..10")
-    parser.add_argument("--thin", type=int, choices=(1, 2, 3), default=1,
-                        help="take every k-th value of beta, lambda and the depth")  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=1)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--tables", type=int, nargs="+", choices=(1, 2, 3), default=[1, 2, 3], help="default: all"
+    )
+    parser.add_argument(
+        "--sets", nargs="+", choices=[*SETS, *BUNDLED], help=f"default: {', '.join(SETS)}"
+    )
+    parser.add_argument("--rounds", type=count, default=100, help="default: 100")
+    parser.add_argument(
+        "--runs", type=int, choices=range(1, 11), metavar="1..10", help="default: 10; --quick: 3"
+    )
+    parser.add_argument(
+        "--thin",
+        type=int,
+        choices=(1, 2, 3),
+        help="take every k-th value of beta, lambda and the depth (default: 1; --quick: 2)",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the folds (default: 0)")
+    parser.add_argument("--jobs", type=int, default=1, help="processes (default: 1)")
     parser.add_argument("--quick", action="store_true", help="three runs, --thin 2, two sets")
-    parser.add_argument("--out", default=None, help="path without suffix")
-    return parser.parse_args(argv)
+    parser.add_argument("--out", help="path without suffix (default: results/deepboost...)")
+    options = parser.parse_args(argv)
+    options.runs = options.runs or (3 if options.quick else 10)
+    options.thin = options.thin or (2 if options.quick else 1)
+    return options
 
 
 def main(argv=None):
     arguments = parse(argv)
-    if arguments.quick:
-        arguments.runs, arguments.thin = 3, 2
     out = arguments.out or f"results/deepboost{'_quick' if arguments.quick else ''}"
-    names = arguments.sets or (QUICK_SETS if arguments.quick else SETS)
-    tables = {name: load_table({**SETS, **BUNDLED}[name]) for name in names}
-    tables = {name: data for name, data in tables.items() if data is not None}
-    if not tables:
-        print("no published set is present: scikit-learn's bundled sets stand in")
-        tables = {name: load_table(name) for name in BUNDLED}
+    known = {name: (loaded,) for name, loaded in {**SETS, **BUNDLED}.items()}
+    tables = load_tables(arguments.sets, QUICK_SETS if arguments.quick else SETS, known, BUNDLED)
     settings = {"rounds": arguments.rounds, "seed": arguments.seed, "thin": arguments.thin}
     record = Record(f"{out}.json", settings, provenance(arguments, tables))
     rows, drawn = [], {}
@@ -256,6 +266,7 @@ def main(argv=None):
     print_tables(rows, arguments.thin)
     write_csv(f"{out}.csv", rows)
     write_json(f"{out}_figures.json", drawn)
+    print(f"written to {out}.json, {out}.csv, {out}_figures.json")
 
 
 if __name__ == "__main__":

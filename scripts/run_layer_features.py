@@ -23,8 +23,8 @@ import json
 import warnings
 
 import numpy as np
-from _results import Record, provenance, write_csv, write_json
-from _study import StudyParser
+from _results import write_csv, write_json
+from _study import StudyParser, open_record
 from _uci_data import splits
 from _uci_methods import ALL_METHODS, Budget
 from sklearn.compose import make_column_selector, make_column_transformer
@@ -165,8 +165,7 @@ def table(rows) -> str:
 
 def main(argv=None) -> None:
     options = parse(argv)
-    settings = {"n_estimators": options.n_estimators, "n_layers": options.n_layers}
-    record = Record(options.out / "results.json", settings)
+    record = open_record(options, n_estimators=options.n_estimators, n_layers=options.n_layers)
     with (
         threadpool_limits(options.n_jobs),
         tqdm(total=len(options.datasets) * options.seeds, dynamic_ncols=True) as bar,
@@ -181,10 +180,10 @@ def main(argv=None) -> None:
 
                 record.get(f"{name}/{seed}", compute)
                 bar.update()
-    rows = cells(record.results)
+    rows = cells(record.asked)
     write_csv(options.out / "cells.csv", rows)
     (options.out / "table.md").write_text(table(rows) + "\n")
-    write_json(options.out / "run.json", provenance(options))
+    write_json(options.out / "run.json", record.origin)
     print(table(rows))
     print(f"written to {options.out}: results.json, cells.csv, table.md, run.json")
 

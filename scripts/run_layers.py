@@ -22,8 +22,8 @@ stopped. Draw with plot_layers.py.
 from __future__ import annotations
 
 import numpy as np
-from _results import Record, provenance, write_csv, write_json
-from _study import StudyParser
+from _results import write_csv, write_json
+from _study import StudyParser, open_record
 from _uci_data import splits
 from _uci_methods import ALL_METHODS, Budget
 from mddf.baselines.bounds import margin_distribution_bound
@@ -161,18 +161,17 @@ def bound_table(rows) -> str:
 
 def main(argv=None) -> None:
     options = parse(argv)
-    settings = {"n_estimators": options.n_estimators, "n_layers": options.n_layers}
-    record = Record(options.out / "results.json", settings)
+    record = open_record(options, n_estimators=options.n_estimators, n_layers=options.n_layers)
     total = len(options.datasets) * options.seeds * len(options.methods)
     with tqdm(total=total, dynamic_ncols=True) as bar:
         for name in options.datasets:
             run_set(name, options, record, bar)
-    rows = summarise(record.results)
+    rows = summarise(record.asked)
     write_csv(options.out / "summary.csv", rows)
     for name, make in (("layers", layer_table), ("bounds", bound_table)):
         (options.out / f"{name}.md").write_text(make(rows) + "\n")
         print(make(rows), end="\n\n")
-    write_json(options.out / "run.json", provenance(options))
+    write_json(options.out / "run.json", record.origin)
     print(f"written to {options.out}: results.json, summary.csv, layers.md, bounds.md, run.json")
 
 

@@ -20,42 +20,42 @@ import argparse
 import time
 
 import numpy as np
-from _boosting_data import binary, fill_missing, load_table
+from _boosting_data import binary, fill_missing, load_tables
 from _results import Record, aligned, provenance, published, write_csv
 from mddf.baselines import AdaBoostClassifier, LPBoostClassifier, QuadBoostClassifier
 from mddf.baselines.significance import poisson_binomial_test, sign_test
 from sklearn.model_selection import StratifiedKFold
 from tqdm import tqdm
 
-# Published name -> names under which the loaders may have it.
+# Published name -> name of the loader.
 SETS = {
-    "australian": ("australian",),
-    "balance": ("balance",),
-    "breast": ("breastcancer",),
-    "bupa": ("bupa",),
-    "car": ("car",),
-    "cmc": ("cmc",),
-    "credit": ("credit",),
-    "cylinder": ("cylinder",),
-    "ecoli": ("ecoli",),
-    "flags": ("flags",),
-    "glass": ("glass",),
-    "heart": ("heart",),
-    "hepatitis": ("hepatitis",),
-    "horse": ("horse",),
-    "ionosphere": ("ionosphere",),
-    "letter_ab": ("letter-ab",),
-    "monks": ("monks-1", "monks1", "monks"),
-    "optdigits": ("optdigits",),
-    "pima": ("pima",),
-    "tictactoe": ("tictactoe",),
-    "titanic": ("titanic",),
-    "vote": ("vote",),
-    "wine": ("wine",),
-    "yeast": ("yeast",),
-    "zoo": ("zoo",),
+    "australian": "australian",
+    "balance": "balance",
+    "breast": "breastcancer",
+    "bupa": "bupa",
+    "car": "car",
+    "cmc": "cmc",
+    "credit": "credit",
+    "cylinder": "cylinder",
+    "ecoli": "ecoli",
+    "flags": "flags",
+    "glass": "glass",
+    "heart": "heart",
+    "hepatitis": "hepatitis",
+    "horse": "horse",
+    "ionosphere": "ionosphere",
+    "letter_ab": "letter-ab",
+    "monks": "monks-1",
+    "optdigits": "optdigits",
+    "pima": "pima",
+    "tictactoe": "tictactoe",
+    "titanic": "titanic",
+    "vote": "vote",
+    "wine": "wine",
+    "yeast": "yeast",
+    "zoo": "zoo",
 }
-BUNDLED = {name: (name,) for name in ("breast_cancer", "wine", "digits")}
+BUNDLED = {name: name for name in ("breast_cancer", "wine", "digits")}
 QUICK_SETS = ("heart", "ionosphere", "pima", "vote")
 
 
@@ -214,31 +214,26 @@ def print_tables(one, two, methods):
     print(aligned(lines))
 
 
-def first_present(names):
-    """Load a set by the first of its names that works; None when none does."""
-    return next((table for name in names if (table := load_table(name)) is not None), None)
-
-
 def parse(argv):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sets", nargs="+", choices=[*SETS, *BUNDLED], default=None)
-    parser.add_argument("--seed", type=int, default=0)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--sets", nargs="+", choices={**SETS, **BUNDLED}, help=f"default: {', '.join(SETS)}"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of splits and folds (default: 0)")
     parser.add_argument("--adaboost-rounds", type=int, default=1_000_000,
                         help="the most rounds in AdaBoost's grid, at least 100")  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="four sets, at most 1000 rounds")
-    parser.add_argument("--out", default=None, help="path without suffix")
+    parser.add_argument("--out", help="path without suffix (default: results/quadboost...)")
     return parser.parse_args(argv)
 
 
 def main(argv=None):
     arguments = parse(argv)
     out = arguments.out or f"results/quadboost{'_quick' if arguments.quick else ''}"
-    names = arguments.sets or (QUICK_SETS if arguments.quick else SETS)
-    tables = {name: first_present({**SETS, **BUNDLED}[name]) for name in names}
-    tables = {name: table for name, table in tables.items() if table is not None}
-    if not tables:
-        print("no published set is present: scikit-learn's bundled sets stand in")
-        tables = {name: load_table(name) for name in BUNDLED}
+    known = {name: (loaded,) for name, loaded in {**SETS, **BUNDLED}.items()}
+    tables = load_tables(arguments.sets, QUICK_SETS if arguments.quick else SETS, known, BUNDLED)
     settings = {key: vars(arguments)[key] for key in ("seed", "quick", "adaboost_rounds")}
     record = Record(f"{out}.json", settings, provenance(arguments, tables))
     methods = algorithms(arguments.quick, arguments.adaboost_rounds)
@@ -254,9 +249,14 @@ def main(argv=None):
         )
     one = table_one(record.results, tables, list(methods))
     two = table_two(record.results, tables, list(methods))
+    if arguments.quick:
+        print(
+            "--quick: at most 1000 rounds and coarser grids; the published numbers have the whole"
+        )
     print_tables(one, two, list(methods))
     write_csv(f"{out}_table1.csv", one)
     write_csv(f"{out}_table2.csv", two)
+    print(f"written to {out}.json, {out}_table1.csv, {out}_table2.csv")
 
 
 if __name__ == "__main__":

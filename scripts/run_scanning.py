@@ -21,6 +21,7 @@ import time
 
 import numpy as np
 from _results import Record, aligned, provenance, published, write_csv
+from _study import count
 from mddf.baselines import MultiGrainedScanner
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
@@ -55,6 +56,22 @@ def make_mddf(n_estimators, seed, n_jobs, grains):
     )
 
 
+FULL = {
+    "train": 6000,
+    "seeds": [0, 1, 2],
+    "trees": 100,
+    "windows": [7, 10, 13],
+    "stride": 2,
+    "scanner_trees": 100,
+}
+QUICK = {
+    "train": 300,
+    "seeds": [0, 1],
+    "trees": 20,
+    "windows": [2, 3, 4],
+    "stride": 1,
+    "scanner_trees": 20,
+}
 MODELS = {"forest": make_forest, "gcforest": make_gcforest, "mddf": make_mddf}
 
 
@@ -209,24 +226,41 @@ def compare_published():
 
 
 def parse(argv):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--train", type=int, default=6000, help="training images")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
-    parser.add_argument("--trees", type=int, default=100, help="per forest of the models")
-    parser.add_argument("--windows", type=int, nargs="+", default=[7, 10, 13])
-    parser.add_argument("--stride", type=int, default=2)
-    parser.add_argument("--scanner-trees", type=int, default=100, help="per forest")
-    parser.add_argument("--max-windows", type=int, default=None, help="per image and tree")
-    parser.add_argument("--cv", type=int, default=3, help="folds of the scanner")
-    parser.add_argument("--n-jobs", type=int, default=None)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--out", default=None, help="path without suffix")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    for name, kind, many, text in (
+        ("train", count, False, "training images"),
+        ("seeds", int, True, "seeds"),
+        ("trees", count, False, "trees per forest of the models"),
+        ("windows", count, True, "sides of the windows"),
+        ("stride", count, False, "step from one window to the next"),
+        ("scanner-trees", count, False, "trees per forest of the scanner"),
+    ):
+        key = name.replace("-", "_")
+        shown, shown_quick = (
+            " ".join(map(str, values[key])) if many else values[key] for values in (FULL, QUICK)
+        )
+        parser.add_argument(
+            f"--{name}",
+            type=kind,
+            nargs="+" if many else None,
+            help=f"{text} (default: {shown}; --quick: {shown_quick})",
+        )
+    parser.add_argument(
+        "--models", nargs="+", choices=MODELS, default=list(MODELS), help="default: all"
+    )
+    parser.add_argument(
+        "--max-windows", type=count, help="windows per image and tree (default: all)"
+    )
+    parser.add_argument("--cv", type=int, default=3, help="folds of the scanner (default: 3)")
+    parser.add_argument("--n-jobs", type=int, help="threads (default: 1)")
+    parser.add_argument("--quick", action="store_true", help="scikit-learn's digits")
+    parser.add_argument("--out", help="path without suffix (default: results/scanning...)")
     arguments = parser.parse_args(argv)
-    if arguments.quick:
-        arguments.train, arguments.seeds = 300, arguments.seeds[:2]
-        arguments.windows, arguments.stride = [2, 3, 4], 1
-        arguments.trees = arguments.scanner_trees = 20
+    for key, value in (QUICK if arguments.quick else FULL).items():
+        if getattr(arguments, key) is None:
+            setattr(arguments, key, value)
     arguments.out = arguments.out or f"results/scanning{'_quick' if arguments.quick else ''}"
     return arguments
 
@@ -245,6 +279,7 @@ def main(argv=None):
         estimate(rows, results, len(data[1]))
         compare_published()
     write_csv(f"{arguments.out}.csv", rows)
+    print(f"written to {arguments.out}.json, {arguments.out}.csv")
 
 
 if __name__ == "__main__":

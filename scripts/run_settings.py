@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from _results import provenance, write_csv, write_json
+from _study import count, known_set
 from mddf.baselines import GCForestClassifier
 from mddf.datasets import load
 from sklearn.model_selection import train_test_split
@@ -47,15 +48,28 @@ def parse(argv):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--datasets", nargs="+", default=["wine", "breast_cancer", "iris"])
-    parser.add_argument("--settings", nargs="+", choices=SETTINGS, default=list(SETTINGS))
-    parser.add_argument("--rows", type=int, help="training rows at most")
-    parser.add_argument("--trees", type=int, default=20, help="of each of the four forests")
-    parser.add_argument("--layers", type=int, default=5)
-    parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--n-jobs", type=int, default=1)
-    parser.add_argument("--data-home")
-    parser.add_argument("--out", default="results/settings")
+    bundled = ["wine", "breast_cancer", "iris"]
+    parser.add_argument(
+        "--datasets",
+        nargs="+",
+        type=known_set,
+        default=bundled,
+        help=f"names of mddf.datasets (default: {' '.join(bundled)})",
+    )
+    parser.add_argument(
+        "--settings", nargs="+", choices=SETTINGS, default=list(SETTINGS), help="default: all"
+    )
+    parser.add_argument("--rows", type=count, help="training rows at most (default: all)")
+    parser.add_argument(
+        "--trees", type=count, default=20, help="of each of the four forests (default: 20)"
+    )
+    parser.add_argument("--layers", type=count, default=5, help="default: 5")
+    parser.add_argument("--seeds", type=count, default=2, help="number of seeds (default: 2)")
+    parser.add_argument("--n-jobs", type=int, default=1, help="threads (default: 1)")
+    parser.add_argument("--data-home", help="folder of the data (default: MDDF_DATA_HOME)")
+    parser.add_argument(
+        "--out", default="results/settings", help="folder (default: results/settings)"
+    )
     return parser.parse_args(argv)
 
 

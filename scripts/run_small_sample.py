@@ -12,11 +12,12 @@ on where the last one stopped. Draw with plot_small_sample.py.
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from _results import Record, provenance, write_csv, write_json
-from _study import StudyParser
+from _results import write_csv, write_json
+from _study import StudyParser, open_record
 from _subsets import nested_subsets
 from _uci_data import Split, splits
 from _uci_methods import ALL_METHODS, Budget, missing
@@ -52,8 +53,10 @@ def parse(argv):
         },
     )
     parser.add_argument("--methods", nargs="+", choices=ALL_METHODS, default=list(METHODS))
-    parser.add_argument("--fractions", nargs="+", type=float, help="shares of the training set")
-    parser.add_argument("--rounds", type=int, help="XGBoost's rounds (default: 300)")
+    parser.add_argument(
+        "--fractions", nargs="+", type=fraction, help="shares of the training set, in (0, 1]"
+    )
+    parser.add_count("rounds", "XGBoost's rounds")
     options = parser.parse_study(argv)
     if options.datasets is DEFAULT_SETS and has_har(options.data_home):
         options.datasets = ["har"]
@@ -62,6 +65,14 @@ def parse(argv):
         print(f"left out, not installed: {', '.join(absent)}")
     options.methods = [name for name in options.methods if name not in absent]
     return options
+
+
+def fraction(text):
+    """A parser of shares."""
+    value = float(text)
+    if not 0 < value <= 1:
+        raise argparse.ArgumentTypeError(f"must lie in (0, 1], got {text}")
+    return value
 
 
 def has_har(data_home) -> bool:
@@ -179,24 +190,23 @@ def leads(results) -> list[str]:
 
 def main(argv=None) -> None:
     options = parse(argv)
-    settings = {
-        "n_estimators": options.n_estimators,
-        "n_layers": options.n_layers,
-        "rounds": options.rounds,
-    }
-    record = Record(options.out / "results.json", settings)
+    record = open_record(
+        options,
+        n_estimators=options.n_estimators,
+        n_layers=options.n_layers,
+        rounds=options.rounds,
+    )
     n_cells = len(options.datasets) * options.seeds * len(options.fractions) * len(options.methods)
     with tqdm(total=n_cells, dynamic_ncols=True) as bar:
         for name in options.datasets:
             run_set(name, options, record, bar)
-    rows = summarise(record.results)
+    rows = summarise(record.asked)
     write_csv(options.out / "summary.csv", rows)
     (options.out / "table.md").write_text(table(rows) + "\n")
-    origin = provenance(options)
     budget = {name: asdict(budget) for name, budget in budgets(options).items()}
-    write_json(options.out / "run.json", {**origin, "budgets": budget})
+    write_json(options.out / "run.json", {**record.origin, "budgets": budget})
     print(table(rows))
-    print("\n".join(leads(record.results)))
+    print("\n".join(leads(record.asked)))
     print(f"written to {options.out}: results.json, summary.csv, table.md, run.json")
 
 

@@ -18,13 +18,12 @@ plot_tsne.py.
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
-from _results import provenance, write_json
+from _results import check_settings, provenance, read_json, versions, write_json
 from _study import StudyParser
 from _uci_data import splits
 from _uci_methods import ALL_METHODS, Budget
+from run_layer_features import raw_numbers
 from sklearn.manifold import TSNE
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
@@ -70,10 +69,11 @@ def features_of(split, options):
     budget = Budget(options.n_estimators, options.n_layers, n_jobs=options.n_jobs)
     model = ALL_METHODS[options.method].make(budget, split.X, options.seed)
     model.set_params(early_stopping=False, transform_layers="all")
+    raw_train, raw_test = raw_numbers(split)
+    scaler = StandardScaler().fit(raw_train)
     train, test = model.fit_transform(split.X, split.y), model.transform(split.X_test)
-    scaler = StandardScaler().fit(split.X)
     n_classes = len(model.classes_)
-    for part, raw, layers in (("train", split.X, train), ("test", split.X_test, test)):
+    for part, raw, layers in (("train", raw_train, train), ("test", raw_test, test)):
         yield part, [scaler.transform(raw), *np.split(layers, layers.shape[1] // n_classes, 1)]
 
 
@@ -130,14 +130,11 @@ def run_set(name, options, origin) -> None:
         key: getattr(options, key)
         for key in ("method", "rows", "perplexity", "n_estimators", "n_layers", "seed")
     }
+    settings["versions"] = versions()
     path = options.out / f"{name}.json"
     if path.exists():
-        content = json.loads(path.read_text())
-        if content["settings"] != settings:
-            raise SystemExit(
-                f"{path} holds results of other settings, {content['settings']}; remove it or "
-                "choose another --out"
-            )
+        content = read_json(path, "settings", "ratios")
+        check_settings(path, content["settings"], settings)
         print(table(name, content["ratios"]))
         return
     (_, split), *_ = splits(name, [options.seed], options.data_home)

@@ -28,10 +28,10 @@ import platform
 import shlex
 import sys
 import time
-from importlib.metadata import version
 from pathlib import Path
 
-from _results import Record, provenance, write_csv, write_json
+from _results import Record, provenance, versions, write_csv, write_json
+from _study import count, known_set
 from _uci_data import SUITES, n_seeds
 from _uci_methods import ABLATIONS, ALL_METHODS, METHODS, Budget, missing
 from _uci_run import Run, key
@@ -39,30 +39,24 @@ from _uci_tables import Grid, any_published, markdown_table, summarise, text_tab
 from joblib import effective_n_jobs
 from tqdm import tqdm
 
-from mddf import datasets
 
-
-def names_of(kind, allowed):
-    """A parser of comma-separated names."""
+def names_of(check):
+    """A parser of comma-separated names, each of which is checked."""
 
     def parse(text):
-        names = [name.strip().lower() for name in text.split(",") if name.strip()]
-        unknown = [name for name in names if name not in allowed]
-        if unknown or not names:
-            raise argparse.ArgumentTypeError(
-                f"{kind} must be among {', '.join(allowed)}, got {', '.join(unknown) or text!r}"
-            )
+        names = [check(name.strip().lower()) for name in text.split(",") if name.strip()]
+        if not names:
+            raise argparse.ArgumentTypeError(f"must have at least one name, got {text!r}")
         return list(dict.fromkeys(names))
 
     return parse
 
 
-def positive(text):
-    """A parser of counts."""
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"must be at least 1, got {value}")
-    return value
+def known_method(name):
+    """A parser of the names of methods."""
+    if name not in ALL_METHODS:
+        raise argparse.ArgumentTypeError(f"must be among {', '.join(ALL_METHODS)}, got {name!r}")
+    return name
 
 
 def parse(argv):
@@ -73,25 +67,25 @@ def parse(argv):
     which.add_argument("--suite", choices=SUITES, default="bundled")
     which.add_argument(
         "--datasets",
-        type=names_of("data sets", datasets.names()),
+        type=names_of(known_set),
         metavar="A,B",
         help="names of mddf.datasets",
     )
     parser.add_argument(
         "--methods",
-        type=names_of("methods", ALL_METHODS),
+        type=names_of(known_method),
         metavar="A,B",
         help=f"among {', '.join(ALL_METHODS)} (default: the first {len(METHODS)})",
     )
     parser.add_argument("--ablations", action="store_true", help=f"also {', '.join(ABLATIONS)}")
     parser.add_argument(
-        "--seeds", type=positive, help="number of seeds (default 5; yeast 10; bundled sets 2)"
+        "--seeds", type=count, help="number of seeds (default 5; yeast 10; bundled sets 2)"
     )
     parser.add_argument(
-        "--n-estimators", type=positive, help="trees of a cascade's forest (default 100)"
+        "--n-estimators", type=count, help="trees of a cascade's forest (default 100)"
     )
     parser.add_argument(
-        "--n-layers", type=positive, help="most layers of a cascade (default: each class's own)"
+        "--n-layers", type=count, help="most layers of a cascade (default: each class's own)"
     )
     parser.add_argument("--n-jobs", type=int, default=-1, help="threads (default: all cores)")
     parser.add_argument("--quick", action="store_true", help="20 trees, one seed, 40 epochs")
@@ -129,8 +123,8 @@ def processor() -> str:
 
 def settings_of(budget) -> dict:
     """What results of one folder must have in common."""
-    versions = {name: version(name) for name in ("mddf", "numpy", "scikit-learn")}
-    return {**vars(budget), "versions": versions}
+    budget = {name: value for name, value in vars(budget).items() if name != "n_jobs"}
+    return {**budget, "versions": versions()}
 
 
 def introduce(budget, seeds, methods):
@@ -219,7 +213,7 @@ def main(argv=None) -> int:
     about = {
         **origin,
         "command": command,
-        "settings": settings_of(budget),
+        "settings": {**settings_of(budget), "n_jobs": budget.n_jobs},
         "seeds": seeds,
         "methods": {m: ALL_METHODS[m].title for m in methods},
         "processor": processor(),

@@ -43,7 +43,8 @@ def test_record_resumes_and_refuses_other_settings(script, tmp_path):
     assert record.get("a", lambda: {"x": 1}) == {"x": 1}
     again = module.Record(tmp_path / "r.json", {"seed": 0}, {"by": "second"})
     assert again.get("a", lambda: pytest.fail("computed twice")) == {"x": 1}
-    with pytest.raises(SystemExit, match="results of other settings"):
+    assert again.asked == {"a": {"x": 1}}
+    with pytest.raises(SystemExit, match="results of other settings: seed 0 there, 1 here"):
         module.Record(tmp_path / "r.json", {"seed": 1}, {})
     assert again.origins == [{"by": "first"}]  # the second has computed nothing yet
     again.get("b", lambda: {"x": 2})
@@ -56,6 +57,27 @@ def test_record_resumes_and_refuses_other_settings(script, tmp_path):
     ]
     assert len(module.published("deepboost_table2.tsv")) == 24
     assert module.published("no_such.tsv") == []
+
+
+@pytest.mark.parametrize(
+    ("content", "message"), [("{", "cannot be read"), ("{}", "another kind: it has no settings")]
+)
+def test_damaged_records_are_named(script, tmp_path, content, message):
+    (tmp_path / "r.json").write_text(content)
+    with pytest.raises(SystemExit, match=rf"r\.json .*{message}"):
+        script("_results").Record(tmp_path / "r.json", {}, {})
+
+
+@pytest.mark.usefixtures("no_data")
+def test_sets_asked_for_are_not_replaced(script, capsys):
+    load_tables = script("_boosting_data").load_tables
+    known = {name: (name,) for name in ("german", "wine")}
+    assert list(load_tables(None, ["german"], known, ["wine"])) == ["wine"]
+    assert list(load_tables(None, ["german", "wine"], known, [])) == ["wine"]
+    assert list(load_tables(["wine"], ["german"], known, [])) == ["wine"]
+    with pytest.raises(SystemExit, match=r"--sets: not available.*german"):
+        load_tables(["german", "wine"], ["wine"], known, ["wine"])
+    assert "german: not available" in capsys.readouterr().out
 
 
 def test_data_for_scripts(script):

@@ -70,6 +70,56 @@ def test_test_csv(script, tmp_path, table):
         assert test["y"].tolist() == frame["kind"].iloc[::3].tolist()
 
 
+def test_types_of_the_test_csv_are_those_of_training(script, tmp_path, table):
+    path, frame = table
+    X, y = script("export_features").read_csv(path, "kind")
+    test = frame.drop(columns="kind").assign(colour=7), frame["kind"].to_numpy()
+    X_test, y_test = script("export_features").as_in_training("test.csv", test, X, y)
+    assert str(X_test["colour"].dtype) == "category"
+    assert set(X_test["colour"]) == {"7"}
+    assert y_test.dtype == y.dtype
+    for changed, labels, message in (
+        (
+            {"petal length (cm)": "?"},
+            test[1],
+            "column 'petal length .*' of test.csv must hold",
+        ),
+        ({}, np.full(len(frame), "rose"), r"labels of test.csv must be in training too; .*rose"),
+    ):
+        words = frame.drop(columns="kind").assign(**changed)
+        words = words.astype(dict.fromkeys([*changed, "colour"], "category"))
+        with pytest.raises(SystemExit, match=message):
+            script("export_features").as_in_training("test.csv", (words, labels), X, y)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "nope.csv cannot be read as a table"),
+        ("kind\na\nb\n", "at least 2 rows, and a column of features"),
+        (",size,kind\n0,1,a\n1,2,b\n", "must have names, got Unnamed: 0; .*index=False"),
+        ("size,kind\n1,a\n2,a\n3,b\n", "cannot be split with 30 % of each class"),
+        ("size,kind\n1,\n2,a\n", "labels of .* must be complete"),
+    ],
+)
+def test_tables_that_do_not_do(script, tmp_path, content, message):
+    path = tmp_path / "nope.csv"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(SystemExit, match=message):
+        script("export_features").main(["--csv", str(path), "--target", "kind", "--quick"])
+
+
+def test_nothing_is_replaced_unasked(script, tmp_path):
+    arguments = ["iris", "--quick", "--out", str(tmp_path)]
+    script("export_features").main(arguments)
+    with pytest.raises(SystemExit, match="holds features already: give another --out, or --over"):
+        script("export_features").main(arguments)
+    script("export_features").main([*arguments, "--overwrite"])
+    with pytest.raises(SystemExit, match="no cascade can be grown: transform_layers must be"):
+        script("export_features").main([*arguments, "--overwrite", "--layers", "7"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -89,7 +139,7 @@ def test_refusals(script, tmp_path, table, arguments, message):
 
 def test_without_pyarrow(script, tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(SystemExit, match=r'parquet needs pyarrow: .*"mddf\[parquet\]"'):
+    with pytest.raises(SystemExit, match=r"parquet needs pyarrow: .* install pyarrow"):
         script("export_features").main(
             ["iris", "--quick", "--format", "parquet", "--out", str(tmp_path)]
         )

@@ -1,6 +1,7 @@
 """run_layers.py, run_tsne.py and what draws their results; the losses."""
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +56,23 @@ def test_nothing_to_draw(script, name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit, match=r"no results/.*: let the script that computes it run"):
         script(f"plot_{name}").main([])
+
+
+@pytest.mark.parametrize("name", ["layers", "tsne", "small_sample", "boosting"])
+def test_files_of_another_kind_are_refused(script, name, tmp_path):
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps({"settings": {}, "origins": [], "results": {"a": {"x": 1}}}))
+    source = path if name in ("tsne", "boosting") else tmp_path
+    with pytest.raises(SystemExit, match=r"results\.json is a file of another kind"):
+        script(f"plot_{name}").main([str(source)])
+
+
+@pytest.mark.parametrize("name", ["layers", "tsne", "losses", "small_sample", "boosting"])
+def test_without_matplotlib(script, name, monkeypatch):
+    module = script(f"plot_{name}")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(SystemExit, match=r"pictures need matplotlib: .* pip install matplotlib"):
+        module.pyplot()
 
 
 def test_number_of_trees(script):

@@ -32,7 +32,7 @@ def test_quadboost_protocol(script):
 @pytest.mark.usefixtures("no_data")
 def test_quick_form_on_a_bundled_set(script, tmp_path, capsys, monkeypatch):
     run, out = script("run_quadboost"), tmp_path / "quad"
-    monkeypatch.setattr(run, "BUNDLED", {"wine": ("wine",)})
+    monkeypatch.setattr(run, "BUNDLED", {"wine": "wine"})
     monkeypatch.setattr(run, "QUICK_SETS", ("heart", "vote"))
     run.main(["--quick", "--out", str(out)])
     shown = capsys.readouterr().out

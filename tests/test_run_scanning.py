@@ -34,6 +34,12 @@ def test_quick_run(script, monkeypatch, tmp_path, capsys):
     script.main(arguments)
 
 
+def test_quick_changes_defaults_only(script):
+    options = script.parse(["--quick", "--windows", "9", "--train", "5"])
+    assert (options.windows, options.train, options.stride) == ([9], 5, 1)
+    assert script.parse([]).windows == [7, 10, 13]
+
+
 def test_subsets_are_stratified_and_seeded(script):
     y = np.repeat(np.arange(5), [10, 20, 30, 40, 100])
     rows = script.subset(y, 40, seed=0)

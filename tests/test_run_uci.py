@@ -130,9 +130,12 @@ def test_sets_that_cannot_be_had_are_named(run, script, tmp_path, capsys, monkey
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--datasets", "iris,nonesuch"], "data sets must be among .*, got 'nonesuch'"),
-        (["--methods", "svm"], "methods must be among mlp, rf, .*, got 'svm'"),
-        (["--seeds", "0"], "must be at least 1, got 0"),
+        (
+            ["--datasets", "iris,nonesuch"],
+            "argument --datasets: name must be one of .*, got 'nonesuch'",
+        ),
+        (["--methods", "svm"], "argument --methods: must be among mlp, rf, .*, got 'svm'"),
+        (["--seeds", "0"], "must be a whole number of at least 1, got '0'"),
         (["--suite", "paper", "--datasets", "iris"], "not allowed with"),
     ],
 )

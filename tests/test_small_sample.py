@@ -1,6 +1,7 @@
 """run_small_sample.py, its subsets, and its picture."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -37,6 +38,33 @@ def test_quick_run_and_picture(script, tmp_path, capsys, monkeypatch):
     run.main(arguments)
     plot.main([str(tmp_path)])
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_tables_have_what_was_asked_for(script, tmp_path, capsys):
+    run = script("run_small_sample")
+    arguments = ["--quick", "--datasets", "iris", "--fractions", "1", "--out", str(tmp_path)]
+    run.main([*arguments, "--methods", "rf", "gcforest"])
+    capsys.readouterr()
+    run.main([*arguments, "--methods", "rf", "--seeds", "1"])
+    assert "| set | share | rows | seeds | RandomForest |\n" in capsys.readouterr().out
+    content = json.loads((tmp_path / "results.json").read_text())
+    assert len(content["results"]) == 4
+    assert "scikit-learn" in content["settings"]["versions"]
+    assert content["origins"][0]["arguments"]["methods"] == ["rf", "gcforest"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--fractions", "2"], r"must lie in \(0, 1\], got 2"),
+        (["--datasets", "digits", "satimag"], "got 'satimag'; did you mean 'satimage'"),
+        (["--seeds", "0"], "whole number of at least 1, got '0'"),
+    ],
+)
+def test_wrong_options(script, arguments, message, capsys):
+    with pytest.raises(SystemExit):
+        script("run_small_sample").parse(arguments)
+    assert re.search(message, capsys.readouterr().err)
 
 
 def test_xgboost_has_its_rounds(script):
