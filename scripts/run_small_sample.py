@@ -173,19 +173,32 @@ def table(rows) -> str:
     return "\n".join(lines)
 
 
-def leads(results) -> list[str]:
-    """On how many subsets mdDF is ahead of each other method."""
-    right: dict[str, dict[tuple, float]] = {}
+def differences(results) -> str:
+    """A Markdown table: what mdDF has above each other method on the same subsets."""
+    found: dict[tuple, dict[str, dict[int, float]]] = {}
     for cell in results.values():
-        key = (cell["dataset"], cell["seed"], cell["fraction"])
-        right.setdefault(cell["method"], {})[key] = cell["accuracy"]
-    own = right.pop("mddf", {})
-    lines = []
-    for method, others in right.items():
-        ahead = [own[key] > accuracy for key, accuracy in others.items() if key in own]
-        title = ALL_METHODS[method].title
-        lines.append(f"mdDF is ahead of {title} on {sum(ahead)} of {len(ahead)} subsets")
-    return lines
+        of_share = found.setdefault((cell["dataset"], cell["fraction"]), {})
+        of_share.setdefault(cell["method"], {})[cell["seed"]] = 100 * cell["accuracy"]
+    others = [m for m in ALL_METHODS if m != "mddf" and any(m in v for v in found.values())]
+    lines = [
+        f"| mdDF minus | share | {' | '.join(ALL_METHODS[m].title for m in others)} |",
+        f"|---|--:|{'--:|' * len(others)}",
+    ]
+    for (name, share), by_method in sorted(found.items()):
+        own = by_method.get("mddf", {})
+        shown = []
+        for method in others:
+            pairs = [(own[s], a) for s, a in by_method.get(method, {}).items() if s in own]
+            shown.append(_difference(np.array(pairs)) if pairs else "")
+        lines.append(f"| {name} | {share:.0%} | {' | '.join(shown)} |")
+    return "\n".join(lines)
+
+
+def _difference(pairs) -> str:
+    """Mean and standard error of paired differences, and how many are above 0."""
+    gains = pairs[:, 0] - pairs[:, 1]
+    error = f" ± {gains.std(ddof=1) / np.sqrt(len(gains)):.2f}" if len(gains) > 1 else ""
+    return f"{gains.mean():+.2f}{error} ({(gains > 0).sum()} of {len(gains)})"
 
 
 def main(argv=None) -> None:
@@ -202,11 +215,16 @@ def main(argv=None) -> None:
             run_set(name, options, record, bar)
     rows = summarise(record.asked)
     write_csv(options.out / "summary.csv", rows)
-    (options.out / "table.md").write_text(table(rows) + "\n")
+    shown = table(rows)
+    if "mddf" in options.methods and len(options.methods) > 1:
+        shown += (
+            "\n\nPoints, mean ± standard error over seeds, and on how many subsets mdDF is ahead:"
+            f"\n\n{differences(record.asked)}"
+        )
+    (options.out / "table.md").write_text(f"{shown}\n")
     budget = {name: asdict(budget) for name, budget in budgets(options).items()}
     write_json(options.out / "run.json", {**record.origin, "budgets": budget})
-    print(table(rows))
-    print("\n".join(leads(record.asked)))
+    print(f"\nTest accuracy in %, mean ± standard deviation over seeds\n\n{shown}\n")
     print(f"written to {options.out}: results.json, summary.csv, table.md, run.json")
 
 

@@ -97,13 +97,16 @@ def test_only_complete_seeds_are_drawn(script):
     assert accuracies({"0rf0.1": cells["0rf0.1"]})["iris"]["rf"].shape == (1, 1)
 
 
-def test_subsets_on_which_mddf_leads(script):
+def test_differences_are_paired(script):
     def cell(method, seed, accuracy):
-        return {"dataset": "iris", "seed": seed, "fraction": 1.0} | {
+        return {"dataset": "iris", "seed": seed, "fraction": 0.5} | {
             "method": method,
             "accuracy": accuracy,
         }
 
     cells = [cell("mddf", 0, 0.9), cell("mddf", 1, 0.8), cell("rf", 0, 0.8), cell("rf", 1, 0.8)]
-    found = script("run_small_sample").leads(dict(enumerate(cells)))
-    assert found == ["mdDF is ahead of RandomForest on 1 of 2 subsets"]
+    differences = script("run_small_sample").differences
+    expected = "| mdDF minus | share | RandomForest |\n|---|--:|--:|\n| iris | 50% | "
+    assert differences(dict(enumerate(cells))) == expected + "+5.00 ± 5.00 (1 of 2) |"
+    assert differences(dict(enumerate(cells[::2]))) == expected + "+10.00 (1 of 1) |"
+    assert differences(dict(enumerate(cells[1:3]))) == expected + " |"
