@@ -54,10 +54,11 @@ class MDDFClassifier(BaseCascade):
         categories as codes, missing values as NaN. None means two random and two
         completely-random forests.
     cv : int, splitter, iterable of (train, test), "oob" or None, default=5
-        How a layer learns what to say of its own samples: by folds, or by each tree's out-of-bag
-        samples, which needs bootstraps in all forests and a fifth of the trees. A number means
-        folds that are drawn anew for each layer, stratified as far as the sizes of the classes
-        allow; None means 5.
+        How a layer learns what to say of its own samples: by folds, or with "oob" by each tree's
+        out-of-bag samples, for which the named forests all draw bootstraps and a fifth of the
+        trees is grown; forests given as objects need ``bootstrap=True``. A number means folds that
+        are drawn anew for each layer, stratified as far as the sizes of the classes allow; None
+        means 5.
     structure : {"preconc", "stacking", "no-preconc"}, default="preconc"
         What the layers after the first see: the features and what the layer before hands on, or
         only the latter, or only the features.
