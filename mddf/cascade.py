@@ -125,6 +125,28 @@ def combine(vectors: Sequence[np.ndarray], alphas: np.ndarray) -> np.ndarray:
     return total
 
 
+def resolve_grains(grains, n_features: int) -> list[np.ndarray]:
+    """Columns of each grain, from the parameter of that name; None is one with all."""
+    everything = np.arange(n_features, dtype=np.int32)
+    if grains is None:
+        return [everything]
+    resolved = []
+    for grain in grains:
+        try:
+            resolved.append(everything[grain])
+        except IndexError as error:
+            raise ValueError(
+                f"grains must hold slices or column numbers below {n_features}, the number of "
+                f"columns of X; got {grain!r}"
+            ) from error
+    if not resolved or any(columns.ndim != 1 or len(columns) == 0 for columns in resolved):
+        raise ValueError(
+            "grains must be a list of slices or arrays of column numbers, none of them empty, "
+            f"got {grains!r}"
+        )
+    return resolved
+
+
 def _columns(plan: CascadePlan, number: int, n_raw: int, n_augmented: int) -> np.ndarray:
     raw = plan.grains[number % len(plan.grains)]
     if number == 0 or not plan.sees_augmented:

@@ -12,20 +12,25 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, _fit_
 from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mddf.binning import bin_table, find_bins
-from mddf.cascade import Cascade, CascadePlan, grow_cascade, reduce_forests, stages
+from mddf.cascade import (
+    Cascade,
+    CascadePlan,
+    grow_cascade,
+    reduce_forests,
+    resolve_grains,
+    stages,
+)
 from mddf.fitting import unchanged_on_failure
 from mddf.folds import make_folds
 from mddf.forest_base import BaseForest
-from mddf.layers import OUT_OF_BAG, Samples, limit_depth, named_forest
+from mddf.layers import OUT_OF_BAG, Samples, limit_depth, resolve_forests
 from mddf.sampling import canonical_order
 from mddf.scoring import MARGIN_RATIO, out_of_fold_score
 from mddf.table import TableReader, category_mask, check_table
 from mddf.targets import check_weights, class_factors, encode_labels
-
-FOREST_NAMES = ("random", "completely-random")
 
 
 class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
@@ -123,7 +128,12 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
         check_consistent_length(X, y)
         classes, labels = encode_labels(y)
         given = check_weights(sample_weight, X)
-        forests = self._check_forests(weighted=given is not None or self.class_weight is not None)
+        forests = resolve_forests(
+            self._default_forests() if self.forests is None else self.forests,
+            self.n_estimators,
+            out_of_bag=isinstance(self.cv, str),
+            weighted=given is not None or self.class_weight is not None,
+        )
         self._chosen_layers(self.n_layers)
         reader = TableReader(category_mask(X, self.categorical_features), self.max_bins)
         numbers = reader.fit_read(X, self)
@@ -135,7 +145,7 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
             max_bins=self.max_bins,
             n_jobs=self.n_jobs,
         )
-        grains = self._grain_columns(bins.n_columns)
+        grains = resolve_grains(self.grains, bins.n_columns)
         n_vectors = len(forests) * len(classes)
         shape = self._shape(min(map(len, grains)), n_vectors)
         n_augmented = n_vectors if shape["per_forest"] else len(classes)
@@ -179,43 +189,6 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
         self.oof_probabilities_ = cascade.probabilities
         self._cascade = replace(cascade, margins=[], weights=[], vectors=[])
 
-    def _check_forests(self, weighted: bool) -> list:
-        chosen = self._default_forests() if self.forests is None else list(self.forests)
-        if not chosen:
-            raise ValueError("forests must name or hold at least one, got an empty list")
-        out_of_bag = isinstance(self.cv, str)
-        forests = []
-        for forest in chosen:
-            if isinstance(forest, str):
-                if forest not in FOREST_NAMES:
-                    raise ValueError(
-                        f"forests must hold classifiers or names out of {FOREST_NAMES}, "
-                        f"got {forest!r}"
-                    )
-                forests.append(named_forest(forest, self.n_estimators, out_of_bag))
-                continue
-            if isinstance(forest, type) or not (
-                hasattr(forest, "fit") and hasattr(forest, "predict_proba")
-            ):
-                raise ValueError(
-                    "forests must hold names or classifiers with fit and predict_proba, "
-                    f"got {forest!r}"
-                )
-            if out_of_bag and not (isinstance(forest, BaseForest) and forest.bootstrap):
-                raise ValueError(
-                    "cv='oob' needs forests of this package with bootstrap=True: others have no "
-                    f"out-of-bag predictions; got {forest!r}"
-                )
-            if isinstance(forest, BaseForest):
-                forest.check_parameters()
-            elif weighted and not has_fit_parameter(forest, "sample_weight"):
-                raise ValueError(
-                    "sample_weight and class_weight need forests whose fit takes sample_weight, "
-                    f"got {forest!r}"
-                )
-            forests.append(forest)
-        return forests
-
     def _samples(self, table, classes, labels, given) -> Samples:
         weights = given
         factors = class_factors(self.class_weight, classes, labels, given)
@@ -243,26 +216,6 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
             return drawn
         given = make_folds(self.cv, X, labels, 0)
         return lambda number: given
-
-    def _grain_columns(self, n_features: int) -> list[np.ndarray]:
-        everything = np.arange(n_features, dtype=np.int32)
-        if self.grains is None:
-            return [everything]
-        grains = []
-        for grain in self.grains:
-            try:
-                grains.append(everything[grain])
-            except IndexError as error:
-                raise ValueError(
-                    f"grains must hold slices or column numbers below {n_features}, the number "
-                    f"of columns of X; got {grain!r}"
-                ) from error
-        if not grains or any(grain.ndim != 1 or len(grain) == 0 for grain in grains):
-            raise ValueError(
-                "grains must be a list of slices or arrays of column numbers, none of them empty, "
-                f"got {self.grains!r}"
-            )
-        return grains
 
     # Asking.
 

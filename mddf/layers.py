@@ -18,6 +18,7 @@ from mddf.forests import CompletelyRandomForestClassifier, RandomForestClassifie
 from mddf.sampling import cumulative_weights, n_draws, scale_weights
 
 OUT_OF_BAG = "oob"
+FOREST_NAMES = ("random", "completely-random")
 # Class vectors are whole multiples of this, so that classes with equal votes stay equal when the
 # vectors of forests are added up.
 _GRAIN = 2.0**-40
@@ -101,6 +102,55 @@ def named_forest(name: str, n_estimators: int, out_of_bag: bool) -> BaseForest:
     if name == "random":
         return RandomForestClassifier(n_estimators)
     return CompletelyRandomForestClassifier(n_estimators, bootstrap=out_of_bag)
+
+
+def resolve_forests(forests, n_estimators: int, *, out_of_bag: bool, weighted: bool) -> list:
+    """The forests of a layer, from the parameter of that name.
+
+    Parameters
+    ----------
+    forests : list
+        Names and classifiers.
+    n_estimators : int
+        Trees of those that are named.
+    out_of_bag : bool
+        Whether they are to predict what their trees did not draw.
+    weighted : bool
+        Whether samples have weights, which all must take.
+    """
+    if len(forests) == 0:
+        raise ValueError("forests must name or hold at least one, got an empty list")
+    resolved = []
+    for forest in forests:
+        if isinstance(forest, str):
+            if forest not in FOREST_NAMES:
+                raise ValueError(
+                    f"forests must hold classifiers or names out of {FOREST_NAMES}, got {forest!r}"
+                )
+            resolved.append(named_forest(forest, n_estimators, out_of_bag))
+            continue
+        if isinstance(forest, type) or not (
+            hasattr(forest, "fit") and hasattr(forest, "predict_proba")
+        ):
+            raise ValueError(
+                "forests must hold names or classifiers with fit and predict_proba, "
+                f"got {forest!r}"
+            )
+        own = isinstance(forest, BaseForest)
+        if out_of_bag and not (own and forest.bootstrap):
+            raise ValueError(
+                "cv='oob' needs forests of this package with bootstrap=True: others have no "
+                f"out-of-bag predictions; got {forest!r}"
+            )
+        if own:
+            forest.check_parameters()
+        elif weighted and not has_fit_parameter(forest, "sample_weight"):
+            raise ValueError(
+                "sample_weight and class_weight need forests whose fit takes sample_weight, "
+                f"got {forest!r}"
+            )
+        resolved.append(forest)
+    return resolved
 
 
 def limit_depth(forest, max_depth: int | None):

@@ -1,20 +1,15 @@
-"""What the benchmarks share: data as numbers, CPU seconds, memory and versions."""
+"""What the benchmarks share: data as numbers, CPU seconds, and memory."""
 
 from __future__ import annotations
 
-import platform
 import re
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
-import scipy
-import sklearn
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 from sklearn.model_selection import train_test_split
-
-import mddf
 
 BUNDLED = ("digits", "breast_cancer")
 
@@ -65,15 +60,3 @@ def forget_peak():
     """Let the peak start anew from the memory in use."""
     if sys.platform == "linux":
         Path("/proc/self/clear_refs").write_text("5")
-
-
-def versions():
-    """Versions and machine."""
-    return {
-        "mddf": mddf.__version__,
-        "scikit-learn": sklearn.__version__,
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-    }

@@ -29,7 +29,7 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from _measure import BUNDLED, cpu_seconds, forget_peak, load, resident_bytes, versions
+from _measure import BUNDLED, cpu_seconds, forget_peak, load, resident_bytes
 from _results import provenance, write_json
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.model_selection import StratifiedKFold, train_test_split
@@ -261,8 +261,9 @@ def parse(argv):
 
 def main(argv=None):
     options = parse(argv)
-    print("  ".join(f"{name} {version}" for name, version in versions().items()))
-    report = {"provenance": provenance(options)}
+    origin = provenance(options)
+    print("  ".join(f"{name} {version}" for name, version in origin["versions"].items()))
+    report = {"provenance": origin}
     if options.mnist_full:
         report["mnist_full"] = run_mnist_full(options)
     else:

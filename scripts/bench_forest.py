@@ -16,7 +16,6 @@ import os
 os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import argparse
-import json
 import math
 import pickle
 import subprocess
@@ -26,7 +25,8 @@ from pathlib import Path
 from statistics import mean, median
 
 import numpy as np
-from _measure import BUNDLED, cpu_seconds, load, versions
+from _measure import BUNDLED, cpu_seconds, load
+from _results import provenance, write_json
 from sklearn.datasets import make_classification
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.ensemble import RandomForestClassifier as ScikitRandomForest
@@ -257,17 +257,16 @@ def main():
     parser.add_argument("--data-home", help="folder with the data sets")
     parser.add_argument("--out", default="results", help="folder for bench_forest.json")
     options = parser.parse_args()
-    print("  ".join(f"{name} {version}" for name, version in versions().items()))
+    origin = provenance(options)
+    print("  ".join(f"{name} {version}" for name, version in origin["versions"].items()))
     results, extras = [], {}
     if not options.extras or options.only:
         results = run_comparison(options)
     if options.extras or options.quick:
         extras = run_extras(options.data_home, options.quick, options.trees)
-    out = Path(options.out)
-    out.mkdir(parents=True, exist_ok=True)
-    report = {"versions": versions(), "options": vars(options), "sets": results, "extras": extras}
-    (out / "bench_forest.json").write_text(json.dumps(report, indent=1) + "\n")
-    print(f"written: {out / 'bench_forest.json'}")
+    path = Path(options.out) / "bench_forest.json"
+    write_json(path, {"provenance": origin, "sets": results, "extras": extras})
+    print(f"written to {path}")
 
 
 def run_comparison(options):
