@@ -3,6 +3,7 @@
     python scripts/run_settings.py                                   bundled sets; a minute
     python scripts/run_settings.py --datasets satimage --seeds 6
     python scripts/run_settings.py --datasets adult --rows 10000 --trees 50 --seeds 3
+    python scripts/run_settings.py --datasets letter --rows 156 --settings cv=10 cv=20
 
 For each seed a quarter of the training rows is held out; the standard test rows are not looked
 at. Every setting grows the same number of layers on the rest. The table has the accuracy on the
@@ -41,6 +42,9 @@ SETTINGS = {
     "mu=0.01": {"mu": 0.01},
     "depth_step=8": {"depth_step": 8},
     "depth_step=4": {"depth_step": 4},
+    "cv=10": {"cv": 10},
+    "cv=20": {"cv": 20},
+    "cv='oob'": {"cv": "oob"},
 }
 
 
@@ -100,7 +104,7 @@ def build(options, arguments, seed):
     }
     if options is None:
         return GCForestClassifier(**common)
-    return MDDFClassifier(**common, **options)
+    return MDDFClassifier(**common | options)
 
 
 def measure(options, parts, arguments, seed):

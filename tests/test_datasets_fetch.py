@@ -182,7 +182,7 @@ class TestMissing:
     def test_no_pooch(self, tmp_path, monkeypatch, use):
         use(small_svmlight("protein"))
         monkeypatch.setitem(sys.modules, "pooch", None)
-        with pytest.raises(ImportError, match=r'pip install "mddf\[data\]"') as error:
+        with pytest.raises(ImportError, match=r"pip install pooch") as error:
             load("protein", data_home=tmp_path)
         assert "file 'protein' is missing" in str(error.value)
 
