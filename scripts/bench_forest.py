@@ -245,7 +245,10 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="small sets, fewer trees")
-    parser.add_argument("--only", nargs="+", metavar="SET", help="these data sets only")
+    sets = [*BUNDLED, *AIMS]
+    parser.add_argument(
+        "--only", nargs="+", choices=sets, metavar="SET", help=f"among {', '.join(sets)}"
+    )
     parser.add_argument("--repeats", type=int, help="timed repeats (default 5)")
     parser.add_argument(
         "--seeds", type=int, help="seeds of the accuracies (default 10; large sets 5)"
