@@ -14,63 +14,64 @@ from _study import PictureParser, read_results
 from _uci_methods import ALL_METHODS
 
 
-def accuracies(results) -> dict[str, dict[str, np.ndarray]]:
-    """Accuracy by set and method, (n_seeds, n_shares), of the seeds that all methods have."""
-    sets: dict[str, dict] = {}
+def accuracies(results) -> dict[str, dict[str, dict[float, np.ndarray]]]:
+    """Accuracies in % by set, method and share, of the seeds that all methods have there."""
+    cells: dict[tuple, dict[str, dict[int, float]]] = {}
     for cell in results.values():
-        cells = sets.setdefault(cell["dataset"], {})
-        cells[cell["method"], cell["seed"], cell["fraction"]] = cell["accuracy"]
-    found = {}
-    for name, cells in sets.items():
-        methods, seeds, shares = (sorted(set(values)) for values in zip(*cells, strict=True))
-        complete = [
-            seed
-            for seed in seeds
-            if all((method, seed, share) in cells for method in methods for share in shares)
-        ]
-        found[name] = {
-            "shares": np.array(shares),
-            **{
-                m: np.array([[cells[m, seed, share] for share in shares] for seed in complete])
-                for m in sorted(methods, key=METHODS.index)
-                if complete
-            },
-        }
-    return {name: curves for name, curves in found.items() if len(curves) > 1}
+        of_share = cells.setdefault((cell["dataset"], cell["fraction"]), {})
+        of_share.setdefault(cell["method"], {})[cell["seed"]] = 100 * cell["accuracy"]
+    n_methods = {
+        name: len({method for (other, _), v in cells.items() if other == name for method in v})
+        for name, _ in cells
+    }
+    found: dict[str, dict[str, dict[float, np.ndarray]]] = {}
+    for (name, share), by_method in sorted(cells.items(), key=lambda item: item[0][1]):
+        common = sorted(set.intersection(*map(set, by_method.values())))
+        if len(by_method) < n_methods[name] or not common:
+            continue
+        for method in sorted(by_method, key=METHODS.index):
+            values = np.array([by_method[method][seed] for seed in common])
+            found.setdefault(name, {}).setdefault(method, {})[share] = values
+    return found
 
 
-def band(axis, x, values, spread, method):
+def band(axis, x, mean, spread, method):
     """A method's mean over seeds with a band of a spread to both sides."""
     style = method_style(method)
-    mean = values.mean(axis=0)
+    mean, spread = np.array(mean), np.array(spread)
     axis.plot(x, mean, label=ALL_METHODS[method].title, **style)
     axis.fill_between(
         x, mean - spread, mean + spread, color=style["color"], alpha=0.12, linewidth=0
     )
 
 
-def deviation(values):
+def deviation(values) -> float:
     """Standard deviation over seeds; 0 where there is one seed."""
-    return values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1])
+    return values.std(ddof=1) if len(values) > 1 else 0.0
 
 
 def draw_set(above, below, name, curves):
     """Accuracies, and their differences from those of the random forest on the same subsets."""
-    x = 100 * curves["shares"]
-    methods = [method for method in curves if method != "shares"]
-    for method in methods:
-        values = 100 * curves[method]
-        band(above, x, values, deviation(values), method)
-        if "rf" in methods:
-            difference = values - 100 * curves["rf"]
-            error = deviation(difference) / np.sqrt(len(difference))
-            band(below, x, difference, error, method)
+    for method, by_share in curves.items():
+        x = [100 * share for share in by_share]
+        means = [values.mean() for values in by_share.values()]
+        band(above, x, means, [deviation(values) for values in by_share.values()], method)
+        if "rf" in curves:
+            gains = [values - curves["rf"][share] for share, values in by_share.items()]
+            errors = [deviation(gain) / np.sqrt(len(gain)) for gain in gains]
+            band(below, x, [gain.mean() for gain in gains], errors, method)
     above.set_title(name)
     above.set_xscale("log")
     above.legend(loc="lower right")
     below.set_xticks(x, [f"{share:g}" for share in x])
     below.minorticks_off()
     below.set_xlabel("share of the training set (%)")
+
+
+def seeds_of(curves) -> str:
+    """Such as "10", or "4 to 10" where shares differ."""
+    counts = [len(values) for values in next(iter(curves.values())).values()]
+    return f"{max(counts)}" if len(set(counts)) == 1 else f"{min(counts)} to {max(counts)}"
 
 
 def draw(content, path):
@@ -82,7 +83,7 @@ def draw(content, path):
     figure, axes = plt.subplots(
         2,
         len(sets),
-        figsize=(max(4.4 * len(sets), 5.2), 5.8),
+        figsize=(max(2.7 * len(sets), 5.2), 5.4),
         layout="constrained",
         squeeze=False,
         sharex="col",
@@ -93,8 +94,7 @@ def draw(content, path):
     axes[0, 0].set_ylabel("test accuracy (%)")
     axes[1, 0].set_ylabel("minus RandomForest (points)")
     settings = content["settings"]
-    n_seeds = {name: len(next(reversed(curves.values()))) for name, curves in sets.items()}
-    seeds = ", ".join(f"{n} on {name}" for name, n in n_seeds.items())
+    seeds = ", ".join(f"{seeds_of(curves)} on {name}" for name, curves in sets.items())
     caption = (
         f"Mean over seeds ({seeds}), for each seed the same stratified subsets for all methods; "
         "bands: standard deviation above, standard error of the paired difference below. "

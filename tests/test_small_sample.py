@@ -75,26 +75,35 @@ def test_xgboost_has_its_rounds(script):
         assert run.budgets(options)["xgboost"].n_trees == options.rounds
 
 
-def test_only_complete_seeds_are_drawn(script):
-    accuracies = script("plot_small_sample").accuracies
+def test_seeds_that_all_methods_have_are_drawn(script):
+    plot = script("plot_small_sample")
     cells = {
         f"{seed}{method}{share}": {
             "dataset": "iris",
             "seed": seed,
             "method": method,
             "fraction": share,
-            "accuracy": seed + share,
+            "accuracy": (seed + share) / 100,
         }
         for seed in (0, 1)
         for method in ("rf", "mddf")
         for share in (0.1, 1.0)
     }
-    assert accuracies(cells)["iris"]["rf"].tolist() == [[0.1, 1.0], [1.1, 2.0]]
+    found = plot.accuracies(cells)["iris"]
+    assert list(found) == ["mddf", "rf"]
+    assert {share: values.tolist() for share, values in found["rf"].items()} == {
+        0.1: [0.1, 1.1],
+        1.0: [1.0, 2.0],
+    }
+    assert plot.seeds_of(found) == "2"
     del cells["1mddf1.0"]
-    found = accuracies(cells)["iris"]
-    assert list(found) == ["shares", "mddf", "rf"]
-    assert found["rf"].tolist() == [[0.1, 1.0]]
-    assert accuracies({"0rf0.1": cells["0rf0.1"]})["iris"]["rf"].shape == (1, 1)
+    found = plot.accuracies(cells)["iris"]
+    assert found["rf"][1.0].tolist() == [1.0]
+    assert plot.seeds_of(found) == "1 to 2"
+    del cells["0mddf1.0"]
+    assert list(plot.accuracies(cells)["iris"]["rf"]) == [0.1]
+    del cells["0mddf0.1"], cells["1mddf0.1"]
+    assert list(plot.accuracies(cells)["iris"]) == ["rf"]
 
 
 def test_differences_are_paired(script):
