@@ -133,8 +133,9 @@ def resolve_grains(grains, n_features: int) -> list[np.ndarray]:
     resolved = []
     for grain in grains:
         try:
-            resolved.append(everything[grain])
-        except IndexError as error:
+            chosen = grain if isinstance(grain, slice) else np.asarray(grain)
+            resolved.append(everything[chosen])
+        except (IndexError, TypeError, ValueError) as error:
             raise ValueError(
                 f"grains must hold slices or column numbers below {n_features}, the number of "
                 f"columns of X; got {grain!r}"

@@ -78,7 +78,8 @@ class MDDFClassifier(BaseCascade):
     reweighting : {"resample", "weights"} or None, default="resample"
         Whether the samples of the next layer's trees are drawn in proportion to the losses, anew
         for each tree, or weighted by them, or neither. Classifiers that are not forests of this
-        package are weighted in both cases, or get drawn samples if their fit takes no weights.
+        package are weighted in both cases, or get drawn samples if their fit takes no weights
+        (which sample and class weights are refused with).
     strength : float, default=0.25
         Share of the losses in the weights; the rest is the same for all samples. 1 is the paper,
         which lets mislabelled samples take over on noisy data.

@@ -205,19 +205,19 @@ class BaseForest(ClassifierMixin, BaseEstimator):
                 f"with warm_start=True, n_estimators must be at least {n_before}, the number of "
                 f"trees grown so far, got {self.n_estimators}"
             )
-        if self.n_estimators == n_before:
-            warnings.warn(
-                f"with warm_start=True and n_estimators={n_before}, as many as there are, no "
-                "tree is grown",
-                stacklevel=3,
-            )
-            return {}
         if self.oob_score and self._oob is None:
             raise ValueError(
                 "oob_score with warm_start=True needs both from the first fit on: which samples "
                 f"the {n_before} trees grown so far left out is not known any more; "
                 f"got oob_score={self.oob_score!r}"
             )
+        if self.n_estimators == n_before:
+            warnings.warn(
+                f"with warm_start=True and n_estimators={n_before}, as many as there are, no "
+                "tree is grown",
+                stacklevel=4,
+            )
+            return {}
         names = ("classes_", "_bins", "_entropy", "_trees", "_importances", "_oob")
         fitted = {name: getattr(self, name) for name in names}
         return self._grow(fitted, self._reader.read(X, self), labels, weights, n_before)

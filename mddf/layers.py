@@ -146,8 +146,8 @@ def resolve_forests(forests, n_estimators: int, *, out_of_bag: bool, weighted: b
             forest.check_parameters()
         elif weighted and not has_fit_parameter(forest, "sample_weight"):
             raise ValueError(
-                "sample_weight and class_weight need forests whose fit takes sample_weight, "
-                f"got {forest!r}"
+                "with a sample_weight or a class_weight, forests must hold classifiers whose fit "
+                f"takes sample_weight, got {forest!r}"
             )
         resolved.append(forest)
     return resolved
@@ -226,6 +226,14 @@ def _aligned(classifier, X, n_classes: int) -> np.ndarray:
     return vectors
 
 
+def _draw(rows, labels, weights, random) -> np.ndarray:
+    """As many rows, drawn in proportion to their weights, and one of each class left out."""
+    drawn = random.choice(rows, len(rows), p=weights[rows] / weights[rows].sum())
+    left_out = rows[~np.isin(labels[rows], labels[drawn])]
+    _, first = np.unique(labels[left_out], return_index=True)
+    return np.concatenate([drawn, left_out[first]])
+
+
 def _fit_classifier(classifier, X, train, held_out, samples: Samples, factors, seed):
     fitted = clone(classifier)
     random = np.random.RandomState(seed)
@@ -239,7 +247,7 @@ def _fit_classifier(classifier, X, train, held_out, samples: Samples, factors, s
         if has_fit_parameter(fitted, "sample_weight"):
             options["sample_weight"] = weights[train]
         else:
-            train = random.choice(train, len(train), p=weights[train] / weights[train].sum())
+            train = _draw(train, samples.labels, weights, random)
     fitted.fit(X[train], samples.labels[train].astype(np.int64), **options)
     return fitted, _aligned(fitted, X[held_out], samples.n_classes)
 

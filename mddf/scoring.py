@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from math import isfinite
-from numbers import Real
+from math import isfinite, nan
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -60,8 +59,12 @@ def out_of_fold_score(scoring, classes, labels, sample_weight) -> Callable[[np.n
 
     def score(probabilities):
         value = scorer(stand_in, probabilities, y, **options)
-        if not (isinstance(value, Real) and isfinite(value)):
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = nan
+        if not isfinite(number):
             raise ValueError(f"scoring must give a finite number, got {value!r} from {scoring!r}")
-        return float(value)
+        return number
 
     return score

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -19,16 +21,40 @@ def is_frame(X) -> bool:
     return hasattr(X, "iloc") and hasattr(X, "dtypes") and hasattr(X, "columns")
 
 
+def _all_numbers(column) -> bool:
+    """Whether what is there in a column of objects are numbers."""
+    return all(isinstance(value, Real | Decimal | np.bool_) for value in column[column.notna()])
+
+
 def holds_words(column) -> bool:
-    """Whether a data frame's column holds categories or strings; one of objects may hold numbers.
+    """Whether a data frame's column holds categories, strings or the like rather than numbers.
 
     Parameters
     ----------
     column : Series
+        One of objects holds numbers if something is there and all that is there are numbers.
     """
     if str(column.dtype) == "object":
-        return any(isinstance(value, str) for value in column)
+        return not (column.notna().any() and _all_numbers(column))
     return getattr(column.dtype, "kind", "O") in "OUST"
+
+
+def _objects_as_numbers(X, words):
+    """A data frame whose columns of objects that are numbers have become so, the others as before.
+
+    `words` are the columns that are categories.
+    """
+    columns = [
+        c
+        for c, dtype in enumerate(X.dtypes)
+        if str(dtype) == "object" and not words[c] and _all_numbers(X.iloc[:, c])
+    ]
+    if columns:
+        X = X.copy(deep=False)
+    for c in columns:
+        column = X.iloc[:, c]
+        X.isetitem(c, column.where(column.notna(), np.nan).astype(np.float64))
+    return X
 
 
 def category_mask(X, categorical_features) -> np.ndarray:
@@ -95,10 +121,6 @@ def category_mask(X, categorical_features) -> np.ndarray:
 
 
 def _check_numbers(X, estimator=None) -> np.ndarray:
-    if is_frame(X):
-        for name, dtype in X.dtypes.items():
-            if getattr(dtype, "kind", "O") in "mM":
-                raise TypeError(f"column {name!r} holds {dtype}, which is no number")
     return check_array(
         X,
         dtype=list(NUMERIC_DTYPES),
@@ -113,36 +135,45 @@ def _naming_cell(X, columns=None):
     """Say which cell of X it is that scikit-learn refuses; `columns` are X's own numbers."""
     try:
         yield
-    except (TypeError, ValueError) as error:
-        table: Any = X if is_frame(X) else np.asarray(X, dtype=object)
-        other = str(error).startswith(("X has ", "The feature names", "Complex data"))
-        if other or table.ndim != 2 or len(table) == 0:
+    except (OverflowError, TypeError, ValueError) as error:
+        if str(error).startswith(("X has ", "The feature names", "Complex data")):
             raise
-        for c in range(table.shape[1]):
-            part = table.iloc[:, [c]] if is_frame(X) else table[:, [c]]
-            try:
-                _check_numbers(part)
-            except (TypeError, ValueError) as of_column:
-                number = c if columns is None else columns[c]
-                name = repr(X.columns[c]) if is_frame(X) else number
-                kind = TypeError if isinstance(of_column, TypeError) else ValueError
-                raise kind(
-                    "X must hold numbers, NaN where missing, in all columns that are not "
-                    f"categories; got {_refused_cell(part)}, column {name}: {of_column}"
-                ) from error
-        raise
+        found = _refused_cell(X)
+        if found is None:
+            raise
+        row, c, value = found
+        number = c if columns is None else columns[c]
+        name = f"{number}, {X.columns[c]!r}" if is_frame(X) else number
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(
+            "X must hold numbers, NaN where missing, in all columns that are not categories; got "
+            f"{value!r} in row {row}, column {name}: {error}"
+        ) from error
 
 
-def _refused_cell(column) -> str:
-    """The first cell that is no finite or missing number, and its row."""
-    values = np.asarray(column, dtype=object).ravel()
-    for row, value in enumerate(values):
-        try:
-            if np.isinf(float(value)):
-                return f"{value} in row {row}"
-        except (TypeError, ValueError):
-            return f"{value!r} in row {row}"
-    return f"{values[0]!r} in row 0"
+def _refused_cell(X) -> tuple[int, int, Any] | None:
+    """Row, column and value of a cell that is no finite or missing number, if there is one."""
+    if is_frame(X):
+        parts = ((c, X.iloc[:, c].to_numpy()) for c in range(X.shape[1]))
+    else:
+        X = np.asarray(X)
+        if X.ndim != 2:
+            return None
+        parts = ((c, X[:, c]) for c in range(X.shape[1]))
+    for c, cells in parts:
+        if cells.dtype.kind in "mM" and len(cells):
+            return 0, c, cells[0]
+        if cells.dtype.kind == "f" and np.isinf(cells).any():
+            row = int(np.isinf(cells).argmax())
+            return row, c, float(cells[row])
+        if cells.dtype.kind not in "fiub":
+            for row, value in enumerate(cells):
+                try:
+                    if not (is_missing(value) or np.isfinite(float(value))):
+                        return row, c, value
+                except (OverflowError, TypeError, ValueError):
+                    return row, c, value
+    return None
 
 
 def _numbers(X, estimator, columns=None) -> np.ndarray:
@@ -247,6 +278,14 @@ def check_table(estimator, X, *, reset: bool):
     X : ndarray or DataFrame
         A DataFrame only if some of its columns may be categories.
     """
+    if is_frame(X):
+        words = (
+            category_mask(X, estimator.categorical_features)
+            if reset
+            else estimator._reader.categorical
+        )
+        if len(words) == X.shape[1]:
+            X = _objects_as_numbers(X, words)
     if _wants_categories(estimator, reset):
         given = X
         if isinstance(X, list | tuple) and not isinstance(estimator.categorical_features, str):

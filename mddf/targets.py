@@ -18,7 +18,10 @@ def check_labels_complete(y) -> None:
     y = np.asarray(y)
     if y.dtype.kind != "O" or y.ndim != 1:
         return
-    missing = np.flatnonzero([is_missing(label) for label in y])
+    try:
+        missing = np.flatnonzero((y != y) | np.equal(y, None))  # type: ignore[call-overload]
+    except TypeError:  # pandas' NA is neither equal nor different
+        missing = np.flatnonzero([is_missing(label) for label in y])
     if len(missing):
         raise ValueError(
             f"y must have a label for every sample, got {y[missing[0]]!r} in row {missing[0]} and "

@@ -107,7 +107,9 @@ def read_json(path, *keys):
         raise SystemExit(
             f"{path} cannot be read: {error}; remove it and compute it again, or give another one"
         ) from None
-    missing = [key for key in keys if not (isinstance(content, dict) and key in content)]
+    if not isinstance(content, dict):
+        raise SystemExit(f"{path} is a file of another kind: it holds a {type(content).__name__}")
+    missing = [key for key in keys if key not in content]
     if missing:
         raise SystemExit(f"{path} is a file of another kind: it has no {', '.join(missing)}")
     return content

@@ -134,6 +134,8 @@ class PictureParser(argparse.ArgumentParser):
 def read_results(path, of_each):
     """What a study wrote; its results must each have the key `of_each`."""
     content = read_json(path, "settings", "results")
+    if not content["results"]:
+        raise SystemExit(f"{path} has no results yet: let the script that computes it go on")
     if not all(of_each in result for result in content["results"].values()):
         raise SystemExit(f"{path} is a file of another kind: its results have no {of_each}")
     return content

@@ -56,7 +56,7 @@ def parse(argv):
         "--layers",
         type=layers,
         default="last",
-        help="last (default), all, or such as 0,2 or =-2,-1",
+        help="last (default), all, or numbers: 0,2, or --layers=-2,-1",
     )
     parser.add_argument(
         "--forests", choices=("mean", "each"), default="mean", help="a vector a layer or a forest"
@@ -95,17 +95,26 @@ def require(module, what):
         raise SystemExit(f"{what} needs {module}: python -m pip install {module}") from error
 
 
-def read_csv(path, target):
-    """Features and labels of a table; columns of text are categories."""
+def read_csv(path, target, like=None):
+    """Features and labels of a table; columns of text are categories.
+
+    `like` are the training features and labels, whose types a table of test rows must have.
+    """
     pd = require("pandas", "--csv")
+    text = {}
+    if like is not None:
+        text = dict.fromkeys(like[0].select_dtypes("category"), str)
+        if like[1].dtype.kind not in "iufb":
+            text[target] = str
     try:
-        frame = pd.read_csv(path)
+        frame = pd.read_csv(path, dtype=text)
     except (OSError, ValueError) as error:
         raise SystemExit(f"{path} cannot be read as a table: {error}") from None
-    if frame.shape[1] < 2 or len(frame) < 2:
+    least = 2 if like is None else 1
+    if frame.shape[1] < 2 or len(frame) < least:
         raise SystemExit(
-            f"{path} must have at least 2 rows, and a column of features besides the labels; got "
-            f"{len(frame)} rows and the columns {', '.join(frame)}"
+            f"{path} must have at least {least} rows, and a column of features besides the "
+            f"labels; got {len(frame)} rows and the columns {', '.join(frame)}"
         )
     unnamed = [name for name in frame if name.startswith("Unnamed: ")]
     if unnamed:
@@ -124,29 +133,23 @@ def read_csv(path, target):
     return X.astype(dict.fromkeys(text, "category")), frame[target].to_numpy()
 
 
-def as_in_training(path, test, X, y):
-    """Test features and labels with the types of the training ones; refused where they differ."""
-    X_test, y_test = test
+def read_test_csv(path, target, X, y):
+    """The same of test rows; refused where they do not fit the training ones."""
+    X_test, y_test = read_csv(path, target, like=(X, y))
     if list(X_test) != list(X):
         raise SystemExit(
             f"--test-csv must have the columns {', '.join(X)}; got {', '.join(X_test)}"
         )
-    unknown = np.setdiff1d(y_test.astype(str), y.astype(str))
-    if len(unknown):
-        raise SystemExit(f"the labels of {path} must be in training too; got {unknown.tolist()}")
-    for name in X:
-        words, words_test = (
-            str(part[name].dtype) == "category" and part[name].notna().any()
-            for part in (X, X_test)
-        )
-        if words_test and not words:
+    known = set(y.tolist())
+    unknown = sorted({repr(label) for label in y_test.tolist() if label not in known})
+    if unknown:
+        raise SystemExit(f"the labels of {path} must be in training too; got {', '.join(unknown)}")
+    for name in X_test.select_dtypes("category"):
+        if str(X[name].dtype) != "category":
             raise SystemExit(
                 f"column {name!r} of {path} must hold numbers, as in training; got "
                 f"{X_test[name].cat.categories[0]!r} and the like"
             )
-        if words and not words_test:
-            text = X_test[name].astype(object).where(X_test[name].isna(), X_test[name].astype(str))
-            X_test[name] = text.astype("category")
     return X_test, y_test.astype(y.dtype)
 
 
@@ -160,12 +163,9 @@ def load(options):
         X, y = read_csv(options.csv, options.target)
         n_train = None
         if options.test_csv is not None:
-            test = read_csv(options.test_csv, options.target)
+            test = read_test_csv(options.test_csv, options.target, X, y)
             rows = np.arange(len(y), len(y) + len(test[1]))
-            return {
-                "train": (X, y, np.arange(len(y))),
-                "test": (*as_in_training(options.test_csv, test, X, y), rows),
-            }
+            return {"train": (X, y, np.arange(len(y))), "test": (*test, rows)}
     rows = np.arange(len(y))
     if n_train is None:
         try:

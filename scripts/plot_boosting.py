@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from _pictures import STYLES, pyplot, save
 from _results import read_json
-from _study import RESULTS
+from _study import RESULTS, read_results
 
 WRITTEN = ("deepboost_figures.json", "comparison.json")
 WRITTEN_QUICK = ("deepboost_quick_figures.json", "comparison_quick.json")
@@ -46,9 +46,9 @@ def draw_deepboost(content, path):
         for method, result in content["methods"].items()
     )
     caption = (
-        f"{content['set']}, first of ten runs, {len(margins)} training rows, at most "
-        f"{content['rounds']} rounds, seed {content['seed']}. Settings of least validation error: "
-        f"{chosen}. Left: sizes of the trees with a weight. Right: cumulative margins of the "
+        f"{content['set']}, first of {content['n_runs']} runs, {len(margins)} training rows, at "
+        f"most {content['rounds']} rounds, seed {content['seed']}. Settings of least "
+        f"validation error: {chosen}. Left: sizes of the trees with a weight. Right: cumulative margins of the "
         "training rows, over the sum of the weights."
     )
     return save(figure, path, caption)
@@ -105,17 +105,13 @@ def parse(argv):
 def main(argv=None):
     options = parse(argv)
     for path in options.files:
-        content = read_json(path)
-        results = content.get("results", {}).values()
-        if "methods" in content:
+        # run_deepboost.py's ..._figures.json, or the .json of compare_boosting.py
+        if "methods" in read_json(path):
+            content = read_json(path, "set", "n_runs", "rounds", "seed", "methods")
             draw = draw_deepboost
-        elif results and all("roc_true_positive" in result for result in results):
-            draw = draw_curves
         else:
-            raise SystemExit(
-                f"{path} is a file of another kind: it must be what run_deepboost.py writes to "
-                "..._figures.json, or compare_boosting.py to its .json"
-            )
+            content = read_results(path, "roc_true_positive")
+            draw = draw_curves
         draw(content, (options.out or path.parent) / path.with_suffix(".png").name)
 
 

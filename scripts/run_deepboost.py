@@ -261,7 +261,8 @@ def main(argv=None):
         rows += summarise(name, table, by_method)
         if table == 2 and (name == "ionosphere" or not drawn):
             chosen = {method: runs[0]["first_setting"] for method, runs in by_method.items()}
-            drawn = {"set": name, "rounds": arguments.rounds, "seed": arguments.seed}
+            drawn = {"set": name, "n_runs": arguments.runs, "rounds": arguments.rounds}
+            drawn["seed"] = arguments.seed
             drawn["methods"] = figures(*sample, arguments.rounds, chosen)
     print_tables(rows, arguments.thin)
     write_csv(f"{out}.csv", rows)

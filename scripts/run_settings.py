@@ -32,11 +32,11 @@ SETTINGS = {
     "strength=0.5": {"strength": 0.5},
     "strength=1": {"strength": 1.0},
     "reweighting=None": {"reweighting": None},
-    "reweighting='weights'": {"reweighting": "weights"},
+    "reweighting=weights": {"reweighting": "weights"},
     "weights, strength=1": {"reweighting": "weights", "strength": 1.0},
-    "augmentation='mean'": {"augmentation": "mean"},
-    "augmentation='per-forest'": {"augmentation": "per-forest"},
-    "alpha='mean-margin'": {"alpha": "mean-margin"},
+    "augmentation=mean": {"augmentation": "mean"},
+    "augmentation=per-forest": {"augmentation": "per-forest"},
+    "alpha=mean-margin": {"alpha": "mean-margin"},
     "target_margin=0.7": {"target_margin": 0.7},
     "target_margin=0.98": {"target_margin": 0.98},
     "mu=0.01": {"mu": 0.01},
@@ -44,7 +44,7 @@ SETTINGS = {
     "depth_step=4": {"depth_step": 4},
     "cv=10": {"cv": 10},
     "cv=20": {"cv": 20},
-    "cv='oob'": {"cv": "oob"},
+    "cv=oob": {"cv": "oob"},
 }
 
 

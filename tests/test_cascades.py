@@ -175,15 +175,16 @@ def test_all_grains_have_a_turn_before_it_stops(data):
 
 
 def test_out_of_fold_accuracy_of_noise():
-    """That of the first layer is chance; later ones may look better, as the class's Notes say."""
+    """That of the first layer is chance; later ones look better, as the class's Notes say."""
     random = np.random.default_rng(0)
     found = []
-    for seed in range(6):
+    for seed in range(8):
         X, y = random.random((300, 4)), random.integers(0, 2, 300)
-        forest = MDDFClassifier(**SMALL | {"n_layers": 2, "random_state": seed}).fit(X, y)
-        new, labels = random.random((1000, 4)), random.integers(0, 2, 1000)
-        found.append([forest.history_["accuracy"][0], np.mean(forest.predict(new) == labels)])
-    np.testing.assert_allclose(np.mean(found, axis=0), 0.5, atol=0.04)
+        forest = MDDFClassifier(**SMALL | {"random_state": seed}).fit(X, y)
+        found.append(forest.history_["accuracy"])
+    first, *_, last = np.mean(found, axis=0)
+    assert first == pytest.approx(0.5, abs=0.03)
+    assert first < last < 0.6
 
 
 @both
@@ -431,6 +432,8 @@ def test_verbose_lines(data, capsys):
         ({"grains": []}, "grains"),
         ({"grains": [[]]}, "grains"),
         ({"grains": [[0, 99]]}, r"below 8.*got \[0, 99\]"),
+        ({"grains": [slice("a", "b")]}, "grains must hold.*got slice"),
+        ({"grains": [[[0], [1, 2]]]}, "grains must hold.*got "),
         ({"grains": [["size"]]}, r"grains must hold.*got \['size'\]"),
         ({"scoring": "accurracy"}, "scoring"),
         ({"scoring": lambda estimator, X, y: float("nan")}, "scoring must give .* got nan"),
@@ -456,7 +459,7 @@ def test_weights_need_forests_that_take_them(options, data):
     X, y, *_ = data
     forest = MDDFClassifier(**SMALL | {"forests": [KNeighborsClassifier()]}, **options)
     weights = None if options else np.ones(len(y))
-    with pytest.raises(ValueError, match=r"sample_weight, got KNeighborsClassifier\(\)"):
+    with pytest.raises(ValueError, match=r"takes sample_weight, got KNeighborsClassifier\(\)"):
         forest.fit(X, y, sample_weight=weights)
     forest.set_params(class_weight=None).fit(X, y)
 

@@ -43,8 +43,9 @@ def test_warm_start_is_one_longer_fit(Forest, oob, data):
     for n in (4, 5, 23):
         steps.set_params(n_estimators=n, n_jobs=n % 3 + 1).fit(X, y)
         assert steps.apply(X).shape == (300, n)
-    with pytest.warns(UserWarning, match="n_estimators=23, as many as there are"):
+    with pytest.warns(UserWarning, match="n_estimators=23, as many as there are") as caught:
         steps.fit(X, y)
+    assert caught[0].filename == __file__
     assert np.array_equal(whole.apply(X), steps.apply(X))
     assert same_predictions(whole, steps, X)
     np.testing.assert_allclose(whole.feature_importances_, steps.feature_importances_, rtol=1e-12)
@@ -59,6 +60,8 @@ def test_warm_start_and_out_of_bag(data):
     forest = RandomForestClassifier(5, warm_start=True, random_state=0).fit(X, y)
     with pytest.raises(ValueError, match=r"oob_score with warm_start=True.*the 5 trees"):
         forest.set_params(n_estimators=6, oob_score=True).fit(X, y)
+    with pytest.raises(ValueError, match="oob_score with warm_start=True"):
+        forest.set_params(n_estimators=5).fit(X, y)
     forest = RandomForestClassifier(5, oob_score=True, random_state=0).fit(X, y)
     forest.set_params(oob_score=False).fit(X, y)
     assert not hasattr(forest, "oob_score_")

@@ -70,26 +70,41 @@ def test_test_csv(script, tmp_path, table):
         assert test["y"].tolist() == frame["kind"].iloc[::3].tolist()
 
 
-def test_types_of_the_test_csv_are_those_of_training(script, tmp_path, table):
-    path, frame = table
-    X, y = script("export_features").read_csv(path, "kind")
-    test = frame.drop(columns="kind").assign(colour=7), frame["kind"].to_numpy()
-    X_test, y_test = script("export_features").as_in_training("test.csv", test, X, y)
-    assert str(X_test["colour"].dtype) == "category"
-    assert set(X_test["colour"]) == {"7"}
-    assert y_test.dtype == y.dtype
-    for changed, labels, message in (
+def csv(path, **columns):
+    pd.DataFrame(columns).to_csv(path, index=False)
+    return path
+
+
+def test_types_of_the_test_csv_are_those_of_training(script, tmp_path):
+    module, path = script("export_features"), tmp_path / "table.csv"
+    X, y = module.read_csv(csv(path, size=[1, 2], code=["1", "a"], kind=["1", "x"]), "kind")
+    test = csv(path, size=[3, None], code=["1", None], kind=[1, 1])
+    X_test, y_test = module.read_test_csv(test, "kind", X, y)
+    assert X_test["code"].isna().tolist() == [False, True]
+    assert X_test["code"].dropna().tolist() == ["1"]
+    assert y_test.tolist() == ["1", "1"]
+    assert len(module.read_test_csv(csv(path, size=[3], code=["b"], kind=["x"]), "kind", X, y)[1])
+    X, y = module.read_csv(csv(path, size=[1, 2], kind=[0, 1]), "kind")
+    y_test = module.read_test_csv(csv(path, size=[3, 4], kind=[1.0, 0.0]), "kind", X, y)[1]
+    assert (y_test.tolist(), y_test.dtype) == ([1, 0], y.dtype)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"size": [1, "?"], "kind": [0, 1]}, "column 'size' of .* must hold numbers, .*got '1'"),
+        ({"size": [1, 2], "kind": [0, 7]}, "labels of .* must be in training too; got 7"),
         (
-            {"petal length (cm)": "?"},
-            test[1],
-            "column 'petal length .*' of test.csv must hold",
+            {"kind": [0, 1], "size": [1, 2], "more": [1, 2]},
+            "--test-csv must have the columns",
         ),
-        ({}, np.full(len(frame), "rose"), r"labels of test.csv must be in training too; .*rose"),
-    ):
-        words = frame.drop(columns="kind").assign(**changed)
-        words = words.astype(dict.fromkeys([*changed, "colour"], "category"))
-        with pytest.raises(SystemExit, match=message):
-            script("export_features").as_in_training("test.csv", (words, labels), X, y)
+    ],
+)
+def test_test_tables_that_do_not_fit(script, tmp_path, columns, message):
+    module, path = script("export_features"), tmp_path / "table.csv"
+    X, y = module.read_csv(csv(path, size=[1, 2], kind=[0, 1]), "kind")
+    with pytest.raises(SystemExit, match=message):
+        module.read_test_csv(csv(path, **columns), "kind", X, y)
 
 
 @pytest.mark.parametrize(

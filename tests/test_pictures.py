@@ -61,18 +61,21 @@ def test_nothing_to_draw(script, name, tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["layers", "tsne", "small_sample", "boosting"])
 def test_files_of_another_kind_are_refused(script, name, tmp_path):
     path = tmp_path / "results.json"
-    path.write_text(json.dumps({"settings": {}, "origins": [], "results": {"a": {"x": 1}}}))
     source = path if name in ("tsne", "boosting") else tmp_path
-    with pytest.raises(SystemExit, match=r"results\.json is a file of another kind"):
-        script(f"plot_{name}").main([str(source)])
+    for content in ({"settings": {}, "results": {"a": {"x": 1}}}, [], {"methods": {}}):
+        path.write_text(json.dumps(content))
+        with pytest.raises(SystemExit, match=r"results\.json is a file of another kind"):
+            script(f"plot_{name}").main([str(source)])
 
 
 @pytest.mark.parametrize("name", ["layers", "tsne", "losses", "small_sample", "boosting"])
 def test_without_matplotlib(script, name, monkeypatch):
-    module = script(f"plot_{name}")
+    for module in [m for m in sys.modules if m.split(".")[0] == "matplotlib"]:
+        monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.delitem(sys.modules, f"plot_{name}", raising=False)
     with pytest.raises(SystemExit, match=r"pictures need matplotlib: .* pip install matplotlib"):
-        module.pyplot()
+        script(f"plot_{name}").pyplot()
 
 
 def test_number_of_trees(script):

@@ -60,6 +60,14 @@ def test_objects_that_are_numbers():
     forest = RandomForestClassifier(5, random_state=0).fit(X, y)
     of_objects = RandomForestClassifier(5, random_state=0).fit(objects, y)
     assert np.array_equal(forest.apply(X), of_objects.apply(objects))
+    with_na = objects.where(objects.notna(), pd.NA)
+    assert np.array_equal(forest.apply(X), of_objects.apply(with_na))
+    again = RandomForestClassifier(5, random_state=0).fit(with_na, y)
+    assert np.array_equal(forest.apply(X), again.apply(with_na.iloc[:, :]))
+    assert with_na.iloc[0, 1] is pd.NA  # the user's frame is as it was
+    none = pd.DataFrame(X, columns=["a", "b"]).assign(word=pd.Series([None] * 200, dtype=object))
+    assert category_mask(none, "from_dtype").tolist() == [False, False, True]
+    RandomForestClassifier(2).fit(none, y).predict(none.assign(word="new"))
 
 
 def frame_with(**columns):
@@ -70,8 +78,10 @@ def frame_with(**columns):
     ("X", "mask", "error", "message"),
     [
         (np.array([[1, 2, 3], [4, 5, np.inf]]), [0], ValueError, "got inf in row 1, column 2: "),
-        (frame_with(b=[1, np.inf]), None, ValueError, "got inf in row 1, column 'b': "),
-        (frame_with(b=[1, {}]), "from_dtype", TypeError, "got {} in row 1, column 'b': "),
+        (frame_with(b=[1, np.inf]), None, ValueError, "got inf in row 1, column 1, 'b': "),
+        (frame_with(b=[1, {}]), None, TypeError, "got {} in row 1, column 1, 'b': "),
+        (frame_with(b=[1, {}]), "from_dtype", TypeError, "got .*'dict'.* in column 'b'"),
+        (np.array([[1, 10**400]] * 2, dtype=object), None, ValueError, "in row 0, column 1: "),
         (
             frame_with(b=["a", 1.0]),
             "from_dtype",
@@ -82,7 +92,7 @@ def frame_with(**columns):
             frame_with(b=pd.to_datetime(["2020-01-01"] * 2)),
             "from_dtype",
             TypeError,
-            "got Timestamp.*row 0, column 'b': .*datetime64",
+            "got .*2020-01-01.* in row 0, column 1, 'b': ",
         ),
     ],
 )
@@ -93,7 +103,7 @@ def test_refused_cells_are_named(X, mask, error, message):
 
 def test_refused_cells_are_named_at_prediction(frame):
     forest = RandomForestClassifier(2).fit(frame, [0, 1, 0, 1])
-    with pytest.raises(ValueError, match="got 'big' in row 0, column 'size'"):
+    with pytest.raises(ValueError, match="got 'big' in row 0, column 0, 'size'"):
         forest.predict(frame.assign(size="big"))
     with pytest.raises(TypeError, match=r"that fit saw; got \['float64'\] in column 1"):
         RandomForestClassifier(2, categorical_features=[1]).fit(
