@@ -48,8 +48,8 @@ def draw_deepboost(content, path):
     caption = (
         f"{content['set']}, first of {content['n_runs']} runs, {len(margins)} training rows, at "
         f"most {content['rounds']} rounds, seed {content['seed']}. Settings of least "
-        f"validation error: {chosen}. Left: sizes of the trees with a weight. Right: cumulative margins of the "
-        "training rows, over the sum of the weights."
+        f"validation error: {chosen}. Left: sizes of the trees with a weight. Right: "
+        "cumulative margins of the training rows, over the sum of the weights."
     )
     return save(figure, path, caption)
 
