@@ -16,7 +16,7 @@ class GCForestClassifier(BaseCascade):
     Parameters
     ----------
     n_layers : int, default=20
-        Most layers.
+        Maximum number of layers.
     n_estimators : int, default=500
         Trees of each named forest, on each fold.
     forests : list, default=None
@@ -31,9 +31,9 @@ class GCForestClassifier(BaseCascade):
     n_iter_no_change : int, default=4
         Patience, in layers.
     tol : float, default=0.0
-        How much better than the best one before a score has to be for the patience to start anew.
+        By how much a score must exceed the best one before for the patience to start anew.
     scoring : str, callable or None, default=None
-        What out-of-fold predictions are scored by, as in `mddf.MDDFClassifier`; None for accuracy.
+        Score of the out-of-fold predictions, as in `mddf.MDDFClassifier`; None for accuracy.
     transform_layers : {"last", "all"}, int or array of int, default="last"
         Layers whose features `transform` gives; the first one is 0, and -1 is the last one.
     transform_forests : {"mean", "each"}, default="mean"

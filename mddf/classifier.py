@@ -34,15 +34,15 @@ def draw_batches(samples: Samples, seeds) -> np.ndarray:
 class MDDFClassifier(BaseCascade):
     """The margin distribution deep forest, mdDF.
 
-    A cascade: every layer is a block of random and completely-random forests, grown on folds, and
-    sees the features together with what the layers before say of the classes. The layers'
-    out-of-fold margins decide what each layer counts for, and what the samples weigh in the next
-    one, so that the margins gather near a target [1]_.
+    A cascade: every layer is a block of random and completely-random forests, grown on folds, that
+    sees the features together with the class vectors (predicted class probabilities) of the layers
+    before. The layers' out-of-fold margins determine each layer's coefficient in the vote and the
+    samples' weights in the next layer, so that the margins gather near a target [1]_.
 
     Parameters
     ----------
     n_layers : int, default=10
-        Most layers.
+        Maximum number of layers.
     n_estimators : int, default=100
         Trees of each named forest, on each fold.
     forests : list, default=None
@@ -54,27 +54,27 @@ class MDDFClassifier(BaseCascade):
         categories as codes, missing values as NaN. None means two random and two
         completely-random forests.
     cv : int, splitter, iterable of (train, test), "oob" or None, default=5
-        How a layer learns what to say of its own samples: by folds, or with "oob" by each tree's
-        out-of-bag samples, for which the named forests all draw bootstraps and a fifth of the
-        trees is grown; forests given as objects need ``bootstrap=True``. A number means folds that
-        are drawn anew for each layer, stratified as far as the sizes of the classes allow; None
-        means 5.
+        How the class vectors of the training samples are made: by cross-validation, or with "oob"
+        by the trees that did not draw a sample. For "oob" the named forests all draw bootstraps
+        and a fifth of the trees is grown; forests given as objects need ``bootstrap=True``. A
+        number means folds that are drawn anew for each layer, stratified as far as the sizes of
+        the classes allow; None means 5.
     structure : {"preconc", "stacking", "no-preconc"}, default="preconc"
-        What the layers after the first see: the features and what the layer before hands on, or
-        only the latter, or only the features.
+        Input of the layers after the first: the features and the class vectors of the layers
+        before, or only the class vectors, or only the features.
     augmentation : {"auto", "mean", "per-forest"}, default="auto"
-        What a layer hands on: the class vectors' mean over its forests, or all of them, which
-        "auto" does if they have no more columns than the features. Either way they are averaged
-        with those of the layers before, by the coefficients.
+        Class vectors that a layer passes on: their mean over its forests, or one of each forest;
+        "auto" passes on one of each if together they have no more columns than the features.
+        Either way they are averaged with those of the layers before, weighted by the coefficients.
     alpha : {"simplex", "stagewise", "mean-margin"}, default="simplex"
-        Where the coefficients come from: stochastic gradient descent over those of all layers,
-        which are not negative and sum to 1; descent over the last one only, as the paper's
-        algorithm reads, which in effect stops after the first layer; or half the log of (1 + g) /
-        (1 - g) of the layer's mean margin g.
+        How the coefficients are found: by stochastic gradient descent over those of all layers,
+        which are not negative and sum to 1; by descent over the last one only, as the paper's
+        algorithm reads, which in effect stops after the first layer; or as half the logarithm of
+        (1 + g) / (1 - g), g being the layer's mean margin.
     target_margin : float, default=0.9
         r in the loss, between 0 and 1.
     mu : float, default=0.1
-        What a squared distance above the target margin counts for.
+        Factor of squared distances above the target margin.
     reweighting : {"resample", "weights"} or None, default="resample"
         Whether the samples of the next layer's trees are drawn in proportion to the losses, anew
         for each tree, or weighted by them, or neither. Classifiers that are not forests of this
@@ -93,11 +93,11 @@ class MDDFClassifier(BaseCascade):
     n_iter_no_change : int, default=2
         Patience, in layers.
     tol : float, default=0.01
-        How much better than the best one before a score has to be for the patience to start anew.
+        By how much a score must exceed the best one before for the patience to start anew.
     scoring : str, callable or None, default="margin-ratio"
-        What out-of-fold predictions are scored by: "margin-ratio", the standard deviation of the
-        margins over their mean, with a minus sign; a scorer of scikit-learn's; None for accuracy.
-        A callable is asked as ``scoring(estimator, X, y)``, where the estimator knows ``predict``
+        Score of the out-of-fold predictions: "margin-ratio", the standard deviation of the margins
+        over their mean, with a minus sign; a scorer of scikit-learn's; None for accuracy. A
+        callable is called as ``scoring(estimator, X, y)`` with an estimator that has ``predict``
         and ``predict_proba`` only.
     transform_layers : {"last", "all"}, int or array of int, default="last"
         Layers whose features `transform` gives; the first one is 0, and -1 is the last one.
@@ -140,7 +140,7 @@ class MDDFClassifier(BaseCascade):
     margins_ : ndarray of shape (n_grown, n_samples)
         Out-of-fold margins of the layers so far together, in [-1, 1].
     weights_ : ndarray of shape (n_grown, n_samples)
-        What each layer weighed the samples by, of sum 1; sample and class weights included.
+        Weights of the samples in each layer, of sum 1; sample and class weights included.
     oof_probabilities_ : ndarray of shape (n_samples, n_classes)
         Out-of-fold probabilities of the kept layers.
     layer_importances_ : ndarray of shape (n_layers_, n_features)
@@ -158,8 +158,8 @@ class MDDFClassifier(BaseCascade):
     trees with a sample's own label gave its neighbours, so that theirs may be a little too good
     where labels are noise, or too modest where they are not.
 
-    A margin is what the own class has above the largest other one. With g_t the out-of-fold
-    margins of layer t, the loss of ``z = sum_t alpha_t g_t`` is ``(z - r)^2 / r^2`` up to r and
+    The margin of a sample is the probability of its own class minus the largest one of another
+    class. With g_t the out-of-fold margins of layer t, the loss of ``z = sum_t alpha_t g_t`` is ``(z - r)^2 / r^2`` up to r and
     ``mu (z - r)^2 / (1 - r)^2`` above.
 
     References
