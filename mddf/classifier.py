@@ -159,8 +159,8 @@ class MDDFClassifier(BaseCascade):
     where labels are noise, or too modest where they are not.
 
     The margin of a sample is the probability of its own class minus the largest one of another
-    class. With g_t the out-of-fold margins of layer t, the loss of ``z = sum_t alpha_t g_t`` is ``(z - r)^2 / r^2`` up to r and
-    ``mu (z - r)^2 / (1 - r)^2`` above.
+    class. With g_t the out-of-fold margins of layer t, the loss of ``z = sum_t alpha_t g_t`` is
+    ``(z - r)^2 / r^2`` up to r and ``mu (z - r)^2 / (1 - r)^2`` above.
 
     References
     ----------
