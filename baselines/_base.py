@@ -16,13 +16,18 @@ from sklearn.model_selection import train_test_split
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
 from tqdm import tqdm
 
 from mddf.fitting import unchanged_on_failure
 from mddf.margin_loss import class_margins
 from mddf.table import holds_words, is_frame
-from mddf.targets import check_labels_complete, encode_labels
+from mddf.targets import encode_labels
 
 from ._early_stopping import Monitor
 from ._ensemble import Ensemble
@@ -108,8 +113,8 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _learn(self, X, y, sample_weight):
         _refuse_categories(self, X)
-        check_labels_complete(y)
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C")
+        X = validate_data(self, X, dtype=np.float64, order="C")
+        check_consistent_length(X, y)
         classes, codes = encode_labels(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         used = _used_rows(weight)

@@ -10,13 +10,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 from tqdm import tqdm
 
 from mddf.binning import NUMERIC_DTYPES, apply_bins, find_bins
 from mddf.fitting import unchanged_on_failure
 from mddf.folds import make_folds
-from mddf.targets import check_labels_complete, check_weights, class_factors, encode_labels
+from mddf.targets import check_weights, class_factors, encode_labels
 
 from ._window_forests import FORESTS, ForestOptions, Samples, class_vectors, grow_forests
 from ._windows import Grain, resolve_grains, resolve_grid
@@ -225,8 +225,8 @@ class MultiGrainedScanner(TransformerMixin, BaseEstimator):
 
     def _learn(self, X, y, sample_weight, out_of_fold: bool) -> np.ndarray | None:
         sample_shape, X = _flat(X)
-        check_labels_complete(y)
-        X, y = validate_data(self, X, y, dtype=list(NUMERIC_DTYPES), ensure_all_finite="allow-nan")
+        X = validate_data(self, X, dtype=list(NUMERIC_DTYPES), ensure_all_finite="allow-nan")
+        check_consistent_length(X, y)
         grid = resolve_grid(self.shape, sample_shape or X.shape[1:])
         pool = 1 if self.pooling is None else 2
         grains = resolve_grains(self.windows, self.strides, grid, pool)

@@ -138,24 +138,22 @@ class BaseForest(ClassifierMixin, BaseEstimator):
         -------
         self
         """
-        self.check_parameters()
+        self._check_bootstrap()
         with unchanged_on_failure(self):
             again = self.warm_start and hasattr(self, "_trees")
             X = check_table(self, X, reset=not again)
             check_consistent_length(X, y)
             classes, labels = encode_labels(y)
             weights = check_weights(sample_weight, X)
-            continue_ = self._continue if again else self._begin
-            fitted = continue_(X, classes, labels, weights)
+            grow = self._continue if again else self._begin
+            fitted = grow(X, classes, labels, weights)
             if fitted:
                 for name in ("oob_score_", "oob_decision_function_"):
                     self.__dict__.pop(name, None)
                 self.__dict__.update(fitted)
         return self
 
-    def check_parameters(self):
-        """Raise a ValueError if a parameter is not among its values, or two do not agree."""
-        self._validate_params()
+    def _check_bootstrap(self):
         if self.bootstrap:
             return
         if self.oob_score:

@@ -143,7 +143,8 @@ def resolve_forests(forests, n_estimators: int, *, out_of_bag: bool, weighted: b
                 f"out-of-bag predictions; got {forest!r}"
             )
         if own:
-            forest.check_parameters()
+            forest._validate_params()
+            forest._check_bootstrap()
         elif weighted and not has_fit_parameter(forest, "sample_weight"):
             raise ValueError(
                 "with a sample_weight or a class_weight, forests must hold classifiers whose fit "

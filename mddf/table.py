@@ -120,16 +120,6 @@ def category_mask(X, categorical_features) -> np.ndarray:
     return mask
 
 
-def _check_numbers(X, estimator=None) -> np.ndarray:
-    return check_array(
-        X,
-        dtype=list(NUMERIC_DTYPES),
-        ensure_all_finite="allow-nan",
-        estimator=estimator,
-        input_name="X",
-    )
-
-
 @contextmanager
 def _naming_cell(X, columns=None):
     """Say which cell of X it is that scikit-learn refuses; `columns` are X's own numbers."""
@@ -178,7 +168,13 @@ def _refused_cell(X) -> tuple[int, int, Any] | None:
 
 def _numbers(X, estimator, columns=None) -> np.ndarray:
     with _naming_cell(X, columns):
-        return _check_numbers(X, estimator)
+        return check_array(
+            X,
+            dtype=list(NUMERIC_DTYPES),
+            ensure_all_finite="allow-nan",
+            estimator=estimator,
+            input_name="X",
+        )
 
 
 @contextmanager
@@ -278,26 +274,21 @@ def check_table(estimator, X, *, reset: bool):
     X : ndarray or DataFrame
         A DataFrame only if some of its columns may be categories.
     """
-    if is_frame(X):
-        words = (
-            category_mask(X, estimator.categorical_features)
-            if reset
-            else estimator._reader.categorical
-        )
-        if len(words) == X.shape[1]:
-            X = _objects_as_numbers(X, words)
-    if _wants_categories(estimator, reset):
-        given = X
-        if isinstance(X, list | tuple) and not isinstance(estimator.categorical_features, str):
-            given = np.asarray(X, dtype=object)
-        if (
-            (is_frame(given) or isinstance(given, np.ndarray))
-            and given.ndim == 2
-            and 0 not in given.shape
-            and _has_categories(estimator, given, reset)
-        ):
-            validate_data(estimator, given, skip_check_array=True, reset=reset)
-            return given
+    chosen = estimator.categorical_features
+    table = X
+    if isinstance(X, list | tuple) and not (chosen is None or isinstance(chosen, str)):
+        table = np.asarray(X, dtype=object)
+    if (
+        (is_frame(table) or isinstance(table, np.ndarray))
+        and table.ndim == 2
+        and 0 not in table.shape
+    ):
+        mask = category_mask(table, chosen) if reset else estimator._reader.categorical
+        if is_frame(table) and len(mask) == table.shape[1]:
+            X = table = _objects_as_numbers(table, mask)
+        if mask.any():
+            validate_data(estimator, table, skip_check_array=True, reset=reset)
+            return table
     with _naming_cell(X):
         return validate_data(
             estimator,
@@ -306,14 +297,3 @@ def check_table(estimator, X, *, reset: bool):
             ensure_all_finite="allow-nan",
             reset=reset,
         )
-
-
-def _wants_categories(estimator, reset: bool) -> bool:
-    """Whether it is worth a look if X has categories."""
-    if not reset:
-        return bool(estimator._reader.encoders)
-    return estimator.categorical_features is not None
-
-
-def _has_categories(estimator, X, reset: bool) -> bool:
-    return not reset or bool(category_mask(X, estimator.categorical_features).any())

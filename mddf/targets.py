@@ -13,10 +13,9 @@ from mddf.table import is_missing
 MOST_CLASSES = 65535
 
 
-def check_labels_complete(y) -> None:
+def _check_complete(y) -> None:
     """Refuse None, NaN and pandas' NA among labels of type object; leaves the rest to others."""
-    y = np.asarray(y)
-    if y.dtype.kind != "O" or y.ndim != 1:
+    if y.dtype.kind != "O":
         return
     try:
         missing = np.flatnonzero((y != y) | np.equal(y, None))  # type: ignore[call-overload]
@@ -42,7 +41,7 @@ def encode_labels(y) -> tuple[np.ndarray, np.ndarray]:
     y = column_or_1d(y, warn=True)
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")
-    check_labels_complete(y)
+    _check_complete(y)
     check_classification_targets(y)
     classes, labels = np.unique(y, return_inverse=True)
     if len(classes) > MOST_CLASSES:

@@ -1,4 +1,4 @@
-"""Stratified subsets of a training set, the larger ones holding the smaller ones."""
+"""Stratified subsets of a training set, the larger ones holding the smaller, and their results."""
 
 from __future__ import annotations
 
@@ -32,3 +32,12 @@ def nested_subsets(y, fractions, seed) -> dict[float, np.ndarray]:
         )
         for fraction in fractions
     }
+
+
+def by_subset(results) -> dict[tuple[str, float], dict[str, dict[int, float]]]:
+    """Test accuracy in % by (set, share), method and seed."""
+    found: dict[tuple[str, float], dict[str, dict[int, float]]] = {}
+    for cell in results.values():
+        of_share = found.setdefault((cell["dataset"], cell["fraction"]), {})
+        of_share.setdefault(cell["method"], {})[cell["seed"]] = 100 * cell["accuracy"]
+    return found

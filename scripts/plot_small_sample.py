@@ -11,15 +11,13 @@ from __future__ import annotations
 import numpy as np
 from _pictures import METHODS, method_style, pyplot, save
 from _study import PictureParser, read_results
+from _subsets import by_subset
 from _uci_methods import ALL_METHODS
 
 
 def accuracies(results) -> dict[str, dict[str, dict[float, np.ndarray]]]:
     """Accuracies in % by set, method and share, of the seeds that all methods have there."""
-    cells: dict[tuple, dict[str, dict[int, float]]] = {}
-    for cell in results.values():
-        of_share = cells.setdefault((cell["dataset"], cell["fraction"]), {})
-        of_share.setdefault(cell["method"], {})[cell["seed"]] = 100 * cell["accuracy"]
+    cells = by_subset(results)
     n_methods = {
         name: len({method for (other, _), v in cells.items() if other == name for method in v})
         for name, _ in cells

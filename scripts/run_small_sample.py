@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from _results import write_csv, write_json
 from _study import StudyParser, open_record
-from _subsets import nested_subsets
+from _subsets import by_subset, nested_subsets
 from _uci_data import Split, splits
 from _uci_methods import ALL_METHODS, Budget, missing
 from _uci_run import run_cell
@@ -175,10 +175,7 @@ def table(rows) -> str:
 
 def differences(results) -> str:
     """A Markdown table: what mdDF has above each other method on the same subsets."""
-    found: dict[tuple, dict[str, dict[int, float]]] = {}
-    for cell in results.values():
-        of_share = found.setdefault((cell["dataset"], cell["fraction"]), {})
-        of_share.setdefault(cell["method"], {})[cell["seed"]] = 100 * cell["accuracy"]
+    found = by_subset(results)
     others = [m for m in ALL_METHODS if m != "mddf" and any(m in v for v in found.values())]
     lines = [
         f"| mdDF minus | share | {' | '.join(ALL_METHODS[m].title for m in others)} |",

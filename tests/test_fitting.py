@@ -46,11 +46,11 @@ class Fails(ClassifierMixin, BaseEstimator):
 )
 def test_a_failed_fit_changes_nothing(estimator):
     ask = "transform" if isinstance(estimator, MultiGrainedScanner) else "predict_proba"
-    with pytest.raises(ValueError, match="y"):
+    with pytest.raises(ValueError, match="y contains NaN"):
         estimator.fit(X[:, :3], np.full(len(y), np.nan))
     assert not hasattr(estimator, "n_features_in_")
     before = getattr(estimator.fit(X, y), ask)(X)
-    with pytest.raises(ValueError, match="y"):
+    with pytest.raises(ValueError, match="y contains NaN"):
         estimator.fit(X[:, :3], np.full(len(y), np.nan))
     with pytest.raises(ValueError, match="sample_weight"):
         estimator.fit(X[:, :2], y > 0, np.zeros(3))
