@@ -24,10 +24,10 @@ from sklearn.utils.validation import (
 )
 from tqdm import tqdm
 
-from mddf.fitting import unchanged_on_failure
-from mddf.margin_loss import class_margins
-from mddf.table import holds_words, is_frame
-from mddf.targets import encode_labels
+from mddf._fitting import unchanged_on_failure
+from mddf._margin_loss import class_margins
+from mddf._table import holds_words, is_frame
+from mddf._targets import encode_labels
 
 from ._early_stopping import Monitor
 from ._ensemble import Ensemble

@@ -9,11 +9,11 @@ from numbers import Integral
 
 import numpy as np
 
-from mddf import growth
-from mddf.binning import BinnedTable, Bins, join_bins
-from mddf.folds import Folds
-from mddf.forest_base import resolve_max_features
-from mddf.sampling import canonical_order, cumulative_weights, n_draws
+from mddf import _growing
+from mddf._binning import BinnedTable, Bins, join_bins
+from mddf._folds import Folds
+from mddf._forest import resolve_max_features
+from mddf._sampling import canonical_order, cumulative_weights, n_draws
 
 from ._windows import Grain
 
@@ -62,7 +62,7 @@ def grow_forests(
     held_out: bool,
     n_jobs=None,
     verbose: bool | int = False,
-) -> tuple[list[growth.Grown], list[growth.Grown]]:
+) -> tuple[list[_growing.Grown], list[_growing.Grown]]:
     """Grow both forests for each fold.
 
     Parameters
@@ -75,7 +75,7 @@ def grow_forests(
     held_out : bool
         Whether the class vectors of the held-out samples' windows are wanted.
     n_jobs, verbose
-        As :func:`mddf.growth.grow` has them.
+        As :func:`mddf._growing.grow` has them.
 
     Returns
     -------
@@ -88,7 +88,7 @@ def grow_forests(
     )
     labels = np.repeat(samples.labels, grain.n_windows)
     blocks = _blocks(samples, grain, options, entropy, held_out, table, labels)
-    grown = growth.grow(
+    grown = _growing.grow(
         table,
         labels,
         samples.n_classes,
@@ -100,7 +100,7 @@ def grow_forests(
     return grown[0::2], grown[1::2]
 
 
-def _blocks(samples, grain, options, entropy, held_out, table, labels) -> Iterator[growth.Block]:
+def _blocks(samples, grain, options, entropy, held_out, table, labels) -> Iterator[_growing.Block]:
     n_windows = grain.n_windows
     weights = samples.weights
     if weights is not None:
@@ -130,7 +130,7 @@ def _blocks(samples, grain, options, entropy, held_out, table, labels) -> Iterat
                 weights=weights,
                 share=share,
                 held_out=test_rows,
-                seeds=growth.draw_seeds([*entropy, fold, number], options.n_estimators),
+                seeds=_growing.draw_seeds([*entropy, fold, number], options.n_estimators),
                 options=options,
                 n_columns=table.bins.n_columns,
             )
@@ -138,7 +138,7 @@ def _blocks(samples, grain, options, entropy, held_out, table, labels) -> Iterat
 
 def _block(
     *, completely_random, rows, weights, share, held_out, seeds, options, n_columns
-) -> growth.Block:
+) -> _growing.Block:
     own = None if weights is None else weights[rows]
     try:
         count = n_draws(share, len(rows), own)
@@ -150,20 +150,20 @@ def _block(
             f"got a total weight of {total:.6g} and max_windows={options.max_windows!r}"
         ) from error
     if completely_random and share is None:
-        sampling = growth.Sampling(rows, weights=weights)
+        sampling = _growing.Sampling(rows, weights=weights)
     else:
         cumulative = None if own is None else cumulative_weights(own)
-        sampling = growth.Sampling(rows, n_draws=count, cumulative=cumulative)
+        sampling = _growing.Sampling(rows, n_draws=count, cumulative=cumulative)
     # By weight rather than by windows, so that a weight of k is the same as k copies. Sums of
     # weights may be off by rounding.
     least = options.min_samples_leaf * (1 - 1e-9) / count if options.min_samples_leaf > 1 else 0.0
-    tree_options = growth.TreeOptions(
+    tree_options = _growing.TreeOptions(
         random_thresholds=completely_random,
         max_features=1 if completely_random else resolve_max_features("sqrt", n_columns),
-        max_depth=min(int(options.max_depth or growth.NO_DEPTH_LIMIT), growth.NO_DEPTH_LIMIT),
+        max_depth=min(int(options.max_depth or _growing.NO_DEPTH_LIMIT), _growing.NO_DEPTH_LIMIT),
         min_weight_leaf=least,
     )
-    return growth.Block(seeds, tree_options, sampling, held_out=held_out)
+    return _growing.Block(seeds, tree_options, sampling, held_out=held_out)
 
 
 def class_vectors(trees, windows: np.ndarray, n_classes: int, *, n_jobs=None) -> np.ndarray:
@@ -181,5 +181,5 @@ def class_vectors(trees, windows: np.ndarray, n_classes: int, *, n_jobs=None) ->
     ndarray of shape (n_windows, n_classes)
     """
     sums = np.zeros((len(windows), n_classes))
-    growth.add_probabilities(trees, windows, sums, n_jobs=n_jobs)
-    return growth.shares(sums)
+    _growing.add_probabilities(trees, windows, sums, n_jobs=n_jobs)
+    return _growing.shares(sums)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mddf.cascade_base import BaseCascade
+from mddf._cascade_estimator import BaseCascade
 
 
 class GCForestClassifier(BaseCascade):

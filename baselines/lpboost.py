@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from mddf import _core
-from mddf.margin_loss import project_to_simplex
+from mddf._margin_loss import project_to_simplex
 
 from ._base import BaseBoostingClassifier
 from ._ensemble import Ensemble

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mddf.margin_loss import class_margins
+from mddf._margin_loss import class_margins
 
 
 def classifier_margins(classifier, X, y) -> NDArray[np.float64]:

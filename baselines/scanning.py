@@ -13,10 +13,10 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 from tqdm import tqdm
 
-from mddf.binning import NUMERIC_DTYPES, apply_bins, find_bins
-from mddf.fitting import unchanged_on_failure
-from mddf.folds import make_folds
-from mddf.targets import check_weights, class_factors, encode_labels
+from mddf._binning import NUMERIC_DTYPES, apply_bins, find_bins
+from mddf._fitting import unchanged_on_failure
+from mddf._folds import make_folds
+from mddf._targets import check_weights, class_factors, encode_labels
 
 from ._window_forests import FORESTS, ForestOptions, Samples, class_vectors, grow_forests
 from ._windows import Grain, resolve_grains, resolve_grid

@@ -10,8 +10,8 @@ except ImportError as error:
         "start Python in another one, or install with: pip install -e ."
     ) from error
 
-from mddf.classifier import MDDFClassifier
-from mddf.forests import CompletelyRandomForestClassifier, RandomForestClassifier
+from mddf._forests import CompletelyRandomForestClassifier, RandomForestClassifier
+from mddf._mddf import MDDFClassifier
 
 __version__ = "0.1.0"
 

@@ -176,7 +176,7 @@ def grow(
     balance : bool
         Scale the weights to be the same for all classes of a tree's samples.
     entropy, random_thresholds, max_features, max_depth, min_samples_split, min_samples_leaf
-        As in mddf.growth.TreeOptions.
+        As in mddf._growing.TreeOptions.
     min_weight_leaf : float
         Least weight of a leaf, as a share of that of the tree's samples.
     held_out_rows : int32 array or None

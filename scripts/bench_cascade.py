@@ -35,7 +35,7 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
 from mddf import MDDFClassifier
-from mddf.margin_loss import class_margins, margin_loss, reweight
+from mddf._margin_loss import class_margins, margin_loss, reweight
 
 # The ratios that the project aims at: fit, predict_proba, memory.
 AIMS = {

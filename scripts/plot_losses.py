@@ -16,7 +16,7 @@ import argparse
 import numpy as np
 from _pictures import STYLES, pyplot, save
 
-from mddf.margin_loss import margin_loss
+from mddf._margin_loss import margin_loss
 
 
 def band_loss(z, theta, mu):

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mddf import _core
-from mddf.binning import apply_bins, bin_table, find_bins, in_threads, join_bins
+from mddf._binning import apply_bins, bin_table, find_bins, in_threads, join_bins
 
 DTYPES = ["f8", "f4", "i8", "i4", "u1"]
 
@@ -210,7 +210,7 @@ def test_categories():
 
 
 def test_n_jobs_changes_nothing(monkeypatch):
-    monkeypatch.setattr("mddf.binning._FEW_CELLS", 0)
+    monkeypatch.setattr("mddf._binning._FEW_CELLS", 0)
     rng = np.random.default_rng(8)
     x = rng.normal(size=(9000, 20))
     expected = find_bins(x)

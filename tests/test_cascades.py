@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from mddf import MDDFClassifier, RandomForestClassifier
-from mddf.margin_loss import class_margins, margin_loss, reweight
+from mddf._margin_loss import class_margins, margin_loss, reweight
 
 SMALL = {"n_estimators": 8, "n_layers": 3, "cv": 3, "random_state": 0, "early_stopping": False}
 both = pytest.mark.parametrize("Cascade", [MDDFClassifier, GCForestClassifier])
@@ -340,7 +340,7 @@ def test_no_importances_with_other_classifiers(data):
         _ = forest.fit(X, y).feature_importances_
 
 
-@pytest.mark.parametrize("module", ["mddf.classifier", "mddf.baselines.gcforest"])
+@pytest.mark.parametrize("module", ["mddf._mddf", "mddf.baselines.gcforest"])
 def test_examples(module):
     assert doctest.testmod(importlib.import_module(module)).failed == 0
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold, ShuffleSplit
 
-from mddf.folds import make_folds
+from mddf._folds import make_folds
 
 
 def table(labels):

@@ -17,10 +17,10 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import mddf.forests
-from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, growth
-from mddf.forest_base import resolve_max_features
-from mddf.sampling import canonical_order
+import mddf._forests
+from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, _growing
+from mddf._forest import resolve_max_features
+from mddf._sampling import canonical_order
 
 both = pytest.mark.parametrize("Forest", FORESTS)
 
@@ -174,7 +174,7 @@ def test_every_option_is_seen_in_the_trees(options, limits, data):
     X, y = data
     forest = RandomForestClassifier(3, max_features=None, random_state=0, **options).fit(X, y)
     case = case_of(forest, X, y)
-    seeds = growth.draw_seeds(forest._entropy, 3)
+    seeds = _growing.draw_seeds(forest._entropy, 3)
     rows = canonical_order(case.codes, case.labels, case.rows)
     trees = [nodes for block in forest._trees for nodes in naive.decode(block)]
     for seed, nodes in zip(seeds, trees, strict=True):
@@ -345,4 +345,4 @@ def test_progress_bar(data, capsys):
 
 
 def test_examples():
-    assert doctest.testmod(mddf.forests).failed == 0
+    assert doctest.testmod(mddf._forests).failed == 0

@@ -9,11 +9,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
-from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, growth
-from mddf.binning import bin_table, find_bins
-from mddf.folds import make_folds
-from mddf.layers import LayerInput, Samples, grow_layer, layer_vectors, limit_depth, named_forest
-from mddf.sampling import canonical_order
+from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, _growing
+from mddf._binning import bin_table, find_bins
+from mddf._folds import make_folds
+from mddf._layer import LayerInput, Samples, grow_layer, layer_vectors, limit_depth, named_forest
+from mddf._sampling import canonical_order
 
 N_FEATURES = 5
 
@@ -43,7 +43,7 @@ FORESTS = [RandomForestClassifier(6), CompletelyRandomForestClassifier(4)]
 def predicted_by(members, codes, n_classes=3):
     """Class vectors of rows from trees, which is what the prediction tests are about."""
     sums = np.zeros((len(codes), n_classes))
-    growth.add_probabilities(members, codes, sums)
+    _growing.add_probabilities(members, codes, sums)
     return sums / sums.sum(axis=1, keepdims=True)
 
 
@@ -91,15 +91,15 @@ def test_out_of_bag_vectors_come_from_trees_that_did_not_draw_the_sample():
     samples, layer = problem(out_of_bag=True)
     forest = RandomForestClassifier(25)
     fitted, (vectors,) = grow_layer([forest], samples, layer, (7,))
-    seeds = growth.draw_seeds((7, 0, 0), 25)
-    block = growth.Block(
+    seeds = _growing.draw_seeds((7, 0, 0), 25)
+    block = _growing.Block(
         seeds,
-        growth.TreeOptions(max_features=2),
-        growth.Sampling(samples.order, n_draws=120),
+        _growing.TreeOptions(max_features=2),
+        _growing.Sampling(samples.order, n_draws=120),
         columns=layer.columns,
         held_out="out-of-bag",
     )
-    (grown,) = growth.grow(layer.table, samples.labels, 3, [block])
+    (grown,) = _growing.grow(layer.table, samples.labels, 3, [block])
     expected = grown.held_out_probabilities()
     np.testing.assert_allclose(vectors[samples.order], expected, atol=1e-10)
     assert len(fitted.members[0]) == 1

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from mddf import margin_loss as ml
+from mddf import _margin_loss as ml
 
 
 def made_margins(seed):

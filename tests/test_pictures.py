@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from mddf.baselines.bounds import margin_distribution_bound
 
-from mddf.margin_loss import margin_loss
+from mddf._margin_loss import margin_loss
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
 

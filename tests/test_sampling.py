@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mddf.sampling import (
+from mddf._sampling import (
     canonical_order,
     cumulative_weights,
     n_draws,

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from mddf import RandomForestClassifier
-from mddf.table import TableReader, category_mask, check_table, is_frame
+from mddf._table import TableReader, category_mask, check_table, is_frame
 
 
 @pytest.fixture

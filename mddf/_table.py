@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.validation import validate_data
 
-from mddf.binning import NUMERIC_DTYPES
+from mddf._binning import NUMERIC_DTYPES
 
 
 def is_frame(X) -> bool:

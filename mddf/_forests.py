@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mddf.forest_base import BaseForest
+from mddf._forest import BaseForest
 
 
 class RandomForestClassifier(BaseForest):

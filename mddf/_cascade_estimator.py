@@ -14,8 +14,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from mddf.binning import bin_table, find_bins
-from mddf.cascade import (
+from mddf._binning import bin_table, find_bins
+from mddf._cascade import (
     Cascade,
     CascadePlan,
     grow_cascade,
@@ -23,14 +23,14 @@ from mddf.cascade import (
     resolve_grains,
     stages,
 )
-from mddf.fitting import unchanged_on_failure
-from mddf.folds import make_folds
-from mddf.forest_base import BaseForest
-from mddf.layers import OUT_OF_BAG, Samples, limit_depth, resolve_forests
-from mddf.sampling import canonical_order
-from mddf.scoring import MARGIN_RATIO, out_of_fold_score
-from mddf.table import TableReader, category_mask, check_table
-from mddf.targets import check_weights, class_factors, encode_labels
+from mddf._fitting import unchanged_on_failure
+from mddf._folds import make_folds
+from mddf._forest import BaseForest
+from mddf._layer import OUT_OF_BAG, Samples, limit_depth, resolve_forests
+from mddf._sampling import canonical_order
+from mddf._scoring import MARGIN_RATIO, out_of_fold_score
+from mddf._table import TableReader, category_mask, check_table
+from mddf._targets import check_weights, class_factors, encode_labels
 
 
 class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
 
-from mddf.margin_loss import class_margins, margin_ratio
+from mddf._margin_loss import class_margins, margin_ratio
 
 MARGIN_RATIO = "margin-ratio"
 

@@ -13,12 +13,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from mddf import growth
-from mddf.binning import apply_bins, bin_table, find_bins
-from mddf.fitting import unchanged_on_failure
-from mddf.sampling import plan_sampling
-from mddf.table import TableReader, category_mask, check_table
-from mddf.targets import check_weights, class_factors, encode_labels
+from mddf import _growing
+from mddf._binning import apply_bins, bin_table, find_bins
+from mddf._fitting import unchanged_on_failure
+from mddf._sampling import plan_sampling
+from mddf._table import TableReader, category_mask, check_table
+from mddf._targets import check_weights, class_factors, encode_labels
 
 
 def resolve_max_features(max_features, n_features: int) -> int:
@@ -232,14 +232,14 @@ class BaseForest(ClassifierMixin, BaseEstimator):
             max_samples=self.max_samples,
             balance_trees=self.class_weight == "balanced_subsample",
         )
-        block = growth.Block(
-            seeds=growth.draw_seeds(fitted["_entropy"], self.n_estimators)[n_before:],
+        block = _growing.Block(
+            seeds=_growing.draw_seeds(fitted["_entropy"], self.n_estimators)[n_before:],
             options=self._tree_options(len(labels), bins.n_columns),
             sampling=sampling,
             held_out="out-of-bag" if self.oob_score else None,
             importances=True,
         )
-        (grown,) = growth.grow(
+        (grown,) = _growing.grow(
             table,
             labels,
             len(classes),
@@ -257,12 +257,12 @@ class BaseForest(ClassifierMixin, BaseEstimator):
             return fitted | self._out_of_bag(fitted, grown, sampling.rows, labels)
         return {**fitted, "_oob": None}
 
-    def _tree_options(self, n_samples: int, n_features: int) -> growth.TreeOptions:
-        return growth.TreeOptions(
+    def _tree_options(self, n_samples: int, n_features: int) -> _growing.TreeOptions:
+        return _growing.TreeOptions(
             entropy=self.criterion != "gini",
             random_thresholds=self._random_thresholds,
             max_features=resolve_max_features(self.max_features, n_features),
-            max_depth=min(int(self.max_depth or growth.NO_DEPTH_LIMIT), growth.NO_DEPTH_LIMIT),
+            max_depth=min(int(self.max_depth or _growing.NO_DEPTH_LIMIT), _growing.NO_DEPTH_LIMIT),
             min_samples_split=_as_count(self.min_samples_split, n_samples, 2),
             min_samples_leaf=_as_count(self.min_samples_leaf, n_samples, 1),
             min_weight_leaf=float(self.min_weight_fraction_leaf),
@@ -275,7 +275,7 @@ class BaseForest(ClassifierMixin, BaseEstimator):
         if fitted["_oob"] is not None and len(fitted["_oob"][1]) == len(labels):
             sums += fitted["_oob"][0]
             n_trees += fitted["_oob"][1]
-        decision = growth.shares(sums)
+        decision = _growing.shares(sums)
         seen = n_trees > 0
         classes = fitted["classes_"]
         score = float("nan")
@@ -308,8 +308,8 @@ class BaseForest(ClassifierMixin, BaseEstimator):
         """
         codes = self._codes(X)
         probabilities = np.zeros((len(codes), len(self.classes_)))
-        growth.add_probabilities(self._trees, codes, probabilities, n_jobs=self.n_jobs)
-        return growth.shares(probabilities)
+        _growing.add_probabilities(self._trees, codes, probabilities, n_jobs=self.n_jobs)
+        return _growing.shares(probabilities)
 
     def predict_log_proba(self, X):
         """Natural logarithm of `predict_proba`; minus infinity where that is 0."""
@@ -343,7 +343,7 @@ class BaseForest(ClassifierMixin, BaseEstimator):
             Numbers of leaves, which are distinct within a tree.
         """
         codes = self._codes(X)
-        return growth.leaf_indices(self._trees, codes, n_jobs=self.n_jobs)
+        return _growing.leaf_indices(self._trees, codes, n_jobs=self.n_jobs)
 
     @property
     def feature_importances_(self):

@@ -10,12 +10,12 @@ from sklearn.base import clone
 from sklearn.ensemble._base import _set_random_states
 from sklearn.utils.validation import has_fit_parameter
 
-from mddf import growth
-from mddf.binning import BinnedTable, Bins
-from mddf.folds import Folds
-from mddf.forest_base import BaseForest
-from mddf.forests import CompletelyRandomForestClassifier, RandomForestClassifier
-from mddf.sampling import cumulative_weights, n_draws, scale_weights
+from mddf import _growing
+from mddf._binning import BinnedTable, Bins
+from mddf._folds import Folds
+from mddf._forest import BaseForest
+from mddf._forests import CompletelyRandomForestClassifier, RandomForestClassifier
+from mddf._sampling import cumulative_weights, n_draws, scale_weights
 
 OUT_OF_BAG = "oob"
 FOREST_NAMES = ("random", "completely-random")
@@ -163,7 +163,7 @@ def limit_depth(forest, max_depth: int | None):
     )
 
 
-def _sampling(forest: BaseForest, train, samples: Samples, layer: LayerInput) -> growth.Sampling:
+def _sampling(forest: BaseForest, train, samples: Samples, layer: LayerInput) -> _growing.Sampling:
     weights, factors = samples.weights, layer.factors
     everywhere = weights if factors is None else factors * (1 if weights is None else weights)
     if everywhere is not None:
@@ -176,12 +176,12 @@ def _sampling(forest: BaseForest, train, samples: Samples, layer: LayerInput) ->
             )
     drawn = layer.resample and factors is not None
     if not forest.bootstrap and not drawn:
-        return growth.Sampling(train, weights=everywhere)
+        return _growing.Sampling(train, weights=everywhere)
     chosen = np.zeros(len(samples.labels), bool)
     chosen[train] = True
     rows = samples.order[chosen[samples.order]]
     drawn_by = everywhere if drawn else weights
-    return growth.Sampling(
+    return _growing.Sampling(
         rows,
         n_draws=n_draws(
             forest.max_samples if forest.bootstrap else None,
@@ -195,10 +195,10 @@ def _sampling(forest: BaseForest, train, samples: Samples, layer: LayerInput) ->
 
 def _block(
     forest: BaseForest, train, held_out, samples: Samples, layer: LayerInput, seeds
-) -> growth.Block:
+) -> _growing.Block:
     sampling = _sampling(forest, train, samples, layer)
-    return growth.Block(
-        seeds=growth.draw_seeds(seeds, forest.n_estimators),
+    return _growing.Block(
+        seeds=_growing.draw_seeds(seeds, forest.n_estimators),
         options=forest._tree_options(len(sampling.rows), len(layer.columns)),
         sampling=sampling,
         columns=layer.columns,
@@ -208,7 +208,7 @@ def _block(
 
 
 def _class_vectors(sums: np.ndarray) -> np.ndarray:
-    return np.rint(growth.shares(sums) / _GRAIN) * _GRAIN
+    return np.rint(_growing.shares(sums) / _GRAIN) * _GRAIN
 
 
 def _held_out_vectors(sums: np.ndarray, samples: Samples) -> np.ndarray:
@@ -287,7 +287,7 @@ def _grow_forests(forests, samples: Samples, layer: LayerInput, seeds, n_jobs, v
         for number, forest in forests.items()
         for k, (train, held_out) in enumerate(folds)
     ]
-    grown = growth.grow(
+    grown = _growing.grow(
         layer.table,
         samples.labels,
         samples.n_classes,
@@ -391,7 +391,7 @@ def layer_vectors(
     for members, out in zip(layer.members, vectors, strict=True):
         if isinstance(members[0], list):
             trees = [part for of_fold in members for part in of_fold]
-            growth.add_probabilities(trees, codes, out, n_jobs=n_jobs)
+            _growing.add_probabilities(trees, codes, out, n_jobs=n_jobs)
         else:
             X = _layer_numbers(numbers, augmented, layer.columns)
             for classifier in members:

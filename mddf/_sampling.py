@@ -7,7 +7,7 @@ from numbers import Integral
 import numpy as np
 
 from mddf import _core
-from mddf.growth import Sampling
+from mddf._growing import Sampling
 
 _MOST_DRAWS = 2**31 - 2
 # Real weights become whole numbers of this total, fine enough for any bootstrap.

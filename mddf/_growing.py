@@ -10,7 +10,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from tqdm import tqdm
 
 from mddf import _core
-from mddf.binning import BinnedTable, chunks, in_threads
+from mddf._binning import BinnedTable, chunks, in_threads
 
 NO_DEPTH_LIMIT = 2**31 - 1
 

@@ -7,8 +7,8 @@ from sklearn.utils import assert_all_finite, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
-from mddf.sampling import scale_weights
-from mddf.table import is_missing
+from mddf._sampling import scale_weights
+from mddf._table import is_missing
 
 MOST_CLASSES = 65535
 

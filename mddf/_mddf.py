@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from mddf.cascade_base import BaseCascade
-from mddf.layers import Samples
-from mddf.margin_loss import (
+from mddf._cascade_estimator import BaseCascade
+from mddf._layer import Samples
+from mddf._margin_loss import (
     BATCH_SIZE,
     N_STEPS,
     margin_loss,

@@ -8,10 +8,10 @@ from time import perf_counter
 
 import numpy as np
 
-from mddf.binning import BinnedTable, apply_bins
-from mddf.folds import Folds
-from mddf.layers import Layer, LayerInput, Samples, grow_layer, layer_vectors
-from mddf.margin_loss import (
+from mddf._binning import BinnedTable, apply_bins
+from mddf._folds import Folds
+from mddf._layer import Layer, LayerInput, Samples, grow_layer, layer_vectors
+from mddf._margin_loss import (
     class_margins,
     effective_sample_size,
     margin_moments,
