@@ -1,0 +1,268 @@
+"""Small fits whose results are on record, bit for bit, and the command that writes the record.
+
+``python tests/recorded.py --reason "why they differ" NAME...`` replaces the entries of these cases;
+names may end in ``*``. The reason is kept beside the record.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from collections.abc import Callable
+from fnmatch import fnmatch
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.model_selection import StratifiedKFold
+from sklearn.tree import DecisionTreeClassifier
+
+from mddf import CompletelyRandomForestClassifier, MDDFClassifier, RandomForestClassifier
+from mddf.baselines import (
+    AdaBoostClassifier,
+    DeepBoostClassifier,
+    GCForestClassifier,
+    LPBoostClassifier,
+    MultiGrainedScanner,
+    QuadBoostClassifier,
+)
+
+RECORD = Path(__file__).with_name("record.json")
+
+
+def numbers(n_rows=180, n_columns=6, n_classes=3, missing=0.0, seed=0):
+    """A table of numbers, some of them rounded, and labels that lean on the first columns."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, n_columns))
+    X[:, 1] = np.round(X[:, 1], 1)
+    z = X[:, 0] + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=n_rows)
+    y = np.searchsorted(np.quantile(z, np.arange(1, n_classes) / n_classes), z)
+    X[rng.random(X.shape) < missing] = np.nan
+    return X, y
+
+
+def weights(kind, n_rows=180, seed=1):
+    """Whole numbers, real numbers, or some zeros among ones."""
+    rng = np.random.default_rng(seed)
+    if kind == "whole":
+        return rng.integers(0, 4, n_rows).astype(float)
+    return rng.random(n_rows) if kind == "real" else (rng.random(n_rows) < 0.8).astype(float)
+
+
+def mixed():
+    """A data frame with categories, numbers and holes, and labels that are words."""
+    import pandas as pd
+
+    rng = np.random.default_rng(2)
+    X, y = numbers(missing=0.1, seed=3)
+    frame = pd.DataFrame(X[:, :4], columns=["a", "b", "c", "d"])
+    frame["kind"] = np.array(["red", "green", "blue", "white"])[(y + rng.integers(0, 2, 180)) % 4]
+    frame.loc[::17, "kind"] = None
+    frame["place"] = pd.Categorical(rng.integers(0, 9, 180).astype(str))
+    frame["flag"] = rng.random(180) < 0.5
+    return frame, np.array(["low", "middle", "high"])[y]
+
+
+def images():
+    """Little pictures with a bright spot where the class says."""
+    rng = np.random.default_rng(4)
+    y = rng.integers(0, 3, 60)
+    X = rng.normal(size=(60, 8, 8))
+    for i, c in enumerate(y):
+        X[i, 2 * c : 2 * c + 3, 1:4] += 1.5
+    return X, y
+
+
+def results(model, X, y, sample_weight=None) -> dict[str, np.ndarray]:
+    """All that a fitted model says, by name; the second half of the rows is new to it."""
+    half = 2 * len(X) // 3
+    rows = X.iloc if hasattr(X, "iloc") else X
+    seen, unseen = rows[:half], rows[half:]
+    options = {} if sample_weight is None else {"sample_weight": sample_weight[:half]}
+    found: dict[str, np.ndarray] = {}
+    if hasattr(model, "transform"):
+        found["fit_transform"] = model.fit_transform(seen, y[:half], **options)
+        found["transform"] = model.transform(unseen)
+    else:
+        model.fit(seen, y[:half], **options)
+    for method in ("predict_proba", "decision_function", "apply"):
+        if hasattr(model, method):
+            found[method] = getattr(model, method)(unseen)
+    names = ("oob_decision_function_", "oof_probabilities_", "feature_importances_", "alphas_")
+    for name in (*names, "margins_", "weights_", "layer_importances_"):
+        value = getattr(model, name, None)
+        if value is not None:
+            found[name] = np.asarray(value)
+    return found
+
+
+Case = Callable[[], dict[str, np.ndarray]]
+
+
+def _case(make, data, **options) -> Case:
+    def run():
+        X, y = data()
+        return results(make(), X, y, **options)
+
+    return run
+
+
+def _forests() -> dict[str, Case]:
+    cases = {}
+    options: dict[str, dict] = {
+        "default": {},
+        "entropy": {"criterion": "entropy", "max_features": None},
+        "limits": {"max_depth": 4, "min_samples_leaf": 3, "min_samples_split": 0.1},
+        "few bins": {"max_bins": 7, "max_features": 0.5, "min_weight_fraction_leaf": 0.02},
+        "balanced": {"class_weight": "balanced"},
+        "balanced subsample": {"class_weight": "balanced_subsample"},
+        "two jobs": {"n_jobs": 2},
+    }
+    for kind in (RandomForestClassifier, CompletelyRandomForestClassifier):
+        short = "random" if kind is RandomForestClassifier else "completely random"
+        for name, chosen in options.items():
+            make = partial(kind, 12, random_state=5, **chosen)
+            cases[f"{short}, {name}"] = _case(make, numbers)
+        bagged = partial(kind, 15, bootstrap=True, oob_score=True, random_state=6)
+        cases[f"{short}, missing"] = _case(bagged, partial(numbers, missing=0.2))
+        cases[f"{short}, mixed"] = _case(bagged, mixed)
+        cases[f"{short}, many rows"] = _case(
+            partial(kind, 4, random_state=0), partial(numbers, 9000, 8, 4, seed=8)
+        )
+        for weight in ("whole", "real", "zeros"):
+            for bootstrap in (False, True):
+                make = partial(kind, 10, bootstrap=bootstrap, oob_score=bootstrap, random_state=7)
+                name = f"{short}, {weight} weights{', bootstrap' if bootstrap else ''}"
+                cases[name] = _case(make, numbers, sample_weight=weights(weight))
+        cases[f"{short}, share of samples"] = _case(
+            partial(kind, 10, bootstrap=True, max_samples=0.4, oob_score=True, random_state=9),
+            numbers,
+        )
+    return cases
+
+
+def _cascades() -> dict[str, Case]:
+    few = {"n_layers": 3, "n_estimators": 6, "cv": 3, "random_state": 3}
+    options: dict[str, dict] = {
+        "default": {},
+        "simplex, all layers": {"transform_layers": "all", "transform_forests": "each"},
+        "stagewise": {"alpha": "stagewise", "early_stopping": False},
+        "mean margin": {"alpha": "mean-margin", "early_stopping": False},
+        "weights": {"reweighting": "weights", "early_stopping": False},
+        "no reweighting": {"reweighting": None, "scoring": "accuracy"},
+        "mean vectors": {"augmentation": "mean", "early_stopping": False},
+        "stacking": {"structure": "stacking", "early_stopping": False},
+        "no preconc": {"structure": "no-preconc", "early_stopping": False},
+        "out-of-bag": {"cv": "oob", "early_stopping": False},
+        "splitter": {"cv": StratifiedKFold(3), "scoring": "neg_log_loss"},
+        "depth": {"depth_step": 2, "early_stopping": False},
+        "grains": {"grains": [slice(0, 3), [2, 3, 4]], "early_stopping": False},
+        "balanced": {"class_weight": "balanced", "strength": 0.3},
+        "others": {
+            "forests": ["random", DecisionTreeClassifier(max_depth=3), ExtraTreesClassifier(5)],
+            "early_stopping": False,
+        },
+    }
+    cases = {
+        f"mddf, {name}": _case(partial(MDDFClassifier, **(few | chosen)), numbers)
+        for name, chosen in options.items()
+    }
+    make = partial(MDDFClassifier, **few)
+    cases["mddf, mixed"] = _case(make, mixed)
+    cases["mddf, missing, two jobs"] = _case(
+        partial(make, n_jobs=2), partial(numbers, missing=0.2, n_classes=2)
+    )
+    for kind in ("whole", "real", "zeros"):
+        cases[f"mddf, {kind} weights"] = _case(make, numbers, sample_weight=weights(kind))
+    cases["mddf, out-of-bag, whole weights"] = _case(
+        partial(make, cv="oob"), numbers, sample_weight=weights("whole")
+    )
+    gc = partial(GCForestClassifier, **few)
+    cases["gcforest, default"] = _case(gc, numbers)
+    cases["gcforest, out-of-bag"] = _case(partial(gc, cv="oob", n_jobs=2), numbers)
+    cases["gcforest, mixed, weights"] = _case(gc, mixed, sample_weight=weights("real"))
+    return cases
+
+
+def _boosting() -> dict[str, Case]:
+    two = partial(numbers, n_classes=2)
+    makers: dict[str, Callable] = {
+        "adaboost, stumps": partial(AdaBoostClassifier, 15),
+        "adaboost, trees": partial(AdaBoostClassifier, 10, max_depth=3),
+        "adaboost, early stopping": partial(
+            AdaBoostClassifier, 40, early_stopping=True, random_state=0
+        ),
+        "deepboost, exponential": partial(DeepBoostClassifier, 15),
+        "deepboost, logistic": partial(DeepBoostClassifier, 10, loss="logistic", max_depth=2),
+        "deepboost, stumps": partial(DeepBoostClassifier, 10, hypotheses="stumps"),
+        "quadboost, l1": partial(QuadBoostClassifier, "l1", n_estimators=20),
+        "quadboost, l2": partial(QuadBoostClassifier, "l2", n_estimators=20),
+        "lpboost": partial(LPBoostClassifier, 0.2, n_estimators=10),
+        "lpboost, fixed": partial(LPBoostClassifier, 0.2, n_estimators=10, voters="stumps"),
+    }
+    cases = {name: _case(make, two) for name, make in makers.items()}
+    for name in ("adaboost, trees", "deepboost, exponential", "quadboost, l1"):
+        cases[f"{name}, weights"] = _case(makers[name], two, sample_weight=weights("whole"))
+        cases[f"{name}, three classes"] = _case(makers[name], numbers)
+    return cases
+
+
+def _scanners() -> dict[str, Case]:
+    scan = partial(MultiGrainedScanner, [3, 5], n_estimators=4, cv=3, random_state=1)
+    return {
+        "scanner": _case(scan, images),
+        "scanner, drawn windows": _case(partial(scan, max_windows=6, n_jobs=2), images),
+        "scanner, pooling": _case(partial(scan, pooling="max", strides=2), images),
+    }
+
+
+def cases() -> dict[str, Case]:
+    """All cases by their names."""
+    return _forests() | _cascades() | _boosting() | _scanners()
+
+
+def hashes(case: Case) -> dict[str, str]:
+    """A short hash of each of a case's results: dtype, shape and bytes."""
+
+    def hashed(values):
+        values = np.ascontiguousarray(values)
+        # Little-endian everywhere; -0.0 and 0.0 are told apart, NaNs are one.
+        values = values.astype(values.dtype.newbyteorder("<"))
+        if values.dtype.kind == "f":
+            values[np.isnan(values)] = np.nan
+        head = f"{values.dtype.str} {values.shape}".encode()
+        return hashlib.sha256(head + values.tobytes()).hexdigest()[:16]
+
+    return {name: hashed(values) for name, values in case().items()}
+
+
+def read() -> dict:
+    """The record: hashes by case, and the changes so far with their reasons."""
+    return json.loads(RECORD.read_text()) if RECORD.exists() else {"hashes": {}, "changes": []}
+
+
+def main() -> None:
+    """Replace entries of the record."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="+", help="cases, * for any letters")
+    parser.add_argument("--reason", required=True)
+    arguments = parser.parse_args()
+    record, changed = read(), {}
+    for name, case in cases().items():
+        if any(fnmatch(name, pattern) for pattern in arguments.names):
+            found, before = hashes(case), record["hashes"].get(name, {})
+            if found != before:
+                every = sorted(found.keys() | before.keys())
+                differ = [key for key in every if found.get(key) != before.get(key)]
+                changed[name] = differ if before else "new"
+                record["hashes"][name] = found
+    if changed:
+        record["changes"].append({"reason": arguments.reason, "changed": changed})
+    RECORD.write_text(json.dumps(record, indent=1) + "\n")
+    print(f"{len(changed)} cases changed")
+
+
+if __name__ == "__main__":
+    main()
