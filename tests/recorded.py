@@ -1,7 +1,7 @@
 """Small fits whose results are on record, bit for bit, and the command that writes the record.
 
-``python tests/recorded.py --reason "why they differ" NAME...`` replaces the entries of these cases;
-names may end in ``*``. The reason is kept beside the record.
+``python tests/recorded.py --reason "why they differ" NAME...`` replaces the entries of these
+cases; names may end in ``*``. The reason is kept beside the record.
 """
 
 from __future__ import annotations
@@ -15,11 +15,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from sklearn.ensemble import ExtraTreesClassifier
-from sklearn.model_selection import StratifiedKFold
-from sklearn.tree import DecisionTreeClassifier
-
-from mddf import CompletelyRandomForestClassifier, MDDFClassifier, RandomForestClassifier
 from mddf.baselines import (
     AdaBoostClassifier,
     DeepBoostClassifier,
@@ -28,6 +23,11 @@ from mddf.baselines import (
     MultiGrainedScanner,
     QuadBoostClassifier,
 )
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.model_selection import StratifiedKFold
+from sklearn.tree import DecisionTreeClassifier
+
+from mddf import CompletelyRandomForestClassifier, MDDFClassifier, RandomForestClassifier
 
 RECORD = Path(__file__).with_name("record.json")
 
