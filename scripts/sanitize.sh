@@ -54,7 +54,7 @@ assert mddf._core.__file__.startswith(site), mddf._core.__file__
 import pytest
 sys.exit(pytest.main(arguments))
 ' "$work/site" -q -p no:cacheprovider -k "not often and not uniform and not coin and not many" "$@" \
-  tests/test_contract*.py tests/test_core_*.py tests/test_binning.py tests/test_growth.py \
+  tests/test_contract*.py tests/test_core_*.py tests/test_binning.py tests/test_growing.py \
   tests/test_boosting_kernel.py || status=$?
 
 if ls "$work"/report* >/dev/null 2>&1; then

@@ -1,0 +1,112 @@
+#include "forest/binning.hpp"
+#include "bindings/arrays.hpp"
+#include "forest/grow_block.hpp"
+
+namespace mddf {
+namespace {
+
+// Any strides; the types that a table of numbers usually has.
+template <class T>
+using AnyTable = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
+
+template <class T>
+Table<T> as_table(const AnyTable<T>& x) {
+  check(reinterpret_cast<uintptr_t>(x.data()) % alignof(T) == 0, "x: expected aligned numbers");
+  return {x.data(), static_cast<int64_t>(x.shape(0)), static_cast<int64_t>(x.shape(1)), x.stride(0),
+          x.stride(1)};
+}
+
+template <class T>
+nb::tuple find_bins_of(AnyTable<T> x, std::optional<In<double, 1>> weights, int64_t first,
+                       int64_t last, int max_bins) {
+  const Table<T> table = as_table<T>(x);
+  check(2 <= max_bins && max_bins <= kMostBins,
+        "max_bins: expected 2 to 255, got " + std::to_string(max_bins));
+  check(0 <= first && first <= last && last <= table.n_columns,
+        "first, last: expected a range of columns");
+  if (weights) check_length("weights", weights->shape(0), table.n_rows);
+  std::vector<ColumnBins> columns;
+  {
+    nb::gil_scoped_release release;
+    columns = weights
+                  ? find_bins<detail::WeightedKey>(table, weights->data(), first, last, max_bins)
+                  : find_bins<uint64_t>(table, nullptr, first, last, max_bins);
+  }
+  std::vector<double> edges, values;
+  std::vector<int64_t> counts;
+  for (const ColumnBins& bins : columns) {
+    edges.insert(edges.end(), bins.edges.begin(), bins.edges.end());
+    edges.push_back(std::numeric_limits<double>::infinity());
+    values.insert(values.end(), bins.values.begin(), bins.values.end());
+    counts.push_back(static_cast<int64_t>(bins.values.size()));
+  }
+  return nb::make_tuple(to_numpy(std::move(edges)), to_numpy(std::move(values)),
+                        to_numpy(std::move(counts)));
+}
+
+template <class T>
+void apply_bins_to(AnyTable<T> x, In<double, 1> edges, In<int64_t, 1> bin_start,
+                   In<uint8_t, 1> categorical, int64_t first, int64_t last, InOut<uint8_t, 2> out,
+                   int64_t first_column, std::optional<InOut<uint8_t, 2>> by_column) {
+  const Table<T> table = as_table<T>(x);
+  check_length("categorical", categorical.shape(0), table.n_columns);
+  check_length("bin_start", bin_start.shape(0), table.n_columns + 1);
+  const int64_t* start = bin_start.data();
+  check(start[0] == 0 && start[table.n_columns] == static_cast<int64_t>(edges.shape(0)),
+        "bin_start: expected to begin with 0 and end with the number of edges");
+  for (int64_t c = 0; c < table.n_columns; ++c)
+    check(start[c + 1] - start[c] >= 1 && start[c + 1] - start[c] <= kMostBins,
+          "bin_start: expected 1 to 255 bins a column");
+  check(0 <= first && first <= last && last <= table.n_rows,
+        "first, last: expected a range of rows");
+  check(static_cast<int64_t>(out.shape(0)) == table.n_rows, "out: expected one row per row of x");
+  check(0 <= first_column && first_column <= static_cast<int64_t>(out.shape(1)) - table.n_columns,
+        "out: expected at least first_column + x.shape[1] columns");
+  uint8_t* columns = nullptr;
+  if (by_column) {
+    check(by_column->shape(0) == out.shape(1) && by_column->shape(1) == out.shape(0),
+          "by_column: expected the shape of out, transposed");
+    columns = by_column->data() + first_column * table.n_rows;
+  }
+  const Bins bins{edges.data(), nullptr, start, categorical.data(), table.n_columns};
+  nb::gil_scoped_release release;
+  apply_bins(table, bins, first, last, out.data() + first_column,
+             static_cast<int64_t>(out.shape(1)), columns);
+}
+
+template <class T>
+void bind_for(nb::module_& m) {
+  using nb::arg;
+  m.def("find_bins", &find_bins_of<T>, arg("x").noconvert(), arg("weights").none().noconvert(),
+        arg("first"), arg("last"), arg("max_bins"));
+  m.def("apply_bins", &apply_bins_to<T>, arg("x").noconvert(), arg("edges").noconvert(),
+        arg("bin_start").noconvert(), arg("categorical").noconvert(), arg("first"), arg("last"),
+        arg("out").noconvert(), arg("first_column") = 0,
+        arg("by_column").none().noconvert() = nb::none());
+}
+
+Out<uint64_t, 1> hash_rows(InBins bins, int64_t n_columns, In<uint16_t, 1> labels) {
+  const BinMatrix matrix = as_matrix(bins);
+  check_length("labels", labels.shape(0), matrix.n_rows);
+  check(0 <= n_columns && n_columns <= matrix.n_columns, "n_columns: more than bins has");
+  std::vector<uint64_t> hashes(matrix.n_rows);
+  {
+    nb::gil_scoped_release release;
+    row_hashes(matrix, n_columns, labels.data(), hashes.data());
+  }
+  return to_numpy(std::move(hashes));
+}
+
+}  // namespace
+}  // namespace mddf
+
+void bind_binning(nanobind::module_& m) {
+  mddf::bind_for<double>(m);
+  mddf::bind_for<float>(m);
+  mddf::bind_for<int64_t>(m);
+  mddf::bind_for<int32_t>(m);
+  mddf::bind_for<uint8_t>(m);
+  using nanobind::arg;
+  m.def("hash_rows", &mddf::hash_rows, arg("bins").noconvert(), arg("n_columns"),
+        arg("labels").noconvert());
+}

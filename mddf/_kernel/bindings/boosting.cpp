@@ -1,0 +1,270 @@
+#include "bindings/boosting.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/boosting_arrays.hpp"
+#include "boosting/paths.hpp"
+#include "boosting/ranked.hpp"
+#include "boosting/search.hpp"
+#include "boosting/vote.hpp"
+
+namespace mddf::boosting {
+
+using namespace nb::literals;
+
+namespace {
+
+template <class T, class Node, class Get>
+auto column(const std::vector<Node>& nodes, Get get) {
+  std::vector<T> values;
+  values.reserve(nodes.size());
+  for (const Node& node : nodes) {
+    values.push_back(static_cast<T>(get(node)));
+  }
+  return to_numpy(std::move(values));
+}
+
+std::unique_ptr<RankedFeatures> rank_features(const Given& x_given) {
+  const Array<double, 2> x(x_given, "x");
+  require(x.shape(0) > 0 && x.shape(1) > 0, "x must have at least one row and one column");
+  require(x.shape(0) < 0xffffffffULL && x.shape(1) < 0x7fffffffULL,
+          "x must have fewer than 2**32 - 1 rows and 2**31 - 1 columns");
+  require_finite(x, "x");
+  nb::gil_scoped_release release;
+  return std::make_unique<RankedFeatures>(x.data(), x.shape(0), x.shape(1));
+}
+
+SearchMode mode_named(const std::string& name) {
+  if (name == "layerwise") {
+    return SearchMode::layerwise;
+  }
+  if (name == "greedy") {
+    return SearchMode::greedy;
+  }
+  require(name == "stumps", "mode must be 'layerwise', 'greedy' or 'stumps', got '" + name + "'");
+  return SearchMode::stumps;
+}
+
+nb::tuple search(const RankedFeatures& features, const Given& signed_weight_given,
+                 const Given& penalty_given, double scale, int max_depth, const std::string& mode) {
+  const Array<double, 1> signed_weight(signed_weight_given, "signed_weight");
+  const Array<double, 1> penalty(penalty_given, "penalty");
+  const SearchMode search_mode = mode_named(mode);
+  require_length(signed_weight.size(), features.n_rows(), "signed_weight");
+  require_finite(signed_weight, "signed_weight");
+  require(penalty.size() > 0, "penalty must have at least one entry");
+  require_finite(penalty, "penalty");
+  require(std::isfinite(scale) && scale >= 0.0,
+          "scale must be finite and >= 0, got " + std::to_string(scale));
+  require(max_depth >= 1, "max_depth must be at least 1, got " + std::to_string(max_depth));
+  FoundTree found;
+  {
+    nb::gil_scoped_release release;
+    found = search_tree(features, signed_weight.data(),
+                        Penalty{penalty.data(), penalty.size(), scale}, max_depth, search_mode);
+  }
+  const auto& nodes = found.nodes;
+  return nb::make_tuple(column<std::int32_t>(nodes, [](const TreeNode& n) { return n.feature; }),
+                        column<double>(nodes, [](const TreeNode& n) { return n.threshold; }),
+                        column<std::int32_t>(nodes, [](const TreeNode& n) { return n.left; }),
+                        column<std::int32_t>(nodes, [](const TreeNode& n) { return n.right; }),
+                        column<std::int8_t>(nodes, [](const TreeNode& n) { return n.label; }),
+                        column<double>(nodes, [](const TreeNode& n) { return n.gain; }),
+                        to_numpy(std::move(found.prediction)), found.edge);
+}
+
+// The arrays of an ensemble's trees, in the order in which Python passes them.
+struct TreeArguments {
+  Array<std::int32_t, 1> feature;
+  Array<double, 1> threshold;
+  Array<std::int32_t, 1> left, right;
+  Array<std::int8_t, 1> label;
+  Array<std::int64_t, 1> start;
+
+  FlatTrees checked(std::size_t n_features) const {
+    const std::size_t n_nodes = feature.size();
+    require_length(threshold.size(), n_nodes, "threshold");
+    require_length(left.size(), n_nodes, "left");
+    require_length(right.size(), n_nodes, "right");
+    require_length(label.size(), n_nodes, "label");
+    require(start.size() > 0, "start must have at least one entry");
+    const FlatTrees trees{feature.data(), threshold.data(), left.data(),      right.data(),
+                          label.data(),   start.data(),     start.size() - 1, n_nodes};
+    const char* problem = trees.problem(n_features);
+    require(problem == nullptr, problem == nullptr ? "" : problem);
+    return trees;
+  }
+};
+
+auto predict_labels(const Given& x_given, const Given& feature, const Given& threshold,
+                    const Given& left, const Given& right, const Given& label, const Given& start) {
+  const Array<double, 2> x(x_given, "x");
+  const TreeArguments arguments{{feature, "feature"}, {threshold, "threshold"}, {left, "left"},
+                                {right, "right"},     {label, "label"},         {start, "start"}};
+  const FlatTrees trees = arguments.checked(x.shape(1));
+  std::vector<std::int8_t> labels(trees.n_trees * x.shape(0));
+  {
+    nb::gil_scoped_release release;
+    tree_labels(trees, x.data(), x.shape(0), x.shape(1), labels.data());
+  }
+  return to_numpy(std::move(labels), {trees.n_trees, x.shape(0)});
+}
+
+auto predict_votes(const Given& x_given, const Given& weight_given, const Given& feature,
+                   const Given& threshold, const Given& left, const Given& right,
+                   const Given& label, const Given& start) {
+  const Array<double, 2> x(x_given, "x");
+  const Array<double, 1> weight(weight_given, "weight");
+  const TreeArguments arguments{{feature, "feature"}, {threshold, "threshold"}, {left, "left"},
+                                {right, "right"},     {label, "label"},         {start, "start"}};
+  const FlatTrees trees = arguments.checked(x.shape(1));
+  require_length(weight.size(), trees.n_trees, "weight");
+  std::vector<double> votes(x.shape(0));
+  {
+    nb::gil_scoped_release release;
+    tree_votes(trees, weight.data(), x.data(), x.shape(0), x.shape(1), votes.data());
+  }
+  return to_numpy(std::move(votes));
+}
+
+bool is_int8(const Given& values) { return values.dtype() == nb::dtype<std::int8_t>(); }
+
+template <class Value>
+std::vector<double> edges_of(const Given& values_given, const Given& signed_weight_given) {
+  const Array<Value, 2> values(values_given, "values");
+  const Array<double, 1> signed_weight(signed_weight_given, "signed_weight");
+  require_length(signed_weight.size(), values.shape(1), "signed_weight");
+  std::vector<double> edges(values.shape(0));
+  nb::gil_scoped_release release;
+  voter_edges(values.data(), values.shape(0), values.shape(1), signed_weight.data(), edges.data());
+  return edges;
+}
+
+auto edges_of_voters(const Given& values, const Given& signed_weight) {
+  return to_numpy(is_int8(values) ? edges_of<std::int8_t>(values, signed_weight)
+                                  : edges_of<double>(values, signed_weight));
+}
+
+void require_sample(std::size_t n_rows, const Array<double, 1>& y, const Array<double, 1>& weight) {
+  require(n_rows > 0, "values must have at least one column");
+  require_length(y.size(), n_rows, "y");
+  require_length(weight.size(), n_rows, "weight");
+  require_finite(y, "y");
+  require_finite(weight, "weight");
+  require(std::all_of(weight.data(), weight.data() + n_rows, [](double w) { return w > 0.0; }),
+          "weight must be positive");
+}
+
+nb::tuple path_to_python(BoostingPath&& path) {
+  return nb::make_tuple(to_numpy(std::move(path.voter)), to_numpy(std::move(path.step)),
+                        to_numpy(std::move(path.objective)), to_numpy(std::move(path.edge)),
+                        to_numpy(std::move(path.n_voters)));
+}
+
+// Calls back into Python from a long run, and lets an interrupt from the keyboard end it.
+Report report_to(const nb::callable& progress) {
+  return [&progress](std::size_t n_rounds) {
+    nb::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() != 0) {
+      throw nb::python_error();
+    }
+    progress(n_rounds);
+  };
+}
+
+QuadPenalty penalty_named(const std::string& name) {
+  if (name == "none") {
+    return QuadPenalty::none;
+  }
+  if (name == "l1") {
+    return QuadPenalty::l1;
+  }
+  if (name == "l2") {
+    return QuadPenalty::l2;
+  }
+  require(name == "linf", "penalty must be 'none', 'l1', 'l2' or 'linf', got '" + name + "'");
+  return QuadPenalty::linf;
+}
+
+template <class Value>
+BoostingPath quadboost(const Given& values_given, const Given& y_given, const Given& weight_given,
+                       const QuadSettings& settings, const Report& report) {
+  const Array<Value, 2> values(values_given, "values");
+  const Array<double, 1> y(y_given, "y"), weight(weight_given, "weight");
+  require_sample(values.shape(1), y, weight);
+  if constexpr (!std::is_integral_v<Value>) {
+    require_finite(values, "values");
+  }
+  nb::gil_scoped_release release;
+  return quadboost_path(values.data(), values.shape(0), values.shape(1), y.data(), weight.data(),
+                        settings, report);
+}
+
+nb::tuple run_quadboost(const Given& values, const Given& y, const Given& weight,
+                        const std::string& penalty, double lambda, double alpha_max,
+                        std::int64_t n_rounds, double tolerance, const nb::callable& progress) {
+  require(lambda >= 0.0 && std::isfinite(lambda),
+          "lambda_ must be finite and >= 0, got " + std::to_string(lambda));
+  require(alpha_max > 0.0, "alpha_max must be > 0, got " + std::to_string(alpha_max));
+  require(n_rounds >= 0, "n_rounds must be >= 0, got " + std::to_string(n_rounds));
+  require(tolerance >= 0.0, "tolerance must be >= 0, got " + std::to_string(tolerance));
+  const QuadSettings settings{penalty_named(penalty), lambda, alpha_max,
+                              static_cast<std::size_t>(n_rounds), tolerance};
+  const Report report = report_to(progress);
+  return path_to_python(is_int8(values)
+                            ? quadboost<std::int8_t>(values, y, weight, settings, report)
+                            : quadboost<double>(values, y, weight, settings, report));
+}
+
+nb::tuple run_adaboost(const Given& values_given, const Given& y_given, const Given& weight_given,
+                       std::int64_t n_rounds, double least_error, const nb::callable& progress) {
+  const Array<std::int8_t, 2> values(values_given, "values");
+  const Array<double, 1> y(y_given, "y"), weight(weight_given, "weight");
+  require_sample(values.shape(1), y, weight);
+  require(values.shape(0) > 0, "values must have at least one row");
+  require(all_signs(values.data(), values.size()), "values must be -1 or +1");
+  require(
+      std::all_of(y.data(), y.data() + y.size(), [](double v) { return v == 1.0 || v == -1.0; }),
+      "y must be -1 or +1");
+  require(n_rounds >= 0, "n_rounds must be >= 0, got " + std::to_string(n_rounds));
+  require(least_error > 0.0 && least_error < 0.5,
+          "least_error must lie in (0, 0.5), got " + std::to_string(least_error));
+  BoostingPath path;
+  const Report report = report_to(progress);
+  {
+    nb::gil_scoped_release release;
+    path = adaboost_path(values.data(), values.shape(0), values.shape(1), y.data(), weight.data(),
+                         static_cast<std::size_t>(n_rounds), least_error, report);
+  }
+  return path_to_python(std::move(path));
+}
+
+}  // namespace
+
+void bind_boosting(nb::module_& m) {
+  nb::class_<RankedFeatures>(m, "RankedFeatures")
+      .def(nb::new_(&rank_features), "x"_a)
+      .def_prop_ro("n_rows", &RankedFeatures::n_rows)
+      .def_prop_ro("n_features", &RankedFeatures::n_features)
+      .def_prop_ro("code_bytes", &RankedFeatures::code_bytes)
+      .def("search", &search, "signed_weight"_a, "penalty"_a, "scale"_a, "max_depth"_a, "mode"_a);
+  m.def("tree_labels", &predict_labels, "x"_a, "feature"_a, "threshold"_a, "left"_a, "right"_a,
+        "label"_a, "start"_a);
+  m.def("tree_votes", &predict_votes, "x"_a, "weight"_a, "feature"_a, "threshold"_a, "left"_a,
+        "right"_a, "label"_a, "start"_a);
+  m.def("voter_edges", &edges_of_voters, "values"_a, "signed_weight"_a);
+  m.def("quadboost_path", &run_quadboost, "values"_a, "y"_a, "weight"_a, "penalty"_a, "lambda_"_a,
+        "alpha_max"_a, "n_rounds"_a, "tolerance"_a, "progress"_a);
+  m.def("adaboost_path", &run_adaboost, "values"_a, "y"_a, "weight"_a, "n_rounds"_a,
+        "least_error"_a, "progress"_a);
+}
+
+}  // namespace mddf::boosting

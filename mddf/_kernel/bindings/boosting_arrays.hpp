@@ -1,0 +1,100 @@
+// Arguments from Python, checked before their memory is read, and results handed back.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace mddf::boosting {
+
+namespace nb = nanobind;
+
+using Given = nb::ndarray<nb::ro, nb::device::cpu>;
+
+inline void require(bool condition, const std::string& message) {
+  if (!condition) {
+    throw nb::value_error(message.c_str());
+  }
+}
+
+template <class T>
+const char* type_name() {
+  if (std::is_same_v<T, double>) {
+    return "float64";
+  }
+  return sizeof(T) == 1 ? "int8" : (sizeof(T) == 4 ? "int32" : "int64");
+}
+
+// What an argument is, for the message that refuses it.
+inline std::string described(const Given& given) {
+  const auto code = static_cast<nb::dlpack::dtype_code>(given.dtype().code);
+  const std::string kind = code == nb::dlpack::dtype_code::Int     ? "int"
+                           : code == nb::dlpack::dtype_code::UInt  ? "uint"
+                           : code == nb::dlpack::dtype_code::Float ? "float"
+                                                                   : "type ";
+  return kind + std::to_string(given.dtype().bits) + " of " + std::to_string(given.ndim()) +
+         " dimension(s)";
+}
+
+// A checked view of an argument: N dimensions, C order, exactly the type T.
+template <class T, std::size_t N>
+class Array {
+ public:
+  Array(const Given& given, const char* name) {
+    const bool right_type = given.ndim() == N && given.dtype() == nb::dtype<T>();
+    bool fits = right_type;
+    std::int64_t stride = 1;
+    size_ = fits ? given.size() : 0;
+    for (std::size_t axis = N; fits && axis-- > 0;) {
+      shape_[axis] = given.shape(axis);
+      fits = given.shape(axis) <= 1 || size_ == 0 || given.stride(axis) == stride;
+      stride *= static_cast<std::int64_t>(given.shape(axis));
+    }
+    require(fits, std::string(name) + " must be a C-contiguous " + type_name<T>() + " array of " +
+                      std::to_string(N) + " dimension(s); got " +
+                      (right_type ? "one with gaps or another order" : described(given)));
+    data_ = static_cast<const T*>(given.data());
+  }
+
+  const T* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  std::size_t shape(std::size_t axis) const { return shape_[axis]; }
+
+ private:
+  const T* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t shape_[N] = {};
+};
+
+template <class T, std::size_t N>
+void require_finite(const Array<T, N>& array, const char* name) {
+  const bool finite = std::all_of(array.data(), array.data() + array.size(),
+                                  [](T value) { return std::isfinite(value); });
+  require(finite, std::string(name) + " must be finite");
+}
+
+inline void require_length(std::size_t got, std::size_t wanted, const char* name) {
+  require(got == wanted, std::string(name) + " must have length " + std::to_string(wanted) +
+                             ", got " + std::to_string(got));
+}
+
+// Hands a vector's memory to Python.
+template <class T>
+auto to_numpy(std::vector<T>&& values, std::vector<std::size_t> shape = {}) {
+  if (shape.empty()) {
+    shape = {values.size()};
+  }
+  auto* kept = new std::vector<T>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T>(kept->data(), shape.size(), shape.data(), owner);
+}
+
+}  // namespace mddf::boosting

@@ -1,0 +1,166 @@
+// The hottest loops with wider vectors, chosen at run time; plain loops everywhere else.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "forest/samples.hpp"
+
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#define MDDF_AVX2 1
+#include <immintrin.h>
+#define MDDF_TARGET_AVX2 __attribute__((target("avx2,popcnt")))
+#define MDDF_INLINE inline __attribute__((always_inline))
+#else
+#define MDDF_INLINE inline
+#endif
+
+namespace mddf::simd {
+
+inline bool supported() {
+#ifdef MDDF_AVX2
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt");
+#else
+  return false;
+#endif
+}
+
+// Whether wide vectors are used; tests switch them off to compare.
+inline bool& wide() {
+  static bool value = supported();
+  return value;
+}
+
+// Copies the samples to `to`: from the front those whose code + shift (modulo 256) is at most the
+// threshold, from the back the others, in no particular order. Fills the places in
+// [n_left, n_left + n - first) with the samples from `first` on; returns how many are on the left.
+template <class Sample>
+MDDF_INLINE uint32_t divide_plain(const Sample* samples, const uint8_t* codes, uint32_t first,
+                                  uint32_t n, uint32_t n_left, uint8_t shift, uint8_t threshold,
+                                  Sample* to) {
+  uint32_t last = n_left + (n - first) - 1;
+  for (uint32_t i = first; i < n; ++i) {
+    const Sample sample = samples[i];
+    const bool right = static_cast<uint8_t>(codes[i] + shift) > threshold;
+    to[n_left] = sample;
+    to[last] = sample;
+    n_left += !right;
+    last -= right;
+  }
+  return n_left;
+}
+
+#ifdef MDDF_AVX2
+
+// For every 4-bit mask, the order of the 32-bit halves of four 64-bit lanes that brings the lanes
+// whose bit is clear to the front.
+struct LaneOrders {
+  alignas(32) uint32_t order[16][8];
+  constexpr LaneOrders() : order() {
+    for (int mask = 0; mask < 16; ++mask) {
+      int at = 0;
+      for (int pass = 0; pass < 2; ++pass)
+        for (int lane = 0; lane < 4; ++lane)
+          if (((mask >> lane) & 1) == pass) {
+            order[mask][at++] = 2 * lane;
+            order[mask][at++] = 2 * lane + 1;
+          }
+    }
+  }
+};
+inline constexpr LaneOrders kLaneOrders{};
+
+MDDF_TARGET_AVX2 inline uint32_t divide_avx2(const CountedSample* samples, const uint8_t* codes,
+                                             uint32_t n, uint8_t shift, uint8_t threshold,
+                                             CountedSample* to) {
+  static_assert(sizeof(CountedSample) == 8);
+  const __m256i shifts = _mm256_set1_epi64x(shift), bytes = _mm256_set1_epi64x(255);
+  const __m256i thresholds = _mm256_set1_epi64x(threshold);
+  uint32_t i = 0, n_left = 0, end = n;
+  // Four samples at once, the left ones in front, are stored at both ends of the free places; with
+  // eight of these left, what does not belong there hits nothing and is written over later.
+  for (; i + 8 <= n; i += 4) {
+    int four;
+    std::memcpy(&four, codes + i, sizeof four);
+    const __m256i code = _mm256_and_si256(
+        _mm256_add_epi64(_mm256_cvtepu8_epi64(_mm_cvtsi32_si128(four)), shifts), bytes);
+    const int right = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(code, thresholds)));
+    const __m256i lanes = _mm256_permutevar8x32_epi32(
+        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(samples + i)),
+        _mm256_load_si256(reinterpret_cast<const __m256i*>(kLaneOrders.order[right])));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + n_left), lanes);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + end - 4), lanes);
+    const uint32_t n_right = static_cast<uint32_t>(_mm_popcnt_u32(right));
+    n_left += 4 - n_right;
+    end -= n_right;
+  }
+  return divide_plain(samples, codes, i, n, n_left, shift, threshold, to);
+}
+
+#endif
+
+template <class Sample>
+uint32_t divide(const Sample* samples, const uint8_t* codes, uint32_t n, uint8_t shift,
+                uint8_t threshold, Sample* to) {
+#ifdef MDDF_AVX2
+  if constexpr (sizeof(Sample) == sizeof(CountedSample))
+    if (n >= 16 && wide()) return divide_avx2(samples, codes, n, shift, threshold, to);
+#endif
+  return divide_plain(samples, codes, 0, n, 0, shift, threshold, to);
+}
+
+// Counts stay below 2^31; processors convert signed integers faster.
+MDDF_INLINE double real(uint32_t count) { return static_cast<int32_t>(count); }
+MDDF_INLINE double real(double weight) { return weight; }
+
+// Running sums over bins of class weights, as Gini needs them: left[c] grows by every bin; after
+// bin b, terms[b] is the sum of left[c]^2, crossed[b] that of left[c] total[c], moved[b] the
+// weight, all from the start on.
+// `n_classes` is a multiple of four.
+template <class Weight>
+MDDF_INLINE void sweep_body(const Weight* bins, int n_bins, int n_classes, const double* total,
+                            double* left, double* terms, double* crossed, double* moved) {
+  double terms_sum = 0, crossed_sum = 0, moved_sum = 0;
+  for (int c = 0; c < n_classes; ++c) {
+    terms_sum += left[c] * left[c];
+    crossed_sum += left[c] * total[c];
+    moved_sum += left[c];
+  }
+  for (int b = 0; b < n_bins; ++b, bins += n_classes) {
+    double gained[4] = {0, 0, 0, 0}, met[4] = {0, 0, 0, 0}, weights[4] = {0, 0, 0, 0};
+    for (int first = 0; first < n_classes; first += 4) {
+      for (int c = 0; c < 4; ++c) {
+        const double weight = real(bins[first + c]), before = left[first + c];
+        gained[c] += weight * (before + before + weight);
+        met[c] += weight * total[first + c];
+        weights[c] += weight;
+        left[first + c] = before + weight;
+      }
+    }
+    terms[b] = terms_sum += (gained[0] + gained[1]) + (gained[2] + gained[3]);
+    crossed[b] = crossed_sum += (met[0] + met[1]) + (met[2] + met[3]);
+    moved[b] = moved_sum += (weights[0] + weights[1]) + (weights[2] + weights[3]);
+  }
+}
+
+#ifdef MDDF_AVX2
+template <class Weight>
+MDDF_TARGET_AVX2 void sweep_avx2(const Weight* bins, int n_bins, int n_classes, const double* total,
+                                 double* left, double* terms, double* crossed, double* moved) {
+  sweep_body(bins, n_bins, n_classes, total, left, terms, crossed, moved);
+}
+#endif
+
+template <class Weight>
+void sweep(const Weight* bins, int n_bins, int n_classes, const double* total, double* left,
+           double* terms, double* crossed, double* moved) {
+#ifdef MDDF_AVX2
+  if (wide()) {
+    sweep_avx2(bins, n_bins, n_classes, total, left, terms, crossed, moved);
+    return;
+  }
+#endif
+  sweep_body(bins, n_bins, n_classes, total, left, terms, crossed, moved);
+}
+
+}  // namespace mddf::simd

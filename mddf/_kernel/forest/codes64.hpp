@@ -1,0 +1,73 @@
+// The codes of 64 samples side by side.
+#pragma once
+
+#include <cstdint>
+
+#include "common/simd.hpp"
+
+#ifdef MDDF_AVX2
+
+namespace mddf {
+
+// The highest bits of 64 bytes.
+MDDF_TARGET_AVX2 inline uint64_t bits_of(__m256i low, __m256i high) {
+  return static_cast<uint32_t>(_mm256_movemask_epi8(low)) |
+         static_cast<uint64_t>(static_cast<uint32_t>(_mm256_movemask_epi8(high))) << 32;
+}
+
+// One byte for each sample: its code, or all ones or zeros for yes or no.
+struct Codes64 {
+  __m256i a, b;
+
+  MDDF_TARGET_AVX2 Codes64(__m256i a, __m256i b) : a(a), b(b) {}
+  MDDF_TARGET_AVX2 explicit Codes64(const uint8_t* codes)
+      : a(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes))),
+        b(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes + 32))) {}
+  // Yes for the samples in the mask.
+  MDDF_TARGET_AVX2 explicit Codes64(uint64_t mask)
+      : a(spread(static_cast<uint32_t>(mask))), b(spread(static_cast<uint32_t>(mask >> 32))) {}
+
+  MDDF_TARGET_AVX2 static __m256i spread(uint32_t bits) {
+    const __m256i select =
+        _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
+    const __m256i bit = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201u));
+    const __m256i bytes = _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(bits)), select);
+    return _mm256_cmpeq_epi8(_mm256_and_si256(bytes, bit), bit);
+  }
+  // The lowest code, in the first byte.
+  MDDF_TARGET_AVX2 __m128i lowest() const {
+    const __m256i both = _mm256_min_epu8(a, b);
+    const __m128i bytes =
+        _mm_min_epu8(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
+    const __m128i words = _mm_min_epu8(bytes, _mm_srli_epi16(bytes, 8));
+    return _mm_minpos_epu16(_mm_and_si128(words, _mm_set1_epi16(255)));
+  }
+  // Yes for the codes up to this one.
+  MDDF_TARGET_AVX2 Codes64 up_to(__m128i code) const {
+    const __m256i most = _mm256_broadcastb_epi8(code);
+    return {_mm256_cmpeq_epi8(_mm256_min_epu8(a, most), a),
+            _mm256_cmpeq_epi8(_mm256_min_epu8(b, most), b)};
+  }
+  MDDF_TARGET_AVX2 uint64_t bits() const { return bits_of(a, b); }
+  MDDF_TARGET_AVX2 uint64_t missing() const {
+    const __m256i ones = _mm256_set1_epi8(-1);
+    return bits_of(_mm256_cmpeq_epi8(a, ones), _mm256_cmpeq_epi8(b, ones));
+  }
+  // The highest code stands in for whoever is taken out.
+  MDDF_TARGET_AVX2 void take_out(const Codes64& who) {
+    a = _mm256_or_si256(a, who.a);
+    b = _mm256_or_si256(b, who.b);
+  }
+  MDDF_TARGET_AVX2 Codes64 only(uint64_t mask) const {
+    Codes64 codes = *this;
+    codes.take_out(Codes64(~mask));
+    return codes;
+  }
+};
+
+// A code that lowest() gave.
+MDDF_TARGET_AVX2 inline int as_int(__m128i code) { return _mm_cvtsi128_si32(code) & 255; }
+
+}  // namespace mddf
+
+#endif

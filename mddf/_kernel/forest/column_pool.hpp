@@ -1,0 +1,79 @@
+// Drawing candidate columns.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "common/random.hpp"
+
+namespace mddf {
+
+// Columns in random order without replacement. Columns known to be constant stay in front:
+// [0, known) from above, [known, known + found) from this node.
+class ColumnPool {
+ public:
+  // A new tree: whatever was drawn for others must not show.
+  void restart(const std::vector<int32_t>& columns) { columns_ = columns; }
+
+  void begin(int64_t known) {
+    known_ = known;
+    drawn_known_ = found_ = drawn_ = 0;
+    end_ = static_cast<int64_t>(columns_.size());
+  }
+  // Draws one column; a negative number means that it is known to be constant.
+  int32_t draw(Random& random) {
+    const int64_t at =
+        drawn_known_ + static_cast<int64_t>(random.below(end_ - found_ - drawn_known_));
+    ++drawn_;
+    if (at < known_) {
+      // Which one does not matter, and their order must stay: a sibling that waits knows only the
+      // first few of them to be constant.
+      ++drawn_known_;
+      return -1;
+    }
+    return take(at + found_);
+  }
+  // Draws one of those not known to be constant.
+  int32_t draw_unknown(Random& random) {
+    ++drawn_;
+    return take(known_ + found_ + static_cast<int64_t>(random.below(end_ - found_ - known_)));
+  }
+  // Draws up to `most` columns that are not known to be constant, but no more than a node with
+  // `max_features` needs; at least one. Returns how many.
+  int64_t draw_some(Random& random, int64_t max_features, int64_t most, int32_t* to) {
+    int64_t n = 0;
+    while (n < most && any_unknown()) {
+      const bool more = drawn_ < max_features;
+      if (!more && (n > 0 || !only_constant())) break;
+      const int32_t column = more ? draw(random) : draw_unknown(random);
+      if (column >= 0) to[n++] = column;
+    }
+    return n;
+  }
+  // Takes note which of the last `n` columns drawn (latest first) were found to be constant.
+  void mark_constant(const uint8_t* constant_latest_first, int64_t n) {
+    const int64_t first = end_;
+    for (int64_t i = 0; i < n; ++i) {
+      if (!constant_latest_first[i]) continue;
+      std::swap(columns_[first + i], columns_[end_]);
+      std::swap(columns_[end_], columns_[known_ + found_]);
+      ++end_;
+      ++found_;
+    }
+  }
+  bool any_unknown() const { return end_ > known_ + found_; }
+  int64_t drawn() const { return drawn_; }
+  bool only_constant() const { return end_ == static_cast<int64_t>(columns_.size()); }
+  int64_t constant() const { return known_ + found_; }
+
+ private:
+  int32_t take(int64_t at) {
+    std::swap(columns_[at], columns_[--end_]);
+    return columns_[end_];
+  }
+  std::vector<int32_t> columns_;
+  int64_t known_ = 0, drawn_known_ = 0, found_ = 0, end_ = 0, drawn_ = 0;
+};
+
+}  // namespace mddf

@@ -1,0 +1,227 @@
+// A block of trees on one set of rows: bootstrap, growth, and what the trees say of held-out rows.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <vector>
+
+#include "forest/grow.hpp"
+
+namespace mddf {
+
+struct BlockOptions {
+  GrowOptions grow;
+  bool entropy = false;
+  int64_t n_draws = 0;   // per tree; 0: no bootstrap
+  bool balance = false;  // give every class of a tree's samples the same weight
+};
+
+struct Rows {
+  const int32_t* data;
+  int64_t size;
+};
+
+// Where predictions of held-out rows are added up: one row of `sums` per held-out row, or, out of
+// bag, per training row, and how many trees contributed.
+struct HeldOut {
+  Rows rows{nullptr, 0};
+  bool out_of_bag = false;
+  double* sums = nullptr;
+  int32_t* n_trees = nullptr;
+};
+
+// Draws positions in [0, size): uniformly, or in proportion to integer weights given as their
+// cumulative sums.
+class BootstrapDraw {
+ public:
+  BootstrapDraw(const uint64_t* cumulative, int64_t size) : cumulative_(cumulative), size_(size) {
+    if (!cumulative) return;
+    // A first guess per share of the total makes the search take constant time on average.
+    guide_.resize(size);
+    const uint64_t total = cumulative[size - 1];
+    int64_t position = 0;
+    for (int64_t share = 0; share < size; ++share) {
+      const uint64_t least =
+          static_cast<uint64_t>(static_cast<double>(total) * (static_cast<double>(share) / size));
+      while (cumulative[position] <= least && position + 1 < size) ++position;
+      guide_[share] = static_cast<int32_t>(position);
+    }
+  }
+  int64_t operator()(Random& random) const {
+    if (!cumulative_) return static_cast<int64_t>(random.below(size_));
+    const uint64_t total = cumulative_[size_ - 1];
+    const uint64_t at = random.below(total);
+    int64_t position = guide_[std::min<int64_t>(
+        size_ - 1,
+        static_cast<int64_t>(static_cast<double>(at) / static_cast<double>(total) * size_))];
+    while (position > 0 && cumulative_[position - 1] > at) --position;
+    while (cumulative_[position] <= at) ++position;
+    return position;
+  }
+
+ private:
+  const uint64_t* cumulative_;
+  int64_t size_;
+  std::vector<int32_t> guide_;
+};
+
+inline void check_count(uint32_t count, const CountedSample&) {
+  if (count > 65535)
+    throw std::invalid_argument("a row was drawn more than 65535 times for one tree: draw fewer");
+}
+inline void check_count(uint32_t, const WeightedSample&) {}
+
+inline bool set_sample(CountedSample& sample, int64_t row, uint16_t label, uint32_t count,
+                       const double*) {
+  sample = {static_cast<uint32_t>(row), label, static_cast<uint16_t>(count)};
+  return count > 0;
+}
+inline bool set_sample(WeightedSample& sample, int64_t row, uint16_t label, uint32_t count,
+                       const double* weights) {
+  sample = {static_cast<uint32_t>(row), label, weights[row] * count};
+  return sample.weight > 0;
+}
+
+template <class Sample, class Criterion>
+class BlockGrower {
+ public:
+  BlockGrower(const TrainingSet& data, const BlockOptions& options, Rows rows,
+              const double* weights, const uint64_t* cumulative, const HeldOut& held_out)
+      : data_(data),
+        options_(options),
+        rows_(rows),
+        weights_(weights),
+        draw_(cumulative, rows.size),
+        held_out_(held_out),
+        grower_(data, options.grow) {}
+
+  // One tree per seed. `importances`, if wanted, has one row of n_columns per tree.
+  Trees grow(const uint64_t* seeds, int64_t n_trees, double* importances) {
+    Trees trees;
+    trees.n_classes = data_.n_classes;
+    trees.n_columns = data_.bins.n_columns;
+    for (const int32_t column : data_.columns)
+      if (data_.bins.categorical[column]) trees.has_categorical = true;
+    LeafTable leaves;
+    for (int64_t t = 0; t < n_trees; ++t) {
+      Random random(seeds[t]);
+      take_samples(random);
+      grower_.grow(random, trees, leaves,
+                   importances ? importances + t * data_.bins.n_columns : nullptr);
+      if (!held_out_.sums) continue;
+      trees.leaf_start.swap(leaves.start);  // lent for the look-ups
+      trees.leaf_class.swap(leaves.label);
+      trees.leaf_probability.swap(leaves.probability);
+      predict_held_out(trees);
+      trees.leaf_start.swap(leaves.start);
+      trees.leaf_class.swap(leaves.label);
+      trees.leaf_probability.swap(leaves.probability);
+    }
+    trees.leaf_start = std::move(leaves.start);
+    trees.leaf_class = std::move(leaves.label);
+    trees.leaf_probability = std::move(leaves.probability);
+    trees.shrink();
+    return trees;
+  }
+
+ private:
+  // Samples in the order of the rows, whatever the order in which they are drawn.
+  void take_samples(Random& random) {
+    auto& samples = grower_.samples();
+    const bool bootstrap = options_.n_draws > 0;
+    if (!bootstrap && !all_samples_.empty()) {
+      samples = all_samples_;
+      return;
+    }
+    const int64_t n_rows = data_.matrix.n_rows;
+    counts_.assign(n_rows, 0);
+    if (bootstrap)
+      for (int64_t i = 0; i < options_.n_draws; ++i) ++counts_[rows_.data[draw_(random)]];
+    else
+      for (int64_t i = 0; i < rows_.size; ++i) ++counts_[rows_.data[i]];
+    samples.resize(n_rows + 1);
+    size_t n = 0;
+    uint32_t most = 0;
+    for (int64_t row = 0; row < n_rows; ++row) {
+      most = std::max(most, counts_[row]);
+      n += set_sample(samples[n], row, data_.labels[row], counts_[row], weights_);
+    }
+    check_count(most, samples[0]);
+    if (n == 0)
+      throw std::invalid_argument("no row with positive weight is left to grow a tree on");
+    samples.resize(n);
+    if constexpr (std::is_same_v<Sample, WeightedSample>)
+      if (options_.balance) balance_classes(samples);
+    if (!bootstrap) all_samples_ = samples;
+  }
+
+  void balance_classes(std::vector<WeightedSample>& samples) {
+    std::vector<double> weight(data_.n_classes, 0);
+    double total = 0, n_present = 0;
+    for (const auto& sample : samples) weight[sample.label] += sample.weight;
+    for (const double w : weight) total += w, n_present += w > 0;
+    for (auto& sample : samples) sample.weight *= total / (n_present * weight[sample.label]);
+  }
+
+  void predict_held_out(const Trees& trees) {
+    const int64_t t = trees.n_trees() - 1;
+    const Rows& from = held_out_.out_of_bag ? rows_ : held_out_.rows;
+    positions_.clear();
+    for (int64_t i = 0; i < from.size; ++i)
+      if (!held_out_.out_of_bag || counts_[from.data[i]] == 0)
+        positions_.push_back(static_cast<int32_t>(i));
+    walk_tree(
+        trees, t, static_cast<int64_t>(positions_.size()),
+        [&](int64_t i) { return data_.matrix.row(from.data[positions_[i]]); },
+        [&](int64_t i, uint32_t leaf) {
+          const int64_t position = positions_[i];
+          add_leaf(trees, trees.tree(t)[leaf], held_out_.sums + position * data_.n_classes);
+          ++held_out_.n_trees[position];
+        });
+  }
+
+  const TrainingSet& data_;
+  const BlockOptions options_;
+  const Rows rows_;
+  const double* weights_;
+  const BootstrapDraw draw_;
+  const HeldOut held_out_;
+  TreeGrower<Sample, Criterion> grower_;
+  std::vector<uint32_t> counts_;     // how often each row was drawn
+  std::vector<Sample> all_samples_;  // without a bootstrap: every tree's samples
+  std::vector<int32_t> positions_;
+};
+
+inline Trees grow_block(const TrainingSet& data, const BlockOptions& options, Rows rows,
+                        const double* weights, const uint64_t* cumulative, HeldOut held_out,
+                        const uint64_t* seeds, int64_t n_trees, double* importances) {
+  const auto grow = [&](auto sample, auto criterion) {
+    BlockGrower<decltype(sample), decltype(criterion)> grower(data, options, rows, weights,
+                                                              cumulative, held_out);
+    return grower.grow(seeds, n_trees, importances);
+  };
+  if (weights)
+    return options.entropy ? grow(WeightedSample{}, Entropy{}) : grow(WeightedSample{}, Gini{});
+  return options.entropy ? grow(CountedSample{}, Entropy{}) : grow(CountedSample{}, Gini{});
+}
+
+// A 64-bit fingerprint of every row's bins and label: rows ordered by it are in an order that does
+// not depend on how the table was sorted.
+inline void row_hashes(const BinMatrix& matrix, int64_t n_columns, const uint16_t* labels,
+                       uint64_t* out) {
+  for (int64_t r = 0; r < matrix.n_rows; ++r) {
+    const uint8_t* row = matrix.row(r);
+    uint64_t hash = (uint64_t{labels[r]} + 1) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 29;
+    for (int64_t c = 0; c < n_columns; c += 8) {
+      uint64_t word = 0;
+      std::memcpy(&word, row + c, static_cast<size_t>(std::min<int64_t>(8, n_columns - c)));
+      hash = (hash ^ word) * 0xbf58476d1ce4e5b9u;
+      hash ^= hash >> 31;
+    }
+    out[r] = hash;
+  }
+}
+
+}  // namespace mddf

@@ -1,0 +1,73 @@
+// The tree that is being grown.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+#include "forest/split_search.hpp"
+#include "forest/trees.hpp"
+
+namespace mddf {
+
+class TreeWriter {
+ public:
+  // `importances`, if wanted, collects each column's decrease of impurity.
+  void begin(LeafTable& leaves, double* importances) {
+    leaves_ = &leaves;
+    importances_ = importances;
+    if (nodes_.empty()) nodes_.resize(1024);
+    size_ = 1;
+  }
+
+  void pure_leaf(uint32_t index, uint32_t label) {
+    nodes_[index] = node::make(kLeaf, 0, 0, kPureBit | label);
+  }
+  void leaf(uint32_t index, const uint16_t* labels, const double* weights, int n) {
+    nodes_[index] = node::make(kLeaf, 0, 0, leaves_->add(labels, weights, n));
+  }
+
+  // Writes an inner node and makes room for its children; returns the left one's index.
+  uint32_t inner(uint32_t index, const Split& split) {
+    const uint32_t left = size_;
+    if (left > UINT32_MAX - 8) throw std::length_error("a tree has more than 2^32 nodes");
+    if (nodes_.size() < size_t{left} + 8) nodes_.resize(2 * size_t{left} + 8);
+    size_ += 2;
+    const uint32_t column = static_cast<uint32_t>(split.column);
+    if (!split.categorical) {
+      nodes_[index] = node::make(split.missing_left ? kNumericMissingLeft : kNumeric, column,
+                                 split.threshold + split.missing_left, left);
+      return left;
+    }
+    // Code 255 is "missing" and has its own bit in the node.
+    std::array<uint64_t, 4> words = split.left.words;
+    words[3] &= ~(uint64_t{1} << 63);
+    uint32_t n_words = 4;
+    while (n_words > 0 && words[n_words - 1] == 0) --n_words;
+    std::copy(words.begin(), words.begin() + n_words, nodes_.begin() + size_);
+    size_ += n_words;
+    nodes_[index] =
+        node::make(kCategorical, column, n_words | (split.missing_left ? 128u : 0u), left);
+    return left;
+  }
+
+  // The gain of a split is the score of both children less that of the parent.
+  bool wants_importances() const { return importances_ != nullptr; }
+  void gain(int32_t column, double score) {
+    if (importances_ && column >= 0) importances_[column] += score;
+  }
+
+  void append_to(Trees& trees) const {
+    trees.nodes.insert(trees.nodes.end(), nodes_.begin(), nodes_.begin() + size_);
+    trees.tree_start.push_back(static_cast<int64_t>(trees.nodes.size()));
+  }
+
+ private:
+  std::vector<uint64_t> nodes_;
+  uint32_t size_ = 0;
+  LeafTable* leaves_ = nullptr;
+  double* importances_ = nullptr;
+};
+
+}  // namespace mddf

@@ -1,0 +1,210 @@
+// The grown trees: eight bytes a node, and a table of the leaf distributions that are not pure.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "forest/binning.hpp"
+
+namespace mddf {
+
+// A node is one word:
+//   bits 0-31   internal: index of the left child (the right one is next to it);
+//               leaf: the class if bit 31 is set, else a row of the leaf table
+//   bits 32-53  column
+//   bits 54-61  numeric: highest bin that goes left (one more when missing goes left);
+//               categorical: number of set words (bits 54-56), missing goes left (bit 61)
+//   bits 62-63  kind
+// The words of a category set follow the right child: bit b of word w is category 64 w + b.
+enum Kind : uint64_t { kNumeric = 0, kNumericMissingLeft = 1, kCategorical = 2, kLeaf = 3 };
+
+constexpr uint64_t kMostColumns = uint64_t{1} << 22;
+constexpr uint32_t kPureBit = uint32_t{1} << 31;
+
+namespace node {
+inline uint64_t make(Kind kind, uint32_t column, uint32_t threshold, uint32_t payload) {
+  return static_cast<uint64_t>(kind) << 62 | static_cast<uint64_t>(threshold & 255) << 54 |
+         static_cast<uint64_t>(column) << 32 | payload;
+}
+inline uint64_t kind(uint64_t n) { return n >> 62; }
+inline uint32_t payload(uint64_t n) { return static_cast<uint32_t>(n); }
+inline uint32_t column(uint64_t n) { return static_cast<uint32_t>(n >> 32) & (kMostColumns - 1); }
+inline uint32_t threshold(uint64_t n) { return static_cast<uint32_t>(n >> 54) & 255; }
+inline bool is_leaf(uint64_t n) { return n >= kLeaf << 62; }
+inline uint32_t set_words(uint64_t n) { return threshold(n) & 7; }
+inline bool missing_left(uint64_t n) { return (threshold(n) & 128) != 0; }
+
+// Adding one to the code wraps "missing" to zero, so one comparison serves both directions.
+inline bool numeric_goes_right(uint64_t n, uint8_t bin) {
+  return static_cast<uint8_t>(bin + (kind(n) & 1)) > threshold(n);
+}
+inline bool category_goes_right(uint64_t n, const uint64_t* tree, uint8_t bin) {
+  if (bin == kMissing) return !missing_left(n);
+  const uint32_t word = bin >> 6;
+  if (word >= set_words(n)) return true;
+  return ((tree[payload(n) + 2 + word] >> (bin & 63)) & 1) == 0;
+}
+// The child that a row with this bin goes to.
+inline uint32_t next(uint64_t n, const uint64_t* tree, uint8_t bin) {
+  const bool right =
+      kind(n) == kCategorical ? category_goes_right(n, tree, bin) : numeric_goes_right(n, bin);
+  return payload(n) + right;
+}
+}  // namespace node
+
+// Distinct leaf distributions, sparse. Probabilities are multiples of 2^-30, so that sums over
+// trees are exact in double precision and do not depend on their order.
+class LeafTable {
+ public:
+  std::vector<uint32_t> start{0};
+  std::vector<uint16_t> label;
+  std::vector<float> probability;
+
+  // Payload of a leaf: its classes, ascending, and their positive weights.
+  uint32_t add(const uint16_t* classes, const double* weights, size_t n) {
+    if (n == 1) return kPureBit | classes[0];
+    double total = 0;
+    for (size_t i = 0; i < n; ++i) total += weights[i];
+    entries_.clear();
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < n; ++i) {
+      const float p = static_cast<float>(std::nearbyint(weights[i] / total * 0x1.0p30) * 0x1.0p-30);
+      if (p == 0) continue;
+      entries_.emplace_back(classes[i], p);
+      uint32_t bits;
+      std::memcpy(&bits, &p, sizeof bits);
+      hash = (hash ^ (static_cast<uint64_t>(bits) << 16 ^ classes[i])) * 0x9e3779b97f4a7c15u;
+      hash ^= hash >> 29;
+    }
+    return find_or_append(hash);
+  }
+
+ private:
+  uint32_t find_or_append(uint64_t hash) {
+    const auto range = known_.equal_range(hash);
+    for (auto it = range.first; it != range.second; ++it)
+      if (equal(it->second)) return it->second;
+    const uint32_t row = static_cast<uint32_t>(start.size() - 1);
+    if (row >= kPureBit || label.size() + entries_.size() > UINT32_MAX)
+      throw std::length_error("too many distinct leaf distributions in one block of trees");
+    for (const auto& entry : entries_) {
+      label.push_back(entry.first);
+      probability.push_back(entry.second);
+    }
+    start.push_back(static_cast<uint32_t>(label.size()));
+    known_.emplace(hash, row);
+    return row;
+  }
+  bool equal(uint32_t row) const {
+    if (start[row + 1] - start[row] != entries_.size()) return false;
+    for (size_t i = 0; i < entries_.size(); ++i)
+      if (label[start[row] + i] != entries_[i].first ||
+          probability[start[row] + i] != entries_[i].second)
+        return false;
+    return true;
+  }
+  std::vector<std::pair<uint16_t, float>> entries_;
+  std::unordered_multimap<uint64_t, uint32_t> known_;
+};
+
+// A block of trees; what grow returns, what predict reads, what is pickled.
+struct Trees {
+  int n_classes = 0;
+  int64_t n_columns = 0;
+  bool has_categorical = false;
+  std::vector<uint64_t> nodes;
+  std::vector<int64_t> tree_start{0};
+  std::vector<uint32_t> leaf_start;
+  std::vector<uint16_t> leaf_class;
+  std::vector<float> leaf_probability;
+
+  int64_t n_trees() const { return static_cast<int64_t>(tree_start.size()) - 1; }
+  const uint64_t* tree(int64_t t) const { return nodes.data() + tree_start[t]; }
+  int64_t tree_size(int64_t t) const { return tree_start[t + 1] - tree_start[t]; }
+
+  // Calls visit(index, node) for every node of the tree, skipping the words of category sets.
+  template <class Visit>
+  void for_each_node(int64_t t, Visit visit) const {
+    std::vector<uint32_t> stack{0};
+    while (!stack.empty()) {
+      const uint32_t index = stack.back();
+      stack.pop_back();
+      const uint64_t n = tree(t)[index];
+      visit(index, n);
+      if (node::is_leaf(n)) continue;
+      stack.push_back(node::payload(n) + 1);
+      stack.push_back(node::payload(n));
+    }
+  }
+
+  void shrink() {
+    nodes.shrink_to_fit();
+    leaf_start.shrink_to_fit();
+    leaf_class.shrink_to_fit();
+    leaf_probability.shrink_to_fit();
+  }
+
+  // Refuses anything that would read out of bounds or not end; sets has_categorical.
+  void validate();
+};
+
+inline void require(bool holds, const char* message) {
+  if (!holds) throw std::invalid_argument(message);
+}
+
+inline void Trees::validate() {
+  require(n_classes >= 1 && n_classes <= 65535, "trees: n_classes must be in [1, 65535]");
+  require(n_columns >= 1 && n_columns <= static_cast<int64_t>(kMostColumns),
+          "trees: n_columns must be in [1, 2^22]");
+  require(!tree_start.empty() && tree_start.front() == 0 &&
+              tree_start.back() == static_cast<int64_t>(nodes.size()),
+          "trees: tree_start must begin with 0 and end with the number of words");
+  require(!leaf_start.empty() && leaf_start.front() == 0 &&
+              leaf_start.back() == leaf_class.size() &&
+              leaf_class.size() == leaf_probability.size(),
+          "trees: the leaf table's parts do not fit together");
+  for (size_t i = 1; i < leaf_start.size(); ++i)
+    require(leaf_start[i - 1] <= leaf_start[i], "trees: leaf_start must not fall");
+  for (const uint16_t label : leaf_class)
+    require(label < n_classes, "trees: a leaf's class is out of range");
+  for (const float probability : leaf_probability)
+    require(probability > 0 && probability <= 1, "trees: a leaf's probability must be in (0, 1]");
+  for (int64_t t = 0; t < n_trees(); ++t)
+    require(tree_start[t] < tree_start[t + 1], "trees: tree_start must rise");
+  for (int64_t t = 0; t < n_trees(); ++t) {
+    const uint64_t size = static_cast<uint64_t>(tree_size(t));
+    // Children lie behind their parent, so the walk ends after at most `size` nodes a branch.
+    int64_t visited = 0;
+    std::vector<uint32_t> stack{0};
+    while (!stack.empty()) {
+      const uint32_t index = stack.back();
+      stack.pop_back();
+      require(++visited <= static_cast<int64_t>(size), "trees: nodes are shared or loop");
+      const uint64_t n = tree(t)[index];
+      const uint32_t payload = node::payload(n);
+      require(node::column(n) < n_columns, "trees: a column is out of range");  // a leaf's is read
+      if (node::is_leaf(n)) {
+        require((payload & kPureBit) ? (payload ^ kPureBit) < static_cast<uint32_t>(n_classes)
+                                     : payload + 1 < leaf_start.size(),
+                "trees: a leaf's value is out of range");
+        continue;
+      }
+      uint64_t last = uint64_t{payload} + 1;
+      if (node::kind(n) == kCategorical) {
+        has_categorical = true;
+        require(node::set_words(n) <= 4, "trees: a category set is too long");
+        last += node::set_words(n);
+      }
+      require(payload > index && last < size, "trees: a child is out of range");
+      stack.push_back(payload + 1);
+      stack.push_back(payload);
+    }
+  }
+}
+
+}  // namespace mddf
