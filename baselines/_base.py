@@ -26,7 +26,7 @@ from tqdm import tqdm
 
 from mddf._fitting import unchanged_on_failure
 from mddf._margin_loss import class_margins
-from mddf._table import holds_words, is_frame
+from mddf._table import FrameTable, is_frame
 from mddf._targets import encode_labels
 
 from ._early_stopping import Monitor
@@ -370,7 +370,8 @@ def _codes(y, classes, n_samples):
 def _refuse_categories(estimator, X):
     if not is_frame(X):
         return
-    refused = [name for c, name in enumerate(X.columns) if holds_words(X.iloc[:, c])]
+    table = FrameTable(X)
+    refused = [name for c, name in enumerate(table.names or []) if table.holds_words(c)]
     if refused:
         raise ValueError(
             f"{type(estimator).__name__} takes numeric features only; got the category or string"

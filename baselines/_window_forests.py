@@ -13,7 +13,7 @@ from mddf import _growing
 from mddf._binning import BinnedTable, Bins, join_bins
 from mddf._folds import Folds
 from mddf._forest import resolve_max_features
-from mddf._sampling import canonical_order, cumulative_weights, n_draws
+from mddf._sampling import RowWeights, canonical_order, plan_sampling, whole_weights
 
 from ._windows import Grain
 
@@ -41,7 +41,7 @@ class Samples:
         Those of the channels.
     labels : ndarray of uint16 of shape (n_samples,)
     n_classes : int
-    weights : ndarray of float64 of shape (n_samples,) or None
+    weights : RowWeights
     folds : list of (train, test)
     """
 
@@ -49,7 +49,7 @@ class Samples:
     bins: Bins
     labels: np.ndarray
     n_classes: int
-    weights: np.ndarray | None
+    weights: RowWeights
     folds: Folds
 
 
@@ -102,61 +102,64 @@ def grow_forests(
 
 def _blocks(samples, grain, options, entropy, held_out, table, labels) -> Iterator[_growing.Block]:
     n_windows = grain.n_windows
-    weights = samples.weights
-    if weights is not None:
-        weights = np.repeat(weights, n_windows)
-    order = canonical_order(table.codes, labels, np.arange(table.n_rows, dtype=np.int32))
-    sample_of = order // n_windows
+    weights = RowWeights(
+        *(
+            None if of_samples is None else np.repeat(of_samples, n_windows)
+            for of_samples in (samples.weights.sample, samples.weights.row)
+        )
+    )
+    order = canonical_order(table.codes, labels)
     share = options.max_windows
     if isinstance(share, Integral):
         share = None if share >= n_windows else int(share) / n_windows
     for fold, (train, test) in enumerate(samples.folds):
-        trained_on = np.zeros(len(samples.labels), bool)
-        trained_on[train] = True if samples.weights is None else samples.weights[train] > 0
-        if not trained_on.any():
+        rows = _windows_of(train, n_windows)
+        if weights.row is not None and not weights.row[rows].any():
             raise ValueError(
                 "sample_weight and class_weight must leave some sample that each fold trains on a "
                 f"weight above zero, got only zeros in fold {fold}"
             )
-        rows = order[trained_on[sample_of]]
-        test_rows = None
-        if held_out:
-            test_rows = np.add.outer(test * n_windows, np.arange(n_windows)).ravel()
-            test_rows = test_rows.astype(np.int32)
         for number in range(len(FORESTS)):
             yield _block(
                 completely_random=number == 1,
+                order=order,
                 rows=rows,
                 weights=weights,
                 share=share,
-                held_out=test_rows,
+                held_out=_windows_of(test, n_windows) if held_out else None,
                 seeds=_growing.draw_seeds([*entropy, fold, number], options.n_estimators),
                 options=options,
                 n_columns=table.bins.n_columns,
             )
 
 
+def _windows_of(samples: np.ndarray, n_windows: int) -> np.ndarray:
+    """Rows of these samples' windows."""
+    return np.add.outer(samples * n_windows, np.arange(n_windows)).ravel().astype(np.int32)
+
+
 def _block(
-    *, completely_random, rows, weights, share, held_out, seeds, options, n_columns
+    *, completely_random, order, rows, weights, share, held_out, seeds, options, n_columns
 ) -> _growing.Block:
-    own = None if weights is None else weights[rows]
     try:
-        count = n_draws(share, len(rows), own)
+        sampling = plan_sampling(
+            order,
+            weights,
+            train=rows,
+            bootstrap=not completely_random or share is not None,
+            max_samples=share,
+        )
     except ValueError as error:
-        total = len(rows) if own is None else own.sum()
         raise ValueError(
-            "max_windows and sample_weight must lead to less than 2^31 draws of windows for each "
-            f"tree: one per window, or as many as its weight if all weights are whole numbers; "
-            f"got a total weight of {total:.6g} and max_windows={options.max_windows!r}"
+            f"max_windows must lead to less than 2^31 draws of windows for each tree, got "
+            f"max_windows={options.max_windows!r} with {len(rows)} windows: {error}"
         ) from error
-    if completely_random and share is None:
-        sampling = _growing.Sampling(rows, weights=weights)
-    else:
-        cumulative = None if own is None else cumulative_weights(own)
-        sampling = _growing.Sampling(rows, n_draws=count, cumulative=cumulative)
     # By weight rather than by windows, so that a weight of k is the same as k copies. Sums of
     # weights may be off by rounding.
-    least = options.min_samples_leaf * (1 - 1e-9) / count if options.min_samples_leaf > 1 else 0.0
+    least = 0.0
+    if options.min_samples_leaf > 1:
+        total = sampling.n_draws or _total(weights, sampling.rows)
+        least = options.min_samples_leaf * (1 - 1e-9) / total
     tree_options = _growing.TreeOptions(
         random_thresholds=completely_random,
         max_features=1 if completely_random else resolve_max_features("sqrt", n_columns),
@@ -164,6 +167,12 @@ def _block(
         min_weight_leaf=least,
     )
     return _growing.Block(seeds, tree_options, sampling, held_out=held_out)
+
+
+def _total(weights: RowWeights, rows: np.ndarray) -> float:
+    """Windows that the trees see, a weight of k counting as k if all weights are whole."""
+    given = weights.row
+    return float(given[rows].sum()) if given is not None and whole_weights(given) else len(rows)
 
 
 def class_vectors(trees, windows: np.ndarray, n_classes: int, *, n_jobs=None) -> np.ndarray:

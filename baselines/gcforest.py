@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from mddf._cascade_estimator import BaseCascade
+from mddf._cascade_estimator import BaseCascade, CascadeKind
+from mddf._rules import LastLayer
 
 
 class GCForestClassifier(BaseCascade):
@@ -125,20 +124,6 @@ class GCForestClassifier(BaseCascade):
         self.max_bins = max_bins
         self.categorical_features = categorical_features
 
-    def _default_forests(self) -> list:
-        return ["random"] * 4 + ["completely-random"] * 4
-
-    def _shape(self, n_columns, n_vectors) -> dict:
-        return {
-            "sees_raw": True,
-            "sees_augmented": True,
-            "per_forest": True,
-            "resample": False,
-            "only_last": True,
-        }
-
-    def _rule(self, samples, entropy):
-        def last_layer(margins, before):
-            return np.append(np.zeros(len(before)), 1.0), None
-
-        return last_layer
+    def _kind(self) -> CascadeKind:
+        forests = ("random",) * 4 + ("completely-random",) * 4
+        return CascadeKind(forests, LastLayer())

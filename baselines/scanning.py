@@ -13,9 +13,12 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 from tqdm import tqdm
 
-from mddf._binning import NUMERIC_DTYPES, apply_bins, find_bins
+from mddf._binner import Binner
+from mddf._binning import NUMERIC_DTYPES
 from mddf._fitting import unchanged_on_failure
 from mddf._folds import make_folds
+from mddf._sampling import row_weights
+from mddf._table import ArrayTable
 from mddf._targets import check_weights, class_factors, encode_labels
 
 from ._window_forests import FORESTS, ForestOptions, Samples, class_vectors, grow_forests
@@ -62,9 +65,10 @@ class MultiGrainedScanner(TransformerMixin, BaseEstimator):
         Largest depth of the trees.
     max_windows : int, float or None, default=None
         Windows that a tree is grown on, drawn anew for each tree with replacement: a number per
-        training sample (on average) or a share of all. With None a random forest's tree draws as
-        many as there are, and a completely-random one takes each once. Fewer make training
-        faster and the model smaller, both about in proportion.
+        training sample (on average) or a share of all, or of the sum of the sample weights if
+        these are whole numbers. With None a random forest's tree draws as many as have weight,
+        and a completely-random one takes each once. Fewer make training faster and the model
+        smaller, both about in proportion.
     cv : int, splitter or iterable of (train, test), default=5
         Folds, made of samples. A number means shuffled folds, stratified as far as the sizes of
         classes allow.
@@ -227,7 +231,8 @@ class MultiGrainedScanner(TransformerMixin, BaseEstimator):
         sample_shape, X = _flat(X)
         X = validate_data(self, X, dtype=list(NUMERIC_DTYPES), ensure_all_finite="allow-nan")
         check_consistent_length(X, y)
-        grid = resolve_grid(self.shape, sample_shape or X.shape[1:])
+        n_samples, n_features = X.shape
+        grid = resolve_grid(self.shape, sample_shape or (n_features,))
         pool = 1 if self.pooling is None else 2
         grains = resolve_grains(self.windows, self.strides, grid, pool)
         classes, labels = encode_labels(y)
@@ -235,15 +240,16 @@ class MultiGrainedScanner(TransformerMixin, BaseEstimator):
             check_random_state(self.random_state).randint(0, 2**32, 5, dtype=np.uint64).tolist()
         )
         folds = make_folds(self.cv, X, labels, fold_seed)
-        weights = check_weights(sample_weight, X)
-        bins = self._find_bins(X, prod(grid), weights)
-        codes = _apply_bins(X, bins, grid, self.n_jobs)
-        factors = class_factors(self.class_weight, classes, labels, weights)
-        if factors is not None:
-            weights = factors[labels] * (1 if weights is None else weights)
-        samples = Samples(codes, bins, labels, len(classes), weights, folds)
+        given = check_weights(sample_weight, n_samples)
+        binner = Binner(max_bins=self.max_bins, n_jobs=self.n_jobs)
+        of_cells = None if given is None else np.repeat(given, prod(grid))
+        cells = binner.fit_transform(_cells(X, grid), of_cells)
+        codes = cells.codes.reshape(n_samples, *grid, -1)
+        factors = class_factors(self.class_weight, classes, labels, given)
+        weights = row_weights(given, factors, labels)
+        samples = Samples(codes, cells.bins, labels, len(classes), weights, folds)
         bounds = _bounds(grains, len(classes))
-        features = np.zeros((len(X), bounds[-1, -1, -1]), np.float32) if out_of_fold else None
+        features = np.zeros((n_samples, bounds[-1, -1, -1]), np.float32) if out_of_fold else None
         trees = []
         for number, grain in enumerate(grains):
             forests = self._grow(samples, grain, [*entropy, number], out_of_fold)
@@ -252,18 +258,12 @@ class MultiGrainedScanner(TransformerMixin, BaseEstimator):
                 for forest, (first, last) in zip(forests, bounds[number], strict=True):
                     self._add_held_out(features[:, first:last], grain, forest, folds)
             del forests
-        self.classes_, self.grid_, self.n_channels_ = classes, grid, X.shape[1] // prod(grid)
+        self.classes_, self.grid_, self.n_channels_ = classes, grid, n_features // prod(grid)
         self.windows_ = [grain.size for grain in grains]
         self.positions_ = [grain.pooled for grain in grains]
         self.grains_ = [np.arange(part[0, 0], part[-1, -1]) for part in bounds]
-        self._grains, self._bins, self._trees = grains, bins, trees
+        self._grains, self._binner, self._trees = grains, binner, trees
         return features
-
-    def _find_bins(self, X, n_cells: int, weights):
-        if weights is not None:
-            weights = np.repeat(weights, n_cells)
-        cells = X.reshape(len(X) * n_cells, -1)
-        return find_bins(cells, sample_weight=weights, max_bins=self.max_bins, n_jobs=self.n_jobs)
 
     def _grow(self, samples, grain, entropy, out_of_fold):
         return grow_forests(
@@ -326,7 +326,7 @@ class MultiGrainedScanner(TransformerMixin, BaseEstimator):
         return max(1, _BATCH_BYTES // largest)
 
     def _scan(self, X, features):
-        codes = _apply_bins(X, self._bins, self.grid_, self.n_jobs)
+        codes = self._binner.transform(_cells(X, self.grid_)).reshape(len(X), *self.grid_, -1)
         n_classes = len(self.classes_)
         bounds = _bounds(self._grains, n_classes)
         for grain, forests, parts in zip(self._grains, self._trees, bounds, strict=True):
@@ -382,9 +382,9 @@ def _flat(X):
     return X.shape[1:], np.reshape(X, (len(X), -1))
 
 
-def _apply_bins(X, bins, grid, n_jobs) -> np.ndarray:
-    cells = X.reshape(len(X) * prod(grid), -1)
-    return apply_bins(cells, bins, n_jobs=n_jobs).reshape(len(X), *grid, -1)
+def _cells(X: np.ndarray, grid) -> ArrayTable:
+    """The cells of images as rows, one column per channel."""
+    return ArrayTable(X.reshape(len(X) * prod(grid), -1))
 
 
 def _bounds(grains: list[Grain], n_classes: int) -> np.ndarray:

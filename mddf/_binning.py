@@ -226,6 +226,28 @@ class BinnedTable:
         return replace(self, bins=joined)
 
 
+def spare_bins(n: int) -> Bins:
+    """Bins of constant columns that others are to take the place of."""
+    return Bins(
+        np.full(n, np.inf),
+        np.zeros(n),
+        np.arange(n + 1, dtype=np.int64),
+        np.zeros(n, np.uint8),
+    )
+
+
+def is_large(shape: tuple[int, int]) -> bool:
+    """Whether the codes of a table are also kept by columns."""
+    return shape[0] * shape[1] > _CACHE_BYTES
+
+
+def empty_codes(n_rows: int, n_columns: int) -> tuple[np.ndarray, np.ndarray | None]:
+    """Room for the codes of a table, all 0, and if it is large for the same by columns."""
+    codes = np.zeros((n_rows, n_columns), np.uint8)
+    large = is_large(codes.shape)
+    return codes, np.zeros((n_columns, n_rows), np.uint8) if large else None
+
+
 def bin_table(X, bins: Bins, *, n_spare=0, n_jobs=None) -> BinnedTable:
     """Code a table for growing trees on it.
 
@@ -241,18 +263,6 @@ def bin_table(X, bins: Bins, *, n_spare=0, n_jobs=None) -> BinnedTable:
     -------
     BinnedTable
     """
-    shape = (len(X), bins.n_columns + n_spare)
-    codes = np.zeros(shape, np.uint8) if n_spare else np.empty(shape, np.uint8)
-    by_column = None
-    if codes.size > _CACHE_BYTES:
-        by_column = np.zeros(shape[::-1], np.uint8) if n_spare else np.empty(shape[::-1], np.uint8)
+    codes, by_column = empty_codes(len(X), bins.n_columns + n_spare)
     apply_bins(X, bins, out=codes, by_column=by_column, n_jobs=n_jobs)
-    if n_spare:
-        spare = Bins(
-            np.full(n_spare, np.inf),
-            np.zeros(n_spare),
-            np.arange(n_spare + 1, dtype=np.int64),
-            np.zeros(n_spare, np.uint8),
-        )
-        bins = join_bins(bins, spare)
-    return BinnedTable(bins, codes, by_column)
+    return BinnedTable(join_bins(bins, spare_bins(n_spare)), codes, by_column)

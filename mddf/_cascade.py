@@ -17,10 +17,44 @@ from mddf._margin_loss import (
     margin_moments,
     margin_ratio,
 )
+from mddf._rules import Emphasis, Evidence, LastLayer, Rule
+from mddf._targets import is_list
 
-# From the margins of all layers so far, shape (n_samples, n_layers), and the coefficients after
-# the layer before: the layers' coefficients, and the factors of the samples' weights or None.
-Rule = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray | None]]
+
+@dataclass(frozen=True)
+class VectorLayout:
+    """How the class vectors of a layer's forests lie in the columns that the next layer sees.
+
+    Attributes
+    ----------
+    n_forests, n_classes : int
+    per_forest : bool
+        Each forest's vector, side by side, rather than their mean.
+    """
+
+    n_forests: int
+    n_classes: int
+    per_forest: bool
+
+    @property
+    def n_columns(self) -> int:
+        """Columns that a layer adds."""
+        return self.n_classes * (self.n_forests if self.per_forest else 1)
+
+    def columns(self, vectors: np.ndarray) -> np.ndarray:
+        """Those of a layer's vectors (n_forests, n_samples, n_classes)."""
+        return side_by_side(vectors) if self.per_forest else vectors.mean(axis=0)
+
+    def mean(self, columns: np.ndarray) -> np.ndarray:
+        """The mean over forests of such columns, shape (n_samples, n_classes)."""
+        if not self.per_forest:
+            return columns
+        return columns.reshape(len(columns), self.n_forests, self.n_classes).mean(axis=1)
+
+
+def side_by_side(vectors: np.ndarray) -> np.ndarray:
+    """Vectors of shape (n_forests, n_samples, n_classes) as columns, forest by forest."""
+    return np.ascontiguousarray(vectors.transpose(1, 0, 2)).reshape(vectors.shape[1], -1)
 
 
 @dataclass(frozen=True)
@@ -33,8 +67,12 @@ class CascadePlan:
         From the number of a layer, 0 for the first one, to the list of its forests.
     folds : callable
         From the number of a layer to its folds; None means out-of-bag predictions.
-    rule : callable
-        Coefficients and weights; see ``Rule``.
+    rule : Rule
+        From margins to the layers' coefficients.
+    emphasis : Emphasis or None
+        From margins to the samples' weights in the next layer.
+    redraw : bool
+        Draw by the emphasis rather than weigh.
     score : callable
         From out-of-fold probabilities to a number, larger if better.
     n_layers : int
@@ -47,18 +85,14 @@ class CascadePlan:
         Raw columns that the layers see, in turn.
     sees_raw, sees_augmented : bool
         Whether layers after the first see raw features and those of the layer before.
-    per_forest : bool
-        Hand on each forest's class vector rather than their mean.
-    resample : bool
-        Draw by the factors of the rule rather than weigh.
-    only_last : bool
-        The rule gives all layers but the last one a coefficient of 0, so that earlier vectors
-        need not be kept.
+    layout : VectorLayout
     """
 
     forests: Callable[[int], list]
     folds: Callable[[int], Folds | None]
     rule: Rule
+    emphasis: Emphasis | None
+    redraw: bool
     score: Callable[[np.ndarray], float]
     n_layers: int
     patience: int | None
@@ -66,21 +100,40 @@ class CascadePlan:
     grains: Sequence[np.ndarray]
     sees_raw: bool
     sees_augmented: bool
-    per_forest: bool
-    resample: bool
-    only_last: bool
+    layout: VectorLayout
 
 
 @dataclass
-class Cascade:
-    """A fitted cascade.
+class CascadeModel:
+    """What predictions need of a fitted cascade.
 
     Attributes
     ----------
     layers : list of Layer
-        Those that are kept.
     alphas : list of ndarray
         For each layer, the coefficients of it and those before once it was grown.
+    layout : VectorLayout
+    n_raw : int
+        Columns of X.
+    """
+
+    layers: list[Layer]
+    alphas: list[np.ndarray]
+    layout: VectorLayout
+    n_raw: int
+
+    @property
+    def needs_numbers(self) -> bool:
+        """Whether some member is a classifier from outside, which sees numbers."""
+        return any(layer.has_guests for layer in self.layers)
+
+
+@dataclass
+class Trace:
+    """How the growing of a cascade went.
+
+    Attributes
+    ----------
     history : dict of str to ndarray of shape (n_grown,)
         Of all layers that were grown.
     margins : list of ndarray of shape (n_samples,)
@@ -93,8 +146,6 @@ class Cascade:
         Out-of-fold, of the kept layers together.
     """
 
-    layers: list[Layer] = field(default_factory=list)
-    alphas: list[np.ndarray] = field(default_factory=list)
     history: dict[str, np.ndarray] = field(default_factory=dict)
     margins: list[np.ndarray] = field(default_factory=list)
     weights: list[np.ndarray] = field(default_factory=list)
@@ -102,26 +153,12 @@ class Cascade:
     probabilities: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
 
-def reduce_forests(vectors: np.ndarray, per_forest: bool) -> np.ndarray:
-    """What a layer hands on of its forests' vectors (n_forests, n_samples, n_classes)."""
-    if not per_forest:
-        return vectors.mean(axis=0)
-    return np.ascontiguousarray(vectors.transpose(1, 0, 2)).reshape(vectors.shape[1], -1)
-
-
-def mean_vector(features: np.ndarray, n_classes: int) -> np.ndarray:
-    """The mean over forests of what :func:`reduce_forests` gave."""
-    if features.shape[1] == n_classes:
-        return features
-    return features.reshape(len(features), -1, n_classes).mean(axis=1)
-
-
-def combine(vectors: Sequence[np.ndarray], alphas: np.ndarray) -> np.ndarray:
-    """Mean of the layers' features, weighted by their coefficients, of which one is not 0."""
+def combine(columns: Sequence[np.ndarray], alphas: np.ndarray) -> np.ndarray:
+    """Mean of the layers' columns, weighted by their coefficients, of which one is not 0."""
     used = np.flatnonzero(alphas)
-    total = vectors[used[0]] * (alphas[used[0]] / alphas.sum())
+    total = columns[used[0]] * (alphas[used[0]] / alphas.sum())
     for layer in used[1:]:
-        total += vectors[layer] * (alphas[layer] / alphas.sum())
+        total += columns[layer] * (alphas[layer] / alphas.sum())
     return total
 
 
@@ -130,30 +167,22 @@ def resolve_grains(grains, n_features: int) -> list[np.ndarray]:
     everything = np.arange(n_features, dtype=np.int32)
     if grains is None:
         return [everything]
+    message = (
+        "grains must be a list of slices or arrays of column numbers below "
+        f"{n_features}, the number of columns of X, none of them empty; got "
+    )
+    if not is_list(grains):
+        raise ValueError(f"{message}{grains!r}")
     resolved = []
     for grain in grains:
         try:
             chosen = grain if isinstance(grain, slice) else np.asarray(grain)
             resolved.append(everything[chosen])
         except (IndexError, TypeError, ValueError) as error:
-            raise ValueError(
-                f"grains must hold slices or column numbers below {n_features}, the number of "
-                f"columns of X; got {grain!r}"
-            ) from error
+            raise ValueError(f"{message}{grain!r}") from error
     if not resolved or any(columns.ndim != 1 or len(columns) == 0 for columns in resolved):
-        raise ValueError(
-            "grains must be a list of slices or arrays of column numbers, none of them empty, "
-            f"got {grains!r}"
-        )
+        raise ValueError(f"{message}{grains!r}")
     return resolved
-
-
-def _columns(plan: CascadePlan, number: int, n_raw: int, n_augmented: int) -> np.ndarray:
-    raw = plan.grains[number % len(plan.grains)]
-    if number == 0 or not plan.sees_augmented:
-        return raw
-    augmented = np.arange(n_raw, n_raw + n_augmented, dtype=np.int32)
-    return np.concatenate([raw, augmented]) if plan.sees_raw else augmented
 
 
 def _layer_line(record: dict[str, float]) -> str:
@@ -170,90 +199,120 @@ def _rank(record: dict[str, float]) -> tuple[float, float]:
     return record["score"], record["margin_mean"]
 
 
-def _distribution(samples: Samples, factors: np.ndarray | None) -> np.ndarray:
-    weights = np.ones(len(samples.labels)) if samples.weights is None else samples.weights.copy()
-    if factors is not None:
-        weights *= factors
+def _distribution(samples: Samples, emphasis: np.ndarray | None) -> np.ndarray:
+    row = samples.weights.row
+    weights = np.ones(len(samples.labels)) if row is None else row.copy()
+    if emphasis is not None:
+        weights *= emphasis
     return weights / weights.sum()
 
 
-@dataclass
-class _State:
-    """What the layers so far leave to the next one."""
+class _Growth:
+    """A cascade that is being grown: what the layers so far leave to the next one."""
 
-    table: BinnedTable
-    augmented: np.ndarray  # features of the last layer, (n_samples, n_augmented)
-    factors: np.ndarray | None = None
-    alphas: np.ndarray = field(default_factory=lambda: np.empty(0))
-    features: list = field(default_factory=list)  # of each layer alone
-    layer_margins: list = field(default_factory=list)
+    def __init__(self, table: BinnedTable, numbers, samples: Samples, plan: CascadePlan, entropy):
+        self.table, self.numbers = table, numbers
+        self.samples, self.plan, self.entropy = samples, plan, entropy
+        n_raw = table.bins.n_columns - plan.layout.n_columns
+        self.model = CascadeModel([], [], plan.layout, n_raw)
+        self.trace = Trace()
+        self.augmented = np.zeros((table.n_rows, plan.layout.n_columns))
+        self.emphasis: np.ndarray | None = None
+        self.alphas = np.empty(0)
+        self.columns: list = []  # that each layer alone adds
+        self.layer_margins: list[np.ndarray] = []
 
+    def _seen_columns(self, number: int) -> np.ndarray:
+        plan, n_raw = self.plan, self.model.n_raw
+        raw = plan.grains[number % len(plan.grains)]
+        if number == 0 or not plan.sees_augmented:
+            return raw
+        augmented = np.arange(n_raw, n_raw + plan.layout.n_columns, dtype=np.int32)
+        return np.concatenate([raw, augmented]) if plan.sees_raw else augmented
 
-def _add_layer(
-    cascade: Cascade, state: _State, numbers, samples: Samples, plan: CascadePlan, entropy, options
-) -> tuple[dict[str, float], np.ndarray]:
-    """Grow the next layer; what there is to say of it, and the probabilities so far."""
-    start = perf_counter()
-    number = len(cascade.layers)
-    n_augmented = state.augmented.shape[1]
-    n_raw = state.table.bins.n_columns - n_augmented
-    if number:
-        state.table = state.table.replace_columns(
-            n_raw, state.augmented, sample_weight=samples.weights, n_jobs=options["n_jobs"]
+    def add_layer(self, n_jobs, show_bar: bool) -> tuple[dict[str, float], np.ndarray]:
+        """Grow the next layer; what there is to say of it, and the probabilities so far."""
+        start = perf_counter()
+        number = len(self.model.layers)
+        if number:
+            self.table = self.table.replace_columns(
+                self.model.n_raw,
+                self.augmented,
+                sample_weight=self.samples.weights.row,
+                n_jobs=n_jobs,
+            )
+        distribution = _distribution(self.samples, self.emphasis)
+        layer, vectors = grow_layer(
+            self.plan.forests(number),
+            self.samples,
+            LayerInput(
+                self.table,
+                self.numbers,
+                self.augmented,
+                self._seen_columns(number),
+                self.plan.folds(number),
+                self.emphasis,
+                self.plan.redraw,
+            ),
+            (*self.entropy, 0, number),
+            name=f"layer {number + 1}",
+            n_jobs=n_jobs,
+            verbose=show_bar,
         )
-    columns = _columns(plan, number, n_raw, n_augmented)
-    distribution = _distribution(samples, state.factors)
-    layer, vectors = grow_layer(
-        plan.forests(number),
-        samples,
-        LayerInput(
-            state.table,
-            numbers,
-            state.augmented,
-            columns,
-            plan.folds(number),
-            state.factors,
-            plan.resample,
-        ),
-        (*entropy, number),
-        name=f"layer {number + 1}",
-        **options,
-    )
-    state.features.append(reduce_forests(vectors, plan.per_forest))
-    alone = mean_vector(state.features[-1], samples.n_classes)
-    state.layer_margins.append(class_margins(alone, samples.labels))
-    state.alphas, state.factors = plan.rule(np.column_stack(state.layer_margins), state.alphas)
-    state.augmented = combine(state.features, state.alphas)
-    if plan.only_last:
-        state.features[-1] = None
-    probabilities = mean_vector(state.augmented, samples.n_classes)
-    margins = class_margins(probabilities, samples.labels)
-    right = probabilities.argmax(axis=1) == samples.labels
-    accuracy = float(np.average(right, weights=samples.weights))
-    mean, spread = margin_moments(margins, samples.weights)
-    cascade.layers.append(layer)
-    cascade.alphas.append(state.alphas)
-    cascade.vectors.append(vectors)
-    cascade.margins.append(margins)
-    cascade.weights.append(distribution)
-    return {
-        "layer": number + 1,
-        "score": plan.score(probabilities),
-        "layer_score": plan.score(alone),
-        "alpha": state.alphas[-1],
-        "accuracy": accuracy,
-        "margin_mean": mean,
-        "margin_std": spread,
-        "margin_ratio": margin_ratio(margins, samples.weights),
-        "effective_samples": effective_sample_size(distribution),
-        "time": perf_counter() - start,
-    }, probabilities
+        alone = self._weigh(vectors, number)
+        self.model.layers.append(layer)
+        self.model.alphas.append(self.alphas)
+        self.trace.vectors.append(vectors)
+        self.trace.weights.append(distribution)
+        record, probabilities = self._judge(alone)
+        record |= {
+            "layer": number + 1,
+            "effective_samples": effective_sample_size(distribution),
+            "time": perf_counter() - start,
+        }
+        return record, probabilities
+
+    def _weigh(self, vectors: np.ndarray, number: int) -> np.ndarray:
+        """Coefficients and emphasis with the new layer; returns its mean vector."""
+        layout, samples, plan = self.plan.layout, self.samples, self.plan
+        self.columns.append(layout.columns(vectors))
+        alone = layout.mean(self.columns[-1])
+        self.layer_margins.append(class_margins(alone, samples.labels))
+        evidence = Evidence(
+            np.column_stack(self.layer_margins),
+            self.alphas,
+            samples.weights.row,
+            samples.order,
+            (*self.entropy, 2, number),
+        )
+        self.alphas = plan.rule(evidence)
+        self.emphasis = None if plan.emphasis is None else plan.emphasis(evidence, self.alphas)
+        self.augmented = combine(self.columns, self.alphas)
+        if isinstance(plan.rule, LastLayer):
+            self.columns[-1] = None  # nobody will ask for it
+        return alone
+
+    def _judge(self, alone: np.ndarray) -> tuple[dict[str, float], np.ndarray]:
+        labels, weight = self.samples.labels, self.samples.weights.row
+        probabilities = self.plan.layout.mean(self.augmented)
+        margins = class_margins(probabilities, labels)
+        self.trace.margins.append(margins)
+        mean, spread = margin_moments(margins, weight)
+        right = probabilities.argmax(axis=1) == labels
+        return {
+            "score": self.plan.score(probabilities),
+            "layer_score": self.plan.score(alone),
+            "alpha": self.alphas[-1],
+            "accuracy": float(np.average(right, weights=weight)),
+            "margin_mean": mean,
+            "margin_std": spread,
+            "margin_ratio": margin_ratio(margins, weight),
+        }, probabilities
 
 
 def grow_cascade(
     table: BinnedTable,
     numbers: np.ndarray | None,
-    n_augmented: int,
     samples: Samples,
     plan: CascadePlan,
     entropy: Sequence[int],
@@ -261,16 +320,16 @@ def grow_cascade(
     n_jobs=None,
     verbose=0,
     keep_vectors=False,
-) -> Cascade:
+) -> tuple[CascadeModel, Trace]:
     """Fit a cascade.
 
     Parameters
     ----------
     table : BinnedTable
-        The raw features, and `n_augmented` spare columns on the right, which are written over.
+        The raw features, and spare columns on the right for those that a layer adds, which are
+        written over.
     numbers : ndarray of shape (n_samples, n_raw) or None
         The raw features, if some forest is not one of this package.
-    n_augmented : int
     samples : Samples
     plan : CascadePlan
     entropy : sequence of int
@@ -283,24 +342,23 @@ def grow_cascade(
 
     Returns
     -------
-    Cascade
+    model : CascadeModel
+        Of the layers that are kept.
+    trace : Trace
     """
-    cascade = Cascade()
-    state = _State(table, np.zeros((table.n_rows, n_augmented)))
-    options = {"n_jobs": n_jobs, "verbose": verbose > 1}
+    growth = _Growth(table, numbers, samples, plan, entropy)
+    model, trace = growth.model, growth.trace
     records: list[dict[str, float]] = []
     best = improved = 0
     for number in range(plan.n_layers):
-        record, probabilities = _add_layer(
-            cascade, state, numbers, samples, plan, entropy, options
-        )
+        record, probabilities = growth.add_layer(n_jobs, verbose > 1)
         records.append(record)
         if verbose:
             print(_layer_line(record))
         if not keep_vectors:
-            cascade.vectors.clear()
+            trace.vectors.clear()
         if plan.patience is None or number == 0 or _rank(record) > _rank(records[best]):
-            best, cascade.probabilities = number, probabilities
+            best, trace.probabilities = number, probabilities
         if record["score"] > records[improved]["score"] + plan.tol:
             improved = number
         elif (
@@ -309,28 +367,39 @@ def grow_cascade(
             and number + 1 >= len(plan.grains)
         ):
             break
-    cascade.history = {name: np.array([record[name] for record in records]) for name in records[0]}
-    for kept in (cascade.layers, cascade.alphas, cascade.vectors):
+    trace.history = {name: np.array([record[name] for record in records]) for name in HISTORY}
+    for kept in (model.layers, model.alphas, trace.vectors):
         del kept[best + 1 :]
-    return cascade
+    return model, trace
+
+
+# What is said of each layer, in this order.
+HISTORY = (
+    "layer",
+    "score",
+    "layer_score",
+    "alpha",
+    "accuracy",
+    "margin_mean",
+    "margin_std",
+    "margin_ratio",
+    "effective_samples",
+    "time",
+)
 
 
 def stages(
-    cascade: Cascade,
-    numbers: np.ndarray,
-    raw_bins,
-    n_classes: int,
-    *,
-    n_jobs=None,
+    model: CascadeModel, codes: np.ndarray, numbers: np.ndarray | None, *, n_jobs=None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Ask the layers in turn about new samples.
 
     Parameters
     ----------
-    cascade : Cascade
-    numbers : ndarray of shape (n_samples, n_raw)
-    raw_bins : Bins
-    n_classes : int
+    model : CascadeModel
+    codes : ndarray of uint8 of shape (n_samples, n_raw + layout.n_columns)
+        The columns of the layer before are written over.
+    numbers : ndarray of shape (n_samples, n_raw) or None
+        Only needed if ``model.needs_numbers``.
     n_jobs : int, default=None
 
     Yields
@@ -340,16 +409,13 @@ def stages(
     probabilities : ndarray of shape (n_samples, n_classes)
         Of the layers so far together.
     """
-    n_raw = raw_bins.n_columns
-    n_augmented = cascade.layers[0].bins.n_columns
-    codes = np.zeros((len(numbers), n_raw + n_augmented), np.uint8)
-    apply_bins(numbers, raw_bins, out=codes, n_jobs=n_jobs)
-    augmented = np.zeros((len(numbers), n_augmented))
-    features: list = []
-    for layer, alphas in zip(cascade.layers, cascade.alphas, strict=True):
-        if features:
-            apply_bins(augmented, layer.bins, out=codes, first_column=n_raw, n_jobs=n_jobs)
-        vectors = layer_vectors(layer, codes, numbers, augmented, n_classes, n_jobs=n_jobs)
-        features.append(reduce_forests(vectors, per_forest=n_augmented > n_classes))
-        augmented = combine(features, alphas)
-        yield vectors, mean_vector(augmented, n_classes)
+    layout = model.layout
+    augmented = np.zeros((len(codes), layout.n_columns))
+    columns: list = []
+    for layer, alphas in zip(model.layers, model.alphas, strict=True):
+        if columns:
+            apply_bins(augmented, layer.bins, out=codes, first_column=model.n_raw, n_jobs=n_jobs)
+        vectors = layer_vectors(layer, codes, numbers, augmented, layout.n_classes, n_jobs=n_jobs)
+        columns.append(layout.columns(vectors))
+        augmented = combine(columns, alphas)
+        yield vectors, layout.mean(augmented)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -14,23 +15,64 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from mddf._binning import bin_table, find_bins
+from mddf._binner import Binner
 from mddf._cascade import (
-    Cascade,
     CascadePlan,
+    Trace,
+    VectorLayout,
     grow_cascade,
-    reduce_forests,
     resolve_grains,
+    side_by_side,
     stages,
 )
 from mddf._fitting import unchanged_on_failure
 from mddf._folds import make_folds
 from mddf._forest import BaseForest
 from mddf._layer import OUT_OF_BAG, Samples, limit_depth, resolve_forests
-from mddf._sampling import canonical_order
+from mddf._rules import Emphasis, Rule
+from mddf._sampling import canonical_order, row_weights
 from mddf._scoring import MARGIN_RATIO, out_of_fold_score
-from mddf._table import TableReader, category_mask, check_table
+from mddf._table import read_table
 from mddf._targets import check_weights, class_factors, encode_labels
+
+
+@dataclass(frozen=True)
+class CascadeKind:
+    """What makes one kind of cascade different from another.
+
+    Attributes
+    ----------
+    forests : tuple of str
+        Names of a layer's forests where the user does not say.
+    rule : Rule
+    emphasis : Emphasis or None
+    redraw, sees_raw, sees_augmented
+        As in CascadePlan.
+    augmentation : {"auto", "mean", "per-forest"}
+        Which class vectors a layer hands on.
+    depth_step : int or None
+        c in c (t + 1), the depth limit of the random forests of layer t, counted from 1.
+    """
+
+    forests: tuple[str, ...]
+    rule: Rule
+    emphasis: Emphasis | None = None
+    redraw: bool = False
+    sees_raw: bool = True
+    sees_augmented: bool = True
+    augmentation: str = "per-forest"
+    depth_step: int | None = None
+
+    def layout(self, n_forests: int, n_classes: int, n_seen: int) -> VectorLayout:
+        """Of the vectors of so many forests, if a layer sees `n_seen` features or more."""
+        per_forest = self.augmentation == "per-forest" or (
+            self.augmentation == "auto" and n_forests * n_classes <= n_seen
+        )
+        return VectorLayout(n_forests, n_classes, per_forest)
+
+    def depth(self, number: int) -> int | None:
+        """Depth limit of a layer's random forests; the first layer is number 0."""
+        return None if self.depth_step is None else self.depth_step * (number + 2)
 
 
 class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
@@ -56,24 +98,7 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
     }
 
-    # What a subclass decides.
-
-    def _default_forests(self) -> list:
-        raise NotImplementedError
-
-    def _shape(self, n_columns: int, n_vectors: int) -> dict:
-        """The entries of CascadePlan that say how layers are joined.
-
-        `n_columns` is the least number of features that a layer sees, and `n_vectors` the number
-        of columns that all class vectors of a layer have together.
-        """
-        raise NotImplementedError
-
-    def _depth(self, number: int) -> int | None:
-        """Depth limit of the random forests of a layer; the first one is number 0."""
-        return None
-
-    def _rule(self, samples: Samples, entropy):
+    def _kind(self) -> CascadeKind:
         raise NotImplementedError
 
     # Fitting.
@@ -120,88 +145,69 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples, n_features_out)
         """
         with unchanged_on_failure(self):
-            cascade = self._fit(X, y, sample_weight, keep_vectors=True)
-        return self._features(cascade.vectors)
+            trace = self._fit(X, y, sample_weight, keep_vectors=True)
+        return self._features(trace.vectors)
 
-    def _fit(self, X, y, sample_weight, keep_vectors) -> Cascade:
-        X = check_table(self, X, reset=True)
+    def _fit(self, X, y, sample_weight, keep_vectors) -> Trace:
+        table = read_table(self, X, reset=True, categorical_features=self.categorical_features)
         check_consistent_length(X, y)
         classes, labels = encode_labels(y)
-        given = check_weights(sample_weight, X)
+        given = check_weights(sample_weight, table.shape[0])
+        kind = self._kind()
         forests = resolve_forests(
-            self._default_forests() if self.forests is None else self.forests,
+            kind.forests if self.forests is None else self.forests,
             self.n_estimators,
             out_of_bag=isinstance(self.cv, str),
             weighted=given is not None or self.class_weight is not None,
         )
         self._chosen_layers(self.n_layers)
-        reader = TableReader(category_mask(X, self.categorical_features), self.max_bins)
-        numbers = reader.fit_read(X, self)
-        bins = find_bins(
-            numbers,
-            categorical=reader.categorical,
-            n_categories=reader.n_categories(),
-            sample_weight=given,
-            max_bins=self.max_bins,
-            n_jobs=self.n_jobs,
-        )
-        grains = resolve_grains(self.grains, bins.n_columns)
-        n_vectors = len(forests) * len(classes)
-        shape = self._shape(min(map(len, grains)), n_vectors)
-        n_augmented = n_vectors if shape["per_forest"] else len(classes)
-        table = bin_table(numbers, bins, n_spare=n_augmented, n_jobs=self.n_jobs)
+        grains = resolve_grains(self.grains, table.shape[1])
+        layout = kind.layout(len(forests), len(classes), min(map(len, grains)))
+        binner = Binner(self.categorical_features, self.max_bins, self.n_jobs)
+        binned = binner.fit_transform(table, given, n_spare=layout.n_columns)
         random = check_random_state(self.random_state)
         entropy = random.randint(0, 2**32, 4, dtype=np.uint64).tolist()
-        samples = self._samples(table, classes, labels, given)
+        samples = Samples(
+            labels,
+            len(classes),
+            row_weights(given, class_factors(self.class_weight, classes, labels, given), labels),
+            canonical_order(binned.codes, labels),
+        )
+        own = all(isinstance(forest, BaseForest) for forest in forests)
+        numbers = None if own and not hasattr(self.cv, "split") else binner.numbers(table)
         plan = CascadePlan(
-            forests=lambda number: [limit_depth(f, self._depth(number)) for f in forests],
+            forests=lambda number: [limit_depth(f, kind.depth(number)) for f in forests],
             folds=self._folds(numbers, labels, (*entropy, 1)),
-            rule=self._rule(samples, entropy),
+            rule=kind.rule,
+            emphasis=kind.emphasis,
+            redraw=kind.redraw,
             score=out_of_fold_score(self.scoring, classes, labels, given),
             n_layers=self.n_layers,
             patience=self.n_iter_no_change if self.early_stopping else None,
             tol=self.tol,
             grains=grains,
-            **shape,
+            sees_raw=kind.sees_raw,
+            sees_augmented=kind.sees_augmented,
+            layout=layout,
         )
-        own = all(isinstance(forest, BaseForest) for forest in forests)
-        cascade = grow_cascade(
-            table,
-            None if own else numbers,
-            n_augmented,
+        model, trace = grow_cascade(
+            binned,
+            numbers,
             samples,
             plan,
-            (*entropy, 0),
+            entropy,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
             keep_vectors=keep_vectors,
         )
-        self._store(classes, reader, bins, cascade)
-        return cascade
-
-    def _store(self, classes, reader, bins, cascade: Cascade) -> None:
         self.classes_ = classes
-        self._reader, self._bins = reader, bins
-        self.n_layers_ = len(cascade.layers)
-        self.alphas_ = cascade.alphas[-1]
-        self.history_ = cascade.history
-        self.margins_, self.weights_ = np.stack(cascade.margins), np.stack(cascade.weights)
-        self.oof_probabilities_ = cascade.probabilities
-        self._cascade = replace(cascade, margins=[], weights=[], vectors=[])
-
-    def _samples(self, table, classes, labels, given) -> Samples:
-        weights = given
-        factors = class_factors(self.class_weight, classes, labels, given)
-        if factors is not None:
-            weights = factors[labels] * (1 if given is None else given)
-            if not weights.any():
-                raise ValueError(
-                    "sample_weight and class_weight must leave some sample a weight above zero, "
-                    "got none"
-                )
-        rows = np.arange(len(labels), dtype=np.int32)
-        order = canonical_order(table.codes, labels, rows)
-        return Samples(labels, len(classes), weights, order)
+        self._binner, self._cascade = binner, model
+        self.n_layers_ = len(model.layers)
+        self.alphas_ = model.alphas[-1]
+        self.history_ = trace.history
+        self.margins_, self.weights_ = np.stack(trace.margins), np.stack(trace.weights)
+        self.oof_probabilities_ = trace.probabilities
+        return trace
 
     def _folds(self, X, labels, seeds):
         """Folds by the number of a layer: drawn anew for each if `cv` is a number."""
@@ -221,15 +227,11 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def _stages(self, X) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         check_is_fitted(self, "_cascade")
-        X = check_table(self, X, reset=False)
-        numbers = self._reader.read(X, self) if self._reader.encoders else X
-        return stages(
-            self._cascade,
-            numbers,
-            self._bins,
-            len(self.classes_),
-            n_jobs=self.n_jobs,
-        )
+        model, binner = self._cascade, self._binner
+        table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
+        codes = binner.transform(table, n_spare=model.layout.n_columns)
+        numbers = binner.numbers(table) if model.needs_numbers else None
+        return stages(model, codes, numbers, n_jobs=self.n_jobs)
 
     def staged_predict_proba(self, X):
         """What `predict_proba` would say after each layer.
@@ -350,9 +352,8 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
         return self._features([vectors for vectors, _ in self._stages(X)])
 
     def _features(self, vectors: list) -> np.ndarray:
-        per_forest = self.transform_forests == "each"
-        chosen = self._chosen_layers(self.n_layers_)
-        return np.hstack([reduce_forests(vectors[i], per_forest) for i in chosen])
+        reduce = side_by_side if self.transform_forests == "each" else partial(np.mean, axis=0)
+        return np.hstack([reduce(vectors[i]) for i in self._chosen_layers(self.n_layers_)])
 
     def get_feature_names_out(self, input_features=None):
         """Names of the columns that `transform` gives.
@@ -368,7 +369,7 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
             Such as "layer0_setosa", or "layer0_forest3_setosa" for the vectors of each forest.
         """
         check_is_fitted(self, "_cascade")
-        n_forests = len(self._cascade.layers[0].members)
+        n_forests = self._cascade.layout.n_forests
         parts = (
             [f"forest{i}_" for i in range(n_forests)] if self.transform_forests == "each" else [""]
         )
@@ -388,7 +389,7 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
         the layers before is passed on to the raw features by those layers' own importances.
         """
         check_is_fitted(self, "_cascade")
-        n_raw = self._bins.n_columns
+        n_raw = self._cascade.n_raw
         result = np.zeros((self.n_layers_, n_raw))
         for number, layer in enumerate(self._cascade.layers):
             if layer.importances is None:
@@ -399,7 +400,7 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
             result[number] = layer.importances[:n_raw]
             if number:
                 alphas = self._cascade.alphas[number - 1]
-                before = alphas @ result[:number] / alphas.sum()
+                before = np.average(result[:number], axis=0, weights=alphas)
                 result[number] += layer.importances[n_raw:].sum() * before
         return result
 
@@ -410,7 +411,7 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
         The mean of `layer_importances_`, weighted by `alphas_`.
         """
         check_is_fitted(self, "_cascade")
-        return self.alphas_ @ self.layer_importances_ / self.alphas_.sum()
+        return np.average(self.layer_importances_, axis=0, weights=self.alphas_)
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_cascade")
@@ -418,4 +419,5 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags

@@ -14,10 +14,11 @@ from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mddf import _growing
-from mddf._binning import apply_bins, bin_table, find_bins
+from mddf._binner import Binner
+from mddf._binning import BinnedTable
 from mddf._fitting import unchanged_on_failure
-from mddf._sampling import plan_sampling
-from mddf._table import TableReader, category_mask, check_table
+from mddf._sampling import canonical_order, plan_sampling, row_weights
+from mddf._table import read_table
 from mddf._targets import check_weights, class_factors, encode_labels
 
 
@@ -141,12 +142,14 @@ class BaseForest(ClassifierMixin, BaseEstimator):
         self._check_bootstrap()
         with unchanged_on_failure(self):
             again = self.warm_start and hasattr(self, "_trees")
-            X = check_table(self, X, reset=not again)
+            table = read_table(
+                self, X, reset=not again, categorical_features=self.categorical_features
+            )
             check_consistent_length(X, y)
             classes, labels = encode_labels(y)
-            weights = check_weights(sample_weight, X)
+            weights = check_weights(sample_weight, table.shape[0])
             grow = self._continue if again else self._begin
-            fitted = grow(X, classes, labels, weights)
+            fitted = grow(table, classes, labels, weights)
             if fitted:
                 for name in ("oob_score_", "oob_decision_function_"):
                     self.__dict__.pop(name, None)
@@ -167,31 +170,22 @@ class BaseForest(ClassifierMixin, BaseEstimator):
                 f"got max_samples={self.max_samples!r}, bootstrap={self.bootstrap!r}"
             )
 
-    def _begin(self, X, classes, labels, weights) -> dict:
-        reader = TableReader(category_mask(X, self.categorical_features), self.max_bins)
-        numbers = reader.fit_read(X, self)
-        bins = find_bins(
-            numbers,
-            categorical=reader.categorical,
-            n_categories=reader.n_categories(),
-            sample_weight=weights,
-            max_bins=self.max_bins,
-            n_jobs=self.n_jobs,
-        )
+    def _begin(self, table, classes, labels, weights) -> dict:
+        binner = Binner(self.categorical_features, self.max_bins, self.n_jobs)
+        binned = binner.fit_transform(table, weights)
         entropy = check_random_state(self.random_state).randint(0, 2**32, 4, dtype=np.uint64)
         fitted = {
             "classes_": classes,
             "n_classes_": len(classes),
-            "_reader": reader,
-            "_bins": bins,
+            "_binner": binner,
             "_entropy": entropy.tolist(),
             "_trees": [],
-            "_importances": np.zeros(bins.n_columns),
+            "_importances": np.zeros(table.shape[1]),
             "_oob": None,
         }
-        return self._grow(fitted, numbers, labels, weights, n_before=0)
+        return self._grow(fitted, binned, labels, weights, n_before=0)
 
-    def _continue(self, X, classes, labels, weights) -> dict:
+    def _continue(self, table, classes, labels, weights) -> dict:
         if not np.array_equal(classes, self.classes_):
             raise ValueError(
                 "with warm_start=True, y must have the classes of the fit before, "
@@ -216,25 +210,24 @@ class BaseForest(ClassifierMixin, BaseEstimator):
                 stacklevel=4,
             )
             return {}
-        names = ("classes_", "_bins", "_entropy", "_trees", "_importances", "_oob")
+        names = ("classes_", "_binner", "_entropy", "_trees", "_importances", "_oob")
         fitted = {name: getattr(self, name) for name in names}
-        return self._grow(fitted, self._reader.read(X, self), labels, weights, n_before)
+        return self._grow(fitted, self._binner.recode(table), labels, weights, n_before)
 
-    def _grow(self, fitted, numbers, labels, weights, n_before) -> dict:
-        classes, bins = fitted["classes_"], fitted["_bins"]
-        table = bin_table(numbers, bins, n_jobs=self.n_jobs)
+    def _grow(self, fitted, table: BinnedTable, labels, weights, n_before) -> dict:
+        classes, n_columns = fitted["classes_"], table.bins.n_columns
+        factors = class_factors(self.class_weight, classes, labels, weights)
+        rows = np.arange(len(labels), dtype=np.int32)
         sampling = plan_sampling(
-            table.codes,
-            labels,
-            sample_weight=weights,
-            class_weight=class_factors(self.class_weight, classes, labels, weights),
+            canonical_order(table.codes, labels) if self.bootstrap else rows,
+            row_weights(weights, factors, labels),
             bootstrap=self.bootstrap,
             max_samples=self.max_samples,
             balance_trees=self.class_weight == "balanced_subsample",
         )
         block = _growing.Block(
             seeds=_growing.draw_seeds(fitted["_entropy"], self.n_estimators)[n_before:],
-            options=self._tree_options(len(labels), bins.n_columns),
+            options=self._tree_options(len(labels), n_columns),
             sampling=sampling,
             held_out="out-of-bag" if self.oob_score else None,
             importances=True,
@@ -290,9 +283,8 @@ class BaseForest(ClassifierMixin, BaseEstimator):
 
     def _codes(self, X) -> np.ndarray:
         check_is_fitted(self, "_trees")
-        X = check_table(self, X, reset=False)
-        numbers = self._reader.read(X, self) if self._reader.encoders else X
-        return apply_bins(numbers, self._bins, n_jobs=self.n_jobs)
+        table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
+        return self._binner.transform(table)
 
     def predict_proba(self, X):
         """Mean over the trees of the class distribution in a sample's leaf.
@@ -358,4 +350,5 @@ class BaseForest(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
         return tags

@@ -15,7 +15,8 @@ from mddf._binning import BinnedTable, Bins
 from mddf._folds import Folds
 from mddf._forest import BaseForest
 from mddf._forests import CompletelyRandomForestClassifier, RandomForestClassifier
-from mddf._sampling import cumulative_weights, n_draws, scale_weights
+from mddf._sampling import RowWeights, plan_sampling
+from mddf._targets import is_list
 
 OUT_OF_BAG = "oob"
 FOREST_NAMES = ("random", "completely-random")
@@ -32,15 +33,14 @@ class Samples:
     ----------
     labels : ndarray of uint16 of shape (n_samples,)
     n_classes : int
-    weights : ndarray of shape (n_samples,) or None
-        Sample weights, class weights included.
+    weights : RowWeights
     order : ndarray of int32 of shape (n_samples,)
         All rows, in an order that depends on what they hold: bootstraps draw from it.
     """
 
     labels: np.ndarray
     n_classes: int
-    weights: np.ndarray | None
+    weights: RowWeights
     order: np.ndarray
 
 
@@ -59,10 +59,10 @@ class LayerInput:
         Which columns of `table` the layer sees.
     folds : list of (train, held out) or None
         None for one fold that trains on all samples and predicts them out of bag.
-    factors : ndarray of shape (n_samples,) or None
-        What the layer before makes of the samples' weights.
-    resample : bool
-        Draw samples in proportion to the factors rather than weigh them.
+    emphasis : ndarray of shape (n_samples,) or None
+        Factors that the layer before makes of the samples' weights.
+    redraw : bool
+        Draw samples in proportion to the emphasis rather than weigh them.
     """
 
     table: BinnedTable
@@ -70,8 +70,8 @@ class LayerInput:
     augmented: np.ndarray
     columns: np.ndarray
     folds: Folds | None
-    factors: np.ndarray | None
-    resample: bool
+    emphasis: np.ndarray | None
+    redraw: bool
 
 
 @dataclass
@@ -96,6 +96,11 @@ class Layer:
     columns: np.ndarray
     importances: np.ndarray | None
 
+    @property
+    def has_guests(self) -> bool:
+        """Whether a member is a classifier that is not a forest of this package."""
+        return any(not isinstance(of_forest[0], list) for of_forest in self.members)
+
 
 def named_forest(name: str, n_estimators: int, out_of_bag: bool) -> BaseForest:
     """The forest that is meant by "random" or "completely-random"."""
@@ -118,8 +123,8 @@ def resolve_forests(forests, n_estimators: int, *, out_of_bag: bool, weighted: b
     weighted : bool
         Whether samples have weights, which all must take.
     """
-    if len(forests) == 0:
-        raise ValueError("forests must name or hold at least one, got an empty list")
+    if not is_list(forests) or len(forests) == 0:
+        raise ValueError(f"forests must be a list of at least one, got {forests!r}")
     resolved = []
     for forest in forests:
         if isinstance(forest, str):
@@ -163,40 +168,18 @@ def limit_depth(forest, max_depth: int | None):
     )
 
 
-def _sampling(forest: BaseForest, train, samples: Samples, layer: LayerInput) -> _growing.Sampling:
-    weights, factors = samples.weights, layer.factors
-    everywhere = weights if factors is None else factors * (1 if weights is None else weights)
-    if everywhere is not None:
-        everywhere = scale_weights(everywhere)
-        train = train[everywhere[train] > 0]
-        if len(train) == 0:
-            raise ValueError(
-                "sample_weight and class_weight must leave every fold a sample with a weight "
-                "above zero to train on, got a fold without one"
-            )
-    drawn = layer.resample and factors is not None
-    if not forest.bootstrap and not drawn:
-        return _growing.Sampling(train, weights=everywhere)
-    chosen = np.zeros(len(samples.labels), bool)
-    chosen[train] = True
-    rows = samples.order[chosen[samples.order]]
-    drawn_by = everywhere if drawn else weights
-    return _growing.Sampling(
-        rows,
-        n_draws=n_draws(
-            forest.max_samples if forest.bootstrap else None,
-            len(rows),
-            None if weights is None else weights[rows],
-        ),
-        cumulative=None if drawn_by is None else cumulative_weights(drawn_by[rows]),
-        weights=None if drawn or factors is None else scale_weights(factors),
-    )
-
-
 def _block(
     forest: BaseForest, train, held_out, samples: Samples, layer: LayerInput, seeds
 ) -> _growing.Block:
-    sampling = _sampling(forest, train, samples, layer)
+    sampling = plan_sampling(
+        samples.order,
+        samples.weights,
+        train=train,
+        bootstrap=forest.bootstrap,
+        max_samples=forest.max_samples if forest.bootstrap else None,
+        emphasis=layer.emphasis,
+        redraw=layer.redraw,
+    )
     return _growing.Block(
         seeds=_growing.draw_seeds(seeds, forest.n_estimators),
         options=forest._tree_options(len(sampling.rows), len(layer.columns)),
@@ -214,7 +197,7 @@ def _class_vectors(sums: np.ndarray) -> np.ndarray:
 def _held_out_vectors(sums: np.ndarray, samples: Samples) -> np.ndarray:
     """Class vectors from sums over trees; the classes' shares where there was no tree."""
     seen = sums.sum(axis=1) > 0
-    prior = np.bincount(samples.labels, samples.weights, minlength=samples.n_classes)
+    prior = np.bincount(samples.labels, samples.weights.row, minlength=samples.n_classes)
     vectors = np.tile(prior / prior.sum(), (len(sums), 1))
     vectors[seen] = _class_vectors(sums[seen])
     return vectors
@@ -235,13 +218,13 @@ def _draw(rows, labels, weights, random) -> np.ndarray:
     return np.concatenate([drawn, left_out[first]])
 
 
-def _fit_classifier(classifier, X, train, held_out, samples: Samples, factors, seed):
+def _fit_classifier(classifier, X, train, held_out, samples: Samples, emphasis, seed):
     fitted = clone(classifier)
     random = np.random.RandomState(seed)
     _set_random_states(fitted, random)
-    weights = samples.weights
-    if factors is not None:
-        weights = factors * (1 if weights is None else weights)
+    weights = samples.weights.row
+    if emphasis is not None:
+        weights = emphasis * (1 if weights is None else weights)
     options = {}
     if weights is not None:
         train = train[weights[train] > 0]
@@ -259,7 +242,9 @@ def _fit_classifiers(classifier, samples: Samples, layer: LayerInput, seeds, n_j
     X = _layer_numbers(layer.numbers, layer.augmented, layer.columns)
     drawn = np.random.SeedSequence(seeds).generate_state(len(layer.folds))
     results = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_fit_classifier)(classifier, X, train, held_out, samples, layer.factors, int(seed))
+        delayed(_fit_classifier)(
+            classifier, X, train, held_out, samples, layer.emphasis, int(seed)
+        )
         for (train, held_out), seed in zip(layer.folds, drawn, strict=True)
     )
     sums = np.zeros((len(samples.labels), samples.n_classes))

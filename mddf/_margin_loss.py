@@ -68,6 +68,17 @@ def margin_loss(z: np.ndarray, target_margin: float, mu: float) -> np.ndarray:
     return _factors(z, target_margin, mu) * np.square(z - target_margin)
 
 
+def weighted_sum(columns: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """``columns @ x``, added up one column after the other.
+
+    The last bit of a matrix product depends on the processor that BLAS finds; this does not.
+    """
+    total = np.zeros(len(columns))
+    for column, factor in zip(columns.T, x, strict=True):
+        total += column * factor
+    return total
+
+
 def project_to_simplex(v: np.ndarray) -> np.ndarray:
     """The nearest points, along the last axis, whose entries are not negative and sum to 1.
 
@@ -89,10 +100,12 @@ def _safe_step(columns, weights, target_margin, mu) -> float:
     shares = (
         np.full(len(columns), 1 / len(columns)) if weights is None else weights / weights.sum()
     )
-    moments = (columns * shares[:, None]).T @ columns
+    weighed = columns * shares[:, None]
+    moments = np.array([[(a * b).sum() for b in columns.T] for a in weighed.T])
     steepest = max(1 / target_margin**2, mu / (1 - target_margin) ** 2)
     curvature = 2 * steepest * np.linalg.eigvalsh(moments)[-1]
-    return 1 / curvature if curvature > 0 else 0.0
+    # In single precision, so that the last bits of LAPACK's eigenvalues do not matter.
+    return float(np.float32(1 / curvature)) if curvature > 0 else 0.0
 
 
 def _descend(
@@ -113,7 +126,7 @@ def _descend(
     """
 
     def mean_loss(x):
-        losses = margin_loss(offset + columns @ x, target_margin, mu)
+        losses = margin_loss(offset + weighted_sum(columns, x), target_margin, mu)
         return np.average(losses, weights=sample_weight)
 
     step = _safe_step(columns, sample_weight, target_margin, mu)
@@ -123,9 +136,9 @@ def _descend(
         x, total = best, np.zeros_like(best)
         for number, batch in enumerate(part):
             chosen = columns[batch]
-            z = offset[batch] + chosen @ x
+            z = offset[batch] + weighted_sum(chosen, x)
             slope = 2 * _factors(z, target_margin, mu) * (z - target_margin)
-            x = project(x - step * (slope @ chosen) / len(batch))
+            x = project(x - step * (slope[:, None] * chosen).sum(axis=0) / len(batch))
             if 2 * number >= len(part):
                 total += x
         x = project(total / (len(part) // 2))

@@ -5,30 +5,10 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import ClassVar
 
-import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from mddf._cascade_estimator import BaseCascade
-from mddf._layer import Samples
-from mddf._margin_loss import (
-    BATCH_SIZE,
-    N_STEPS,
-    margin_loss,
-    mean_margin_alpha,
-    reweight,
-    simplex_alphas,
-    stagewise_alpha,
-)
-
-
-def draw_batches(samples: Samples, seeds) -> np.ndarray:
-    """Samples of each step of the descent, in proportion to their weights."""
-    random = np.random.default_rng(np.random.SeedSequence(seeds))
-    weights = np.ones(len(samples.labels)) if samples.weights is None else samples.weights
-    cumulative = np.cumsum(weights[samples.order])
-    points = random.random((N_STEPS, BATCH_SIZE)) * cumulative[-1]
-    last = np.flatnonzero(weights[samples.order])[-1]
-    return samples.order[np.minimum(np.searchsorted(cumulative, points, side="right"), last)]
+from mddf._cascade_estimator import BaseCascade, CascadeKind
+from mddf._rules import Emphasis, MeanMargin, Rule, Simplex, Stagewise
 
 
 class MDDFClassifier(BaseCascade):
@@ -244,50 +224,21 @@ class MDDFClassifier(BaseCascade):
         self.max_bins = max_bins
         self.categorical_features = categorical_features
 
-    def _default_forests(self) -> list:
-        return ["random", "random", "completely-random", "completely-random"]
-
-    def _shape(self, n_columns, n_vectors) -> dict:
-        return {
-            "sees_raw": self.structure != "stacking",
-            "sees_augmented": self.structure != "no-preconc",
-            "per_forest": self.augmentation == "per-forest"
-            or (self.augmentation == "auto" and n_vectors <= n_columns),
-            "resample": self.reweighting == "resample",
-            "only_last": False,
+    def _kind(self) -> CascadeKind:
+        loss = {"target_margin": self.target_margin, "mu": self.mu}
+        rules: dict[str, Rule] = {
+            "simplex": Simplex(**loss),
+            "stagewise": Stagewise(**loss),
+            "mean-margin": MeanMargin(),
         }
-
-    def _depth(self, number: int) -> int | None:
-        return None if self.depth_step is None else self.depth_step * (number + 2)
-
-    def _rule(self, samples: Samples, entropy):
-        options = {"target_margin": self.target_margin, "mu": self.mu}
-        weights = samples.weights
-
-        def coefficients(margins, before):
-            if self.alpha == "mean-margin":
-                return np.append(before, mean_margin_alpha(margins[:, -1], weights))
-            batches = draw_batches(samples, (*entropy, 2, len(before)))
-            if self.alpha == "simplex":
-                return simplex_alphas(margins, batches, sample_weight=weights, **options)
-            last = stagewise_alpha(
-                margins[:, -1],
-                margins[:, :-1] @ before,
-                batches,
-                sample_weight=weights,
-                **options,
-            )
-            return np.append(before, last)
-
-        def rule(margins, before):
-            alphas = coefficients(margins, before)
-            if alphas.sum() == 0:
-                alphas[-1] = 1.0
-            if self.reweighting is None:
-                return alphas, None
-            z = margins @ alphas
-            if self.alpha == "mean-margin":
-                z = z / alphas.sum()
-            return alphas, reweight(margin_loss(z, **options), self.strength, weights)
-
-        return rule
+        emphasis = Emphasis(**loss, strength=self.strength, normalise=self.alpha == "mean-margin")
+        return CascadeKind(
+            forests=("random", "random", "completely-random", "completely-random"),
+            rule=rules[self.alpha],
+            emphasis=None if self.reweighting is None else emphasis,
+            redraw=self.reweighting == "resample",
+            sees_raw=self.structure != "stacking",
+            sees_augmented=self.structure != "no-preconc",
+            augmentation=self.augmentation,
+            depth_step=self.depth_step,
+        )

@@ -1,7 +1,9 @@
-"""Which rows the trees of a forest see."""
+"""Which rows the trees of a forest see, and how much each of them counts."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from math import isfinite
 from numbers import Integral
 
 import numpy as np
@@ -14,25 +16,58 @@ _MOST_DRAWS = 2**31 - 2
 _RESOLUTION = 2**52
 
 
-def canonical_order(codes: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """The rows in an order that depends on what they hold, not on where they stand.
+@dataclass(frozen=True)
+class RowWeights:
+    """How much the rows of a table count; None where all count alike.
+
+    Attributes
+    ----------
+    sample : ndarray of float64 of shape (n_rows,) or None
+        The user's `sample_weight`.
+    row : ndarray of float64 of shape (n_rows,) or None
+        The same times the factor of the row's class.
+    """
+
+    sample: np.ndarray | None = None
+    row: np.ndarray | None = None
+
+
+def row_weights(sample_weight, class_factors, labels) -> RowWeights:
+    """Weights of the rows from those of samples and classes, either of which may be None."""
+    row = sample_weight
+    if class_factors is not None:
+        with np.errstate(over="ignore", under="ignore"):
+            row = class_factors[labels] * (1 if sample_weight is None else sample_weight)
+        if not np.isfinite(row).all():
+            raise ValueError(
+                "class_weight times sample_weight must be finite, got factors up to "
+                f"{class_factors.max():g}"
+            )
+        if not row.any():
+            raise ValueError(
+                "sample_weight and class_weight must leave some sample a weight above zero, "
+                "got none"
+            )
+    return RowWeights(sample_weight, None if row is None else scale_weights(row))
+
+
+def canonical_order(codes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """All rows in an order that depends on what they hold, not on where they stand.
 
     A bootstrap that draws positions in this order gives the same trees however the table is
-    sorted, and a row of weight k is drawn as k equal rows would be.
+    sorted, and where weights count as rows, one of weight k is drawn as k equal rows would be.
 
     Parameters
     ----------
     codes : ndarray of uint8 of shape (n_rows, n_columns)
     labels : ndarray of uint16 of shape (n_rows,)
-    rows : ndarray of int
-        Those to order.
 
     Returns
     -------
     ndarray of int32
     """
-    hashes = _core.hash_rows(codes, codes.shape[1], labels)[rows]
-    return np.asarray(rows)[np.argsort(hashes, kind="stable")].astype(np.int32)
+    hashes = _core.hash_rows(codes, codes.shape[1], labels)
+    return np.argsort(hashes, kind="stable").astype(np.int32)
 
 
 def whole_weights(weights: np.ndarray) -> bool:
@@ -54,22 +89,31 @@ def scale_weights(weights: np.ndarray) -> np.ndarray:
 def n_draws(max_samples, n_rows: int, sample_weight: np.ndarray | None) -> int:
     """Rows drawn for each tree.
 
-    The share that `max_samples` may be is one of the rows with weight or, if all weights are whole
-    numbers, of their sum: then weight k counts as k rows.
+    Parameters
+    ----------
+    max_samples : int, float or None
+        A number; a share of the rows or, if all weights are whole numbers, of their sum, so that
+        with 1.0 a weight of k counts as k rows; None for as many as there are rows with weight.
+    n_rows : int
+        Rows with weight.
+    sample_weight : ndarray or None
+        Theirs.
     """
-    n = n_rows
-    if sample_weight is not None and whole_weights(sample_weight):
-        n = int(sample_weight.sum())
     if max_samples is None:
-        draws = n
-    elif isinstance(max_samples, Integral):
+        return n_rows
+    if isinstance(max_samples, Integral):
         draws = int(max_samples)
     else:
-        draws = max(1, round(max_samples * n))
+        n = n_rows
+        if sample_weight is not None and whole_weights(sample_weight):
+            n = int(sample_weight.sum())
+        share = max_samples * n
+        draws = max(1, round(share)) if isfinite(share) else _MOST_DRAWS + 1
     if draws > _MOST_DRAWS:
         raise ValueError(
-            f"max_samples must lead to at most {_MOST_DRAWS} draws for each tree, got {draws}; "
-            "with large weights, give max_samples as a number of rows"
+            f"max_samples must lead to at most {_MOST_DRAWS} draws for each tree, got "
+            f"max_samples={max_samples!r} of {n_rows} rows"
+            + ("" if sample_weight is None else f" with weights of sum {sample_weight.sum():g}")
         )
     return draws
 
@@ -81,46 +125,78 @@ def cumulative_weights(weights: np.ndarray) -> np.ndarray:
     return np.cumsum(weights.astype(np.uint64), dtype=np.uint64)
 
 
+def _proportions(weights: np.ndarray | None, rows: np.ndarray) -> np.ndarray | None:
+    if weights is None or np.all(weights[rows] == weights[rows[0]]):
+        return None
+    return cumulative_weights(weights[rows])
+
+
 def plan_sampling(
-    codes, labels, *, sample_weight, class_weight, bootstrap, max_samples, balance_trees
+    order: np.ndarray,
+    weights: RowWeights,
+    *,
+    train: np.ndarray | None = None,
+    bootstrap: bool,
+    max_samples=None,
+    emphasis: np.ndarray | None = None,
+    redraw: bool = False,
+    balance_trees: bool = False,
 ) -> Sampling:
     """How a forest samples its rows.
 
     Parameters
     ----------
-    codes : ndarray of uint8 of shape (n_rows, n_columns)
-    labels : ndarray of uint16 of shape (n_rows,)
-    sample_weight : ndarray of shape (n_rows,) or None
-    class_weight : ndarray of shape (n_classes,) or None
-        What a row's class makes of its weight.
+    order : ndarray of int32 of shape (n_rows,)
+        See :func:`canonical_order`.
+    weights : RowWeights
+    train : ndarray of int, default=None
+        The rows to choose from; None for all.
     bootstrap : bool
         Draw rows with replacement, in proportion to their weights, which then have done their
         work; otherwise every tree sees all rows with their weights.
-    max_samples : int, float or None
-    balance_trees : bool
+    max_samples : int, float or None, default=None
+        Of a bootstrap; see :func:`n_draws`.
+    emphasis : ndarray of shape (n_rows,), default=None
+        Factors that the layer before makes of the rows' weights.
+    redraw : bool, default=False
+        Draw rows in proportion to the emphasis too, whether `bootstrap` or not.
+    balance_trees : bool, default=False
         Balance the classes anew in each tree's sample.
     """
-    weights = sample_weight
-    if class_weight is not None:
-        weights = class_weight[labels] * (1 if weights is None else weights)
-    rows = np.arange(len(labels), dtype=np.int32)
-    if weights is not None:
-        weights = scale_weights(weights)
-        rows = rows[weights > 0]
+    n_rows = len(order)
+    rows = np.arange(n_rows, dtype=np.int32) if train is None else train
+    weight = weights.row
+    if emphasis is not None:
+        weight = scale_weights(emphasis * (1 if weight is None else weight))
+    if weight is not None:
+        rows = rows[weight[rows] > 0]
         if len(rows) == 0:
             raise ValueError(
-                "sample_weight and class_weight must leave some sample a weight above zero, "
-                "got none"
+                "sample_weight and class_weight must leave every fold a sample with a weight "
+                "above zero to train on, got a fold without one"
             )
-    if not bootstrap:
-        if weights is None and balance_trees:
-            weights = np.ones(len(labels))
-        return Sampling(rows, weights=weights, balance=balance_trees)
-    rows = canonical_order(codes, labels, rows)
+    redraw = redraw and emphasis is not None
+    if not (bootstrap or redraw):
+        if weight is None and balance_trees:
+            weight = np.ones(n_rows)
+        return Sampling(rows, weights=weight, balance=balance_trees)
+    chosen = np.zeros(n_rows, bool)
+    chosen[rows] = True
+    rows = order[chosen[order]]
+    drawn_by = weight if redraw else weights.row
+    in_trees = None
+    if emphasis is not None and not redraw:
+        in_trees = scale_weights(emphasis)
+    elif balance_trees:
+        in_trees = np.ones(n_rows)
     return Sampling(
         rows,
-        n_draws=n_draws(max_samples, len(rows), sample_weight),
-        cumulative=None if weights is None else cumulative_weights(weights[rows]),
-        weights=np.ones(len(labels)) if balance_trees else None,
+        n_draws=n_draws(
+            max_samples if bootstrap else None,
+            len(rows),
+            None if weights.sample is None else weights.sample[rows],
+        ),
+        cumulative=_proportions(drawn_by, rows),
+        weights=in_trees,
         balance=balance_trees,
     )

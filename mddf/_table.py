@@ -1,75 +1,360 @@
-"""From what users pass as X to a table of numbers and the columns that are categories."""
+"""What users pass as X, read column by column: arrays, sparse matrices, data frames."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from collections.abc import Sequence
 from decimal import Decimal
 from numbers import Real
-from typing import Any
 
+import narwhals.stable.v1 as nw
 import numpy as np
-from sklearn.preprocessing import OrdinalEncoder
+from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils._missing import is_pandas_na, is_scalar_nan
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import assert_all_finite, validate_data
 
 from mddf._binning import NUMERIC_DTYPES
 
+NUMBER = "number"
+# What a block of columns that are turned into numbers together may take.
+_BLOCK_BYTES = 2**26
+
 
 def is_frame(X) -> bool:
-    """Whether X is a data frame of pandas' kind."""
-    return hasattr(X, "iloc") and hasattr(X, "dtypes") and hasattr(X, "columns")
+    """Whether X is a data frame: pandas', polars', pyarrow's or another that narwhals knows."""
+    return nw.dependencies.is_into_dataframe(X)
 
 
-def _all_numbers(column) -> bool:
-    """Whether what is there in a column of objects are numbers."""
-    return all(isinstance(value, Real | Decimal | np.bool_) for value in column[column.notna()])
+def is_missing(value) -> bool:
+    """Whether a cell is None, NaN or pandas' NA."""
+    return value is None or is_scalar_nan(value) or is_pandas_na(value)
 
 
-def holds_words(column) -> bool:
-    """Whether a data frame's column holds categories, strings or the like rather than numbers.
+def missing_cells(values: np.ndarray) -> np.ndarray:
+    """Which cells of a column that :meth:`Table.values` gave are missing."""
+    return values != values if values.dtype.kind in "fmMO" else np.zeros(len(values), bool)
+
+
+def _with_nan(values: np.ndarray) -> np.ndarray:
+    """A column of objects in which all that is missing has become NaN."""
+    missing = np.fromiter(map(is_missing, values), bool, len(values))
+    return np.where(missing, np.nan, values) if missing.any() else values
+
+
+def _kind_of_values(values: np.ndarray) -> str | None:
+    """What the cells of a column are, None if nothing is there; several kinds are all named."""
+    if values.dtype.kind in "biuf":
+        return NUMBER
+    if values.dtype.kind in "mM":
+        return str(values.dtype)
+    kinds = {type(value) for value in values[~missing_cells(values)]}
+    named = {
+        "text"
+        if issubclass(kind, str)
+        else NUMBER
+        if issubclass(kind, Real | Decimal | np.bool_)
+        else kind.__name__
+        for kind in kinds
+    }
+    return " and ".join(sorted(named)) or None
+
+
+def _parsed(values: np.ndarray, place: str) -> np.ndarray:
+    """Numbers from a column of any objects; `place` is how the column is called in errors."""
+    numbers = np.full(len(values), np.nan)
+    for row in np.flatnonzero(~missing_cells(values)):
+        try:
+            numbers[row] = float(values[row])
+        except (OverflowError, TypeError, ValueError) as error:
+            raise _no_number(values[row], row, place, error) from error
+    return numbers
+
+
+def _no_number(value, row, place, error: Exception) -> Exception:
+    kind = TypeError if isinstance(error, TypeError) else ValueError
+    value = value.item() if isinstance(value, np.generic) else value
+    return kind(
+        "X must hold numbers, NaN where missing, in all columns that are not categories; got "
+        f"{value!r} in row {row}, column {place}: {error}"
+    )
+
+
+class Table:
+    """X by columns; made by :func:`read_table`.
+
+    Attributes
+    ----------
+    shape : tuple of (int, int)
+    names : list or None
+        Of the columns, if X is a data frame.
+    """
+
+    shape: tuple[int, int]
+    names: list | None = None
+
+    def place(self, c: int) -> str:
+        """How column `c` is called in messages."""
+        return f"{c}" if self.names is None else f"{c}, {self.names[c]!r}"
+
+    def kind(self, c: int) -> str | None:
+        """What column `c` holds: "number", "text", ...; None if nothing is there."""
+        raise NotImplementedError
+
+    def holds_words(self, c: int) -> bool:
+        """Whether the type of column `c` says that it holds categories."""
+        return False
+
+    def is_plain_text(self, c: int) -> bool:
+        """Whether the type of column `c` says text rather than categories."""
+        return False
+
+    def values(self, c: int) -> np.ndarray:
+        """Column `c` as it is, NaN where something is missing: shape (n_rows,)."""
+        raise NotImplementedError
+
+    def numbers(self, columns: Sequence[int] | slice) -> np.ndarray:
+        """Some columns as numbers, NaN where missing: shape (n_rows, n_chosen)."""
+        raise NotImplementedError
+
+    def blocks(self) -> list[range]:
+        """Columns that are best read together."""
+        n_rows, n_columns = self.shape
+        size = max(1, _BLOCK_BYTES // (8 * n_rows))
+        return [range(i, min(i + size, n_columns)) for i in range(0, n_columns, size)]
+
+
+class ArrayTable(Table):
+    """An array: numbers that are checked already, or objects some of which are categories."""
+
+    def __init__(self, X: np.ndarray):
+        self.cells = X
+        self.shape = X.shape
+
+    def kind(self, c):
+        """See Table."""
+        return _kind_of_values(self.values(c))
+
+    def values(self, c):
+        """See Table."""
+        values = self.cells[:, c]
+        return _with_nan(values) if values.dtype.kind == "O" else values
+
+    def numbers(self, columns):
+        """See Table."""
+        if self.cells.dtype in NUMERIC_DTYPES:
+            # All of them are not copied.
+            return self.cells if len(columns) == self.shape[1] else self.cells[:, list(columns)]
+        return _checked(self.cells[:, list(columns)], [self.place(c) for c in columns])
+
+    def blocks(self):
+        """See Table."""
+        return [range(self.shape[1])]
+
+
+class SparseTable(Table):
+    """A sparse matrix, made dense block by block; what it does not store is 0."""
+
+    def __init__(self, X):
+        self.cells = X.tocsc()
+        self.shape = X.shape
+
+    def kind(self, c):
+        """See Table."""
+        return NUMBER
+
+    def values(self, c):
+        """See Table."""
+        return self.numbers([c])[:, 0]
+
+    def numbers(self, columns):
+        """See Table."""
+        if isinstance(columns, range):
+            columns = slice(columns.start, columns.stop)
+        return self.cells[:, columns].toarray()
+
+
+class FrameTable(Table):
+    """A data frame."""
+
+    def __init__(self, X):
+        self.names = list(X.column_names if hasattr(X, "column_names") else X.columns)
+        if hasattr(X, "set_axis") and len(set(self.names)) < len(self.names):
+            X = X.set_axis(range(len(self.names)), axis=1)
+        self.cells = nw.from_native(X, eager_only=True)
+        self.shape = self.cells.shape
+        self._last: tuple[int, np.ndarray] | None = None
+
+    def _series(self, c):
+        return self.cells[:, c]
+
+    def _is_numeric(self, series) -> bool:
+        if series.dtype.is_numeric() or series.dtype == nw.Boolean:
+            return True
+        # pandas' sparse columns have no type of their own in narwhals.
+        kind = getattr(getattr(series.to_native(), "dtype", None), "kind", "O")
+        return series.dtype == nw.Unknown and kind in "biufc"
+
+    def kind(self, c):
+        """See Table."""
+        series = self._series(c)
+        if self._is_numeric(series):
+            return NUMBER
+        if series.dtype.is_temporal():
+            return str(series.dtype)
+        return _kind_of_values(self.values(c))
+
+    def holds_words(self, c):
+        """Whether a column holds categories, strings or the like rather than numbers.
+
+        One of objects holds numbers if something is there and all that is there are numbers.
+        """
+        series = self._series(c)
+        if self._is_numeric(series) or series.dtype.is_temporal():
+            return False
+        return series.dtype != nw.Object or _kind_of_values(self.values(c)) != NUMBER
+
+    def is_plain_text(self, c):
+        """See Table."""
+        return self._series(c).dtype in (nw.String, nw.Object)
+
+    def values(self, c):
+        """See Table."""
+        if self._last is None or self._last[0] != c:
+            series = self._series(c)
+            values = np.fromiter(series.to_list(), object, self.shape[0])
+            values[series.is_null().to_numpy()] = np.nan
+            self._last = c, values
+        return self._last[1]
+
+    def numbers(self, columns):
+        """See Table."""
+        block = np.empty((self.shape[0], len(columns)), order="F")
+        for i, c in enumerate(columns):
+            block[:, i] = self._column_of_numbers(c)
+        return _checked(block, [self.place(c) for c in columns])
+
+    def _column_of_numbers(self, c):
+        series = self._series(c)
+        if not self._is_numeric(series):
+            if series.dtype.is_temporal():
+                error = TypeError("dates and times are no numbers; turn them into some first")
+                raise _no_number(series.to_list()[0], 0, self.place(c), error)
+            return _parsed(self.values(c), self.place(c))
+        if series.dtype != nw.Unknown:
+            return series.cast(nw.Float64).to_numpy()
+        column = np.asarray(series.to_native())
+        if column.dtype.kind == "c":
+            raise ValueError(f"Complex data not supported: X has some in column {self.place(c)}")
+        return column
+
+
+def _checked(block: np.ndarray, places: Sequence[str]) -> np.ndarray:
+    """The block as numbers without infinities; errors name the cell."""
+    if block.dtype.kind not in "biuf":
+        block = np.column_stack(
+            [_parsed(_with_nan(block[:, i]), place) for i, place in enumerate(places)]
+        )
+    elif block.dtype not in NUMERIC_DTYPES:
+        block = block.astype(np.float64)
+    try:
+        assert_all_finite(block, allow_nan=True, input_name="X")
+    except ValueError as error:
+        row, c = np.argwhere(np.isinf(block))[0]
+        raise _no_number(float(block[row, c]), row, places[c], error) from error
+    return block
+
+
+_NO_CATEGORIES = (
+    "; an array has no columns of categories unless categorical_features gives their numbers: do "
+    "so, or let X be a data frame (the transformer before gives one after "
+    'set_output(transform="pandas"))'
+)
+
+
+def _named_refusal(X, error: Exception) -> Exception:
+    """An error of scikit-learn's about the cells of X, with the cell that it means."""
+    try:
+        cells = np.asarray(X)
+    except ValueError:
+        return error
+    if cells.ndim != 2 or 0 in cells.shape or cells.dtype.kind == "c":
+        return error
+    try:
+        _checked(cells, [str(c) for c in range(cells.shape[1])])
+    except (TypeError, ValueError) as named:
+        error = named
+    words = cells.dtype.kind in "US" or any(isinstance(cell, str) for cell in cells.ravel())
+    return type(error)(f"{error}{_NO_CATEGORIES}") if words else error
+
+
+def read_table(estimator, X, *, reset: bool, categorical_features=None) -> Table:
+    """Look at what a user passed as X: its shape, its names, and its cells if they are numbers.
 
     Parameters
     ----------
-    column : Series
-        One of objects holds numbers if something is there and all that is there are numbers.
+    estimator : estimator
+        Whose ``n_features_in_`` and ``feature_names_in_`` are set, or compared.
+    X : array, sparse matrix or data frame of shape (n_rows, n_columns)
+    reset : bool
+        True at fit.
+    categorical_features : None, "from_dtype", or array of bool, int or str
+        The parameter: columns that are categories by it may hold anything.
+
+    Returns
+    -------
+    Table
     """
-    if str(column.dtype) == "object":
-        return not (column.notna().any() and _all_numbers(column))
-    return getattr(column.dtype, "kind", "O") in "OUST"
+    if is_frame(X):
+        if 0 in X.shape:
+            what = "sample(s)" if X.shape[0] == 0 else "feature(s)"
+            raise ValueError(f"X must not be empty, got 0 {what} (shape={X.shape})")
+        validate_data(estimator, X, skip_check_array=True, reset=reset)
+        return FrameTable(X)
+    if sparse.issparse(X):
+        X = check_array(
+            X,
+            accept_sparse="csc",
+            dtype=(np.float64, np.float32),
+            ensure_all_finite="allow-nan",
+            input_name="X",
+        )
+        validate_data(estimator, X, skip_check_array=True, reset=reset)
+        return SparseTable(X)
+    if not (categorical_features is None or isinstance(categorical_features, str)):
+        if isinstance(X, list | tuple):
+            X = np.asarray(X, dtype=object)
+        if isinstance(X, np.ndarray) and X.dtype.kind not in "biufc" and X.ndim == 2 and X.size:
+            validate_data(estimator, X, skip_check_array=True, reset=reset)
+            return ArrayTable(X)
+    try:
+        cells = check_array(
+            X,
+            dtype=list(NUMERIC_DTYPES),
+            ensure_all_finite="allow-nan",
+            estimator=estimator,
+            input_name="X",
+        )
+    except (OverflowError, TypeError, ValueError) as error:
+        raise _named_refusal(X, error) from error
+    validate_data(
+        estimator, X if hasattr(X, "shape") else cells, skip_check_array=True, reset=reset
+    )
+    return ArrayTable(cells)
 
 
-def _objects_as_numbers(X, words):
-    """A data frame whose columns of objects that are numbers have become so, the others as before.
-
-    `words` are the columns that are categories.
-    """
-    columns = [
-        c
-        for c, dtype in enumerate(X.dtypes)
-        if str(dtype) == "object" and not words[c] and _all_numbers(X.iloc[:, c])
-    ]
-    if columns:
-        X = X.copy(deep=False)
-    for c in columns:
-        column = X.iloc[:, c]
-        X.isetitem(c, column.where(column.notna(), np.nan).astype(np.float64))
-    return X
-
-
-def category_mask(X, categorical_features) -> np.ndarray:
+def category_mask(table: Table, categorical_features) -> np.ndarray:
     """Which columns are categories, from the parameter `categorical_features`.
 
     Parameters
     ----------
-    X : array or DataFrame of shape (n_rows, n_columns)
+    table : Table
     categorical_features : None, "from_dtype", or array of bool, int or str
 
     Returns
     -------
     ndarray of bool of shape (n_columns,)
     """
-    n_columns = X.shape[1]
+    n_columns = table.shape[1]
     mask = np.zeros(n_columns, dtype=bool)
     if categorical_features is None:
         return mask
@@ -79,8 +364,7 @@ def category_mask(X, categorical_features) -> np.ndarray:
                 "categorical_features must be None, 'from_dtype', or an array of bool, column "
                 f"numbers or column names, got {categorical_features!r}"
             )
-        if is_frame(X):
-            mask[:] = [holds_words(X.iloc[:, c]) for c in range(n_columns)]
+        mask[:] = [table.holds_words(c) for c in range(n_columns)]
         return mask
     given = np.asarray(categorical_features)
     if given.ndim != 1:
@@ -104,12 +388,12 @@ def category_mask(X, categorical_features) -> np.ndarray:
             )
         mask[given] = True
         return mask
-    if not is_frame(X):
+    if table.names is None:
         raise ValueError(
-            "categorical_features can only name columns if X is a DataFrame, got "
-            f"{given.tolist()} with X of type {type(X).__name__}"
+            "categorical_features can only name columns if X is a data frame, got "
+            f"{given.tolist()} with an array"
         )
-    names = [str(name) for name in X.columns]
+    names = [str(name) for name in table.names]
     for name in given:
         if str(name) not in names:
             raise ValueError(
@@ -118,182 +402,3 @@ def category_mask(X, categorical_features) -> np.ndarray:
             )
         mask[names.index(str(name))] = True
     return mask
-
-
-@contextmanager
-def _naming_cell(X, columns=None):
-    """Say which cell of X it is that scikit-learn refuses; `columns` are X's own numbers."""
-    try:
-        yield
-    except (OverflowError, TypeError, ValueError) as error:
-        if str(error).startswith(("X has ", "The feature names", "Complex data")):
-            raise
-        found = _refused_cell(X)
-        if found is None:
-            raise
-        row, c, value = found
-        number = c if columns is None else columns[c]
-        name = f"{number}, {X.columns[c]!r}" if is_frame(X) else number
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(
-            "X must hold numbers, NaN where missing, in all columns that are not categories; got "
-            f"{value!r} in row {row}, column {name}: {error}"
-        ) from error
-
-
-def _refused_cell(X) -> tuple[int, int, Any] | None:
-    """Row, column and value of a cell that is no finite or missing number, if there is one."""
-    if is_frame(X):
-        parts = ((c, X.iloc[:, c].to_numpy()) for c in range(X.shape[1]))
-    else:
-        X = np.asarray(X)
-        if X.ndim != 2:
-            return None
-        parts = ((c, X[:, c]) for c in range(X.shape[1]))
-    for c, cells in parts:
-        if cells.dtype.kind in "mM" and len(cells):
-            return 0, c, cells[0]
-        if cells.dtype.kind == "f" and np.isinf(cells).any():
-            row = int(np.isinf(cells).argmax())
-            return row, c, float(cells[row])
-        if cells.dtype.kind not in "fiub":
-            for row, value in enumerate(cells):
-                try:
-                    if not (is_missing(value) or np.isfinite(float(value))):
-                        return row, c, value
-                except (OverflowError, TypeError, ValueError):
-                    return row, c, value
-    return None
-
-
-def _numbers(X, estimator, columns=None) -> np.ndarray:
-    with _naming_cell(X, columns):
-        return check_array(
-            X,
-            dtype=list(NUMERIC_DTYPES),
-            ensure_all_finite="allow-nan",
-            estimator=estimator,
-            input_name="X",
-        )
-
-
-@contextmanager
-def _naming_category(X, c):
-    """Say which column of categories it is that the encoder refuses."""
-    try:
-        yield
-    except TypeError as error:
-        name = repr(X.columns[c]) if is_frame(X) else c
-        kinds = {type(value).__name__ for value in _column_as_objects(X, c).ravel()}
-        raise TypeError(
-            "the categories of a column must be all strings or all numbers, of the kind that fit "
-            f"saw; got {sorted(kinds)} in column {name}"
-        ) from error
-
-
-def _column_as_objects(X, c) -> np.ndarray:
-    """A column with None, NaN and the like all turned to NaN."""
-    if not is_frame(X):
-        return np.asarray(X[:, [c]])
-    column = X.iloc[:, c]
-    return column.astype(object).where(column.notna(), np.nan).to_numpy().reshape(-1, 1)
-
-
-class TableReader:
-    """Reads X at fit and again at prediction.
-
-    Attributes
-    ----------
-    categorical : ndarray of bool of shape (n_columns,)
-    encoders : dict of int to OrdinalEncoder
-        For the categorical columns. A category that was not seen at fit becomes NaN; of more than
-        `max_categories`, the rarest share one code.
-    """
-
-    def __init__(self, categorical: np.ndarray, max_categories: int):
-        self.categorical = categorical
-        self.max_categories = max_categories
-        self.encoders: dict[int, OrdinalEncoder] = {}
-
-    def fit_read(self, X, estimator) -> np.ndarray:
-        """Learn the categories and read."""
-        if not self.categorical.any():
-            return _numbers(X, estimator)
-        for c in np.flatnonzero(self.categorical):
-            encoder = OrdinalEncoder(
-                handle_unknown="use_encoded_value",
-                unknown_value=np.nan,
-                encoded_missing_value=np.nan,
-                max_categories=self.max_categories,
-            )
-            with _naming_category(X, c):
-                self.encoders[int(c)] = encoder.fit(_column_as_objects(X, c))
-        return self.read(X, estimator)
-
-    def read(self, X, estimator) -> np.ndarray:
-        """The table as numbers: codes for categories, NaN for what is missing."""
-        if not self.encoders:
-            return _numbers(X, estimator)
-        table = np.empty(X.shape, dtype=np.float64)
-        numeric = np.flatnonzero(~self.categorical)
-        if len(numeric):
-            part = X.iloc[:, numeric] if is_frame(X) else X[:, numeric]
-            table[:, numeric] = _numbers(part, estimator, numeric)
-        for c, encoder in self.encoders.items():
-            with _naming_category(X, c):
-                table[:, c] = encoder.transform(_column_as_objects(X, c)).ravel()
-        return table
-
-    def n_categories(self) -> np.ndarray:
-        """Number of codes of each column; 0 for a numeric one."""
-        counts = np.zeros(len(self.categorical), dtype=np.int64)
-        for c, encoder in self.encoders.items():
-            counts[c] = _n_codes(encoder)
-        return counts
-
-
-def _n_codes(encoder: OrdinalEncoder) -> int:
-    categories = encoder.categories_[0]
-    n = sum(not is_missing(category) for category in categories)
-    infrequent = encoder.infrequent_categories_[0]
-    if infrequent is not None:
-        n -= len(infrequent) - 1
-    return n
-
-
-def is_missing(value) -> bool:
-    """Whether a cell is None, NaN or pandas' NA."""
-    return value is None or is_scalar_nan(value) or is_pandas_na(value)
-
-
-def check_table(estimator, X, *, reset: bool):
-    """Check shape and names of X against the estimator; leaves the cells alone.
-
-    Returns
-    -------
-    X : ndarray or DataFrame
-        A DataFrame only if some of its columns may be categories.
-    """
-    chosen = estimator.categorical_features
-    table = X
-    if isinstance(X, list | tuple) and not (chosen is None or isinstance(chosen, str)):
-        table = np.asarray(X, dtype=object)
-    if (
-        (is_frame(table) or isinstance(table, np.ndarray))
-        and table.ndim == 2
-        and 0 not in table.shape
-    ):
-        mask = category_mask(table, chosen) if reset else estimator._reader.categorical
-        if is_frame(table) and len(mask) == table.shape[1]:
-            X = table = _objects_as_numbers(table, mask)
-        if mask.any():
-            validate_data(estimator, table, skip_check_array=True, reset=reset)
-            return table
-    with _naming_cell(X):
-        return validate_data(
-            estimator,
-            X,
-            dtype=list(NUMERIC_DTYPES),
-            ensure_all_finite="allow-nan",
-            reset=reset,
-        )

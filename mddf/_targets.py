@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Number
+
 import numpy as np
 from sklearn.utils import assert_all_finite, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -11,6 +13,14 @@ from mddf._sampling import scale_weights
 from mddf._table import is_missing
 
 MOST_CLASSES = 65535
+
+
+def is_list(value) -> bool:
+    """Whether a parameter has a length: neither a number, nor a word, nor a 0-d array."""
+    try:
+        return not isinstance(value, str | bytes) and len(value) >= 0
+    except TypeError:
+        return False
 
 
 def _check_complete(y) -> None:
@@ -49,11 +59,14 @@ def encode_labels(y) -> tuple[np.ndarray, np.ndarray]:
     return classes, labels.astype(np.uint16)
 
 
-def check_weights(sample_weight, X) -> np.ndarray | None:
+def check_weights(sample_weight, n_rows: int) -> np.ndarray | None:
     """Sample weights as float64, not negative and not all zero; None stays None."""
     if sample_weight is None:
         return None
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if isinstance(sample_weight, Number) and not 0 < sample_weight < np.inf:  # type: ignore[operator]
+        raise ValueError(f"sample_weight must be positive and finite, got {sample_weight!r}")
+    rows = np.empty((n_rows, 0))
+    weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
     if not weights.any():
         raise ValueError("sample_weight must have at least one entry above zero, got only zeros")
     return scale_weights(weights)

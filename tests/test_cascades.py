@@ -19,7 +19,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mddf import MDDFClassifier, RandomForestClassifier
 from mddf._margin_loss import class_margins, margin_loss, reweight
@@ -45,15 +45,29 @@ def data():
     return X[:200], np.array(["red", "green", "blue"])[y[:200]], X[200:], y[200:]
 
 
-# check_estimator takes half a minute for each; a forest of few trees and layers does for it.
+WHOLE_BOOTSTRAP = RandomForestClassifier(20, max_samples=1.0)
+WEIGHING = {"forests": [WHOLE_BOOTSTRAP, "completely-random"], "n_layers": 2, "n_estimators": 10}
 
 
-def test_check_estimator_mddf():
-    check_estimator(MDDFClassifier(n_layers=3, n_estimators=20), on_skip=None)
+def draws_rows(cascade):
+    """Checks that a cascade fails whose forests draw as many rows as there are."""
+    if cascade.forests is not None:
+        return {}
+    names = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+    return dict.fromkeys(names, "bootstraps of as many rows as have weight")
 
 
-def test_check_estimator_gcforest():
-    check_estimator(GCForestClassifier(n_layers=3, n_estimators=20), on_skip=None)
+@parametrize_with_checks(
+    [
+        MDDFClassifier(n_layers=2, n_estimators=10),
+        MDDFClassifier(reweighting="weights", **WEIGHING),
+        GCForestClassifier(n_layers=2, n_estimators=10),
+        GCForestClassifier(**WEIGHING),
+    ],
+    expected_failed_checks=draws_rows,
+)
+def test_sklearn_checks(estimator, check):
+    check(estimator)
 
 
 # What they are
@@ -359,7 +373,8 @@ def test_frames_with_categories_and_missing_values():
     assert forest.score(frame[200:], y[200:]) > 0.85
     assert forest.feature_names_in_.tolist() == ["colour", "size"]
     unseen = frame[200:].assign(colour=pd.Categorical(["grey"] * 100))
-    assert forest.predict_proba(unseen).shape == (100, 2)
+    with pytest.warns(UserWarning, match="categories that fit did not see"):
+        assert forest.predict_proba(unseen).shape == (100, 2)
     mixed = MDDFClassifier(**SMALL, forests=["random", RandomForestClassifier(4)])
     assert mixed.fit(frame[:200], y[:200]).score(frame[200:], y[200:]) > 0.85
 
@@ -432,9 +447,9 @@ def test_verbose_lines(data, capsys):
         ({"grains": []}, "grains"),
         ({"grains": [[]]}, "grains"),
         ({"grains": [[0, 99]]}, r"below 8.*got \[0, 99\]"),
-        ({"grains": [slice("a", "b")]}, "grains must hold.*got slice"),
-        ({"grains": [[[0], [1, 2]]]}, "grains must hold.*got "),
-        ({"grains": [["size"]]}, r"grains must hold.*got \['size'\]"),
+        ({"grains": [slice("a", "b")]}, "grains must be.*got slice"),
+        ({"grains": [[[0], [1, 2]]]}, "grains must be.*got "),
+        ({"grains": [["size"]]}, r"grains must be.*got \['size'\]"),
         ({"scoring": "accurracy"}, "scoring"),
         ({"scoring": lambda estimator, X, y: float("nan")}, "scoring must give .* got nan"),
         ({"scoring": print}, "scoring must give a finite number, got None"),

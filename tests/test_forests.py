@@ -19,17 +19,30 @@ def data():
     return three_classes()
 
 
+WEIGHT_CHECKS = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+
+
+def draws_rows(forest):
+    """Checks that a forest fails which draws as many rows as there are, whatever they weigh."""
+    if not forest.bootstrap or isinstance(forest.max_samples, float):
+        return {}
+    return dict.fromkeys(WEIGHT_CHECKS, "a bootstrap of as many rows as have weight")
+
+
 @parametrize_with_checks(
     [
         RandomForestClassifier(),
+        RandomForestClassifier(max_samples=1.0),
         RandomForestClassifier(criterion="entropy", bootstrap=False, max_bins=32),
         RandomForestClassifier(class_weight="balanced", oob_score=True, n_jobs=2),
         RandomForestClassifier(max_features=None, warm_start=True, max_samples=0.5),
         CompletelyRandomForestClassifier(),
         CompletelyRandomForestClassifier(bootstrap=True),
+        CompletelyRandomForestClassifier(bootstrap=True, max_samples=1.0),
         CompletelyRandomForestClassifier(max_features=3, criterion="entropy"),
         CompletelyRandomForestClassifier(class_weight="balanced"),
-    ]
+    ],
+    expected_failed_checks=draws_rows,
 )
 @pytest.mark.filterwarnings("ignore:with warm_start=True:UserWarning")
 def test_sklearn_checks(estimator, check):
@@ -67,7 +80,7 @@ def test_the_order_of_rows(Forest, bootstrap, data):
 
 @both
 @pytest.mark.parametrize(
-    ("bootstrap", "max_samples"), [(False, None), (True, None), (True, 0.5), (True, 77)]
+    ("bootstrap", "max_samples"), [(False, None), (True, 1.0), (True, 0.5), (True, 77)]
 )
 def test_weight_k_is_k_copies(Forest, bootstrap, max_samples, data):
     X, y = data
@@ -76,6 +89,28 @@ def test_weight_k_is_k_copies(Forest, bootstrap, max_samples, data):
     a = Forest(15, **options).fit(X, y, sample_weight=weights)
     b = Forest(15, **options).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
     assert same_predictions(a, b, X)
+
+
+@both
+@pytest.mark.parametrize("weight", [1.0, 10.0, 100.0, 1e6, 0.3])
+def test_uniform_weights_change_nothing(Forest, weight, data):
+    X, y = data
+    forest = Forest(20, bootstrap=True, oob_score=True, random_state=1)
+    expected = clone(forest).fit(X, y)
+    found = clone(forest).fit(X, y, np.full(len(y), weight))
+    assert same_predictions(expected, found, X)
+    assert expected.oob_score_ == found.oob_score_ > 0.5
+
+
+def test_weights_like_those_of_a_census(data):
+    """Whole numbers in the thousands: as many draws as rows, in proportion to the weights."""
+    X, y = data
+    weights = np.random.default_rng(3).integers(1000, 60000, len(y))
+    forest = RandomForestClassifier(30, oob_score=True, random_state=0).fit(X, y, weights)
+    assert forest.oob_score_ > 0.5
+    heavy = np.where(y == y[0], 1000, 1)
+    leaning = RandomForestClassifier(30, random_state=0).fit(X, y, heavy)
+    assert np.mean(leaning.predict(X) == y[0]) > np.mean(forest.predict(X) == y[0])
 
 
 @both

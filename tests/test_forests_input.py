@@ -102,7 +102,8 @@ def test_frames_with_categories(Forest):
     assert np.array_equal(other.predict_proba(objects), forest.predict_proba(frame))
     # Unseen and missing categories.
     new = frame[400:420].assign(color="violet", word=None)
-    probabilities = forest.predict_proba(new)
+    with pytest.warns(UserWarning, match=r"fit did not see.*: 1, 'color' \(100% of the rows\)"):
+        probabilities = forest.predict_proba(new)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
     with pytest.raises(ValueError, match="feature names"):
         forest.predict(frame[["color", "noise", "word"]])
@@ -125,9 +126,10 @@ def test_many_categories(Forest):
     rng = np.random.default_rng(6)
     frame = pd.DataFrame({"c": [f"name{i}" for i in rng.integers(0, 900, 3000)]})
     y = frame["c"].str[-1].isin(["1", "4", "7", "9"]).to_numpy()
-    forest = Forest(5, random_state=0).fit(frame, y)
+    with pytest.warns(UserWarning, match="categories, more than max_bins=255"):
+        forest = Forest(5, random_state=0).fit(frame, y)
     assert forest.predict_proba(frame).shape == (3000, 2)
-    assert np.diff(forest._bins.start).tolist() == [255]
+    assert np.diff(forest._binner.bins_.start).tolist() == [255]
 
 
 @both

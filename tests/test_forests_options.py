@@ -175,7 +175,7 @@ def test_every_option_is_seen_in_the_trees(options, limits, data):
     forest = RandomForestClassifier(3, max_features=None, random_state=0, **options).fit(X, y)
     case = case_of(forest, X, y)
     seeds = _growing.draw_seeds(forest._entropy, 3)
-    rows = canonical_order(case.codes, case.labels, case.rows)
+    rows = canonical_order(case.codes, case.labels)
     trees = [nodes for block in forest._trees for nodes in naive.decode(block)]
     for seed, nodes in zip(seeds, trees, strict=True):
         weights = np.ones(len(y))
@@ -190,7 +190,7 @@ def test_every_option_is_seen_in_the_trees(options, limits, data):
 
 
 def case_of(forest, X, y):
-    bins = forest._bins
+    bins = forest._binner.bins_
     labels = np.searchsorted(forest.classes_, y).astype(np.uint16)
     codes = forest._codes(X)
     n_classes = len(forest.classes_)
@@ -294,7 +294,7 @@ def test_limits_of_any_size(Forest, data):
 def test_max_bins(Forest, data):
     X, y = data
     forest = Forest(5, max_bins=4, random_state=0).fit(X, y)
-    assert np.diff(forest._bins.start).max() == 4
+    assert np.diff(forest._binner.bins_.start).max() == 4
     assert forest.score(X, y) > 0.7
 
 

@@ -13,7 +13,7 @@ from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, _grow
 from mddf._binning import bin_table, find_bins
 from mddf._folds import make_folds
 from mddf._layer import LayerInput, Samples, grow_layer, layer_vectors, limit_depth, named_forest
-from mddf._sampling import canonical_order
+from mddf._sampling import RowWeights, canonical_order
 
 N_FEATURES = 5
 
@@ -29,9 +29,10 @@ def problem(*, n_samples=120, weights=None, out_of_bag=False, seed=0, random_lab
     if random_labels:
         labels = np.random.default_rng(seed).permutation(labels)
     table = bin_table(X, find_bins(X), n_spare=3)
-    rows = np.arange(n_samples, dtype=np.int32)
     folds = None if out_of_bag else make_folds(4, X, labels, seed)
-    samples = Samples(labels, 3, weights, canonical_order(table.codes, labels, rows))
+    samples = Samples(
+        labels, 3, RowWeights(weights, weights), canonical_order(table.codes, labels)
+    )
     columns = np.arange(N_FEATURES, dtype=np.int32)
     layer = LayerInput(table, X, np.zeros((n_samples, 3)), columns, folds, None, False)
     return samples, layer
@@ -156,33 +157,33 @@ def test_classifiers_see_the_columns_weights_and_seeds_of_the_layer():
 
     weights = np.random.default_rng(0).integers(0, 3, 120).astype(float)
     samples, layer = problem(weights=weights)
-    factors = np.linspace(0.5, 1.5, 120)
+    emphasis = np.linspace(0.5, 1.5, 120)
     augmented = np.random.default_rng(1).random((120, 3))
     columns = np.arange(N_FEATURES, N_FEATURES + 3, dtype=np.int32)
-    layer = replace(layer, factors=factors, augmented=augmented, columns=columns)
+    layer = replace(layer, emphasis=emphasis, augmented=augmented, columns=columns)
     grow_layer([Spy()], samples, layer, (1,))
     for (X, y, given, _), (train, _) in zip(seen, layer.folds, strict=True):
         train = train[weights[train] > 0]
         np.testing.assert_array_equal(X, augmented[train])
         np.testing.assert_array_equal(y, samples.labels[train])
-        np.testing.assert_allclose(given, (weights * factors)[train])
+        np.testing.assert_allclose(given, (weights * emphasis)[train])
     assert len({state for *_, state in seen}) == len(layer.folds)
 
 
 def test_weights_and_draws_by_factors_are_both_followed():
     """With all weight on one class, a fold says that class of everything."""
     samples, layer = problem()
-    factors = np.where(samples.labels == 1, 1.0, 0.0)
-    for resample in (False, True):
+    emphasis = np.where(samples.labels == 1, 1.0, 0.0)
+    for redraw in (False, True):
         _, vectors = grow_layer(
-            FORESTS, samples, replace(layer, factors=factors, resample=resample), (1,)
+            FORESTS, samples, replace(layer, emphasis=emphasis, redraw=redraw), (1,)
         )
         assert np.all(vectors[:, :, 1] == 1)
 
 
 def test_classifiers_without_weights_get_drawn_samples():
     samples, layer = problem()
-    factors = np.where(samples.labels == 1, 1.0, 0.25)
+    emphasis = np.where(samples.labels == 1, 1.0, 0.25)
     seen = []
 
     class Spy(KNeighborsClassifier):
@@ -191,7 +192,7 @@ def test_classifiers_without_weights_get_drawn_samples():
             return super().fit(X, y)
 
     for _ in range(2):
-        grow_layer([Spy()], samples, replace(layer, factors=factors), (1,))
+        grow_layer([Spy()], samples, replace(layer, emphasis=emphasis), (1,))
     assert all(np.array_equal(a, b) for a, b in zip(seen[:4], seen[4:], strict=True))
     for (train, _), drawn in zip(layer.folds, seen, strict=False):
         assert len(drawn) == len(train)

@@ -6,6 +6,7 @@ from mddf._sampling import (
     cumulative_weights,
     n_draws,
     plan_sampling,
+    row_weights,
     scale_weights,
     whole_weights,
 )
@@ -17,34 +18,25 @@ def table():
     return rng.integers(0, 5, (60, 9)).astype(np.uint8), rng.integers(0, 3, 60).astype(np.uint16)
 
 
-def plan(table, **changes):
-    options = {
-        "sample_weight": None,
-        "class_weight": None,
-        "bootstrap": True,
-        "max_samples": None,
-        "balance_trees": False,
-    }
-    return plan_sampling(*table, **{**options, **changes})
+def plan(table, sample_weight=None, class_factors=None, **options):
+    weights = row_weights(sample_weight, class_factors, table[1])
+    return plan_sampling(canonical_order(*table), weights, **{"bootstrap": True, **options})
 
 
 def test_canonical_order_depends_on_what_rows_hold(table):
     codes, labels = table
-    rng = np.random.default_rng(1)
-    rows = rng.permutation(60)[:40]
-    order = canonical_order(codes, labels, rows)
+    order = canonical_order(codes, labels)
     assert order.dtype == np.int32
-    assert sorted(order) == sorted(rows)
-    shuffled = rng.permutation(60)
-    place = np.argsort(shuffled)
-    moved = canonical_order(codes[shuffled], labels[shuffled], place[rng.permutation(rows)])
+    assert sorted(order) == list(range(60))
+    shuffled = np.random.default_rng(1).permutation(60)
+    moved = canonical_order(codes[shuffled], labels[shuffled])
     assert np.array_equal(codes[shuffled][moved], codes[order])
     assert np.array_equal(labels[shuffled][moved], labels[order])
 
 
 def test_equal_rows_stay_together_and_in_order():
     codes = np.tile(np.array([[1, 2], [3, 4], [1, 3]], np.uint8), (4, 1))
-    order = canonical_order(codes, np.zeros(12, np.uint16), np.arange(12))
+    order = canonical_order(codes, np.zeros(12, np.uint16))
     assert sorted(order[:4].tolist()) == order[:4].tolist()
     assert len({codes[row].tobytes() for row in order[:4]}) == 1
 
@@ -69,13 +61,19 @@ def test_n_draws():
     assert n_draws(0.5, 50, None) == 25
     assert n_draws(1e-9, 50, None) == 1
     assert n_draws(2.0, 50, None) == 100
-    assert n_draws(None, 3, np.array([2.0, 0.0, 5.0])) == 7
-    assert n_draws(None, 3, np.array([2.0, 0.5, 5.0])) == 3
-    assert n_draws(0.5, 3, np.array([2.0, 0.0, 6.0])) == 4
-    with pytest.raises(
-        ValueError, match=r"max_samples must .* at most 2147483646 .* got 3000000000"
-    ):
-        n_draws(None, 2, np.array([1e9, 2e9]))
+    assert n_draws(None, 2, np.array([2.0, 5.0])) == 2
+    assert n_draws(1.0, 2, np.array([2.0, 5.0])) == 7
+    assert n_draws(1.0, 3, np.array([2.0, 0.5, 5.0])) == 3
+    assert n_draws(0.5, 2, np.array([2.0, 6.0])) == 4
+
+
+@pytest.mark.parametrize(
+    ("max_samples", "weights"),
+    [(1.0, np.array([1e9, 2e9])), (2**31, None), (1e308, None), (1e308, np.array([3.0, 4.0]))],
+)
+def test_too_many_draws(max_samples, weights):
+    with pytest.raises(ValueError, match=r"max_samples must .* at most 2147483646 .* got"):
+        n_draws(max_samples, 50, weights)
 
 
 def test_cumulative_weights():
@@ -115,25 +113,58 @@ def test_without_a_bootstrap(table):
 
 def test_class_weights(table):
     factors = np.array([0.0, 1.0, 4.0])
-    sampling = plan(table, bootstrap=False, class_weight=factors)
+    sampling = plan(table, class_factors=factors, bootstrap=False)
     assert np.array_equal(sampling.weights, factors[table[1]])
     assert np.array_equal(sampling.rows, np.flatnonzero(table[1]))
-    sampling = plan(table, class_weight=factors, sample_weight=np.full(60, 2.0))
+    sampling = plan(table, np.full(60, 2.0), factors)
     steps = np.diff(sampling.cumulative.astype(int), prepend=0)
     assert np.array_equal(steps, 2 * factors[table[1]][sampling.rows])
-    assert sampling.n_draws == 120
+    assert sampling.n_draws == np.count_nonzero(table[1])
     assert sampling.weights is None
 
 
 def test_bootstrap(table):
     sampling = plan(table, max_samples=0.5, balance_trees=True)
-    assert np.array_equal(sampling.rows, canonical_order(*table, np.arange(60)))
+    assert np.array_equal(sampling.rows, canonical_order(*table))
     assert sampling.n_draws == 30
     assert sampling.cumulative is None
     assert sampling.balance
     assert (sampling.weights == 1).all()
 
 
+def test_training_rows(table):
+    train = np.arange(0, 60, 2, dtype=np.int32)
+    weights = (np.arange(60) % 4 > 0).astype(float)
+    expected = np.intersect1d(train, np.flatnonzero(weights))
+    assert np.array_equal(plan(table, weights, train=train, bootstrap=False).rows, expected)
+    sampling = plan(table, weights, train=train)
+    assert sorted(sampling.rows) == expected.tolist()
+    assert sampling.n_draws == len(expected)
+    assert sampling.cumulative is None  # those that are left weigh the same
+    with pytest.raises(ValueError, match="must leave every fold a sample"):
+        plan(table, weights, train=np.arange(0, 60, 4, dtype=np.int32))
+
+
+@pytest.mark.parametrize("bootstrap", [False, True])
+def test_emphasis(table, bootstrap):
+    """Either in the trees or in what is drawn, never both."""
+    weights = np.arange(60) % 3.0
+    emphasis = np.linspace(0.5, 1.5, 60)
+    drawn = plan(table, weights, bootstrap=bootstrap, emphasis=emphasis, redraw=True)
+    assert drawn.weights is None
+    steps = np.diff(drawn.cumulative.astype(float), prepend=0)
+    expected = (weights * emphasis)[drawn.rows]
+    np.testing.assert_allclose(steps / steps.sum(), expected / expected.sum(), rtol=1e-9)
+    assert drawn.n_draws == len(drawn.rows) == 40
+    weighed = plan(table, weights, bootstrap=bootstrap, emphasis=emphasis)
+    in_trees = emphasis if bootstrap else weights * emphasis
+    np.testing.assert_allclose(weighed.weights * in_trees.max() / weighed.weights.max(), in_trees)
+    assert (weighed.cumulative is not None) == bootstrap
+    assert plan(table, bootstrap=bootstrap, redraw=True).n_draws == (60 if bootstrap else 0)
+
+
 def test_nothing_left(table):
     with pytest.raises(ValueError, match=r"sample_weight and class_weight .* got none"):
-        plan(table, class_weight=np.zeros(3))
+        plan(table, class_factors=np.zeros(3))
+    with pytest.raises(ValueError, match=r"class_weight times sample_weight must be finite"):
+        plan(table, np.full(60, 1e300), np.full(3, 1e300))

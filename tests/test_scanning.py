@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mddf import RandomForestClassifier
 
@@ -326,21 +326,32 @@ def test_refused_weights(digits):
         ValueError, match=r"sample_weight and class_weight must .* got only zeros in fold 1"
     ):
         scanner(cv=cv).fit(X, y, sample_weight=np.arange(300) < 150)
-    with pytest.raises(ValueError, match=r"max_windows and sample_weight must .* got .*None"):
-        scanner(cv=cv).fit(X, y, sample_weight=np.full(300, 1e9))
+    with pytest.raises(ValueError, match=r"max_windows must .* got max_windows=0.5"):
+        scanner(cv=cv, max_windows=0.5).fit(X, y, sample_weight=np.full(300, 1e9))
 
 
 # Part of the whole
 
 
-def test_scikit_learn_agrees():
+def expected_failures(model):
     checks = ("check_transformer_general", "check_transformer_data_not_an_array")
-    for model in (scanner(), scanner(max_windows=0.5, pooling="mean", min_samples_leaf=1)):
-        results = check_estimator(
-            model, expected_failed_checks=dict.fromkeys(checks, OUT_OF_FOLD), on_skip=None
-        )
-        failed = {r["check_name"] for r in results if r["status"] not in ("passed", "skipped")}
-        assert failed == set(checks)
+    failures = dict.fromkeys(checks, OUT_OF_FOLD)
+    if model.max_windows is None:
+        name = "check_sample_weight_equivalence_on_dense_data"
+        failures[name] = "draws as many windows as have weight"
+    return failures
+
+
+@parametrize_with_checks(
+    [
+        scanner(),
+        scanner(max_windows=1.0),
+        scanner(max_windows=0.5, pooling="mean", min_samples_leaf=1),
+    ],
+    expected_failed_checks=expected_failures,
+)
+def test_sklearn_checks(estimator, check):
+    check(estimator)
 
 
 def test_pipelines(digits):

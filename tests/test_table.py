@@ -1,9 +1,31 @@
+"""What users pass as X, column by column."""
+
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+from scipy import sparse
 
 from mddf import RandomForestClassifier
-from mddf._table import TableReader, category_mask, check_table, is_frame
+from mddf._table import (
+    ArrayTable,
+    FrameTable,
+    category_mask,
+    is_frame,
+    is_missing,
+    missing_cells,
+    read_table,
+)
+
+FRAMES = {
+    "pandas": pd.DataFrame,
+    "polars": lambda columns: pl.DataFrame(
+        {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in columns.items()}
+    ),
+    "pyarrow": pa.table,
+}
+every_frame = pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
 
 
 @pytest.fixture
@@ -19,35 +41,85 @@ def frame():
     )
 
 
-ESTIMATOR = RandomForestClassifier()
+def read(X, **options):
+    return read_table(RandomForestClassifier(), X, reset=True, **options)
 
 
-def read(X, mask, max_categories=255, new=None):
-    reader = TableReader(np.asarray(mask), max_categories)
-    fitted = reader.fit_read(X, ESTIMATOR)
-    return fitted if new is None else reader.read(new, ESTIMATOR)
+# Data frames of every kind
 
 
-def test_is_frame(frame):
-    assert is_frame(frame)
-    assert not is_frame(frame.to_numpy())
-    assert not is_frame([[1]])
+@every_frame
+def test_columns_of_a_frame(make):
+    X = make(
+        {
+            "size": np.array([1.5, np.nan, 3.0]),
+            "word": ["a", None, "b"],
+            "count": np.array([1, 2, 3]),
+            "flag": [True, None, False],
+        }
+    )
+    assert is_frame(X)
+    table = read(X)
+    assert table.shape == (3, 4)
+    assert table.names == ["size", "word", "count", "flag"]
+    assert category_mask(table, "from_dtype").tolist() == [False, True, False, False]
+    expected = [[1.5, 1, 1], [np.nan, 2, np.nan], [3, 3, 0]]
+    np.testing.assert_array_equal(table.numbers([0, 2, 3]), expected)
+    assert table.values(1)[[0, 2]].tolist() == ["a", "b"]
+    assert missing_cells(table.values(1)).tolist() == [False, True, False]
+    assert [table.kind(c) for c in range(4)] == ["number", "text", "number", "number"]
 
 
-def test_mask_from_dtypes(frame):
-    assert category_mask(frame, "from_dtype").tolist() == [False, True, True, False, False]
-    assert not category_mask(frame, None).any()
-    assert not category_mask(frame.to_numpy(), "from_dtype").any()
-    others = pd.DataFrame(
+@every_frame
+def test_forests_take_frames_of_every_kind(make):
+    rng = np.random.default_rng(0)
+    columns = {
+        "a": np.where(rng.random(90) < 0.1, np.nan, rng.normal(size=90)),
+        "b": rng.integers(0, 9, 90),
+        "c": rng.choice(["x", "y", "z"], 90).tolist(),
+    }
+    y = (columns["b"] > 4) ^ (np.array(columns["c"]) == "x")
+    expected = RandomForestClassifier(9, random_state=0).fit(pd.DataFrame(columns), y)
+    found = RandomForestClassifier(9, random_state=0).fit(make(columns), y)
+    assert found.feature_names_in_.tolist() == ["a", "b", "c"]
+    probabilities = expected.predict_proba(pd.DataFrame(columns))
+    np.testing.assert_array_equal(found.predict_proba(make(columns)), probabilities)
+    np.testing.assert_array_equal(found.predict_proba(pd.DataFrame(columns)), probabilities)
+
+
+def test_other_things_are_no_frames(frame):
+    for X in (frame.to_numpy(), [[1]], frame["size"], None):
+        assert not is_frame(X)
+
+
+def test_types_of_pandas():
+    frame = pd.DataFrame(
         {
             "object": pd.Series(["x", "y"], dtype=object),
-            "string": pd.Series(["x", "y"], dtype="string"),
+            "string": pd.Series(["x", pd.NA], dtype="string"),
             "integer": pd.Series([1, None], dtype="Int64"),
             "boolean": pd.Series([True, None], dtype="boolean"),
             "small": pd.Series([1, 2], dtype="int8"),
+            "sparse": pd.arrays.SparseArray([0.0, 2.0]),
+            "arrow": pd.array([1.5, None], dtype="float64[pyarrow]"),
+            "period": pd.period_range("2020", periods=2, freq="D"),
+            "decimal": pd.Series([pd.NA, 3], dtype=object),
         }
     )
-    assert category_mask(others, "from_dtype").tolist() == [True, True, False, False, False]
+    words = [True, True, False, False, False, False, False, True, False]
+    table = read(frame)
+    assert category_mask(table, "from_dtype").tolist() == words
+    numbers = table.numbers(np.flatnonzero(~np.array(words)).tolist())
+    nan = np.nan
+    np.testing.assert_array_equal(numbers, [[1, 1, 1, 0, 1.5, nan], [nan, nan, 2, 2, nan, 3]])
+
+
+def test_names_may_be_equal_or_numbers():
+    X = np.arange(6.0).reshape(3, 2)
+    for names in (["a", "a"], [0, 1], ["b", 1]):
+        frame = pd.DataFrame(X)
+        frame.columns = names
+        np.testing.assert_array_equal(FrameTable(frame).numbers(range(2)), X)
 
 
 def test_objects_that_are_numbers():
@@ -55,8 +127,9 @@ def test_objects_that_are_numbers():
     X[::7, 1] = np.nan
     y = X[:, 0] > 0.5
     objects = pd.DataFrame(X).astype(object)
-    assert not category_mask(objects, "from_dtype").any()
-    assert category_mask(objects.assign(word="a"), "from_dtype").tolist() == [False, False, True]
+    assert not category_mask(read(objects), "from_dtype").any()
+    words = category_mask(FrameTable(objects.assign(word="a")), "from_dtype")
+    assert words.tolist() == [False, False, True]
     forest = RandomForestClassifier(5, random_state=0).fit(X, y)
     of_objects = RandomForestClassifier(5, random_state=0).fit(objects, y)
     assert np.array_equal(forest.apply(X), of_objects.apply(objects))
@@ -65,59 +138,76 @@ def test_objects_that_are_numbers():
     again = RandomForestClassifier(5, random_state=0).fit(with_na, y)
     assert np.array_equal(forest.apply(X), again.apply(with_na.iloc[:, :]))
     assert with_na.iloc[0, 1] is pd.NA  # the user's frame is as it was
-    none = pd.DataFrame(X, columns=["a", "b"]).assign(word=pd.Series([None] * 200, dtype=object))
-    assert category_mask(none, "from_dtype").tolist() == [False, False, True]
-    RandomForestClassifier(2).fit(none, y).predict(none.assign(word="new"))
 
 
-def frame_with(**columns):
-    return pd.DataFrame({"size": [1.5, np.nan], **columns})
+# Arrays and sparse matrices
 
 
-@pytest.mark.parametrize(
-    ("X", "mask", "error", "message"),
-    [
-        (np.array([[1, 2, 3], [4, 5, np.inf]]), [0], ValueError, "got inf in row 1, column 2: "),
-        (frame_with(b=[1, np.inf]), None, ValueError, "got inf in row 1, column 1, 'b': "),
-        (frame_with(b=[1, {}]), None, TypeError, "got {} in row 1, column 1, 'b': "),
-        (frame_with(b=[1, {}]), "from_dtype", TypeError, "got .*'dict'.* in column 'b'"),
-        (np.array([[1, 10**400]] * 2, dtype=object), None, ValueError, "in row 0, column 1: "),
-        (
-            frame_with(b=["a", 1.0]),
-            "from_dtype",
-            TypeError,
-            "got .*'str'.* in column 'b'",
-        ),
-        (
-            frame_with(b=pd.to_datetime(["2020-01-01"] * 2)),
-            "from_dtype",
-            TypeError,
-            "got .*2020-01-01.* in row 0, column 1, 'b': ",
-        ),
-    ],
-)
-def test_refused_cells_are_named(X, mask, error, message):
-    with pytest.raises(error, match=message):
-        RandomForestClassifier(2, categorical_features=mask).fit(X, [0, 1])
+def test_numbers_are_passed_on():
+    for dtype in ("f8", "f4", "i8", "i4", "u1"):
+        X = np.arange(6).reshape(3, 2).astype(dtype)
+        assert read(X).numbers(range(2)) is X
+    assert read(np.array([[True], [False]])).numbers(range(1)).tolist() == [[1], [0]]
+    assert read(np.arange(4, dtype=np.int16)[:, None]).numbers(range(1)).dtype == np.float64
 
 
-def test_refused_cells_are_named_at_prediction(frame):
-    forest = RandomForestClassifier(2).fit(frame, [0, 1, 0, 1])
-    with pytest.raises(ValueError, match="got 'big' in row 0, column 0, 'size'"):
-        forest.predict(frame.assign(size="big"))
-    with pytest.raises(TypeError, match=r"that fit saw; got \['float64'\] in column 1"):
-        RandomForestClassifier(2, categorical_features=[1]).fit(
-            np.array([[1, "a"], [2, "b"]], dtype=object), [0, 1]
-        ).predict(np.array([[1.0, 2.0]]))
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_array, sparse.coo_matrix])
+def test_sparse_matrices(kind):
+    dense = np.random.default_rng(0).normal(size=(50, 30))
+    dense[np.random.default_rng(1).random(dense.shape) < 0.8] = 0
+    dense[3, 4] = np.nan
+    table = read(kind(dense))
+    np.testing.assert_array_equal(table.numbers(range(3, 9)), dense[:, 3:9])
+    np.testing.assert_array_equal(table.numbers([5, 2]), dense[:, [5, 2]])
+    np.testing.assert_array_equal(table.values(7), dense[:, 7])
+    y = dense[:, 0] > 0
+    forest = RandomForestClassifier(9, random_state=0).fit(kind(dense), y)
+    expected = RandomForestClassifier(9, random_state=0).fit(dense, y)
+    np.testing.assert_array_equal(forest.predict_proba(kind(dense)), expected.predict_proba(dense))
+
+
+def test_sparse_matrices_are_made_dense_in_blocks(monkeypatch):
+    monkeypatch.setattr("mddf._table._BLOCK_BYTES", 1000)
+    dense = np.random.default_rng(0).integers(0, 2, (25, 12)).astype(float)
+    y = dense[:, 0]
+    table = read(sparse.csr_matrix(dense))
+    assert [len(block) for block in table.blocks()] == [5, 5, 2]
+    forest = RandomForestClassifier(5, random_state=0).fit(sparse.csr_matrix(dense), y)
+    expected = RandomForestClassifier(5, random_state=0).fit(dense, y)
+    assert np.array_equal(forest.apply(sparse.csr_matrix(dense)), expected.apply(dense))
+
+
+def test_arrays_of_objects():
+    X = np.array([["a", 1.5], [None, None], ["b", "2"]], dtype=object)
+    table = read(X, categorical_features=[0])
+    assert isinstance(table, ArrayTable)
+    assert table.kind(0) == "text"
+    np.testing.assert_array_equal(table.numbers([1]), [[1.5], [np.nan], [2]])
+    assert missing_cells(table.values(0)).tolist() == [False, True, False]
+    assert read(X.tolist(), categorical_features=[0]).values(0)[2] == "b"
+    assert read(np.array([[1, "a"]] * 2, object), categorical_features=[1]).kind(1) == "text"
+
+
+def test_missing():
+    for value in (None, np.nan, float("nan"), pd.NA):
+        assert is_missing(value)
+    for value in (0, "", "nan", False):
+        assert not is_missing(value)
+
+
+# Which columns are categories
 
 
 def test_mask_given(frame):
-    X = np.zeros((3, 5))
-    assert category_mask(X, [True, False, True, False, False]).tolist() == [1, 0, 1, 0, 0]
-    assert category_mask(X, [0, -1]).tolist() == [1, 0, 0, 0, 1]
-    assert category_mask(X, np.array([], int)).tolist() == [0] * 5
-    assert category_mask(X, []).tolist() == [0] * 5
-    assert category_mask(frame, ["count", "size"]).tolist() == [1, 0, 0, 1, 0]
+    table = read(np.zeros((3, 5)))
+    assert category_mask(table, [True, False, True, False, False]).tolist() == [1, 0, 1, 0, 0]
+    assert category_mask(table, [0, -1]).tolist() == [1, 0, 0, 0, 1]
+    assert category_mask(table, np.array([], int)).tolist() == [0] * 5
+    assert category_mask(table, []).tolist() == [0] * 5
+    assert not category_mask(table, None).any()
+    assert not category_mask(table, "from_dtype").any()
+    assert category_mask(read(frame), ["count", "size"]).tolist() == [1, 0, 0, 1, 0]
+    assert not category_mask(read(frame), None).any()
 
 
 @pytest.mark.parametrize(
@@ -133,79 +223,52 @@ def test_mask_given(frame):
 )
 def test_masks_that_do_not_fit(frame, value, message):
     with pytest.raises(ValueError, match=f"categorical_features.*{message}"):
-        category_mask(frame, value)
+        category_mask(read(frame), value)
 
 
 def test_names_need_a_frame():
-    with pytest.raises(ValueError, match=r"categorical_features .* if X is a DataFrame.*ndarray"):
-        category_mask(np.zeros((2, 2)), ["a"])
+    with pytest.raises(ValueError, match=r"categorical_features .* if X is a data frame.*array"):
+        category_mask(read(np.zeros((2, 2))), ["a"])
 
 
-def test_numbers_are_passed_on():
-    for dtype in ("f8", "f4", "i8", "i4", "u1"):
-        X = np.arange(6).reshape(3, 2).astype(dtype)
-        assert read(X, [False, False]) is X
-    assert read(np.array([[True], [False]]), [False]).tolist() == [[1], [0]]
-    assert read(np.arange(4, dtype=np.int16)[:, None], [False]).dtype == np.float64
+# What is refused
 
 
-def test_categories_become_codes(frame):
-    mask = category_mask(frame, "from_dtype")
-    numbers = read(frame, mask)
-    expected = [
-        [1.5, 1, 0, 1, 1],
-        [np.nan, 0, 1, 2, 0],
-        [3, np.nan, 0, 3, 1],
-        [1, 1, np.nan, 4, 1],
-    ]
-    np.testing.assert_array_equal(numbers, expected)
-    reader = TableReader(mask, 255)
-    reader.fit_read(frame, ESTIMATOR)
-    assert reader.n_categories().tolist() == [0, 2, 2, 0, 0]
+def frame_with(**columns):
+    return pd.DataFrame({"size": [1.5, np.nan], **columns})
 
 
-def test_unseen_and_missing_categories(frame):
-    mask = category_mask(frame, "from_dtype")
-    new = frame.assign(color=["green", "blue", "red", None], word=["b", "zz", None, np.nan])
-    codes = read(frame, mask, new=new)
-    np.testing.assert_array_equal(codes[:, 1], [np.nan, 0, 1, np.nan])
-    np.testing.assert_array_equal(codes[:, 2], [1, np.nan, np.nan, np.nan])
+@pytest.mark.parametrize(
+    ("X", "mask", "error", "message"),
+    [
+        (np.array([[1, 2, 3], [4, 5, np.inf]]), [0], ValueError, "got inf in row 1, column 2: "),
+        (frame_with(b=[1, np.inf]), None, ValueError, "got inf in row 1, column 1, 'b': "),
+        (frame_with(b=[1, {}]), None, TypeError, "got {} in row 1, column 1, 'b': "),
+        (frame_with(b=[1, {}]), "from_dtype", TypeError, "got dict and number in column 1, 'b'"),
+        (np.array([[1, 10**400]] * 2, dtype=object), None, ValueError, "in row 0, column 1: "),
+        (frame_with(b=["a", 1.0]), "from_dtype", TypeError, "got number and text in column 1"),
+        (
+            frame_with(b=pd.to_datetime(["2020-01-01"] * 2)),
+            "from_dtype",
+            TypeError,
+            "got .*2020-01-01.* in row 0, column 1, 'b': dates and times",
+        ),
+        (frame_with(b=[1j, 2j]), "from_dtype", ValueError, "Complex data not supported.*'b'"),
+        (np.zeros((2, 2), complex), None, ValueError, "Complex data not supported"),
+        (frame_with().iloc[:0], None, ValueError, r"0 sample\(s\) \(shape=\(0, 1\)\)"),
+        (frame_with()[[]], None, ValueError, r"0 feature\(s\) \(shape=\(2, 0\)\)"),
+        (sparse.csr_matrix([[1, np.inf]] * 2), None, ValueError, "X contains infinity"),
+        (np.array([["1", "a"]] * 2), None, ValueError, r"got 'a' in row 0, column 1.*set_output"),
+        ([["a", 1], ["b", 2]], None, ValueError, "in row 0, column 0.*categorical_features"),
+        ([[1], [2, 3]], None, ValueError, "inhomogeneous"),
+    ],
+)
+def test_refused_cells_are_named(X, mask, error, message):
+    with pytest.raises(error, match=message):
+        RandomForestClassifier(2, categorical_features=mask).fit(X, [0, 1])
 
 
-def test_the_order_of_categories_in_the_dtype_does_not_matter(frame):
-    mask = category_mask(frame, "from_dtype")
-    new = frame.assign(color=frame["color"].cat.reorder_categories(["red", "blue"]))
-    np.testing.assert_array_equal(read(frame, mask), read(frame, mask, new=new))
-
-
-def test_rare_categories_share_a_code():
-    words = np.repeat([f"w{i:03d}" for i in range(300)], [2] * 9 + [1] * 291)
-    X = np.array(words, dtype=object)[:, None]
-    reader = TableReader(np.array([True]), 10)
-    codes = reader.fit_read(X, ESTIMATOR).ravel()
-    assert reader.n_categories().tolist() == [10]
-    assert sorted(np.bincount(codes.astype(int)).tolist()) == [*[2] * 9, 291]
-
-
-def test_arrays_with_categories():
-    X = np.array([["a", 1.5], ["b", None], ["a", "nan"]], dtype=object)
-    np.testing.assert_array_equal(read(X, [True, False])[:, 0], [0, 1, 0])
-    numbers = np.array([[3.0, 1.5], [7.0, np.nan], [3.0, 2.0]])
-    np.testing.assert_array_equal(read(numbers, [True, False])[:, 0], [0, 1, 0])
-    codes = read(numbers, [True, True], new=np.array([[7, 2], [8, np.nan]]))
-    np.testing.assert_array_equal(codes, [[1, 1], [np.nan, np.nan]])
-
-
-def test_check_table_keeps_categories(frame):
-    forest = RandomForestClassifier()
-    assert check_table(forest, frame, reset=True) is frame
-    assert forest.n_features_in_ == 5
-    assert forest.feature_names_in_.tolist() == list(frame.columns)
-    numbers = check_table(RandomForestClassifier(), frame[["size", "count"]], reset=True)
-    assert isinstance(numbers, np.ndarray)
-
-
-def test_check_table_refuses():
+def test_refused_arrays():
     for X, message in [
         (np.zeros(3), "2D array"),
         (np.zeros((2, 2, 2)), "dim"),
@@ -215,4 +278,4 @@ def test_check_table_refuses():
         ([[1, "x"]], "convert string to float"),
     ]:
         with pytest.raises(ValueError, match=message):
-            check_table(RandomForestClassifier(), X, reset=True)
+            read(X)

@@ -1,0 +1,243 @@
+"""From what users pass as X to one byte per cell."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from sklearn.preprocessing import OrdinalEncoder
+
+from mddf._binning import (
+    BinnedTable,
+    apply_bins,
+    empty_codes,
+    find_bins,
+    is_large,
+    join_bins,
+    spare_bins,
+)
+from mddf._table import NUMBER, Table, category_mask, missing_cells
+
+# From so many rows on it is worth saying that a column has nearly as many categories.
+_MANY_ROWS = 100
+_NEARLY_ALL = 0.9
+
+
+class Binner:
+    """Learns how the columns of a table are coded in one byte per cell, and codes others alike.
+
+    A numeric column with at most `max_bins` different values gets one bin for each, any other one
+    bins of about equal weight; a column of categories gets one bin for each of them. One more code
+    is kept for what is missing.
+
+    Parameters
+    ----------
+    categorical_features : "from_dtype", array of bool, int or str, or None
+    max_bins : int
+        From 2 to 255. Of more categories, the rarest share a bin.
+    n_jobs : int or None, default=None
+        Number of threads; does not change the result.
+
+    Attributes
+    ----------
+    categorical_ : ndarray of bool of shape (n_columns,)
+        Which columns are categories.
+    bins_ : Bins
+    encoders_ : dict of int to OrdinalEncoder
+        Of the columns of categories. One that fit did not see becomes NaN, as what is missing.
+    kinds_ : list of str or None
+        What fit saw in each column: "number", "text", ...
+    """
+
+    def __init__(self, categorical_features=None, max_bins=255, n_jobs=None):
+        self.categorical_features = categorical_features
+        self.max_bins = max_bins
+        self.n_jobs = n_jobs
+
+    def fit_transform(self, table: Table, sample_weight=None, *, n_spare=0) -> BinnedTable:
+        """Learn the bins of a table and code it for growing trees.
+
+        Parameters
+        ----------
+        table : Table
+        sample_weight : ndarray of shape (n_rows,), default=None
+            Weight k counts as k rows; rows without weight are not looked at.
+        n_spare : int, default=0
+            Columns to leave room for on the right, constant until they are replaced.
+
+        Returns
+        -------
+        BinnedTable
+        """
+        self._learn_categories(table)
+        n_rows, n_columns = table.shape
+        codes, by_column = empty_codes(n_rows, n_columns + n_spare)
+        found = []
+        for columns in table.blocks():
+            block = self._numbers(table, columns)
+            part = slice(columns.start, columns.stop)
+            bins = find_bins(
+                block,
+                categorical=self.categorical_[part],
+                n_categories=self._n_categories(columns),
+                sample_weight=sample_weight,
+                max_bins=self.max_bins,
+                n_jobs=self.n_jobs,
+            )
+            self._code(block, bins, columns, codes, by_column)
+            found.append(bins)
+        self.bins_ = join_bins(*found)
+        return BinnedTable(join_bins(self.bins_, spare_bins(n_spare)), codes, by_column)
+
+    def recode(self, table: Table) -> BinnedTable:
+        """Code another table as the first one was, for growing more trees."""
+        codes = self.transform(table)
+        by_column = np.ascontiguousarray(codes.T) if is_large(codes.shape) else None
+        return BinnedTable(self.bins_, codes, by_column)
+
+    def transform(self, table: Table, *, n_spare=0) -> np.ndarray:
+        """Code a table for asking trees about it.
+
+        Parameters
+        ----------
+        table : Table
+        n_spare : int, default=0
+            Columns to leave room for on the right.
+
+        Returns
+        -------
+        ndarray of uint8 of shape (n_rows, n_columns + n_spare)
+        """
+        self._compare_kinds(table)
+        codes = np.zeros((table.shape[0], table.shape[1] + n_spare), np.uint8)
+        unseen: list[str] = []
+        for columns in table.blocks():
+            block = self._numbers(table, columns, unseen)
+            bins = self.bins_.columns(columns.start, columns.stop)
+            self._code(block, bins, columns, codes, None)
+        _warn_of_unseen(unseen)
+        return codes
+
+    def numbers(self, table: Table) -> np.ndarray:
+        """A table as numbers: codes of categories, NaN for what is missing."""
+        return self._numbers(table, range(table.shape[1]))
+
+    def _code(self, block, bins, columns, codes, by_column) -> None:
+        apply_bins(
+            block,
+            bins,
+            out=codes,
+            first_column=columns.start,
+            by_column=by_column,
+            n_jobs=self.n_jobs,
+        )
+
+    def _learn_categories(self, table: Table) -> None:
+        self.categorical_ = category_mask(table, self.categorical_features)
+        self.encoders_: dict[int, OrdinalEncoder] = {}
+        self.kinds_: list[str | None] = [NUMBER] * table.shape[1]
+        for c in np.flatnonzero(self.categorical_).tolist():
+            encoder = OrdinalEncoder(
+                handle_unknown="use_encoded_value",
+                unknown_value=np.nan,
+                encoded_missing_value=np.nan,
+                max_categories=self.max_bins,
+            )
+            values, kind = table.values(c), table.kind(c)
+            try:
+                self.encoders_[c] = encoder.fit(values.reshape(-1, 1))
+            except TypeError as error:
+                raise TypeError(
+                    "the categories of a column must be all strings or all numbers; got "
+                    f"{kind} in column {table.place(c)}"
+                ) from error
+            self.kinds_[c] = kind
+            self._warn_of_categories(table, c, values)
+        if table.names is not None:
+            for c in np.flatnonzero(~self.categorical_).tolist():
+                self.kinds_[c] = table.kind(c)
+
+    def _warn_of_categories(self, table: Table, c: int, values: np.ndarray) -> None:
+        n_there = len(values) - np.count_nonzero(missing_cells(values))
+        n = sum(1 for _ in _present(self.encoders_[c]))
+        if n > self.max_bins:
+            _warn(
+                f"column {table.place(c)} has {n} categories, more than max_bins={self.max_bins}: "
+                "the rarest of them share a bin"
+            )
+        elif n_there >= _MANY_ROWS and n > _NEARLY_ALL * n_there:
+            _warn(
+                f"column {table.place(c)} has {n} categories in {n_there} rows: forests learn "
+                "little from what is nearly never the same"
+            )
+        if self.categorical_features == "from_dtype" and table.is_plain_text(c):
+            numbers = sum(map(_looks_like_number, map(str, _present(self.encoders_[c]))))
+            if 2 * numbers > n:
+                _warn(
+                    f"column {table.place(c)} is text and taken as categories, but {numbers} of "
+                    f"its {n} values are numbers: if it is meant as one, turn it into one first"
+                )
+
+    def _n_categories(self, columns: range) -> np.ndarray:
+        counts = np.zeros(len(columns), np.int64)
+        for i, c in enumerate(columns):
+            if self.categorical_[c]:
+                infrequent = self.encoders_[c].infrequent_categories_[0]
+                counts[i] = sum(1 for _ in _present(self.encoders_[c]))
+                counts[i] -= 0 if infrequent is None else len(infrequent) - 1
+        return counts
+
+    def _numbers(self, table: Table, columns: range, unseen: list[str] | None = None):
+        if not self.encoders_:
+            return table.numbers(columns)
+        block = np.empty((table.shape[0], len(columns)))
+        numeric = [i for i, c in enumerate(columns) if not self.categorical_[c]]
+        if numeric:
+            block[:, numeric] = table.numbers([columns[i] for i in numeric])
+        for i, c in enumerate(columns):
+            if self.categorical_[c]:
+                values = table.values(c)
+                codes = self.encoders_[c].transform(values.reshape(-1, 1)).ravel()
+                block[:, i] = codes
+                if unseen is not None:
+                    share = np.mean(np.isnan(codes) & ~missing_cells(values))
+                    if share > 0.5:
+                        unseen.append(f"{table.place(c)} ({share:.0%} of the rows)")
+        return block
+
+    def _compare_kinds(self, table: Table) -> None:
+        """Refuse a table whose columns hold something else than at fit."""
+        for c, before in enumerate(self.kinds_):
+            if before is None or not (self.categorical_[c] or table.names):
+                continue
+            now = table.kind(c)
+            if now is not None and now != before:
+                raise TypeError(
+                    f"column {table.place(c)} of X must hold {before}s as in fit, got {now}"
+                )
+
+
+def _present(encoder: OrdinalEncoder):
+    """An encoder's categories but for NaN."""
+    categories = encoder.categories_[0]
+    return categories[~missing_cells(categories)]
+
+
+def _looks_like_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, UserWarning, stacklevel=2)
+
+
+def _warn_of_unseen(places: list[str]) -> None:
+    if places:
+        _warn(
+            "most of these columns' rows hold categories that fit did not see, which are treated "
+            f"as missing: {', '.join(places)}"
+        )

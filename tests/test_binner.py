@@ -1,0 +1,186 @@
+"""From tables of any kind to one byte per cell."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from mddf import MDDFClassifier, RandomForestClassifier
+from mddf._binner import Binner
+from mddf._binning import bin_table, find_bins
+from mddf._table import read_table
+
+
+def read(X, **options):
+    return read_table(RandomForestClassifier(), X, reset=True, **options)
+
+
+@pytest.fixture
+def frame():
+    return pd.DataFrame(
+        {
+            "size": [1.5, np.nan, 3.0, 1.0],
+            "color": pd.Categorical(["red", "blue", None, "red"]),
+            "word": ["a", "b", "a", None],
+            "count": [1, 2, 3, 4],
+            "flag": [True, False, True, True],
+        }
+    )
+
+
+def fitted(X, **options):
+    binner = Binner(**{"categorical_features": "from_dtype", **options})
+    binner.fit_transform(read(X, categorical_features=binner.categorical_features))
+    return binner
+
+
+def test_categories_become_codes(frame):
+    binner = fitted(frame)
+    expected = [
+        [1.5, 1, 0, 1, 1],
+        [np.nan, 0, 1, 2, 0],
+        [3, np.nan, 0, 3, 1],
+        [1, 1, np.nan, 4, 1],
+    ]
+    np.testing.assert_array_equal(binner.numbers(read(frame)), expected)
+    assert np.diff(binner.bins_.start).tolist() == [3, 2, 2, 4, 2]
+    assert binner.bins_.categorical.tolist() == [0, 1, 1, 0, 0]
+    assert binner.kinds_ == ["number", "text", "text", "number", "number"]
+
+
+@pytest.mark.parametrize("n_spare", [0, 3])
+@pytest.mark.parametrize("shape", [(40, 5), (3000, 200)])
+def test_numbers_are_binned_as_they_are_alone(shape, n_spare):
+    X = np.random.default_rng(0).normal(size=shape)
+    X[3, 1] = np.nan
+    expected = bin_table(X, find_bins(X), n_spare=n_spare)
+    binner = Binner()
+    found = binner.fit_transform(read(X), n_spare=n_spare)
+    np.testing.assert_array_equal(found.codes, expected.codes)
+    assert (found.by_column is None) == (expected.by_column is None) == (shape[0] < 100)
+    if found.by_column is not None:
+        np.testing.assert_array_equal(found.by_column, found.codes.T)
+    np.testing.assert_array_equal(found.bins.edges, expected.bins.edges)
+    np.testing.assert_array_equal(binner.transform(read(X), n_spare=n_spare), expected.codes)
+    again = binner.recode(read(X))
+    np.testing.assert_array_equal(again.codes, expected.codes[:, : shape[1]])
+    assert (again.by_column is None) == (expected.by_column is None)
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(1, 40), st.integers(1, 9), st.integers(0, 2**32 - 1), st.integers(8, 2000))
+def test_blocks_do_not_matter(n_rows, n_columns, seed, block_bytes):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 9, (n_rows, n_columns)).astype(float)
+    weights = rng.integers(0, 3, n_rows) + 0.5
+    expected = Binner(max_bins=4).fit_transform(read(X), weights)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mddf._table._BLOCK_BYTES", block_bytes)
+        for other in (sparse.csr_matrix(X), pd.DataFrame(X)):
+            found = Binner("from_dtype", max_bins=4).fit_transform(read(other), weights)
+            np.testing.assert_array_equal(found.codes, expected.codes)
+            np.testing.assert_array_equal(found.bins.edges, expected.bins.edges)
+
+
+def test_unseen_and_missing_categories(frame):
+    new = frame.assign(color=["green", "blue", "red", None], word=["b", "zz", None, np.nan])
+    codes = fitted(frame).numbers(read(new))
+    np.testing.assert_array_equal(codes[:, 1], [np.nan, 0, 1, np.nan])
+    np.testing.assert_array_equal(codes[:, 2], [1, np.nan, np.nan, np.nan])
+
+
+def test_the_order_of_categories_in_the_dtype_does_not_matter(frame):
+    binner = fitted(frame)
+    new = frame.assign(color=frame["color"].cat.reorder_categories(["red", "blue"]))
+    np.testing.assert_array_equal(binner.numbers(read(frame)), binner.numbers(read(new)))
+
+
+def test_rare_categories_share_a_code():
+    words = np.repeat([f"w{i:03d}" for i in range(300)], [2] * 9 + [1] * 291)
+    X = np.array(words, dtype=object)[:, None]
+    with pytest.warns(UserWarning, match="column 0 has 300 categories, more than max_bins=10"):
+        binner = fitted(X, categorical_features=[0], max_bins=10)
+    assert np.diff(binner.bins_.start).tolist() == [10]
+    codes = binner.numbers(read(X, categorical_features=[0])).ravel()
+    assert sorted(np.bincount(codes.astype(int)).tolist()) == [*[2] * 9, 291]
+
+
+def test_arrays_with_categories():
+    X = np.array([["a", 1.5], ["b", None], ["a", "nan"]], dtype=object)
+    binner = fitted(X, categorical_features=[0])
+    numbers = binner.numbers(read(X, categorical_features=[0]))
+    np.testing.assert_array_equal(numbers, [[0, 1.5], [1, np.nan], [0, np.nan]])
+    numbers = np.array([[3.0, 1.5], [7.0, np.nan], [3.0, 2.0]])
+    binner = fitted(numbers, categorical_features=[0, 1])
+    codes = binner.numbers(read(np.array([[7, 2], [8, np.nan]])))
+    np.testing.assert_array_equal(codes, [[1, 1], [np.nan, np.nan]])
+
+
+# Tables that changed
+
+
+@pytest.fixture
+def models(frame):
+    X, y = pd.concat([frame] * 6), np.arange(24) % 2
+    forest = RandomForestClassifier(3, random_state=0).fit(X, y)
+    cascade = MDDFClassifier(2, n_estimators=2, cv=2, random_state=0).fit(X, y)
+    return [forest, cascade]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"size": "big"}, "column 0, 'size' of X must hold numbers as in fit, got text"),
+        ({"word": 3}, "column 2, 'word' of X must hold texts as in fit, got number"),
+        ({"color": 1.5}, "column 1, 'color' of X must hold texts as in fit, got number"),
+        ({"count": pd.Timestamp("2020-01-01")}, "column 3.*numbers as in fit, got [dD]atetime"),
+    ],
+)
+def test_columns_of_another_kind_are_refused(frame, models, changes, message):
+    for model in models:
+        with pytest.raises(TypeError, match=message):
+            model.predict(frame.assign(**changes))
+
+
+def test_columns_of_times_keep_their_unit():
+    days = pd.to_datetime(["2020-01-01", "2020-01-02"] * 4)
+    X = pd.DataFrame({"day": days.as_unit("ns")})
+    forest = RandomForestClassifier(3, categorical_features=["day"]).fit(X, [0, 1] * 4)
+    assert forest.score(X, [0, 1] * 4) == 1
+    with pytest.raises(TypeError, match=r"'day' of X must hold .*ns.* as in fit, got .*'s'"):
+        forest.predict(pd.DataFrame({"day": days.as_unit("s")}))
+    array = np.array([["2020-01-01"], ["2020-01-02"]] * 4, dtype="datetime64[D]")
+    forest = RandomForestClassifier(3, categorical_features=[0]).fit(array, [0, 1] * 4)
+    assert forest.score(array, [0, 1] * 4) == 1
+    with pytest.raises(TypeError, match=r"datetime64\[D\]s as in fit, got datetime64\[h\]"):
+        forest.predict(array.astype("datetime64[h]"))
+
+
+def test_columns_without_anything_are_of_any_kind(frame, models):
+    for model in models:
+        model.predict(frame.assign(word=None, size=None))
+
+
+def test_categories_that_fit_did_not_see_are_told(frame, models):
+    new = frame.assign(word=frame["word"].str.upper())
+    with pytest.warns(UserWarning, match=r"did not see.*: 2, 'word' \(75% of the rows\)$"):
+        models[0].predict_proba(new)
+    models[0].predict_proba(frame.assign(word=["a", "b", "c", "d"]))  # half of them: no warning
+
+
+def test_text_that_is_mostly_numbers_is_told():
+    y = np.arange(60) % 2
+    text = [str(i % 7) if i % 9 else "?" for i in range(60)]
+    with pytest.warns(UserWarning, match=r"'n' is text .* 7 of its 8 values are numbers"):
+        RandomForestClassifier(2).fit(pd.DataFrame({"n": text}), y)
+    # Those who say that these are categories know it.
+    RandomForestClassifier(2).fit(pd.DataFrame({"n": pd.Categorical(text)}), y)
+    RandomForestClassifier(2, categorical_features=["n"]).fit(pd.DataFrame({"n": text}), y)
+
+
+def test_nearly_as_many_categories_as_rows_are_told():
+    frame = pd.DataFrame({"name": [f"customer {i}" for i in range(120)]})
+    with pytest.warns(UserWarning, match="'name' has 120 categories in 120 rows"):
+        RandomForestClassifier(2).fit(frame, np.arange(120) % 2)
