@@ -180,7 +180,7 @@ def class_vectors(trees, windows: np.ndarray, n_classes: int, *, n_jobs=None) ->
 
     Parameters
     ----------
-    trees : list of _core.Trees
+    trees : list of Trees
     windows : ndarray of uint8 of shape (n_windows, cells)
     n_classes : int
     n_jobs : int, default=None

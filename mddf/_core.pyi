@@ -13,22 +13,28 @@ from numpy.typing import NDArray
 
 # Forests
 
-class Trees:
-    """A block of grown trees, which cannot be changed; pickles as plain arrays."""
+class TreeReader:
+    """Trees in arrays that are read in place; see mddf._trees.Trees, which wraps it."""
 
-    n_classes: int
-    n_columns: int
-    @property
-    def n_trees(self) -> int:
-        """Number of trees."""
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes of all trees, leaves included."""
-    @property
-    def n_bytes(self) -> int:
-        """Bytes that the trees take, the table of leaf distributions included."""
+    def __init__(
+        self,
+        n_classes: int,
+        n_columns: int,
+        nodes: NDArray[np.uint64],
+        tree_start: NDArray[np.int64],
+        leaf_start: NDArray[np.uint32],
+        leaf_class: NDArray[np.uint16],
+        leaf_probability: NDArray[np.float32],
+    ) -> None: ...
     def parts(self) -> tuple[Any, ...]:
-        """Return the arguments of make_trees."""
+        """Return the arguments of the constructor."""
+    def check(self) -> None:
+        """Look at every word of the arrays, if that has not been done: ValueError if one is wrong.
+
+        All other methods but parts do it first.
+        """
+    def n_nodes(self) -> int:
+        """Return the number of nodes of all trees, leaves included."""
     def add_probabilities(
         self, bins: NDArray[np.uint8], first: int, last: int, out: NDArray[np.float64]
     ) -> None:
@@ -46,17 +52,6 @@ class Trees:
         self, bins: NDArray[np.uint8], first: int, last: int, out: NDArray[np.int64]
     ) -> None:
         """Write the leaf that each row of a range ends in to out (n_rows, n_trees)."""
-
-def make_trees(
-    n_classes: int,
-    n_columns: int,
-    nodes: NDArray[np.uint64],
-    tree_start: NDArray[np.int64],
-    leaf_start: NDArray[np.uint32],
-    leaf_class: NDArray[np.uint16],
-    leaf_probability: NDArray[np.float32],
-) -> Trees:
-    """Make trees from their parts, all of which are checked."""
 
 def find_bins(
     x: NDArray[Any],
@@ -150,7 +145,7 @@ def grow(
     n_trees: NDArray[np.int32] | None = None,
     importances: NDArray[np.float64] | None = None,
     by_column: NDArray[np.uint8] | None = None,
-) -> Trees:
+) -> TreeReader:
     """Grow one tree per seed on some rows and columns of a coded table.
 
     Parameters

@@ -11,6 +11,7 @@ from tqdm import tqdm
 
 from mddf import _core
 from mddf._binning import BinnedTable, chunks, in_threads
+from mddf._trees import Trees
 
 NO_DEPTH_LIMIT = 2**31 - 1
 
@@ -99,7 +100,7 @@ class Grown:
 
     Attributes
     ----------
-    trees : list of _core.Trees
+    trees : list of Trees
     sums : ndarray of shape (n_held_out, n_classes) or None
         Sums over trees of the class distributions of the rows held out; out of bag: of
         ``sampling.rows``.
@@ -109,7 +110,7 @@ class Grown:
         Sum over trees of each tree's importances, which sum to 1 for a tree with splits.
     """
 
-    trees: list[_core.Trees] = field(default_factory=list)
+    trees: list[Trees] = field(default_factory=list)
     sums: np.ndarray | None = None
     n_trees: np.ndarray | None = None
     importances: np.ndarray | None = None
@@ -142,7 +143,7 @@ def _grow_chunk(table: BinnedTable, labels, n_classes, block: Block, first: int,
         n_trees = np.zeros(n_held_out, np.int32)
     if block.importances:
         importances = np.zeros((last - first, bins.n_columns))
-    trees = _core.grow(
+    reader = _core.grow(
         table.codes,
         bins.values,
         bins.start,
@@ -170,7 +171,7 @@ def _grow_chunk(table: BinnedTable, labels, n_classes, block: Block, first: int,
         importances=importances,
         by_column=table.by_column,
     )
-    return trees, sums, n_trees, importances
+    return Trees._grown(reader), sums, n_trees, importances
 
 
 def _collect(grown: Grown, trees, sums, n_trees, importances) -> None:
@@ -249,7 +250,7 @@ def add_probabilities(trees, codes: np.ndarray, out: np.ndarray, *, n_jobs=None)
 
     Parameters
     ----------
-    trees : list of _core.Trees
+    trees : list of Trees
     codes : ndarray of uint8 of shape (n_rows, n_columns)
     out : ndarray of float64 of shape (n_rows, n_classes)
     n_jobs : int, default=None

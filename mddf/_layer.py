@@ -81,7 +81,7 @@ class Layer:
     Attributes
     ----------
     members : list of list
-        For each forest, for each fold: a list of ``_core.Trees``, or a fitted classifier.
+        For each forest, for each fold: a list of ``Trees``, or a fitted classifier.
     bins : Bins
         Those of the features of the layer before, which this layer's table ended with.
     columns : ndarray of int32

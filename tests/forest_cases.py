@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.datasets import make_classification
 
 from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, _core
+from mddf._trees import Trees
 
 FORESTS = [RandomForestClassifier, CompletelyRandomForestClassifier]
 
@@ -42,18 +43,20 @@ class Case:
 
     def grow(self, seeds=(1,), rows=None, columns=None, **options):
         options = {"max_depth": NO_LIMIT, "max_features": self.n_columns} | options
-        return _core.grow(
-            self.codes,
-            self.values,
-            self.start,
-            self.categorical,
-            self.labels,
-            self.n_classes,
-            np.arange(self.n_columns, dtype=np.int32) if columns is None else columns,
-            self.rows if rows is None else rows,
-            np.asarray(seeds, np.uint64),
-            weights=self.weights,
-            **options,
+        return Trees._grown(
+            _core.grow(
+                self.codes,
+                self.values,
+                self.start,
+                self.categorical,
+                self.labels,
+                self.n_classes,
+                np.arange(self.n_columns, dtype=np.int32) if columns is None else columns,
+                self.rows if rows is None else rows,
+                np.asarray(seeds, np.uint64),
+                weights=self.weights,
+                **options,
+            )
         )
 
     def take(self, rows):
@@ -243,4 +246,4 @@ def grow(**changes):
     arguments = {**grow_arguments(), **changes}
     names = list(arguments)[:9]
     positional = [arguments.pop(name) for name in names]
-    return _core.grow(*positional, **arguments)
+    return Trees._grown(_core.grow(*positional, **arguments))

@@ -5,9 +5,10 @@ import naive
 import numpy as np
 import pytest
 
-from mddf import _core, _growing
+from mddf import _growing
 from mddf._binning import bin_table, find_bins
 from mddf._growing import Block, Grown, Sampling, TreeOptions
+from mddf._trees import Trees
 
 
 @pytest.fixture(scope="module")
@@ -260,4 +261,4 @@ def test_trees_take_little_memory(problem):
     grown = _growing.grow(table, y, 3, blocks_of(rows))[1]
     n_nodes = sum(block.n_nodes for block in grown.trees)
     assert sum(block.n_bytes for block in grown.trees) < 9 * n_nodes + 1000
-    assert isinstance(grown.trees[0], _core.Trees)
+    assert isinstance(grown.trees[0], Trees)

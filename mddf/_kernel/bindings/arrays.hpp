@@ -45,13 +45,17 @@ inline void check_length(const char* name, size_t got, size_t expected) {
            std::to_string(got));
 }
 
-// Hands a vector over to NumPy without a copy.
-template <class T>
-Out<T, 1> to_numpy(std::vector<T> values) {
+// Hands a vector over to NumPy without a copy; `const T` for an array that cannot be written.
+template <class Element, class T>
+Out<Element, 1> handed_over(std::vector<T> values) {
   auto* owned = new std::vector<T>(std::move(values));
   nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
   const size_t size = owned->size();
-  return Out<T, 1>(owned->data(), {size}, owner);
+  return Out<Element, 1>(owned->data(), {size}, owner);
+}
+template <class T>
+Out<T, 1> to_numpy(std::vector<T> values) {
+  return handed_over<T>(std::move(values));
 }
 
 }  // namespace mddf

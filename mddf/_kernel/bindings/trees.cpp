@@ -1,7 +1,10 @@
+#include <nanobind/stl/unique_ptr.h>
+
 #include <cmath>
+#include <memory>
 #include <utility>
 
-#include "bindings/arrays.hpp"
+#include "bindings/tree_reader.hpp"
 #include "forest/grow_block.hpp"
 #include "forest/predict.hpp"
 
@@ -13,16 +16,6 @@ using nb::arg;
 template <class T>
 std::vector<T> copied(const In<T, 1>& values) {
   return std::vector<T>(values.data(), values.data() + values.shape(0));
-}
-
-// The kernel's errors about wrong input are Python's ValueError.
-template <class Function>
-auto refusing(Function function) {
-  try {
-    return function();
-  } catch (const std::invalid_argument& error) {
-    refuse(error.what());
-  }
 }
 
 void check_bins(const BinMatrix& matrix, const Bins& bins) {
@@ -111,16 +104,15 @@ void check_options(const BlockOptions& options, int64_t n_draws) {
   check_range("n_draws", n_draws, 0, INT32_MAX - 1);
 }
 
-Trees grow(InBins matrix, In<double, 1> values, In<int64_t, 1> bin_start,
-           In<uint8_t, 1> categorical, In<uint16_t, 1> labels, int n_classes,
-           In<int32_t, 1> columns, In<int32_t, 1> rows, In<uint64_t, 1> seeds,
-           std::optional<In<double, 1>> weights, std::optional<In<uint64_t, 1>> cumulative,
-           int64_t n_draws, bool balance, bool entropy, bool random_thresholds,
-           int64_t max_features, int64_t max_depth, int64_t min_samples_split,
-           int64_t min_samples_leaf, double min_weight_leaf,
-           std::optional<In<int32_t, 1>> held_out_rows, bool out_of_bag,
-           std::optional<InOut<double, 2>> sums, std::optional<InOut<int32_t, 1>> n_trees,
-           std::optional<InOut<double, 2>> importances, std::optional<InBins> by_column) {
+std::unique_ptr<TreeReader> grow(
+    InBins matrix, In<double, 1> values, In<int64_t, 1> bin_start, In<uint8_t, 1> categorical,
+    In<uint16_t, 1> labels, int n_classes, In<int32_t, 1> columns, In<int32_t, 1> rows,
+    In<uint64_t, 1> seeds, std::optional<In<double, 1>> weights,
+    std::optional<In<uint64_t, 1>> cumulative, int64_t n_draws, bool balance, bool entropy,
+    bool random_thresholds, int64_t max_features, int64_t max_depth, int64_t min_samples_split,
+    int64_t min_samples_leaf, double min_weight_leaf, std::optional<In<int32_t, 1>> held_out_rows,
+    bool out_of_bag, std::optional<InOut<double, 2>> sums, std::optional<InOut<int32_t, 1>> n_trees,
+    std::optional<InOut<double, 2>> importances, std::optional<InBins> by_column) {
   TrainingSet data =
       training_set(matrix, values, bin_start, categorical, labels, n_classes, columns);
   if (by_column) {
@@ -176,40 +168,21 @@ Trees grow(InBins matrix, In<double, 1> values, In<int64_t, 1> bin_start,
     check(static_cast<int64_t>(importances->shape(1)) == data.bins.n_columns,
           "importances: expected one column per column of bins");
   }
-  return refusing([&] {
+  GrownTrees grown;
+  {
     nb::gil_scoped_release release;
     check_bins(data.matrix, data.bins);
-    return grow_block(data, options, {rows.data(), static_cast<int64_t>(rows.shape(0))},
-                      weights ? weights->data() : nullptr,
-                      cumulative ? cumulative->data() : nullptr, held_out, seeds.data(),
-                      static_cast<int64_t>(seeds.shape(0)),
-                      importances ? importances->data() : nullptr);
-  });
-}
-
-Trees make_trees(int n_classes, int64_t n_columns, In<uint64_t, 1> nodes, In<int64_t, 1> tree_start,
-                 In<uint32_t, 1> leaf_start, In<uint16_t, 1> leaf_class,
-                 In<float, 1> leaf_probability) {
-  Trees trees;
-  trees.n_classes = n_classes;
-  trees.n_columns = n_columns;
-  trees.nodes = copied(nodes);
-  trees.tree_start = copied(tree_start);
-  trees.leaf_start = copied(leaf_start);
-  trees.leaf_class = copied(leaf_class);
-  trees.leaf_probability = copied(leaf_probability);
-  refusing([&] { trees.validate(); });
-  return trees;
-}
-
-nb::tuple parts(const Trees& trees) {
-  return nb::make_tuple(trees.n_classes, trees.n_columns, to_numpy(trees.nodes),
-                        to_numpy(trees.tree_start), to_numpy(trees.leaf_start),
-                        to_numpy(trees.leaf_class), to_numpy(trees.leaf_probability));
+    grown =
+        grow_block(data, options, {rows.data(), static_cast<int64_t>(rows.shape(0))},
+                   weights ? weights->data() : nullptr, cumulative ? cumulative->data() : nullptr,
+                   held_out, seeds.data(), static_cast<int64_t>(seeds.shape(0)),
+                   importances ? importances->data() : nullptr);
+  }
+  return std::make_unique<TreeReader>(std::move(grown));
 }
 
 // Rows [first, last) of bins, checked against the trees.
-BinMatrix row_range(const Trees& trees, const InBins& bins, int64_t first, int64_t last) {
+BinMatrix row_range(const TreesView& trees, const InBins& bins, int64_t first, int64_t last) {
   const BinMatrix matrix = as_matrix(bins);
   check(matrix.n_columns == trees.n_columns, "bins: expected " + std::to_string(trees.n_columns) +
                                                  " columns, got " +
@@ -219,8 +192,9 @@ BinMatrix row_range(const Trees& trees, const InBins& bins, int64_t first, int64
   return {matrix.row(first), last - first, matrix.n_columns};
 }
 
-void add_probabilities_to(const Trees& trees, InBins bins, int64_t first, int64_t last,
+void add_probabilities_to(TreeReader& reader, InBins bins, int64_t first, int64_t last,
                           InOut<double, 2> out) {
+  const TreesView& trees = reader.checked();
   const BinMatrix rows = row_range(trees, bins, first, last);
   check(out.shape(0) == bins.shape(0) && static_cast<int>(out.shape(1)) == trees.n_classes,
         "out: expected one row per row of bins and one column per class");
@@ -228,8 +202,9 @@ void add_probabilities_to(const Trees& trees, InBins bins, int64_t first, int64_
   add_probabilities(trees, rows, out.data() + first * trees.n_classes);
 }
 
-void leaf_indices_to(const Trees& trees, InBins bins, int64_t first, int64_t last,
+void leaf_indices_to(TreeReader& reader, InBins bins, int64_t first, int64_t last,
                      InOut<int64_t, 2> out) {
+  const TreesView& trees = reader.checked();
   const BinMatrix rows = row_range(trees, bins, first, last);
   check(out.shape(0) == bins.shape(0) && static_cast<int64_t>(out.shape(1)) == trees.n_trees(),
         "out: expected one row per row of bins and one column per tree");
@@ -237,46 +212,20 @@ void leaf_indices_to(const Trees& trees, InBins bins, int64_t first, int64_t las
   leaf_indices(trees, rows, out.data() + first * trees.n_trees());
 }
 
-int64_t n_nodes(const Trees& trees) {
-  int64_t count = 0;
-  for (int64_t t = 0; t < trees.n_trees(); ++t)
-    trees.for_each_node(t, [&](uint32_t, uint64_t) { ++count; });
-  return count;
-}
-
-int64_t n_bytes(const Trees& trees) {
-  return static_cast<int64_t>(
-      trees.nodes.size() * sizeof(uint64_t) + trees.tree_start.size() * sizeof(int64_t) +
-      trees.leaf_start.size() * sizeof(uint32_t) + trees.leaf_class.size() * sizeof(uint16_t) +
-      trees.leaf_probability.size() * sizeof(float));
-}
-
 }  // namespace
 }  // namespace mddf
 
 void bind_trees(nanobind::module_& m) {
   using namespace mddf;
-  nb::class_<Trees>(m, "Trees")
-      .def_ro("n_classes", &Trees::n_classes)
-      .def_ro("n_columns", &Trees::n_columns)
-      .def_prop_ro("n_trees", &Trees::n_trees)
-      .def_prop_ro("n_nodes", &n_nodes)
-      .def_prop_ro("n_bytes", &n_bytes)
-      .def("parts", &parts)
-      .def("__getstate__", &parts)
-      .def("__setstate__",
-           [](Trees& trees, const nb::tuple& state) {
-             check(state.size() == 7, "trees: expected a state of 7 parts");
-             try {
-               new (&trees) Trees(make_trees(
-                   nb::cast<int>(state[0]), nb::cast<int64_t>(state[1]),
-                   nb::cast<In<uint64_t, 1>>(state[2]), nb::cast<In<int64_t, 1>>(state[3]),
-                   nb::cast<In<uint32_t, 1>>(state[4]), nb::cast<In<uint16_t, 1>>(state[5]),
-                   nb::cast<In<float, 1>>(state[6])));
-             } catch (const nb::cast_error&) {
-               refuse("trees: a part of the state has the wrong type");
-             }
-           })
+  nb::class_<TreeReader>(m, "TreeReader")
+      .def(nb::init<int, int64_t, In<uint64_t, 1>, In<int64_t, 1>, In<uint32_t, 1>, In<uint16_t, 1>,
+                    In<float, 1>>(),
+           arg("n_classes"), arg("n_columns"), arg("nodes").noconvert(),
+           arg("tree_start").noconvert(), arg("leaf_start").noconvert(),
+           arg("leaf_class").noconvert(), arg("leaf_probability").noconvert())
+      .def("parts", &TreeReader::parts)
+      .def("check", &TreeReader::check)
+      .def("n_nodes", &TreeReader::n_nodes)
       .def("add_probabilities", &add_probabilities_to, arg("bins").noconvert(), arg("first"),
            arg("last"), arg("out").noconvert())
       .def("leaf_indices", &leaf_indices_to, arg("bins").noconvert(), arg("first"), arg("last"),
@@ -286,9 +235,6 @@ void bind_trees(nanobind::module_& m) {
     simd::wide() = use && simd::supported();
     return before;
   });
-  m.def("make_trees", &make_trees, arg("n_classes"), arg("n_columns"), arg("nodes").noconvert(),
-        arg("tree_start").noconvert(), arg("leaf_start").noconvert(), arg("leaf_class").noconvert(),
-        arg("leaf_probability").noconvert());
   m.def("grow", &grow, arg("bins").noconvert(), arg("values").noconvert(),
         arg("bin_start").noconvert(), arg("categorical").noconvert(), arg("labels").noconvert(),
         arg("n_classes"), arg("columns").noconvert(), arg("rows").noconvert(),

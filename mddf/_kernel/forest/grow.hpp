@@ -46,9 +46,9 @@ class TreeGrower {
 
   // Grows one tree on samples() and appends it to `trees`; adds each column's share of the
   // decrease of impurity to `importances` where that is wanted.
-  void grow(Random& random, Trees& trees, LeafTable& leaves, double* importances) {
+  void grow(Random& random, GrownTrees& trees, double* importances) {
     random_ = &random;
-    writer_.begin(leaves, importances);
+    writer_.begin(trees, importances);
     pool_.restart(data_.columns);
     samples_[1].resize(samples_[0].size());
     waiting_.clear();
@@ -61,7 +61,7 @@ class TreeGrower {
       while (visit(frame) || next(frame)) {
       }
     }
-    writer_.append_to(trees);
+    writer_.end();
   }
 
  private:

@@ -97,30 +97,16 @@ class BlockGrower {
         grower_(data, options.grow) {}
 
   // One tree per seed. `importances`, if wanted, has one row of n_columns per tree.
-  Trees grow(const uint64_t* seeds, int64_t n_trees, double* importances) {
-    Trees trees;
+  GrownTrees grow(const uint64_t* seeds, int64_t n_trees, double* importances) {
+    GrownTrees trees;
     trees.n_classes = data_.n_classes;
     trees.n_columns = data_.bins.n_columns;
-    for (const int32_t column : data_.columns)
-      if (data_.bins.categorical[column]) trees.has_categorical = true;
-    LeafTable leaves;
     for (int64_t t = 0; t < n_trees; ++t) {
       Random random(seeds[t]);
       take_samples(random);
-      grower_.grow(random, trees, leaves,
-                   importances ? importances + t * data_.bins.n_columns : nullptr);
-      if (!held_out_.sums) continue;
-      trees.leaf_start.swap(leaves.start);  // lent for the look-ups
-      trees.leaf_class.swap(leaves.label);
-      trees.leaf_probability.swap(leaves.probability);
-      predict_held_out(trees);
-      trees.leaf_start.swap(leaves.start);
-      trees.leaf_class.swap(leaves.label);
-      trees.leaf_probability.swap(leaves.probability);
+      grower_.grow(random, trees, importances ? importances + t * data_.bins.n_columns : nullptr);
+      if (held_out_.sums) predict_held_out(trees.view());
     }
-    trees.leaf_start = std::move(leaves.start);
-    trees.leaf_class = std::move(leaves.label);
-    trees.leaf_probability = std::move(leaves.probability);
     trees.shrink();
     return trees;
   }
@@ -164,7 +150,7 @@ class BlockGrower {
     for (auto& sample : samples) sample.weight *= total / (n_present * weight[sample.label]);
   }
 
-  void predict_held_out(const Trees& trees) {
+  void predict_held_out(const TreesView& trees) {
     const int64_t t = trees.n_trees() - 1;
     const Rows& from = held_out_.out_of_bag ? rows_ : held_out_.rows;
     positions_.clear();
@@ -193,9 +179,9 @@ class BlockGrower {
   std::vector<int32_t> positions_;
 };
 
-inline Trees grow_block(const TrainingSet& data, const BlockOptions& options, Rows rows,
-                        const double* weights, const uint64_t* cumulative, HeldOut held_out,
-                        const uint64_t* seeds, int64_t n_trees, double* importances) {
+inline GrownTrees grow_block(const TrainingSet& data, const BlockOptions& options, Rows rows,
+                             const double* weights, const uint64_t* cumulative, HeldOut held_out,
+                             const uint64_t* seeds, int64_t n_trees, double* importances) {
   const auto grow = [&](auto sample, auto criterion) {
     BlockGrower<decltype(sample), decltype(criterion)> grower(data, options, rows, weights,
                                                               cumulative, held_out);

@@ -61,7 +61,7 @@ void walk(const uint64_t* tree, int64_t n, Row row, Emit emit) {
 }
 
 template <class Row, class Emit>
-void walk_tree(const Trees& trees, int64_t t, int64_t n, Row row, Emit emit) {
+void walk_tree(const TreesView& trees, int64_t t, int64_t n, Row row, Emit emit) {
   if (trees.has_categorical)
     walk<true>(trees.tree(t), n, row, emit);
   else
@@ -69,7 +69,7 @@ void walk_tree(const Trees& trees, int64_t t, int64_t n, Row row, Emit emit) {
 }
 
 // Adds a leaf's class distribution to out.
-inline void add_leaf(const Trees& trees, uint64_t leaf, double* out) {
+inline void add_leaf(const TreesView& trees, uint64_t leaf, double* out) {
   const uint32_t value = node::payload(leaf);
   if (value & kPureBit) {
     out[value ^ kPureBit] += 1;
@@ -85,7 +85,7 @@ inline int64_t block_rows(int64_t n_columns) {
 }
 
 // Adds the sum over the trees of the class distributions to out (n_rows x n_classes).
-inline void add_probabilities(const Trees& trees, const BinMatrix& bins, double* out) {
+inline void add_probabilities(const TreesView& trees, const BinMatrix& bins, double* out) {
   const int64_t block = block_rows(bins.n_columns);
   for (int64_t first = 0; first < bins.n_rows; first += block) {
     const int64_t n = std::min(block, bins.n_rows - first);
@@ -101,7 +101,7 @@ inline void add_probabilities(const Trees& trees, const BinMatrix& bins, double*
 }
 
 // Writes the index of the leaf that each row ends in (n_rows x n_trees, counted within the tree).
-inline void leaf_indices(const Trees& trees, const BinMatrix& bins, int64_t* out) {
+inline void leaf_indices(const TreesView& trees, const BinMatrix& bins, int64_t* out) {
   const int64_t block = block_rows(bins.n_columns);
   const int64_t n_trees = trees.n_trees();
   for (int64_t first = 0; first < bins.n_rows; first += block) {

@@ -14,18 +14,19 @@ namespace mddf {
 class TreeWriter {
  public:
   // `importances`, if wanted, collects each column's decrease of impurity.
-  void begin(LeafTable& leaves, double* importances) {
-    leaves_ = &leaves;
+  void begin(GrownTrees& trees, double* importances) {
+    trees_ = &trees;
     importances_ = importances;
     if (nodes_.empty()) nodes_.resize(1024);
     size_ = 1;
+    n_set_words_ = 0;
   }
 
   void pure_leaf(uint32_t index, uint32_t label) {
     nodes_[index] = node::make(kLeaf, 0, 0, kPureBit | label);
   }
   void leaf(uint32_t index, const uint16_t* labels, const double* weights, int n) {
-    nodes_[index] = node::make(kLeaf, 0, 0, leaves_->add(labels, weights, n));
+    nodes_[index] = node::make(kLeaf, 0, 0, trees_->leaves.add(labels, weights, n));
   }
 
   // Writes an inner node and makes room for its children; returns the left one's index.
@@ -47,6 +48,8 @@ class TreeWriter {
     while (n_words > 0 && words[n_words - 1] == 0) --n_words;
     std::copy(words.begin(), words.begin() + n_words, nodes_.begin() + size_);
     size_ += n_words;
+    n_set_words_ += n_words;
+    trees_->has_categorical = true;
     nodes_[index] =
         node::make(kCategorical, column, n_words | (split.missing_left ? 128u : 0u), left);
     return left;
@@ -58,15 +61,18 @@ class TreeWriter {
     if (importances_ && column >= 0) importances_[column] += score;
   }
 
-  void append_to(Trees& trees) const {
-    trees.nodes.insert(trees.nodes.end(), nodes_.begin(), nodes_.begin() + size_);
-    trees.tree_start.push_back(static_cast<int64_t>(trees.nodes.size()));
+  // Adds the tree to the others.
+  void end() const {
+    trees_->nodes.insert(trees_->nodes.end(), nodes_.begin(), nodes_.begin() + size_);
+    trees_->tree_start.push_back(static_cast<int64_t>(trees_->nodes.size()));
+    trees_->n_nodes += size_ - n_set_words_;
   }
 
  private:
   std::vector<uint64_t> nodes_;
   uint32_t size_ = 0;
-  LeafTable* leaves_ = nullptr;
+  uint32_t n_set_words_ = 0;
+  GrownTrees* trees_ = nullptr;
   double* importances_ = nullptr;
 };
 

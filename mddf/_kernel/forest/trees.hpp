@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/span.hpp"
 #include "forest/binning.hpp"
 
 namespace mddf {
@@ -112,99 +113,118 @@ class LeafTable {
   std::unordered_multimap<uint64_t, uint32_t> known_;
 };
 
-// A block of trees; what grow returns, what predict reads, what is pickled.
-struct Trees {
+// A block of trees as prediction reads it: arrays that somebody else owns.
+struct TreesView {
   int n_classes = 0;
   int64_t n_columns = 0;
   bool has_categorical = false;
+  Span<uint64_t> nodes;  // of all trees, one after the other
+  Span<int64_t> tree_start;
+  Span<uint32_t> leaf_start;
+  Span<uint16_t> leaf_class;
+  Span<float> leaf_probability;
+
+  int64_t n_trees() const { return tree_start.size - 1; }
+  const uint64_t* tree(int64_t t) const { return nodes.data + tree_start[t]; }
+  int64_t tree_size(int64_t t) const { return tree_start[t + 1] - tree_start[t]; }
+};
+
+// A block of trees while it grows.
+struct GrownTrees {
+  int n_classes = 0;
+  int64_t n_columns = 0;
+  bool has_categorical = false;
+  int64_t n_nodes = 0;
   std::vector<uint64_t> nodes;
   std::vector<int64_t> tree_start{0};
-  std::vector<uint32_t> leaf_start;
-  std::vector<uint16_t> leaf_class;
-  std::vector<float> leaf_probability;
+  LeafTable leaves;
 
-  int64_t n_trees() const { return static_cast<int64_t>(tree_start.size()) - 1; }
-  const uint64_t* tree(int64_t t) const { return nodes.data() + tree_start[t]; }
-  int64_t tree_size(int64_t t) const { return tree_start[t + 1] - tree_start[t]; }
-
-  // Calls visit(index, node) for every node of the tree, skipping the words of category sets.
-  template <class Visit>
-  void for_each_node(int64_t t, Visit visit) const {
-    std::vector<uint32_t> stack{0};
-    while (!stack.empty()) {
-      const uint32_t index = stack.back();
-      stack.pop_back();
-      const uint64_t n = tree(t)[index];
-      visit(index, n);
-      if (node::is_leaf(n)) continue;
-      stack.push_back(node::payload(n) + 1);
-      stack.push_back(node::payload(n));
-    }
+  TreesView view() const {
+    return {n_classes,  n_columns,    has_categorical, nodes,
+            tree_start, leaves.start, leaves.label,    leaves.probability};
   }
-
   void shrink() {
     nodes.shrink_to_fit();
-    leaf_start.shrink_to_fit();
-    leaf_class.shrink_to_fit();
-    leaf_probability.shrink_to_fit();
+    leaves.start.shrink_to_fit();
+    leaves.label.shrink_to_fit();
+    leaves.probability.shrink_to_fit();
   }
-
-  // Refuses anything that would read out of bounds or not end; sets has_categorical.
-  void validate();
 };
 
 inline void require(bool holds, const char* message) {
   if (!holds) throw std::invalid_argument(message);
 }
 
-inline void Trees::validate() {
-  require(n_classes >= 1 && n_classes <= 65535, "trees: n_classes must be in [1, 65535]");
-  require(n_columns >= 1 && n_columns <= static_cast<int64_t>(kMostColumns),
-          "trees: n_columns must be in [1, 2^22]");
-  require(!tree_start.empty() && tree_start.front() == 0 &&
-              tree_start.back() == static_cast<int64_t>(nodes.size()),
-          "trees: tree_start must begin with 0 and end with the number of words");
-  require(!leaf_start.empty() && leaf_start.front() == 0 &&
-              leaf_start.back() == leaf_class.size() &&
-              leaf_class.size() == leaf_probability.size(),
+// What is learnt by looking at every word of the trees.
+struct TreeFacts {
+  int64_t n_nodes = 0;
+  bool has_categorical = false;
+};
+
+// Whether the leaf table can be read.
+inline void check_leaf_table(const TreesView& trees) {
+  require(!trees.leaf_start.empty() && trees.leaf_start[0] == 0 &&
+              trees.leaf_start.back() == trees.leaf_class.size &&
+              trees.leaf_class.size == trees.leaf_probability.size,
           "trees: the leaf table's parts do not fit together");
-  for (size_t i = 1; i < leaf_start.size(); ++i)
-    require(leaf_start[i - 1] <= leaf_start[i], "trees: leaf_start must not fall");
-  for (const uint16_t label : leaf_class)
-    require(label < n_classes, "trees: a leaf's class is out of range");
-  for (const float probability : leaf_probability)
+  for (int64_t i = 1; i < trees.leaf_start.size; ++i)
+    require(trees.leaf_start[i - 1] <= trees.leaf_start[i], "trees: leaf_start must not fall");
+  for (const uint16_t label : trees.leaf_class)
+    require(label < trees.n_classes, "trees: a leaf's class is out of range");
+  for (const float probability : trees.leaf_probability)
     require(probability > 0 && probability <= 1, "trees: a leaf's probability must be in (0, 1]");
-  for (int64_t t = 0; t < n_trees(); ++t)
-    require(tree_start[t] < tree_start[t + 1], "trees: tree_start must rise");
-  for (int64_t t = 0; t < n_trees(); ++t) {
-    const uint64_t size = static_cast<uint64_t>(tree_size(t));
-    // Children lie behind their parent, so the walk ends after at most `size` nodes a branch.
-    int64_t visited = 0;
-    std::vector<uint32_t> stack{0};
-    while (!stack.empty()) {
-      const uint32_t index = stack.back();
-      stack.pop_back();
-      require(++visited <= static_cast<int64_t>(size), "trees: nodes are shared or loop");
-      const uint64_t n = tree(t)[index];
+}
+
+// Refuses anything that would read out of bounds or not end. Goes once over the words in the order
+// of memory: every one must be a node with one parent before it, or a node's category set.
+inline TreeFacts check_trees(const TreesView& trees) {
+  enum : uint8_t { kUnknown, kNode, kSet };
+  require(trees.n_classes >= 1 && trees.n_classes <= 65535,
+          "trees: n_classes must be in [1, 65535]");
+  require(trees.n_columns >= 1 && trees.n_columns <= static_cast<int64_t>(kMostColumns),
+          "trees: n_columns must be in [1, 2^22]");
+  require(!trees.tree_start.empty() && trees.tree_start[0] == 0 &&
+              trees.tree_start.back() == trees.nodes.size,
+          "trees: tree_start must begin with 0 and end with the number of words");
+  for (int64_t t = 0; t < trees.n_trees(); ++t)
+    require(trees.tree_start[t] < trees.tree_start[t + 1], "trees: tree_start must rise");
+  check_leaf_table(trees);
+  TreeFacts facts;
+  std::vector<uint8_t> role;
+  for (int64_t t = 0; t < trees.n_trees(); ++t) {
+    const uint64_t size = static_cast<uint64_t>(trees.tree_size(t));
+    const uint64_t* tree = trees.tree(t);
+    role.assign(size, kUnknown);
+    role[0] = kNode;
+    for (uint64_t index = 0; index < size; ++index) {
+      if (role[index] == kSet) continue;
+      require(role[index] == kNode, "trees: a word belongs to no node");
+      ++facts.n_nodes;
+      const uint64_t n = tree[index];
       const uint32_t payload = node::payload(n);
-      require(node::column(n) < n_columns, "trees: a column is out of range");  // a leaf's is read
+      require(node::column(n) < trees.n_columns,
+              "trees: a column is out of range");  // a leaf's too
       if (node::is_leaf(n)) {
-        require((payload & kPureBit) ? (payload ^ kPureBit) < static_cast<uint32_t>(n_classes)
-                                     : payload + 1 < leaf_start.size(),
+        require((payload & kPureBit) ? (payload ^ kPureBit) < static_cast<uint32_t>(trees.n_classes)
+                                     : payload + 1 < trees.leaf_start.size,
                 "trees: a leaf's value is out of range");
         continue;
       }
-      uint64_t last = uint64_t{payload} + 1;
+      uint32_t n_words = 0;
       if (node::kind(n) == kCategorical) {
-        has_categorical = true;
-        require(node::set_words(n) <= 4, "trees: a category set is too long");
-        last += node::set_words(n);
+        facts.has_categorical = true;
+        n_words = node::set_words(n);
+        require(n_words <= 4, "trees: a category set is too long");
       }
-      require(payload > index && last < size, "trees: a child is out of range");
-      stack.push_back(payload + 1);
-      stack.push_back(payload);
+      require(payload > index && uint64_t{payload} + 1 + n_words < size,
+              "trees: a child is out of range");
+      for (uint32_t i = 0; i < 2 + n_words; ++i) {
+        require(role[payload + i] == kUnknown, "trees: nodes are shared or loop");
+        role[payload + i] = i < 2 ? kNode : kSet;
+      }
     }
   }
+  return facts;
 }
 
 }  // namespace mddf

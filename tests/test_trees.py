@@ -2,13 +2,13 @@
 
 import pickle
 
+import joblib
 import numpy as np
 import pytest
-from forest_cases import grow
+from forest_cases import grow, same_predictions, same_trees, three_classes
 
-from mddf import _core
-
-REFUSED = (ValueError, TypeError)
+from mddf import RandomForestClassifier
+from mddf._trees import Trees
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def inner(left, column=0, threshold=1, kind=0):
 
 def make(nodes, starts=None, leaves=((0, 2), (0, 1), (0.5, 0.5)), n_classes=2, n_columns=2):
     starts = [0, len(nodes)] if starts is None else starts
-    return _core.make_trees(
+    return Trees(
         n_classes,
         n_columns,
         np.array(nodes, np.uint64),
@@ -111,7 +111,7 @@ def test_parts_cut_short(trees):
             if cut == len(parts[i]):
                 continue
             with pytest.raises(ValueError):
-                _core.make_trees(*parts[:i], parts[i][:cut], *parts[i + 1 :])
+                Trees(*parts[:i], parts[i][:cut], *parts[i + 1 :])
 
 
 def test_parts_of_noise_are_refused_or_safe(trees):
@@ -126,7 +126,7 @@ def test_parts_of_noise_are_refused_or_safe(trees):
         with np.errstate(over="ignore"):
             part[rng.integers(len(part))] ^= noise.astype(part.dtype)
         try:
-            made = _core.make_trees(*parts)
+            made = Trees(*parts)
         except ValueError:
             n_refused += 1
             continue
@@ -148,39 +148,104 @@ def test_pickle(trees):
 
 
 def test_corrupted_states(trees):
-    parts = trees.parts()
+    state = trees.__getstate__()
     states = [
-        (),
-        parts[:6],
-        (*parts, 1),
+        {},
+        {name: part for name, part in state.items() if name != "nodes"},
+        {**state, "more": 1},
         None,
         [1, 2],
-        ("a", *parts[1:]),
-        (*parts[:2], "nodes", *parts[3:]),
-        (*parts[:2], None, *parts[3:]),
-        (*parts[:2], parts[2][:-1], *parts[3:]),
-        (0, *parts[1:]),
-        (*parts[:1], -1, *parts[2:]),
-        (*parts[:6], parts[6].astype(object)),
+        {**state, "n_classes": "a"},
+        {**state, "n_classes": 0},
+        {**state, "n_columns": -1},
+        {**state, "nodes": "nodes"},
+        {**state, "nodes": None},
+        {**state, "nodes": state["nodes"][:-1]},
+        {**state, "nodes": state["nodes"].astype(np.int64)},
+        {**state, "nodes": state["nodes"][None]},
+        {**state, "leaf_probability": state["leaf_probability"].astype(object)},
     ]
     for state in states:
-        blank = _core.Trees.__new__(_core.Trees)
-        with pytest.raises(REFUSED):
-            blank.__setstate__(state)
+        with pytest.raises(ValueError):
+            Trees.__new__(Trees).__setstate__(state)
 
 
-@pytest.mark.filterwarnings("ignore:nanobind")
-def test_trees_that_were_never_made():
-    with pytest.raises(TypeError):
-        _core.Trees()
-    blank = _core.Trees.__new__(_core.Trees)
-    with pytest.raises(TypeError), pytest.warns(RuntimeWarning):
-        blank.parts()
+def test_bytes_of_a_pickle_that_are_damaged(trees):
+    # The arrays within; the rest of a pickle is for pickle to refuse.
+    data = pickle.dumps(trees, protocol=5)
+    rng = np.random.default_rng(0)
+    n_refused = 0
+    for name in ("nodes", "tree_start", "leaf_start", "leaf_class", "leaf_probability"):
+        array = getattr(trees, name).tobytes()
+        at = data.index(array)
+        for _ in range(100):
+            damaged = bytearray(data)
+            damaged[at + rng.integers(len(array))] ^= 1 << rng.integers(8)
+            try:
+                made = pickle.loads(damaged)
+            except ValueError:
+                n_refused += 1
+                continue
+            made.add_probabilities(np.zeros((9, 3), np.uint8), 0, 9, np.zeros((9, 3)))
+    assert n_refused > 250
 
 
 def test_trees_cannot_be_changed(trees):
     with pytest.raises(AttributeError):
         trees.n_classes = 9
-    before = trees.parts()[2].copy()
-    trees.parts()[2][:] = 0
-    assert np.array_equal(trees.parts()[2], before)
+    for part in trees.parts()[2:]:
+        with pytest.raises(ValueError, match="read-only"):
+            part[:] = 0
+    mine = trees.nodes.copy()
+    made = Trees(*trees.parts()[:2], mine, *trees.parts()[3:])
+    assert np.shares_memory(made.nodes, mine)
+    assert not made.nodes.flags.writeable
+
+
+def mapped(path, trees, **changes):
+    joblib.dump(trees, path)
+    return joblib.load(path, mmap_mode="r", **changes)
+
+
+def test_a_mapped_file_is_read_in_place(tmp_path, trees):
+    again = mapped(tmp_path / "trees", trees)
+    for name, part in zip(trees.__getstate__(), again.parts(), strict=True):
+        if isinstance(part, np.ndarray):
+            assert isinstance(part.base, np.memmap), name
+    assert same_trees(trees, again)
+    bins = np.random.default_rng(0).integers(0, 256, (40, 3), dtype=np.uint8)
+    probabilities, expected = np.zeros((2, 40, 3))
+    again.add_probabilities(bins, 0, 40, probabilities)
+    trees.add_probabilities(bins, 0, 40, expected)
+    assert np.array_equal(probabilities, expected)
+    assert again.n_nodes == trees.n_nodes
+
+
+def test_a_mapped_forest_predicts_the_same(tmp_path):
+    X, y = three_classes()
+    forest = RandomForestClassifier(20, random_state=0).fit(X, y)
+    again = mapped(tmp_path / "forest", forest)
+    assert isinstance(again._trees[0].nodes.base, np.memmap)
+    assert same_predictions(forest, again, X)
+    assert np.array_equal(forest.apply(X), again.apply(X))
+
+
+def test_a_mapped_file_is_checked_when_it_is_used(tmp_path, trees):
+    nodes = trees.nodes.copy()
+    path = tmp_path / "trees"
+    joblib.dump(trees, path)
+    data = path.read_bytes()
+    at = data.index(nodes.tobytes())
+    damaged = inner(2**20).to_bytes(8, "little")
+    path.write_bytes(data[:at] + damaged + data[at + 8 :])
+    again = joblib.load(path, mmap_mode="r")
+    bins = np.zeros((4, 3), np.uint8)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="child"):
+            again.add_probabilities(bins, 0, 4, np.zeros((4, 3)))
+    with pytest.raises(ValueError, match="child"):
+        again.leaf_indices(bins, 0, 4, np.zeros((4, 2), np.int64))
+    with pytest.raises(ValueError, match="child"):
+        _ = again.n_nodes
+    with pytest.raises(ValueError, match="child"):
+        joblib.load(path)

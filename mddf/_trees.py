@@ -1,0 +1,131 @@
+"""Grown trees as plain data."""
+
+from __future__ import annotations
+
+import mmap
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mddf import _core
+
+_DTYPES = {
+    "nodes": np.uint64,
+    "tree_start": np.int64,
+    "leaf_start": np.uint32,
+    "leaf_class": np.uint16,
+    "leaf_probability": np.float32,
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trees:
+    """A block of trees: plain arrays, which prediction reads where they are.
+
+    The arrays are read-only, and checked once, so that none can lead out of bounds: when the
+    trees are made or unpickled or, if a file is mapped into memory, when they are first used.
+    Looking at every node would otherwise read the whole file, where mapping it takes no time.
+
+    Attributes
+    ----------
+    n_classes, n_columns : int
+    nodes : ndarray of uint64
+        Eight bytes a node, as ``_kernel/forest/trees.hpp`` lays them out; tree after tree.
+    tree_start : ndarray of int64 of shape (n_trees + 1,)
+        The words of tree t are ``nodes[tree_start[t]:tree_start[t + 1]]``.
+    leaf_start : ndarray of uint32 of shape (n_distributions + 1,)
+        Where in the next two each distribution starts that is not of one class.
+    leaf_class : ndarray of uint16
+    leaf_probability : ndarray of float32
+    """
+
+    n_classes: int
+    n_columns: int
+    nodes: np.ndarray
+    tree_start: np.ndarray
+    leaf_start: np.ndarray
+    leaf_class: np.ndarray
+    leaf_probability: np.ndarray
+    _reader: _core.TreeReader = field(init=False)
+
+    def __post_init__(self):
+        mapped = False
+        for name, dtype in _DTYPES.items():
+            array = _read_only(name, getattr(self, name), dtype)
+            object.__setattr__(self, name, array)
+            mapped |= _is_mapped(array)
+        reader = _core.TreeReader(*self.parts())
+        if not mapped:
+            reader.check()
+        object.__setattr__(self, "_reader", reader)
+
+    @classmethod
+    def _grown(cls, reader: _core.TreeReader) -> Trees:
+        """Trees that the kernel has just made."""
+        trees = cls.__new__(cls)
+        names = ("n_classes", "n_columns", *_DTYPES, "_reader")
+        for name, value in zip(names, (*reader.parts(), reader), strict=True):
+            object.__setattr__(trees, name, value)
+        return trees
+
+    def parts(self) -> tuple:
+        """The arguments that make these trees."""
+        return tuple(self.__getstate__().values())
+
+    def __getstate__(self) -> dict:
+        return {name: getattr(self, name) for name in ("n_classes", "n_columns", *_DTYPES)}
+
+    def __setstate__(self, state: dict) -> None:
+        try:
+            self.__init__(**state)  # type: ignore[misc]
+        except TypeError as error:
+            raise ValueError(f"trees: these are not the parts of trees: {error}") from error
+
+    def __sizeof__(self) -> int:
+        return self.n_bytes
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.tree_start) - 1
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of all trees, leaves included."""
+        return self._reader.n_nodes()
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes that the arrays take."""
+        return sum(getattr(self, name).nbytes for name in _DTYPES)
+
+    def add_probabilities(self, codes, first: int, last: int, out) -> None:
+        """Add the sum over the trees of the class distributions of rows [first, last) to `out`.
+
+        Parameters
+        ----------
+        codes : ndarray of uint8 of shape (n_rows, n_columns)
+        first, last : int
+        out : ndarray of float64 of shape (n_rows, n_classes)
+            Only rows of the range are touched.
+        """
+        self._reader.add_probabilities(codes, first, last, out)
+
+    def leaf_indices(self, codes, first: int, last: int, out) -> None:
+        """Write the leaves that rows [first, last) end in to `out`, int64 (n_rows, n_trees)."""
+        self._reader.leaf_indices(codes, first, last, out)
+
+
+def _read_only(name, array, dtype) -> np.ndarray:
+    if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != 1:
+        kind = np.dtype(dtype)
+        raise ValueError(f"trees: {name} must be an array of {kind} with one dimension")
+    array = np.require(array, requirements=["C", "A"]).view(np.ndarray)
+    array.flags.writeable = False
+    return array
+
+
+def _is_mapped(array) -> bool:
+    while array is not None and not isinstance(array, mmap.mmap):
+        array = getattr(array, "base", None)
+    return array is not None
