@@ -7,7 +7,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from mddf._parameters import Within, finite
+from mddf._validation import Within, finite
 
 from ._boosting.base import BaseBoostingClassifier
 from ._boosting.complexity import complexity_table

@@ -9,17 +9,24 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils._param_validation import RealNotInt, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 from tqdm import tqdm
 
 from mddf._binner import Binner
 from mddf._binning import NUMERIC_DTYPES
-from mddf._fitting import unchanged_on_failure
 from mddf._folds import make_folds
 from mddf._sampling import row_weights
 from mddf._table import ArrayTable
-from mddf._targets import check_weights, class_factors, encode_labels
+from mddf._validation import (
+    COUNT,
+    JOBS,
+    Within,
+    check_weights,
+    class_factors,
+    encode_labels,
+    unchanged_on_failure,
+)
 
 from ._window_forests import FORESTS, ForestOptions, Samples, class_vectors, grow_forests
 from ._windows import Grain, resolve_grains, resolve_grid
@@ -136,21 +143,21 @@ class MultiGrainedScanner(TransformerMixin, BaseEstimator):
 
     _parameter_constraints: ClassVar[dict] = {
         "windows": [StrOptions({"auto"}), list, tuple],
-        "strides": [Interval(Integral, 1, None, closed="left"), list, tuple],
+        "strides": [Within(Integral, 1, None, closed="left"), list, tuple],
         "shape": [list, tuple, None],
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
-        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "n_estimators": [COUNT],
+        "min_samples_leaf": [Within(Integral, 1, None, closed="left")],
+        "max_depth": [Within(Integral, 1, None, closed="left"), None],
         "max_windows": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0, 1, closed="right"),
+            Within(Integral, 1, None, closed="left"),
+            Within(RealNotInt, 0, 1, closed="right"),
             None,
         ],
         "cv": ["cv_object"],
         "pooling": [StrOptions({"mean", "max"}), None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
-        "max_bins": [Interval(Integral, 2, 255, closed="both")],
-        "n_jobs": [Integral, None],
+        "max_bins": [Within(Integral, 2, 255, closed="both")],
+        "n_jobs": JOBS,
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }

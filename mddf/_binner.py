@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from hashlib import blake2b
 
 import numpy as np
 from sklearn.preprocessing import OrdinalEncoder
@@ -170,7 +171,7 @@ class Binner:
                 f"column {table.place(c)} has {n} categories in {n_there} rows: forests learn "
                 "little from what is nearly never the same"
             )
-        if self.categorical_features == "from_dtype" and table.is_plain_text(c):
+        if isinstance(self.categorical_features, str) and table.is_plain_text(c):
             numbers = sum(map(_looks_like_number, map(str, _present(self.encoders_[c]))))
             if 2 * numbers > n:
                 _warn(
@@ -215,6 +216,15 @@ class Binner:
                 raise TypeError(
                     f"column {table.place(c)} of X must hold {before}s as in fit, got {now}"
                 )
+
+
+def fingerprint(*arrays: np.ndarray) -> str:
+    """A hash of what arrays hold, to tell whether a table is the one of before."""
+    found = blake2b(digest_size=16)
+    for array in arrays:
+        found.update(f"{array.dtype.str} {array.shape}".encode())
+        found.update(np.ascontiguousarray(array).data)
+    return found.hexdigest()
 
 
 def _present(encoder: OrdinalEncoder):

@@ -18,7 +18,7 @@ from mddf._margin_loss import (
     margin_ratio,
 )
 from mddf._rules import Emphasis, Evidence, LastLayer, Rule
-from mddf._targets import is_list
+from mddf._validation import is_list
 
 
 @dataclass(frozen=True)

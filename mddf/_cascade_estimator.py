@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from numbers import Integral, Real
+from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, _fit_context
 from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from mddf._binner import Binner
+from mddf._binner import Binner, fingerprint
 from mddf._cascade import (
     CascadePlan,
     Trace,
@@ -25,7 +27,6 @@ from mddf._cascade import (
     side_by_side,
     stages,
 )
-from mddf._fitting import unchanged_on_failure
 from mddf._folds import make_folds
 from mddf._forest import BaseForest
 from mddf._layer import OUT_OF_BAG, Samples, limit_depth, resolve_forests
@@ -33,7 +34,18 @@ from mddf._rules import Emphasis, Rule
 from mddf._sampling import canonical_order, row_weights
 from mddf._scoring import MARGIN_RATIO, out_of_fold_score
 from mddf._table import read_table
-from mddf._targets import check_weights, class_factors, encode_labels
+from mddf._validation import (
+    COUNT,
+    JOBS,
+    Within,
+    check_weights,
+    class_factors,
+    encode_labels,
+    finite,
+    naming,
+    refuse_class,
+    unchanged_on_failure,
+)
 
 
 @dataclass(frozen=True)
@@ -79,22 +91,22 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
     """What the cascades share; use one of them."""
 
     _parameter_constraints: ClassVar[dict] = {
-        "n_layers": [Interval(Integral, 1, None, closed="left")],
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "n_layers": [COUNT],
+        "n_estimators": [COUNT],
         "forests": ["array-like", None],
         "cv": ["cv_object", StrOptions({OUT_OF_BAG})],
         "early_stopping": ["boolean"],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_iter_no_change": [Within(Integral, 1, None, closed="left")],
+        "tol": [finite()],
         "scoring": [StrOptions({*get_scorer_names(), MARGIN_RATIO}), callable, None],
         "transform_layers": [StrOptions({"last", "all"}), Integral, "array-like"],
         "transform_forests": [StrOptions({"mean", "each"})],
         "grains": ["array-like", None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
-        "n_jobs": [Integral, None],
+        "n_jobs": JOBS,
         "random_state": ["random_state"],
         "verbose": ["verbose"],
-        "max_bins": [Interval(Integral, 2, 255, closed="both")],
+        "max_bins": [Within(Integral, 2, 255, closed="both")],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
     }
 
@@ -153,6 +165,7 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
         check_consistent_length(X, y)
         classes, labels = encode_labels(y)
         given = check_weights(sample_weight, table.shape[0])
+        refuse_class("scoring", self.scoring)
         kind = self._kind()
         forests = resolve_forests(
             kind.forests if self.forests is None else self.forests,
@@ -190,6 +203,7 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
             sees_augmented=kind.sees_augmented,
             layout=layout,
         )
+        seen = fingerprint(binned.codes[:, : table.shape[1]])
         model, trace = grow_cascade(
             binned,
             numbers,
@@ -201,7 +215,7 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
             keep_vectors=keep_vectors,
         )
         self.classes_ = classes
-        self._binner, self._cascade = binner, model
+        self._binner, self._cascade, self._seen = binner, model, seen
         self.n_layers_ = len(model.layers)
         self.alphas_ = model.alphas[-1]
         self.history_ = trace.history
@@ -225,11 +239,18 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     # Asking.
 
-    def _stages(self, X) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _stages(self, X, *, warn_if_seen=False) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         check_is_fitted(self, "_cascade")
         model, binner = self._cascade, self._binner
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
         codes = binner.transform(table, n_spare=model.layout.n_columns)
+        if warn_if_seen and fingerprint(codes[:, : model.n_raw]) == self._seen:
+            warnings.warn(
+                "transform was given the table that the cascade was grown on: these features are "
+                "not out-of-fold, and another model trained on them would trust them too much; "
+                "use fit_transform",
+                stacklevel=3,
+            )
         numbers = binner.numbers(table) if model.needs_numbers else None
         return stages(model, codes, numbers, n_jobs=self.n_jobs)
 
@@ -318,7 +339,8 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
         """Numbers from 0 of the layers that `transform_layers` means of so many."""
         if isinstance(self.transform_layers, str):
             return [n_layers - 1] if self.transform_layers == "last" else [*range(n_layers)]
-        chosen = np.atleast_1d(self.transform_layers)
+        with naming("transform_layers"):
+            chosen = np.atleast_1d(self.transform_layers)
         if (
             chosen.ndim != 1
             or chosen.dtype.kind not in "iu"
@@ -349,7 +371,7 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self, "_cascade")
         self._chosen_layers(self.n_layers_)
-        return self._features([vectors for vectors, _ in self._stages(X)])
+        return self._features([vectors for vectors, _ in self._stages(X, warn_if_seen=True)])
 
     def _features(self, vectors: list) -> np.ndarray:
         reduce = side_by_side if self.transform_forests == "each" else partial(np.mean, axis=0)
@@ -366,18 +388,19 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of str
-            Such as "layer0_setosa", or "layer0_forest3_setosa" for the vectors of each forest.
+            Such as "layer1_setosa", or "layer1_forest3_setosa" for the vectors of each forest;
+            layers and forests are counted from 1. What XGBoost and LightGBM refuse in names,
+            such as "<" and "[", becomes "_".
         """
         check_is_fitted(self, "_cascade")
-        n_forests = self._cascade.layout.n_forests
-        parts = (
-            [f"forest{i}_" for i in range(n_forests)] if self.transform_forests == "each" else [""]
-        )
+        parts = [""]
+        if self.transform_forests == "each":
+            parts = [f"forest{i + 1}_" for i in range(self._cascade.layout.n_forests)]
         names = [
-            f"layer{layer}_{part}{name}"
+            f"layer{layer + 1}_{part}{name}"
             for layer in self._chosen_layers(self.n_layers_)
             for part in parts
-            for name in self.classes_
+            for name in _column_names(self.classes_)
         ]
         return np.array(names, dtype=object)
 
@@ -421,3 +444,11 @@ class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
+
+
+def _column_names(classes: np.ndarray) -> list[str]:
+    """Classes as parts of names that other libraries take, all different."""
+    names = [re.sub(r"[^\w.+=-]", "_", str(label)) for label in classes]
+    if len(set(names)) == len(names):
+        return names
+    return [f"{number}_{name}" for number, name in enumerate(names)]

@@ -7,6 +7,8 @@ from numbers import Integral
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 
+from mddf._validation import naming
+
 Folds = list[tuple[np.ndarray, np.ndarray]]
 
 
@@ -42,8 +44,9 @@ def make_folds(cv, X, labels: np.ndarray, seed: int) -> Folds:
         )
     if cv is None or isinstance(cv, Integral):
         return _k_folds(int(cv or 5), labels, seed)
-    splits = cv.split(X, labels) if hasattr(cv, "split") else cv
-    folds = [_check_fold(fold, number, n_samples) for number, fold in enumerate(splits)]
+    with naming("cv"):
+        splits = cv.split(X, labels) if hasattr(cv, "split") else cv
+        folds = [_check_fold(fold, number, n_samples) for number, fold in enumerate(splits)]
     held_out = np.zeros(n_samples, bool)
     for _, test in folds:
         held_out[test] = True

@@ -10,16 +10,25 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils._param_validation import RealNotInt, StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mddf import _growing
-from mddf._binner import Binner
+from mddf._binner import Binner, fingerprint
 from mddf._binning import BinnedTable
-from mddf._fitting import unchanged_on_failure
 from mddf._sampling import canonical_order, plan_sampling, row_weights
 from mddf._table import read_table
-from mddf._targets import check_weights, class_factors, encode_labels
+from mddf._validation import (
+    COUNT,
+    JOBS,
+    Within,
+    check_weights,
+    class_factors,
+    encode_labels,
+    naming,
+    refuse_class,
+    unchanged_on_failure,
+)
 
 
 def resolve_max_features(max_features, n_features: int) -> int:
@@ -48,37 +57,37 @@ class BaseForest(ClassifierMixin, BaseEstimator):
     _random_thresholds: ClassVar[bool]
 
     _parameter_constraints: ClassVar[dict] = {
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "n_estimators": [COUNT],
         "criterion": [StrOptions({"gini", "entropy", "log_loss"})],
-        "max_depth": [Interval(Integral, 1, None, closed="left"), None],
+        "max_depth": [Within(Integral, 1, None, closed="left"), None],
         "min_samples_split": [
-            Interval(Integral, 2, None, closed="left"),
-            Interval(RealNotInt, 0, 1, closed="right"),
+            Within(Integral, 2, None, closed="left"),
+            Within(RealNotInt, 0, 1, closed="right"),
         ],
         "min_samples_leaf": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0, 1, closed="neither"),
+            Within(Integral, 1, None, closed="left"),
+            Within(RealNotInt, 0, 1, closed="neither"),
         ],
-        "min_weight_fraction_leaf": [Interval(Real, 0, 0.5, closed="both")],
+        "min_weight_fraction_leaf": [Within(Real, 0, 0.5, closed="both")],
         "max_features": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0, 1, closed="right"),
+            Within(Integral, 1, None, closed="left"),
+            Within(RealNotInt, 0, 1, closed="right"),
             StrOptions({"sqrt", "log2"}),
             None,
         ],
         "bootstrap": ["boolean"],
         "max_samples": [
             None,
-            Interval(RealNotInt, 0, None, closed="neither"),
-            Interval(Integral, 1, None, closed="left"),
+            Within(RealNotInt, 0, None, closed="neither"),
+            Within(Integral, 1, None, closed="left"),
         ],
         "oob_score": ["boolean", callable],
         "class_weight": [StrOptions({"balanced", "balanced_subsample"}), dict, None],
-        "n_jobs": [Integral, None],
+        "n_jobs": JOBS,
         "random_state": ["random_state"],
         "verbose": ["verbose"],
         "warm_start": ["boolean"],
-        "max_bins": [Interval(Integral, 2, 255, closed="both")],
+        "max_bins": [Within(Integral, 2, 255, closed="both")],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
     }
 
@@ -157,6 +166,7 @@ class BaseForest(ClassifierMixin, BaseEstimator):
         return self
 
     def _check_bootstrap(self):
+        refuse_class("oob_score", self.oob_score)
         if self.bootstrap:
             return
         if self.oob_score:
@@ -185,7 +195,8 @@ class BaseForest(ClassifierMixin, BaseEstimator):
         }
         return self._grow(fitted, binned, labels, weights, n_before=0)
 
-    def _continue(self, table, classes, labels, weights) -> dict:
+    def _continue(self, X, classes, labels, weights) -> dict:
+        table = self._binner.recode(X)
         if not np.array_equal(classes, self.classes_):
             raise ValueError(
                 "with warm_start=True, y must have the classes of the fit before, "
@@ -203,6 +214,11 @@ class BaseForest(ClassifierMixin, BaseEstimator):
                 f"the {n_before} trees grown so far left out is not known any more; "
                 f"got oob_score={self.oob_score!r}"
             )
+        if self.oob_score and self._oob[2] != fingerprint(table.codes, labels):
+            raise ValueError(
+                "oob_score with warm_start=True needs the rows of the fit before, in their order: "
+                "X or y has changed"
+            )
         if self.n_estimators == n_before:
             warnings.warn(
                 f"with warm_start=True and n_estimators={n_before}, as many as there are, no "
@@ -212,7 +228,7 @@ class BaseForest(ClassifierMixin, BaseEstimator):
             return {}
         names = ("classes_", "_binner", "_entropy", "_trees", "_importances", "_oob")
         fitted = {name: getattr(self, name) for name in names}
-        return self._grow(fitted, self._binner.recode(table), labels, weights, n_before)
+        return self._grow(fitted, table, labels, weights, n_before)
 
     def _grow(self, fitted, table: BinnedTable, labels, weights, n_before) -> dict:
         classes, n_columns = fitted["classes_"], table.bins.n_columns
@@ -247,7 +263,7 @@ class BaseForest(ClassifierMixin, BaseEstimator):
             "_importances": fitted["_importances"] + grown.importances,
         }
         if self.oob_score:
-            return fitted | self._out_of_bag(fitted, grown, sampling.rows, labels)
+            return fitted | self._out_of_bag(fitted, grown, sampling.rows, table.codes, labels)
         return {**fitted, "_oob": None}
 
     def _tree_options(self, n_samples: int, n_features: int) -> _growing.TreeOptions:
@@ -261,24 +277,31 @@ class BaseForest(ClassifierMixin, BaseEstimator):
             min_weight_leaf=float(self.min_weight_fraction_leaf),
         )
 
-    def _out_of_bag(self, fitted, grown, rows, labels) -> dict:
+    def _out_of_bag(self, fitted, grown, rows, codes, labels) -> dict:
         sums = np.zeros((len(labels), len(fitted["classes_"])))
         n_trees = np.zeros(len(labels), np.int64)
         sums[rows], n_trees[rows] = grown.sums, grown.n_trees
-        if fitted["_oob"] is not None and len(fitted["_oob"][1]) == len(labels):
+        if fitted["_oob"] is not None:
             sums += fitted["_oob"][0]
             n_trees += fitted["_oob"][1]
         decision = _growing.shares(sums)
         seen = n_trees > 0
         classes = fitted["classes_"]
         score = float("nan")
-        if seen.any():
+        if not seen.any():
+            warnings.warn(
+                "oob_score_ is nan: every sample was drawn by every tree; more trees or a smaller "
+                "max_samples leave some out",
+                stacklevel=4,
+            )
+        else:
             metric = self.oob_score if callable(self.oob_score) else accuracy_score
-            score = metric(classes[labels[seen]], classes[decision[seen].argmax(axis=1)])
+            with naming("oob_score"):
+                score = metric(classes[labels[seen]], classes[decision[seen].argmax(axis=1)])
         return {
             "oob_decision_function_": decision,
             "oob_score_": score,
-            "_oob": (sums, n_trees) if self.warm_start else None,
+            "_oob": (sums, n_trees, fingerprint(codes, labels)) if self.warm_start else None,
         }
 
     def _codes(self, X) -> np.ndarray:

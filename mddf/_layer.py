@@ -16,7 +16,7 @@ from mddf._folds import Folds
 from mddf._forest import BaseForest
 from mddf._forests import CompletelyRandomForestClassifier, RandomForestClassifier
 from mddf._sampling import RowWeights, plan_sampling
-from mddf._targets import is_list
+from mddf._validation import is_list
 
 OUT_OF_BAG = "oob"
 FOREST_NAMES = ("random", "completely-random")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from mddf._cascade_estimator import BaseCascade, CascadeKind
 from mddf._rules import Emphasis, MeanMargin, Rule, Simplex, Stagewise
+from mddf._validation import Within
 
 
 class MDDFClassifier(BaseCascade):
@@ -162,11 +163,11 @@ class MDDFClassifier(BaseCascade):
         "structure": [StrOptions({"preconc", "stacking", "no-preconc"})],
         "augmentation": [StrOptions({"auto", "mean", "per-forest"})],
         "alpha": [StrOptions({"simplex", "stagewise", "mean-margin"})],
-        "target_margin": [Interval(Real, 0, 1, closed="neither")],
-        "mu": [Interval(Real, 0, None, closed="left")],
+        "target_margin": [Within(Real, 1e-6, 1 - 1e-6, closed="both")],
+        "mu": [Within(Real, 0, 1e9, closed="both")],
         "reweighting": [StrOptions({"weights", "resample"}), None],
-        "strength": [Interval(Real, 0, 1, closed="both")],
-        "depth_step": [Interval(Integral, 1, None, closed="left"), None],
+        "strength": [Within(Real, 0, 1, closed="both")],
+        "depth_step": [Within(Integral, 1, None, closed="left"), None],
     }
 
     def __init__(

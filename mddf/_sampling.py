@@ -121,6 +121,7 @@ def n_draws(max_samples, n_rows: int, sample_weight: np.ndarray | None) -> int:
 def cumulative_weights(weights: np.ndarray) -> np.ndarray:
     """Cumulative sums of weights as whole numbers, to draw in proportion to them."""
     if not whole_weights(weights):
+        weights = scale_weights(weights)
         weights = np.rint(weights * (_RESOLUTION / weights.sum()))
     return np.cumsum(weights.astype(np.uint64), dtype=np.uint64)
 

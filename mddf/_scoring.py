@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
 
 from mddf._margin_loss import class_margins, margin_ratio
+from mddf._validation import naming
 
 MARGIN_RATIO = "margin-ratio"
 
@@ -58,7 +59,8 @@ def out_of_fold_score(scoring, classes, labels, sample_weight) -> Callable[[np.n
     y = classes[labels]
 
     def score(probabilities):
-        value = scorer(stand_in, probabilities, y, **options)
+        with naming("scoring"):
+            value = scorer(stand_in, probabilities, y, **options)
         try:
             number = float(value)
         except (TypeError, ValueError):

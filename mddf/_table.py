@@ -366,7 +366,12 @@ def category_mask(table: Table, categorical_features) -> np.ndarray:
             )
         mask[:] = [table.holds_words(c) for c in range(n_columns)]
         return mask
-    given = np.asarray(categorical_features)
+    try:
+        given = np.asarray(categorical_features)
+    except ValueError as error:
+        raise ValueError(
+            f"categorical_features must be a flat list, got {categorical_features!r}"
+        ) from error
     if given.ndim != 1:
         raise ValueError(
             f"categorical_features must have one dimension, got an array of shape {given.shape}"

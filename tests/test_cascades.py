@@ -66,6 +66,7 @@ def draws_rows(cascade):
     ],
     expected_failed_checks=draws_rows,
 )
+@pytest.mark.filterwarnings("ignore:transform was given the table:UserWarning")
 def test_sklearn_checks(estimator, check):
     check(estimator)
 
@@ -259,14 +260,17 @@ def test_features_of_training_samples_are_out_of_fold(Cascade):
     X, y = rng.normal(size=(300, 5)), rng.integers(0, 2, 300)
     forest = Cascade(**SMALL, transform_layers=0)
     held_out = forest.fit_transform(X, y)
-    seen = forest.transform(X)
+    with pytest.warns(UserWarning, match="not out-of-fold.*use fit_transform"):
+        seen = forest.transform(X)
     assert held_out.shape == seen.shape == (300, 2)
     # Labels are noise: the trees know those that they saw, and nothing of the others.
     known = np.mean(seen.argmax(axis=1) == y)
     guessed = np.mean(held_out.argmax(axis=1) == y)
     assert 0.4 < guessed < 0.58
     assert known > guessed + 0.3
-    np.testing.assert_array_equal(forest.fit(X, y).transform(X), seen)
+    with pytest.warns(UserWarning, match="not out-of-fold"):
+        np.testing.assert_array_equal(forest.fit(X, y).transform(X), seen)
+    np.testing.assert_array_equal(forest.transform(X[1:]), seen[1:])  # another table
 
 
 @pytest.mark.parametrize(
@@ -311,10 +315,27 @@ def test_set_output_and_pipelines(data):
     forest = MDDFClassifier(**SMALL, transform_layers="all").set_output(transform="pandas")
     frame = forest.fit_transform(X, y)
     assert isinstance(frame, pd.DataFrame)
-    assert frame.columns[:3].tolist() == ["layer0_blue", "layer0_green", "layer0_red"]
+    assert frame.columns[:3].tolist() == ["layer1_blue", "layer1_green", "layer1_red"]
     assert forest.transform(new).columns.tolist() == frame.columns.tolist()
     model = make_pipeline(StandardScaler(), MDDFClassifier(**SMALL), LogisticRegression())
-    assert model.fit(X, y).score(X, y) > 0.8
+    assert model.fit(X, y).score(X[::2], y[::2]) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("classes", "expected"),
+    [
+        (["<=50K", ">50K"], ["_=50K", "_50K"]),
+        (["a[1]", "a<1>"], ["0_a_1_", "1_a_1_"]),
+        ([1, 2], ["1", "2"]),
+    ],
+)
+def test_names_that_other_libraries_take(classes, expected, data):
+    X, y, *_ = data
+    cascade = MDDFClassifier(2, n_estimators=2, cv=2, random_state=0).set_output(
+        transform="pandas"
+    )
+    features = cascade.fit_transform(X, np.array(classes)[(y == "red").astype(int)])
+    assert features.columns.tolist() == [f"layer{cascade.n_layers_}_{name}" for name in expected]
 
 
 def test_grid_search(data):

@@ -68,6 +68,29 @@ def test_warm_start_and_out_of_bag(data):
     assert not hasattr(forest, "oob_decision_function_")
 
 
+def test_warm_start_and_out_of_bag_need_the_same_rows(data):
+    X, y = data
+    forest = RandomForestClassifier(5, oob_score=True, warm_start=True, random_state=0).fit(X, y)
+    score = forest.oob_score_
+    forest.set_params(n_estimators=9)
+    order = np.random.default_rng(0).permutation(len(y))
+    for rows, labels in ((X[order], y[order]), (X, y[order]), (X[:-1], y[:-1])):
+        with pytest.raises(ValueError, match="oob_score with warm_start=True needs the rows"):
+            forest.fit(rows, labels)
+    assert forest.oob_score_ == score
+    whole = RandomForestClassifier(9, oob_score=True, random_state=0).fit(X, y)
+    assert forest.fit(X, y).oob_score_ == whole.oob_score_
+
+
+def test_no_row_out_of_bag_is_told():
+    X, y = np.ones((2, 1)), [0, 1]
+    forest = RandomForestClassifier(1, oob_score=True, max_samples=200)
+    with pytest.warns(UserWarning, match="oob_score_ is nan: every sample was drawn"):
+        forest.fit(X, y)
+    assert np.isnan(forest.oob_score_)
+    assert np.isnan(forest.oob_decision_function_).all()
+
+
 def test_warm_start_after_a_pickle(data):
     X, y = data
     forest = RandomForestClassifier(5, warm_start=True, random_state=0).fit(X, y)

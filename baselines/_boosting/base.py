@@ -17,18 +17,22 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 from tqdm import tqdm
 
-from mddf._fitting import unchanged_on_failure
 from mddf._margin_loss import class_margins
-from mddf._parameters import Within
 from mddf._table import FrameTable, is_frame
-from mddf._targets import all_weights, encode_labels
+from mddf._validation import (
+    COUNT,
+    JOBS,
+    MOST,
+    Within,
+    all_weights,
+    encode_labels,
+    unchanged_on_failure,
+)
 
 from .early_stopping import Monitor
 from .ensemble import Ensemble, History, Round, history_of
 from .probabilities import put_ahead
 from .voters import FloatArray, GivenVoters, TreeVoters, Voters
-
-_MOST = 2**31 - 1
 
 
 class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -41,12 +45,12 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """
 
     _parameter_constraints: dict = {
-        "n_estimators": [Within(Integral, 1, _MOST, closed="both")],
+        "n_estimators": [COUNT],
         "early_stopping": ["boolean"],
         "validation_fraction": [Within(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Within(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
-        "n_jobs": [Within(Integral, -_MOST, _MOST, closed="both"), None],
+        "n_jobs": JOBS,
         "verbose": ["verbose"],
     }
 
@@ -127,7 +131,7 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def _fit_two_classes(self, X, signs, weight):
         monitor = None
         if self.early_stopping:
-            seed = check_random_state(self.random_state).randint(_MOST)
+            seed = check_random_state(self.random_state).randint(MOST)
             kept, held = self._share(signs, seed)
             monitor = Monitor(
                 X[held], signs[held], weight[held], self._loss, self.n_iter_no_change
@@ -189,7 +193,7 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             ) from error
 
     def _fit_one_vs_rest(self, X, codes, weight):
-        seed = check_random_state(self.random_state).randint(_MOST)
+        seed = check_random_state(self.random_state).randint(MOST)
         inner = clone(self).set_params(n_jobs=None, verbose=0, random_state=int(seed))
         with config_context(enable_metadata_routing=True):
             inner.set_fit_request(sample_weight=True)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mddf import _core
-from mddf._parameters import naming
+from mddf._validation import naming
 
 FloatArray = NDArray[np.float64]
 Voter = Callable[[FloatArray], FloatArray]

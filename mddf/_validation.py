@@ -1,17 +1,74 @@
-"""What every classifier checks about y and sample_weight."""
+"""What every estimator checks: parameters, labels, weights; failed fits leave no trace."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from numbers import Integral, Real
+
 import numpy as np
 from sklearn.utils import assert_all_finite, compute_class_weight
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
-from mddf._parameters import naming
 from mddf._sampling import scale_weights
 from mddf._table import is_missing
 
 MOST_CLASSES = 65535
+MOST = 2**31 - 1
+
+
+def refuse_class(parameter: str, value) -> None:
+    """Refuse a class where a function is wanted: calling it would make an object of it."""
+    if isinstance(value, type):
+        raise ValueError(f"{parameter} must not be a class, got {value!r}")
+
+
+class Within(Interval):
+    """Numbers of an interval; all that is no number of Python's or numpy's is outside."""
+
+    def __contains__(self, value) -> bool:
+        return isinstance(value, Integral | float | np.floating) and super().__contains__(value)
+
+
+def finite(least: float = 0, closed: str = "both") -> Within:
+    """Real numbers from `least` that a float holds; `closed` "right" leaves `least` out."""
+    return Within(Real, least, float(np.finfo(np.float64).max), closed=closed)
+
+
+# How often something is done, and how many threads or processes may do it.
+COUNT = Within(Integral, 1, MOST, closed="both")
+JOBS = [Within(Integral, -MOST, MOST, closed="both"), None]
+
+
+@contextmanager
+def naming(parameter: str) -> Iterator[None]:
+    """Have errors about the value of a parameter name it: where they do not, it is put first."""
+    try:
+        yield
+    except (ValueError, TypeError, OverflowError) as error:
+        if re.search(rf"\b{parameter}\b", str(error)):
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{parameter} cannot be used: {error}") from error
+
+
+@contextmanager
+def unchanged_on_failure(estimator) -> Iterator[None]:
+    """Give an estimator all its attributes back if what is done with it fails.
+
+    Whatever the fit before had learnt, the numbers and names of features included, is there
+    again: predictions are what they were. Attributes must be replaced, not changed in place.
+    """
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
 
 
 def is_list(value) -> bool:
@@ -88,7 +145,8 @@ def class_factors(class_weight, classes, labels, weights) -> np.ndarray | None:
         return None
     present = labels if weights is None else labels[weights > 0]
     if isinstance(class_weight, dict):
-        factors = compute_class_weight(class_weight, classes=classes, y=classes[present])
+        with naming("class_weight"):
+            factors = compute_class_weight(class_weight, classes=classes, y=classes[present])
         if not np.all(np.isfinite(factors) & (factors >= 0)):
             raise ValueError(
                 "class_weight must have finite weights that are not negative, "
