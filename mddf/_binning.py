@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -179,29 +179,48 @@ def apply_bins(
     return out
 
 
-@dataclass(frozen=True)
 class BinnedTable:
     """A coded table that trees are grown on.
+
+    Parameters
+    ----------
+    bins : Bins
+    codes : ndarray of uint8 of shape (n_rows, n_columns)
+        Must not be written any more: all codes are checked here, once.
+    by_column : ndarray of uint8 of shape (n_columns, n_rows) or None
+        The same by columns, if the table is large.
 
     Attributes
     ----------
     bins : Bins
-    codes : ndarray of uint8 of shape (n_rows, n_columns)
-    by_column : ndarray of uint8 of shape (n_columns, n_rows) or None
-        The same by columns, if the table is large.
+    cells : _core.BinnedTable
+        What the kernel grows on.
     """
 
-    bins: Bins
-    codes: np.ndarray
-    by_column: np.ndarray | None
+    def __init__(self, bins: Bins, codes: np.ndarray, by_column: np.ndarray | None):
+        self.bins = bins
+        self.cells = _core.BinnedTable(codes, by_column, bins.values, bins.start, bins.categorical)
+
+    @property
+    def codes(self) -> np.ndarray:
+        """Codes of all cells, read-only."""
+        return self.cells.codes
+
+    @property
+    def by_column(self) -> np.ndarray | None:
+        """The same transposed, or None."""
+        return self.cells.by_column
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.codes)
 
-    def replace_columns(self, first: int, X, *, sample_weight=None, n_jobs=None) -> BinnedTable:
-        """The table with columns from `first` on given anew, written over the old ones.
+    def __sizeof__(self) -> int:
+        return self.codes.nbytes * (1 if self.by_column is None else 2)
+
+    def replace_columns(self, first: int, X, *, sample_weight=None, n_jobs=None) -> None:
+        """Write new columns over those from `first` on.
 
         Parameters
         ----------
@@ -210,20 +229,15 @@ class BinnedTable:
             Numeric columns; they are binned here.
         sample_weight : array of shape (n_rows,), default=None
             As in :func:`find_bins`.
-
-        Returns
-        -------
-        BinnedTable
-            Shares its memory with this one, which must not be used any more.
+        n_jobs : int, default=None
+            Number of threads.
         """
         last = first + X.shape[1]
         bins = find_bins(X, sample_weight=sample_weight, n_jobs=n_jobs)
-        apply_bins(
-            X, bins, out=self.codes, first_column=first, by_column=self.by_column, n_jobs=n_jobs
-        )
+        codes = apply_bins(X, bins, n_jobs=n_jobs)
+        self.cells.replace_columns(first, codes, bins.values, bins.start, bins.categorical)
         old = self.bins
-        joined = join_bins(old.columns(0, first), bins, old.columns(last, old.n_columns))
-        return replace(self, bins=joined)
+        self.bins = join_bins(old.columns(0, first), bins, old.columns(last, old.n_columns))
 
 
 def spare_bins(n: int) -> Bins:

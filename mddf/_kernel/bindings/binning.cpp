@@ -1,6 +1,6 @@
 #include "forest/binning.hpp"
 #include "bindings/arrays.hpp"
-#include "forest/grow_block.hpp"
+#include "forest/samples.hpp"
 
 namespace mddf {
 namespace {
@@ -85,10 +85,11 @@ void bind_for(nb::module_& m) {
         arg("by_column").none().noconvert() = nb::none());
 }
 
-Out<uint64_t, 1> hash_rows(InBins bins, int64_t n_columns, In<uint16_t, 1> labels) {
-  const BinMatrix matrix = as_matrix(bins);
+Out<uint64_t, 1> hash_rows(In<uint8_t, 2> codes, int64_t n_columns, In<uint16_t, 1> labels) {
+  const BinMatrix matrix{codes.data(), static_cast<int64_t>(codes.shape(0)),
+                         static_cast<int64_t>(codes.shape(1))};
   check_length("labels", labels.shape(0), matrix.n_rows);
-  check(0 <= n_columns && n_columns <= matrix.n_columns, "n_columns: more than bins has");
+  check(0 <= n_columns && n_columns <= matrix.n_columns, "n_columns: more than codes has");
   std::vector<uint64_t> hashes(matrix.n_rows);
   {
     nb::gil_scoped_release release;
@@ -107,6 +108,6 @@ void bind_binning(nanobind::module_& m) {
   mddf::bind_for<int32_t>(m);
   mddf::bind_for<uint8_t>(m);
   using nanobind::arg;
-  m.def("hash_rows", &mddf::hash_rows, arg("bins").noconvert(), arg("n_columns"),
+  m.def("hash_rows", &mddf::hash_rows, arg("codes").noconvert(), arg("n_columns"),
         arg("labels").noconvert());
 }

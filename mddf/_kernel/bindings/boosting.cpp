@@ -210,14 +210,19 @@ BoostingPath quadboost(const Given& values_given, const Given& y_given, const Gi
 
 nb::tuple run_quadboost(const Given& values, const Given& y, const Given& weight,
                         const std::string& penalty, double lambda, double alpha_max,
-                        std::int64_t n_rounds, double tolerance, const nb::callable& progress) {
+                        std::int64_t n_rounds, double tolerance, const nb::callable& progress,
+                        bool wide_vectors) {
   require(lambda >= 0.0 && std::isfinite(lambda),
           "lambda_ must be finite and >= 0, got " + std::to_string(lambda));
   require(alpha_max > 0.0, "alpha_max must be > 0, got " + std::to_string(alpha_max));
   require(n_rounds >= 0, "n_rounds must be >= 0, got " + std::to_string(n_rounds));
   require(tolerance >= 0.0, "tolerance must be >= 0, got " + std::to_string(tolerance));
-  const QuadSettings settings{penalty_named(penalty), lambda, alpha_max,
-                              static_cast<std::size_t>(n_rounds), tolerance};
+  const QuadSettings settings{penalty_named(penalty),
+                              lambda,
+                              alpha_max,
+                              static_cast<std::size_t>(n_rounds),
+                              tolerance,
+                              wide_vectors};
   const Report report = report_to(progress);
   return path_to_python(is_int8(values)
                             ? quadboost<std::int8_t>(values, y, weight, settings, report)
@@ -262,7 +267,7 @@ void bind_boosting(nb::module_& m) {
         "right"_a, "label"_a, "start"_a);
   m.def("voter_edges", &edges_of_voters, "values"_a, "signed_weight"_a);
   m.def("quadboost_path", &run_quadboost, "values"_a, "y"_a, "weight"_a, "penalty"_a, "lambda_"_a,
-        "alpha_max"_a, "n_rounds"_a, "tolerance"_a, "progress"_a);
+        "alpha_max"_a, "n_rounds"_a, "tolerance"_a, "progress"_a, "wide_vectors"_a = true);
   m.def("adaboost_path", &run_adaboost, "values"_a, "y"_a, "weight"_a, "n_rounds"_a,
         "least_error"_a, "progress"_a);
 }

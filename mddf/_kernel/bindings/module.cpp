@@ -5,6 +5,7 @@
 namespace nb = nanobind;
 
 void bind_binning(nb::module_& m);
+void bind_growing(nb::module_& m);
 void bind_trees(nb::module_& m);
 
 NB_MODULE(_core, m) {
@@ -13,5 +14,6 @@ NB_MODULE(_core, m) {
   nb::set_leak_warnings(false);
   bind_binning(m);
   bind_trees(m);
+  bind_growing(m);
   mddf::boosting::bind_boosting(m);
 }

@@ -9,11 +9,6 @@
 
 namespace mddf {
 
-template <class T>
-Span<T> as_span(const In<T, 1>& values) {
-  return {values.data(), static_cast<int64_t>(values.shape(0))};
-}
-
 // Keeps the arrays of a block of trees alive and looks at every word of them once, before anything
 // is read through them. When that is, the first use at the latest, is for the caller to choose: it
 // brings all of a memory-mapped file into memory.
@@ -72,12 +67,8 @@ class TreeReader {
  private:
   template <class T>
   static In<T, 1> owned(std::vector<T> values) {
-    return In<T, 1>(handed_over<const T>(std::move(values)));
-  }
-  // As a read-only NumPy array.
-  template <class T>
-  static nb::ndarray<nb::numpy, const T, nb::ndim<1>> shared(const In<T, 1>& values) {
-    return nb::ndarray<nb::numpy, const T, nb::ndim<1>>(values);
+    const size_t size = values.size();
+    return In<T, 1>(handed_over<const T>(std::move(values), {size}));
   }
 
   struct {

@@ -148,7 +148,7 @@ BoostingPath quadboost_path(const Value* values, std::size_t n_voters, std::size
                             const double* y, const double* weight, const QuadSettings& settings,
                             const Report& report) {
   Coordinates<Value> voters(values, n_voters, n_rows, y, weight, settings);
-  Products<Value> products(values, n_voters, n_rows, weight);
+  Products<Value> products(values, n_voters, n_rows, weight, settings.wide_vectors);
   double objective = 0.0;
   for (std::size_t i = 0; i < n_rows; ++i) {
     objective += weight[i] * y[i] * y[i];

@@ -15,7 +15,8 @@ struct QuadSettings {
   double lambda;     // l1, l2
   double alpha_max;  // linf
   std::size_t n_rounds;
-  double tolerance;  // stop when the best decrease is not larger
+  double tolerance;   // stop when the best decrease is not larger
+  bool wide_vectors;  // where the processor has them; they change nothing but the time
 };
 
 // What happened in every round, one entry per round made.

@@ -90,8 +90,13 @@ MDDF_TARGET_AVX2 inline void sign_products_wide(const SignBits& signs, std::size
 template <class Value>
 class Products {
  public:
-  Products(const Value* values, std::size_t n_voters, std::size_t n_rows, const double* weight)
-      : values_(values), n_voters_(n_voters), n_rows_(n_rows), weight_(weight) {
+  Products(const Value* values, std::size_t n_voters, std::size_t n_rows, const double* weight,
+           bool wide)
+      : wide_(wide && simd::supported()),
+        values_(values),
+        n_voters_(n_voters),
+        n_rows_(n_rows),
+        weight_(weight) {
     if constexpr (sizeof(Value) == 1) {
       const bool equal =
           std::all_of(weight, weight + n_rows, [&](double w) { return w == weight[0]; });
@@ -128,13 +133,14 @@ class Products {
 
   void compare(std::size_t k, double* column) const {
 #ifdef MDDF_AVX2
-    if (simd::wide()) {
+    if (wide_) {
       return sign_products_wide(signs_.front(), k, column);
     }
 #endif
     sign_products<PlainCount>(signs_.front(), k, column);
   }
 
+  [[maybe_unused]] const bool wide_;
   const Value* values_;
   std::size_t n_voters_, n_rows_;
   const double* weight_;

@@ -30,9 +30,10 @@ class TreeGrower {
       : data_(data),
         options_(options),
         take_first_(options.random_thresholds && options.max_features == 1),
+        wide_(options.wide()),
         search_(options),
-        classes_(data.n_classes),
-        node_(data.n_classes) {
+        classes_(data.target.n_classes),
+        node_(data.target.n_classes) {
     for (const int32_t column : data.columns) need_labels_ |= data.bins.categorical[column] != 0;
     need_labels_ |= options.random_thresholds || options.limits_leaves();
     if constexpr (kHasSmall)
@@ -335,7 +336,7 @@ class TreeGrower {
       codes = sides_.data();
       shift = threshold = 0;
     }
-    return simd::divide(from, codes, n, shift, threshold, to);
+    return simd::divide(from, codes, n, shift, threshold, to, wide_);
   }
 
   static constexpr int64_t kTileBytes = int64_t{1} << 20;
@@ -344,6 +345,7 @@ class TreeGrower {
   const TrainingSet& data_;
   const GrowOptions options_;
   const bool take_first_;  // completely random: the first column drawn is split
+  const bool wide_;
   bool need_labels_ = false;
   SplitSearch<Criterion, Weight> search_;
   ColumnPool pool_;
