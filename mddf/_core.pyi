@@ -9,6 +9,14 @@ from typing import Annotated, overload
 import numpy
 from numpy.typing import NDArray
 
+class Cancelled(RuntimeError):
+    pass
+
+class Cancel:
+    def __init__(self) -> None: ...
+    def stop(self) -> None: ...
+    def __reduce__(self) -> tuple: ...
+
 @overload
 def find_bins(
     x: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device="cpu", writable=False)],
@@ -19,6 +27,7 @@ def find_bins(
     first: int,
     last: int,
     max_bins: int,
+    cancel: Cancel | None = None,
 ) -> tuple: ...
 @overload
 def find_bins(
@@ -30,6 +39,7 @@ def find_bins(
     first: int,
     last: int,
     max_bins: int,
+    cancel: Cancel | None = None,
 ) -> tuple: ...
 @overload
 def find_bins(
@@ -41,6 +51,7 @@ def find_bins(
     first: int,
     last: int,
     max_bins: int,
+    cancel: Cancel | None = None,
 ) -> tuple: ...
 @overload
 def find_bins(
@@ -52,6 +63,7 @@ def find_bins(
     first: int,
     last: int,
     max_bins: int,
+    cancel: Cancel | None = None,
 ) -> tuple: ...
 @overload
 def find_bins(
@@ -63,6 +75,7 @@ def find_bins(
     first: int,
     last: int,
     max_bins: int,
+    cancel: Cancel | None = None,
 ) -> tuple: ...
 @overload
 def apply_bins(
@@ -82,6 +95,7 @@ def apply_bins(
     first_column: int = 0,
     by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu")]
     | None = None,
+    cancel: Cancel | None = None,
 ) -> None: ...
 @overload
 def apply_bins(
@@ -101,6 +115,7 @@ def apply_bins(
     first_column: int = 0,
     by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu")]
     | None = None,
+    cancel: Cancel | None = None,
 ) -> None: ...
 @overload
 def apply_bins(
@@ -120,6 +135,7 @@ def apply_bins(
     first_column: int = 0,
     by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu")]
     | None = None,
+    cancel: Cancel | None = None,
 ) -> None: ...
 @overload
 def apply_bins(
@@ -139,6 +155,7 @@ def apply_bins(
     first_column: int = 0,
     by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu")]
     | None = None,
+    cancel: Cancel | None = None,
 ) -> None: ...
 @overload
 def apply_bins(
@@ -158,6 +175,7 @@ def apply_bins(
     first_column: int = 0,
     by_column: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu")]
     | None = None,
+    cancel: Cancel | None = None,
 ) -> None: ...
 def hash_rows(
     codes: Annotated[
@@ -201,6 +219,7 @@ class TreeReader:
         first: int,
         last: int,
         out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+        cancel: Cancel | None = None,
     ) -> None: ...
     def leaf_indices(
         self,
@@ -210,6 +229,7 @@ class TreeReader:
         first: int,
         last: int,
         out: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
+        cancel: Cancel | None = None,
     ) -> None: ...
 
 class BinnedTable:
@@ -366,6 +386,7 @@ def grow(
     | Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)]
     | None = None,
     importances: bool = False,
+    cancel: Cancel | None = None,
 ) -> tuple[
     TreeReader,
     Annotated[NDArray[numpy.float64], dict(shape=(None, None))] | None,

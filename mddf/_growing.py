@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from joblib.parallel import get_active_backend
 from tqdm import tqdm
 
 from mddf import _core
-from mddf._binning import BinnedTable, chunks, in_threads
-from mddf._core import ClassTarget, HeldOut, Sampling, TreeOptions
+from mddf._binning import BinnedTable
+from mddf._core import Cancel, ClassTarget, HeldOut, Sampling, TreeOptions
+from mddf._parallel import chunks, in_threads, stopped_on_error
 from mddf._trees import Trees
 
 NO_DEPTH_LIMIT = 2**31 - 1
@@ -80,7 +82,9 @@ def shares(sums: np.ndarray) -> np.ndarray:
         return sums / sums.sum(axis=1, keepdims=True)
 
 
-def _grow_chunk(table: BinnedTable, target: ClassTarget, block: Block, first: int, last: int):
+def _grow_chunk(
+    table: BinnedTable, target: ClassTarget, block: Block, first, last, cancel: Cancel
+):
     reader, sums, n_trees, importances = _core.grow(
         table.cells,
         target,
@@ -90,6 +94,7 @@ def _grow_chunk(table: BinnedTable, target: ClassTarget, block: Block, first: in
         columns=block.columns,
         held_out=block.held_out,
         importances=block.importances,
+        cancel=cancel,
     )
     return Trees._grown(reader), sums, n_trees, importances
 
@@ -98,13 +103,15 @@ def _collect(grown: Grown, trees, sums, n_trees, importances) -> None:
     grown.trees.append(trees)
     if sums is not None:
         # Exact in any order: the probabilities in leaves are multiples of 2^-30.
-        grown.sums = sums if grown.sums is None else np.add(grown.sums, sums, out=grown.sums)
-        grown.n_trees = n_trees if grown.n_trees is None else grown.n_trees + n_trees
+        # Arrays from another process may be read-only, so that nothing is added to them.
+        if grown.sums is None:
+            grown.sums, grown.n_trees = np.zeros_like(sums), np.zeros_like(n_trees)
+        grown.sums += sums
+        grown.n_trees += n_trees
     if importances is not None:
         if grown.importances is None:
             grown.importances = np.zeros(importances.shape[1])
-        for of_tree in importances:
-            np.maximum(of_tree, 0, out=of_tree)
+        for of_tree in np.maximum(importances, 0):
             total = of_tree.sum()
             if total > 0:
                 grown.importances += of_tree / total
@@ -128,7 +135,7 @@ def grow(
     verbose: bool | int = False,
     description: str = "growing",
 ) -> list[Grown]:
-    """Grow blocks of trees in parallel threads.
+    """Grow blocks of trees in parallel: in threads, or as a joblib backend in force has it.
 
     Parameters
     ----------
@@ -137,7 +144,7 @@ def grow(
         Of every row of the table.
     blocks : sequence of Block
     n_jobs : int, default=None
-        Number of threads, as joblib understands it. Does not change the result.
+        Number of jobs, as joblib understands it. Does not change the result.
     verbose : bool, default=False
         Show a progress bar that counts trees.
     description : str
@@ -151,11 +158,15 @@ def grow(
     pieces = list(_pieces(blocks, effective_n_jobs(n_jobs)))
     grown = [Grown() for _ in blocks]
     total = sum(len(block.seeds) for block in blocks)
-    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-    results = parallel(
-        delayed(_grow_chunk)(table, target, blocks[i], first, last) for i, first, last in pieces
-    )
-    with tqdm(total=total, desc=description, unit="tree", disable=not verbose) as bar:
+    backend, _ = get_active_backend(prefer="threads")
+    kind = "generator" if backend.supports_return_generator else "list"
+    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as=kind)
+    bar = tqdm(total=total, desc=description, unit="tree", disable=not verbose)
+    with stopped_on_error() as cancel, bar:
+        results = parallel(
+            delayed(_grow_chunk)(table, target, blocks[i], first, last, cancel)
+            for i, first, last in pieces
+        )
         for (index, first, last), result in zip(pieces, results, strict=True):
             _collect(grown[index], *result)
             bar.update(last - first)
@@ -174,9 +185,9 @@ def add_probabilities(trees, codes: np.ndarray, out: np.ndarray, *, n_jobs=None)
         Number of threads; each takes a part of the rows.
     """
 
-    def work(first, last):
+    def work(first, last, cancel):
         for block in trees:
-            block.add_probabilities(codes, first, last, out)
+            block.add_probabilities(codes, first, last, out, cancel)
 
     in_threads(work, chunks(len(codes), effective_n_jobs(n_jobs), 256), n_jobs)
 
@@ -185,9 +196,9 @@ def leaf_indices(trees, codes: np.ndarray, *, n_jobs=None) -> np.ndarray:
     """The leaf of every tree that every row ends in: int64 of shape (n_rows, n_trees)."""
     parts = [np.empty((len(codes), block.n_trees), np.int64) for block in trees]
 
-    def work(first, last):
+    def work(first, last, cancel):
         for block, part in zip(trees, parts, strict=True):
-            block.leaf_indices(codes, first, last, part)
+            block.leaf_indices(codes, first, last, part, cancel)
 
     in_threads(work, chunks(len(codes), effective_n_jobs(n_jobs), 256), n_jobs)
     return parts[0] if len(parts) == 1 else np.hstack(parts)

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mddf import _core
-from mddf._binning import apply_bins, bin_table, find_bins, in_threads, join_bins
+from mddf._binning import apply_bins, bin_table, find_bins, join_bins
+from mddf._parallel import in_threads
 
 DTYPES = ["f8", "f4", "i8", "i4", "u1"]
 
@@ -210,7 +211,7 @@ def test_categories():
 
 
 def test_n_jobs_changes_nothing(monkeypatch):
-    monkeypatch.setattr("mddf._binning._FEW_CELLS", 0)
+    monkeypatch.setattr("mddf._parallel._FEW_CELLS", 0)
     rng = np.random.default_rng(8)
     x = rng.normal(size=(9000, 20))
     expected = find_bins(x)
@@ -226,7 +227,7 @@ def test_n_jobs_changes_nothing(monkeypatch):
 
 def test_in_threads_keeps_the_order():
     ranges = [(i, i + 1) for i in range(9)]
-    assert in_threads(lambda first, last: (first, last), ranges, 3) == ranges
+    assert in_threads(lambda first, last, _: (first, last), ranges, 3) == ranges
 
 
 @pytest.mark.parametrize("n_rows", [50, 6000])

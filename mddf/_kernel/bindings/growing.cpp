@@ -10,6 +10,7 @@
 #include <utility>
 #include <variant>
 
+#include "bindings/call.hpp"
 #include "bindings/tree_reader.hpp"
 
 namespace mddf {
@@ -23,12 +24,13 @@ bool any_out_of_range(const uint8_t* codes, int64_t n, int64_t step, int count) 
   return wrong != 0;
 }
 
-void check_codes(const BinMatrix& matrix, const std::vector<int64_t>& bin_start) {
+void check_codes(const BinMatrix& matrix, const std::vector<int64_t>& bin_start, Watch& watch) {
   std::vector<uint8_t> counts(matrix.n_columns);
   for (int64_t c = 0; c < matrix.n_columns; ++c)
     counts[c] = static_cast<uint8_t>(bin_start[c + 1] - bin_start[c]);
   uint8_t wrong = 0;
   for (int64_t r = 0; r < matrix.n_rows; ++r) {
+    watch.worked(matrix.n_columns);
     const uint8_t* row = matrix.row(r);
     for (int64_t c = 0; c < matrix.n_columns; ++c)
       wrong |= static_cast<uint8_t>(row[c] + 1) > counts[c];
@@ -79,8 +81,7 @@ BinnedTable::BinnedTable(In<uint8_t, 2> codes, std::optional<In<uint8_t, 2>> by_
   values_ = copied(values);
   bin_start_ = copied(bin_start);
   categorical_ = copied(categorical);
-  nb::gil_scoped_release release;
-  check_codes(matrix(), bin_start_);
+  without_gil(nullptr, [&](Watch& watch) { check_codes(matrix(), bin_start_, watch); });
 }
 
 BinMatrix BinnedTable::matrix() const {
@@ -111,8 +112,8 @@ void BinnedTable::replace_columns(int64_t first, const In<uint8_t, 2>& codes,
     int& n_users;
     ~Done() { n_users = 0; }
   } done{n_users_};
+  without_gil(nullptr, [&](Watch& watch) { check_codes(given, start, watch); });
   nb::gil_scoped_release release;
-  check_codes(given, start);
   const int64_t last = first + given.n_columns;
   const int64_t begin = bin_start_[first], end = bin_start_[last];
   splice(values_, begin, end, copied(values));
@@ -186,7 +187,8 @@ using Grown = std::tuple<std::unique_ptr<TreeReader>, std::optional<Out<double, 
 
 Grown grow(BinnedTable& table, const ClassLabels& target, const RowSampling& sampling,
            const GrowOptions& options, In<uint64_t, 1> seeds, std::optional<In<int32_t, 1>> columns,
-           std::optional<std::variant<HeldOutRows, In<int32_t, 1>>> held_out, bool importances) {
+           std::optional<std::variant<HeldOutRows, In<int32_t, 1>>> held_out, bool importances,
+           Cancel* cancel) {
   const BinnedTable::Use use(table);
   TrainingSet data{table.matrix(), table.bins(), target.target(), {}};
   const int64_t n_rows = data.matrix.n_rows, n_columns = data.matrix.n_columns;
@@ -217,12 +219,10 @@ Grown grow(BinnedTable& table, const ClassLabels& target, const RowSampling& sam
   std::vector<int32_t> n_trees(n_held_out);
   if (held_out) asked.sums = sums.data(), asked.n_trees = n_trees.data();
   if (importances) of_columns.resize(seeds.shape(0) * n_columns);
-  GrownTrees grown;
-  {
-    nb::gil_scoped_release release;
-    grown = grow_block(data, options, rows, asked, as_span(seeds),
-                       importances ? of_columns.data() : nullptr);
-  }
+  GrownTrees grown = without_gil(cancel, [&](Watch& watch) {
+    return grow_block(data, options, rows, asked, as_span(seeds),
+                      importances ? of_columns.data() : nullptr, watch);
+  });
   Grown result;
   std::get<0>(result) = std::make_unique<TreeReader>(std::move(grown));
   if (held_out) {
@@ -372,6 +372,7 @@ void bind_growing(nanobind::module_& m) {
   nb::enum_<HeldOutRows>(m, "HeldOut").value("OUT_OF_BAG", HeldOutRows::kOutOfBag);
   m.def("grow", &grow, arg("table"), arg("target"), arg("sampling"), arg("options"),
         arg("seeds").noconvert(), nb::kw_only(), arg("columns").none().noconvert() = nb::none(),
-        arg("held_out").none().noconvert() = nb::none(), arg("importances") = false);
+        arg("held_out").none().noconvert() = nb::none(), arg("importances") = false,
+        arg("cancel").none() = nb::none());
   m.def("wide_vectors_supported", &simd::supported);
 }

@@ -1,10 +1,12 @@
 // Trees in NumPy arrays, read in place.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 #include <utility>
 
 #include "bindings/arrays.hpp"
+#include "bindings/call.hpp"
 #include "forest/trees.hpp"
 
 namespace mddf {
@@ -40,13 +42,15 @@ class TreeReader {
 
   // Throws std::invalid_argument if the trees cannot be read. To be called with the GIL.
   void check() {
-    nb::gil_scoped_release release;
-    std::lock_guard<std::mutex> lock(mutex_);
     if (is_checked_) return;
-    const TreeFacts facts = check_trees(view_);
-    view_.has_categorical = facts.has_categorical;
-    n_nodes_ = facts.n_nodes;
-    is_checked_ = true;
+    without_gil(nullptr, [this](Watch& watch) {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (is_checked_) return;
+      const TreeFacts facts = check_trees(view_, watch);
+      view_.has_categorical = facts.has_categorical;
+      n_nodes_ = facts.n_nodes;
+      is_checked_ = true;
+    });
   }
   const TreesView& checked() {
     check();
@@ -80,7 +84,7 @@ class TreeReader {
   } arrays_;
   TreesView view_;
   int64_t n_nodes_ = 0;
-  bool is_checked_ = false;
+  std::atomic<bool> is_checked_{false};
   std::mutex mutex_;
 };
 

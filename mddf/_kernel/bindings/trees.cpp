@@ -23,23 +23,25 @@ BinMatrix row_range(const TreesView& trees, const In<uint8_t, 2>& codes, int64_t
 }
 
 void add_probabilities_to(TreeReader& reader, In<uint8_t, 2> codes, int64_t first, int64_t last,
-                          InOut<double, 2> out) {
+                          InOut<double, 2> out, Cancel* cancel) {
   const TreesView& trees = reader.checked();
   const BinMatrix rows = row_range(trees, codes, first, last);
   check(out.shape(0) == codes.shape(0) && static_cast<int>(out.shape(1)) == trees.n_classes,
         "out: expected one row per row of codes and one column per class");
-  nb::gil_scoped_release release;
-  add_probabilities(trees, rows, out.data() + first * trees.n_classes);
+  without_gil(cancel, [&](Watch& watch) {
+    add_probabilities(trees, rows, out.data() + first * trees.n_classes, watch);
+  });
 }
 
 void leaf_indices_to(TreeReader& reader, In<uint8_t, 2> codes, int64_t first, int64_t last,
-                     InOut<int64_t, 2> out) {
+                     InOut<int64_t, 2> out, Cancel* cancel) {
   const TreesView& trees = reader.checked();
   const BinMatrix rows = row_range(trees, codes, first, last);
   check(out.shape(0) == codes.shape(0) && static_cast<int64_t>(out.shape(1)) == trees.n_trees(),
         "out: expected one row per row of codes and one column per tree");
-  nb::gil_scoped_release release;
-  leaf_indices(trees, rows, out.data() + first * trees.n_trees());
+  without_gil(cancel, [&](Watch& watch) {
+    leaf_indices(trees, rows, out.data() + first * trees.n_trees(), watch);
+  });
 }
 
 }  // namespace
@@ -57,7 +59,7 @@ void bind_trees(nanobind::module_& m) {
       .def("check", &TreeReader::check)
       .def("n_nodes", &TreeReader::n_nodes)
       .def("add_probabilities", &add_probabilities_to, arg("codes").noconvert(), arg("first"),
-           arg("last"), arg("out").noconvert())
+           arg("last"), arg("out").noconvert(), arg("cancel").none() = nb::none())
       .def("leaf_indices", &leaf_indices_to, arg("codes").noconvert(), arg("first"), arg("last"),
-           arg("out").noconvert());
+           arg("out").noconvert(), arg("cancel").none() = nb::none());
 }

@@ -6,6 +6,8 @@
 #include <functional>
 #include <vector>
 
+#include "common/watch.hpp"
+
 namespace mddf::boosting {
 
 enum class QuadPenalty { none, l1, l2, linf };
@@ -36,12 +38,12 @@ using Report = std::function<void(std::size_t)>;
 template <class Value>
 BoostingPath quadboost_path(const Value* values, std::size_t n_voters, std::size_t n_rows,
                             const double* y, const double* weight, const QuadSettings& settings,
-                            const Report& report);
+                            const Report& report, Watch& watch);
 
 // Discrete AdaBoost over voters with values in {-1, +1}; the edge, not the sign of the voter,
 // decides. An error below `least_error` is taken for that and ends the run.
 BoostingPath adaboost_path(const std::int8_t* values, std::size_t n_voters, std::size_t n_rows,
                            const double* y, const double* weight, std::size_t n_rounds,
-                           double least_error, const Report& report);
+                           double least_error, const Report& report, Watch& watch);
 
 }  // namespace mddf::boosting

@@ -91,8 +91,9 @@ template <class Value>
 class Products {
  public:
   Products(const Value* values, std::size_t n_voters, std::size_t n_rows, const double* weight,
-           bool wide)
-      : wide_(wide && simd::supported()),
+           bool wide, Watch& watch)
+      : watch_(watch),
+        wide_(wide && simd::supported()),
         values_(values),
         n_voters_(n_voters),
         n_rows_(n_rows),
@@ -117,13 +118,14 @@ class Products {
     std::vector<double>& column = kept_[k];
     column.resize(n_voters_);
     if (!signs_.empty()) {
+      watch_.worked(static_cast<std::int64_t>(n_voters_ * (signs_.front().words + 1)));
       compare(k, column.data());
     } else {
       std::vector<double> weighted(n_rows_);
       for (std::size_t i = 0; i < n_rows_; ++i) {
         weighted[i] = weight_[i] * static_cast<double>(values_[k * n_rows_ + i]);
       }
-      voter_edges(values_, n_voters_, n_rows_, weighted.data(), column.data());
+      voter_edges(values_, n_voters_, n_rows_, weighted.data(), column.data(), watch_);
     }
     return column.data();
   }
@@ -140,6 +142,7 @@ class Products {
     sign_products<PlainCount>(signs_.front(), k, column);
   }
 
+  Watch& watch_;
   [[maybe_unused]] const bool wide_;
   const Value* values_;
   std::size_t n_voters_, n_rows_;

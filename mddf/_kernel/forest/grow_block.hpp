@@ -65,12 +65,13 @@ template <class Sample, class Criterion>
 class BlockGrower {
  public:
   BlockGrower(const TrainingSet& data, const GrowOptions& options, const Sampling& sampling,
-              const HeldOut& held_out)
-      : data_(data),
+              const HeldOut& held_out, Watch& watch)
+      : watch_(watch),
+        data_(data),
         sampling_(sampling),
         draw_(sampling.cumulative, sampling.rows.size),
         held_out_(held_out),
-        grower_(data, options) {}
+        grower_(data, options, watch) {}
 
   // One tree per seed. `importances`, if wanted, has one row of n_columns per tree.
   GrownTrees grow(const Span<uint64_t>& seeds, double* importances) {
@@ -99,9 +100,13 @@ class BlockGrower {
     const int64_t n_rows = data_.matrix.n_rows;
     counts_.assign(n_rows, 0);
     if (bootstrap)
-      for (int64_t i = 0; i < sampling_.n_draws; ++i) ++counts_[sampling_.rows[draw_(random)]];
+      for (int64_t i = 0; i < sampling_.n_draws; ++i) {
+        ++counts_[sampling_.rows[draw_(random)]];
+        watch_.worked(8);
+      }
     else
       for (int64_t i = 0; i < sampling_.rows.size; ++i) ++counts_[sampling_.rows[i]];
+    watch_.worked(8 * n_rows);
     samples.resize(n_rows + 1);
     size_t n = 0;
     uint32_t most = 0;
@@ -133,16 +138,25 @@ class BlockGrower {
     for (int64_t i = 0; i < from.size; ++i)
       if (!held_out_.out_of_bag || counts_[from[i]] == 0)
         positions_.push_back(static_cast<int32_t>(i));
-    walk_tree(
-        trees, t, static_cast<int64_t>(positions_.size()),
-        [&](int64_t i) { return data_.matrix.row(from[positions_[i]]); },
-        [&](int64_t i, uint32_t leaf) {
-          const int64_t position = positions_[i];
-          add_leaf(trees, trees.tree(t)[leaf], held_out_.sums + position * data_.target.n_classes);
-          ++held_out_.n_trees[position];
-        });
+    const int64_t n = static_cast<int64_t>(positions_.size());
+    for (int64_t first = 0; first < n; first += kRowsBetweenLooks) {
+      const int32_t* positions = positions_.data() + first;
+      const int64_t here = std::min(kRowsBetweenLooks, n - first);
+      watch_.worked(kWorkPerRow * here);
+      walk_tree(
+          trees, t, here, [&](int64_t i) { return data_.matrix.row(from[positions[i]]); },
+          [&](int64_t i, uint32_t leaf) {
+            const int64_t position = positions[i];
+            add_leaf(trees, trees.tree(t)[leaf],
+                     held_out_.sums + position * data_.target.n_classes);
+            ++held_out_.n_trees[position];
+          });
+    }
   }
 
+  static constexpr int64_t kRowsBetweenLooks = int64_t{1} << 14;
+
+  Watch& watch_;
   const TrainingSet& data_;
   const Sampling sampling_;
   const BootstrapDraw draw_;
@@ -155,9 +169,10 @@ class BlockGrower {
 
 inline GrownTrees grow_block(const TrainingSet& data, const GrowOptions& options,
                              const Sampling& sampling, const HeldOut& held_out,
-                             const Span<uint64_t>& seeds, double* importances) {
+                             const Span<uint64_t>& seeds, double* importances, Watch& watch) {
   const auto grow = [&](auto sample, auto criterion) {
-    BlockGrower<decltype(sample), decltype(criterion)> grower(data, options, sampling, held_out);
+    BlockGrower<decltype(sample), decltype(criterion)> grower(data, options, sampling, held_out,
+                                                              watch);
     return grower.grow(seeds, importances);
   };
   if (sampling.weights)

@@ -82,7 +82,7 @@ using Packed = std::conditional_t<std::is_integral_v<Weight>, PackedCounts, Pack
 // A 64-bit fingerprint of every row's codes and label: rows ordered by it are in an order that does
 // not depend on how the table was sorted, nor on the machine.
 inline void row_hashes(const BinMatrix& matrix, int64_t n_columns, const uint16_t* labels,
-                       uint64_t* out) {
+                       uint64_t* out, Watch& watch) {
   for (int64_t r = 0; r < matrix.n_rows; ++r) {
     const uint8_t* row = matrix.row(r);
     uint64_t hash = (uint64_t{labels[r]} + 1) * 0x9e3779b97f4a7c15u;
@@ -95,6 +95,7 @@ inline void row_hashes(const BinMatrix& matrix, int64_t n_columns, const uint16_
       hash ^= hash >> 31;
     }
     out[r] = hash;
+    watch.worked(n_columns + 1);
   }
 }
 
