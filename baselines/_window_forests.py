@@ -90,8 +90,7 @@ def grow_forests(
     blocks = _blocks(samples, grain, options, entropy, held_out, table, labels)
     grown = _growing.grow(
         table,
-        labels,
-        samples.n_classes,
+        _growing.ClassTarget(labels, samples.n_classes),
         list(blocks),
         n_jobs=n_jobs,
         verbose=verbose,

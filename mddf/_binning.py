@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 
 from mddf import _core
+from mddf._parallel import chunks, in_threads, useful_jobs
 
 MISSING = 255  # the code of a missing or unseen value
 # What the kernel reads without a copy.
@@ -15,8 +15,6 @@ NUMERIC_DTYPES = (np.float64, np.float32, np.int64, np.int32, np.uint8)
 # Above this size the columns are kept a second time, one after the other: the rows of large nodes
 # do not fit the processor's cache.
 _CACHE_BYTES = 2**19
-# Below this number of cells, starting threads takes longer than they save.
-_FEW_CELLS = 2**22
 
 
 @dataclass(frozen=True)
@@ -68,25 +66,6 @@ def join_bins(*parts: Bins) -> Bins:
     )
 
 
-def chunks(n: int, n_jobs: int, least: int) -> list[tuple[int, int]]:
-    """Ranges that cover ``range(n)``: one per job, but none shorter than `least`."""
-    n_chunks = max(1, min(n_jobs, n // least))
-    bounds = np.linspace(0, n, n_chunks + 1).astype(int)
-    return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
-
-
-def useful_jobs(n_cells: int, n_jobs) -> int:
-    """Number of threads that work on so many cells."""
-    return 1 if n_cells < _FEW_CELLS else effective_n_jobs(n_jobs)
-
-
-def in_threads(function, ranges, n_jobs) -> list:
-    """The results of ``function(first, last)`` for every range, worked out in parallel threads."""
-    if len(ranges) == 1:
-        return [function(*ranges[0])]
-    return Parallel(n_jobs=n_jobs, prefer="threads")(delayed(function)(*r) for r in ranges)
-
-
 def find_bins(
     X, *, categorical=None, n_categories=None, sample_weight=None, max_bins=255, n_jobs=None
 ):
@@ -120,7 +99,9 @@ def find_bins(
         sample_weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
     ranges = chunks(n_columns, useful_jobs(X.size, n_jobs), 8)
     found = in_threads(
-        lambda first, last: _core.find_bins(X, sample_weight, first, last, max_bins),
+        lambda first, last, cancel: _core.find_bins(
+            X, sample_weight, first, last, max_bins, cancel
+        ),
         ranges,
         n_jobs,
     )
@@ -170,38 +151,63 @@ def apply_bins(
         out = np.empty((len(X), bins.n_columns), np.uint8)
     X = np.require(X, requirements="A")
 
-    def code(first, last):
+    def code(first, last, cancel):
         _core.apply_bins(
-            X, bins.edges, bins.start, bins.categorical, first, last, out, first_column, by_column
+            X,
+            bins.edges,
+            bins.start,
+            bins.categorical,
+            first,
+            last,
+            out,
+            first_column,
+            by_column,
+            cancel,
         )
 
     in_threads(code, chunks(len(X), useful_jobs(X.size, n_jobs), 4096), n_jobs)
     return out
 
 
-@dataclass(frozen=True)
 class BinnedTable:
     """A coded table that trees are grown on.
+
+    Parameters
+    ----------
+    bins : Bins
+    codes : ndarray of uint8 of shape (n_rows, n_columns)
+        Must not be written any more: all codes are checked here, once.
+    by_column : ndarray of uint8 of shape (n_columns, n_rows) or None
+        The same by columns, if the table is large.
 
     Attributes
     ----------
     bins : Bins
-    codes : ndarray of uint8 of shape (n_rows, n_columns)
-    by_column : ndarray of uint8 of shape (n_columns, n_rows) or None
-        The same by columns, if the table is large.
+    codes, by_column : ndarray
+        The parameters, read-only.
+    cells : _core.BinnedTable
+        What the kernel grows on.
     """
 
-    bins: Bins
-    codes: np.ndarray
-    by_column: np.ndarray | None
+    def __init__(self, bins: Bins, codes: np.ndarray, by_column: np.ndarray | None):
+        self.bins = bins
+        self.cells = _core.BinnedTable(codes, by_column, bins.values, bins.start, bins.categorical)
+        # Always the same arrays: joblib then sends them to other processes only once.
+        self.codes, self.by_column = self.cells.codes, self.cells.by_column
+
+    def __reduce__(self):
+        return BinnedTable, (self.bins, self.codes, self.by_column)
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.codes)
 
-    def replace_columns(self, first: int, X, *, sample_weight=None, n_jobs=None) -> BinnedTable:
-        """The table with columns from `first` on given anew, written over the old ones.
+    def __sizeof__(self) -> int:
+        return self.codes.nbytes * (1 if self.by_column is None else 2)
+
+    def replace_columns(self, first: int, X, *, sample_weight=None, n_jobs=None) -> None:
+        """Write new columns over those from `first` on.
 
         Parameters
         ----------
@@ -210,20 +216,15 @@ class BinnedTable:
             Numeric columns; they are binned here.
         sample_weight : array of shape (n_rows,), default=None
             As in :func:`find_bins`.
-
-        Returns
-        -------
-        BinnedTable
-            Shares its memory with this one, which must not be used any more.
+        n_jobs : int, default=None
+            Number of threads.
         """
         last = first + X.shape[1]
         bins = find_bins(X, sample_weight=sample_weight, n_jobs=n_jobs)
-        apply_bins(
-            X, bins, out=self.codes, first_column=first, by_column=self.by_column, n_jobs=n_jobs
-        )
+        codes = apply_bins(X, bins, n_jobs=n_jobs)
+        self.cells.replace_columns(first, codes, bins.values, bins.start, bins.categorical)
         old = self.bins
-        joined = join_bins(old.columns(0, first), bins, old.columns(last, old.n_columns))
-        return replace(self, bins=joined)
+        self.bins = join_bins(old.columns(0, first), bins, old.columns(last, old.n_columns))
 
 
 def spare_bins(n: int) -> Bins:

@@ -235,7 +235,7 @@ class _Growth:
         start = perf_counter()
         number = len(self.model.layers)
         if number:
-            self.table = self.table.replace_columns(
+            self.table.replace_columns(
                 self.model.n_raw,
                 self.augmented,
                 sample_weight=self.samples.weights.row,

@@ -245,13 +245,12 @@ class BaseForest(ClassifierMixin, BaseEstimator):
             seeds=_growing.draw_seeds(fitted["_entropy"], self.n_estimators)[n_before:],
             options=self._tree_options(len(labels), n_columns),
             sampling=sampling,
-            held_out="out-of-bag" if self.oob_score else None,
+            held_out=_growing.OUT_OF_BAG if self.oob_score else None,
             importances=True,
         )
         (grown,) = _growing.grow(
             table,
-            labels,
-            len(classes),
+            _growing.ClassTarget(labels, len(classes)),
             [block],
             n_jobs=self.n_jobs,
             verbose=self.verbose,

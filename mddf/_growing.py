@@ -7,65 +7,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
+from joblib.parallel import get_active_backend
 from tqdm import tqdm
 
 from mddf import _core
-from mddf._binning import BinnedTable, chunks, in_threads
+from mddf._binning import BinnedTable
+from mddf._core import Cancel, ClassTarget, HeldOut, Sampling, TreeOptions
+from mddf._parallel import chunks, in_threads, stopped_on_error
 from mddf._trees import Trees
 
 NO_DEPTH_LIMIT = 2**31 - 1
-
-
-@dataclass(frozen=True)
-class TreeOptions:
-    """How trees are grown.
-
-    Attributes
-    ----------
-    entropy : bool
-        Entropy instead of the Gini impurity.
-    random_thresholds : bool
-        One threshold drawn at random for each candidate column instead of the best one.
-    max_features : int
-        Columns drawn for each node.
-    max_depth, min_samples_split, min_samples_leaf : int
-        Limits, in edges and samples.
-    min_weight_leaf : float
-        Least weight of a leaf, as a share of that of the tree's samples.
-    """
-
-    entropy: bool = False
-    random_thresholds: bool = False
-    max_features: int = 1
-    max_depth: int = NO_DEPTH_LIMIT
-    min_samples_split: int = 2
-    min_samples_leaf: int = 1
-    min_weight_leaf: float = 0.0
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """Which rows a tree is grown on, and with what weights.
-
-    Attributes
-    ----------
-    rows : ndarray of int32
-        Candidates. Their order decides which of them a bootstrap draws.
-    n_draws : int
-        Rows drawn with replacement for each tree; 0 takes every row once.
-    cumulative : ndarray of uint64 of shape (len(rows),) or None
-        Cumulative sums of the whole-number weights that rows are drawn in proportion to.
-    weights : ndarray of float64 of shape (n_rows,) or None
-        Weights of all rows of the table in the trees themselves.
-    balance : bool
-        Scale `weights` so that in each tree's samples all classes weigh the same.
-    """
-
-    rows: np.ndarray
-    n_draws: int = 0
-    cumulative: np.ndarray | None = None
-    weights: np.ndarray | None = None
-    balance: bool = False
+OUT_OF_BAG = HeldOut.OUT_OF_BAG
 
 
 @dataclass(frozen=True)
@@ -80,7 +32,7 @@ class Block:
     sampling : Sampling
     columns : ndarray of int32 or None
         The columns that may be split; None for all.
-    held_out : ndarray of int32, "out-of-bag" or None
+    held_out : ndarray of int32, OUT_OF_BAG or None
         Rows whose predictions are wanted: these, or for every tree those it did not draw.
     importances : bool
         Whether the columns' decrease of impurity is wanted.
@@ -90,7 +42,7 @@ class Block:
     options: TreeOptions
     sampling: Sampling
     columns: np.ndarray | None = None
-    held_out: np.ndarray | str | None = None
+    held_out: np.ndarray | HeldOut | None = None
     importances: bool = False
 
 
@@ -130,46 +82,19 @@ def shares(sums: np.ndarray) -> np.ndarray:
         return sums / sums.sum(axis=1, keepdims=True)
 
 
-def _grow_chunk(table: BinnedTable, labels, n_classes, block: Block, first: int, last: int):
-    sampling, options, bins = block.sampling, block.options, table.bins
-    columns = block.columns
-    if columns is None:
-        columns = np.arange(bins.n_columns, dtype=np.int32)
-    out_of_bag = isinstance(block.held_out, str)
-    sums = n_trees = importances = None
-    if block.held_out is not None:
-        n_held_out = len(sampling.rows) if out_of_bag else len(block.held_out)
-        sums = np.zeros((n_held_out, n_classes))
-        n_trees = np.zeros(n_held_out, np.int32)
-    if block.importances:
-        importances = np.zeros((last - first, bins.n_columns))
-    reader = _core.grow(
-        table.codes,
-        bins.values,
-        bins.start,
-        bins.categorical,
-        labels,
-        n_classes,
-        columns,
-        sampling.rows,
+def _grow_chunk(
+    table: BinnedTable, target: ClassTarget, block: Block, first, last, cancel: Cancel
+):
+    reader, sums, n_trees, importances = _core.grow(
+        table.cells,
+        target,
+        block.sampling,
+        block.options,
         block.seeds[first:last],
-        weights=sampling.weights,
-        cumulative=sampling.cumulative,
-        n_draws=sampling.n_draws,
-        balance=sampling.balance,
-        entropy=options.entropy,
-        random_thresholds=options.random_thresholds,
-        max_features=options.max_features,
-        max_depth=options.max_depth,
-        min_samples_split=options.min_samples_split,
-        min_samples_leaf=options.min_samples_leaf,
-        min_weight_leaf=options.min_weight_leaf,
-        held_out_rows=None if isinstance(block.held_out, str) else block.held_out,
-        out_of_bag=out_of_bag,
-        sums=sums,
-        n_trees=n_trees,
-        importances=importances,
-        by_column=table.by_column,
+        columns=block.columns,
+        held_out=block.held_out,
+        importances=block.importances,
+        cancel=cancel,
     )
     return Trees._grown(reader), sums, n_trees, importances
 
@@ -178,13 +103,15 @@ def _collect(grown: Grown, trees, sums, n_trees, importances) -> None:
     grown.trees.append(trees)
     if sums is not None:
         # Exact in any order: the probabilities in leaves are multiples of 2^-30.
-        grown.sums = sums if grown.sums is None else np.add(grown.sums, sums, out=grown.sums)
-        grown.n_trees = n_trees if grown.n_trees is None else grown.n_trees + n_trees
+        # Arrays from another process may be read-only, so that nothing is added to them.
+        if grown.sums is None:
+            grown.sums, grown.n_trees = np.zeros_like(sums), np.zeros_like(n_trees)
+        grown.sums += sums
+        grown.n_trees += n_trees
     if importances is not None:
         if grown.importances is None:
             grown.importances = np.zeros(importances.shape[1])
-        for of_tree in importances:
-            np.maximum(of_tree, 0, out=of_tree)
+        for of_tree in np.maximum(importances, 0):
             total = of_tree.sum()
             if total > 0:
                 grown.importances += of_tree / total
@@ -201,25 +128,23 @@ def _pieces(blocks: Sequence[Block], n_jobs: int) -> Iterator[tuple[int, int, in
 
 def grow(
     table: BinnedTable,
-    labels: np.ndarray,
-    n_classes: int,
+    target: ClassTarget,
     blocks: Sequence[Block],
     *,
     n_jobs: int | None = None,
     verbose: bool | int = False,
     description: str = "growing",
 ) -> list[Grown]:
-    """Grow blocks of trees in parallel threads.
+    """Grow blocks of trees in parallel: in threads, or as a joblib backend in force has it.
 
     Parameters
     ----------
     table : BinnedTable
-    labels : ndarray of uint16 of shape (n_rows,)
-        Class of every row of the table, below `n_classes`.
-    n_classes : int
+    target : ClassTarget
+        Of every row of the table.
     blocks : sequence of Block
     n_jobs : int, default=None
-        Number of threads, as joblib understands it. Does not change the result.
+        Number of jobs, as joblib understands it. Does not change the result.
     verbose : bool, default=False
         Show a progress bar that counts trees.
     description : str
@@ -233,12 +158,15 @@ def grow(
     pieces = list(_pieces(blocks, effective_n_jobs(n_jobs)))
     grown = [Grown() for _ in blocks]
     total = sum(len(block.seeds) for block in blocks)
-    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-    results = parallel(
-        delayed(_grow_chunk)(table, labels, n_classes, blocks[i], first, last)
-        for i, first, last in pieces
-    )
-    with tqdm(total=total, desc=description, unit="tree", disable=not verbose) as bar:
+    backend, _ = get_active_backend(prefer="threads")
+    kind = "generator" if backend.supports_return_generator else "list"
+    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as=kind)
+    bar = tqdm(total=total, desc=description, unit="tree", disable=not verbose)
+    with stopped_on_error() as cancel, bar:
+        results = parallel(
+            delayed(_grow_chunk)(table, target, blocks[i], first, last, cancel)
+            for i, first, last in pieces
+        )
         for (index, first, last), result in zip(pieces, results, strict=True):
             _collect(grown[index], *result)
             bar.update(last - first)
@@ -257,9 +185,9 @@ def add_probabilities(trees, codes: np.ndarray, out: np.ndarray, *, n_jobs=None)
         Number of threads; each takes a part of the rows.
     """
 
-    def work(first, last):
+    def work(first, last, cancel):
         for block in trees:
-            block.add_probabilities(codes, first, last, out)
+            block.add_probabilities(codes, first, last, out, cancel)
 
     in_threads(work, chunks(len(codes), effective_n_jobs(n_jobs), 256), n_jobs)
 
@@ -268,9 +196,9 @@ def leaf_indices(trees, codes: np.ndarray, *, n_jobs=None) -> np.ndarray:
     """The leaf of every tree that every row ends in: int64 of shape (n_rows, n_trees)."""
     parts = [np.empty((len(codes), block.n_trees), np.int64) for block in trees]
 
-    def work(first, last):
+    def work(first, last, cancel):
         for block, part in zip(trees, parts, strict=True):
-            block.leaf_indices(codes, first, last, part)
+            block.leaf_indices(codes, first, last, part, cancel)
 
     in_threads(work, chunks(len(codes), effective_n_jobs(n_jobs), 256), n_jobs)
     return parts[0] if len(parts) == 1 else np.hstack(parts)

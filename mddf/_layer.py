@@ -266,7 +266,7 @@ def _layer_numbers(numbers, augmented, columns) -> np.ndarray:
 def _grow_forests(forests, samples: Samples, layer: LayerInput, seeds, n_jobs, verbose, name):
     """Grow forests of this package on all folds, in one go."""
     rows = np.arange(len(samples.labels), dtype=np.int32)
-    folds = [(rows, "out-of-bag")] if layer.folds is None else layer.folds
+    folds = [(rows, _growing.OUT_OF_BAG)] if layer.folds is None else layer.folds
     blocks = [
         _block(forest, train, held_out, samples, layer, (*seeds, number, k))
         for number, forest in forests.items()
@@ -274,8 +274,7 @@ def _grow_forests(forests, samples: Samples, layer: LayerInput, seeds, n_jobs, v
     ]
     grown = _growing.grow(
         layer.table,
-        samples.labels,
-        samples.n_classes,
+        _growing.ClassTarget(samples.labels, samples.n_classes),
         blocks,
         n_jobs=n_jobs,
         verbose=verbose,
@@ -289,7 +288,7 @@ def _grow_forests(forests, samples: Samples, layer: LayerInput, seeds, n_jobs, v
         sums[number] = np.zeros((len(samples.labels), samples.n_classes))
         for block, of_fold in zip(blocks[part], grown[part], strict=True):
             held_out = block.held_out
-            if isinstance(held_out, str):
+            if held_out is _growing.OUT_OF_BAG:
                 held_out = block.sampling.rows
             assert of_fold.sums is not None
             assert of_fold.importances is not None

@@ -99,7 +99,7 @@ class Trees:
         """Bytes that the arrays take."""
         return sum(getattr(self, name).nbytes for name in _DTYPES)
 
-    def add_probabilities(self, codes, first: int, last: int, out) -> None:
+    def add_probabilities(self, codes, first: int, last: int, out, cancel=None) -> None:
         """Add the sum over the trees of the class distributions of rows [first, last) to `out`.
 
         Parameters
@@ -108,12 +108,14 @@ class Trees:
         first, last : int
         out : ndarray of float64 of shape (n_rows, n_classes)
             Only rows of the range are touched.
+        cancel : _core.Cancel, default=None
+            What may stop the work.
         """
-        self._reader.add_probabilities(codes, first, last, out)
+        self._reader.add_probabilities(codes, first, last, out, cancel)
 
-    def leaf_indices(self, codes, first: int, last: int, out) -> None:
+    def leaf_indices(self, codes, first: int, last: int, out, cancel=None) -> None:
         """Write the leaves that rows [first, last) end in to `out`, int64 (n_rows, n_trees)."""
-        self._reader.leaf_indices(codes, first, last, out)
+        self._reader.leaf_indices(codes, first, last, out, cancel)
 
 
 def _read_only(name, array, dtype) -> np.ndarray:

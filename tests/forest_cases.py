@@ -12,6 +12,9 @@ from mddf._trees import Trees
 FORESTS = [RandomForestClassifier, CompletelyRandomForestClassifier]
 
 NO_LIMIT = 2**31 - 1
+OUT_OF_BAG = _core.HeldOut.OUT_OF_BAG
+SAMPLING = {"n_draws", "cumulative", "weights", "balance"}
+ASKED = {"held_out", "importances"}
 
 
 @dataclass
@@ -41,23 +44,28 @@ class Case:
         counts = np.bincount(self.rows if rows is None else rows, minlength=self.n_rows)
         return counts * (1.0 if self.weights is None else self.weights)
 
-    def grow(self, seeds=(1,), rows=None, columns=None, **options):
-        options = {"max_depth": NO_LIMIT, "max_features": self.n_columns} | options
-        return Trees._grown(
-            _core.grow(
-                self.codes,
-                self.values,
-                self.start,
-                self.categorical,
-                self.labels,
-                self.n_classes,
-                np.arange(self.n_columns, dtype=np.int32) if columns is None else columns,
-                self.rows if rows is None else rows,
-                np.asarray(seeds, np.uint64),
-                weights=self.weights,
-                **options,
-            )
+    def table(self, by_column=None):
+        return _core.BinnedTable(self.codes, by_column, self.values, self.start, self.categorical)
+
+    def grow(self, seeds=(1,), **options):
+        """The trees alone."""
+        return self.grow_all(seeds, **options)[0]
+
+    def grow_all(self, seeds=(1,), rows=None, columns=None, by_column=None, **options):
+        """Trees, sums and numbers of trees of the rows held out, and importances."""
+        options = {"max_features": self.n_columns, "weights": self.weights} | options
+        asked = {name: options.pop(name) for name in ASKED & options.keys()}
+        sampling = {name: options.pop(name) for name in SAMPLING & options.keys()}
+        reader, *found = _core.grow(
+            self.table(by_column),
+            _core.ClassTarget(self.labels, self.n_classes),
+            _core.Sampling(self.rows if rows is None else rows, **sampling),
+            _core.TreeOptions(**options),
+            np.asarray(seeds, np.uint64),
+            columns=columns,
+            **asked,
         )
+        return Trees._grown(reader), *found
 
     def take(self, rows):
         """The case of these rows, copied."""
@@ -215,35 +223,6 @@ def same_predictions(a, b, X):
     return np.array_equal(a.predict_proba(X), b.predict_proba(X))
 
 
-def grow_arguments():
-    """Arguments of _core.grow that fit, all of them given."""
-    case = make_case(np.random.default_rng(0), 20, 3, 3, 9, missing=0.1)
-    arguments = {
-        "bins": case.codes,
-        "values": case.values,
-        "bin_start": case.start,
-        "categorical": case.categorical,
-        "labels": case.labels,
-        "n_classes": 3,
-        "columns": np.arange(3, dtype=np.int32),
-        "rows": case.rows,
-        "seeds": np.arange(2, dtype=np.uint64),
-        "max_depth": NO_LIMIT,
-        "weights": np.ones(20),
-        "cumulative": np.arange(1, 21, dtype=np.uint64),
-        "n_draws": 9,
-        "held_out_rows": np.arange(4, dtype=np.int32),
-        "sums": np.zeros((4, 3)),
-        "n_trees": np.zeros(4, np.int32),
-        "importances": np.zeros((2, 3)),
-        "by_column": np.ascontiguousarray(case.codes.T),
-    }
-    return arguments
-
-
-def grow(**changes):
-    """Call _core.grow with some of grow_arguments() changed."""
-    arguments = {**grow_arguments(), **changes}
-    names = list(arguments)[:9]
-    positional = [arguments.pop(name) for name in names]
-    return Trees._grown(_core.grow(*positional, **arguments))
+def kernel_case():
+    """A small case whose arguments to the kernel all fit."""
+    return make_case(np.random.default_rng(0), 20, 3, 3, 9, missing=0.1)

@@ -271,11 +271,7 @@ def test_signs_in_bits_give_the_same_path_as_numbers(n, wide):
     rng = np.random.default_rng(n)
     values, y = rng.choice(np.array([-1, 1], np.int8), size=(5, n)), rng.choice([-1.0, 1.0], n)
     rest = ("l2", 0.03, 1.0, 40, 0.0, abs)
-    before = _core.use_wide_vectors(wide)
-    try:
-        bits = _core.quadboost_path(values, y, np.full(n, 1 / n), *rest)
-    finally:
-        _core.use_wide_vectors(before)
+    bits = _core.quadboost_path(values, y, np.full(n, 1 / n), *rest, wide_vectors=wide)
     numbers = _core.quadboost_path(values.astype(float), y, np.full(n, 1 / n), *rest)
     np.testing.assert_allclose(bits[2], numbers[2], atol=1e-13)
     alpha = [np.bincount(voter, step, minlength=5) for voter, step, *_ in (bits, numbers)]

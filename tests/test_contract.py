@@ -1,31 +1,87 @@
 """The kernel refuses what does not fit, and never touches memory that is not there."""
 
+import pickle
+
 import numpy as np
 import pytest
-from forest_cases import grow, grow_arguments
+from forest_cases import NO_LIMIT, OUT_OF_BAG, kernel_case, same_trees
 
 from mddf import _core
+from mddf._trees import Trees
 
 REFUSED = (ValueError, TypeError)
+CASE = kernel_case()
 
 
-ARRAYS = [name for name, value in grow_arguments().items() if isinstance(value, np.ndarray)]
+def table_arguments():
+    return {
+        "codes": CASE.codes.copy(),
+        "by_column": np.ascontiguousarray(CASE.codes.T),
+        "values": CASE.values,
+        "bin_start": CASE.start,
+        "categorical": CASE.categorical,
+    }
 
 
-def changed(name, index, value):
-    array = grow_arguments()[name].copy()
-    array[index] = value
-    return {name: array}
+def sampling_arguments():
+    return {
+        "rows": CASE.rows,
+        "n_draws": 9,
+        "cumulative": np.arange(1, 21, dtype=np.uint64),
+        "weights": np.ones(20),
+        "balance": True,
+    }
+
+
+MAKERS = {
+    "table": (_core.BinnedTable, table_arguments),
+    "target": (_core.ClassTarget, lambda: {"labels": CASE.labels, "n_classes": 3}),
+    "sampling": (_core.Sampling, sampling_arguments),
+}
+ARRAYS = [
+    (of, name)
+    for of, (_, arguments) in MAKERS.items()
+    for name, value in arguments().items()
+    if isinstance(value, np.ndarray)
+]
+
+
+def make(of, **changes):
+    maker, arguments = MAKERS[of]
+    return maker(**{**arguments(), **changes})
+
+
+def grow_arguments():
+    return {
+        "table": make("table"),
+        "target": make("target"),
+        "sampling": make("sampling"),
+        "options": _core.TreeOptions(),
+        "seeds": np.arange(2, dtype=np.uint64),
+        "columns": np.arange(3, dtype=np.int32),
+        "held_out": np.arange(4, dtype=np.int32),
+        "importances": True,
+    }
+
+
+def grow(**changes):
+    """Call _core.grow with some of grow_arguments() changed."""
+    reader, *rest = _core.grow(**{**grow_arguments(), **changes})
+    return Trees._grown(reader), *rest
 
 
 def test_these_arguments_are_fine():
-    assert grow().n_trees == 2
-    assert grow(seeds=np.empty(0, np.uint64), importances=np.zeros((0, 3))).n_trees == 0
+    trees, sums, n_trees, importances = grow()
+    assert trees.n_trees == 2
+    assert sums.shape == (4, 3)
+    assert n_trees.tolist() == [2] * 4
+    assert importances.shape == (2, 3)
+    trees, sums, n_trees, importances = grow(seeds=np.empty(0, np.uint64))
+    assert trees.n_trees == len(importances) == 0
+    assert grow(held_out=None, importances=False)[1:] == (None, None, None)
 
 
-@pytest.mark.parametrize("name", ARRAYS)
-def test_wrong_types_and_shapes(name):
-    right = grow_arguments()[name]
+def wrong_forms(right, any_length):
     other = np.float32 if right.dtype != np.float32 else np.float64
     wrong = [
         right.astype(other),
@@ -35,151 +91,269 @@ def test_wrong_types_and_shapes(name):
         right.ravel()[0],
         right.tolist(),
         "text",
-        np.zeros((1,) * right.ndim, right.dtype),
     ]
-    if len(right) > 1:
-        wrong += [right[:-1], np.repeat(right, 2, axis=0)]
-    if name in {"columns", "rows", "seeds", "held_out_rows"}:
-        wrong = wrong[:7]  # any length may be right
+    if not any_length:
+        wrong += [np.zeros((1,) * right.ndim, right.dtype), right[:-1]]
+        wrong.append(np.repeat(right, 2, axis=0))
     if right.ndim == 1:
         wrong.append(np.repeat(right, 2)[::2])
-    elif right.shape[0] > 1:
+    else:
         wrong.append(np.asfortranarray(right))
-    for value in wrong:
+    return wrong
+
+
+@pytest.mark.parametrize(("of", "name"), ARRAYS)
+def test_wrong_types_and_shapes(of, name):
+    # The lengths of these are compared with the table's when something is grown.
+    any_length = (of, name) in {("target", "labels"), ("sampling", "weights")}
+    for value in wrong_forms(MAKERS[of][1]()[name], any_length):
+        with pytest.raises(REFUSED):
+            make(of, **{name: value})
+
+
+@pytest.mark.parametrize("name", ["seeds", "columns", "held_out"])
+def test_wrong_types_for_growing(name):
+    for value in wrong_forms(grow_arguments()[name], True):
         with pytest.raises(REFUSED):
             grow(**{name: value})
 
 
-@pytest.mark.parametrize("name", ARRAYS)
-def test_none_only_where_it_has_a_meaning(name):
-    optional = {"weights", "cumulative", "importances", "by_column"}
-    if name in optional:
-        grow(**{name: None})
+@pytest.mark.parametrize(("of", "name"), ARRAYS)
+def test_none_only_where_it_has_a_meaning(of, name):
+    if name in {"cumulative", "by_column"}:
+        make(of, **{name: None})
+    elif name == "weights":
+        make(of, weights=None, balance=False)
     else:
         with pytest.raises(REFUSED):
-            grow(**{name: None})
+            make(of, **{name: None})
 
 
-@pytest.mark.parametrize("name", ["sums", "n_trees", "importances"])
-def test_arrays_that_cannot_be_written(name):
-    array = grow_arguments()[name]
-    array.flags.writeable = False
-    with pytest.raises(REFUSED):
-        grow(**{name: array})
+def changed(of, name, index, value):
+    array = MAKERS[of][1]()[name].copy()
+    array[index] = value
+    return of, {name: array}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (changed("table", "codes", (3, 1), 200), "codes"),
+        (changed("table", "by_column", (2, 5), 200), "by_column"),
+        (changed("table", "bin_start", 0, 1), "bin_start"),
+        (changed("table", "bin_start", -1, 10**12), "bin_start"),
+        (changed("table", "bin_start", 1, -5), "bin_start"),
+        (changed("table", "bin_start", 2, 10**15), "bin_start"),
+        (changed("target", "labels", 4, 3), "labels"),
+        (("target", {"n_classes": 0}), "n_classes"),
+        (("target", {"n_classes": -1}), "n_classes"),
+        (("target", {"n_classes": 65536}), "n_classes"),
+        (changed("sampling", "rows", 0, -1), "rows"),
+        (changed("sampling", "rows", 0, -7), "got -7 at position 0"),
+        (("sampling", {"rows": np.empty(0, np.int32)}), "rows"),
+        (changed("sampling", "weights", 5, -1.0), "weights"),
+        (changed("sampling", "weights", 5, np.nan), "weights"),
+        (changed("sampling", "weights", 5, np.inf), "weights"),
+        (changed("sampling", "cumulative", 5, 100), "cumulative"),
+        (("sampling", {"cumulative": np.zeros(20, np.uint64)}), "cumulative"),
+        (("sampling", {"n_draws": -1}), "n_draws"),
+        (("sampling", {"n_draws": 2**31}), "n_draws"),
+        (("sampling", {"weights": None}), "balance"),
+    ],
+)
+def test_wrong_values_are_refused_by_name(wrong, message):
+    of, changes = wrong
+    with pytest.raises(ValueError, match=message):
+        make(of, **changes)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        (changed("bins", (3, 1), 200), "bins"),
-        (changed("by_column", (2, 5), 200), "by_column"),
-        (changed("bin_start", 0, 1), "bin_start"),
-        (changed("bin_start", -1, 10**12), "bin_start"),
-        (changed("bin_start", 1, -5), "bin_start"),
-        (changed("bin_start", 2, 10**15), "bin_start"),
-        (changed("labels", 4, 3), "labels"),
-        (changed("columns", 0, 3), "columns"),
-        (changed("columns", 0, -1), "columns"),
+        ({"columns": np.array([0, 3], np.int32)}, "columns"),
+        ({"columns": np.array([-1], np.int32)}, "columns"),
         ({"columns": np.empty(0, np.int32)}, "columns"),
-        (changed("rows", 0, 20), "rows"),
-        (changed("rows", 0, -1), "rows"),
-        ({"rows": np.empty(0, np.int32)}, "rows"),
-        (changed("held_out_rows", 1, 20), "held_out_rows"),
-        (changed("held_out_rows", 1, -1), "held_out_rows"),
-        (changed("weights", 5, -1.0), "weights"),
-        (changed("weights", 5, np.nan), "weights"),
-        (changed("weights", 5, np.inf), "weights"),
-        ({"weights": np.zeros(20)}, "weight"),
-        (changed("cumulative", 5, 100), "cumulative"),
-        ({"cumulative": np.zeros(20, np.uint64)}, "cumulative"),
-        ({"n_classes": 0}, "n_classes"),
-        ({"n_classes": -1}, "n_classes"),
-        ({"n_classes": 65536}, "n_classes"),
-        ({"n_draws": -1}, "n_draws"),
-        ({"n_draws": 2**31}, "n_draws"),
-        ({"max_features": 0}, "max_features"),
-        ({"max_depth": -1}, "max_depth"),
-        ({"min_samples_leaf": 0}, "min_samples_leaf"),
-        ({"min_weight_leaf": -0.1}, "min_weight_leaf"),
-        ({"min_weight_leaf": float("nan")}, "min_weight_leaf"),
-        ({"balance": True, "weights": None}, "balance"),
-        ({"out_of_bag": True}, "out_of_bag"),
-        ({"sums": None}, "sums"),
-        ({"n_trees": None}, "n_trees"),
-        ({"held_out_rows": None}, "held_out_rows"),
-        ({"sums": None, "n_trees": None}, "sums"),
-        (changed("rows", 0, -7), "got -7 at position 0"),
-        ({"max_features": -3}, "got -3"),
-        ({"sums": np.zeros((4, 4))}, "sums"),
-        ({"importances": np.zeros((2, 4))}, "importances"),
+        ({"held_out": np.array([1, 20], np.int32)}, "held_out"),
+        ({"held_out": np.array([-1], np.int32)}, "held_out"),
         (
-            {"out_of_bag": True, "held_out_rows": None, "n_draws": 0, "cumulative": None},
-            "out_of_bag",
+            {"held_out": OUT_OF_BAG, "sampling": make("sampling", n_draws=0, cumulative=None)},
+            "held_out",
+        ),
+        ({"sampling": make("sampling", weights=np.zeros(20))}, "weight"),
+        ({"sampling": make("sampling", weights=np.ones(19))}, "weights: expected length 20"),
+        ({"target": make("target", labels=CASE.labels[:-1])}, "labels: expected length 20"),
+        (
+            {"sampling": make("sampling", rows=np.full(20, 20, np.int32))},
+            "rows of the table, which has 20, got 20",
         ),
     ],
 )
-def test_wrong_values_are_refused_by_name(changes, message):
+def test_what_does_not_go_together_is_refused_by_name(changes, message):
     with pytest.raises(ValueError, match=message):
         grow(**changes)
 
 
 @pytest.mark.parametrize(
-    "name", ["n_classes", "n_draws", "max_features", "max_depth", "min_samples_leaf"]
+    ("options", "message"),
+    [
+        ({"max_features": 0}, "max_features"),
+        ({"max_features": -3}, "got -3"),
+        ({"max_depth": -1}, "max_depth"),
+        ({"min_samples_leaf": 0}, "min_samples_leaf"),
+        ({"min_weight_leaf": -0.1}, "min_weight_leaf"),
+        ({"min_weight_leaf": float("nan")}, "min_weight_leaf"),
+    ],
 )
-def test_numbers_that_are_none(name):
-    for value in (2**70, -(2**70), 1.5, "3", None, np.ones(2)):
+def test_wrong_options_are_refused_by_name(options, message):
+    with pytest.raises(ValueError, match=message):
+        _core.TreeOptions(**options)
+
+
+@pytest.mark.parametrize("value", [2**70, -(2**70), 1.5, "3", None, np.ones(2)])
+def test_numbers_that_are_none(value):
+    for name in ("max_features", "max_depth", "min_samples_leaf"):
         with pytest.raises(TypeError):
-            grow(**{name: value})
+            _core.TreeOptions(**{name: value})
+    for of, name in (("target", "n_classes"), ("sampling", "n_draws")):
+        with pytest.raises(TypeError):
+            make(of, **{name: value})
+
+
+def grown_with(**options):
+    return grow(options=_core.TreeOptions(**options))[0]
 
 
 def test_limits_of_any_size_are_fine():
     most = 2**63 - 1
     for name in ("min_samples_split", "min_samples_leaf", "max_features", "max_depth"):
-        trees = grow(**{name: most})
+        trees = grown_with(**{name: most})
         if name.startswith("min"):
             assert trees.n_nodes == 2
-    assert grow(min_samples_split=-most).n_nodes > 2
-    assert grow(min_weight_leaf=float("inf")).n_nodes == 2
+    assert grown_with(min_samples_split=-most).n_nodes > 2
+    assert grown_with(min_weight_leaf=float("inf")).n_nodes == 2
+    assert _core.TreeOptions().max_depth == NO_LIMIT
 
 
 def test_missing_arguments():
     with pytest.raises(TypeError):
         _core.grow()
     with pytest.raises(TypeError):
-        _core.grow(**grow_arguments(), surprise=1)
+        grow(surprise=1)
+    for name in ("table", "target", "sampling", "options"):
+        with pytest.raises(TypeError):
+            grow(**{name: None})
+
+
+def test_everything_pickles():
+    options = _core.TreeOptions(max_features=2, max_depth=3, entropy=True)
+    sent = {"options": options, "held_out": OUT_OF_BAG}
+    sent |= {of: make(of) for of in MAKERS}
+    again = pickle.loads(pickle.dumps(sent))
+    assert again["held_out"] is OUT_OF_BAG
+    first, second = grow(**sent), grow(**again)
+    assert same_trees(first[0], second[0])
+    assert all(np.array_equal(a, b) for a, b in zip(first[1:], second[1:], strict=True))
+
+
+def test_arrays_are_kept_and_cannot_be_written():
+    sampling, table = make("sampling"), make("table")
+    for array in (sampling.rows, sampling.weights, table.codes, table.by_column):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+    del table
+    assert np.array_equal(sampling.rows, CASE.rows)
+
+
+# Replacing columns
+
+
+def new_columns(n_rows=20, n_columns=2):
+    codes = np.arange(n_rows * n_columns, dtype=np.uint8).reshape(n_rows, -1) % 7
+    start = 7 * np.arange(n_columns + 1)
+    return {
+        "first": 1,
+        "codes": codes,
+        "values": np.tile(np.arange(7.0), n_columns),
+        "bin_start": start,
+        "categorical": np.zeros(n_columns, np.uint8),
+    }
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"first": -1},
+        {"first": 2},
+        {"first": 2**62},
+        {"codes": np.zeros((19, 2), np.uint8)},
+        {"codes": np.zeros((20, 3), np.uint8)},
+        {"codes": np.full((20, 2), 7, np.uint8)},
+        {"values": np.zeros(13)},
+        {"bin_start": np.array([0, 14, 7])},
+        {"categorical": np.zeros(3, np.uint8)},
+    ],
+)
+def test_replaced_columns_are_checked(changes):
+    table = make("table")
+    with pytest.raises(REFUSED):
+        table.replace_columns(**{**new_columns(), **changes})
+    assert same_trees(grow(table=table)[0], grow()[0])
+
+
+def test_replacing_equals_making_anew():
+    table = make("table")
+    new = new_columns()
+    table.replace_columns(**new)
+    codes = np.hstack([CASE.codes[:, :1], new["codes"]])
+    n_first = int(CASE.start[1])
+    anew = _core.BinnedTable(
+        codes,
+        np.ascontiguousarray(codes.T),
+        np.concatenate([CASE.values[:n_first], new["values"]]),
+        np.concatenate([[0], n_first + new["bin_start"]]),
+        np.concatenate([CASE.categorical[:1], new["categorical"]]),
+    )
+    assert np.array_equal(table.codes, anew.codes)
+    assert np.array_equal(table.by_column, anew.by_column)
+    assert same_trees(grow(table=table)[0], grow(table=anew)[0])
+
+
+def test_arrays_that_cannot_be_written_make_a_table_that_stays():
+    codes = CASE.codes.copy()
+    codes.flags.writeable = False
+    table = make("table", codes=codes)
+    assert same_trees(grow(table=table)[0], grow()[0])
+    with pytest.raises(ValueError, match="cannot be written"):
+        table.replace_columns(**new_columns())
 
 
 # Prediction
 
 
-@pytest.fixture
-def trees():
-    return grow(max_depth=2)
-
-
 @pytest.mark.parametrize("name", ["add_probabilities", "leaf_indices"])
-def test_prediction(trees, name):
-    bins = grow_arguments()["bins"]
+def test_prediction(name):
+    trees = grow()[0]
+    codes = CASE.codes
     method = getattr(trees, name)
     out = np.zeros((20, 3)) if name == "add_probabilities" else np.zeros((20, 2), np.int64)
-    method(bins, 0, 20, out)
-    method(bins, 20, 20, out)
+    method(codes, 0, 20, out)
+    method(codes, 20, 20, out)
     frozen = out.copy()
     frozen.flags.writeable = False
     wrong = [
-        (bins[:, :2].copy(), 0, 20, out),
-        (bins[:10], 0, 10, out),
-        (bins.astype(np.int64), 0, 20, out),
-        (np.asfortranarray(bins), 0, 20, out),
-        (bins, -1, 20, out),
-        (bins, 0, 21, out),
-        (bins, 5, 4, out),
-        (bins, 0, 2**63 - 1, out),
-        (bins, 0, 20, out[:, :1].copy()),
-        (bins, 0, 20, out.astype(np.float32)),
-        (bins, 0, 20, np.asfortranarray(out)),
-        (bins, 0, 20, frozen),
-        (bins, 0, 20, None),
+        (codes[:, :2].copy(), 0, 20, out),
+        (codes[:10], 0, 10, out),
+        (codes.astype(np.int64), 0, 20, out),
+        (np.asfortranarray(codes), 0, 20, out),
+        (codes, -1, 20, out),
+        (codes, 0, 21, out),
+        (codes, 5, 4, out),
+        (codes, 0, 2**63 - 1, out),
+        (codes, 0, 20, out[:, :1].copy()),
+        (codes, 0, 20, out.astype(np.float32)),
+        (codes, 0, 20, np.asfortranarray(out)),
+        (codes, 0, 20, frozen),
+        (codes, 0, 20, None),
         (None, 0, 20, out),
     ]
     for arguments in wrong:

@@ -3,7 +3,7 @@
 import naive
 import numpy as np
 import pytest
-from forest_cases import NO_LIMIT, check_tree, make_case, same_trees
+from forest_cases import NO_LIMIT, OUT_OF_BAG, check_tree, make_case, same_trees
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
@@ -95,19 +95,15 @@ def test_held_out_rows_are_told_what_exactly_these_trees_say():
     for seed in range(20):
         case = make_case(rng, missing=0.1, categories=0.3)
         held_out = rng.integers(0, case.n_rows, 9).astype(np.int32)
-        sums = np.full((9, case.n_classes), 0.25)
-        n_trees = np.full(9, 3, np.int32)
-        trees = case.grow(
+        trees, sums, n_trees, _ = case.grow_all(
             range(seed, seed + 4),
             rows=case.rows[::2].copy(),
-            held_out_rows=held_out,
-            sums=sums,
-            n_trees=n_trees,
+            held_out=held_out,
             random_thresholds=bool(seed % 2),
         )
         expected = naive.probabilities(trees, case.codes[held_out], case.n_classes)
-        assert np.array_equal(sums - 0.25, expected)
-        assert (n_trees == 7).all()
+        assert np.array_equal(sums, expected)
+        assert (n_trees == 4).all()
 
 
 @pytest.mark.parametrize("weighted_draws", [False, True])
@@ -120,16 +116,12 @@ def test_out_of_bag_rows_are_those_not_drawn(weighted_draws):
         if weighted_draws:
             cumulative = np.cumsum(rng.integers(1, 9, len(rows)), dtype=np.uint64)
         seeds = rng.integers(0, 2**63, 6).astype(np.uint64)
-        sums = np.zeros((len(rows), case.n_classes))
-        n_trees = np.zeros(len(rows), np.int32)
-        trees = case.grow(
+        trees, sums, n_trees, _ = case.grow_all(
             seeds,
             rows=rows,
             n_draws=len(rows),
             cumulative=cumulative,
-            out_of_bag=True,
-            sums=sums,
-            n_trees=n_trees,
+            held_out=OUT_OF_BAG,
         )
         expected, expected_n = np.zeros_like(sums), np.zeros(len(rows), int)
         for seed, nodes in zip(seeds, naive.decode(trees), strict=True):

@@ -88,10 +88,9 @@ def test_importances_are_the_decreases_of_impurity(entropy, random_thresholds):
     rng = np.random.default_rng([5, entropy, random_thresholds])
     for seed in range(60):
         case = make_case(rng, missing=0.1, categories=0.2, weighted=seed % 3 == 0)
-        found = np.zeros((2, case.n_columns))
-        trees = case.grow(
+        trees, _, _, found = case.grow_all(
             [seed, seed + 99],
-            importances=found,
+            importances=True,
             entropy=entropy,
             random_thresholds=random_thresholds,
             max_features=1 + seed % case.n_columns,

@@ -1,29 +1,21 @@
 """Wide vectors and the second copy by columns change nothing but the time taken."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from forest_cases import make_case, same_trees
 
 from mddf import _core
 
+needs_wide_vectors = pytest.mark.skipif(
+    not _core.wide_vectors_supported(), reason="no wide vectors here: both ways are the same"
+)
 
-@pytest.fixture
-def both_ways():
-    """Call a function with wide vectors and without; skip where there are none."""
-    before = _core.use_wide_vectors(True)
-    supported = _core.use_wide_vectors(True)
 
-    def call(function):
-        results = []
-        for wide in (True, False):
-            _core.use_wide_vectors(wide)
-            results.append(function())
-        return results
-
-    yield call
-    _core.use_wide_vectors(before)
-    if not supported:
-        pytest.skip("no wide vectors here: both ways were the same")
+def both_ways(function):
+    """Results of a function of the option with wide vectors and without."""
+    return [function(wide_vectors=wide) for wide in (True, False)]
 
 
 def options_of(rng, case, n):
@@ -43,9 +35,10 @@ def options_of(rng, case, n):
     return options
 
 
+@needs_wide_vectors
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_rows", [5, 20, 63, 64, 65, 130, 400])
-def test_wide_vectors_grow_the_same_trees(both_ways, n_rows, weighted):
+def test_wide_vectors_grow_the_same_trees(n_rows, weighted):
     rng = np.random.default_rng([n_rows, weighted])
     for seed in range(30):
         case = make_case(
@@ -62,28 +55,28 @@ def test_wide_vectors_grow_the_same_trees(both_ways, n_rows, weighted):
             case.weights += rng.random(n_rows)
         options = options_of(rng, case, n_rows)
 
-        def grow(case=case, options=options, seed=seed):
-            importances = np.zeros((3, case.n_columns))
-            trees = case.grow([seed, 7, 2**63 + seed], importances=importances, **options)
-            return trees, importances
+        def grow(*, case=case, options=options, seed=seed, wide_vectors):
+            options = options | {"importances": True, "wide_vectors": wide_vectors}
+            return case.grow_all([seed, 7, 2**63 + seed], **options)
 
-        (wide, found), (plain, expected) = both_ways(grow)
+        (wide, *_, found), (plain, *_, expected) = both_ways(grow)
         assert same_trees(wide, plain)
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * n_rows)
 
 
-def test_heavy_samples(both_ways):
+@needs_wide_vectors
+def test_heavy_samples():
     rng = np.random.default_rng(1)
     case = make_case(rng, 20, 3, 3, 9)
     options = {"n_draws": 100_000, "random_thresholds": True, "max_features": 1}
-    wide, plain = both_ways(lambda: case.grow(range(20), **options))
+    wide, plain = both_ways(partial(case.grow, range(20), **options))
     assert same_trees(wide, plain)
 
 
 @pytest.mark.parametrize("random_thresholds", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 6])
-def test_a_copy_by_columns(both_ways, n_classes, weighted, random_thresholds):
+def test_a_copy_by_columns(n_classes, weighted, random_thresholds):
     rng = np.random.default_rng([n_classes, weighted])
     case = make_case(rng, 2100, 260, n_classes, 60, missing=0.05, categories=0.1)
     assert case.codes.size > 2**19
@@ -93,8 +86,8 @@ def test_a_copy_by_columns(both_ways, n_classes, weighted, random_thresholds):
     options = {"random_thresholds": random_thresholds, "max_features": 16, "max_depth": 9}
     if random_thresholds:
         options["max_features"] = 1
-    with_copy = both_ways(lambda: case.grow([1, 2], by_column=by_column, **options))
-    without = both_ways(lambda: case.grow([1, 2], **options))
+    with_copy = both_ways(partial(case.grow, [1, 2], by_column=by_column, **options))
+    without = both_ways(partial(case.grow, [1, 2], **options))
     for trees in with_copy:
         for other in without:
             assert same_trees(trees, other)

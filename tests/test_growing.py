@@ -7,7 +7,7 @@ import pytest
 
 from mddf import _growing
 from mddf._binning import bin_table, find_bins
-from mddf._growing import Block, Grown, Sampling, TreeOptions
+from mddf._growing import Block, ClassTarget, Grown, Sampling, TreeOptions
 from mddf._trees import Trees
 
 
@@ -18,7 +18,7 @@ def problem():
     X = np.round(rng.normal(size=(150, 6)), 1)
     y = ((X[:, 0] > 0) + (X[:, 1] + X[:, 2] > 0.5)).astype(np.uint16)
     X[rng.random(X.shape) < 0.05] = np.nan
-    return bin_table(X, find_bins(X)), y, np.arange(120, dtype=np.int32)
+    return bin_table(X, find_bins(X)), ClassTarget(y, 3), np.arange(120, dtype=np.int32)
 
 
 def blocks_of(rows, n=7):
@@ -27,7 +27,7 @@ def blocks_of(rows, n=7):
             seeds=_growing.draw_seeds(1, n),
             options=TreeOptions(max_features=2),
             sampling=Sampling(rows, n_draws=len(rows)),
-            held_out="out-of-bag",
+            held_out=_growing.OUT_OF_BAG,
             importances=True,
         ),
         Block(
@@ -53,8 +53,8 @@ def all_nodes(grown):
 def test_n_jobs_changes_nothing(problem, n_jobs):
     table, y, rows = problem
     blocks = blocks_of(rows)
-    one = _growing.grow(table, y, 3, blocks, n_jobs=1)
-    many = _growing.grow(table, y, 3, blocks, n_jobs=n_jobs)
+    one = _growing.grow(table, y, blocks, n_jobs=1)
+    many = _growing.grow(table, y, blocks, n_jobs=n_jobs)
     for a, b in zip(one, many, strict=True):
         assert all_nodes(a) == all_nodes(b)
         for name in ("sums", "n_trees"):
@@ -69,7 +69,7 @@ def test_n_jobs_changes_nothing(problem, n_jobs):
 def test_results_do_not_depend_on_the_cuts(problem, monkeypatch, size):
     table, y, rows = problem
     blocks = blocks_of(rows)
-    whole = _growing.grow(table, y, 3, blocks)
+    whole = _growing.grow(table, y, blocks)
 
     def pieces(blocks, n_jobs):
         for index, block in enumerate(blocks):
@@ -77,7 +77,7 @@ def test_results_do_not_depend_on_the_cuts(problem, monkeypatch, size):
                 yield index, first, min(first + size, len(block.seeds))
 
     monkeypatch.setattr(_growing, "_pieces", pieces)
-    cut = _growing.grow(table, y, 3, blocks)
+    cut = _growing.grow(table, y, blocks)
     for a, b in zip(whole, cut, strict=True):
         assert all_nodes(a) == all_nodes(b)
         assert np.array_equal(a.sums, b.sums)
@@ -98,9 +98,9 @@ def test_pieces_cover_every_tree_once(problem, n_jobs):
 def test_many_forests_in_one_call_equal_each_alone(problem):
     table, y, rows = problem
     blocks = blocks_of(rows)
-    together = _growing.grow(table, y, 3, blocks)
+    together = _growing.grow(table, y, blocks)
     for block, grown in zip(blocks, together, strict=True):
-        (alone,) = _growing.grow(table, y, 3, [block])
+        (alone,) = _growing.grow(table, y, [block])
         assert all_nodes(alone) == all_nodes(grown)
         assert np.array_equal(alone.sums, grown.sums)
 
@@ -108,16 +108,16 @@ def test_many_forests_in_one_call_equal_each_alone(problem):
 def test_every_tree_has_its_seed(problem):
     table, y, rows = problem
     block = blocks_of(rows)[0]
-    trees = all_nodes(_growing.grow(table, y, 3, [block])[0])
+    trees = all_nodes(_growing.grow(table, y, [block])[0])
     for i in (0, 3, 6):
-        (alone,) = _growing.grow(table, y, 3, [replace(block, seeds=block.seeds[i : i + 1])])
+        (alone,) = _growing.grow(table, y, [replace(block, seeds=block.seeds[i : i + 1])])
         assert all_nodes(alone) == [trees[i]]
     assert all(a != b for a, b in pairwise(trees))
 
 
 def test_held_out_rows_are_predicted_by_these_trees(problem):
     table, y, rows = problem
-    _, grown, _ = _growing.grow(table, y, 3, blocks_of(rows), n_jobs=2)
+    _, grown, _ = _growing.grow(table, y, blocks_of(rows), n_jobs=2)
     expected = np.zeros((30, 3))
     _growing.add_probabilities(grown.trees, table.codes[120:], expected)
     assert np.array_equal(grown.sums, expected)
@@ -129,7 +129,7 @@ def test_held_out_rows_are_predicted_by_these_trees(problem):
 def test_out_of_bag_rows_are_predicted_by_the_trees_that_left_them_out(problem):
     table, y, rows = problem
     block = blocks_of(rows)[0]
-    (grown,) = _growing.grow(table, y, 3, [block], n_jobs=2)
+    (grown,) = _growing.grow(table, y, [block], n_jobs=2)
     sums, n_trees = np.zeros((120, 3)), np.zeros(120)
     for seed, nodes in zip(block.seeds, all_nodes(grown), strict=True):
         left_out = naive.bootstrap(seed, rows, 120, 150)[:120] == 0
@@ -158,7 +158,7 @@ def test_folds_on_one_table_learn_nothing_of_the_rows_they_do_not_see():
             options = TreeOptions(random_thresholds=random_thresholds, max_features=1)
             seeds = _growing.draw_seeds([i, random_thresholds], 20)
             blocks.append(Block(seeds, options, Sampling(rows), held_out=np.sort(fold)))
-    grown = _growing.grow(table, y, 2, blocks, n_jobs=2)
+    grown = _growing.grow(table, ClassTarget(y, 2), blocks, n_jobs=2)
     right = [
         (found.held_out_probabilities().argmax(axis=1) == y[block.held_out])
         for block, found in zip(blocks, grown, strict=True)
@@ -171,7 +171,7 @@ def test_folds_on_one_table_learn_nothing_of_the_rows_they_do_not_see():
         # Other labels of the rows held out change nothing.
     other = y.copy()
     other[blocks[0].held_out] = 1 - other[blocks[0].held_out]
-    (again,) = _growing.grow(table, other, 2, blocks[:1])
+    (again,) = _growing.grow(table, ClassTarget(other, 2), blocks[:1])
     assert all_nodes(again) == all_nodes(grown[0])
     assert np.array_equal(again.sums, grown[0].sums)
 
@@ -179,7 +179,7 @@ def test_folds_on_one_table_learn_nothing_of_the_rows_they_do_not_see():
 def test_columns_rows_and_weights_of_a_block(problem):
     table, y, rows = problem
     block = blocks_of(rows)[2]
-    (grown,) = _growing.grow(table, y, 3, [block])
+    (grown,) = _growing.grow(table, y, [block])
     (nodes,) = all_nodes(grown)
     assert {node.column for node in nodes.values()} <= {-1, 1, 4}
     weights = np.zeros(150)
@@ -187,27 +187,27 @@ def test_columns_rows_and_weights_of_a_block(problem):
     for node, here, depth in naive.visit(nodes, table.codes, np.flatnonzero(weights)):
         assert depth <= 3
         if node.is_leaf:
-            of_class = np.bincount(y[here], weights[here], 3)
+            of_class = np.bincount(y.labels[here], weights[here], 3)
             assert node.distribution == naive.leaf_distribution(of_class)
 
 
 def test_importances_are_normalised_by_tree(problem):
     table, y, rows = problem
     block = replace(blocks_of(rows)[0], sampling=Sampling(rows), held_out=None)
-    (grown,) = _growing.grow(table, y, 3, [block], n_jobs=2)
+    (grown,) = _growing.grow(table, y, [block], n_jobs=2)
     expected = np.zeros(6)
     for nodes in all_nodes(grown):
-        of_tree = naive.importances(nodes, table.codes, rows, y, np.ones(150), 3, 6)
+        of_tree = naive.importances(nodes, table.codes, rows, y.labels, np.ones(150), 3, 6)
         expected += of_tree / of_tree.sum()
     np.testing.assert_allclose(grown.importances, expected, rtol=1e-9)
     stumps = replace(block, options=TreeOptions(max_depth=0))
-    assert _growing.grow(table, y, 3, [stumps])[0].importances.tolist() == [0] * 6
+    assert _growing.grow(table, y, [stumps])[0].importances.tolist() == [0] * 6
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_prediction_into_the_callers_arrays(problem, n_jobs):
     table, y, rows = problem
-    grown = _growing.grow(table, y, 3, blocks_of(rows))
+    grown = _growing.grow(table, y, blocks_of(rows))
     trees = grown[0].trees + grown[2].trees
     codes = np.tile(table.codes, (8, 1))
     out = np.full((1200, 3), 0.125)
@@ -224,7 +224,7 @@ def test_sums_are_exact_in_any_order(problem):
     table, y, rows = problem
     block = replace(blocks_of(rows)[0], options=TreeOptions(max_features=1, max_depth=3))
     single = [replace(block, seeds=block.seeds[i : i + 1]) for i in range(7)]
-    trees = [grown.trees[0] for grown in _growing.grow(table, y, 3, single)]
+    trees = [grown.trees[0] for grown in _growing.grow(table, y, single)]
     first, second = np.zeros((150, 3)), np.zeros((150, 3))
     _growing.add_probabilities(trees, table.codes, first)
     _growing.add_probabilities(trees[::-1], table.codes, second)
@@ -241,16 +241,16 @@ def test_longer_streams_of_seeds_begin_alike():
 
 def test_no_trees_and_no_blocks(problem):
     table, y, rows = problem
-    assert _growing.grow(table, y, 3, []) == []
-    (grown,) = _growing.grow(table, y, 3, [replace(blocks_of(rows)[0], seeds=np.array([], "u8"))])
+    assert _growing.grow(table, y, []) == []
+    (grown,) = _growing.grow(table, y, [replace(blocks_of(rows)[0], seeds=np.array([], "u8"))])
     assert grown == Grown()
 
 
 def test_progress_is_shown_if_asked(problem, capsys):
     table, y, rows = problem
-    _growing.grow(table, y, 3, blocks_of(rows), description="growing here")
+    _growing.grow(table, y, blocks_of(rows), description="growing here")
     assert capsys.readouterr().err == ""
-    _growing.grow(table, y, 3, blocks_of(rows), verbose=True, description="growing here")
+    _growing.grow(table, y, blocks_of(rows), verbose=True, description="growing here")
     shown = capsys.readouterr().err
     assert "growing here" in shown
     assert "105/105" in shown
@@ -258,7 +258,7 @@ def test_progress_is_shown_if_asked(problem, capsys):
 
 def test_trees_take_little_memory(problem):
     table, y, rows = problem
-    grown = _growing.grow(table, y, 3, blocks_of(rows))[1]
+    grown = _growing.grow(table, y, blocks_of(rows))[1]
     n_nodes = sum(block.n_nodes for block in grown.trees)
     assert sum(block.n_bytes for block in grown.trees) < 9 * n_nodes + 1000
     assert isinstance(grown.trees[0], Trees)

@@ -98,9 +98,9 @@ def test_out_of_bag_vectors_come_from_trees_that_did_not_draw_the_sample():
         _growing.TreeOptions(max_features=2),
         _growing.Sampling(samples.order, n_draws=120),
         columns=layer.columns,
-        held_out="out-of-bag",
+        held_out=_growing.OUT_OF_BAG,
     )
-    (grown,) = _growing.grow(layer.table, samples.labels, 3, [block])
+    (grown,) = _growing.grow(layer.table, _growing.ClassTarget(samples.labels, 3), [block])
     expected = grown.held_out_probabilities()
     np.testing.assert_allclose(vectors[samples.order], expected, atol=1e-10)
     assert len(fitted.members[0]) == 1

@@ -5,7 +5,7 @@ import pickle
 import joblib
 import numpy as np
 import pytest
-from forest_cases import grow, same_predictions, same_trees, three_classes
+from forest_cases import kernel_case, same_predictions, same_trees, three_classes
 
 from mddf import RandomForestClassifier
 from mddf._trees import Trees
@@ -13,7 +13,7 @@ from mddf._trees import Trees
 
 @pytest.fixture
 def trees():
-    return grow(max_depth=2)
+    return kernel_case().grow([0, 1], max_depth=2, n_draws=20)
 
 
 LEAF = 3 << 62

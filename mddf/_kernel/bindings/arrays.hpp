@@ -7,12 +7,12 @@
 #include <nanobind/stl/string.h>
 
 #include <optional>
-#include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "forest/samples.hpp"
+#include "common/span.hpp"
 
 namespace mddf {
 
@@ -25,10 +25,13 @@ using InOut = nb::ndarray<T, nb::ndim<kDim>, nb::c_contig, nb::device::cpu>;
 template <class T, int kDim>
 using Out = nb::ndarray<nb::numpy, T, nb::ndim<kDim>>;
 
-using InBins = In<uint8_t, 2>;
-
-inline BinMatrix as_matrix(const InBins& bins) {
-  return {bins.data(), static_cast<int64_t>(bins.shape(0)), static_cast<int64_t>(bins.shape(1))};
+template <class T>
+Span<T> as_span(const In<T, 1>& values) {
+  return {values.data(), static_cast<int64_t>(values.shape(0))};
+}
+template <class T>
+const T* data_or_null(const std::optional<In<T, 1>>& values) {
+  return values ? values->data() : nullptr;
 }
 
 [[noreturn]] inline void refuse(const std::string& message) {
@@ -45,17 +48,59 @@ inline void check_length(const char* name, size_t got, size_t expected) {
            std::to_string(got));
 }
 
+inline void check_range(const char* name, int64_t got, int64_t least, int64_t most) {
+  if (got < least || got > most)
+    refuse(std::string(name) + ": expected " + std::to_string(least) + " to " +
+           std::to_string(most) + ", got " + std::to_string(got));
+}
+
+inline void check_at_least(const char* name, int64_t got, int64_t least) {
+  if (got < least)
+    refuse(std::string(name) + ": expected at least " + std::to_string(least) + ", got " +
+           std::to_string(got));
+}
+
+// Refuses the first value that is not allowed. A message is made up only then: there are many
+// values, and meanwhile no other thread can enter Python.
+template <class T, class Allowed>
+void check_each(const char* name, const In<T, 1>& values, const char* expected, Allowed allowed) {
+  for (size_t i = 0; i < values.shape(0); ++i)
+    if (!allowed(values.data()[i]))
+      refuse(std::string(name) + ": expected " + expected + ", got " +
+             std::to_string(values.data()[i]) + " at position " + std::to_string(i));
+}
+
 // Hands a vector over to NumPy without a copy; `const T` for an array that cannot be written.
-template <class Element, class T>
-Out<Element, 1> handed_over(std::vector<T> values) {
+template <class Element, int kDim = 1, class T>
+Out<Element, kDim> handed_over(std::vector<T> values, std::initializer_list<size_t> shape) {
   auto* owned = new std::vector<T>(std::move(values));
   nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  const size_t size = owned->size();
-  return Out<Element, 1>(owned->data(), {size}, owner);
+  return Out<Element, kDim>(owned->data(), shape, owner);
 }
 template <class T>
 Out<T, 1> to_numpy(std::vector<T> values) {
-  return handed_over<T>(std::move(values));
+  const size_t size = values.size();
+  return handed_over<T>(std::move(values), {size});
+}
+
+// An argument given back as a NumPy array on the same memory, which cannot be written.
+template <class Array>
+using Shared = nb::ndarray<nb::numpy, typename Array::Scalar>;
+
+template <class... Arguments>
+auto shared(const nb::ndarray<Arguments...>& values) {
+  using Array = nb::ndarray<Arguments...>;
+  using Result = Shared<Array>;
+  static_assert(std::is_const_v<typename Result::Scalar>);
+  std::vector<size_t> shape(values.ndim());
+  for (size_t axis = 0; axis < shape.size(); ++axis) shape[axis] = values.shape(axis);
+  nb::capsule owner(new Array(values), [](void* p) noexcept { delete static_cast<Array*>(p); });
+  return Result(values.data(), shape.size(), shape.data(), owner);
+}
+template <class Array>
+std::optional<Shared<Array>> shared(const std::optional<Array>& values) {
+  if (!values) return std::nullopt;
+  return shared(*values);
 }
 
 }  // namespace mddf

@@ -1,6 +1,7 @@
 #include "forest/binning.hpp"
 #include "bindings/arrays.hpp"
-#include "forest/grow_block.hpp"
+#include "bindings/call.hpp"
+#include "forest/samples.hpp"
 
 namespace mddf {
 namespace {
@@ -18,20 +19,18 @@ Table<T> as_table(const AnyTable<T>& x) {
 
 template <class T>
 nb::tuple find_bins_of(AnyTable<T> x, std::optional<In<double, 1>> weights, int64_t first,
-                       int64_t last, int max_bins) {
+                       int64_t last, int max_bins, Cancel* cancel) {
   const Table<T> table = as_table<T>(x);
   check(2 <= max_bins && max_bins <= kMostBins,
         "max_bins: expected 2 to 255, got " + std::to_string(max_bins));
   check(0 <= first && first <= last && last <= table.n_columns,
         "first, last: expected a range of columns");
   if (weights) check_length("weights", weights->shape(0), table.n_rows);
-  std::vector<ColumnBins> columns;
-  {
-    nb::gil_scoped_release release;
-    columns = weights
-                  ? find_bins<detail::WeightedKey>(table, weights->data(), first, last, max_bins)
-                  : find_bins<uint64_t>(table, nullptr, first, last, max_bins);
-  }
+  const std::vector<ColumnBins> columns = without_gil(cancel, [&](Watch& watch) {
+    return weights ? find_bins<detail::WeightedKey>(table, weights->data(), first, last, max_bins,
+                                                    watch)
+                   : find_bins<uint64_t>(table, nullptr, first, last, max_bins, watch);
+  });
   std::vector<double> edges, values;
   std::vector<int64_t> counts;
   for (const ColumnBins& bins : columns) {
@@ -47,7 +46,8 @@ nb::tuple find_bins_of(AnyTable<T> x, std::optional<In<double, 1>> weights, int6
 template <class T>
 void apply_bins_to(AnyTable<T> x, In<double, 1> edges, In<int64_t, 1> bin_start,
                    In<uint8_t, 1> categorical, int64_t first, int64_t last, InOut<uint8_t, 2> out,
-                   int64_t first_column, std::optional<InOut<uint8_t, 2>> by_column) {
+                   int64_t first_column, std::optional<InOut<uint8_t, 2>> by_column,
+                   Cancel* cancel) {
   const Table<T> table = as_table<T>(x);
   check_length("categorical", categorical.shape(0), table.n_columns);
   check_length("bin_start", bin_start.shape(0), table.n_columns + 1);
@@ -69,31 +69,32 @@ void apply_bins_to(AnyTable<T> x, In<double, 1> edges, In<int64_t, 1> bin_start,
     columns = by_column->data() + first_column * table.n_rows;
   }
   const Bins bins{edges.data(), nullptr, start, categorical.data(), table.n_columns};
-  nb::gil_scoped_release release;
-  apply_bins(table, bins, first, last, out.data() + first_column,
-             static_cast<int64_t>(out.shape(1)), columns);
+  without_gil(cancel, [&](Watch& watch) {
+    apply_bins(table, bins, first, last, out.data() + first_column,
+               static_cast<int64_t>(out.shape(1)), columns, watch);
+  });
 }
 
 template <class T>
 void bind_for(nb::module_& m) {
   using nb::arg;
   m.def("find_bins", &find_bins_of<T>, arg("x").noconvert(), arg("weights").none().noconvert(),
-        arg("first"), arg("last"), arg("max_bins"));
+        arg("first"), arg("last"), arg("max_bins"), arg("cancel").none() = nb::none());
   m.def("apply_bins", &apply_bins_to<T>, arg("x").noconvert(), arg("edges").noconvert(),
         arg("bin_start").noconvert(), arg("categorical").noconvert(), arg("first"), arg("last"),
         arg("out").noconvert(), arg("first_column") = 0,
-        arg("by_column").none().noconvert() = nb::none());
+        arg("by_column").none().noconvert() = nb::none(), arg("cancel").none() = nb::none());
 }
 
-Out<uint64_t, 1> hash_rows(InBins bins, int64_t n_columns, In<uint16_t, 1> labels) {
-  const BinMatrix matrix = as_matrix(bins);
+Out<uint64_t, 1> hash_rows(In<uint8_t, 2> codes, int64_t n_columns, In<uint16_t, 1> labels) {
+  const BinMatrix matrix{codes.data(), static_cast<int64_t>(codes.shape(0)),
+                         static_cast<int64_t>(codes.shape(1))};
   check_length("labels", labels.shape(0), matrix.n_rows);
-  check(0 <= n_columns && n_columns <= matrix.n_columns, "n_columns: more than bins has");
+  check(0 <= n_columns && n_columns <= matrix.n_columns, "n_columns: more than codes has");
   std::vector<uint64_t> hashes(matrix.n_rows);
-  {
-    nb::gil_scoped_release release;
-    row_hashes(matrix, n_columns, labels.data(), hashes.data());
-  }
+  without_gil(nullptr, [&](Watch& watch) {
+    row_hashes(matrix, n_columns, labels.data(), hashes.data(), watch);
+  });
   return to_numpy(std::move(hashes));
 }
 
@@ -107,6 +108,6 @@ void bind_binning(nanobind::module_& m) {
   mddf::bind_for<int32_t>(m);
   mddf::bind_for<uint8_t>(m);
   using nanobind::arg;
-  m.def("hash_rows", &mddf::hash_rows, arg("bins").noconvert(), arg("n_columns"),
+  m.def("hash_rows", &mddf::hash_rows, arg("codes").noconvert(), arg("n_columns"),
         arg("labels").noconvert());
 }

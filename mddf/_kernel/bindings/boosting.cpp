@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bindings/boosting_arrays.hpp"
+#include "bindings/call.hpp"
 #include "boosting/paths.hpp"
 #include "boosting/ranked.hpp"
 #include "boosting/search.hpp"
@@ -37,9 +38,9 @@ std::unique_ptr<RankedFeatures> rank_features(const Given& x_given) {
   require(x.shape(0) > 0 && x.shape(1) > 0, "x must have at least one row and one column");
   require(x.shape(0) < 0xffffffffULL && x.shape(1) < 0x7fffffffULL,
           "x must have fewer than 2**32 - 1 rows and 2**31 - 1 columns");
-  require_finite(x, "x");
-  nb::gil_scoped_release release;
-  return std::make_unique<RankedFeatures>(x.data(), x.shape(0), x.shape(1));
+  return without_gil(nullptr, [&](Watch& watch) {
+    return std::make_unique<RankedFeatures>(x.data(), x.shape(0), x.shape(1), watch);
+  });
 }
 
 SearchMode mode_named(const std::string& name) {
@@ -65,12 +66,11 @@ nb::tuple search(const RankedFeatures& features, const Given& signed_weight_give
   require(std::isfinite(scale) && scale >= 0.0,
           "scale must be finite and >= 0, got " + std::to_string(scale));
   require(max_depth >= 1, "max_depth must be at least 1, got " + std::to_string(max_depth));
-  FoundTree found;
-  {
-    nb::gil_scoped_release release;
-    found = search_tree(features, signed_weight.data(),
-                        Penalty{penalty.data(), penalty.size(), scale}, max_depth, search_mode);
-  }
+  FoundTree found = without_gil(nullptr, [&](Watch& watch) {
+    return search_tree(features, signed_weight.data(),
+                       Penalty{penalty.data(), penalty.size(), scale}, max_depth, search_mode,
+                       watch);
+  });
   const auto& nodes = found.nodes;
   return nb::make_tuple(column<std::int32_t>(nodes, [](const TreeNode& n) { return n.feature; }),
                         column<double>(nodes, [](const TreeNode& n) { return n.threshold; }),
@@ -111,10 +111,9 @@ auto predict_labels(const Given& x_given, const Given& feature, const Given& thr
                                 {right, "right"},     {label, "label"},         {start, "start"}};
   const FlatTrees trees = arguments.checked(x.shape(1));
   std::vector<std::int8_t> labels(trees.n_trees * x.shape(0));
-  {
-    nb::gil_scoped_release release;
-    tree_labels(trees, x.data(), x.shape(0), x.shape(1), labels.data());
-  }
+  without_gil(nullptr, [&](Watch& watch) {
+    tree_labels(trees, x.data(), x.shape(0), x.shape(1), labels.data(), watch);
+  });
   return to_numpy(std::move(labels), {trees.n_trees, x.shape(0)});
 }
 
@@ -128,10 +127,9 @@ auto predict_votes(const Given& x_given, const Given& weight_given, const Given&
   const FlatTrees trees = arguments.checked(x.shape(1));
   require_length(weight.size(), trees.n_trees, "weight");
   std::vector<double> votes(x.shape(0));
-  {
-    nb::gil_scoped_release release;
-    tree_votes(trees, weight.data(), x.data(), x.shape(0), x.shape(1), votes.data());
-  }
+  without_gil(nullptr, [&](Watch& watch) {
+    tree_votes(trees, weight.data(), x.data(), x.shape(0), x.shape(1), votes.data(), watch);
+  });
   return to_numpy(std::move(votes));
 }
 
@@ -143,8 +141,10 @@ std::vector<double> edges_of(const Given& values_given, const Given& signed_weig
   const Array<double, 1> signed_weight(signed_weight_given, "signed_weight");
   require_length(signed_weight.size(), values.shape(1), "signed_weight");
   std::vector<double> edges(values.shape(0));
-  nb::gil_scoped_release release;
-  voter_edges(values.data(), values.shape(0), values.shape(1), signed_weight.data(), edges.data());
+  without_gil(nullptr, [&](Watch& watch) {
+    voter_edges(values.data(), values.shape(0), values.shape(1), signed_weight.data(), edges.data(),
+                watch);
+  });
   return edges;
 }
 
@@ -169,13 +169,10 @@ nb::tuple path_to_python(BoostingPath&& path) {
                         to_numpy(std::move(path.n_voters)));
 }
 
-// Calls back into Python from a long run, and lets an interrupt from the keyboard end it.
+// Calls back into Python from a long run.
 Report report_to(const nb::callable& progress) {
   return [&progress](std::size_t n_rounds) {
     nb::gil_scoped_acquire acquire;
-    if (PyErr_CheckSignals() != 0) {
-      throw nb::python_error();
-    }
     progress(n_rounds);
   };
 }
@@ -203,21 +200,27 @@ BoostingPath quadboost(const Given& values_given, const Given& y_given, const Gi
   if constexpr (!std::is_integral_v<Value>) {
     require_finite(values, "values");
   }
-  nb::gil_scoped_release release;
-  return quadboost_path(values.data(), values.shape(0), values.shape(1), y.data(), weight.data(),
-                        settings, report);
+  return without_gil(nullptr, [&](Watch& watch) {
+    return quadboost_path(values.data(), values.shape(0), values.shape(1), y.data(), weight.data(),
+                          settings, report, watch);
+  });
 }
 
 nb::tuple run_quadboost(const Given& values, const Given& y, const Given& weight,
                         const std::string& penalty, double lambda, double alpha_max,
-                        std::int64_t n_rounds, double tolerance, const nb::callable& progress) {
+                        std::int64_t n_rounds, double tolerance, const nb::callable& progress,
+                        bool wide_vectors) {
   require(lambda >= 0.0 && std::isfinite(lambda),
           "lambda_ must be finite and >= 0, got " + std::to_string(lambda));
   require(alpha_max > 0.0, "alpha_max must be > 0, got " + std::to_string(alpha_max));
   require(n_rounds >= 0, "n_rounds must be >= 0, got " + std::to_string(n_rounds));
   require(tolerance >= 0.0, "tolerance must be >= 0, got " + std::to_string(tolerance));
-  const QuadSettings settings{penalty_named(penalty), lambda, alpha_max,
-                              static_cast<std::size_t>(n_rounds), tolerance};
+  const QuadSettings settings{penalty_named(penalty),
+                              lambda,
+                              alpha_max,
+                              static_cast<std::size_t>(n_rounds),
+                              tolerance,
+                              wide_vectors};
   const Report report = report_to(progress);
   return path_to_python(is_int8(values)
                             ? quadboost<std::int8_t>(values, y, weight, settings, report)
@@ -237,14 +240,11 @@ nb::tuple run_adaboost(const Given& values_given, const Given& y_given, const Gi
   require(n_rounds >= 0, "n_rounds must be >= 0, got " + std::to_string(n_rounds));
   require(least_error > 0.0 && least_error < 0.5,
           "least_error must lie in (0, 0.5), got " + std::to_string(least_error));
-  BoostingPath path;
   const Report report = report_to(progress);
-  {
-    nb::gil_scoped_release release;
-    path = adaboost_path(values.data(), values.shape(0), values.shape(1), y.data(), weight.data(),
-                         static_cast<std::size_t>(n_rounds), least_error, report);
-  }
-  return path_to_python(std::move(path));
+  return path_to_python(without_gil(nullptr, [&](Watch& watch) {
+    return adaboost_path(values.data(), values.shape(0), values.shape(1), y.data(), weight.data(),
+                         static_cast<std::size_t>(n_rounds), least_error, report, watch);
+  }));
 }
 
 }  // namespace
@@ -262,7 +262,7 @@ void bind_boosting(nb::module_& m) {
         "right"_a, "label"_a, "start"_a);
   m.def("voter_edges", &edges_of_voters, "values"_a, "signed_weight"_a);
   m.def("quadboost_path", &run_quadboost, "values"_a, "y"_a, "weight"_a, "penalty"_a, "lambda_"_a,
-        "alpha_max"_a, "n_rounds"_a, "tolerance"_a, "progress"_a);
+        "alpha_max"_a, "n_rounds"_a, "tolerance"_a, "progress"_a, "wide_vectors"_a = true);
   m.def("adaboost_path", &run_adaboost, "values"_a, "y"_a, "weight"_a, "n_rounds"_a,
         "least_error"_a, "progress"_a);
 }

@@ -1,18 +1,15 @@
 // Trees in NumPy arrays, read in place.
 #pragma once
 
+#include <atomic>
 #include <mutex>
 #include <utility>
 
 #include "bindings/arrays.hpp"
+#include "bindings/call.hpp"
 #include "forest/trees.hpp"
 
 namespace mddf {
-
-template <class T>
-Span<T> as_span(const In<T, 1>& values) {
-  return {values.data(), static_cast<int64_t>(values.shape(0))};
-}
 
 // Keeps the arrays of a block of trees alive and looks at every word of them once, before anything
 // is read through them. When that is, the first use at the latest, is for the caller to choose: it
@@ -45,13 +42,15 @@ class TreeReader {
 
   // Throws std::invalid_argument if the trees cannot be read. To be called with the GIL.
   void check() {
-    nb::gil_scoped_release release;
-    std::lock_guard<std::mutex> lock(mutex_);
     if (is_checked_) return;
-    const TreeFacts facts = check_trees(view_);
-    view_.has_categorical = facts.has_categorical;
-    n_nodes_ = facts.n_nodes;
-    is_checked_ = true;
+    without_gil(nullptr, [this](Watch& watch) {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (is_checked_) return;
+      const TreeFacts facts = check_trees(view_, watch);
+      view_.has_categorical = facts.has_categorical;
+      n_nodes_ = facts.n_nodes;
+      is_checked_ = true;
+    });
   }
   const TreesView& checked() {
     check();
@@ -72,12 +71,8 @@ class TreeReader {
  private:
   template <class T>
   static In<T, 1> owned(std::vector<T> values) {
-    return In<T, 1>(handed_over<const T>(std::move(values)));
-  }
-  // As a read-only NumPy array.
-  template <class T>
-  static nb::ndarray<nb::numpy, const T, nb::ndim<1>> shared(const In<T, 1>& values) {
-    return nb::ndarray<nb::numpy, const T, nb::ndim<1>>(values);
+    const size_t size = values.size();
+    return In<T, 1>(handed_over<const T>(std::move(values), {size}));
   }
 
   struct {
@@ -89,7 +84,7 @@ class TreeReader {
   } arrays_;
   TreesView view_;
   int64_t n_nodes_ = 0;
-  bool is_checked_ = false;
+  std::atomic<bool> is_checked_{false};
   std::mutex mutex_;
 };
 

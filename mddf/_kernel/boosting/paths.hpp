@@ -6,6 +6,8 @@
 #include <functional>
 #include <vector>
 
+#include "common/watch.hpp"
+
 namespace mddf::boosting {
 
 enum class QuadPenalty { none, l1, l2, linf };
@@ -15,7 +17,8 @@ struct QuadSettings {
   double lambda;     // l1, l2
   double alpha_max;  // linf
   std::size_t n_rounds;
-  double tolerance;  // stop when the best decrease is not larger
+  double tolerance;   // stop when the best decrease is not larger
+  bool wide_vectors;  // where the processor has them; they change nothing but the time
 };
 
 // What happened in every round, one entry per round made.
@@ -35,12 +38,12 @@ using Report = std::function<void(std::size_t)>;
 template <class Value>
 BoostingPath quadboost_path(const Value* values, std::size_t n_voters, std::size_t n_rows,
                             const double* y, const double* weight, const QuadSettings& settings,
-                            const Report& report);
+                            const Report& report, Watch& watch);
 
 // Discrete AdaBoost over voters with values in {-1, +1}; the edge, not the sign of the voter,
 // decides. An error below `least_error` is taken for that and ends the run.
 BoostingPath adaboost_path(const std::int8_t* values, std::size_t n_voters, std::size_t n_rows,
                            const double* y, const double* weight, std::size_t n_rounds,
-                           double least_error, const Report& report);
+                           double least_error, const Report& report, Watch& watch);
 
 }  // namespace mddf::boosting

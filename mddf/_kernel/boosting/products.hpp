@@ -90,8 +90,14 @@ MDDF_TARGET_AVX2 inline void sign_products_wide(const SignBits& signs, std::size
 template <class Value>
 class Products {
  public:
-  Products(const Value* values, std::size_t n_voters, std::size_t n_rows, const double* weight)
-      : values_(values), n_voters_(n_voters), n_rows_(n_rows), weight_(weight) {
+  Products(const Value* values, std::size_t n_voters, std::size_t n_rows, const double* weight,
+           bool wide, Watch& watch)
+      : watch_(watch),
+        wide_(wide && simd::supported()),
+        values_(values),
+        n_voters_(n_voters),
+        n_rows_(n_rows),
+        weight_(weight) {
     if constexpr (sizeof(Value) == 1) {
       const bool equal =
           std::all_of(weight, weight + n_rows, [&](double w) { return w == weight[0]; });
@@ -112,13 +118,14 @@ class Products {
     std::vector<double>& column = kept_[k];
     column.resize(n_voters_);
     if (!signs_.empty()) {
+      watch_.worked(static_cast<std::int64_t>(n_voters_ * (signs_.front().words + 1)));
       compare(k, column.data());
     } else {
       std::vector<double> weighted(n_rows_);
       for (std::size_t i = 0; i < n_rows_; ++i) {
         weighted[i] = weight_[i] * static_cast<double>(values_[k * n_rows_ + i]);
       }
-      voter_edges(values_, n_voters_, n_rows_, weighted.data(), column.data());
+      voter_edges(values_, n_voters_, n_rows_, weighted.data(), column.data(), watch_);
     }
     return column.data();
   }
@@ -128,13 +135,15 @@ class Products {
 
   void compare(std::size_t k, double* column) const {
 #ifdef MDDF_AVX2
-    if (simd::wide()) {
+    if (wide_) {
       return sign_products_wide(signs_.front(), k, column);
     }
 #endif
     sign_products<PlainCount>(signs_.front(), k, column);
   }
 
+  Watch& watch_;
+  [[maybe_unused]] const bool wide_;
   const Value* values_;
   std::size_t n_voters_, n_rows_;
   const double* weight_;

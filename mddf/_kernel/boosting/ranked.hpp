@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/watch.hpp"
+
 namespace mddf::boosting {
 
 // Consecutive entries of RankedFeatures::rows that share one value of one feature.
@@ -24,7 +26,7 @@ struct FeatureRuns {
 class RankedFeatures {
  public:
   // x: n_rows x n_features, row-major, finite. The caller has checked the values.
-  RankedFeatures(const double* x, std::size_t n_rows, std::size_t n_features);
+  RankedFeatures(const double* x, std::size_t n_rows, std::size_t n_features, Watch& watch);
 
   std::size_t n_rows() const { return n_rows_; }
   std::size_t n_features() const { return runs_of_.size(); }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "boosting/ranked.hpp"
+#include "common/watch.hpp"
 
 namespace mddf::boosting {
 
@@ -24,15 +25,15 @@ struct SlottedRow {
 // The best split of a single node that holds all rows: the largest |2 L - sum| above the floor,
 // with L the signed weight on the left.
 Split scan_root(const RankedFeatures& features, const double* signed_weight, double sum,
-                double floor, double tolerance);
+                double floor, double tolerance, Watch& watch);
 
 // The same for several nodes. rows[i].slot < sums.size(), or == sums.size() for rows in none.
 std::vector<Split> scan_nodes(const RankedFeatures& features, const std::vector<SlottedRow>& rows,
-                              const std::vector<double>& sums, double tolerance);
+                              const std::vector<double>& sums, double tolerance, Watch& watch);
 
 // One question asked of two nodes (slots 0 and 1) at once: the largest sum over both of
 // |L| + |sum - L| above the floor.
 Split scan_pair(const RankedFeatures& features, const std::vector<SlottedRow>& rows,
-                const double sums[2], double floor, double tolerance);
+                const double sums[2], double floor, double tolerance, Watch& watch);
 
 }  // namespace mddf::boosting

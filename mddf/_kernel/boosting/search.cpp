@@ -19,8 +19,9 @@ std::int8_t sign(double value, std::int8_t at_zero) {
 // A tree under construction, with the node that every row has reached.
 class Grower {
  public:
-  Grower(const RankedFeatures& features, const double* signed_weight)
-      : features_(features),
+  Grower(const RankedFeatures& features, const double* signed_weight, Watch& watch)
+      : watch_(watch),
+        features_(features),
         weight_(signed_weight),
         node_of_(features.n_rows(), 0),
         rows_(features.n_rows()) {
@@ -50,25 +51,26 @@ class Grower {
   std::vector<Split> best_splits(const std::vector<std::int32_t>& leaves) {
     if (nodes_.size() == 1) {
       const double floor = std::fabs(nodes_[0].sum);
-      return {scan_root(features_, weight_, nodes_[0].sum, floor, tolerance_)};
+      return {scan_root(features_, weight_, nodes_[0].sum, floor, tolerance_, watch_)};
     }
     std::vector<double> sums;
     for (std::int32_t leaf : leaves) {
       sums.push_back(nodes_[leaf].sum);
     }
     fill_slots(leaves);
-    return scan_nodes(features_, rows_, sums, tolerance_);
+    return scan_nodes(features_, rows_, sums, tolerance_, watch_);
   }
 
   Split best_root_split_even_if_useless() const {
-    return scan_root(features_, weight_, nodes_[0].sum, -1.0, tolerance_);
+    return scan_root(features_, weight_, nodes_[0].sum, -1.0, tolerance_, watch_);
   }
 
   // The best question for two leaves at once, worth more than what they have already.
   Split best_shared_split(std::int32_t a, std::int32_t b) {
     const double sums[2] = {nodes_[a].sum, nodes_[b].sum};
     fill_slots({a, b});
-    return scan_pair(features_, rows_, sums, std::fabs(sums[0]) + std::fabs(sums[1]), tolerance_);
+    return scan_pair(features_, rows_, sums, std::fabs(sums[0]) + std::fabs(sums[1]), tolerance_,
+                     watch_);
   }
 
   // Splits some leaves. Thresholds lie half-way between the node's own neighbouring values, or,
@@ -96,6 +98,7 @@ class Grower {
     }
   }
 
+  Watch& watch_;
   const RankedFeatures& features_;
   const double* weight_;
   std::vector<std::int32_t> node_of_;
@@ -280,8 +283,8 @@ FoundTree grow_stumps(Grower& grower, const Penalty& penalty, int max_depth) {
 }  // namespace
 
 FoundTree search_tree(const RankedFeatures& features, const double* signed_weight,
-                      const Penalty& penalty, int max_depth, SearchMode mode) {
-  Grower grower(features, signed_weight);
+                      const Penalty& penalty, int max_depth, SearchMode mode, Watch& watch) {
+  Grower grower(features, signed_weight, watch);
   switch (mode) {
     case SearchMode::greedy:
       return grow_greedy(grower, penalty, max_depth);

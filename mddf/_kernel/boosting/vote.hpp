@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/watch.hpp"
+
 namespace mddf::boosting {
 
 // Trees one after another in flat arrays; the nodes of tree t are [start[t], start[t + 1]).
@@ -23,11 +25,11 @@ struct FlatTrees {
 
 // labels[t * n_rows + i]: what tree t says about row i of the row-major x.
 void tree_labels(const FlatTrees& trees, const double* x, std::size_t n_rows,
-                 std::size_t n_features, std::int8_t* labels);
+                 std::size_t n_features, std::int8_t* labels, Watch& watch);
 
 // votes[i] = sum over trees of weight[t] times the tree's label.
 void tree_votes(const FlatTrees& trees, const double* weight, const double* x, std::size_t n_rows,
-                std::size_t n_features, double* votes);
+                std::size_t n_features, double* votes, Watch& watch);
 
 inline bool all_signs(const std::int8_t* values, std::size_t n) {
   std::uint8_t wrong = 0;  // no early exit, so that compilers use wide vectors
@@ -40,8 +42,9 @@ inline bool all_signs(const std::int8_t* values, std::size_t n) {
 // edges[j] = sum_i signed_weight[i] * values[j * n_rows + i].
 template <class Value>
 void voter_edges(const Value* values, std::size_t n_voters, std::size_t n_rows,
-                 const double* signed_weight, double* edges) {
+                 const double* signed_weight, double* edges, Watch& watch) {
   for (std::size_t j = 0; j < n_voters; ++j) {
+    watch.worked(static_cast<std::int64_t>(n_rows));
     const Value* row = values + j * n_rows;
     double sums[4] = {0.0, 0.0, 0.0, 0.0};  // independent chains of additions
     std::size_t i = 0;

@@ -25,12 +25,6 @@ inline bool supported() {
 #endif
 }
 
-// Whether wide vectors are used; tests switch them off to compare.
-inline bool& wide() {
-  static bool value = supported();
-  return value;
-}
-
 // Copies the samples to `to`: from the front those whose code + shift (modulo 256) is at most the
 // threshold, from the back the others, in no particular order. Fills the places in
 // [n_left, n_left + n - first) with the samples from `first` on; returns how many are on the left.
@@ -101,10 +95,10 @@ MDDF_TARGET_AVX2 inline uint32_t divide_avx2(const CountedSample* samples, const
 
 template <class Sample>
 uint32_t divide(const Sample* samples, const uint8_t* codes, uint32_t n, uint8_t shift,
-                uint8_t threshold, Sample* to) {
+                uint8_t threshold, Sample* to, [[maybe_unused]] bool wide) {
 #ifdef MDDF_AVX2
   if constexpr (sizeof(Sample) == sizeof(CountedSample))
-    if (n >= 16 && wide()) return divide_avx2(samples, codes, n, shift, threshold, to);
+    if (n >= 16 && wide) return divide_avx2(samples, codes, n, shift, threshold, to);
 #endif
   return divide_plain(samples, codes, 0, n, 0, shift, threshold, to);
 }
@@ -153,9 +147,9 @@ MDDF_TARGET_AVX2 void sweep_avx2(const Weight* bins, int n_bins, int n_classes, 
 
 template <class Weight>
 void sweep(const Weight* bins, int n_bins, int n_classes, const double* total, double* left,
-           double* terms, double* crossed, double* moved) {
+           double* terms, double* crossed, double* moved, [[maybe_unused]] bool wide) {
 #ifdef MDDF_AVX2
-  if (wide()) {
+  if (wide) {
     sweep_avx2(bins, n_bins, n_classes, total, left, terms, crossed, moved);
     return;
   }

@@ -10,6 +10,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "common/watch.hpp"
+
 namespace mddf {
 
 constexpr int kMissing = 255;        // the bin code of a missing (or unseen) value
@@ -29,10 +31,14 @@ template <class T>
 struct Table {
   const T* data;
   int64_t n_rows, n_columns, row_stride, column_stride;
-  double at(int64_t row, int64_t column) const {
-    return static_cast<double>(data[row * row_stride + column * column_stride]);
-  }
 };
+
+// A cell of the user's table. Another thread may write into it at any time, so that a compiler must
+// not read it a second time: what was found out about the first value has to hold.
+template <class T>
+double read_cell(const T* cell) {
+  return static_cast<double>(*const_cast<const volatile T*>(cell));
+}
 
 // Bins of one column: bin b holds values in (edges[b - 1], edges[b]].
 struct ColumnBins {
@@ -224,6 +230,7 @@ inline ColumnBins quantile_bins(const std::vector<Run>& runs, int max_bins) {
 // Bins of a column with many values, from those present in rows with positive weight.
 template <class Cell>
 ColumnBins find_quantile_bins(std::vector<Cell>& cells, int max_bins) {
+  if (cells.empty()) return {{}, {0}};  // another thread has written into the table meanwhile
   detail::sort_cells(cells);
   std::vector<detail::Run> runs;
   runs.reserve(cells.size());
@@ -250,7 +257,7 @@ void for_each_cell(const Table<T>& table, const double* weights, int64_t row, in
     if (!(weight > 0)) continue;
     const T* cells = table.data + row * table.row_stride + start * table.column_stride;
     for (int64_t j = 0; j < width; ++j) {
-      const double value = static_cast<double>(cells[j * table.column_stride]);
+      const double value = read_cell(cells + j * table.column_stride);
       if (!std::isnan(value)) visit(j, value, weight);
     }
   }
@@ -270,7 +277,7 @@ inline bool exact_sums(const double* weights, int64_t n) {
 // many are gathered, several at a time where that takes little memory, and sorted.
 template <class Cell, class T>
 std::vector<ColumnBins> find_bins(const Table<T>& table, const double* weights, int64_t first,
-                                  int64_t last, int max_bins) {
+                                  int64_t last, int max_bins, Watch& watch) {
   constexpr int64_t kFirstGroup = 32, kRowsBetweenLooks = 4096;
   std::vector<ColumnBins> result(last - first);
   std::vector<int64_t> many;
@@ -284,6 +291,7 @@ std::vector<ColumnBins> find_bins(const Table<T>& table, const double* weights, 
       for_each_cell(
           table, weights, row, end, start, width,
           [&](int64_t j, double value, double weight) { distinct[j].add(value, weight); });
+      watch.worked(4 * (end - row) * width);
       if (std::none_of(distinct.begin(), distinct.begin() + width,
                        [](const auto& values) { return values.worth_going_on(); }))
         break;
@@ -313,9 +321,15 @@ std::vector<ColumnBins> find_bins(const Table<T>& table, const double* weights, 
       else
         group[j].push_back({key, weight});
     };
-    for_each_cell(table, weights, 0, table.n_rows, many[at], width, gather);
-    for (int64_t j = 0; j < width; ++j)
+    for (int64_t row = 0; row < table.n_rows; row += kRowsBetweenLooks) {
+      const int64_t end = std::min(row + kRowsBetweenLooks, table.n_rows);
+      for_each_cell(table, weights, row, end, many[at], width, gather);
+      watch.worked((end - row) * width);
+    }
+    for (int64_t j = 0; j < width; ++j) {
       result[many[at + j] - first] = find_quantile_bins(group[j], max_bins);
+      watch.worked(16 * table.n_rows);
+    }
     at += width;
   }
   return result;
@@ -360,7 +374,7 @@ class ColumnLookup {
   template <class T>
   void apply(const T* values, int64_t n, int64_t stride, uint8_t* out) const {
     for (int64_t i = 0; i < n; ++i) {
-      const double value = static_cast<double>(values[i * stride]);
+      const double value = read_cell(values + i * stride);
       if (value >= 0 && value < kWhole) {
         const int whole = static_cast<int>(value);
         if (whole == value) {
@@ -410,7 +424,7 @@ struct Bins {
 template <class T>
 void copy_codes(const T* values, int64_t n, int64_t stride, int count, uint8_t* out) {
   for (int64_t i = 0; i < n; ++i) {
-    const double value = static_cast<double>(values[i * stride]);
+    const double value = read_cell(values + i * stride);
     out[i] = value >= 0 && value < count ? static_cast<uint8_t>(value) : uint8_t{kMissing};
   }
 }
@@ -420,7 +434,7 @@ void copy_codes(const T* values, int64_t n, int64_t stride, int count, uint8_t* 
 // holds its code already; anything that is not one of them counts as missing.
 template <class T>
 void apply_bins(const Table<T>& table, const Bins& bins, int64_t first, int64_t last, uint8_t* out,
-                int64_t out_stride, uint8_t* by_column) {
+                int64_t out_stride, uint8_t* by_column, Watch& watch) {
   constexpr int64_t kRows = 128;  // a block's pages and cache lines serve several columns
   if (last - first < 256) {       // too few to prepare anything
     for (int64_t row = first; row < last; ++row)
@@ -430,8 +444,7 @@ void apply_bins(const Table<T>& table, const Bins& bins, int64_t first, int64_t 
         if (bins.categorical[c])
           copy_codes(value, 1, 1, bins.count(c), &code);
         else
-          code = search_bin(bins.edges + bins.bin_start[c], bins.count(c) - 1,
-                            static_cast<double>(*value));
+          code = search_bin(bins.edges + bins.bin_start[c], bins.count(c) - 1, read_cell(value));
         if (by_column) by_column[c * table.n_rows + row] = code;
       }
     return;
@@ -443,6 +456,7 @@ void apply_bins(const Table<T>& table, const Bins& bins, int64_t first, int64_t 
   std::vector<uint8_t> block(kRows * kColumnGroup);
   for (int64_t start = first; start < last; start += kRows) {
     const int64_t n = std::min(kRows, last - start);
+    watch.worked(2 * n * table.n_columns);
     for (int64_t group = 0; group < table.n_columns; group += kColumnGroup) {
       const int64_t width = std::min(kColumnGroup, table.n_columns - group);
       const int64_t next = std::min(group + kColumnGroup, table.n_columns - 1);

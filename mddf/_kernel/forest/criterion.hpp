@@ -43,6 +43,8 @@ struct Entropy {
 template <class Criterion>
 class Sweep {
  public:
+  explicit Sweep(bool wide) : wide_(wide) {}
+
   // `total` holds the node's weight of each of its n classes and must outlive the sweep.
   void start(const double* total, int n) {
     total_ = total;
@@ -84,7 +86,7 @@ class Sweep {
       whole_ = 0;
       for (int c = 0; c < n; ++c) whole_ += Criterion::term(all_[c] = total[c]);
       simd::sweep(bins, n_bins, stride, all_.data(), left_.data(), terms_.data(), crossed_.data(),
-                  moved_.data());
+                  moved_.data(), wide_);
     } else {
       for (int b = 0; b < n_bins; ++b) {
         for (int c = 0; c < n; ++c)
@@ -107,6 +109,7 @@ class Sweep {
   }
 
  private:
+  const bool wide_;
   const double* total_ = nullptr;
   int n_ = 0;
   double start_weight_ = 0, whole_ = 0;

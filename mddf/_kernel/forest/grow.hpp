@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/random.hpp"
+#include "common/watch.hpp"
 #include "forest/column_pool.hpp"
 #include "forest/node_classes.hpp"
 #include "forest/predict.hpp"
@@ -26,13 +27,15 @@ class TreeGrower {
  public:
   using Weight = typename Sample::Weight;
 
-  TreeGrower(const TrainingSet& data, const GrowOptions& options)
-      : data_(data),
+  TreeGrower(const TrainingSet& data, const GrowOptions& options, Watch& watch)
+      : watch_(watch),
+        data_(data),
         options_(options),
         take_first_(options.random_thresholds && options.max_features == 1),
+        wide_(options.wide()),
         search_(options),
-        classes_(data.n_classes),
-        node_(data.n_classes) {
+        classes_(data.target.n_classes),
+        node_(data.target.n_classes) {
     for (const int32_t column : data.columns) need_labels_ |= data.bins.categorical[column] != 0;
     need_labels_ |= options.random_thresholds || options.limits_leaves();
     if constexpr (kHasSmall)
@@ -104,8 +107,10 @@ class TreeGrower {
   bool visit(Frame& frame) {
     const Sample* samples = samples_[frame.buffer].data() + frame.start;
     node_.n_samples = frame.end - frame.start;
+    watch_.worked(16 * node_.n_samples);
     if constexpr (kHasSmall) {
       if (small_ && node_.n_samples <= kSmall) {
+        watch_.worked(node_.n_samples * std::min<int64_t>(options_.max_features, kMostDrawn));
         small_->grow({frame.index, frame.depth, frame.n_constant, frame.from_column, 0}, samples,
                      node_, *random_);
         return false;
@@ -134,6 +139,7 @@ class TreeGrower {
            (pool_.drawn() < options_.max_features || pool_.only_constant())) {
       tile_codes_ = nullptr;
       const int64_t width = pool_.draw_some(*random_, options_.max_features, most, drawn_.data());
+      watch_.worked(4 * width * node_.n_samples);
       const int64_t n_histograms =
           options_.random_thresholds ? 0 : try_histograms(samples, width, best);
       try_tile(samples, n_histograms, width, best);
@@ -335,15 +341,17 @@ class TreeGrower {
       codes = sides_.data();
       shift = threshold = 0;
     }
-    return simd::divide(from, codes, n, shift, threshold, to);
+    return simd::divide(from, codes, n, shift, threshold, to, wide_);
   }
 
   static constexpr int64_t kTileBytes = int64_t{1} << 20;
   static constexpr int64_t kMostDrawn = 64;
 
+  Watch& watch_;
   const TrainingSet& data_;
   const GrowOptions options_;
   const bool take_first_;  // completely random: the first column drawn is split
+  const bool wide_;
   bool need_labels_ = false;
   SplitSearch<Criterion, Weight> search_;
   ColumnPool pool_;

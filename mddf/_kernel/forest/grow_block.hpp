@@ -2,34 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <stdexcept>
 #include <vector>
 
 #include "forest/grow.hpp"
 
 namespace mddf {
-
-struct BlockOptions {
-  GrowOptions grow;
-  bool entropy = false;
-  int64_t n_draws = 0;   // per tree; 0: no bootstrap
-  bool balance = false;  // give every class of a tree's samples the same weight
-};
-
-struct Rows {
-  const int32_t* data;
-  int64_t size;
-};
-
-// Where predictions of held-out rows are added up: one row of `sums` per held-out row, or, out of
-// bag, per training row, and how many trees contributed.
-struct HeldOut {
-  Rows rows{nullptr, 0};
-  bool out_of_bag = false;
-  double* sums = nullptr;
-  int32_t* n_trees = nullptr;
-};
 
 // Draws positions in [0, size): uniformly, or in proportion to integer weights given as their
 // cumulative sums.
@@ -86,22 +64,21 @@ inline bool set_sample(WeightedSample& sample, int64_t row, uint16_t label, uint
 template <class Sample, class Criterion>
 class BlockGrower {
  public:
-  BlockGrower(const TrainingSet& data, const BlockOptions& options, Rows rows,
-              const double* weights, const uint64_t* cumulative, const HeldOut& held_out)
-      : data_(data),
-        options_(options),
-        rows_(rows),
-        weights_(weights),
-        draw_(cumulative, rows.size),
+  BlockGrower(const TrainingSet& data, const GrowOptions& options, const Sampling& sampling,
+              const HeldOut& held_out, Watch& watch)
+      : watch_(watch),
+        data_(data),
+        sampling_(sampling),
+        draw_(sampling.cumulative, sampling.rows.size),
         held_out_(held_out),
-        grower_(data, options.grow) {}
+        grower_(data, options, watch) {}
 
   // One tree per seed. `importances`, if wanted, has one row of n_columns per tree.
-  GrownTrees grow(const uint64_t* seeds, int64_t n_trees, double* importances) {
+  GrownTrees grow(const Span<uint64_t>& seeds, double* importances) {
     GrownTrees trees;
-    trees.n_classes = data_.n_classes;
+    trees.n_classes = data_.target.n_classes;
     trees.n_columns = data_.bins.n_columns;
-    for (int64_t t = 0; t < n_trees; ++t) {
+    for (int64_t t = 0; t < seeds.size; ++t) {
       Random random(seeds[t]);
       take_samples(random);
       grower_.grow(random, trees, importances ? importances + t * data_.bins.n_columns : nullptr);
@@ -115,7 +92,7 @@ class BlockGrower {
   // Samples in the order of the rows, whatever the order in which they are drawn.
   void take_samples(Random& random) {
     auto& samples = grower_.samples();
-    const bool bootstrap = options_.n_draws > 0;
+    const bool bootstrap = sampling_.n_draws > 0;
     if (!bootstrap && !all_samples_.empty()) {
       samples = all_samples_;
       return;
@@ -123,27 +100,31 @@ class BlockGrower {
     const int64_t n_rows = data_.matrix.n_rows;
     counts_.assign(n_rows, 0);
     if (bootstrap)
-      for (int64_t i = 0; i < options_.n_draws; ++i) ++counts_[rows_.data[draw_(random)]];
+      for (int64_t i = 0; i < sampling_.n_draws; ++i) {
+        ++counts_[sampling_.rows[draw_(random)]];
+        watch_.worked(8);
+      }
     else
-      for (int64_t i = 0; i < rows_.size; ++i) ++counts_[rows_.data[i]];
+      for (int64_t i = 0; i < sampling_.rows.size; ++i) ++counts_[sampling_.rows[i]];
+    watch_.worked(8 * n_rows);
     samples.resize(n_rows + 1);
     size_t n = 0;
     uint32_t most = 0;
     for (int64_t row = 0; row < n_rows; ++row) {
       most = std::max(most, counts_[row]);
-      n += set_sample(samples[n], row, data_.labels[row], counts_[row], weights_);
+      n += set_sample(samples[n], row, data_.target.labels[row], counts_[row], sampling_.weights);
     }
     check_count(most, samples[0]);
     if (n == 0)
       throw std::invalid_argument("no row with positive weight is left to grow a tree on");
     samples.resize(n);
     if constexpr (std::is_same_v<Sample, WeightedSample>)
-      if (options_.balance) balance_classes(samples);
+      if (sampling_.balance) balance_classes(samples);
     if (!bootstrap) all_samples_ = samples;
   }
 
   void balance_classes(std::vector<WeightedSample>& samples) {
-    std::vector<double> weight(data_.n_classes, 0);
+    std::vector<double> weight(data_.target.n_classes, 0);
     double total = 0, n_present = 0;
     for (const auto& sample : samples) weight[sample.label] += sample.weight;
     for (const double w : weight) total += w, n_present += w > 0;
@@ -152,25 +133,32 @@ class BlockGrower {
 
   void predict_held_out(const TreesView& trees) {
     const int64_t t = trees.n_trees() - 1;
-    const Rows& from = held_out_.out_of_bag ? rows_ : held_out_.rows;
+    const Span<int32_t>& from = held_out_.rows;
     positions_.clear();
     for (int64_t i = 0; i < from.size; ++i)
-      if (!held_out_.out_of_bag || counts_[from.data[i]] == 0)
+      if (!held_out_.out_of_bag || counts_[from[i]] == 0)
         positions_.push_back(static_cast<int32_t>(i));
-    walk_tree(
-        trees, t, static_cast<int64_t>(positions_.size()),
-        [&](int64_t i) { return data_.matrix.row(from.data[positions_[i]]); },
-        [&](int64_t i, uint32_t leaf) {
-          const int64_t position = positions_[i];
-          add_leaf(trees, trees.tree(t)[leaf], held_out_.sums + position * data_.n_classes);
-          ++held_out_.n_trees[position];
-        });
+    const int64_t n = static_cast<int64_t>(positions_.size());
+    for (int64_t first = 0; first < n; first += kRowsBetweenLooks) {
+      const int32_t* positions = positions_.data() + first;
+      const int64_t here = std::min(kRowsBetweenLooks, n - first);
+      watch_.worked(kWorkPerRow * here);
+      walk_tree(
+          trees, t, here, [&](int64_t i) { return data_.matrix.row(from[positions[i]]); },
+          [&](int64_t i, uint32_t leaf) {
+            const int64_t position = positions[i];
+            add_leaf(trees, trees.tree(t)[leaf],
+                     held_out_.sums + position * data_.target.n_classes);
+            ++held_out_.n_trees[position];
+          });
+    }
   }
 
+  static constexpr int64_t kRowsBetweenLooks = int64_t{1} << 14;
+
+  Watch& watch_;
   const TrainingSet& data_;
-  const BlockOptions options_;
-  const Rows rows_;
-  const double* weights_;
+  const Sampling sampling_;
   const BootstrapDraw draw_;
   const HeldOut held_out_;
   TreeGrower<Sample, Criterion> grower_;
@@ -179,35 +167,17 @@ class BlockGrower {
   std::vector<int32_t> positions_;
 };
 
-inline GrownTrees grow_block(const TrainingSet& data, const BlockOptions& options, Rows rows,
-                             const double* weights, const uint64_t* cumulative, HeldOut held_out,
-                             const uint64_t* seeds, int64_t n_trees, double* importances) {
+inline GrownTrees grow_block(const TrainingSet& data, const GrowOptions& options,
+                             const Sampling& sampling, const HeldOut& held_out,
+                             const Span<uint64_t>& seeds, double* importances, Watch& watch) {
   const auto grow = [&](auto sample, auto criterion) {
-    BlockGrower<decltype(sample), decltype(criterion)> grower(data, options, rows, weights,
-                                                              cumulative, held_out);
-    return grower.grow(seeds, n_trees, importances);
+    BlockGrower<decltype(sample), decltype(criterion)> grower(data, options, sampling, held_out,
+                                                              watch);
+    return grower.grow(seeds, importances);
   };
-  if (weights)
+  if (sampling.weights)
     return options.entropy ? grow(WeightedSample{}, Entropy{}) : grow(WeightedSample{}, Gini{});
   return options.entropy ? grow(CountedSample{}, Entropy{}) : grow(CountedSample{}, Gini{});
-}
-
-// A 64-bit fingerprint of every row's bins and label: rows ordered by it are in an order that does
-// not depend on how the table was sorted.
-inline void row_hashes(const BinMatrix& matrix, int64_t n_columns, const uint16_t* labels,
-                       uint64_t* out) {
-  for (int64_t r = 0; r < matrix.n_rows; ++r) {
-    const uint8_t* row = matrix.row(r);
-    uint64_t hash = (uint64_t{labels[r]} + 1) * 0x9e3779b97f4a7c15u;
-    hash ^= hash >> 29;
-    for (int64_t c = 0; c < n_columns; c += 8) {
-      uint64_t word = 0;
-      std::memcpy(&word, row + c, static_cast<size_t>(std::min<int64_t>(8, n_columns - c)));
-      hash = (hash ^ word) * 0xbf58476d1ce4e5b9u;
-      hash ^= hash >> 31;
-    }
-    out[r] = hash;
-  }
 }
 
 }  // namespace mddf

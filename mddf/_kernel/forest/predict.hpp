@@ -68,6 +68,8 @@ void walk_tree(const TreesView& trees, int64_t t, int64_t n, Row row, Emit emit)
     walk<false>(trees.tree(t), n, row, emit);
 }
 
+constexpr int64_t kWorkPerRow = 64;  // of its way down a tree
+
 // Adds a leaf's class distribution to out.
 inline void add_leaf(const TreesView& trees, uint64_t leaf, double* out) {
   const uint32_t value = node::payload(leaf);
@@ -85,12 +87,14 @@ inline int64_t block_rows(int64_t n_columns) {
 }
 
 // Adds the sum over the trees of the class distributions to out (n_rows x n_classes).
-inline void add_probabilities(const TreesView& trees, const BinMatrix& bins, double* out) {
+inline void add_probabilities(const TreesView& trees, const BinMatrix& bins, double* out,
+                              Watch& watch) {
   const int64_t block = block_rows(bins.n_columns);
   for (int64_t first = 0; first < bins.n_rows; first += block) {
     const int64_t n = std::min(block, bins.n_rows - first);
     for (int64_t t = 0; t < trees.n_trees(); ++t) {
       const uint64_t* tree = trees.tree(t);
+      watch.worked(kWorkPerRow * n);
       walk_tree(
           trees, t, n, [&](int64_t i) { return bins.row(first + i); },
           [&](int64_t i, uint32_t leaf) {
@@ -101,15 +105,18 @@ inline void add_probabilities(const TreesView& trees, const BinMatrix& bins, dou
 }
 
 // Writes the index of the leaf that each row ends in (n_rows x n_trees, counted within the tree).
-inline void leaf_indices(const TreesView& trees, const BinMatrix& bins, int64_t* out) {
+inline void leaf_indices(const TreesView& trees, const BinMatrix& bins, int64_t* out,
+                         Watch& watch) {
   const int64_t block = block_rows(bins.n_columns);
   const int64_t n_trees = trees.n_trees();
   for (int64_t first = 0; first < bins.n_rows; first += block) {
     const int64_t n = std::min(block, bins.n_rows - first);
-    for (int64_t t = 0; t < n_trees; ++t)
+    for (int64_t t = 0; t < n_trees; ++t) {
+      watch.worked(kWorkPerRow * n);
       walk_tree(
           trees, t, n, [&](int64_t i) { return bins.row(first + i); },
           [&](int64_t i, uint32_t leaf) { out[(first + i) * n_trees + t] = leaf; });
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 // What a tree is grown on: the bin matrix, and the samples of a node.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -77,5 +78,25 @@ struct PackedWeights {
 };
 template <class Weight>
 using Packed = std::conditional_t<std::is_integral_v<Weight>, PackedCounts, PackedWeights>;
+
+// A 64-bit fingerprint of every row's codes and label: rows ordered by it are in an order that does
+// not depend on how the table was sorted, nor on the machine.
+inline void row_hashes(const BinMatrix& matrix, int64_t n_columns, const uint16_t* labels,
+                       uint64_t* out, Watch& watch) {
+  for (int64_t r = 0; r < matrix.n_rows; ++r) {
+    const uint8_t* row = matrix.row(r);
+    uint64_t hash = (uint64_t{labels[r]} + 1) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 29;
+    for (int64_t c = 0; c < n_columns; c += 8) {
+      uint64_t word = 0;  // put together by shifts: the same on every byte order
+      for (int64_t j = 0; j < std::min<int64_t>(8, n_columns - c); ++j)
+        word |= uint64_t{row[c + j]} << (8 * j);
+      hash = (hash ^ word) * 0xbf58476d1ce4e5b9u;
+      hash ^= hash >> 31;
+    }
+    out[r] = hash;
+    watch.worked(n_columns + 1);
+  }
+}
 
 }  // namespace mddf

@@ -41,12 +41,12 @@ class SmallSubtree {
         keep_columns_(data.columns.size() <= kKept),
         slot_(keep_columns_ ? data.bins.n_columns : 0, -1),
         codes_((keep_columns_ ? kKept : 1) * kSmall),
-        number_(data.n_classes) {}
+        number_(data.target.n_classes) {}
 
   // Whether subtrees can be grown this way. Sums of Gini's terms are whole numbers, so that the way
   // they are added up does not matter; other criteria's are not.
   static bool suits(const TrainingSet& data, const GrowOptions& options) {
-    if (!simd::wide() || options.limits_leaves()) return false;
+    if (!options.wide() || options.limits_leaves()) return false;
     if (options.random_thresholds) return options.max_features == 1;
     return std::is_same_v<Criterion, Gini> &&
            std::none_of(data.columns.begin(), data.columns.end(),

@@ -82,7 +82,9 @@ class SplitSearch {
   using Packed = mddf::Packed<Weight>;
   using Node = NodeClasses<Weight>;
 
-  explicit SplitSearch(const GrowOptions& options) : options_(options) { head_.fill(-1); }
+  explicit SplitSearch(const GrowOptions& options) : options_(options), sweep_(options.wide()) {
+    head_.fill(-1);
+  }
 
   // The least weight of a leaf in the tree that follows.
   void set_least_weight(double weight) { least_weight_ = weight; }

@@ -5,27 +5,57 @@
 #include <vector>
 
 #include "common/random.hpp"
+#include "common/simd.hpp"
+#include "common/span.hpp"
 #include "forest/samples.hpp"
 
 namespace mddf {
 
 struct GrowOptions {
+  bool entropy = false;
   bool random_thresholds = false;
   int64_t max_features = 1;  // columns drawn per node
-  int64_t max_depth = 0;
+  int64_t max_depth = INT32_MAX;
   int64_t min_samples_split = 2;
   int64_t min_samples_leaf = 1;
   double min_weight_leaf = 0;  // as a share of the weight of a tree's samples
+  bool wide_vectors = true;    // where the processor has them; they change nothing but the time
+
   bool limits_leaves() const { return min_samples_leaf > 1 || min_weight_leaf > 0; }
+  bool wide() const { return wide_vectors && simd::supported(); }
+};
+
+// Classes to be predicted, of every row of the table.
+struct ClassTarget {
+  const uint16_t* labels;
+  int n_classes;
 };
 
 // What a block of trees is grown on.
 struct TrainingSet {
   BinMatrix matrix;
   Bins bins;
-  const uint16_t* labels;  // of every row of the matrix
-  int n_classes;
+  ClassTarget target;
   std::vector<int32_t> columns;  // candidates
+};
+
+// Which rows a tree is grown on, and with what weights.
+struct Sampling {
+  Span<int32_t> rows;
+  int64_t n_draws;  // per tree; 0: no bootstrap
+  const uint64_t*
+      cumulative;         // sums of whole numbers that rows are drawn in proportion to, or null
+  const double* weights;  // of all rows of the table, or null
+  bool balance;           // give every class of a tree's samples the same weight
+};
+
+// Where predictions of held-out rows are added up, one row of `sums` for each, and how many trees
+// contributed. Out of bag: of the sampling's rows, each from the trees that did not draw it.
+struct HeldOut {
+  Span<int32_t> rows;
+  bool out_of_bag = false;
+  double* sums = nullptr;
+  int32_t* n_trees = nullptr;
 };
 
 // The last bin in [low, high] whose value is at most `at`, `low` if there is none; `guess` is a bin

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/span.hpp"
+#include "common/watch.hpp"
 #include "forest/binning.hpp"
 
 namespace mddf {
@@ -177,7 +178,7 @@ inline void check_leaf_table(const TreesView& trees) {
 
 // Refuses anything that would read out of bounds or not end. Goes once over the words in the order
 // of memory: every one must be a node with one parent before it, or a node's category set.
-inline TreeFacts check_trees(const TreesView& trees) {
+inline TreeFacts check_trees(const TreesView& trees, Watch& watch) {
   enum : uint8_t { kUnknown, kNode, kSet };
   require(trees.n_classes >= 1 && trees.n_classes <= 65535,
           "trees: n_classes must be in [1, 65535]");
@@ -194,6 +195,7 @@ inline TreeFacts check_trees(const TreesView& trees) {
   for (int64_t t = 0; t < trees.n_trees(); ++t) {
     const uint64_t size = static_cast<uint64_t>(trees.tree_size(t));
     const uint64_t* tree = trees.tree(t);
+    watch.worked(8 * static_cast<int64_t>(size));
     role.assign(size, kUnknown);
     role[0] = kNode;
     for (uint64_t index = 0; index < size; ++index) {

@@ -1,0 +1,378 @@
+#include "bindings/growing.hpp"
+
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/variant.h>
+
+#include <cmath>
+#include <memory>
+#include <tuple>
+#include <utility>
+#include <variant>
+
+#include "bindings/call.hpp"
+#include "bindings/tree_reader.hpp"
+
+namespace mddf {
+namespace {
+
+// Whether one of n codes, `step` apart, is neither below `count` nor "missing".
+bool any_out_of_range(const uint8_t* codes, int64_t n, int64_t step, int count) {
+  uint8_t wrong = 0;               // no early exit, so that compilers use wide vectors
+  for (int64_t i = 0; i < n; ++i)  // a missing value's code plus one wraps to 0
+    wrong |= static_cast<uint8_t>(codes[i * step] + 1) > count;
+  return wrong != 0;
+}
+
+void check_codes(const BinMatrix& matrix, const std::vector<int64_t>& bin_start, Watch& watch) {
+  std::vector<uint8_t> counts(matrix.n_columns);
+  for (int64_t c = 0; c < matrix.n_columns; ++c)
+    counts[c] = static_cast<uint8_t>(bin_start[c + 1] - bin_start[c]);
+  uint8_t wrong = 0;
+  for (int64_t r = 0; r < matrix.n_rows; ++r) {
+    watch.worked(matrix.n_columns);
+    const uint8_t* row = matrix.row(r);
+    for (int64_t c = 0; c < matrix.n_columns; ++c)
+      wrong |= static_cast<uint8_t>(row[c] + 1) > counts[c];
+  }
+  require(!wrong, "codes: one is not below the column's number of bins");
+  for (int64_t c = 0; matrix.by_column && c < matrix.n_columns; ++c)
+    require(!any_out_of_range(matrix.by_column + c * matrix.n_rows, matrix.n_rows, 1, counts[c]),
+            "by_column: a code is not below the column's number of bins");
+}
+
+void check_bins(int64_t n_columns, const In<double, 1>& values, const In<int64_t, 1>& bin_start,
+                const In<uint8_t, 1>& categorical) {
+  check_length("bin_start", bin_start.shape(0), n_columns + 1);
+  check_length("categorical", categorical.shape(0), n_columns);
+  const int64_t* start = bin_start.data();
+  check(start[0] == 0 && start[n_columns] == static_cast<int64_t>(values.shape(0)),
+        "bin_start: expected to begin with 0 and end with the number of values");
+  for (int64_t c = 0; c < n_columns; ++c)
+    check_range("bin_start, bins of a column", start[c + 1] - start[c], 1, kMostBins);
+}
+
+template <class T>
+std::vector<T> copied(const In<T, 1>& values) {
+  return std::vector<T>(values.data(), values.data() + values.shape(0));
+}
+
+// Puts `part` in the place of [first, last).
+template <class T>
+void splice(std::vector<T>& values, int64_t first, int64_t last, const std::vector<T>& part) {
+  std::vector<T> joined(values.begin(), values.begin() + first);
+  joined.insert(joined.end(), part.begin(), part.end());
+  joined.insert(joined.end(), values.begin() + last, values.end());
+  values = std::move(joined);
+}
+
+}  // namespace
+
+BinnedTable::BinnedTable(In<uint8_t, 2> codes, std::optional<In<uint8_t, 2>> by_column,
+                         In<double, 1> values, In<int64_t, 1> bin_start, In<uint8_t, 1> categorical,
+                         bool is_writable)
+    : codes_(std::move(codes)), by_column_(std::move(by_column)), is_writable_(is_writable) {
+  check_range("rows of codes", static_cast<int64_t>(codes_.shape(0)), 1, INT32_MAX - 1);
+  check_range("columns of codes", static_cast<int64_t>(codes_.shape(1)), 0, kMostColumns - 1);
+  check_bins(static_cast<int64_t>(codes_.shape(1)), values, bin_start, categorical);
+  if (by_column_)
+    check(by_column_->shape(0) == codes_.shape(1) && by_column_->shape(1) == codes_.shape(0),
+          "by_column: expected the shape of codes, transposed");
+  values_ = copied(values);
+  bin_start_ = copied(bin_start);
+  categorical_ = copied(categorical);
+  without_gil(nullptr, [&](Watch& watch) { check_codes(matrix(), bin_start_, watch); });
+}
+
+BinMatrix BinnedTable::matrix() const {
+  return {codes_.data(), static_cast<int64_t>(codes_.shape(0)),
+          static_cast<int64_t>(codes_.shape(1)), by_column_ ? by_column_->data() : nullptr};
+}
+
+Bins BinnedTable::bins() const {
+  return {nullptr, values_.data(), bin_start_.data(), categorical_.data(),
+          static_cast<int64_t>(categorical_.size())};
+}
+
+void BinnedTable::replace_columns(int64_t first, const In<uint8_t, 2>& codes,
+                                  const In<double, 1>& values, const In<int64_t, 1>& bin_start,
+                                  const In<uint8_t, 1>& categorical) {
+  const BinMatrix all = matrix();
+  const BinMatrix given{codes.data(), static_cast<int64_t>(codes.shape(0)),
+                        static_cast<int64_t>(codes.shape(1))};
+  check(is_writable_, "table: made of arrays that cannot be written");
+  check(n_users_ == 0, "table: trees are being grown on it");
+  check(given.n_rows == all.n_rows, "codes: expected one row per row of the table");
+  check(0 <= first && first <= all.n_columns - given.n_columns,
+        "first: expected a place for these columns in the table");
+  check_bins(given.n_columns, values, bin_start, categorical);
+  const std::vector<int64_t> start = copied(bin_start);
+  n_users_ = -1;
+  struct Done {
+    int& n_users;
+    ~Done() { n_users = 0; }
+  } done{n_users_};
+  without_gil(nullptr, [&](Watch& watch) { check_codes(given, start, watch); });
+  nb::gil_scoped_release release;
+  const int64_t last = first + given.n_columns;
+  const int64_t begin = bin_start_[first], end = bin_start_[last];
+  splice(values_, begin, end, copied(values));
+  std::copy_n(categorical.data(), given.n_columns, categorical_.begin() + first);
+  for (size_t c = last; c < bin_start_.size(); ++c) bin_start_[c] += start.back() - (end - begin);
+  for (int64_t c = 0; c < given.n_columns; ++c) bin_start_[first + c] = begin + start[c];
+  // The arrays were writable when they were given.
+  uint8_t* to = const_cast<uint8_t*>(all.data);
+  uint8_t* to_columns = const_cast<uint8_t*>(all.by_column);
+  for (int64_t r = 0; r < all.n_rows; ++r)
+    std::copy_n(given.row(r), given.n_columns, to + r * all.n_columns + first);
+  for (int64_t c = 0; to_columns && c < given.n_columns; ++c)
+    for (int64_t r = 0; r < all.n_rows; ++r)
+      to_columns[(first + c) * all.n_rows + r] = given.row(r)[c];
+}
+
+ClassLabels::ClassLabels(In<uint16_t, 1> labels, int n_classes)
+    : labels_(std::move(labels)), n_classes_(n_classes) {
+  check_range("n_classes", n_classes, 1, 65535);
+  check_each("labels", labels_, "labels below n_classes",
+             [n_classes](uint16_t label) { return label < n_classes; });
+}
+
+RowSampling::RowSampling(In<int32_t, 1> rows, int64_t n_draws,
+                         std::optional<In<uint64_t, 1>> cumulative,
+                         std::optional<In<double, 1>> weights, bool balance)
+    : rows_(std::move(rows)),
+      n_draws_(n_draws),
+      cumulative_(std::move(cumulative)),
+      weights_(std::move(weights)),
+      balance_(balance) {
+  check(rows_.shape(0) > 0, "rows: expected at least one row to train on");
+  check_each("rows", rows_, "rows of the table", [](int32_t row) { return row >= 0; });
+  last_row_ = *std::max_element(rows_.data(), rows_.data() + rows_.shape(0));
+  check_range("n_draws", n_draws, 0, INT32_MAX - 1);
+  check(!balance || weights_, "balance: only with weights");
+  if (weights_)
+    check_each("weights", *weights_, "finite numbers that are not negative",
+               [](double weight) { return weight >= 0 && std::isfinite(weight); });
+  if (!cumulative_) return;
+  check_length("cumulative", cumulative_->shape(0), rows_.shape(0));
+  check_each(
+      "cumulative", *cumulative_, "sums that do not fall",
+      [before = uint64_t{0}](uint64_t sum) mutable { return std::exchange(before, sum) <= sum; });
+  check(as_span(*cumulative_).back() > 0, "cumulative: expected a positive total");
+}
+
+Sampling RowSampling::sampling(int64_t n_rows) const {
+  check(last_row_ < n_rows, "rows: expected rows of the table, which has " +
+                                std::to_string(n_rows) + ", got " + std::to_string(last_row_));
+  if (weights_) check_length("weights", weights_->shape(0), n_rows);
+  return {as_span(rows_), n_draws_, data_or_null(cumulative_), data_or_null(weights_), balance_};
+}
+
+GrowOptions checked(const GrowOptions& options) {
+  check_at_least("max_features", options.max_features, 1);
+  check_at_least("max_depth", options.max_depth, 0);
+  check_at_least("min_samples_leaf", options.min_samples_leaf, 1);
+  check(options.min_weight_leaf >= 0,
+        "min_weight_leaf: expected at least 0, got " + std::to_string(options.min_weight_leaf));
+  return options;
+}
+
+namespace {
+
+// Every tree's own: the rows that it did not draw.
+enum class HeldOutRows { kOutOfBag };
+
+using Grown = std::tuple<std::unique_ptr<TreeReader>, std::optional<Out<double, 2>>,
+                         std::optional<Out<int32_t, 1>>, std::optional<Out<double, 2>>>;
+
+Grown grow(BinnedTable& table, const ClassLabels& target, const RowSampling& sampling,
+           const GrowOptions& options, In<uint64_t, 1> seeds, std::optional<In<int32_t, 1>> columns,
+           std::optional<std::variant<HeldOutRows, In<int32_t, 1>>> held_out, bool importances,
+           Cancel* cancel) {
+  const BinnedTable::Use use(table);
+  TrainingSet data{table.matrix(), table.bins(), target.target(), {}};
+  const int64_t n_rows = data.matrix.n_rows, n_columns = data.matrix.n_columns;
+  check_length("labels", target.labels().shape(0), n_rows);
+  if (columns) {
+    check_each("columns", *columns, "columns of the table",
+               [n_columns](int32_t column) { return 0 <= column && column < n_columns; });
+    data.columns = copied(*columns);
+  } else {
+    for (int64_t c = 0; c < n_columns; ++c) data.columns.push_back(static_cast<int32_t>(c));
+  }
+  check(!data.columns.empty(), "columns: expected at least one candidate column");
+  const Sampling rows = sampling.sampling(n_rows);
+  HeldOut asked;
+  if (held_out && std::holds_alternative<HeldOutRows>(*held_out)) {
+    check(rows.n_draws > 0, "held_out: out of bag only with a bootstrap");
+    asked.rows = rows.rows;
+    asked.out_of_bag = true;
+  } else if (held_out) {
+    const auto& given = std::get<In<int32_t, 1>>(*held_out);
+    check_each("held_out", given, "rows of the table",
+               [n_rows](int32_t row) { return 0 <= row && row < n_rows; });
+    asked.rows = as_span(given);
+  }
+  const size_t n_classes = static_cast<size_t>(target.n_classes());
+  const size_t n_held_out = static_cast<size_t>(asked.rows.size);
+  std::vector<double> sums(n_held_out * n_classes), of_columns;
+  std::vector<int32_t> n_trees(n_held_out);
+  if (held_out) asked.sums = sums.data(), asked.n_trees = n_trees.data();
+  if (importances) of_columns.resize(seeds.shape(0) * n_columns);
+  GrownTrees grown = without_gil(cancel, [&](Watch& watch) {
+    return grow_block(data, options, rows, asked, as_span(seeds),
+                      importances ? of_columns.data() : nullptr, watch);
+  });
+  Grown result;
+  std::get<0>(result) = std::make_unique<TreeReader>(std::move(grown));
+  if (held_out) {
+    std::get<1>(result) = handed_over<double, 2>(std::move(sums), {n_held_out, n_classes});
+    std::get<2>(result) = to_numpy(std::move(n_trees));
+  }
+  if (importances)
+    std::get<3>(result) = handed_over<double, 2>(std::move(of_columns),
+                                                 {seeds.shape(0), static_cast<size_t>(n_columns)});
+  return result;
+}
+
+using OptionalCodes = std::optional<In<uint8_t, 2>>;
+
+void bind_table(nb::module_& m) {
+  using nb::arg;
+  // Arrays that can be written are taken as such; if that fails, as they are.
+  const auto as_in = [](const std::optional<InOut<uint8_t, 2>>& codes) {
+    return codes ? OptionalCodes(In<uint8_t, 2>(*codes)) : std::nullopt;
+  };
+  nb::class_<BinnedTable> bound(m, "BinnedTable");
+  bound.def(
+      "__init__",
+      [as_in](BinnedTable* self, InOut<uint8_t, 2> codes,
+              const std::optional<InOut<uint8_t, 2>>& by_column, In<double, 1> values,
+              In<int64_t, 1> bin_start, In<uint8_t, 1> categorical) {
+        new (self) BinnedTable(In<uint8_t, 2>(codes), as_in(by_column), std::move(values),
+                               std::move(bin_start), std::move(categorical), true);
+      },
+      arg("codes").noconvert(), arg("by_column").none().noconvert(), arg("values").noconvert(),
+      arg("bin_start").noconvert(), arg("categorical").noconvert());
+  bound.def(
+      "__init__",
+      [](BinnedTable* self, In<uint8_t, 2> codes, OptionalCodes by_column, In<double, 1> values,
+         In<int64_t, 1> bin_start, In<uint8_t, 1> categorical) {
+        new (self) BinnedTable(std::move(codes), std::move(by_column), std::move(values),
+                               std::move(bin_start), std::move(categorical), false);
+      },
+      arg("codes").noconvert(), arg("by_column").none().noconvert(), arg("values").noconvert(),
+      arg("bin_start").noconvert(), arg("categorical").noconvert());
+  bound
+      .def_prop_ro(
+          "codes", [](const BinnedTable& table) { return shared(table.codes()); },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "by_column", [](const BinnedTable& table) { return shared(table.by_column()); },
+          nb::rv_policy::automatic)
+      .def("replace_columns", &BinnedTable::replace_columns, arg("first"), arg("codes").noconvert(),
+           arg("values").noconvert(), arg("bin_start").noconvert(), arg("categorical").noconvert())
+      .def("__reduce__", [](nb::handle self) {
+        const BinnedTable& table = nb::cast<const BinnedTable&>(self);
+        return nb::make_tuple(self.type(),
+                              nb::make_tuple(shared(table.codes()), shared(table.by_column()),
+                                             to_numpy(table.values()), to_numpy(table.bin_start()),
+                                             to_numpy(table.categorical())));
+      });
+}
+
+void bind_target(nb::module_& m) {
+  using nb::arg;
+  nb::class_<ClassLabels>(m, "ClassTarget")
+      .def(nb::init<In<uint16_t, 1>, int>(), arg("labels").noconvert(), arg("n_classes"))
+      .def_prop_ro(
+          "labels", [](const ClassLabels& target) { return shared(target.labels()); },
+          nb::rv_policy::automatic)
+      .def_prop_ro("n_classes", &ClassLabels::n_classes)
+      .def("__reduce__", [](nb::handle self) {
+        const ClassLabels& target = nb::cast<const ClassLabels&>(self);
+        return nb::make_tuple(self.type(),
+                              nb::make_tuple(shared(target.labels()), target.n_classes()));
+      });
+}
+
+void bind_sampling(nb::module_& m) {
+  using nb::arg;
+  nb::class_<RowSampling>(m, "Sampling")
+      .def(nb::init<In<int32_t, 1>, int64_t, std::optional<In<uint64_t, 1>>,
+                    std::optional<In<double, 1>>, bool>(),
+           arg("rows").noconvert(), arg("n_draws") = 0,
+           arg("cumulative").none().noconvert() = nb::none(),
+           arg("weights").none().noconvert() = nb::none(), arg("balance") = false)
+      .def_prop_ro(
+          "rows", [](const RowSampling& self) { return shared(self.rows()); },
+          nb::rv_policy::automatic)
+      .def_prop_ro("n_draws", &RowSampling::n_draws)
+      .def_prop_ro(
+          "cumulative", [](const RowSampling& self) { return shared(self.cumulative()); },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "weights", [](const RowSampling& self) { return shared(self.weights()); },
+          nb::rv_policy::automatic)
+      .def_prop_ro("balance", &RowSampling::balance)
+      .def("__reduce__", [](nb::handle self) {
+        const RowSampling& sampling = nb::cast<const RowSampling&>(self);
+        return nb::make_tuple(
+            self.type(), nb::make_tuple(shared(sampling.rows()), sampling.n_draws(),
+                                        shared(sampling.cumulative()), shared(sampling.weights()),
+                                        sampling.balance()));
+      });
+}
+
+void bind_options(nb::module_& m) {
+  using nb::arg;
+  const GrowOptions usual;
+  nb::class_<GrowOptions>(m, "TreeOptions")
+      .def(
+          "__init__",
+          [](GrowOptions* self, bool entropy, bool random_thresholds, int64_t max_features,
+             int64_t max_depth, int64_t min_samples_split, int64_t min_samples_leaf,
+             double min_weight_leaf, bool wide_vectors) {
+            new (self) GrowOptions(
+                checked({entropy, random_thresholds, max_features, max_depth, min_samples_split,
+                         min_samples_leaf, min_weight_leaf, wide_vectors}));
+          },
+          arg("entropy") = usual.entropy, arg("random_thresholds") = usual.random_thresholds,
+          arg("max_features") = usual.max_features, arg("max_depth") = usual.max_depth,
+          arg("min_samples_split") = usual.min_samples_split,
+          arg("min_samples_leaf") = usual.min_samples_leaf,
+          arg("min_weight_leaf") = usual.min_weight_leaf, arg("wide_vectors") = usual.wide_vectors)
+      .def_ro("entropy", &GrowOptions::entropy)
+      .def_ro("random_thresholds", &GrowOptions::random_thresholds)
+      .def_ro("max_features", &GrowOptions::max_features)
+      .def_ro("max_depth", &GrowOptions::max_depth)
+      .def_ro("min_samples_split", &GrowOptions::min_samples_split)
+      .def_ro("min_samples_leaf", &GrowOptions::min_samples_leaf)
+      .def_ro("min_weight_leaf", &GrowOptions::min_weight_leaf)
+      .def_ro("wide_vectors", &GrowOptions::wide_vectors)
+      .def("__reduce__", [](nb::handle self) {
+        const GrowOptions& o = nb::cast<const GrowOptions&>(self);
+        return nb::make_tuple(
+            self.type(), nb::make_tuple(o.entropy, o.random_thresholds, o.max_features, o.max_depth,
+                                        o.min_samples_split, o.min_samples_leaf, o.min_weight_leaf,
+                                        o.wide_vectors));
+      });
+}
+
+}  // namespace
+}  // namespace mddf
+
+void bind_growing(nanobind::module_& m) {
+  using namespace mddf;
+  using nb::arg;
+  bind_table(m);
+  bind_target(m);
+  bind_sampling(m);
+  bind_options(m);
+  nb::enum_<HeldOutRows>(m, "HeldOut").value("OUT_OF_BAG", HeldOutRows::kOutOfBag);
+  m.def("grow", &grow, arg("table"), arg("target"), arg("sampling"), arg("options"),
+        arg("seeds").noconvert(), nb::kw_only(), arg("columns").none().noconvert() = nb::none(),
+        arg("held_out").none().noconvert() = nb::none(), arg("importances") = false,
+        arg("cancel").none() = nb::none());
+  m.def("wide_vectors_supported", &simd::supported);
+}

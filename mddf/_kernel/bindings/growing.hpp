@@ -1,0 +1,93 @@
+// What trees are grown on and how, as Python objects that keep their arrays alive and were checked
+// when they were made.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "bindings/arrays.hpp"
+#include "forest/grow_block.hpp"
+
+namespace mddf {
+
+// A coded table. Its columns can be replaced while nothing is grown on it; the two never meet.
+class BinnedTable {
+ public:
+  BinnedTable(In<uint8_t, 2> codes, std::optional<In<uint8_t, 2>> by_column, In<double, 1> values,
+              In<int64_t, 1> bin_start, In<uint8_t, 1> categorical, bool is_writable);
+  BinnedTable(const BinnedTable&) = delete;
+
+  // Writes new columns over those from `first` on.
+  void replace_columns(int64_t first, const In<uint8_t, 2>& codes, const In<double, 1>& values,
+                       const In<int64_t, 1>& bin_start, const In<uint8_t, 1>& categorical);
+
+  const In<uint8_t, 2>& codes() const { return codes_; }
+  const std::optional<In<uint8_t, 2>>& by_column() const { return by_column_; }
+  const std::vector<double>& values() const { return values_; }
+  const std::vector<int64_t>& bin_start() const { return bin_start_; }
+  const std::vector<uint8_t>& categorical() const { return categorical_; }
+
+  // Growing on the table, for as long as this lives. Made and destroyed with the GIL.
+  class Use {
+   public:
+    explicit Use(BinnedTable& table) : table_(table) {
+      check(table.n_users_ >= 0, "table: its columns are being replaced");
+      ++table.n_users_;
+    }
+    Use(const Use&) = delete;
+    ~Use() { --table_.n_users_; }
+
+   private:
+    BinnedTable& table_;
+  };
+  BinMatrix matrix() const;
+  Bins bins() const;
+
+ private:
+  In<uint8_t, 2> codes_;
+  std::optional<In<uint8_t, 2>> by_column_;
+  std::vector<double> values_;
+  std::vector<int64_t> bin_start_;
+  std::vector<uint8_t> categorical_;
+  bool is_writable_;
+  int n_users_ = 0;  // -1: being replaced. Guarded by the GIL.
+};
+
+class ClassLabels {
+ public:
+  ClassLabels(In<uint16_t, 1> labels, int n_classes);
+  const In<uint16_t, 1>& labels() const { return labels_; }
+  int n_classes() const { return n_classes_; }
+  ClassTarget target() const { return {labels_.data(), n_classes_}; }
+
+ private:
+  In<uint16_t, 1> labels_;
+  int n_classes_;
+};
+
+class RowSampling {
+ public:
+  RowSampling(In<int32_t, 1> rows, int64_t n_draws, std::optional<In<uint64_t, 1>> cumulative,
+              std::optional<In<double, 1>> weights, bool balance);
+  const In<int32_t, 1>& rows() const { return rows_; }
+  int64_t n_draws() const { return n_draws_; }
+  const std::optional<In<uint64_t, 1>>& cumulative() const { return cumulative_; }
+  const std::optional<In<double, 1>>& weights() const { return weights_; }
+  bool balance() const { return balance_; }
+
+  // For a table of so many rows.
+  Sampling sampling(int64_t n_rows) const;
+
+ private:
+  In<int32_t, 1> rows_;
+  int64_t n_draws_;
+  std::optional<In<uint64_t, 1>> cumulative_;
+  std::optional<In<double, 1>> weights_;
+  bool balance_;
+  int32_t last_row_;
+};
+
+GrowOptions checked(const GrowOptions& options);
+
+}  // namespace mddf

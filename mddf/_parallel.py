@@ -1,0 +1,55 @@
+"""Work that several threads or processes share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+
+from mddf._core import Cancel
+
+# Below this number of cells, starting threads takes longer than they save.
+_FEW_CELLS = 2**22
+
+
+def chunks(n: int, n_jobs: int, least: int) -> list[tuple[int, int]]:
+    """Ranges that cover ``range(n)``: one per job, but none shorter than `least`."""
+    n_chunks = max(1, min(n_jobs, n // least))
+    bounds = np.linspace(0, n, n_chunks + 1).astype(int)
+    return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+
+
+def useful_jobs(n_cells: int, n_jobs) -> int:
+    """Number of threads that work on so many cells."""
+    return 1 if n_cells < _FEW_CELLS else effective_n_jobs(n_jobs)
+
+
+@contextmanager
+def stopped_on_error() -> Iterator[Cancel]:
+    """Stop what still runs in the kernel's calls that got the flag, when an error ends the block.
+
+    They are awaited: threads must not work on arrays that are gone, nor outlive the interpreter.
+    """
+    cancel = Cancel()
+    try:
+        yield cancel
+    except BaseException:
+        cancel.stop()
+        raise
+
+
+def in_threads(
+    function: Callable[[int, int, Cancel], object], ranges: Sequence[tuple[int, int]], n_jobs
+) -> list:
+    """The results of ``function(first, last, cancel)`` for every range, from parallel threads.
+
+    Whatever joblib's backend is, these are threads of this process, so that the function may
+    write into arrays.
+    """
+    with stopped_on_error() as cancel:
+        if len(ranges) == 1:
+            return [function(*ranges[0], cancel)]
+        parallel = Parallel(n_jobs=n_jobs, require="sharedmem")
+        return parallel(delayed(function)(first, last, cancel) for first, last in ranges)

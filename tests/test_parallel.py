@@ -1,0 +1,270 @@
+"""Errors and interrupts end parallel work in good order; joblib's backends change no bit."""
+
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+
+import numpy as np
+import pytest
+from forest_cases import FORESTS, three_classes
+from joblib import parallel_config
+from mddf.baselines import GCForestClassifier, MultiGrainedScanner
+
+from mddf import MDDFClassifier, RandomForestClassifier, _core, _growing
+from mddf._binning import find_bins
+from mddf._parallel import in_threads, stopped_on_error
+
+# What is interrupted after a while, and how long it had to go on otherwise: for minutes.
+PREPARED = """
+    import os, signal, sys, threading, time
+    import numpy as np
+    from mddf import RandomForestClassifier, CompletelyRandomForestClassifier
+    from mddf.baselines import AdaBoostClassifier, DeepBoostClassifier, QuadBoostClassifier
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40000, 20)), rng.integers(0, 2, 40000)
+"""
+WORK = {
+    "one job": "f = RandomForestClassifier(2000).fit",
+    "two jobs": "f = RandomForestClassifier(2000, n_jobs=2).fit",
+    "all columns": "f = RandomForestClassifier(2000, max_features=None, n_jobs=2).fit",
+    "completely random": "f = CompletelyRandomForestClassifier(9000, n_jobs=2).fit",
+    "many draws": "f = RandomForestClassifier(9, max_samples=2**31 - 2, n_jobs=2).fit",
+    "prediction": """
+        model = RandomForestClassifier(20, n_jobs=2).fit(X, y)
+        many = np.tile(X, (100, 1))
+        f = lambda X, y: [model.predict_proba(many) for _ in range(99)]
+    """,
+    "leaves": """
+        model = RandomForestClassifier(20).fit(X, y)
+        many = np.tile(X, (40, 1))
+        f = lambda X, y: [model.apply(many) for _ in range(99)]
+    """,
+    "binning": """
+        from mddf._binning import find_bins
+        many = rng.normal(size=(1_000_000, 40))
+        f = lambda X, y: [find_bins(many, n_jobs=2) for _ in range(99)]
+    """,
+    "AdaBoost": "f = AdaBoostClassifier(100_000, max_depth=6).fit",
+    "DeepBoost": "f = DeepBoostClassifier(100_000, max_depth=6).fit",
+    "QuadBoost": "f = QuadBoostClassifier(n_thresholds=500).fit",
+}
+INTERRUPTED = """
+    sent = []
+    def interrupt():
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+    threading.Timer({delay}, interrupt).start()
+    try:
+        f(X, y)
+    finally:
+        print(time.perf_counter() - sent[0])
+"""
+
+
+def run(*parts):
+    script = "".join(textwrap.dedent(part) + "\n" for part in parts)
+    return subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120
+    )
+
+
+def interrupted(work, delay=0.7):
+    """Seconds from the signal to Python; checks that the process ended as Python's do."""
+    done = run(PREPARED, WORK[work], INTERRUPTED.format(delay=delay))
+    assert done.returncode == -signal.SIGINT, done.stderr
+    assert done.stderr.strip().endswith("KeyboardInterrupt")
+    return float(done.stdout)
+
+
+@pytest.mark.parametrize("work", ["one job", "two jobs"])
+def test_interrupt(work):
+    assert interrupted(work) < 1  # .03 s on an idle machine
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("work", WORK)
+def test_interrupt_anything_several_times(work):
+    assert np.median([interrupted(work, delay) for delay in (0.8, 1.1, 1.5)]) < 0.3
+
+
+# One piece fails while others run; then everything goes on.
+FAILING = """
+    from mddf import _growing
+    whole, calls = _growing._grow_chunk, []
+    def grow_chunk(*arguments):
+        calls.append(1)
+        if len(calls) == 3:
+            raise {error}("on purpose")
+        return whole(*arguments)
+    _growing._grow_chunk = grow_chunk
+    try:
+        RandomForestClassifier(400, n_jobs=2).fit(X, y)
+    except {error} as error:
+        print(error)
+    model = RandomForestClassifier(20, n_jobs=2, random_state=0).fit(X[:5000], y[:5000])
+    print((model.predict(X[:5000]) == y[:5000]).mean())
+"""
+
+
+@pytest.mark.parametrize("error", ["ValueError", "MemoryError"])
+def test_an_error_in_one_worker(error):
+    done = run(PREPARED, FAILING.format(error=error))
+    assert done.returncode == 0, done.stderr
+    first, second = done.stdout.split("\n")[:2]
+    assert first == "on purpose"
+    assert float(second) > 0.9
+
+
+def test_threads_that_still_grow_when_python_ends():
+    work = """
+        for _ in range(3):
+            fit = RandomForestClassifier(2000).fit
+            threading.Thread(target=fit, args=(X, y), daemon=True).start()
+        time.sleep(1)
+        print("ends")
+    """
+    done = run(PREPARED, work)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "ends\n"
+
+
+def test_calls_are_awaited_and_later_ones_refused():
+    x = np.random.default_rng(0).normal(size=(300_000, 40))
+    started, outcome = threading.Event(), []
+
+    def work(cancel):
+        started.set()
+        try:
+            while True:
+                _core.find_bins(x, None, 0, 40, 255, cancel)
+        except _core.Cancelled:
+            outcome.append("cancelled")
+
+    def interrupted():
+        with stopped_on_error() as cancel:
+            thread = threading.Thread(target=work, args=(cancel,))
+            thread.start()
+            started.wait()
+            raise KeyError(cancel, thread)
+
+    with pytest.raises(KeyError) as raised:
+        interrupted()
+    cancel, thread = raised.value.args
+    with pytest.raises(_core.Cancelled):
+        _core.find_bins(x[:9], None, 0, 40, 255, cancel)
+    thread.join(5)
+    assert outcome == ["cancelled"]
+
+
+def test_in_threads_raises_what_a_worker_raised():
+    def work(first, last, cancel):
+        if first:
+            raise ZeroDivisionError
+        x = np.zeros((100_000, 50))
+        while True:
+            _core.find_bins(x, None, 0, 50, 255, cancel)
+
+    with pytest.raises(ZeroDivisionError):
+        in_threads(work, [(0, 1), (1, 2)], 2)
+
+
+def test_writing_into_the_table_meanwhile():
+    """Whatever another thread does to X while its bins are found, there is no crash."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 300, (3000, 40)).astype(float)
+    stop = threading.Event()
+
+    def write():
+        # Values that are ticked off, many others, and none at all take turns.
+        while not stop.is_set():
+            X[:] = rng.integers(0, 400, X.shape)
+            X[:] = rng.normal(size=X.shape)
+            X[:] = np.nan
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for weights in (None, rng.random(3000)):
+            for _ in range(60):
+                bins = find_bins(X, sample_weight=weights)
+                counts = np.diff(bins.start)
+                assert (counts >= 1).all()
+                assert (counts <= 255).all()
+                for c in range(40):
+                    edges = bins.edges[bins.start[c] : bins.start[c + 1]]
+                    assert edges[-1] == np.inf
+    finally:
+        stop.set()
+        writer.join()
+
+
+# Backends
+
+
+def grown_bits(backend):
+    X, y = three_classes()
+    bits = []
+    with parallel_config(backend, n_jobs=2):
+        for Forest in FORESTS:
+            forest = Forest(25, bootstrap=True, oob_score=True, random_state=0).fit(X, y)
+            bits += [forest.predict_proba(X), forest.oob_decision_function_]
+            bits += [forest.feature_importances_, forest.apply(X)]
+    return bits
+
+
+def cascade_bits(backend):
+    X, y = three_classes()
+    bits = []
+    with parallel_config(backend, n_jobs=2):
+        for Cascade in (MDDFClassifier, GCForestClassifier):
+            model = Cascade(n_estimators=5, n_layers=2, random_state=0).fit(X, y)
+            bits += [model.predict_proba(X), model.feature_importances_]
+    return bits
+
+
+def scanner_bits(backend):
+    X, y = three_classes()
+    with parallel_config(backend, n_jobs=2):
+        scanner = MultiGrainedScanner(n_estimators=5, random_state=0)
+        return [scanner.fit_transform(X, y), scanner.transform(X)]
+
+
+@pytest.mark.parametrize(
+    ("backend", "bits"),
+    [
+        ("multiprocessing", grown_bits),
+        ("loky", grown_bits),
+        pytest.param("multiprocessing", cascade_bits, marks=pytest.mark.slow),
+        pytest.param("loky", cascade_bits, marks=pytest.mark.slow),
+        pytest.param("multiprocessing", scanner_bits, marks=pytest.mark.slow),
+        pytest.param("loky", scanner_bits, marks=pytest.mark.slow),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_backends_give_the_same_bits(backend, bits):
+    for other, threads in zip(bits(backend), bits("threading"), strict=True):
+        assert np.array_equal(other, threads)
+
+
+def test_a_large_table_is_sent_to_processes():
+    """Large arrays arrive there as read-only maps of a file."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60_000, 20)), rng.integers(0, 2, 60_000)
+    forest = RandomForestClassifier(4, max_depth=5, random_state=0)
+    expected = forest.fit(X, y).predict_proba(X[:100])
+    with parallel_config("loky", n_jobs=2):
+        assert np.array_equal(forest.fit(X, y).predict_proba(X[:100]), expected)
+
+
+def test_received_arrays_may_be_read_only():
+    grown = _growing.Grown()
+    for _ in range(2):
+        sums, n_trees, importances = np.ones((3, 2)), np.ones(3, np.int32), np.ones((4, 5))
+        for array in (sums, n_trees, importances):
+            array.flags.writeable = False
+        _growing._collect(grown, None, sums, n_trees, importances)
+    assert (grown.sums == 2).all()
+    assert (grown.n_trees == 2).all()
+    np.testing.assert_allclose(grown.importances, 8 / 5)
