@@ -5,14 +5,17 @@ from __future__ import annotations
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from mddf import _core
+from mddf._parameters import Within
 
-from ._base import BaseBoostingClassifier, logistic_link
-from ._ensemble import Ensemble
-from ._search import LEAST_ERROR, TreeSearch, UsedTrees
-from ._voters import TIE, TreeVoters, fixed_voters
+from ._boosting.base import BaseBoostingClassifier
+from ._boosting.ensemble import Round
+from ._boosting.fixed_voters import fixed_voters
+from ._boosting.probabilities import logistic_probabilities
+from ._boosting.search import LEAST_ERROR, TreeSearch, UsedTrees
+from ._boosting.voters import TIE
 
 
 class AdaBoostClassifier(BaseBoostingClassifier):
@@ -91,9 +94,9 @@ class AdaBoostClassifier(BaseBoostingClassifier):
 
     _parameter_constraints: dict = {
         **BaseBoostingClassifier._parameter_constraints,
-        "max_depth": [Interval(Integral, 1, None, closed="left")],
+        "max_depth": [Within(Integral, 1, None, closed="left")],
         "voters": [None, StrOptions({"stumps"}), callable, list, tuple],
-        "n_thresholds": [Interval(Integral, 1, None, closed="left")],
+        "n_thresholds": [Within(Integral, 1, 65535, closed="both")],
     }
 
     def __init__(
@@ -124,97 +127,73 @@ class AdaBoostClassifier(BaseBoostingClassifier):
     def _loss(self, margin):
         return np.exp(-margin)
 
-    def _probability(self, f):
-        return logistic_link(f)
+    def _link(self, f):
+        return logistic_probabilities(2 * f)
 
     def _boost(self, X, y, sample_weight, monitor):
+        weight = sample_weight / sample_weight.sum()
         if self.voters is None:
-            return self._boost_trees(X, y, sample_weight, monitor)
-        return self._boost_fixed(X, y, sample_weight)
-
-    def _boost_fixed(self, X, y, sample_weight):
+            names = ("objective", *_notes(0.5), "step", "n_voters", "tree_size")
+            return self._follow(self._rounds(X, y, weight), monitor, names)
         voters, values = fixed_voters(self.voters, X, self.n_thresholds)
         others = values[np.abs(values) != 1]
         if len(others):
             raise ValueError(f"voters must have values in {{-1, +1}}; got {others[0]!s}")
-        signs = values.astype(np.int8)
-        if len(values) == 0:
-            return Ensemble.of_steps(TreeVoters([]), [], []), _history([], [], [], [], [])
-        with self._progress_bar() as bar:
-            voter, step, objective, edge, n_voters = _core.adaboost_path(
-                np.ascontiguousarray(signs),
-                y,
-                sample_weight / sample_weight.sum(),
-                self.n_estimators,
-                LEAST_ERROR,
-                bar.update,
-            )
-            bar.update(len(voter) - bar.n)
-        chosen, voter = np.unique(voter, return_inverse=True)
+        signs = np.ascontiguousarray(values, dtype=np.int8)
+        ensemble, columns = self._run(
+            _core.adaboost_path, voters, signs, y, weight, self.n_estimators, LEAST_ERROR
+        )
+        step, objective, edge, n_voters = columns
         error = np.maximum((1 - np.abs(edge)) / 2, LEAST_ERROR)
-        history = _history(objective, error, np.abs(edge), step, n_voters)
-        return Ensemble.of_steps(voters.take(chosen), voter, step), history
+        return ensemble, {
+            "objective": objective,
+            **_notes(error),
+            "edge": np.abs(edge),
+            "step": np.abs(step),
+            "n_voters": n_voters.astype(np.int64),
+        }
 
-    def _boost_trees(self, X, y, sample_weight, monitor):
+    def _rounds(self, X, y, weight):
+        """Yield the rounds over searched trees."""
         search = TreeSearch(X, self.max_depth)
         used = UsedTrees()
-        weight = sample_weight / sample_weight.sum()
         margin = np.zeros(len(y))
-        alpha: list[float] = []
-        rounds = []
-        for _ in self._rounds():
+        alpha: dict[int, float] = {}
+        perfect = False
+        while not perfect:
             distribution = weight * np.exp(margin.min() - margin)
             distribution /= distribution.sum()
             signed = distribution * y
-            tree, prediction, edge = search.best(signed)
-            k, flip = _choose(used, tree, prediction, edge, signed, self.max_depth > 1)
+            # The best stump is found anew in every round; deeper trees are not sure to be.
+            edges = used.edges(signed) if self.max_depth > 1 else np.empty(0)
+            k = used.choose(*search.best(signed), np.abs(edges))
             if k is None:
-                break
-            vote = flip * used.prediction(k)
+                return
+            vote = used.prediction(k)
+            flip = 1 if signed @ vote > 0 else -1
+            vote = flip * vote
             error = distribution[vote != y].sum()
             if 1 - 2 * error <= TIE:
-                break
+                return
             perfect = error < LEAST_ERROR
             error = max(error, LEAST_ERROR)
             step = 0.5 * np.log((1 - error) / error)
             margin += step * y * vote
-            alpha.extend([0.0] * (len(used) - len(alpha)))
-            alpha[k] += flip * step
-            objective = weight @ np.exp(-margin)
-            n_voters = np.count_nonzero(alpha)
-            rounds.append((k, flip * step, objective, error, n_voters, used.trees[k].size))
-            if monitor.step(used.trees[k], flip * step) or perfect:
-                break
-        columns = zip(*rounds, strict=True) if rounds else [()] * 6
-        voter, steps, objectives, errors, counts, sizes = columns
-        edges = 1 - 2 * np.array(errors)
-        history = _history(objectives, errors, edges, steps, counts)
-        history["tree_size"] = np.array(sizes, dtype=np.int64)
-        return Ensemble.of_steps(TreeVoters(used.trees), voter, steps), history
+            alpha[k] = alpha.get(k, 0.0) + flip * step
+            notes = {
+                "objective": weight @ np.exp(-margin),
+                **_notes(error),
+                "step": step,
+                "n_voters": np.count_nonzero(list(alpha.values())),
+                "tree_size": used.trees[k].size,
+            }
+            yield Round(used.trees[k], k, flip * step, notes)
 
 
-def _choose(used, tree, prediction, edge, signed, compare):
-    """Index of the round's voter among the used trees and whether to flip it; None to stop."""
-    if compare and len(used):
-        edges = used.edges(signed)
-        best = int(np.argmax(np.abs(edges)))
-        if abs(edges[best]) > edge + TIE:
-            return best, int(np.sign(edges[best]))
-    if edge <= TIE:
-        return None, 1
-    k = used.find(prediction)
-    if k is None:
-        return used.add(tree, prediction), 1
-    return k, int(used.prediction(k)[0] * prediction[0])
-
-
-def _history(objective, error, edge, step, n_voters):
-    error = np.asarray(error, dtype=np.float64)
+def _notes(error):
+    """What follows from the weighted error."""
     return {
-        "objective": np.asarray(objective, dtype=np.float64),
         "weighted_error": error,
-        "edge": np.asarray(edge, dtype=np.float64),
+        "edge": 1 - 2 * error,
         "normalizer": 2 * np.sqrt(error * (1 - error)),
-        "step": np.abs(np.asarray(step, dtype=np.float64)),
-        "n_voters": np.asarray(n_voters, dtype=np.int64),
     }

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
-from ._base import BaseBoostingClassifier
-from ._complexity import complexity_table
-from ._ensemble import Ensemble
-from ._losses import LOSSES
-from ._search import LEAST_ERROR, TreeSearch, UsedTrees
-from ._steps import exact_step, majorizer_step
-from ._voters import TIE, TreeVoters
+from mddf._parameters import Within, finite
+
+from ._boosting.base import BaseBoostingClassifier
+from ._boosting.complexity import complexity_table
+from ._boosting.ensemble import Round
+from ._boosting.losses import LOSSES
+from ._boosting.probabilities import logistic_probabilities
+from ._boosting.search import LEAST_ERROR, TreeSearch, UsedTrees
+from ._boosting.steps import exact_step, majorizer_step
 
 #: Special cases with names of their own: which parameters a name fixes.
 NAMED_SETTINGS: dict[str, dict[str, object]] = {
@@ -119,10 +121,10 @@ class DeepBoostClassifier(BaseBoostingClassifier):
     _parameter_constraints: dict = {
         **BaseBoostingClassifier._parameter_constraints,
         "loss": [StrOptions({"exponential", "logistic"})],
-        "beta": [Interval(Real, 0, None, closed="left")],
-        "lambda_": [Interval(Real, 0, None, closed="left")],
+        "beta": [finite()],
+        "lambda_": [finite()],
         "hypotheses": [StrOptions({"trees", "stumps"})],
-        "max_depth": [Interval(Integral, 1, None, closed="left")],
+        "max_depth": [Within(Integral, 1, None, closed="left")],
         "search": [StrOptions({"layerwise", "greedy"})],
         "complexity": [StrOptions({"paper", "reference"}), callable],
         "step": [StrOptions({"majorizer", "exact"})],
@@ -197,27 +199,12 @@ class DeepBoostClassifier(BaseBoostingClassifier):
     def _loss(self, margin):
         return LOSSES[self.loss].value(1 - margin)
 
-    def _probability(self, f):
-        return LOSSES[self.loss].probability(f)
+    def _link(self, f):
+        return logistic_probabilities(LOSSES[self.loss].log_odds(f))
 
     def _boost(self, X, y, sample_weight, monitor):
-        descent = _Descent(self, X, y, sample_weight)
-        for _ in self._rounds():
-            made = descent.make_round()
-            if made is None or monitor.step(*made) or descent.perfect:
-                break
-        voters = TreeVoters(descent.used.trees)
-        columns = zip(*descent.rounds, strict=True) if descent.rounds else [()] * 6
-        voter, steps, objective, error, n_voters, size = columns
-        history = {
-            "objective": np.array(objective, dtype=np.float64),
-            "weighted_error": np.array(error, dtype=np.float64),
-            "edge": 1 - 2 * np.array(error, dtype=np.float64),
-            "step": np.array(steps, dtype=np.float64),
-            "n_voters": np.array(n_voters, dtype=np.int64),
-            "tree_size": np.array(size, dtype=np.int64),
-        }
-        return Ensemble.of_steps(voters, voter, steps), history
+        names = ("objective", "weighted_error", "edge", "step", "n_voters", "tree_size")
+        return self._follow(_Descent(self, X, y, sample_weight).rounds(), monitor, names)
 
 
 class _Descent:
@@ -235,11 +222,17 @@ class _Descent:
             sample_weight.sum(),
             X.shape[1],
         )
-        self.cost_by_size = params.lambda_ * complexity + params.beta
+        with np.errstate(over="ignore"):
+            self.cost_by_size = params.lambda_ * complexity + params.beta
+        if not np.isfinite(self.cost_by_size).all():
+            raise ValueError(
+                "lambda_ times the complexities plus beta must be finite; got"
+                f" lambda_={params.lambda_!r}, beta={params.beta!r}"
+            )
         self.size_of = (lambda tree: 1 + (tree.size > 3)) if stumps else (lambda tree: tree.size)
         mode = "stumps" if stumps else params.search
         max_depth = 2 if stumps else params.max_depth
-        self.trees = TreeSearch(X, max_depth, mode, self.cost_by_size)
+        self.search = TreeSearch(X, max_depth, mode, self.cost_by_size)
         self.y = y
         self.weight = sample_weight / sample_weight.sum()
         self.log_weight = np.log(self.weight)
@@ -247,60 +240,63 @@ class _Descent:
         self.used = UsedTrees()
         self.alpha = np.zeros(0)
         self.cost = np.zeros(0)  # L_j of the used trees
-        self.perfect = False
-        self.rounds: list[tuple] = []
 
-    def make_round(self):
-        """Take the best coordinate and move it; return its tree and step, or None to stop."""
-        log_slope = self.log_weight + self.loss.log_derivative(self.u)
-        shift = log_slope.max()
-        slope = np.exp(log_slope - shift)
-        total = slope.sum()
-        with np.errstate(over="ignore"):
-            inverse = np.exp(-shift) / total  # 1 / S; infinite once S has underflowed
-        if np.isinf(inverse) and self.cost_by_size.max() > 0:
-            return None
-        distribution = slope / total
-        k = self._choose(distribution * self.y, inverse)
-        if k is None:
-            return None
-        agreement = (self.used.prediction(k) * self.y).astype(np.int8)
-        error = float(distribution[agreement < 0].sum())
+    def rounds(self):
+        """Yield the rounds: the best coordinate is taken and moved, until none lowers F."""
+        perfect = False
+        while not perfect:
+            log_slope = self.log_weight + self.loss.log_derivative(self.u)
+            shift = log_slope.max()
+            slope = np.exp(log_slope - shift)
+            total = slope.sum()
+            with np.errstate(over="ignore"):
+                inverse = np.exp(-shift) / total  # 1 / S; infinite once S has underflowed
+            if np.isinf(inverse) and self.cost_by_size.max() > 0:
+                return
+            distribution = slope / total
+            k = self._choose(distribution * self.y, inverse)
+            if k is None:
+                return
+            agreement = (self.used.prediction(k) * self.y).astype(np.int8)
+            error = float(distribution[agreement < 0].sum())
+            # Without a penalty nothing is left to learn once a voter is right on every row.
+            perfect = self.cost[k] == 0 and min(error, 1 - error) < LEAST_ERROR
+            yield self._move(k, agreement, error, inverse)
+
+    def _move(self, k, agreement, error, inverse):
+        """Step along coordinate k."""
         cost = self.cost[k]
         penalty = cost * inverse if cost > 0 else 0.0
         if self.exact:
             step = exact_step(self.loss, self.u, self.weight, agreement, self.alpha[k], cost)
         else:
             step = majorizer_step(error, self.alpha[k], penalty)
-        # Without a penalty nothing is left to learn once a voter is right on every row.
-        self.perfect = cost == 0 and min(error, 1 - error) < LEAST_ERROR
         self.u -= step * agreement
         self.alpha[k] = 0.0 if step == -self.alpha[k] else self.alpha[k] + step
-        objective = self.weight @ self.loss.value(self.u) + self.cost @ np.abs(self.alpha)
-        n_voters = np.count_nonzero(self.alpha)
         tree = self.used.trees[k]
-        self.rounds.append((k, step, objective, error, n_voters, self.size_of(tree)))
-        return tree, step
+        notes = {
+            "objective": self.weight @ self.loss.value(self.u) + self.cost @ np.abs(self.alpha),
+            "weighted_error": error,
+            "edge": 1 - 2 * error,
+            "step": step,
+            "n_voters": np.count_nonzero(self.alpha),
+            "tree_size": self.size_of(tree),
+        }
+        return Round(tree, k, step, notes)
 
     def _choose(self, signed, inverse):
         """Index of the coordinate with the steepest descent; None when there is none."""
         scale = inverse / 2 if self.cost_by_size.max() > 0 else 0.0
-        tree, prediction, edge = self.trees.best(signed, scale)
+        tree, prediction, edge = self.search.best(signed, scale)
         cost = self.cost_by_size[min(self.size_of(tree), len(self.cost_by_size) - 1)]
         found = self.used.find(prediction)
         scores = self._used_scores(self.used.edges(signed), scale)
         score = edge / 2 - cost * scale if found is None else scores[found]
-        if len(scores):
-            best = int(np.argmax(scores))
-            if scores[best] > score + TIE:
-                return best
-        if score <= TIE:
-            return None
-        if found is not None:
-            return found
-        self.alpha = np.append(self.alpha, 0.0)
-        self.cost = np.append(self.cost, cost)
-        return self.used.add(tree, prediction)
+        k = self.used.choose(tree, prediction, score, scores)
+        if k == len(self.alpha):
+            self.alpha = np.append(self.alpha, 0.0)
+            self.cost = np.append(self.cost, cost)
+        return k
 
     def _used_scores(self, edges, scale):
         """|d_j| of the coordinates in use; eps_j - 1/2 = -edge_j / 2."""

@@ -5,16 +5,18 @@ from __future__ import annotations
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from mddf import _core
-from mddf._margin_loss import project_to_simplex
+from mddf._parameters import Within, finite
 
-from ._base import BaseBoostingClassifier
-from ._ensemble import Ensemble
-from ._linear_program import Solution, solve_c_form, solve_nu_form
-from ._search import TreeSearch
-from ._voters import TIE, Tree, TreeVoters, fixed_voters
+from ._boosting.base import BaseBoostingClassifier
+from ._boosting.ensemble import Round
+from ._boosting.fixed_voters import fixed_voters
+from ._boosting.linear_program import LIMIT, Solution, solve_c_form, solve_nu_form
+from ._boosting.probabilities import linear_probabilities
+from ._boosting.search import TreeSearch
+from ._boosting.voters import TIE
 
 
 class LPBoostClassifier(BaseBoostingClassifier):
@@ -106,12 +108,12 @@ class LPBoostClassifier(BaseBoostingClassifier):
 
     _parameter_constraints: dict = {
         **BaseBoostingClassifier._parameter_constraints,
-        "nu": [Interval(Real, 0, 1, closed="right")],
-        "C": [None, Interval(Real, 0, None, closed="neither")],
-        "max_depth": [Interval(Integral, 1, None, closed="left")],
+        "nu": [Within(Real, 0, 1, closed="right")],
+        "C": [None, finite(0, "right")],
+        "max_depth": [Within(Integral, 1, None, closed="left")],
         "voters": [None, StrOptions({"stumps"}), callable, list, tuple],
-        "n_thresholds": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_thresholds": [Within(Integral, 1, 65535, closed="both")],
+        "tol": [finite()],
     }
 
     def __init__(
@@ -148,80 +150,49 @@ class LPBoostClassifier(BaseBoostingClassifier):
     def _loss(self, margin):
         return (margin <= 0).astype(np.float64)
 
-    def _probability(self, f):
-        return np.clip((1 + f) / 2, 0.0, 1.0)
-
-    def _combine(self, decisions):
-        return project_to_simplex((1 + decisions) / 2)
+    def _link(self, f):
+        return linear_probabilities(f)
 
     def _boost(self, X, y, sample_weight, monitor):
         X, y, sample_weight = _merge_equal_rows(X, y, sample_weight)
         if self.voters is None:
-            source: _Source = _SearchedTrees(X, self.max_depth)
+            source = _searched_trees(X, self.max_depth)
         else:
-            source = _FixedVoters(self.voters, X, self.n_thresholds)
-        master = _Master(self, y, sample_weight)
-        for _ in self._rounds():
-            found = source.best(master.u * y)
-            if found is None or not master.improves(found[1]):
-                break
-            master.add(*found)
-            if monitor.watching and monitor.whole(master.ensemble(source)):
-                break
-        return master.ensemble(source), master.history()
+            source = _fixed_voters(self.voters, X, self.n_thresholds)
+        rounds = _Master(self, y, sample_weight).rounds(source)
+        names = ("objective", "gap", "edge", "weighted_error", "rho", "step", "n_voters")
+        return self._follow(rounds, monitor, names)
 
 
-class _Source:
-    """Where voters come from: the one of largest edge, and those taken so far."""
+def _searched_trees(X, max_depth):
+    """Source of voters: a function from signed weights to the voter of largest edge.
 
-    def best(self, signed_weight):
-        """Return the best voter, None when there is none.
+    It returns the voter, its values on the rows, and the edge; None where there is no voter.
+    """
+    search = TreeSearch(X, max_depth)
 
-        As its values on the rows with the sign that makes its edge positive, the edge, and that
-        sign.
-        """
-        raise NotImplementedError
+    def best(signed_weight):
+        tree, prediction, edge = search.best(signed_weight)
+        return tree, prediction.astype(np.float64), edge
 
-    def taken(self):
-        """Return the voters of all rounds, in order."""
-        raise NotImplementedError
+    return best
 
 
-class _SearchedTrees(_Source):
-    def __init__(self, X, max_depth):
-        self._search = TreeSearch(X, max_depth)
-        self._trees: list[Tree] = []
+def _fixed_voters(given, X, n_thresholds):
+    """Source of voters from a finite set; a negative edge asks for the complement."""
+    voters, values = fixed_voters(given, X, n_thresholds)
+    if values.size and np.abs(values).max() > 1:
+        raise ValueError(f"voters must have values in [-1, 1]; got {np.abs(values).max()!r}")
 
-    def best(self, signed_weight):
-        tree, prediction, edge = self._search.best(signed_weight)
-        self._trees.append(tree)
-        return prediction.astype(np.float64), edge, 1.0
-
-    def taken(self):
-        return TreeVoters(self._trees)
-
-
-class _FixedVoters(_Source):
-    def __init__(self, voters, X, n_thresholds):
-        self._voters, self._values = fixed_voters(voters, X, n_thresholds)
-        if self._values.size and np.abs(self._values).max() > 1:
-            raise ValueError(
-                f"voters must have values in [-1, 1]; got {np.abs(self._values).max()!r}"
-            )
-        self._chosen: list[int] = []
-
-    def best(self, signed_weight):
-        if len(self._values) == 0:
+    def best(signed_weight):
+        if len(values) == 0:
             return None
-        edges = _core.voter_edges(self._values, signed_weight)
+        edges = _core.voter_edges(values, signed_weight)
         size = np.abs(edges)
         k = int(np.flatnonzero(size >= size.max() - TIE)[0])
-        self._chosen.append(k)
-        sign = 1.0 if edges[k] >= 0 else -1.0
-        return sign * self._values[k].astype(np.float64), sign * edges[k], sign
+        return voters.take(np.array([k])), values[k].astype(np.float64), edges[k]
 
-    def taken(self):
-        return self._voters.take(np.array(self._chosen, dtype=np.int64))
+    return best
 
 
 class _Master:
@@ -233,29 +204,43 @@ class _Master:
         self._nu_form = params.C is None
         if self._nu_form:
             share = sample_weight / sample_weight.sum()
-            self._cap = share / params.nu
+            with np.errstate(over="ignore"):  # no cap at all is what a tiny nu means
+                self._cap = share / params.nu
             self.u = share
             self._bound = np.inf  # least upper bound on the optimum over all voters
         else:
+            if LIMIT / sample_weight.max() <= params.C:
+                raise ValueError(
+                    f"C times a sample_weight must be less than {LIMIT:g}, which the solver takes"
+                    f" for infinite; got C={params.C!r} and weights up to {sample_weight.max()!r}"
+                )
             self._cap = params.C * sample_weight
             self.u = self._cap
             self._bound = 0.0  # greatest lower bound
         self._columns: list[np.ndarray] = []
         self._signs: list[float] = []
         self._solution: Solution | None = None
-        self._weights: list[np.ndarray] = []
-        self._rounds: list[list[float]] = []
 
-    def improves(self, edge):
+    def rounds(self, source):
+        """Yield the rounds: one voter more in each, and the weights of all."""
+        notes = None
+        while (found := source(self.u * self._y)) is not None:
+            voter, values, edge = found
+            sign, edge = (1.0, edge) if edge >= 0 else (-1.0, -edge)
+            improves = self._improves(edge)
+            if notes is not None:  # the edge is a bound for the round before as well
+                notes["gap"] = self._gap()
+            if not improves:
+                return
+            weights, notes = self._add(sign * values, edge, sign)
+            yield Round(voter, len(weights) - 1, weights, notes)
+
+    def _improves(self, edge):
         """Whether a voter of this edge violates the dual; notes the bound that the edge gives."""
-        if self._nu_form:
-            self._bound = min(self._bound, edge)
-        else:
-            self._bound = max(self._bound, self.u.sum() / max(edge, 1.0))
-        if self._rounds:
-            self._rounds[-1][1] = self._gap()
         if not self._nu_form:
+            self._bound = max(self._bound, self.u.sum() / max(edge, 1.0))
             return edge > 1 + self._tol
+        self._bound = min(self._bound, edge)
         beta = 0.0 if self._solution is None else self._solution.objective
         return edge > max(beta + self._tol, TIE)
 
@@ -265,32 +250,24 @@ class _Master:
         behind = self._bound - self._solution.objective
         return max(behind if self._nu_form else -behind, 0.0)
 
-    def add(self, column, edge, sign):
-        """Take a voter in and solve anew."""
+    def _add(self, column, edge, sign):
+        """Take a voter in and solve anew; return all weights, and what to note."""
         error = (1 - edge / self.u.sum()) / 2
         self._columns.append(column * self._y)
         self._signs.append(sign)
         solve = solve_nu_form if self._nu_form else solve_c_form
-        self._solution = solve(np.array(self._columns), self._cap)
-        self.u = self._solution.u
-        weights = self._solution.alpha * np.array(self._signs)
-        self._weights.append(weights)
-        n_voters = int(np.count_nonzero(weights))
-        now = self._solution
-        self._rounds.append(
-            [now.objective, self._gap(), edge, error, now.rho, weights[-1], n_voters]
-        )
-
-    def ensemble(self, source):
-        """Return the vote so far."""
-        kept = np.arange(len(self._weights))
-        return Ensemble.of_weights(source.taken().take(kept), self._weights)
-
-    def history(self):
-        """Arrays of shape (n_rounds,)."""
-        names = ["objective", "gap", "edge", "weighted_error", "rho", "step", "n_voters"]
-        columns = np.array(self._rounds).reshape(-1, len(names)).T
-        return {**dict(zip(names, columns, strict=True)), "n_voters": columns[-1].astype(np.int64)}
+        now = self._solution = solve(np.array(self._columns), self._cap)
+        self.u = now.u
+        weights = now.alpha * np.array(self._signs)
+        return weights, {
+            "objective": now.objective,
+            "gap": self._gap(),
+            "edge": edge,
+            "weighted_error": error,
+            "rho": now.rho,
+            "step": weights[-1],
+            "n_voters": np.count_nonzero(weights),
+        }
 
 
 def _merge_equal_rows(X, y, sample_weight):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from mddf import _core
-from mddf._margin_loss import project_to_simplex
+from mddf._parameters import Within, finite
 
-from ._base import BaseBoostingClassifier
-from ._ensemble import Ensemble
-from ._voters import TreeVoters, fixed_voters
+from ._boosting.base import BaseBoostingClassifier
+from ._boosting.fixed_voters import fixed_voters
+from ._boosting.probabilities import linear_probabilities
 
 
 class QuadBoostClassifier(BaseBoostingClassifier):
@@ -104,11 +104,11 @@ class QuadBoostClassifier(BaseBoostingClassifier):
     _parameter_constraints: dict = {
         **BaseBoostingClassifier._parameter_constraints,
         "penalty": [None, StrOptions({"l1", "l2", "linf"})],
-        "lambda_": [Interval(Real, 0, None, closed="left")],
-        "alpha_max": [Interval(Real, 0, None, closed="neither")],
+        "lambda_": [finite()],
+        "alpha_max": [finite(0, "right")],
         "voters": [StrOptions({"stumps"}), callable, list, tuple],
-        "n_thresholds": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_thresholds": [Within(Integral, 1, 65535, closed="both")],
+        "tol": [finite()],
     }
 
     def __init__(
@@ -145,39 +145,28 @@ class QuadBoostClassifier(BaseBoostingClassifier):
     def _loss(self, margin):
         return (1 - margin) ** 2
 
-    def _probability(self, f):
-        return np.clip((1 + f) / 2, 0.0, 1.0)
-
-    def _combine(self, decisions):
-        return project_to_simplex((1 + decisions) / 2)
+    def _link(self, f):
+        return linear_probabilities(f)
 
     def _boost(self, X, y, sample_weight, monitor):
         voters, values = fixed_voters(self.voters, X, self.n_thresholds)
-        if len(values) == 0:
-            return Ensemble.of_steps(TreeVoters([]), [], []), _history(*[np.empty(0)] * 4)
-        with self._progress_bar() as bar:
-            voter, step, objective, correlation, n_voters = _core.quadboost_path(
-                values,
-                y,
-                sample_weight / sample_weight.sum(),
-                self.penalty or "none",
-                float(self.lambda_),
-                float(self.alpha_max),
-                self.n_estimators,
-                float(self.tol),
-                bar.update,
-            )
-            bar.update(len(voter) - bar.n)
-        chosen, voter = np.unique(voter, return_inverse=True)
-        history = _history(step, objective, correlation, n_voters)
-        return Ensemble.of_steps(voters.take(chosen), voter, step), history
-
-
-def _history(step, objective, correlation, n_voters):
-    return {
-        "objective": objective,
-        "decrease": -np.diff(objective, prepend=1.0),
-        "correlation": correlation,
-        "step": step,
-        "n_voters": n_voters,
-    }
+        ensemble, columns = self._run(
+            _core.quadboost_path,
+            voters,
+            values,
+            y,
+            sample_weight / sample_weight.sum(),
+            self.penalty or "none",
+            float(self.lambda_),
+            float(self.alpha_max),
+            self.n_estimators,
+            float(self.tol),
+        )
+        step, objective, correlation, n_voters = columns
+        return ensemble, {
+            "objective": objective,
+            "decrease": -np.diff(objective, prepend=1.0),
+            "correlation": correlation,
+            "step": step,
+            "n_voters": n_voters.astype(np.int64),
+        }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Number
+from numbers import Number, Real
 
 import numpy as np
 from sklearn.utils import assert_all_finite, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d
 
+from mddf._parameters import naming
 from mddf._sampling import scale_weights
 from mddf._table import is_missing
 
@@ -59,17 +60,25 @@ def encode_labels(y) -> tuple[np.ndarray, np.ndarray]:
     return classes, labels.astype(np.uint16)
 
 
-def check_weights(sample_weight, n_rows: int) -> np.ndarray | None:
-    """Sample weights as float64, not negative and not all zero; None stays None."""
-    if sample_weight is None:
-        return None
-    if isinstance(sample_weight, Number) and not 0 < sample_weight < np.inf:  # type: ignore[operator]
-        raise ValueError(f"sample_weight must be positive and finite, got {sample_weight!r}")
+def all_weights(sample_weight, n_rows: int) -> np.ndarray:
+    """Sample weights as float64, finite, not negative and not all zero; None means ones."""
+    if isinstance(sample_weight, Number):
+        one = isinstance(sample_weight, Real) and 0 < sample_weight <= np.finfo(np.float64).max
+        if not one:
+            raise ValueError(f"sample_weight must be positive and finite, got {sample_weight!r}")
     rows = np.empty((n_rows, 0))
-    weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+    with naming("sample_weight"):
+        weights = _check_sample_weight(
+            sample_weight, rows, dtype=np.float64, ensure_non_negative=True
+        )
     if not weights.any():
         raise ValueError("sample_weight must have at least one entry above zero, got only zeros")
-    return scale_weights(weights)
+    return weights
+
+
+def check_weights(sample_weight, n_rows: int) -> np.ndarray | None:
+    """As `all_weights`, scaled for trees; None stays None."""
+    return None if sample_weight is None else scale_weights(all_weights(sample_weight, n_rows))
 
 
 def class_factors(class_weight, classes, labels, weights) -> np.ndarray | None:

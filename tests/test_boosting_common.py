@@ -1,6 +1,7 @@
 """What holds for every boosting classifier."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -65,6 +66,24 @@ def test_stages(model, cancer, iris):
         np.testing.assert_allclose(shares[-1], model.predict_proba(X), atol=1e-12)
         for label, share in zip(labels, shares, strict=True):
             np.testing.assert_allclose(share.sum(axis=1), 1)
+            np.testing.assert_array_equal(model.classes_[share.argmax(axis=1)], label)
+
+
+@pytest.mark.parametrize("factor", [1e-15, 1.0, 30.0, 1e3])
+@pytest.mark.parametrize("model", SMALL, ids=named)
+def test_the_predicted_class_is_the_most_probable(model, factor, cancer, iris):
+    """Also where the votes are so large or small that the probabilities of classes are equal."""
+    for X, y in (cancer, iris):
+        model = clone(model).fit(X, y)
+        votes = [replace(vote, step=vote.step * factor) for vote in model.ensembles_]
+        model.ensembles_ = votes
+        X = np.random.default_rng(0).permuted(X, axis=0)
+        p = model.predict_proba(X)
+        np.testing.assert_allclose(p.sum(axis=1), 1)
+        np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(X))
+        for label, share in zip(
+            model.staged_predict(X), model.staged_predict_proba(X), strict=True
+        ):
             np.testing.assert_array_equal(model.classes_[share.argmax(axis=1)], label)
 
 
@@ -145,6 +164,21 @@ def test_importances(model):
         assert (shares >= 0).all()
         assert shares.argmax() == 2
         assert shares[0] == 0
+
+
+@pytest.mark.parametrize(
+    "model", [AdaBoostClassifier(1), DeepBoostClassifier(1, lambda_=0.05)], ids=named
+)
+def test_importances_where_a_class_asks_for_no_feature(model):
+    rng = np.random.default_rng(0)
+    X = rng.random((90, 3))
+    y = (X[:, 1] > 0.5) + 0
+    y[::30] = 2  # against the rest: the constant
+    model.fit(X, y)
+    assert [vote.voters.size for vote in model.ensembles_][2] == 1
+    np.testing.assert_allclose(model.feature_importances_.sum(), 1)
+    stopped = DeepBoostClassifier(beta=100.0).fit(X, y)  # no voter at all
+    np.testing.assert_array_equal(stopped.feature_importances_, np.zeros(3))
 
 
 @pytest.mark.parametrize("model", ALL + VARIANTS, ids=named)

@@ -3,8 +3,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mddf.baselines._search import TreeSearch, UsedTrees
-from mddf.baselines._voters import Tree, TreeVoters, stump_dictionary
+from mddf.baselines._boosting.fixed_voters import stump_dictionary
+from mddf.baselines._boosting.search import TreeSearch, UsedTrees
+from mddf.baselines._boosting.voters import TreeVoters
 
 from mddf import _core
 
@@ -153,7 +154,7 @@ def test_votes_and_labels_of_many_trees(seed):
     trees = [
         search.best(rng.dirichlet(np.ones(40)) * rng.choice([-1, 1], 40))[0] for _ in range(4)
     ]
-    voters = TreeVoters(trees)
+    voters = TreeVoters.joined(trees)
     new = rng.normal(size=(300, 3))
     expected = np.array([naive.predict_tree(tree, new) for tree in trees])
     np.testing.assert_array_equal(voters.values(new), expected)
@@ -171,9 +172,11 @@ def test_stumps_and_deeper_trees_are_mixed():
     trees = [stumps[0], deep, stumps[1], stumps[8], stumps[4]]
     # Three nodes, but no stump: node 1 has no leaves of its own.
     i4 = np.int32
-    odd = Tree(np.array([0, 1, -1], i4), np.array([2.0, 2.0, 0.0]), np.array([1, 2, -1], i4),
-               np.array([2, 2, -1], i4), np.array([1, 1, -1], np.int8), np.zeros(3))  # fmt: skip
-    voters = TreeVoters([*trees, odd])
+    odd = TreeVoters.of_tree(
+        *(np.array([0, 1, -1], i4), np.array([2.0, 2.0, 0.0]), np.array([1, 2, -1], i4)),
+        *(np.array([2, 2, -1], i4), np.array([1, 1, -1], np.int8), np.zeros(3)),
+    )
+    voters = TreeVoters.joined([*trees, odd])
     expected = np.array([naive.predict_tree(tree, X) for tree in [*trees, odd]])
     np.testing.assert_array_equal(voters.values(X), expected)
     alpha = rng.normal(size=6)
@@ -181,7 +184,7 @@ def test_stumps_and_deeper_trees_are_mixed():
 
 
 def test_no_trees_vote_zero():
-    voters = TreeVoters([])
+    voters = TreeVoters.joined([])
     assert voters.values(np.zeros((3, 2))).shape == (0, 3)
     np.testing.assert_array_equal(voters.votes(np.zeros((3, 2)), np.zeros(0)), np.zeros(3))
 

@@ -10,9 +10,9 @@ from mddf.baselines import (
     LPBoostClassifier,
     QuadBoostClassifier,
 )
-from mddf.baselines._linear_program import solve_c_form, solve_nu_form
-from mddf.baselines._losses import LOSSES
-from mddf.baselines._voters import fixed_voters
+from mddf.baselines._boosting.fixed_voters import fixed_voters
+from mddf.baselines._boosting.linear_program import solve_c_form, solve_nu_form
+from mddf.baselines._boosting.losses import LOSSES
 from mddf.baselines.bounds import adaboost_training_bounds
 from mddf.datasets import load
 from sklearn.linear_model import Lasso, Ridge

@@ -2,7 +2,7 @@ import naive_boosting as naive
 import numpy as np
 import pytest
 from mddf.baselines import LPBoostClassifier
-from mddf.baselines._linear_program import solve_c_form, solve_nu_form
+from mddf.baselines._boosting.linear_program import solve_c_form, solve_nu_form
 from sklearn.datasets import load_breast_cancer
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mddf.baselines import QuadBoostClassifier
-from mddf.baselines._voters import distinct_voters, stump_dictionary
+from mddf.baselines._boosting.fixed_voters import distinct_voters, stump_dictionary
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import Lasso, Ridge
 

@@ -3,52 +3,50 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.model_selection import train_test_split
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_consistent_length,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 from tqdm import tqdm
 
 from mddf._fitting import unchanged_on_failure
 from mddf._margin_loss import class_margins
+from mddf._parameters import Within
 from mddf._table import FrameTable, is_frame
-from mddf._targets import encode_labels
+from mddf._targets import all_weights, encode_labels
 
-from ._early_stopping import Monitor
-from ._ensemble import Ensemble
-from ._voters import FloatArray, GivenVoters
+from .early_stopping import Monitor
+from .ensemble import Ensemble, History, Round, history_of
+from .probabilities import put_ahead
+from .voters import FloatArray, GivenVoters, TreeVoters, Voters
+
+_MOST = 2**31 - 1
 
 
 class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of the boosting classifiers.
 
-    A subclass implements :meth:`_boost` for labels in {-1, +1}, and says with :meth:`_loss` what
-    a margin costs on a validation share and with :meth:`_probability` how f becomes a
-    probability. More than two classes are left to one-vs-rest.
+    A subclass implements :meth:`_boost` for labels in {-1, +1}: a stream of rounds that is handed
+    to :meth:`_follow`, or a compiled run of all rounds. It says with :meth:`_loss` what a margin
+    costs on a validation share and with :meth:`_link` how f becomes probabilities. More than two
+    classes are left to one-vs-rest.
     """
 
     _parameter_constraints: dict = {
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "n_estimators": [Within(Integral, 1, _MOST, closed="both")],
         "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "validation_fraction": [Within(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Within(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
+        "n_jobs": [Within(Integral, -_MOST, _MOST, closed="both"), None],
         "verbose": ["verbose"],
     }
 
@@ -62,8 +60,8 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
 
     @abstractmethod
     def _boost(
-        self, X: FloatArray, y: FloatArray, sample_weight: FloatArray, monitor: Monitor
-    ) -> tuple[Ensemble, dict[str, Any]]:
+        self, X: FloatArray, y: FloatArray, sample_weight: FloatArray, monitor: Monitor | None
+    ) -> tuple[Ensemble, History]:
         """Learn from labels in {-1, +1} and positive weights; return the vote and its history."""
 
     @abstractmethod
@@ -71,15 +69,8 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Loss of the margins y f(x), for early stopping."""
 
     @abstractmethod
-    def _probability(self, f: FloatArray) -> FloatArray:
-        """Probability of the second class given f."""
-
-    def _combine(self, decisions: FloatArray) -> FloatArray:
-        """Probabilities of all classes from their one-vs-rest decisions, rows that sum to 1."""
-        # The floor only acts where every class has probability 0; their order is kept by log p.
-        log_p = np.log(np.maximum(self._probability(decisions), 1e-300))
-        p = np.exp(log_p - log_p.max(axis=1, keepdims=True))
-        return p / p.sum(axis=1, keepdims=True)
+    def _link(self, f: FloatArray) -> FloatArray:
+        """Probabilities of all classes given f, one column for each class if more than two."""
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
@@ -116,7 +107,7 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         X = validate_data(self, X, dtype=np.float64, order="C")
         check_consistent_length(X, y)
         classes, codes = encode_labels(y)
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weight = all_weights(sample_weight, len(X))
         used = _used_rows(weight)
         if not used.all():
             X, weight = X[used], weight[used]
@@ -134,16 +125,16 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             self._fit_one_vs_rest(X, codes, weight)
 
     def _fit_two_classes(self, X, signs, weight):
-        monitor = Monitor(None, None, None, self._loss, self.n_iter_no_change)
+        monitor = None
         if self.early_stopping:
-            seed = check_random_state(self.random_state).randint(2**31 - 1)
+            seed = check_random_state(self.random_state).randint(_MOST)
             kept, held = self._share(signs, seed)
             monitor = Monitor(
                 X[held], signs[held], weight[held], self._loss, self.n_iter_no_change
             )
             X, signs, weight = X[kept], signs[kept], weight[kept]
         ensemble, history = self._boost(np.ascontiguousarray(X), signs, weight, monitor)
-        if self.early_stopping:
+        if monitor is not None:
             monitor.replay(ensemble)
             ensemble = ensemble.first_rounds(monitor.best_round)
             history = {key: values[: monitor.best_round] for key, values in history.items()}
@@ -152,6 +143,34 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         self.ensembles_ = [ensemble]
         self.history_ = history
         self.n_iter_ = ensemble.n_rounds
+
+    def _follow(
+        self, rounds: Iterator[Round], monitor: Monitor | None, notes: tuple[str, ...]
+    ) -> tuple[Ensemble, History]:
+        """Run a stream of rounds until it ends, the monitor stops it or their number is reached.
+
+        `notes` are the names under which the rounds go into the history.
+        """
+        made: list[Round] = []
+        with self._progress_bar() as bar:
+            for _, last in zip(range(self.n_estimators), rounds, strict=False):
+                made.append(last)
+                bar.update()
+                if monitor is not None and monitor.stops(made):
+                    break
+        return Ensemble.of_rounds(made), history_of(made, notes)
+
+    def _run(
+        self, path: Callable[..., tuple], voters: Voters, values: NDArray, *options
+    ) -> tuple[Ensemble, list[NDArray]]:
+        """Run a compiled path over the values of voters; return also its columns about rounds."""
+        if len(values) == 0:
+            return Ensemble.of_steps(TreeVoters.joined([]), [], []), [np.empty(0)] * 4
+        with self._progress_bar() as bar:
+            voter, *columns = path(values, *options, bar.update)
+            bar.update(len(voter) - bar.n)
+        chosen, voter = np.unique(voter, return_inverse=True)
+        return Ensemble.of_steps(voters.take(chosen), voter, columns[0]), columns
 
     def _share(self, signs, seed):
         """Rows to learn from and rows to watch, with both classes among each."""
@@ -170,11 +189,11 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             ) from error
 
     def _fit_one_vs_rest(self, X, codes, weight):
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        seed = check_random_state(self.random_state).randint(_MOST)
         inner = clone(self).set_params(n_jobs=None, verbose=0, random_state=int(seed))
         with config_context(enable_metadata_routing=True):
             inner.set_fit_request(sample_weight=True)
-            rest = OneVsRestClassifier(inner, n_jobs=self.n_jobs, verbose=self.verbose)
+            rest = OneVsRestClassifier(inner, n_jobs=self.n_jobs, verbose=int(self.verbose))
             rest.fit(X, codes, sample_weight=weight)
         self.ensembles_ = [fitted.ensembles_[0] for fitted in rest.estimators_]
         self.history_ = _stack([fitted.history_ for fitted in rest.estimators_])
@@ -183,13 +202,6 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     def __sklearn_is_fitted__(self):
         # By default any attribute that ends in _ would count, such as the parameter lambda_.
         return hasattr(self, "ensembles_")
-
-    def _rounds(self):
-        """Iterate over the rounds, with a progress bar when verbose."""
-        with self._progress_bar() as bar:
-            for _ in range(self.n_estimators):
-                yield
-                bar.update()
 
     def _progress_bar(self):
         """Bar of `n_estimators` rounds, shown when verbose."""
@@ -228,16 +240,17 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Return the class probabilities, shape (n_samples, n_classes)."""
         return self._probabilities(self.decision_function(X))
 
-    def _labels(self, decision):
+    def _codes(self, decision):
         if decision.ndim == 1:
-            empty = self.n_iter_ == 0
-            return self.classes_[((decision > 0) | empty).astype(int)]
-        return self.classes_[decision.argmax(axis=1)]
+            return ((decision > 0) | (self.n_iter_ == 0)).astype(int)
+        return decision.argmax(axis=1)
+
+    def _labels(self, decision):
+        return self.classes_[self._codes(decision)]
 
     def _probabilities(self, decision):
-        if decision.ndim == 1:
-            return np.column_stack([self._probability(-decision), self._probability(decision)])
-        return self._combine(decision)
+        p = self._link(decision)
+        return put_ahead(p, self._codes(decision)) if self.n_iter_ else p
 
     def staged_decision_function(self, X) -> Iterator[FloatArray]:
         """Yield what :meth:`decision_function` returns after every round.
@@ -286,7 +299,7 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             If y has a label that was not seen in fit, or not one label per row.
         """
         X = self._validated(X)
-        codes = _codes(y, self.classes_, len(X))
+        codes = _codes_of(y, self.classes_, len(X))
         decisions = []
         for ensemble in self.ensembles_:
             total = np.abs(ensemble.weights()).sum() if normalize else 1.0
@@ -307,7 +320,7 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         """Share of every feature in the vote, shape (n_features,), with sum 1 (or all 0).
 
         A tree hands out its absolute weight to the features it asks, by the gains of its splits;
-        with more than two classes the mean over the classes.
+        with more than two classes the mean over those whose vote asks for any feature.
         """
         check_is_fitted(self)
         shares = []
@@ -317,12 +330,8 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
                     "feature_importances_ needs trees; voters given by the caller have no features"
                 )
             shares.append(ensemble.voters.importances(ensemble.weights(), self.n_features_in_))
-        return np.mean(shares, axis=0)
-
-
-def logistic_link(f: FloatArray, scale: float = 2.0) -> FloatArray:
-    """Probability 1 / (1 + exp(-scale f)); scale 2 inverts the exponential loss."""
-    return expit(scale * f)
+        asked = [share for share in shares if share.any()]
+        return np.mean(asked or shares, axis=0)
 
 
 def _used_rows(weight: FloatArray) -> NDArray[np.bool_]:
@@ -345,7 +354,7 @@ def _columns(decisions: list[FloatArray]) -> FloatArray:
     return np.where(top - f <= 1e-12 * (1 + np.abs(top)), top, f)
 
 
-def _stack(histories: list[dict[str, Any]]) -> dict[str, Any]:
+def _stack(histories: list[History]) -> History:
     """One row per class; rounds that a class did not make are NaN."""
     n_rounds = max(len(history["objective"]) for history in histories)
     stacked = {}
@@ -357,7 +366,7 @@ def _stack(histories: list[dict[str, Any]]) -> dict[str, Any]:
     return stacked
 
 
-def _codes(y, classes, n_samples):
+def _codes_of(y, classes, n_samples):
     y = np.asarray(y)
     if y.shape != (n_samples,):
         raise ValueError(f"y must have shape ({n_samples},), got {y.shape}")

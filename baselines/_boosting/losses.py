@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import expit, log_expit
 
-from ._voters import FloatArray
+from .voters import FloatArray
 
 _LN2 = np.log(2.0)
 
@@ -24,8 +24,8 @@ class Loss(Protocol):
     def log_derivative(self, u: FloatArray) -> FloatArray:
         """Logarithm of Phi'(u), which does not underflow."""
 
-    def probability(self, f: FloatArray) -> FloatArray:
-        """P(y = +1 | x) if f(x) is the minimiser of the expected loss."""
+    def log_odds(self, f: FloatArray) -> FloatArray:
+        """Log-odds of y = +1 given x if f(x) is the minimiser of the expected loss."""
 
 
 class ExponentialLoss:
@@ -41,9 +41,9 @@ class ExponentialLoss:
         """Return u itself."""
         return u
 
-    def probability(self, f: FloatArray) -> FloatArray:
-        """Logistic function of 2 f."""
-        return expit(2 * f)
+    def log_odds(self, f: FloatArray) -> FloatArray:
+        """2 f."""
+        return 2 * f
 
 
 class LogisticLoss:
@@ -61,13 +61,13 @@ class LogisticLoss:
         """Logarithm of the derivative."""
         return log_expit(u) - np.log(_LN2)
 
-    def probability(self, f: FloatArray) -> FloatArray:
-        """s(1 + f) / (s(1 + f) + s(1 - f)), with s the logistic function.
+    def log_odds(self, f: FloatArray) -> FloatArray:
+        """Logarithm of s(1 + f) / s(1 - f), with s the logistic function.
 
         At the minimiser of p Phi(1 - f) + (1 - p) Phi(1 + f) the derivatives balance:
         p s(1 - f) = (1 - p) s(1 + f).
         """
-        return expit(log_expit(1 + f) - log_expit(1 - f))
+        return log_expit(1 + f) - log_expit(1 - f)
 
 
 LOSSES: dict[str, Loss] = {"exponential": ExponentialLoss(), "logistic": LogisticLoss()}

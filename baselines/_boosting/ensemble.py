@@ -4,14 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._voters import FloatArray, GivenVoters, TreeVoters
+from .voters import FloatArray, TreeVoters, Voters
+
+History = dict[str, NDArray]
+
+#: What histories count in integers.
+_COUNTS = {"n_voters", "tree_size"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Round:
+    """What one round of boosting does to the vote.
+
+    Parameters
+    ----------
+    voter : TreeVoters or GivenVoters
+        The voter that the round is about, one.
+    index : int
+        Its number, in the order in which voters come in.
+    change : float or array of shape (n_voters,)
+        What is added to its weight; or, where all weights are set anew, the weights of all voters
+        that have come in, of which each round then brings a new one.
+    notes : dict of str to float
+        What the history says about the round.
+    """
+
+    voter: Voters
+    index: int
+    change: float | FloatArray
+    notes: dict[str, float]
+
+
+def history_of(rounds: list[Round], names: tuple[str, ...]) -> History:
+    """Collect the notes of rounds in arrays of shape (n_rounds,)."""
+    return {
+        name: np.array(
+            [made.notes[name] for made in rounds],
+            dtype=np.int64 if name in _COUNTS else np.float64,
+        )
+        for name in names
+    }
+
+
+@dataclass(frozen=True, eq=False)
 class Ensemble:
     """The vote f(x) = sum_j alpha_j h_j(x), round by round.
 
@@ -31,21 +71,36 @@ class Ensemble:
         What the entry adds to its weight.
     """
 
-    voters: TreeVoters | GivenVoters
+    voters: Voters
     round_start: NDArray[np.int64]
     voter: NDArray[np.int64]
     step: FloatArray
 
     @classmethod
-    def of_steps(cls, voters: TreeVoters | GivenVoters, voter, step) -> Ensemble:
+    def of_steps(cls, voters: Voters, voter, step) -> Ensemble:
         """Make an ensemble whose every round changes one weight."""
         voter = np.asarray(voter, dtype=np.int64)
         step = np.asarray(step, dtype=np.float64)
         return cls(voters, np.arange(len(voter) + 1), voter, step)
 
     @classmethod
-    def of_weights(cls, voters: TreeVoters | GivenVoters, weights: list[FloatArray]) -> Ensemble:
-        """Make an ensemble from the whole weight vector after each round.
+    def of_rounds(cls, rounds: list[Round]) -> Ensemble:
+        """Make an ensemble of all that the rounds have done."""
+        if not rounds:
+            return cls.of_steps(TreeVoters.joined([]), [], [])
+        came_in: list[Any] = []  # all of one kind
+        for made in rounds:
+            if made.index == len(came_in):
+                came_in.append(made.voter)
+        voters = type(came_in[0]).joined(came_in)
+        changes: list[Any] = [made.change for made in rounds]
+        if isinstance(changes[0], np.ndarray):
+            return cls.of_weights(voters, changes)
+        return cls.of_steps(voters, [made.index for made in rounds], changes)
+
+    @classmethod
+    def of_weights(cls, voters: Voters, weights: list[FloatArray]) -> Ensemble:
+        """Make an ensemble from the whole weight vector after each round, at least one.
 
         Parameters
         ----------
@@ -64,8 +119,6 @@ class Ensemble:
             step.append((full - last)[changed])
             start.append(start[-1] + len(changed))
             last = full
-        if not weights:
-            return cls.of_steps(voters, [], [])
         return cls(voters, np.array(start), np.concatenate(voter), np.concatenate(step))
 
     @property

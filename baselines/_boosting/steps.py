@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from ._losses import Loss
-from ._search import LEAST_ERROR
-from ._voters import FloatArray
+from .losses import Loss
+from .search import LEAST_ERROR
+from .voters import FloatArray
 
 #: ln sqrt((1 - e) / e) at e = LEAST_ERROR: the largest step where nothing else bounds it.
 LARGEST_FREE_STEP = 0.5 * float(np.log((1 - LEAST_ERROR) / LEAST_ERROR))

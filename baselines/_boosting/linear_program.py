@@ -7,7 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linprog
 
-from ._voters import FloatArray
+from .voters import FloatArray
+
+#: Bounds from here on count as infinite to the solver.
+LIMIT = 1e20
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from mddf import _core
 
-from ._voters import FloatArray, Tree
+from .voters import TIE, FloatArray, TreeVoters
 
 #: A weighted error below this counts as this, so that a perfect voter has a finite weight.
 LEAST_ERROR = 1e-10
@@ -47,7 +47,7 @@ class TreeSearch:
 
     def best(
         self, signed_weight: FloatArray, scale: float = 1.0
-    ) -> tuple[Tree, NDArray[np.int8], float]:
+    ) -> tuple[TreeVoters, NDArray[np.int8], float]:
         """Return the tree that maximises edge / 2 - scale * penalty.
 
         Parameters
@@ -59,8 +59,8 @@ class TreeSearch:
 
         Returns
         -------
-        tree : Tree
-            With the smaller tree, the lower feature and the lower threshold in case of ties.
+        tree : TreeVoters
+            One tree: the smaller one, the lower feature and the lower threshold in case of ties.
         prediction : int8 array of shape (n_samples,)
             Its votes on the training rows.
         edge : float
@@ -69,14 +69,14 @@ class TreeSearch:
         found = self._features.search(
             signed_weight, self._penalty, scale, self._max_depth, self._mode
         )
-        return Tree(*found[:6]), found[6], found[7]
+        return TreeVoters.of_tree(*found[:6]), found[6], found[7]
 
 
 class UsedTrees:
     """The trees that have a weight already, with what they say about the training rows."""
 
     def __init__(self) -> None:
-        self.trees: list[Tree] = []
+        self.trees: list[TreeVoters] = []
         self._predictions = np.empty((0, 0), dtype=np.int8)
         self._index: dict[bytes, int] = {}
 
@@ -91,7 +91,7 @@ class UsedTrees:
         """Index of the tree with these votes, up to a common sign, if there is one."""
         return self._index.get((prediction * prediction[0]).tobytes())
 
-    def add(self, tree: Tree, prediction: NDArray[np.int8]) -> int:
+    def add(self, tree: TreeVoters, prediction: NDArray[np.int8]) -> int:
         """Append a tree that was not found; return its index."""
         k = len(self.trees)
         if k == len(self._predictions):
@@ -102,6 +102,36 @@ class UsedTrees:
         self.trees.append(tree)
         self._index[(prediction * prediction[0]).tobytes()] = k
         return k
+
+    def choose(
+        self, tree: TreeVoters, prediction: NDArray[np.int8], score: float, scores: FloatArray
+    ) -> int | None:
+        """Index of the voter of the largest score, a new tree only where none in use is better.
+
+        Parameters
+        ----------
+        tree : TreeVoters
+            The tree that was found; it is added if it is the best and not in use.
+        prediction : int8 array of shape (n_samples,)
+            Its votes.
+        score : float
+            Its score.
+        scores : array of shape (n_used,) or (0,)
+            Scores of the trees in use; none where they do not compete.
+
+        Returns
+        -------
+        int or None
+            None where no score is above 0.
+        """
+        if len(scores):
+            best = int(np.argmax(scores))
+            if scores[best] > score + TIE:
+                return best
+        if score <= TIE:
+            return None
+        k = self.find(prediction)
+        return self.add(tree, prediction) if k is None else k
 
     def edges(self, signed_weight: FloatArray) -> FloatArray:
         """Edge of every used tree, negative where its complement is better."""

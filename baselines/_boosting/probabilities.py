@@ -1,0 +1,64 @@
+"""From the votes f of two or more classes to their probabilities."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, log_expit, softmax
+
+from mddf._margin_loss import project_to_simplex
+
+from .voters import FloatArray
+
+
+def logistic_probabilities(log_odds: FloatArray) -> FloatArray:
+    """Probabilities of classes that are held against the rest by their log-odds.
+
+    Parameters
+    ----------
+    log_odds : array of shape (n_samples,) or (n_samples, n_classes)
+        Of the second of two classes; or of each of several, whose probabilities are divided by
+        their sum, in the log domain, where they do not vanish.
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes)
+        Rows that sum to 1.
+    """
+    if log_odds.ndim == 1:
+        return np.column_stack([expit(-log_odds), expit(log_odds)])
+    return softmax(log_expit(log_odds), axis=1)
+
+
+def linear_probabilities(f: FloatArray) -> FloatArray:
+    """Probabilities of classes of which f is the mean label in {-1, +1}.
+
+    Parameters
+    ----------
+    f : array of shape (n_samples,) or (n_samples, n_classes)
+        (1 + f) / 2 is the probability of the second of two classes, cut at 0 and 1; of several
+        classes the nearest point of the simplex is taken.
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes)
+        Rows that sum to 1.
+    """
+    if f.ndim == 1:
+        return np.clip(np.column_stack([1 - f, 1 + f]) / 2, 0.0, 1.0)
+    return project_to_simplex((1 + f) / 2)
+
+
+def put_ahead(p: FloatArray, codes: NDArray[np.integer]) -> FloatArray:
+    """Give each row's own class the largest probability where rounding has made it a tie.
+
+    Parameters
+    ----------
+    p : array of shape (n_samples, n_classes)
+        Probabilities; changed in place, by the least that floating point can tell.
+    codes : int array of shape (n_samples,)
+        The predicted classes.
+    """
+    rows = np.flatnonzero(p.argmax(axis=1) != codes)
+    p[rows, codes[rows]] = np.nextafter(p[rows].max(axis=1), np.inf)
+    return p

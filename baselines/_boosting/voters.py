@@ -1,0 +1,225 @@
+"""Voters: the base classifiers of an ensemble, many of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mddf import _core
+from mddf._parameters import naming
+
+FloatArray = NDArray[np.float64]
+Voter = Callable[[FloatArray], FloatArray]
+
+#: Weighted errors and edges that differ by less than this are ties.
+TIE = 1e-11
+
+
+@dataclass(frozen=True, eq=False)
+class TreeVoters:
+    """Decision trees with labels in {-1, +1}, one after another in flat read-only arrays.
+
+    Children count from the start of their tree and come after their parent.
+
+    Parameters
+    ----------
+    start : int64 array of shape (n_voters + 1,)
+        Where the nodes of each tree start; the last entry is n_nodes.
+    feature : int32 array of shape (n_nodes,)
+        Feature asked at a node; -1 at a leaf.
+    threshold : float64 array of shape (n_nodes,)
+        Values up to the threshold go left.
+    left, right : int32 arrays of shape (n_nodes,)
+        Children; -1 at a leaf.
+    label : int8 array of shape (n_nodes,)
+        The vote of a leaf.
+    gain : float64 array of shape (n_nodes,)
+        What the split of a node added to the edge of the tree when it was found.
+    """
+
+    start: NDArray[np.int64]
+    feature: NDArray[np.int32]
+    threshold: FloatArray
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    label: NDArray[np.int8]
+    gain: FloatArray
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            array = getattr(self, field.name).view()
+            array.flags.writeable = False
+            object.__setattr__(self, field.name, array)
+
+    def __reduce__(self):
+        # Made anew when unpickled, so that the arrays are read-only again.
+        return TreeVoters, tuple(getattr(self, field.name) for field in fields(self))
+
+    @classmethod
+    def of_tree(cls, feature, threshold, left, right, label, gain) -> TreeVoters:
+        """Take one tree."""
+        start = np.array([0, len(feature)], dtype=np.int64)
+        return cls(start, feature, threshold, left, right, label, gain)
+
+    @classmethod
+    def joined(cls, parts: Iterable[TreeVoters]) -> TreeVoters:
+        """Put the trees of several one after another."""
+        parts = [_NO_TREES, *parts]
+        nodes = [
+            np.concatenate(arrays) for arrays in zip(*(p._nodes() for p in parts), strict=True)
+        ]
+        sizes = np.concatenate([part.sizes for part in parts])
+        return cls(_starts(sizes), *nodes)
+
+    @classmethod
+    def stumps(cls, feature: NDArray[np.int64], threshold: FloatArray) -> TreeVoters:
+        """Make one stump for each feature and threshold, +1 above the threshold."""
+        n = len(feature)
+
+        def nodes(root, left, right, dtype):
+            columns = np.empty((n, 3), dtype)
+            columns[:, 0], columns[:, 1], columns[:, 2] = root, left, right
+            return columns.ravel()
+
+        return cls(
+            3 * np.arange(n + 1, dtype=np.int64),
+            nodes(feature, -1, -1, np.int32),
+            nodes(threshold, 0, 0, np.float64),
+            nodes(1, -1, -1, np.int32),
+            nodes(2, -1, -1, np.int32),
+            nodes(1, -1, 1, np.int8),
+            nodes(1, 0, 0, np.float64),
+        )
+
+    def __len__(self) -> int:
+        return len(self.start) - 1
+
+    def __getitem__(self, index: int) -> TreeVoters:
+        return self.take(np.array([index]))
+
+    def _nodes(self) -> tuple[NDArray[Any], ...]:
+        return self.feature, self.threshold, self.left, self.right, self.label, self.gain
+
+    def _asked(self):
+        return self.feature, self.threshold, self.left, self.right, self.label, self.start
+
+    @property
+    def size(self) -> int:
+        """Number of nodes, inner ones and leaves, of all trees together."""
+        return len(self.feature)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of nodes of every tree, shape (n_voters,)."""
+        return np.diff(self.start)
+
+    def values(self, X: FloatArray) -> NDArray[np.int8]:
+        """Votes of every tree on every row, shape (n_voters, n_samples)."""
+        return _core.tree_labels(X, *self._asked())
+
+    def votes(self, X: FloatArray, weights: FloatArray) -> FloatArray:
+        """Weighted sum of the votes, shape (n_samples,)."""
+        return _core.tree_votes(X, np.ascontiguousarray(weights), *self._asked())
+
+    def take(self, chosen: NDArray[np.int64]) -> TreeVoters:
+        """Keep only some of the trees."""
+        sizes = self.sizes[chosen]
+        start = _starts(sizes)
+        nodes = np.arange(sizes.sum()) + np.repeat(self.start[:-1][chosen] - start[:-1], sizes)
+        return TreeVoters(start, *(array[nodes] for array in self._nodes()))
+
+    def importances(self, weights: FloatArray, n_features: int) -> FloatArray:
+        """Share of each feature in the splits, shape (n_features,).
+
+        Every tree hands out its absolute weight to its features in proportion to the gains of
+        their splits; the sum over the trees is divided by its total, if that is positive.
+        """
+        tree_of = np.repeat(np.arange(len(self)), self.sizes)
+        inner = self.feature >= 0
+        total = np.bincount(tree_of[inner], self.gain[inner], minlength=len(self))
+        scale = np.divide(np.abs(weights), total, out=np.zeros(len(self)), where=total > 0)
+        shares = np.zeros(n_features)
+        np.add.at(shares, self.feature[inner], self.gain[inner] * scale[tree_of[inner]])
+        return shares / shares.sum() if shares.sum() > 0 else shares
+
+
+def _starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+
+
+_NODE_TYPES: tuple[Any, ...] = (np.int32, np.float64, np.int32, np.int32, np.int8, np.float64)
+_NO_TREES = TreeVoters(np.zeros(1, np.int64), *(np.empty(0, dtype) for dtype in _NODE_TYPES))
+
+
+@dataclass(frozen=True, eq=False)
+class GivenVoters:
+    """Voters that the caller brings along.
+
+    Parameters
+    ----------
+    voters : callable or sequence of callables
+        Each takes X of shape (n_samples, n_features) and returns real values of shape
+        (n_samples,); a single callable may return (n_samples, n_voters).
+    chosen : int64 array or None, default=None
+        The voters to keep of those given; all when None.
+    """
+
+    voters: Voter | Sequence[Voter]
+    chosen: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        wrong = [] if callable(self.voters) else [v for v in self.voters if not callable(v)]
+        if wrong:
+            raise ValueError(f"voters must be callable; got {wrong[0]!r} among them")
+
+    @classmethod
+    def joined(cls, parts: Sequence[GivenVoters]) -> GivenVoters:
+        """Put together what was chosen of the same voters, at least once."""
+        chosen = [part.chosen for part in parts if part.chosen is not None]
+        return cls(parts[0].voters, np.concatenate(chosen))
+
+    def __len__(self) -> int:
+        if self.chosen is not None:
+            return len(self.chosen)
+        if callable(self.voters):
+            raise TypeError("a single callable shows how many voters it makes only in its values")
+        return len(self.voters)
+
+    def values(self, X: FloatArray) -> FloatArray:
+        """Values of every voter on every row, shape (n_voters, n_samples)."""
+        if callable(self.voters):
+            rows = _values(self.voters, X, n_axes=(1, 2))
+            return rows if self.chosen is None else rows[self.chosen]
+        kept = range(len(self.voters)) if self.chosen is None else self.chosen
+        made = [_values(self.voters[j], X, n_axes=(1,)) for j in kept]
+        return np.concatenate([np.empty((0, len(X))), *made])
+
+    def votes(self, X: FloatArray, weights: FloatArray) -> FloatArray:
+        """Weighted sum of the values, shape (n_samples,)."""
+        return weights @ self.values(X) if len(weights) else np.zeros(len(X))
+
+    def take(self, chosen: NDArray[np.int64]) -> GivenVoters:
+        """Keep only some of the voters."""
+        return GivenVoters(self.voters, chosen if self.chosen is None else self.chosen[chosen])
+
+
+Voters = TreeVoters | GivenVoters
+
+
+def _values(voter: Voter, X: FloatArray, n_axes: tuple[int, ...]) -> FloatArray:
+    """Values of what is one voter or several, one row per voter."""
+    with naming("voters"):
+        columns = np.asarray(voter(X), dtype=np.float64)
+    if columns.ndim not in n_axes or len(columns) != len(X):
+        raise ValueError(
+            "voters must return one value per row of X; "
+            f"got an array of shape {columns.shape} for {len(X)} rows"
+        )
+    if not np.isfinite(columns).all():
+        wrong = columns[~np.isfinite(columns)][0]
+        raise ValueError(f"voters must return finite values; got {wrong!s}")
+    return columns.T.reshape(-1, len(X))
