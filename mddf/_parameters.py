@@ -15,7 +15,9 @@ class Within(Interval):
     """Numbers of an interval; all that is no number of Python's or numpy's is outside."""
 
     def __contains__(self, value) -> bool:
-        return isinstance(value, Integral | float | np.floating) and super().__contains__(value)
+        if isinstance(value, float | np.floating):
+            return super().__contains__(float(value))
+        return isinstance(value, Integral) and super().__contains__(value)
 
 
 def finite(least: float = 0, closed: str = "both") -> Within:

@@ -7,6 +7,8 @@ from numbers import Real
 
 import numpy as np
 
+from mddf._parameters import naming
+
 #: complexity(size, n_samples, n_features); size as DeepBoost counts it.
 Complexity = Callable[[int, float, int], float]
 
@@ -131,7 +133,8 @@ def complexity_table(
         bounds = tree_complexity(sizes, n_samples, n_features)
     else:
         bound = complexity if callable(complexity) else stump_complexity
-        bounds = [bound(int(size), n_samples, n_features) for size in sizes]
+        with naming("complexity"):
+            bounds = [bound(int(size), n_samples, n_features) for size in sizes]
     for value in bounds:
         if not (isinstance(value, Real) and 0 <= float(value) < np.inf):
             raise ValueError(f"complexity must return finite numbers >= 0; got {value!r}")
