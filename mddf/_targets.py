@@ -63,8 +63,8 @@ def encode_labels(y) -> tuple[np.ndarray, np.ndarray]:
 def all_weights(sample_weight, n_rows: int) -> np.ndarray:
     """Sample weights as float64, finite, not negative and not all zero; None means ones."""
     if isinstance(sample_weight, Number):
-        one = isinstance(sample_weight, Real) and 0 < sample_weight <= np.finfo(np.float64).max
-        if not one:
+        largest = float(np.finfo(np.float64).max)
+        if not (isinstance(sample_weight, Real) and 0 < sample_weight <= largest):  # type: ignore[operator]
             raise ValueError(f"sample_weight must be positive and finite, got {sample_weight!r}")
     rows = np.empty((n_rows, 0))
     with naming("sample_weight"):
