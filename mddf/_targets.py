@@ -60,6 +60,17 @@ def encode_labels(y) -> tuple[np.ndarray, np.ndarray]:
     return classes, labels.astype(np.uint16)
 
 
+def known_labels(y, classes: np.ndarray, n_rows: int) -> np.ndarray:
+    """Class of every sample among those of a fitted classifier."""
+    y = np.asarray(y)
+    if y.shape != (n_rows,):
+        raise ValueError(f"y must have shape ({n_rows},), got {y.shape}")
+    unknown = np.setdiff1d(y, classes)
+    if len(unknown):
+        raise ValueError(f"y must hold labels seen in fit, {classes!r}; got {unknown!r}")
+    return np.searchsorted(classes, y)
+
+
 def all_weights(sample_weight, n_rows: int) -> np.ndarray:
     """Sample weights as float64, finite, not negative and not all zero; None means ones."""
     if isinstance(sample_weight, Number):

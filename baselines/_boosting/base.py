@@ -21,7 +21,7 @@ from mddf._fitting import unchanged_on_failure
 from mddf._margin_loss import class_margins
 from mddf._parameters import Within
 from mddf._table import FrameTable, is_frame
-from mddf._targets import all_weights, encode_labels
+from mddf._targets import all_weights, encode_labels, known_labels
 
 from .early_stopping import Monitor
 from .ensemble import Ensemble, History, Round, history_of
@@ -299,7 +299,7 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             If y has a label that was not seen in fit, or not one label per row.
         """
         X = self._validated(X)
-        codes = _codes_of(y, self.classes_, len(X))
+        codes = known_labels(y, self.classes_, len(X))
         decisions = []
         for ensemble in self.ensembles_:
             total = np.abs(ensemble.weights()).sum() if normalize else 1.0
@@ -364,16 +364,6 @@ def _stack(histories: list[History]) -> History:
             row[: len(history[key])] = history[key]
         stacked[key] = rows
     return stacked
-
-
-def _codes_of(y, classes, n_samples):
-    y = np.asarray(y)
-    if y.shape != (n_samples,):
-        raise ValueError(f"y must have shape ({n_samples},), got {y.shape}")
-    unknown = np.setdiff1d(y, classes)
-    if len(unknown):
-        raise ValueError(f"y must hold labels seen in fit, {classes!r}; got {unknown!r}")
-    return np.searchsorted(classes, y)
 
 
 def _refuse_categories(estimator, X):
