@@ -17,6 +17,8 @@ from ._boosting.probabilities import logistic_probabilities
 from ._boosting.search import LEAST_ERROR, TreeSearch, UsedTrees
 from ._boosting.voters import TIE
 
+_NOTES = ("objective", "weighted_error", "edge", "normalizer", "step", "n_voters", "tree_size")
+
 
 class AdaBoostClassifier(BaseBoostingClassifier):
     r"""Discrete AdaBoost.
@@ -44,7 +46,7 @@ class AdaBoostClassifier(BaseBoostingClassifier):
         distances. Given voters map X to values in {-1, +1} of shape (n_samples,), or, as one
         callable, of shape (n_samples, n_voters).
     n_thresholds : int, default=10
-        Thresholds per feature of ``voters="stumps"``.
+        Thresholds per feature of ``voters="stumps"``, at most 65535.
     early_stopping : bool, default=False
         Hold back a share of the rows and keep the number of rounds with the least mean of
         exp(-y f) on them.
@@ -133,8 +135,7 @@ class AdaBoostClassifier(BaseBoostingClassifier):
     def _boost(self, X, y, sample_weight, monitor):
         weight = sample_weight / sample_weight.sum()
         if self.voters is None:
-            names = ("objective", *_notes(0.5), "step", "n_voters", "tree_size")
-            return self._follow(self._rounds(X, y, weight), monitor, names)
+            return self._follow(self._rounds(X, y, weight), monitor, _NOTES)
         voters, values = fixed_voters(self.voters, X, self.n_thresholds)
         others = values[np.abs(values) != 1]
         if len(others):
@@ -147,8 +148,9 @@ class AdaBoostClassifier(BaseBoostingClassifier):
         error = np.maximum((1 - np.abs(edge)) / 2, LEAST_ERROR)
         return ensemble, {
             "objective": objective,
-            **_notes(error),
+            "weighted_error": error,
             "edge": np.abs(edge),
+            "normalizer": _normalizer(error),
             "step": np.abs(step),
             "n_voters": n_voters.astype(np.int64),
         }
@@ -182,7 +184,9 @@ class AdaBoostClassifier(BaseBoostingClassifier):
             alpha[k] = alpha.get(k, 0.0) + flip * step
             notes = {
                 "objective": weight @ np.exp(-margin),
-                **_notes(error),
+                "weighted_error": error,
+                "edge": 1 - 2 * error,
+                "normalizer": _normalizer(error),
                 "step": step,
                 "n_voters": np.count_nonzero(list(alpha.values())),
                 "tree_size": used.trees[k].size,
@@ -190,10 +194,5 @@ class AdaBoostClassifier(BaseBoostingClassifier):
             yield Round(used.trees[k], k, flip * step, notes)
 
 
-def _notes(error):
-    """What follows from the weighted error."""
-    return {
-        "weighted_error": error,
-        "edge": 1 - 2 * error,
-        "normalizer": 2 * np.sqrt(error * (1 - error)),
-    }
+def _normalizer(error):
+    return 2 * np.sqrt(error * (1 - error))

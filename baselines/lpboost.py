@@ -50,7 +50,7 @@ class LPBoostClassifier(BaseBoostingClassifier):
         distances. Given voters map X to values in [-1, 1], as in QuadBoostClassifier. The
         complement of every voter is one as well.
     n_thresholds : int, default=10
-        Thresholds per feature of ``voters="stumps"``.
+        Thresholds per feature of ``voters="stumps"``, at most 65535.
     tol : float, default=1e-8
         How far an edge must lie above beta for a further round.
     early_stopping : bool, default=False

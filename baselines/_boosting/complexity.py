@@ -66,21 +66,7 @@ def reference_complexity(size, n_samples: float, n_features: int):
     """Complexity of trees as the public reference implementation has it.
 
     sqrt((2 n + 1) log2(d + 2) ln(m) / m), smaller than :func:`tree_complexity` by about the
-    square root of 2.
-
-    Parameters
-    ----------
-    size : int or array of int
-        n, all nodes of the tree.
-    n_samples : float
-        m, the number of training rows (their total weight).
-    n_features : int
-        d.
-
-    Returns
-    -------
-    float or array
-        The bound, of the shape of `size`; 0 where the logarithm is negative.
+    square root of 2, with the same arguments; 0 where the logarithm is negative.
     """
     logarithm = max(np.log(n_samples), 0.0)
     return np.sqrt((2 * size + 1) * np.log2(n_features + 2) * logarithm / n_samples)
