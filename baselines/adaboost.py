@@ -160,7 +160,7 @@ class AdaBoostClassifier(BaseBoostingClassifier):
         search = TreeSearch(X, self.max_depth)
         used = UsedTrees()
         margin = np.zeros(len(y))
-        alpha: dict[int, float] = {}
+        alpha = np.zeros(0)
         perfect = False
         while not perfect:
             distribution = weight * np.exp(margin.min() - margin)
@@ -181,14 +181,16 @@ class AdaBoostClassifier(BaseBoostingClassifier):
             error = max(error, LEAST_ERROR)
             step = 0.5 * np.log((1 - error) / error)
             margin += step * y * vote
-            alpha[k] = alpha.get(k, 0.0) + flip * step
+            if k == len(alpha):
+                alpha = np.append(alpha, 0.0)
+            alpha[k] += flip * step
             notes = {
                 "objective": weight @ np.exp(-margin),
                 "weighted_error": error,
                 "edge": 1 - 2 * error,
                 "normalizer": _normalizer(error),
                 "step": step,
-                "n_voters": np.count_nonzero(list(alpha.values())),
+                "n_voters": np.count_nonzero(alpha),
                 "tree_size": used.trees[k].size,
             }
             yield Round(used.trees[k], k, flip * step, notes)
