@@ -17,6 +17,8 @@ from ._boosting.probabilities import logistic_probabilities
 from ._boosting.search import LEAST_ERROR, TreeSearch, UsedTrees
 from ._boosting.voters import TIE
 
+_NOTES = ("objective", "weighted_error", "edge", "normalizer", "step", "n_voters", "tree_size")
+
 
 class AdaBoostClassifier(BaseBoostingClassifier):
     r"""Discrete AdaBoost.
@@ -44,7 +46,7 @@ class AdaBoostClassifier(BaseBoostingClassifier):
         distances. Given voters map X to values in {-1, +1} of shape (n_samples,), or, as one
         callable, of shape (n_samples, n_voters).
     n_thresholds : int, default=10
-        Thresholds per feature of ``voters="stumps"``.
+        Thresholds per feature of ``voters="stumps"``, at most 65535.
     early_stopping : bool, default=False
         Hold back a share of the rows and keep the number of rounds with the least mean of
         exp(-y f) on them.
@@ -133,8 +135,7 @@ class AdaBoostClassifier(BaseBoostingClassifier):
     def _boost(self, X, y, sample_weight, monitor):
         weight = sample_weight / sample_weight.sum()
         if self.voters is None:
-            names = ("objective", *_notes(0.5), "step", "n_voters", "tree_size")
-            return self._follow(self._rounds(X, y, weight), monitor, names)
+            return self._follow(self._rounds(X, y, weight), monitor, _NOTES)
         voters, values = fixed_voters(self.voters, X, self.n_thresholds)
         others = values[np.abs(values) != 1]
         if len(others):
@@ -147,8 +148,9 @@ class AdaBoostClassifier(BaseBoostingClassifier):
         error = np.maximum((1 - np.abs(edge)) / 2, LEAST_ERROR)
         return ensemble, {
             "objective": objective,
-            **_notes(error),
+            "weighted_error": error,
             "edge": np.abs(edge),
+            "normalizer": _normalizer(error),
             "step": np.abs(step),
             "n_voters": n_voters.astype(np.int64),
         }
@@ -158,7 +160,7 @@ class AdaBoostClassifier(BaseBoostingClassifier):
         search = TreeSearch(X, self.max_depth)
         used = UsedTrees()
         margin = np.zeros(len(y))
-        alpha: dict[int, float] = {}
+        alpha = np.zeros(0)
         perfect = False
         while not perfect:
             distribution = weight * np.exp(margin.min() - margin)
@@ -179,21 +181,20 @@ class AdaBoostClassifier(BaseBoostingClassifier):
             error = max(error, LEAST_ERROR)
             step = 0.5 * np.log((1 - error) / error)
             margin += step * y * vote
-            alpha[k] = alpha.get(k, 0.0) + flip * step
+            if k == len(alpha):
+                alpha = np.append(alpha, 0.0)
+            alpha[k] += flip * step
             notes = {
                 "objective": weight @ np.exp(-margin),
-                **_notes(error),
+                "weighted_error": error,
+                "edge": 1 - 2 * error,
+                "normalizer": _normalizer(error),
                 "step": step,
-                "n_voters": np.count_nonzero(list(alpha.values())),
+                "n_voters": np.count_nonzero(alpha),
                 "tree_size": used.trees[k].size,
             }
             yield Round(used.trees[k], k, flip * step, notes)
 
 
-def _notes(error):
-    """What follows from the weighted error."""
-    return {
-        "weighted_error": error,
-        "edge": 1 - 2 * error,
-        "normalizer": 2 * np.sqrt(error * (1 - error)),
-    }
+def _normalizer(error):
+    return 2 * np.sqrt(error * (1 - error))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -49,7 +50,7 @@ class LPBoostClassifier(BaseBoostingClassifier):
         distances. Given voters map X to values in [-1, 1], as in QuadBoostClassifier. The
         complement of every voter is one as well.
     n_thresholds : int, default=10
-        Thresholds per feature of ``voters="stumps"``.
+        Thresholds per feature of ``voters="stumps"``, at most 65535.
     tol : float, default=1e-8
         How far an edge must lie above beta for a further round.
     early_stopping : bool, default=False
@@ -195,6 +196,13 @@ def _fixed_voters(given, X, n_thresholds):
     return best
 
 
+def _solve_for_cost(cost, values, cap):
+    try:
+        return solve_c_form(values, cap)
+    except RuntimeError as error:  # seen where the cost is larger than about 1e12
+        raise ValueError(f"C must be a cost that the solver copes with; got {cost!r}") from error
+
+
 class _Master:
     """The program over the voters so far."""
 
@@ -202,6 +210,7 @@ class _Master:
         self._y = y
         self._tol = params.tol
         self._nu_form = params.C is None
+        self._solve = solve_nu_form if self._nu_form else partial(_solve_for_cost, params.C)
         if self._nu_form:
             share = sample_weight / sample_weight.sum()
             with np.errstate(over="ignore"):  # no cap at all is what a tiny nu means
@@ -209,7 +218,7 @@ class _Master:
             self.u = share
             self._bound = np.inf  # least upper bound on the optimum over all voters
         else:
-            if LIMIT / sample_weight.max() <= params.C:
+            if float(params.C) * float(sample_weight.max()) >= LIMIT:
                 raise ValueError(
                     f"C times a sample_weight must be less than {LIMIT:g}, which the solver takes"
                     f" for infinite; got C={params.C!r} and weights up to {sample_weight.max()!r}"
@@ -255,8 +264,7 @@ class _Master:
         error = (1 - edge / self.u.sum()) / 2
         self._columns.append(column * self._y)
         self._signs.append(sign)
-        solve = solve_nu_form if self._nu_form else solve_c_form
-        now = self._solution = solve(np.array(self._columns), self._cap)
+        now = self._solution = self._solve(np.array(self._columns), self._cap)
         self.u = now.u
         weights = now.alpha * np.array(self._signs)
         return weights, {

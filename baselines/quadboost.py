@@ -49,7 +49,7 @@ class QuadBoostClassifier(BaseBoostingClassifier):
         shape (n_samples,), or, as one callable, of shape (n_samples, n_voters). Voters that agree
         on the training rows up to sign count as one.
     n_thresholds : int, default=10
-        Thresholds per feature of "stumps".
+        Thresholds per feature of "stumps", at most 65535.
     tol : float, default=1e-20
         Stop when the best move lowers the objective by no more.
     early_stopping : bool, default=False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from numbers import Integral, Real
+from numbers import Integral, Number, Real
 
 import numpy as np
 from sklearn.utils import assert_all_finite, compute_class_weight
@@ -30,7 +30,9 @@ class Within(Interval):
     """Numbers of an interval; all that is no number of Python's or numpy's is outside."""
 
     def __contains__(self, value) -> bool:
-        return isinstance(value, Integral | float | np.floating) and super().__contains__(value)
+        if isinstance(value, float | np.floating):
+            return super().__contains__(float(value))
+        return isinstance(value, Integral) and super().__contains__(value)
 
 
 def finite(least: float = 0, closed: str = "both") -> Within:
@@ -115,16 +117,28 @@ def encode_labels(y) -> tuple[np.ndarray, np.ndarray]:
     return classes, labels.astype(np.uint16)
 
 
+def known_labels(y, classes: np.ndarray, n_rows: int) -> np.ndarray:
+    """Class of every sample among those of a fitted classifier."""
+    y = np.asarray(y)
+    if y.shape != (n_rows,):
+        raise ValueError(f"y must have shape ({n_rows},), got {y.shape}")
+    unknown = np.setdiff1d(y, classes)
+    if len(unknown):
+        raise ValueError(f"y must hold labels seen in fit, {classes!r}; got {unknown!r}")
+    return np.searchsorted(classes, y)
+
+
 def all_weights(sample_weight, n_rows: int) -> np.ndarray:
     """Sample weights as float64, finite, not negative and not all zero; None means ones."""
-    if isinstance(sample_weight, complex):
-        raise TypeError(f"sample_weight must be real, got {sample_weight!r}")
+    if isinstance(sample_weight, Number):
+        largest = float(np.finfo(np.float64).max)
+        if not (isinstance(sample_weight, Real) and 0 < sample_weight <= largest):  # type: ignore[operator]
+            raise ValueError(f"sample_weight must be positive and finite, got {sample_weight!r}")
+    rows = np.empty((n_rows, 0))
     with naming("sample_weight"):
         weights = _check_sample_weight(
-            sample_weight, np.empty((n_rows, 0)), dtype=np.float64, ensure_non_negative=True
+            sample_weight, rows, dtype=np.float64, ensure_non_negative=True
         )
-    if not np.isfinite(weights).all():
-        raise ValueError(f"sample_weight must be finite, got {sample_weight!r}")
     if not weights.any():
         raise ValueError("sample_weight must have at least one entry above zero, got only zeros")
     return weights

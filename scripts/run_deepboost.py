@@ -26,9 +26,10 @@ from _results import Record, aligned, provenance, published, write_csv, write_js
 from _study import count
 from joblib import Parallel, delayed
 from mddf.baselines import DeepBoostClassifier
-from mddf.baselines.margins import margin_report
 from scipy.stats import ttest_rel
 from tqdm import tqdm
+
+from mddf.analysis import margin_report
 
 SETS = {
     "breastcancer": "breastcancer",

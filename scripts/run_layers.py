@@ -26,13 +26,13 @@ from _results import write_csv, write_json
 from _study import StudyParser, open_record
 from _uci_data import splits
 from _uci_methods import ALL_METHODS, Budget
-from mddf.baselines.bounds import margin_distribution_bound
 from tqdm import tqdm
+
+from mddf.analysis import log_n_trees, margin_distribution_bound
 
 PARTS = ("train", "oof", "test")
 METHODS = ("mddf", "gcforest", "mddf-sf", "mddf-st", "mddf-np")
 THRESHOLDS = np.round(np.linspace(-1, 1, 201), 2)
-MAX_THRESHOLDS_OF_A_FEATURE = 254
 
 
 def parse(argv):
@@ -44,17 +44,6 @@ def parse(argv):
     )
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     return parser.parse_study(argv)
-
-
-def log_n_trees(n_rows, n_features, n_classes) -> float:
-    """Logarithm of an upper bound on the number of binary trees that can be grown on n rows.
-
-    Such a tree has fewer inner nodes than rows. There are at most 4^n shapes of n inner nodes, a
-    feature and a threshold for each, and a class for each leaf.
-    """
-    n = n_rows - 1
-    per_node = np.log(4 * n_features * MAX_THRESHOLDS_OF_A_FEATURE)
-    return float(n * per_node + (n + 1) * np.log(n_classes))
 
 
 def bounds_of(margins, log_size, n_trees) -> dict:

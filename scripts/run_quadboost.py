@@ -23,9 +23,10 @@ import numpy as np
 from _boosting_data import binary, fill_missing, load_tables
 from _results import Record, aligned, provenance, published, write_csv
 from mddf.baselines import AdaBoostClassifier, LPBoostClassifier, QuadBoostClassifier
-from mddf.baselines.significance import poisson_binomial_test, sign_test
 from sklearn.model_selection import StratifiedKFold
 from tqdm import tqdm
+
+from mddf.analysis import poisson_binomial_test, sign_test
 
 # Published name -> name of the loader.
 SETS = {

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mddf.baselines import AdaBoostClassifier
-from mddf.baselines.bounds import adaboost_training_bounds
 from sklearn.datasets import load_breast_cancer
 from sklearn.tree import DecisionTreeClassifier
+
+from mddf.analysis import adaboost_training_bounds
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -268,60 +268,6 @@ def test_frames_and_categories(model, iris):
         clone(model).fit(X, y)
 
 
-@pytest.mark.parametrize("model", SMALL[:4], ids=named)
-def test_refused_samples(model, cancer):
-    X, y = cancer
-    with pytest.raises(ValueError, match="at least 2 classes with positive weight; got 1 class"):
-        clone(model).fit(X, y, sample_weight=y)
-    with pytest.raises(ValueError, match=r"(?i)sample weights must contain|2 classes"):
-        clone(model).fit(X, y, sample_weight=y * 0)
-    with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
-        clone(model).fit(X, y, sample_weight=y - 0.5)
-
-
-@pytest.mark.parametrize("model", SMALL[:4], ids=named)
-def test_extreme_weights(model, cancer):
-    X, y = cancer
-    plain = clone(model).fit(X, y).decision_function(X)
-    tiny = clone(model).fit(X, y, np.full(len(y), 5e-324)).decision_function(X)
-    if not isinstance(model, DeepBoostClassifier):  # its complexities count the total weight
-        np.testing.assert_allclose(tiny, plain, atol=1e-9)
-    weight = np.ones(len(y))
-    weight[3] = 5e-324  # its share of the total is 0 in floating point
-    without = clone(model).fit(np.delete(X, 3, 0), np.delete(y, 3))
-    np.testing.assert_allclose(
-        clone(model).fit(X, y, weight).decision_function(X), without.decision_function(X)
-    )
-    with pytest.raises(ValueError, match=r"sample_weight must have a finite sum; got .* 1e\+308"):
-        clone(model).fit(X, y, np.full(len(y), 1e308))
-
-
-@pytest.mark.parametrize(
-    ("model", "params"),
-    [
-        (AdaBoostClassifier(), {"n_estimators": 0}),
-        (AdaBoostClassifier(), {"max_depth": 0}),
-        (AdaBoostClassifier(), {"voters": "trees"}),
-        (DeepBoostClassifier(), {"loss": "hinge"}),
-        (DeepBoostClassifier(), {"beta": -1}),
-        (DeepBoostClassifier(), {"lambda_": -0.1}),
-        (DeepBoostClassifier(), {"complexity": "none"}),
-        (DeepBoostClassifier(), {"search": "wide"}),
-        (QuadBoostClassifier(), {"penalty": "l3"}),
-        (QuadBoostClassifier(), {"alpha_max": 0}),
-        (QuadBoostClassifier(), {"n_thresholds": 0}),
-        (LPBoostClassifier(), {"nu": 0}),
-        (LPBoostClassifier(), {"C": 0}),
-        (LPBoostClassifier(), {"validation_fraction": 1.0}),
-    ],
-)
-def test_refused_parameters(model, params, cancer):
-    ((name, value),) = params.items()
-    message = f"The '{name}' parameter of {type(model).__name__} must be .* Got {value!r}"
-    with pytest.raises(ValueError, match=message):
-        model.set_params(**params).fit(*cancer)
-
-
 def test_progress_bar_only_when_asked(cancer, capsys):
     for model in (*ALL, AdaBoostClassifier(voters="stumps")):
         model = clone(model).set_params(n_estimators=3)

@@ -14,18 +14,13 @@ ROOT = Path(__file__).parents[1]
 @pytest.mark.parametrize(
     "name",
     [
-        "adaboost",
-        "deepboost",
-        "quadboost",
-        "lpboost",
-        "bounds",
-        "margins",
-        "scanning",
-        "significance",
+        *("baselines.adaboost", "baselines.deepboost", "baselines.quadboost"),
+        *("baselines.lpboost", "baselines.scanning"),
+        *("analysis._bounds", "analysis._margins", "analysis._significance"),
     ],
 )
 def test_examples(name):
-    result = doctest.testmod(importlib.import_module(f"mddf.baselines.{name}"))
+    result = doctest.testmod(importlib.import_module(f"mddf.{name}"))
     assert result.attempted > 0
     assert result.failed == 0
 

@@ -34,27 +34,21 @@ def test_stump_is_the_best_of_all(seed):
     np.testing.assert_array_equal(prediction, naive.predict_tree(tree, X))
 
 
+@pytest.mark.parametrize("mode", ["layerwise", "greedy"])
 @given(seeds, st.integers(1, 4), st.floats(0, 0.1))
 @settings(max_examples=100, deadline=None)
-def test_layerwise_matches_enumeration(seed, max_depth, slope):
+def test_deeper_trees_match_enumeration(mode, seed, max_depth, slope):
     X, g = problem(seed)
     penalty = slope * np.sqrt(np.arange(200.0))
-    tree, prediction, edge = TreeSearch(X, max_depth, "layerwise", penalty).best(g)
-    best = naive.layerwise_value(X, g, lambda n: penalty[n], max_depth)
-    assert edge / 2 - penalty[tree.size] == pytest.approx(best, abs=1e-9)
+    tree, prediction, edge = TreeSearch(X, max_depth, mode, penalty).best(g)
     np.testing.assert_array_equal(prediction, naive.predict_tree(tree, X))
-
-
-@given(seeds, st.integers(1, 4), st.floats(0, 0.1))
-@settings(max_examples=100, deadline=None)
-def test_greedy_matches_enumeration(seed, max_depth, slope):
-    X, g = problem(seed)
-    penalty = slope * np.sqrt(np.arange(200.0))
-    tree, prediction, edge = TreeSearch(X, max_depth, "greedy", penalty).best(g)
-    leaves = naive.greedy_leaves(X, g, lambda n: penalty[n], max_depth)
-    assert tree.size == 2 * len(leaves) - 1
-    assert edge == pytest.approx(naive.tree_votes(leaves, g) @ g, abs=1e-10)
-    np.testing.assert_array_equal(prediction, naive.predict_tree(tree, X))
+    if mode == "layerwise":
+        best = naive.layerwise_value(X, g, lambda n: penalty[n], max_depth)
+        assert edge / 2 - penalty[tree.size] == pytest.approx(best, abs=1e-9)
+    else:
+        leaves = naive.greedy_leaves(X, g, lambda n: penalty[n], max_depth)
+        assert tree.size == 2 * len(leaves) - 1
+        assert edge == pytest.approx(naive.tree_votes(leaves, g) @ g, abs=1e-10)
 
 
 @given(seeds)

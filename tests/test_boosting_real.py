@@ -13,9 +13,10 @@ from mddf.baselines import (
 from mddf.baselines._boosting.fixed_voters import fixed_voters
 from mddf.baselines._boosting.linear_program import solve_c_form, solve_nu_form
 from mddf.baselines._boosting.losses import LOSSES
-from mddf.baselines.bounds import adaboost_training_bounds
 from mddf.datasets import load
 from sklearn.linear_model import Lasso, Ridge
+
+from mddf.analysis import adaboost_training_bounds
 
 SETS = ("ionosphere", "german", "pima", "heart", "optdigits-17")
 

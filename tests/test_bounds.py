@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
 from mddf.baselines import AdaBoostClassifier
-from mddf.baselines.bounds import (
+
+from mddf.analysis import (
     adaboost_training_bounds,
     deepboost_bound,
     finite_class_margin_bound,
+    log_n_trees,
     margin_distribution_bound,
     quadboost_bound,
 )
@@ -78,6 +80,13 @@ def test_margin_distribution_bound():
     assert bound <= min(others)
     assert margin_distribution_bound(margins, 4.0, delta=0.1)[0] > bound
     assert margin_distribution_bound(margins, 3.0, delta=0.01)[0] > bound
+
+
+def test_number_of_trees():
+    assert log_n_trees(2, 1, 2) == pytest.approx(np.log(4 * 254 * 2 * 2))  # one node, two leaves
+    assert log_n_trees(2, 1, 2, max_bins=2) == pytest.approx(np.log(16))
+    assert log_n_trees(100, 5, 3) < log_n_trees(200, 5, 3)
+    assert margin_distribution_bound([0.9] * 100, log_n_trees(100, 5, 3))[0] > 1
 
 
 def test_margin_distribution_bound_falls_with_the_spread():

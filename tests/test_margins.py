@@ -3,12 +3,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mddf.baselines import AdaBoostClassifier
-from mddf.baselines.margins import classifier_margins, margin_report
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.svm import LinearSVC
 
 from mddf import MDDFClassifier
+from mddf.analysis import classifier_margins, margin_report
 
 
 @given(st.lists(st.tuples(st.floats(-1, 1), st.integers(1, 3)), min_size=1, max_size=30))
@@ -68,7 +68,7 @@ def test_margins_of_any_classifier():
     np.testing.assert_array_equal(classifier_margins(svm, X, y) > 0, svm.predict(X) == y)
     boosting = AdaBoostClassifier(10).fit(X, y)
     np.testing.assert_array_equal(classifier_margins(boosting, X, y), boosting.margins(X, y))
-    with pytest.raises(ValueError, match="y must hold labels of classes_"):
+    with pytest.raises(ValueError, match="y must hold labels seen in fit"):
         classifier_margins(forest, X, y + 1)
     with pytest.raises(TypeError, match="classifier must have margins"):
         classifier_margins(StubClassifier(), X, y)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mddf.baselines.bounds import margin_distribution_bound
 
 from mddf._margin_loss import margin_loss
 
@@ -76,13 +75,6 @@ def test_without_matplotlib(script, name, monkeypatch):
     monkeypatch.delitem(sys.modules, f"plot_{name}", raising=False)
     with pytest.raises(SystemExit, match=r"pictures need matplotlib: .* pip install matplotlib"):
         script(f"plot_{name}").pyplot()
-
-
-def test_number_of_trees(script):
-    count = script("run_layers").log_n_trees
-    assert count(2, 1, 2) == pytest.approx(np.log(4 * 254 * 2 * 2))  # one node, two leaves
-    assert count(100, 5, 3) < count(200, 5, 3)
-    assert margin_distribution_bound([0.9] * 100, count(100, 5, 3))[0] > 1
 
 
 def test_tsne(script, tmp_path, capsys, monkeypatch):

@@ -26,6 +26,7 @@ from mddf._validation import (
     Within,
     all_weights,
     encode_labels,
+    known_labels,
     unchanged_on_failure,
 )
 
@@ -303,7 +304,7 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
             If y has a label that was not seen in fit, or not one label per row.
         """
         X = self._validated(X)
-        codes = _codes_of(y, self.classes_, len(X))
+        codes = known_labels(y, self.classes_, len(X))
         decisions = []
         for ensemble in self.ensembles_:
             total = np.abs(ensemble.weights()).sum() if normalize else 1.0
@@ -368,16 +369,6 @@ def _stack(histories: list[History]) -> History:
             row[: len(history[key])] = history[key]
         stacked[key] = rows
     return stacked
-
-
-def _codes_of(y, classes, n_samples):
-    y = np.asarray(y)
-    if y.shape != (n_samples,):
-        raise ValueError(f"y must have shape ({n_samples},), got {y.shape}")
-    unknown = np.setdiff1d(y, classes)
-    if len(unknown):
-        raise ValueError(f"y must hold labels seen in fit, {classes!r}; got {unknown!r}")
-    return np.searchsorted(classes, y)
 
 
 def _refuse_categories(estimator, X):

@@ -7,6 +7,8 @@ from numbers import Real
 
 import numpy as np
 
+from mddf._validation import naming
+
 #: complexity(size, n_samples, n_features); size as DeepBoost counts it.
 Complexity = Callable[[int, float, int], float]
 
@@ -64,21 +66,7 @@ def reference_complexity(size, n_samples: float, n_features: int):
     """Complexity of trees as the public reference implementation has it.
 
     sqrt((2 n + 1) log2(d + 2) ln(m) / m), smaller than :func:`tree_complexity` by about the
-    square root of 2.
-
-    Parameters
-    ----------
-    size : int or array of int
-        n, all nodes of the tree.
-    n_samples : float
-        m, the number of training rows (their total weight).
-    n_features : int
-        d.
-
-    Returns
-    -------
-    float or array
-        The bound, of the shape of `size`; 0 where the logarithm is negative.
+    square root of 2, with the same arguments; 0 where the logarithm is negative.
     """
     logarithm = max(np.log(n_samples), 0.0)
     return np.sqrt((2 * size + 1) * np.log2(n_features + 2) * logarithm / n_samples)
@@ -131,7 +119,8 @@ def complexity_table(
         bounds = tree_complexity(sizes, n_samples, n_features)
     else:
         bound = complexity if callable(complexity) else stump_complexity
-        bounds = [bound(int(size), n_samples, n_features) for size in sizes]
+        with naming("complexity"):
+            bounds = [bound(int(size), n_samples, n_features) for size in sizes]
     for value in bounds:
         if not (isinstance(value, Real) and 0 <= float(value) < np.inf):
             raise ValueError(f"complexity must return finite numbers >= 0; got {value!r}")

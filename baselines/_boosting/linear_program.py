@@ -75,24 +75,8 @@ def solve_nu_form(values: FloatArray, cap: FloatArray) -> Solution:
 def solve_c_form(values: FloatArray, cap: FloatArray) -> Solution:
     """Solve min sum alpha + sum_i C_i xi_i, y_i f(x_i) >= 1 - xi_i, alpha, xi >= 0.
 
-    By its dual, max sum u with sum_i u_i y_i h_j(x_i) <= 1 for all j and 0 <= u_i <= C_i.
-
-    Parameters
-    ----------
-    values : array of shape (n_voters, n_samples)
-        y_i h_j(x_i).
-    cap : array of shape (n_samples,)
-        C_i > 0.
-
-    Returns
-    -------
-    Solution
-        With rho = 1.
-
-    Raises
-    ------
-    RuntimeError
-        If the solver fails.
+    By its dual, max sum u with sum_i u_i y_i h_j(x_i) <= 1 for all j and 0 <= u_i <= C_i: the same
+    arguments as of :func:`solve_nu_form`, with C in the place of D, and rho = 1.
     """
     n_voters, n_samples = values.shape
     result = _solve(

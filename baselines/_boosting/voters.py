@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -50,14 +50,14 @@ class TreeVoters:
     gain: FloatArray
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            array = getattr(self, field.name).view()
-            array.flags.writeable = False
-            object.__setattr__(self, field.name, array)
+        kept = vars(self)
+        for name, array in kept.items():
+            kept[name] = array.view()
+            kept[name].flags.writeable = False
 
     def __reduce__(self):
         # Made anew when unpickled, so that the arrays are read-only again.
-        return TreeVoters, tuple(getattr(self, field.name) for field in fields(self))
+        return TreeVoters, tuple(vars(self).values())
 
     @classmethod
     def of_tree(cls, feature, threshold, left, right, label, gain) -> TreeVoters:

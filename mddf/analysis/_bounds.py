@@ -1,0 +1,321 @@
+"""Bounds on the error of weighted votes, as the papers state them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def adaboost_training_bounds(weighted_error: ArrayLike) -> tuple[float, float]:
+    """Bounds on the training error of AdaBoost.
+
+    training error <= prod_t 2 sqrt(eps_t (1 - eps_t)) <= exp(-2 sum_t (1/2 - eps_t)^2); the
+    product also equals the mean of exp(-y f).
+
+    Parameters
+    ----------
+    weighted_error : array-like of shape (n_rounds,)
+        eps_t of every round, in [0, 1]; ``history_["weighted_error"]`` of a fitted AdaBoost.
+
+    Returns
+    -------
+    product, exponential : float
+        Both bounds; 1 without a round.
+
+    Raises
+    ------
+    ValueError
+        If an error lies outside [0, 1].
+
+    Examples
+    --------
+    >>> product, exponential = adaboost_training_bounds([0.2, 0.125])
+    >>> round(product, 4), round(exponential, 4)
+    (0.5292, 0.6305)
+    """
+    error = np.asarray(weighted_error, dtype=np.float64)
+    if not ((error >= 0) & (error <= 1)).all():
+        raise ValueError(f"weighted_error must lie in [0, 1]; got {weighted_error!r}")
+    product = np.prod(2 * np.sqrt(error * (1 - error)))
+    return float(product), float(np.exp(-2 * np.sum((0.5 - error) ** 2)))
+
+
+def finite_class_margin_bound(
+    margins: ArrayLike, rho: float, n_hypotheses: float, delta: float = 0.05, norm: float = 1.0
+) -> float:
+    """Margin bound of a vote over finitely many voters.
+
+    With probability at least 1 - delta over the sample, for every vote of norm at most B,
+
+        P(y f <= 0) <= share(y f <= rho) + (2 B / rho) sqrt(2 ln|H| / m)
+            + sqrt(ln(1 / delta) / (2 m)),
+
+    the Rademacher margin bound with Massart's lemma for the finite class.
+
+    Parameters
+    ----------
+    margins : array-like of shape (n_samples,)
+        y f(x) of the training rows, with f of norm at most `norm`: normalised margins for norm 1.
+    rho : float
+        The margin, > 0, fixed beforehand.
+    n_hypotheses : float
+        |H|, at least 1, voters and their complements counted both.
+    delta : float, default=0.05
+        In (0, 1).
+    norm : float, default=1.0
+        B, the bound on the sum of the absolute weights.
+
+    Returns
+    -------
+    float
+        The bound, possibly above 1.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+    sample = _checked(margins, rho, delta)
+    if not n_hypotheses >= 1:
+        raise ValueError(f"n_hypotheses must be at least 1; got {n_hypotheses!r}")
+    if not norm > 0:
+        raise ValueError(f"norm must be > 0; got {norm!r}")
+    m = len(sample)
+    complexity = 2 * norm / rho * np.sqrt(2 * np.log(n_hypotheses) / m)
+    return float(np.mean(sample <= rho) + complexity + np.sqrt(np.log(1 / delta) / (2 * m)))
+
+
+def deepboost_bound(
+    margins: ArrayLike,
+    rho: float,
+    alpha: ArrayLike,
+    complexity: ArrayLike,
+    n_families: int,
+    delta: float = 0.05,
+) -> float:
+    """Theorem 1 of DeepBoost.
+
+    With probability at least 1 - delta over the sample, for every vote with sum_t alpha_t <= 1,
+
+        P(y f <= 0) <= share(y f <= rho) + (4 / rho) sum_t alpha_t r_t + (2 / rho) sqrt(ln p / m)
+            + sqrt(ceil((4 / rho^2) ln(rho^2 m / ln p)) ln p / m + ln(2 / delta) / (2 m)),
+
+    where r_t bounds the complexity of the family of voter t, one of p. The number of terms in the
+    last root is rounded up, since its derivation counts voters.
+
+    Parameters
+    ----------
+    margins : array-like of shape (n_samples,)
+        Normalised margins of the training rows.
+    rho : float
+        The margin, > 0, fixed beforehand.
+    alpha : array-like of shape (n_voters,)
+        Weights; they are taken absolute and divided by their sum.
+    complexity : array-like of shape (n_voters,)
+        r_t >= 0.
+    n_families : int
+        p, at least 2.
+    delta : float, default=0.05
+        In (0, 1).
+
+    Returns
+    -------
+    float
+        The bound, possibly above 1.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range or the weights are all 0.
+    """
+    sample = _checked(margins, rho, delta)
+    if not n_families >= 2:
+        raise ValueError(f"n_families must be at least 2; got {n_families!r}")
+    weights = np.abs(np.asarray(alpha, dtype=np.float64))
+    bounds = np.asarray(complexity, dtype=np.float64)
+    if weights.shape != bounds.shape:
+        raise ValueError(
+            f"complexity must have the shape of alpha, {weights.shape}; got {bounds.shape}"
+        )
+    if not (bounds >= 0).all():
+        raise ValueError(f"complexity must be >= 0; got {complexity!r}")
+    if not (np.isfinite(weights).all() and weights.sum() > 0):
+        raise ValueError(f"alpha must be finite, with an entry other than 0; got {alpha!r}")
+    m = len(sample)
+    share = np.log(n_families) / m
+    n_terms = max(np.ceil(4 / rho**2 * np.log(rho**2 / share)), 0.0)
+    return float(
+        np.mean(sample <= rho)
+        + 4 / rho * (weights @ bounds) / weights.sum()
+        + 2 / rho * np.sqrt(share)
+        + np.sqrt(n_terms * share + np.log(2 / delta) / (2 * m))
+    )
+
+
+def quadboost_bound(
+    margins: ArrayLike,
+    alpha: ArrayLike,
+    complexity: float,
+    p: float = 1.0,
+    delta: float = 0.05,
+) -> float:
+    """Theorem 1 of QuadBoost for the quadratic loss.
+
+    With probability at least 1 - delta over the sample, for every vote,
+
+        P(y f <= 0) <= mean((1 - y f)^2) + 4 l n^(1 - 1/p) |alpha|_p R
+            + sqrt(ln(pi^2 (n + 1)^2 / (6 delta)) / (2 m)) + sqrt(ln(log2(2 |alpha|_p)) / m),
+
+    with n voters and l = 2, the Lipschitz constant of the quadratic loss clipped at 1.
+
+    Parameters
+    ----------
+    margins : array-like of shape (n_samples,)
+        y f(x) of the training rows, not normalised.
+    alpha : array-like of shape (n_voters,)
+        Weights of the voters in the vote; entries of 0 do not count.
+    complexity : float
+        R, the Rademacher complexity of the set of voters, >= 0.
+    p : float, default=1.0
+        Order of the norm, at least 1; infinity gives n |alpha|_inf.
+    delta : float, default=0.05
+        In (0, 1).
+
+    Returns
+    -------
+    float
+        The bound, possibly above 1. Below |alpha|_p = 1 the theorem is that for one fixed norm:
+        4 |alpha|_p counts as at least 2, and the last root as 0.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+    """
+    sample = _checked(margins, 1.0, delta)
+    if not p >= 1:
+        raise ValueError(f"p must be at least 1; got {p!r}")
+    if not complexity >= 0:
+        raise ValueError(f"complexity must be >= 0; got {complexity!r}")
+    weights = np.asarray(alpha, dtype=np.float64)
+    weights = weights[weights != 0]
+    n, m = len(weights), len(sample)
+    norm = float(np.linalg.norm(weights, ord=p)) if n else 0.0
+    return float(
+        np.mean((1 - sample) ** 2)
+        + 4 * 2 * n ** (1 - 1 / p) * max(norm, 0.5) * complexity
+        + np.sqrt(np.log(np.pi**2 * (n + 1) ** 2 / (6 * delta)) / (2 * m))
+        + np.sqrt(np.log(np.log2(2 * max(norm, 1.0))) / m)
+    )
+
+
+def margin_distribution_bound(
+    margins: ArrayLike, log_size: float, delta: float = 0.05
+) -> tuple[float, float]:
+    """Theorem 1 of mdDF.
+
+    With probability at least 1 - delta over the sample, for every cascade of layers with
+    coefficients alpha_t of sum 1, the share of errors is at most the least value over r of ::
+
+        share(margin < r) + m^-d + 3 sqrt(mu) / m^1.5 + 7 mu / (3 m) + lambda sqrt(3 mu / m)
+
+    with ::
+
+        d = 2 / (1 - mean(margin)^2 + r / 9)
+        mu = ln m ln(2 sum_t alpha_t |H_t|) / r^2 + ln(2 / delta)
+        lambda = std(margin) / |mean(margin)|
+
+    Source: S.-H. Lv, L. Yang and Z.-H. Zhou, "A refined margin distribution analysis for forest
+    representation learning", NeurIPS 2019.
+
+    Parameters
+    ----------
+    margins : array-like of shape (n_samples,)
+        Normalised margins of the training rows, in [-1, 1].
+    log_size : float
+        ln(sum_t alpha_t |H_t|), at least 0, with |H_t| the number of hypotheses that layer t is
+        one of.
+    delta : float, default=0.05
+        In (0, 1).
+
+    Returns
+    -------
+    bound : float
+        Possibly above 1, where it says nothing; infinite where the mean margin is 0.
+    margin : float
+        The r in (0, 1] that gives it.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+
+    Examples
+    --------
+    >>> bound, margin = margin_distribution_bound([0.6, 0.7, 0.8, 0.9] * 5000, log_size=5.0)
+    >>> round(bound, 3), margin
+    (0.042, 0.6)
+    """
+    sample = _checked(margins, 1.0, delta)
+    largest = float(np.abs(sample).max())
+    if largest > 1 + 1e-9:
+        raise ValueError(f"margins must lie in [-1, 1]; got one of size {largest!r}")
+    if not log_size >= 0:
+        raise ValueError(f"log_size must be >= 0; got {log_size!r}")
+    m, mean = len(sample), sample.mean()
+    if mean == 0:
+        return float("inf"), 1.0
+    # The share jumps just above each margin, and between jumps the rest is smooth.
+    r = np.union1d(np.linspace(0, 1, 1001)[1:], sample[(sample > 0) & (sample <= 1)])
+    share = np.searchsorted(np.sort(sample), r, side="left") / m
+    d = 2 / (1 - mean**2 + r / 9)
+    mu = np.log(m) * (np.log(2) + log_size) / r**2 + np.log(2 / delta)
+    values = share + m**-d + 3 * np.sqrt(mu) / m**1.5 + 7 * mu / (3 * m)
+    values += sample.std() / abs(mean) * np.sqrt(3 * mu / m)
+    best = values.argmin()
+    return float(values[best]), float(r[best])
+
+
+def log_n_trees(n_samples: int, n_features: int, n_classes: int, max_bins: int = 255) -> float:
+    """Logarithm of an upper bound on the number of binary trees that can be grown on some rows.
+
+    It serves as `log_size` in :func:`margin_distribution_bound`. A tree has fewer inner nodes than
+    rows. There are at most 4^n shapes of n inner nodes, a feature and a threshold for each, and a
+    class for each leaf.
+
+    Parameters
+    ----------
+    n_samples : int
+        Training rows.
+    n_features : int
+        Columns that a layer sees, those of the layers before included.
+    n_classes : int
+        Classes.
+    max_bins : int, default=255
+        Bins of a feature: one more than its thresholds.
+
+    Returns
+    -------
+    float
+        The logarithm.
+
+    Examples
+    --------
+    >>> round(log_n_trees(100, 5, 3))
+    955
+    """
+    n = n_samples - 1
+    return float(n * np.log(4 * n_features * (max_bins - 1)) + (n + 1) * np.log(n_classes))
+
+
+def _checked(margins: ArrayLike, rho: float, delta: float) -> NDArray[np.float64]:
+    sample = np.asarray(margins, dtype=np.float64)
+    if sample.ndim != 1 or len(sample) == 0:
+        raise ValueError(f"margins must be a 1-d array with entries; got shape {sample.shape}")
+    if not np.isfinite(sample).all():
+        raise ValueError(f"margins must be finite; got {sample[~np.isfinite(sample)][0]}")
+    if not rho > 0:
+        raise ValueError(f"rho must be > 0; got {rho!r}")
+    if not 0 < delta < 1:
+        raise ValueError(f"delta must lie in (0, 1); got {delta!r}")
+    return sample

@@ -1,0 +1,136 @@
+"""Samples, weights and parameters that the boosting classifiers cannot take are named."""
+
+import bad_values
+import numpy as np
+import pytest
+from joblib import parallel_config
+from mddf.baselines import (
+    AdaBoostClassifier,
+    DeepBoostClassifier,
+    LPBoostClassifier,
+    QuadBoostClassifier,
+)
+from mddf.baselines._boosting import linear_program
+from scipy.optimize import OptimizeResult
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
+
+ALL = [
+    AdaBoostClassifier(4),
+    DeepBoostClassifier(4),
+    QuadBoostClassifier(n_estimators=4),
+    LPBoostClassifier(n_estimators=4),
+]
+# What makes a parameter count that is otherwise ignored.
+RELEVANT = {
+    "alpha_max": {"penalty": "linf"},
+    "lambda_": {"penalty": "l1"},
+    "n_thresholds": {"voters": "stumps"},
+    "validation_fraction": {"early_stopping": True},
+    "n_iter_no_change": {"early_stopping": True},
+    "random_state": {"early_stopping": True},
+}
+PARAMETERS = [(model, name) for model in ALL for name in model.get_params()]
+
+
+def named(model):
+    return type(model).__name__ if hasattr(model, "fit") else None
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    return X[::3], y[::3]
+
+
+def small(n_classes):
+    X = np.random.default_rng(0).normal(size=(24, 2))
+    return X, (X[:, 0] + X[::-1, 1] > 0) + (0 if n_classes == 2 else (X[:, 1] > 0.5))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(("model", "name"), PARAMETERS, ids=named)
+def test_any_value_of_a_parameter_works_or_is_named(model, name, n_classes):
+    options = {k: v for k, v in RELEVANT.get(name, {}).items() if k in model.get_params()}
+    with parallel_config(backend="threading"):
+        model = clone(model).set_params(**options)
+        assert bad_values.problems(model, name, *small(n_classes)) == {}
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    "model", [*ALL, LPBoostClassifier(C=1.0), DeepBoostClassifier(4, beta=0, lambda_=0)], ids=named
+)
+def test_any_sample_weight_works_or_is_named(model, n_classes):
+    assert bad_values.weight_problems(model, *small(n_classes)) == {}
+
+
+def test_a_cost_that_the_solver_takes_for_infinity_is_named(cancer):
+    X, y = cancer
+    with pytest.raises(ValueError, match=r"C times .* less than 1e\+20.*; got C=1e\+20"):
+        LPBoostClassifier(C=1e20).fit(X, y)
+    with pytest.raises(ValueError, match="C times a sample_weight must be"):
+        LPBoostClassifier(C=1e15).fit(X, y, np.full(len(y), 1e6))
+
+
+def test_a_cost_that_the_solver_fails_with_is_named(cancer, monkeypatch):
+    failed = OptimizeResult(status=4, message="numerical difficulties")
+    monkeypatch.setattr(linear_program, "linprog", lambda *args, **options: failed)
+    with pytest.raises(ValueError, match=r"C must be a cost .* copes with; got 1000000000000000"):
+        LPBoostClassifier(C=1e15).fit(*cancer)
+    with pytest.raises(RuntimeError, match="was not solved: numerical difficulties"):
+        LPBoostClassifier().fit(*cancer)
+
+
+@pytest.mark.parametrize("model", ALL, ids=named)
+def test_refused_samples(model, cancer):
+    X, y = cancer
+    with pytest.raises(ValueError, match="at least 2 classes with positive weight; got 1 class"):
+        clone(model).fit(X, y, sample_weight=y)
+    with pytest.raises(ValueError, match=r"(?i)sample weights must contain|2 classes"):
+        clone(model).fit(X, y, sample_weight=y * 0)
+    with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
+        clone(model).fit(X, y, sample_weight=y - 0.5)
+
+
+@pytest.mark.parametrize("model", ALL, ids=named)
+def test_extreme_weights(model, cancer):
+    X, y = cancer
+    plain = clone(model).fit(X, y).decision_function(X)
+    tiny = clone(model).fit(X, y, np.full(len(y), 5e-324)).decision_function(X)
+    if not isinstance(model, DeepBoostClassifier):  # its complexities count the total weight
+        np.testing.assert_allclose(tiny, plain, atol=1e-9)
+    weight = np.ones(len(y))
+    weight[3] = 5e-324  # its share of the total is 0 in floating point
+    without = clone(model).fit(np.delete(X, 3, 0), np.delete(y, 3))
+    np.testing.assert_allclose(
+        clone(model).fit(X, y, weight).decision_function(X), without.decision_function(X)
+    )
+    with pytest.raises(ValueError, match=r"sample_weight must have a finite sum; got .* 1e\+308"):
+        clone(model).fit(X, y, np.full(len(y), 1e308))
+
+
+@pytest.mark.parametrize(
+    ("model", "params"),
+    [
+        (AdaBoostClassifier(), {"n_estimators": 0}),
+        (AdaBoostClassifier(), {"max_depth": 0}),
+        (AdaBoostClassifier(), {"voters": "trees"}),
+        (DeepBoostClassifier(), {"loss": "hinge"}),
+        (DeepBoostClassifier(), {"beta": -1}),
+        (DeepBoostClassifier(), {"lambda_": -0.1}),
+        (DeepBoostClassifier(), {"complexity": "none"}),
+        (DeepBoostClassifier(), {"search": "wide"}),
+        (QuadBoostClassifier(), {"penalty": "l3"}),
+        (QuadBoostClassifier(), {"alpha_max": 0}),
+        (QuadBoostClassifier(), {"n_thresholds": 0}),
+        (LPBoostClassifier(), {"nu": 0}),
+        (LPBoostClassifier(), {"C": 0}),
+        (LPBoostClassifier(), {"validation_fraction": 1.0}),
+    ],
+)
+def test_refused_parameters(model, params, cancer):
+    ((name, value),) = params.items()
+    message = f"The '{name}' parameter of {type(model).__name__} must be .* Got {value!r}"
+    with pytest.raises(ValueError, match=message):
+        model.set_params(**params).fit(*cancer)
