@@ -21,7 +21,9 @@ PREPARED = """
     import os, signal, sys, threading, time
     import numpy as np
     from mddf import RandomForestClassifier, CompletelyRandomForestClassifier
-    from mddf.baselines import AdaBoostClassifier, DeepBoostClassifier, QuadBoostClassifier
+    from mddf.baselines import AdaBoostClassifier, DeepBoostClassifier
+    # What runs in the background may have been told to ignore it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(40000, 20)), rng.integers(0, 2, 40000)
 """
@@ -48,7 +50,12 @@ WORK = {
     """,
     "AdaBoost": "f = AdaBoostClassifier(100_000, max_depth=6).fit",
     "DeepBoost": "f = DeepBoostClassifier(100_000, max_depth=6).fit",
-    "QuadBoost": "f = QuadBoostClassifier(n_thresholds=500).fit",
+    "QuadBoost": """
+        from mddf import _core
+        values, signs = rng.choice(np.array([-1, 1], "i1"), (1000, 40000)), 2.0 * y - 1
+        arguments = values, signs, np.full(40000, 1 / 40000), "l2", 1e-3, 1.0, 10**6, 0.0, abs
+        f = lambda X, y: [_core.quadboost_path(*arguments) for _ in range(999)]
+    """,
 }
 INTERRUPTED = """
     sent = []

@@ -75,15 +75,59 @@ void apply_bins_to(AnyTable<T> x, In<double, 1> edges, In<int64_t, 1> bin_start,
   });
 }
 
+constexpr const char* kFindBins = R"(Find the bins of columns [first, last) of a table.
+
+Parameters
+----------
+x : array of shape (n_rows, n_columns)
+    float64, float32, int64, int32 or uint8, any strides. NaN is missing; no infinities.
+weights : float64 array of shape (n_rows,) or None
+    Rows whose weight is not positive do not count.
+first, last : int
+max_bins : int
+    From 2 to 255.
+cancel : Cancel or None
+    What may stop the work.
+
+Returns
+-------
+edges : float64 array of shape (n_bins,)
+    Upper edges of the bins of all these columns; the last one of a column is infinite.
+values : float64 array of shape (n_bins,)
+    What stands for each bin.
+counts : int64 array of shape (last - first,)
+    Number of bins of each column.)";
+
+constexpr const char* kApplyBins = R"(Write the codes of rows [first, last) of a table.
+
+Parameters
+----------
+x : array of shape (n_rows, n_columns)
+    As for find_bins.
+edges : float64 array
+    The bins of column c are edges[bin_start[c]:bin_start[c + 1]].
+bin_start : int64 array of shape (n_columns + 1,)
+categorical : uint8 array of shape (n_columns,)
+    Columns that hold codes already; what is not one of them becomes missing, 255.
+first, last : int
+out : uint8 array of shape (n_rows, at least first_column + n_columns)
+    Receives the codes, from first_column on.
+first_column : int
+by_column : uint8 array of the shape of out, transposed, or None
+    Receives them once more.
+cancel : Cancel or None
+    What may stop the work.)";
+
 template <class T>
 void bind_for(nb::module_& m) {
   using nb::arg;
   m.def("find_bins", &find_bins_of<T>, arg("x").noconvert(), arg("weights").none().noconvert(),
-        arg("first"), arg("last"), arg("max_bins"), arg("cancel").none() = nb::none());
+        arg("first"), arg("last"), arg("max_bins"), arg("cancel").none() = nb::none(), kFindBins);
   m.def("apply_bins", &apply_bins_to<T>, arg("x").noconvert(), arg("edges").noconvert(),
         arg("bin_start").noconvert(), arg("categorical").noconvert(), arg("first"), arg("last"),
         arg("out").noconvert(), arg("first_column") = 0,
-        arg("by_column").none().noconvert() = nb::none(), arg("cancel").none() = nb::none());
+        arg("by_column").none().noconvert() = nb::none(), arg("cancel").none() = nb::none(),
+        kApplyBins);
 }
 
 Out<uint64_t, 1> hash_rows(In<uint8_t, 2> codes, int64_t n_columns, In<uint16_t, 1> labels) {
@@ -109,5 +153,6 @@ void bind_binning(nanobind::module_& m) {
   mddf::bind_for<uint8_t>(m);
   using nanobind::arg;
   m.def("hash_rows", &mddf::hash_rows, arg("codes").noconvert(), arg("n_columns"),
-        arg("labels").noconvert());
+        arg("labels").noconvert(),
+        "Return a fingerprint of the first n_columns codes of each row and its label.");
 }

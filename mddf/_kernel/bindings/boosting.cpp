@@ -233,7 +233,11 @@ nb::tuple run_adaboost(const Given& values_given, const Given& y_given, const Gi
   const Array<double, 1> y(y_given, "y"), weight(weight_given, "weight");
   require_sample(values.shape(1), y, weight);
   require(values.shape(0) > 0, "values must have at least one row");
-  require(all_signs(values.data(), values.size()), "values must be -1 or +1");
+  require(without_gil(nullptr,
+                      [&](Watch& watch) {
+                        return all_signs(values.data(), values.shape(0), values.shape(1), watch);
+                      }),
+          "values must be -1 or +1");
   require(
       std::all_of(y.data(), y.data() + y.size(), [](double v) { return v == 1.0 || v == -1.0; }),
       "y must be -1 or +1");
@@ -250,21 +254,163 @@ nb::tuple run_adaboost(const Given& values_given, const Given& y_given, const Gi
 }  // namespace
 
 void bind_boosting(nb::module_& m) {
-  nb::class_<RankedFeatures>(m, "RankedFeatures")
+  nb::class_<RankedFeatures>(
+      m, "RankedFeatures",
+      R"(Features replaced by the ranks of their distinct values, for exact threshold searches.
+
+Parameters
+----------
+x : float64 array of shape (n_rows, n_features)
+    Finite values, at least one row and one column.
+
+Raises
+------
+ValueError
+    If x is empty, not finite, or of another dtype, number of dimensions or layout.)")
       .def(nb::new_(&rank_features), "x"_a)
-      .def_prop_ro("n_rows", &RankedFeatures::n_rows)
-      .def_prop_ro("n_features", &RankedFeatures::n_features)
-      .def_prop_ro("code_bytes", &RankedFeatures::code_bytes)
-      .def("search", &search, "signed_weight"_a, "penalty"_a, "scale"_a, "max_depth"_a, "mode"_a);
+      .def_prop_ro("n_rows", &RankedFeatures::n_rows, "Number of rows.")
+      .def_prop_ro("n_features", &RankedFeatures::n_features, "Number of columns.")
+      .def_prop_ro(
+          "code_bytes", &RankedFeatures::code_bytes,
+          R"(Bytes of a rank: 1 up to 256 distinct values per feature, 2 up to 65536, else 4.)")
+      .def("search", &search, "signed_weight"_a, "penalty"_a, "scale"_a, "max_depth"_a, "mode"_a,
+           R"(Find the tree with labels in {-1, +1} that maximises edge / 2 - scale * penalty[size].
+
+Parameters
+----------
+signed_weight : float64 array of shape (n_rows,)
+    Weight times label of every row, finite; the absolute values should sum to 1.
+penalty : float64 array of shape (n,), n >= 1
+    By size of the tree; sizes of n and more cost what the last entry says.
+scale : float
+    Multiplies the penalty, >= 0.
+max_depth : int
+    At least 1.
+mode : {"layerwise", "greedy", "stumps"}
+    "layerwise": a constant, the best stump, then the best tree with one more layer of
+    leaves than the last, and so on; size counts nodes. "greedy": one tree, breadth first,
+    where a split must raise the criterion. "stumps": a constant or a stump (size 1), and
+    with max_depth >= 2 the best stump followed by one question on both sides (size 2).
+
+Returns
+-------
+feature, threshold, left, right, label, gain : arrays of shape (n_nodes,)
+    The tree: int32, float64, int32, int32, int8, float64. Leaves have feature -1; values
+    up to the threshold go left; gain is what a split added to the edge.
+prediction : int8 array of shape (n_rows,)
+    The label that every row gets.
+edge : float
+    sum_i signed_weight_i * prediction_i.)");
   m.def("tree_labels", &predict_labels, "x"_a, "feature"_a, "threshold"_a, "left"_a, "right"_a,
-        "label"_a, "start"_a);
+        "label"_a, "start"_a, R"(Labels that trees give to rows.
+
+Parameters
+----------
+x : float64 array of shape (n_rows, n_features)
+    Rows.
+feature, threshold, left, right, label : arrays of shape (n_nodes,)
+    Nodes of all trees one after another, as `RankedFeatures.search` returns them. Children
+    count from the start of their tree and come after their parent.
+start : int64 array of shape (n_trees + 1,)
+    Where the nodes of each tree start; the last entry is n_nodes.
+
+Returns
+-------
+int8 array of shape (n_trees, n_rows)
+    The labels.)");
   m.def("tree_votes", &predict_votes, "x"_a, "weight"_a, "feature"_a, "threshold"_a, "left"_a,
-        "right"_a, "label"_a, "start"_a);
-  m.def("voter_edges", &edges_of_voters, "values"_a, "signed_weight"_a);
+        "right"_a, "label"_a, "start"_a, R"(Weighted sum of the labels that trees give to rows.
+
+Parameters
+----------
+x : float64 array of shape (n_rows, n_features)
+    Rows.
+weight : float64 array of shape (n_trees,)
+    Weight of every tree.
+feature, threshold, left, right, label, start
+    As in `tree_labels`.
+
+Returns
+-------
+float64 array of shape (n_rows,)
+    The sums.)");
+  m.def("voter_edges", &edges_of_voters, "values"_a, "signed_weight"_a,
+        R"(Inner products of the rows of `values`, shape (n_voters, n_rows), with `signed_weight`.
+
+Parameters
+----------
+values : int8 or float64 array of shape (n_voters, n_rows)
+    Values of voters on rows.
+signed_weight : float64 array of shape (n_rows,)
+    Weight times label.
+
+Returns
+-------
+float64 array of shape (n_voters,)
+    The edges.)");
   m.def("quadboost_path", &run_quadboost, "values"_a, "y"_a, "weight"_a, "penalty"_a, "lambda_"_a,
-        "alpha_max"_a, "n_rounds"_a, "tolerance"_a, "progress"_a, "wide_vectors"_a = true);
+        "alpha_max"_a, "n_rounds"_a, "tolerance"_a, "progress"_a, "wide_vectors"_a = true,
+        R"(Run QuadBoost: greedy coordinate descent on the weighted quadratic risk plus a penalty.
+
+Parameters
+----------
+values : int8 or float64 array of shape (n_voters, n_rows)
+    Finite values of the voters.
+y : float64 array of shape (n_rows,)
+    Targets.
+weight : float64 array of shape (n_rows,)
+    Positive, sum 1.
+penalty : {"none", "l1", "l2", "linf"}
+    See QuadBoostClassifier.
+lambda_ : float
+    Strength of "l1" and "l2", >= 0.
+alpha_max : float
+    Largest absolute weight of "linf", > 0.
+n_rounds : int
+    Most rounds.
+tolerance : float
+    Stop when the best decrease is no larger.
+progress : callable
+    Called now and then with the number of rounds made since the last call.
+wide_vectors : bool
+    Use vector instructions where the processor has them.
+
+Returns
+-------
+voter : int64 array of shape (n,)
+    The voter moved in each of the n rounds made.
+step : float64 array of shape (n,)
+    Change of its weight.
+objective : float64 array of shape (n,)
+    After the round.
+correlation : float64 array of shape (n,)
+    Of the voter with the residual before the round.
+n_voters : int64 array of shape (n,)
+    With weight other than 0 after the round.)");
   m.def("adaboost_path", &run_adaboost, "values"_a, "y"_a, "weight"_a, "n_rounds"_a,
-        "least_error"_a, "progress"_a);
+        "least_error"_a, "progress"_a,
+        R"(Run discrete AdaBoost over fixed voters; a negative edge takes the complement.
+
+Parameters
+----------
+values : int8 array of shape (n_voters, n_rows)
+    Values in {-1, +1}.
+y : float64 array of shape (n_rows,)
+    Labels in {-1, +1}.
+weight : float64 array of shape (n_rows,)
+    Positive, sum 1.
+n_rounds : int
+    Most rounds; fewer when no voter is better than chance.
+least_error : float
+    Smaller errors count as this and end the run; in (0, 0.5).
+progress : callable
+    Called now and then with the number of rounds made since the last call.
+
+Returns
+-------
+voter, step, objective, edge, n_voters
+    As in `quadboost_path`, with the weighted mean of exp(-y f) as objective and the edge in
+    place of the correlation.)");
 }
 
 }  // namespace mddf::boosting

@@ -243,7 +243,21 @@ void bind_table(nb::module_& m) {
   const auto as_in = [](const std::optional<InOut<uint8_t, 2>>& codes) {
     return codes ? OptionalCodes(In<uint8_t, 2>(*codes)) : std::nullopt;
   };
-  nb::class_<BinnedTable> bound(m, "BinnedTable");
+  nb::class_<BinnedTable> bound(m, "BinnedTable",
+                                R"(A coded table, all of whose cells are checked when it is made.
+
+Parameters
+----------
+codes : uint8 array of shape (n_rows, n_columns)
+    Codes below the number of bins of their column, or 255 for missing. Only replace_columns
+    may write into it from now on.
+by_column : uint8 array of shape (n_columns, n_rows) or None
+    The same transposed: not needed, but large tables are faster with it.
+values : float64 array
+    The values of column c's bins are values[bin_start[c]:bin_start[c + 1]].
+bin_start : int64 array of shape (n_columns + 1,)
+categorical : uint8 array of shape (n_columns,)
+    Whether the codes of a column have no order.)");
   bound.def(
       "__init__",
       [as_in](BinnedTable* self, InOut<uint8_t, 2> codes,
@@ -271,7 +285,10 @@ void bind_table(nb::module_& m) {
           "by_column", [](const BinnedTable& table) { return shared(table.by_column()); },
           nb::rv_policy::automatic)
       .def("replace_columns", &BinnedTable::replace_columns, arg("first"), arg("codes").noconvert(),
-           arg("values").noconvert(), arg("bin_start").noconvert(), arg("categorical").noconvert())
+           arg("values").noconvert(), arg("bin_start").noconvert(), arg("categorical").noconvert(),
+           R"(Write new columns over those from first on; the arguments are as for a table of these.
+
+ValueError, and nothing is changed, if they do not fit or trees are being grown here.)")
       .def("__reduce__", [](nb::handle self) {
         const BinnedTable& table = nb::cast<const BinnedTable&>(self);
         return nb::make_tuple(self.type(),
@@ -283,7 +300,14 @@ void bind_table(nb::module_& m) {
 
 void bind_target(nb::module_& m) {
   using nb::arg;
-  nb::class_<ClassLabels>(m, "ClassTarget")
+  nb::class_<ClassLabels>(m, "ClassTarget", R"(Classes to be predicted.
+
+Parameters
+----------
+labels : uint16 array of shape (n_rows,)
+    Below n_classes.
+n_classes : int
+    At most 65535.)")
       .def(nb::init<In<uint16_t, 1>, int>(), arg("labels").noconvert(), arg("n_classes"))
       .def_prop_ro(
           "labels", [](const ClassLabels& target) { return shared(target.labels()); },
@@ -298,7 +322,20 @@ void bind_target(nb::module_& m) {
 
 void bind_sampling(nb::module_& m) {
   using nb::arg;
-  nb::class_<RowSampling>(m, "Sampling")
+  nb::class_<RowSampling>(m, "Sampling", R"(Which rows a tree is grown on, and with what weights.
+
+Parameters
+----------
+rows : int32 array
+    Candidates. Their order decides which of them a bootstrap draws.
+n_draws : int
+    Rows drawn with replacement for each tree; 0 takes every row once.
+cumulative : uint64 array of shape (len(rows),) or None
+    Cumulative sums of the whole-number weights that rows are drawn in proportion to.
+weights : float64 array of shape (n_rows,) or None
+    Weights of all rows of the table in the trees themselves, not negative.
+balance : bool
+    Scale the weights so that in each tree's samples all classes weigh the same.)")
       .def(nb::init<In<int32_t, 1>, int64_t, std::optional<In<uint64_t, 1>>,
                     std::optional<In<double, 1>>, bool>(),
            arg("rows").noconvert(), arg("n_draws") = 0,
@@ -327,7 +364,22 @@ void bind_sampling(nb::module_& m) {
 void bind_options(nb::module_& m) {
   using nb::arg;
   const GrowOptions usual;
-  nb::class_<GrowOptions>(m, "TreeOptions")
+  nb::class_<GrowOptions>(m, "TreeOptions", R"(How trees are grown.
+
+Parameters
+----------
+entropy : bool
+    Entropy instead of the Gini impurity.
+random_thresholds : bool
+    One threshold drawn at random for each candidate column instead of the best one.
+max_features : int
+    Columns drawn for each node.
+max_depth, min_samples_split, min_samples_leaf : int
+    Limits, in edges and samples.
+min_weight_leaf : float
+    Least weight of a leaf, as a share of that of the tree's samples.
+wide_vectors : bool
+    Use vector instructions where the processor has them. They change nothing but the time.)")
       .def(
           "__init__",
           [](GrowOptions* self, bool entropy, bool random_thresholds, int64_t max_features,
@@ -369,10 +421,39 @@ void bind_growing(nanobind::module_& m) {
   bind_target(m);
   bind_sampling(m);
   bind_options(m);
-  nb::enum_<HeldOutRows>(m, "HeldOut").value("OUT_OF_BAG", HeldOutRows::kOutOfBag);
+  nb::enum_<HeldOutRows>(m, "HeldOut", "Rows that depend on the tree: those it did not draw.")
+      .value("OUT_OF_BAG", HeldOutRows::kOutOfBag);
   m.def("grow", &grow, arg("table"), arg("target"), arg("sampling"), arg("options"),
         arg("seeds").noconvert(), nb::kw_only(), arg("columns").none().noconvert() = nb::none(),
         arg("held_out").none().noconvert() = nb::none(), arg("importances") = false,
-        arg("cancel").none() = nb::none());
-  m.def("wide_vectors_supported", &simd::supported);
+        arg("cancel").none() = nb::none(), R"(Grow one tree per seed.
+
+Parameters
+----------
+table : BinnedTable
+target : ClassTarget
+    Of all rows of the table.
+sampling : Sampling
+options : TreeOptions
+seeds : uint64 array of shape (n_trees,)
+columns : int32 array or None
+    Columns that may be split; None: all.
+held_out : int32 array, HeldOut.OUT_OF_BAG or None
+    Rows to predict by all trees, or the sampling's by the trees that did not draw them.
+importances : bool
+    Whether each column's decrease of impurity is wanted.
+cancel : Cancel or None
+    What may stop the work.
+
+Returns
+-------
+trees : TreeReader
+sums : float64 array of shape (rows held out, n_classes) or None
+    Sums over trees of the class distributions of the rows held out.
+n_trees : int32 array of shape (rows held out,) or None
+    And how many trees each has.
+importances : float64 array of shape (n_trees, n_columns) or None
+    Each column's decrease of impurity, weighted by the samples.)");
+  m.def("wide_vectors_supported", &simd::supported,
+        "Return whether the processor has the vector instructions in use.");
 }

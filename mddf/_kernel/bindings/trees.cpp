@@ -49,17 +49,35 @@ void leaf_indices_to(TreeReader& reader, In<uint8_t, 2> codes, int64_t first, in
 
 void bind_trees(nanobind::module_& m) {
   using namespace mddf;
-  nb::class_<TreeReader>(m, "TreeReader")
+  nb::class_<TreeReader>(
+      m, "TreeReader",
+      "Trees in arrays that are read in place; see mddf._trees.Trees, which wraps it.")
       .def(nb::init<int, int64_t, In<uint64_t, 1>, In<int64_t, 1>, In<uint32_t, 1>, In<uint16_t, 1>,
                     In<float, 1>>(),
            arg("n_classes"), arg("n_columns"), arg("nodes").noconvert(),
            arg("tree_start").noconvert(), arg("leaf_start").noconvert(),
            arg("leaf_class").noconvert(), arg("leaf_probability").noconvert())
-      .def("parts", &TreeReader::parts)
-      .def("check", &TreeReader::check)
-      .def("n_nodes", &TreeReader::n_nodes)
+      .def("parts", &TreeReader::parts, "Return the arguments of the constructor.")
+      .def("check", &TreeReader::check,
+           R"(Look at every word of the arrays, if that has not been done.
+
+All other methods but parts do it first. ValueError if a word is wrong.)")
+      .def("n_nodes", &TreeReader::n_nodes,
+           "Return the number of nodes of all trees, leaves included.")
       .def("add_probabilities", &add_probabilities_to, arg("codes").noconvert(), arg("first"),
-           arg("last"), arg("out").noconvert(), arg("cancel").none() = nb::none())
+           arg("last"), arg("out").noconvert(), arg("cancel").none() = nb::none(),
+           R"(Add the sum over the trees of the class distributions of a range of rows.
+
+Parameters
+----------
+codes : uint8 array of shape (n_rows, n_columns)
+first, last : int
+    The range.
+out : float64 array of shape (n_rows, n_classes)
+    Only rows of the range are touched.
+cancel : Cancel or None
+    What may stop the work.)")
       .def("leaf_indices", &leaf_indices_to, arg("codes").noconvert(), arg("first"), arg("last"),
-           arg("out").noconvert(), arg("cancel").none() = nb::none());
+           arg("out").noconvert(), arg("cancel").none() = nb::none(),
+           "Write the leaf that each row of a range ends in to out (n_rows, n_trees).");
 }

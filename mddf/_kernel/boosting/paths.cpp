@@ -106,7 +106,7 @@ class Coordinates {
  private:
   void find_squared_norms() {
     if constexpr (sizeof(Value) == 1) {
-      if (all_signs(values_, eta_.size() * n_rows_)) {
+      if (all_signs(values_, eta_.size(), n_rows_, watch_)) {
         const double total = std::accumulate(weight_, weight_ + n_rows_, 0.0);
         std::fill(eta_.begin(), eta_.end(), total);
         return;

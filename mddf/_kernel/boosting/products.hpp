@@ -17,12 +17,13 @@ struct SignBits {
   std::vector<std::uint64_t> bits;  // n_voters x words
   std::size_t n_voters, n_rows, words;
 
-  SignBits(const std::int8_t* values, std::size_t n_voters, std::size_t n_rows)
+  SignBits(const std::int8_t* values, std::size_t n_voters, std::size_t n_rows, Watch& watch)
       : bits(n_voters * ((n_rows + 63) / 64)),
         n_voters(n_voters),
         n_rows(n_rows),
         words((n_rows + 63) / 64) {
     for (std::size_t j = 0; j < n_voters; ++j) {
+      watch.worked(static_cast<std::int64_t>(n_rows));
       const std::int8_t* row = values + j * n_rows;
       std::uint64_t* out = bits.data() + j * words;
       std::size_t i = 0;
@@ -101,8 +102,8 @@ class Products {
     if constexpr (sizeof(Value) == 1) {
       const bool equal =
           std::all_of(weight, weight + n_rows, [&](double w) { return w == weight[0]; });
-      if (equal && all_signs(values, n_voters * n_rows)) {
-        signs_.emplace_back(values, n_voters, n_rows);
+      if (equal && all_signs(values, n_voters, n_rows, watch)) {
+        signs_.emplace_back(values, n_voters, n_rows, watch);
       }
     }
   }

@@ -31,10 +31,15 @@ void tree_labels(const FlatTrees& trees, const double* x, std::size_t n_rows,
 void tree_votes(const FlatTrees& trees, const double* weight, const double* x, std::size_t n_rows,
                 std::size_t n_features, double* votes, Watch& watch);
 
-inline bool all_signs(const std::int8_t* values, std::size_t n) {
-  std::uint8_t wrong = 0;  // no early exit, so that compilers use wide vectors
-  for (std::size_t i = 0; i < n; ++i) {
-    wrong |= static_cast<std::uint8_t>((values[i] != 1) & (values[i] != -1));
+// Whether all values, n_voters x n_rows, are -1 or +1.
+inline bool all_signs(const std::int8_t* values, std::size_t n_voters, std::size_t n_rows,
+                      Watch& watch) {
+  std::uint8_t wrong = 0;
+  for (std::size_t j = 0; j < n_voters && wrong == 0; ++j, values += n_rows) {
+    watch.worked(static_cast<std::int64_t>(n_rows / 4));
+    for (std::size_t i = 0; i < n_rows; ++i) {  // no early exit, so that vectors are used
+      wrong |= static_cast<std::uint8_t>((values[i] != 1) & (values[i] != -1));
+    }
   }
   return wrong == 0;
 }
