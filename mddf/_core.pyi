@@ -668,7 +668,7 @@ def tree_labels(
     right: Annotated[NDArray, dict(device="cpu", writable=False)],
     label: Annotated[NDArray, dict(device="cpu", writable=False)],
     start: Annotated[NDArray, dict(device="cpu", writable=False)],
-) -> NDArray[numpy.int8]:
+) -> Annotated[NDArray[numpy.int8], dict(shape=(None, None))]:
     """
     Labels that trees give to rows.
 
@@ -697,7 +697,7 @@ def tree_votes(
     right: Annotated[NDArray, dict(device="cpu", writable=False)],
     label: Annotated[NDArray, dict(device="cpu", writable=False)],
     start: Annotated[NDArray, dict(device="cpu", writable=False)],
-) -> NDArray[numpy.float64]:
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """
     Weighted sum of the labels that trees give to rows.
 
@@ -719,7 +719,7 @@ def tree_votes(
 def voter_edges(
     values: Annotated[NDArray, dict(device="cpu", writable=False)],
     signed_weight: Annotated[NDArray, dict(device="cpu", writable=False)],
-) -> NDArray[numpy.float64]:
+) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """
     Inner products of the rows of `values`, shape (n_voters, n_rows), with `signed_weight`.
 

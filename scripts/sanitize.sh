@@ -1,11 +1,11 @@
 #!/bin/sh
-# Build the kernel with AddressSanitizer and UndefinedBehaviorSanitizer in a temporary folder and run
-# the kernel's tests on it. Fails if a test fails or a sanitizer has anything to say.
+# Build the kernel with sanitizers in a temporary folder and run tests on it. Fails if a test fails or
+# a sanitizer has anything to say.
 #
-#   scripts/sanitize.sh [pytest arguments]
+#   scripts/sanitize.sh [memory|threads] [pytest arguments]
 #
-# Tests of what is drawn how often are left out unless asked for (with -k): they are slow here and
-# show nothing new.
+# memory (the default): AddressSanitizer and UndefinedBehaviorSanitizer on the kernel's tests and on
+# small fits of every estimator. threads: ThreadSanitizer on fits and predictions at the same time.
 #
 # PYTHON: the interpreter, with the packages that the build and the tests need; python3 by default.
 set -eu
@@ -15,10 +15,21 @@ python=$(command -v "${PYTHON:-python3}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+kind=memory
+case "${1:-}" in memory | threads) kind=$1 && shift ;; esac
+if [ "$kind" = memory ]; then
+  libraries="libasan.so libubsan.so"
+  tests="tests/test_contract.py tests/test_trees.py tests/test_core_*.py tests/test_binning.py
+    tests/test_growing.py tests/test_boosting_kernel.py tests/test_record.py"
+else
+  libraries="libtsan.so"
+  tests="tests/test_threads.py"
+fi
+
 ninja=
 if command -v ninja >/dev/null; then ninja="-G Ninja"; fi
 # shellcheck disable=SC2086
-cmake -S "$root/mddf/_kernel" -B "$work/build" $ninja -DMDDF_SANITIZE=ON \
+cmake -S "$root/mddf/_kernel" -B "$work/build" $ninja -DMDDF_SANITIZE="$kind" \
   -DPython_EXECUTABLE="$python" >"$work/cmake.log" 2>&1 || { cat "$work/cmake.log"; exit 1; }
 cmake --build "$work/build" --parallel
 
@@ -32,7 +43,7 @@ cp "$work"/build/_core*.so "$work/site/mddf/"
 
 compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$work/build/CMakeCache.txt")
 preload=
-for library in libasan.so libubsan.so; do
+for library in $libraries; do
   path=$("$compiler" -print-file-name="$library")
   if [ "$path" != "$library" ]; then preload="${preload:+$preload:}$path"; fi
 done
@@ -40,10 +51,14 @@ done
 cd "$root"
 status=0
 # Reports go to files, so that none is lost in the tests' output. Hooks of an editable install would
-# find that one's kernel instead.
+# find that one's kernel instead. Threads of other libraries, which are not instrumented, are not
+# looked at: their locks cannot be seen.
+# shellcheck disable=SC2086
 env LD_PRELOAD="$preload" \
   ASAN_OPTIONS="detect_leaks=0:log_path=$work/report" \
   UBSAN_OPTIONS="print_stacktrace=1:log_path=$work/report" \
+  TSAN_OPTIONS="ignore_noninstrumented_modules=1:log_path=$work/report" \
+  OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
   "$python" -c '
 import sys
 site, *arguments = sys.argv[1:]
@@ -53,9 +68,7 @@ import mddf._core
 assert mddf._core.__file__.startswith(site), mddf._core.__file__
 import pytest
 sys.exit(pytest.main(arguments))
-' "$work/site" -q -p no:cacheprovider -k "not often and not uniform and not coin and not many" "$@" \
-  tests/test_contract*.py tests/test_core_*.py tests/test_binning.py tests/test_growing.py \
-  tests/test_boosting_kernel.py || status=$?
+' "$work/site" -q -p no:cacheprovider --run-slow "$@" $tests || status=$?
 
 if ls "$work"/report* >/dev/null 2>&1; then
   cat "$work"/report*

@@ -44,7 +44,7 @@ inline void check(bool holds, const std::string& message) {
 
 inline void check_length(const char* name, size_t got, size_t expected) {
   if (got != expected)
-    refuse(std::string(name) + ": expected length " + std::to_string(expected) + ", got " +
+    refuse(std::string(name) + " must have length " + std::to_string(expected) + ", got " +
            std::to_string(got));
 }
 

@@ -35,9 +35,9 @@ auto column(const std::vector<Node>& nodes, Get get) {
 
 std::unique_ptr<RankedFeatures> rank_features(const Given& x_given) {
   const Array<double, 2> x(x_given, "x");
-  require(x.shape(0) > 0 && x.shape(1) > 0, "x must have at least one row and one column");
-  require(x.shape(0) < 0xffffffffULL && x.shape(1) < 0x7fffffffULL,
-          "x must have fewer than 2**32 - 1 rows and 2**31 - 1 columns");
+  check(x.shape(0) > 0 && x.shape(1) > 0, "x must have at least one row and one column");
+  check(x.shape(0) < 0xffffffffULL && x.shape(1) < 0x7fffffffULL,
+        "x must have fewer than 2**32 - 1 rows and 2**31 - 1 columns");
   return without_gil(nullptr, [&](Watch& watch) {
     return std::make_unique<RankedFeatures>(x.data(), x.shape(0), x.shape(1), watch);
   });
@@ -50,7 +50,7 @@ SearchMode mode_named(const std::string& name) {
   if (name == "greedy") {
     return SearchMode::greedy;
   }
-  require(name == "stumps", "mode must be 'layerwise', 'greedy' or 'stumps', got '" + name + "'");
+  check(name == "stumps", "mode must be 'layerwise', 'greedy' or 'stumps', got '" + name + "'");
   return SearchMode::stumps;
 }
 
@@ -59,13 +59,13 @@ nb::tuple search(const RankedFeatures& features, const Given& signed_weight_give
   const Array<double, 1> signed_weight(signed_weight_given, "signed_weight");
   const Array<double, 1> penalty(penalty_given, "penalty");
   const SearchMode search_mode = mode_named(mode);
-  require_length(signed_weight.size(), features.n_rows(), "signed_weight");
+  check_length("signed_weight", signed_weight.size(), features.n_rows());
   require_finite(signed_weight, "signed_weight");
-  require(penalty.size() > 0, "penalty must have at least one entry");
+  check(penalty.size() > 0, "penalty must have at least one entry");
   require_finite(penalty, "penalty");
-  require(std::isfinite(scale) && scale >= 0.0,
-          "scale must be finite and >= 0, got " + std::to_string(scale));
-  require(max_depth >= 1, "max_depth must be at least 1, got " + std::to_string(max_depth));
+  check(std::isfinite(scale) && scale >= 0.0,
+        "scale must be finite and >= 0, got " + std::to_string(scale));
+  check(max_depth >= 1, "max_depth must be at least 1, got " + std::to_string(max_depth));
   FoundTree found = without_gil(nullptr, [&](Watch& watch) {
     return search_tree(features, signed_weight.data(),
                        Penalty{penalty.data(), penalty.size(), scale}, max_depth, search_mode,
@@ -91,15 +91,15 @@ struct TreeArguments {
 
   FlatTrees checked(std::size_t n_features) const {
     const std::size_t n_nodes = feature.size();
-    require_length(threshold.size(), n_nodes, "threshold");
-    require_length(left.size(), n_nodes, "left");
-    require_length(right.size(), n_nodes, "right");
-    require_length(label.size(), n_nodes, "label");
-    require(start.size() > 0, "start must have at least one entry");
+    check_length("threshold", threshold.size(), n_nodes);
+    check_length("left", left.size(), n_nodes);
+    check_length("right", right.size(), n_nodes);
+    check_length("label", label.size(), n_nodes);
+    check(start.size() > 0, "start must have at least one entry");
     const FlatTrees trees{feature.data(), threshold.data(), left.data(),      right.data(),
                           label.data(),   start.data(),     start.size() - 1, n_nodes};
     const char* problem = trees.problem(n_features);
-    require(problem == nullptr, problem == nullptr ? "" : problem);
+    check(problem == nullptr, problem == nullptr ? "" : problem);
     return trees;
   }
 };
@@ -114,7 +114,7 @@ auto predict_labels(const Given& x_given, const Given& feature, const Given& thr
   without_gil(nullptr, [&](Watch& watch) {
     tree_labels(trees, x.data(), x.shape(0), x.shape(1), labels.data(), watch);
   });
-  return to_numpy(std::move(labels), {trees.n_trees, x.shape(0)});
+  return handed_over<std::int8_t, 2>(std::move(labels), {trees.n_trees, x.shape(0)});
 }
 
 auto predict_votes(const Given& x_given, const Given& weight_given, const Given& feature,
@@ -125,7 +125,7 @@ auto predict_votes(const Given& x_given, const Given& weight_given, const Given&
   const TreeArguments arguments{{feature, "feature"}, {threshold, "threshold"}, {left, "left"},
                                 {right, "right"},     {label, "label"},         {start, "start"}};
   const FlatTrees trees = arguments.checked(x.shape(1));
-  require_length(weight.size(), trees.n_trees, "weight");
+  check_length("weight", weight.size(), trees.n_trees);
   std::vector<double> votes(x.shape(0));
   without_gil(nullptr, [&](Watch& watch) {
     tree_votes(trees, weight.data(), x.data(), x.shape(0), x.shape(1), votes.data(), watch);
@@ -139,7 +139,7 @@ template <class Value>
 std::vector<double> edges_of(const Given& values_given, const Given& signed_weight_given) {
   const Array<Value, 2> values(values_given, "values");
   const Array<double, 1> signed_weight(signed_weight_given, "signed_weight");
-  require_length(signed_weight.size(), values.shape(1), "signed_weight");
+  check_length("signed_weight", signed_weight.size(), values.shape(1));
   std::vector<double> edges(values.shape(0));
   without_gil(nullptr, [&](Watch& watch) {
     voter_edges(values.data(), values.shape(0), values.shape(1), signed_weight.data(), edges.data(),
@@ -154,13 +154,13 @@ auto edges_of_voters(const Given& values, const Given& signed_weight) {
 }
 
 void require_sample(std::size_t n_rows, const Array<double, 1>& y, const Array<double, 1>& weight) {
-  require(n_rows > 0, "values must have at least one column");
-  require_length(y.size(), n_rows, "y");
-  require_length(weight.size(), n_rows, "weight");
+  check(n_rows > 0, "values must have at least one column");
+  check_length("y", y.size(), n_rows);
+  check_length("weight", weight.size(), n_rows);
   require_finite(y, "y");
   require_finite(weight, "weight");
-  require(std::all_of(weight.data(), weight.data() + n_rows, [](double w) { return w > 0.0; }),
-          "weight must be positive");
+  check(std::all_of(weight.data(), weight.data() + n_rows, [](double w) { return w > 0.0; }),
+        "weight must be positive");
 }
 
 nb::tuple path_to_python(BoostingPath&& path) {
@@ -187,7 +187,7 @@ QuadPenalty penalty_named(const std::string& name) {
   if (name == "l2") {
     return QuadPenalty::l2;
   }
-  require(name == "linf", "penalty must be 'none', 'l1', 'l2' or 'linf', got '" + name + "'");
+  check(name == "linf", "penalty must be 'none', 'l1', 'l2' or 'linf', got '" + name + "'");
   return QuadPenalty::linf;
 }
 
@@ -210,11 +210,11 @@ nb::tuple run_quadboost(const Given& values, const Given& y, const Given& weight
                         const std::string& penalty, double lambda, double alpha_max,
                         std::int64_t n_rounds, double tolerance, const nb::callable& progress,
                         bool wide_vectors) {
-  require(lambda >= 0.0 && std::isfinite(lambda),
-          "lambda_ must be finite and >= 0, got " + std::to_string(lambda));
-  require(alpha_max > 0.0, "alpha_max must be > 0, got " + std::to_string(alpha_max));
-  require(n_rounds >= 0, "n_rounds must be >= 0, got " + std::to_string(n_rounds));
-  require(tolerance >= 0.0, "tolerance must be >= 0, got " + std::to_string(tolerance));
+  check(lambda >= 0.0 && std::isfinite(lambda),
+        "lambda_ must be finite and >= 0, got " + std::to_string(lambda));
+  check(alpha_max > 0.0, "alpha_max must be > 0, got " + std::to_string(alpha_max));
+  check(n_rounds >= 0, "n_rounds must be >= 0, got " + std::to_string(n_rounds));
+  check(tolerance >= 0.0, "tolerance must be >= 0, got " + std::to_string(tolerance));
   const QuadSettings settings{penalty_named(penalty),
                               lambda,
                               alpha_max,
@@ -232,18 +232,17 @@ nb::tuple run_adaboost(const Given& values_given, const Given& y_given, const Gi
   const Array<std::int8_t, 2> values(values_given, "values");
   const Array<double, 1> y(y_given, "y"), weight(weight_given, "weight");
   require_sample(values.shape(1), y, weight);
-  require(values.shape(0) > 0, "values must have at least one row");
-  require(without_gil(nullptr,
-                      [&](Watch& watch) {
-                        return all_signs(values.data(), values.shape(0), values.shape(1), watch);
-                      }),
-          "values must be -1 or +1");
-  require(
-      std::all_of(y.data(), y.data() + y.size(), [](double v) { return v == 1.0 || v == -1.0; }),
-      "y must be -1 or +1");
-  require(n_rounds >= 0, "n_rounds must be >= 0, got " + std::to_string(n_rounds));
-  require(least_error > 0.0 && least_error < 0.5,
-          "least_error must lie in (0, 0.5), got " + std::to_string(least_error));
+  check(values.shape(0) > 0, "values must have at least one row");
+  check(without_gil(nullptr,
+                    [&](Watch& watch) {
+                      return all_signs(values.data(), values.shape(0), values.shape(1), watch);
+                    }),
+        "values must be -1 or +1");
+  check(std::all_of(y.data(), y.data() + y.size(), [](double v) { return v == 1.0 || v == -1.0; }),
+        "y must be -1 or +1");
+  check(n_rounds >= 0, "n_rounds must be >= 0, got " + std::to_string(n_rounds));
+  check(least_error > 0.0 && least_error < 0.5,
+        "least_error must lie in (0, 0.5), got " + std::to_string(least_error));
   const Report report = report_to(progress);
   return path_to_python(without_gil(nullptr, [&](Watch& watch) {
     return adaboost_path(values.data(), values.shape(0), values.shape(1), y.data(), weight.data(),

@@ -1,9 +1,6 @@
 // Arguments from Python, checked before their memory is read, and results handed back.
 #pragma once
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -13,17 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/arrays.hpp"
+
 namespace mddf::boosting {
 
-namespace nb = nanobind;
-
 using Given = nb::ndarray<nb::ro, nb::device::cpu>;
-
-inline void require(bool condition, const std::string& message) {
-  if (!condition) {
-    throw nb::value_error(message.c_str());
-  }
-}
 
 template <class T>
 const char* type_name() {
@@ -58,9 +49,9 @@ class Array {
       fits = given.shape(axis) <= 1 || size_ == 0 || given.stride(axis) == stride;
       stride *= static_cast<std::int64_t>(given.shape(axis));
     }
-    require(fits, std::string(name) + " must be a C-contiguous " + type_name<T>() + " array of " +
-                      std::to_string(N) + " dimension(s); got " +
-                      (right_type ? "one with gaps or another order" : described(given)));
+    check(fits, std::string(name) + " must be a C-contiguous " + type_name<T>() + " array of " +
+                    std::to_string(N) + " dimension(s); got " +
+                    (right_type ? "one with gaps or another order" : described(given)));
     data_ = static_cast<const T*>(given.data());
   }
 
@@ -78,23 +69,7 @@ template <class T, std::size_t N>
 void require_finite(const Array<T, N>& array, const char* name) {
   const bool finite = std::all_of(array.data(), array.data() + array.size(),
                                   [](T value) { return std::isfinite(value); });
-  require(finite, std::string(name) + " must be finite");
-}
-
-inline void require_length(std::size_t got, std::size_t wanted, const char* name) {
-  require(got == wanted, std::string(name) + " must have length " + std::to_string(wanted) +
-                             ", got " + std::to_string(got));
-}
-
-// Hands a vector's memory to Python.
-template <class T>
-auto to_numpy(std::vector<T>&& values, std::vector<std::size_t> shape = {}) {
-  if (shape.empty()) {
-    shape = {values.size()};
-  }
-  auto* kept = new std::vector<T>(std::move(values));
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::ndarray<nb::numpy, T>(kept->data(), shape.size(), shape.data(), owner);
+  check(finite, std::string(name) + " must be finite");
 }
 
 }  // namespace mddf::boosting

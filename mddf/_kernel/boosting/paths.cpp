@@ -52,6 +52,7 @@ Move best_move(double alpha, double r, double eta, double inverse, double streng
 template <class Value>
 class Coordinates {
  public:
+  Coordinates(const Coordinates&) = delete;
   Coordinates(const Value* values, std::size_t n_voters, std::size_t n_rows, const double* y,
               const double* weight, const QuadSettings& settings, Watch& watch)
       : alpha(n_voters, 0.0),

@@ -91,6 +91,7 @@ MDDF_TARGET_AVX2 inline void sign_products_wide(const SignBits& signs, std::size
 template <class Value>
 class Products {
  public:
+  Products(const Products&) = delete;
   Products(const Value* values, std::size_t n_voters, std::size_t n_rows, const double* weight,
            bool wide, Watch& watch)
       : watch_(watch),

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "common/midpoint.hpp"
+
 namespace mddf::boosting {
 
 namespace {
@@ -137,10 +139,8 @@ void RankedFeatures::narrow_codes(std::vector<std::uint32_t>&& codes) {
 }
 
 double RankedFeatures::midpoint(std::size_t f, std::uint32_t low, std::uint32_t high) const {
-  const double a = values_[value_start_[f] + low];
-  const double b = values_[value_start_[f] + high];
-  const double middle = a / 2.0 + b / 2.0;  // halves first: a + b may overflow
-  return (middle >= a && middle < b) ? middle : a;
+  const double* values = values_.data() + value_start_[f];
+  return mddf::midpoint(values[low], values[high]);
 }
 
 }  // namespace mddf::boosting

@@ -26,6 +26,7 @@ struct FeatureRuns {
 class RankedFeatures {
  public:
   // x: n_rows x n_features, row-major, finite. The caller has checked the values.
+  RankedFeatures(const RankedFeatures&) = delete;
   RankedFeatures(const double* x, std::size_t n_rows, std::size_t n_features, Watch& watch);
 
   std::size_t n_rows() const { return n_rows_; }

@@ -19,6 +19,7 @@ std::int8_t sign(double value, std::int8_t at_zero) {
 // A tree under construction, with the node that every row has reached.
 class Grower {
  public:
+  Grower(const Grower&) = delete;
   Grower(const RankedFeatures& features, const double* signed_weight, Watch& watch)
       : watch_(watch),
         features_(features),

@@ -22,6 +22,7 @@ std::int8_t label_of(const FlatTrees& trees, std::size_t tree, const double* row
 // feature, are compared with a copy of its column.
 class Block {
  public:
+  Block(const Block&) = delete;
   Block(const FlatTrees& trees, const double* x, std::size_t n_rows, std::size_t n_features)
       : trees_(trees), x_(x), n_rows_(n_rows), n_features_(n_features) {}
 

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "common/midpoint.hpp"
 #include "common/watch.hpp"
 
 namespace mddf {
@@ -45,12 +46,6 @@ struct ColumnBins {
   std::vector<double> edges;   // n_bins - 1, ascending
   std::vector<double> values;  // n_bins: what stands for the bin when a threshold is drawn
 };
-
-// The largest double that keeps "x <= edge" true for a and false for b (a < b), near the middle.
-inline double midpoint(double a, double b) {
-  const double middle = a / 2 + b / 2;
-  return middle >= a && middle < b ? middle : a;
-}
 
 namespace detail {
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/simd.hpp"
+#include "forest/histogram.hpp"
 
 namespace mddf {
 

@@ -27,6 +27,7 @@ class TreeGrower {
  public:
   using Weight = typename Sample::Weight;
 
+  TreeGrower(const TreeGrower&) = delete;
   TreeGrower(const TrainingSet& data, const GrowOptions& options, Watch& watch)
       : watch_(watch),
         data_(data),
@@ -140,9 +141,7 @@ class TreeGrower {
       tile_codes_ = nullptr;
       const int64_t width = pool_.draw_some(*random_, options_.max_features, most, drawn_.data());
       watch_.worked(4 * width * node_.n_samples);
-      const int64_t n_histograms =
-          options_.random_thresholds ? 0 : try_histograms(samples, width, best);
-      try_tile(samples, n_histograms, width, best);
+      if (width > 0 && !try_histograms(samples, width, best)) try_tile(samples, width, best);
       // The pool wants the latest first.
       std::reverse(constant_.begin(), constant_.begin() + width);
       pool_.mark_constant(constant_.data(), width);
@@ -152,17 +151,14 @@ class TreeGrower {
       best.threshold = cut_between(data_.bins, best);
   }
 
-  // Tries those of the drawn columns for which a histogram is the quicker way, and puts them
-  // first; returns how many they are.
-  int64_t try_histograms(const Sample* samples, int64_t width, Split& best) {
-    int64_t n = 0;
-    const auto suits = [this](int32_t column) {
-      return !data_.bins.categorical[column] &&
-             search_.prefers_histogram(node_, data_.bins.count(column));
-    };
-    for (int64_t j = 0; j < width; ++j) n += suits(drawn_[j]);
-    if (n == 0) return 0;
-    if (n < width) return 0;
+  // Tries the drawn columns by histograms, if that is the quicker way for all of them; false if
+  // not.
+  bool try_histograms(const Sample* samples, int64_t width, Split& best) {
+    if (options_.random_thresholds) return false;
+    for (int64_t j = 0; j < width; ++j)
+      if (data_.bins.categorical[drawn_[j]] ||
+          !search_.prefers_histogram(node_, data_.bins.count(drawn_[j])))
+        return false;
     const int64_t bytes =
         256 * static_cast<int64_t>(node_.few() ? sizeof(Packed<Weight>)
                                                : sizeof(Weight) * padded(node_.n_present));
@@ -174,7 +170,7 @@ class TreeGrower {
       else
         search_histograms(samples, j, here, histogram_, padded(node_.n_present), best);
     }
-    return n;
+    return true;
   }
 
   template <class Bin>
@@ -196,14 +192,13 @@ class TreeGrower {
     }
   }
 
-  // Tries the drawn columns [first, width).
-  void try_tile(const Sample* samples, int64_t first, int64_t width, Split& best) {
-    if (first == width) return;
+  // Tries the drawn columns one by one.
+  void try_tile(const Sample* samples, int64_t width, Split& best) {
     if ((!take_first_ || options_.limits_leaves()) && !numbered_)
       classes_.number_samples(samples, need_labels_, node_);
     numbered_ = true;
     gather(samples, node_.n_samples, width);
-    for (int64_t j = first; j < width; ++j) {
+    for (int64_t j = 0; j < width; ++j) {
       const uint8_t* codes = tile_.data() + j * tile_stride_;
       constant_[j] = !try_column(drawn_[j], codes, best);
       if (best.column == drawn_[j]) tile_codes_ = codes;

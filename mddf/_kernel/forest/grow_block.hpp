@@ -64,6 +64,7 @@ inline bool set_sample(WeightedSample& sample, int64_t row, uint16_t label, uint
 template <class Sample, class Criterion>
 class BlockGrower {
  public:
+  BlockGrower(const BlockGrower&) = delete;
   BlockGrower(const TrainingSet& data, const GrowOptions& options, const Sampling& sampling,
               const HeldOut& held_out, Watch& watch)
       : watch_(watch),

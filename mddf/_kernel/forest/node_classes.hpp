@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "forest/criterion.hpp"
+#include "forest/histogram.hpp"
 #include "forest/samples.hpp"
 
 namespace mddf {
@@ -139,34 +140,13 @@ class ClassCounter {
     }
   }
 
-  // Histograms of the node's samples, added to bins[j] for each of the columns: 256 bins of packed
-  // weights for few classes, ...
-  void fill(const Sample* samples, const NodeClasses<Weight>& node, const BinMatrix& matrix,
-            const int32_t* columns, int width, Packed<Weight>* const* bins) {
+  // Histograms of the node's samples.
+  template <class Bin>
+  void fill(const Sample* samples, const Node& node, const BinMatrix& matrix,
+            const int32_t* columns, int width, Bin* const* bins) {
     number_classes(node);
-    const uint16_t* number = number_.data();
-    for_each_group(node, matrix, columns, width, bins, [&](int64_t step, auto... of) {
-      for (int64_t i = 0; i < node.n_samples; ++i) {
-        const int64_t at = samples[i].row * step;
-        const Packed<Weight> packed(samples[i].weight, number[samples[i].label]);
-        ((of.second[of.first[at]] += packed), ...);
-      }
-    });
-  }
-  // ... else 256 bins of padded(n_present) weights, one per class.
-  void fill(const Sample* samples, const NodeClasses<Weight>& node, const BinMatrix& matrix,
-            const int32_t* columns, int width, Weight* const* bins) {
-    const int64_t stride = padded(node.n_present);
-    number_classes(node);
-    const uint16_t* number = number_.data();
-    for_each_group(node, matrix, columns, width, bins, [&](int64_t step, auto... of) {
-      for (int64_t i = 0; i < node.n_samples; ++i) {
-        const int64_t at = samples[i].row * step;
-        const Weight weight = samples[i].weight;
-        const int64_t label = number[samples[i].label];
-        ((of.second[of.first[at] * stride + label] += weight), ...);
-      }
-    });
+    const HistogramInput<Sample> input{samples, node.n_samples, number_.data(), node.n_present};
+    fill_histograms(input, matrix, columns, width, bins);
   }
 
   // Numbers the samples of a node: packed weights for few classes, else (or also) labels.
@@ -195,22 +175,6 @@ class ClassCounter {
     Weight weight;
   };
 
-  // Calls visit with the distance of a column's cells and (column, bins) pairs, four at a time: one
-  // pass serves several columns.
-  template <class Bin, class Visit>
-  static void for_each_group(const Node& node, const BinMatrix& matrix, const int32_t* columns,
-                             int width, Bin* const* bins, Visit visit) {
-    if (width == 0) return;
-    const int64_t step = matrix.column(columns[0], node.n_samples).step;
-    const auto at = [&](int j) {
-      return std::pair(matrix.column(columns[j], node.n_samples).data, bins[j]);
-    };
-    int j = 0;
-    for (; j + 4 <= width; j += 4) visit(step, at(j), at(j + 1), at(j + 2), at(j + 3));
-    if (width - j == 3) visit(step, at(j), at(j + 1), at(j + 2));
-    if (width - j == 2) visit(step, at(j), at(j + 1));
-    if (width - j == 1) visit(step, at(j));
-  }
   void number_classes(const NodeClasses<Weight>& node) {
     for (int c = 0; c < node.n_present; ++c) number_[node.present[c]] = static_cast<uint16_t>(c);
   }

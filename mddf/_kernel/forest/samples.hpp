@@ -47,38 +47,6 @@ struct WeightedSample {
   double weight;
 };
 
-// Classes per bin of a histogram: a whole number of vectors, the rest stays zero.
-inline int64_t padded(int64_t n_classes) { return (n_classes + 3) / 4 * 4; }
-
-// The weights of up to three classes, added as one. Counts take 21 bits each: for nodes whose
-// weight stays below 2^21.
-constexpr int kFewClasses = 3;
-
-struct PackedCounts {
-  static constexpr double kMostWeight = (1 << 21) - 1;
-  uint64_t bits = 0;
-  PackedCounts() = default;
-  PackedCounts(uint32_t weight, int c) : bits(uint64_t{weight} << (21 * c)) {}
-  void operator+=(PackedCounts other) { bits += other.bits; }
-  bool empty() const { return bits == 0; }
-  double operator[](int c) const {
-    return static_cast<double>(static_cast<int32_t>((bits >> (21 * c)) & ((1 << 21) - 1)));
-  }
-};
-struct PackedWeights {
-  static constexpr double kMostWeight = std::numeric_limits<double>::infinity();
-  double weights[kFewClasses] = {0, 0, 0};
-  PackedWeights() = default;
-  PackedWeights(double weight, int c) { weights[c] = weight; }
-  void operator+=(const PackedWeights& other) {
-    for (int c = 0; c < kFewClasses; ++c) weights[c] += other.weights[c];
-  }
-  bool empty() const { return weights[0] == 0 && weights[1] == 0 && weights[2] == 0; }
-  double operator[](int c) const { return weights[c]; }
-};
-template <class Weight>
-using Packed = std::conditional_t<std::is_integral_v<Weight>, PackedCounts, PackedWeights>;
-
 // A 64-bit fingerprint of every row's codes and label: rows ordered by it are in an order that does
 // not depend on how the table was sorted, nor on the machine.
 inline void row_hashes(const BinMatrix& matrix, int64_t n_columns, const uint16_t* labels,

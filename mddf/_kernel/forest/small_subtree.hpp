@@ -32,6 +32,7 @@ class SmallSubtree {
     uint64_t mask;
   };
 
+  SmallSubtree(const SmallSubtree&) = delete;
   SmallSubtree(const TrainingSet& data, const GrowOptions& options, ColumnPool& pool,
                TreeWriter& writer)
       : data_(data),

@@ -1,0 +1,53 @@
+"""Fits and predictions in many threads at once; scripts/sanitize.sh looks for races in them."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import joblib
+import numpy as np
+from forest_cases import FORESTS, three_classes
+
+from mddf import MDDFClassifier, RandomForestClassifier
+
+
+def all_at_once(*functions):
+    with ThreadPoolExecutor(len(functions)) as pool:
+        return [done.result() for done in [pool.submit(function) for function in functions]]
+
+
+def test_fits_at_once():
+    X, y = three_classes()
+
+    def fit(Forest):
+        forest = Forest(12, n_jobs=2, random_state=0, bootstrap=True, oob_score=True)
+        return forest.fit(X, y).predict_proba(X)
+
+    found = all_at_once(*[lambda Forest=Forest: fit(Forest) for Forest in FORESTS * 2])
+    for forest, probabilities in zip(FORESTS * 2, found, strict=True):
+        assert np.array_equal(probabilities, fit(forest))
+
+
+def test_first_predictions_of_a_mapped_forest_at_once(tmp_path):
+    # Whoever comes first checks the trees, the others wait.
+    X, y = three_classes()
+    forest = RandomForestClassifier(12, random_state=0).fit(X, y)
+    joblib.dump(forest, tmp_path / "forest")
+    mapped = joblib.load(tmp_path / "forest", mmap_mode="r")
+    work = [lambda: mapped.predict_proba(X), lambda: mapped.apply(X)] * 3
+    for probabilities, leaves in zip(*[iter(all_at_once(*work))] * 2, strict=True):
+        assert np.array_equal(probabilities, forest.predict_proba(X))
+        assert np.array_equal(leaves, forest.apply(X))
+
+
+def test_a_fit_beside_predictions():
+    X, y = three_classes()
+    model = MDDFClassifier(n_estimators=3, n_layers=2, n_jobs=2, random_state=0)
+    fitted = model.fit(X, y)
+    expected = fitted.predict_proba(X)
+    other = MDDFClassifier(n_estimators=3, n_layers=2, n_jobs=2, random_state=0)
+    first, second, third = all_at_once(
+        lambda: other.fit(X, y).predict_proba(X),
+        lambda: fitted.predict_proba(X),
+        lambda: fitted.predict_proba(X),
+    )
+    for found in (first, second, third):
+        assert np.array_equal(found, expected)
