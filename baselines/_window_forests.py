@@ -158,7 +158,7 @@ def _block(
     least = 0.0
     if options.min_samples_leaf > 1:
         total = sampling.n_draws or _total(weights, sampling.rows)
-        least = options.min_samples_leaf * (1 - 1e-9) / total
+        least = min(options.min_samples_leaf, 2 * total) * (1 - 1e-9) / total
     tree_options = _growing.TreeOptions(
         random_thresholds=completely_random,
         max_features=1 if completely_random else resolve_max_features("sqrt", n_columns),

@@ -84,7 +84,7 @@ class CascadeKind:
 
     def depth(self, number: int) -> int | None:
         """Depth limit of a layer's random forests; the first layer is number 0."""
-        return None if self.depth_step is None else self.depth_step * (number + 2)
+        return None if self.depth_step is None else int(self.depth_step) * (number + 2)
 
 
 class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):

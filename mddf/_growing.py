@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 from tqdm import tqdm
 
 from mddf import _core
 from mddf._binning import BinnedTable
 from mddf._core import Cancel, ClassTarget, HeldOut, Sampling, TreeOptions
-from mddf._parallel import chunks, in_threads, stopped_on_error
+from mddf._parallel import chunks, in_threads, job_count, stopped_on_error
 from mddf._trees import Trees
 
 NO_DEPTH_LIMIT = 2**31 - 1
@@ -155,9 +155,10 @@ def grow(
     list of Grown
         One per block.
     """
-    pieces = list(_pieces(blocks, effective_n_jobs(n_jobs)))
     grown = [Grown() for _ in blocks]
     total = sum(len(block.seeds) for block in blocks)
+    n_jobs = job_count(n_jobs, total, require=None)
+    pieces = list(_pieces(blocks, n_jobs))
     backend, _ = get_active_backend(prefer="threads")
     kind = "generator" if backend.supports_return_generator else "list"
     parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as=kind)
@@ -189,7 +190,7 @@ def add_probabilities(trees, codes: np.ndarray, out: np.ndarray, *, n_jobs=None)
         for block in trees:
             block.add_probabilities(codes, first, last, out, cancel)
 
-    in_threads(work, chunks(len(codes), effective_n_jobs(n_jobs), 256), n_jobs)
+    in_threads(work, chunks(len(codes), job_count(n_jobs, len(codes)), 256), n_jobs)
 
 
 def leaf_indices(trees, codes: np.ndarray, *, n_jobs=None) -> np.ndarray:
@@ -200,10 +201,10 @@ def leaf_indices(trees, codes: np.ndarray, *, n_jobs=None) -> np.ndarray:
         for block, part in zip(trees, parts, strict=True):
             block.leaf_indices(codes, first, last, part, cancel)
 
-    in_threads(work, chunks(len(codes), effective_n_jobs(n_jobs), 256), n_jobs)
+    in_threads(work, chunks(len(codes), job_count(n_jobs, len(codes)), 256), n_jobs)
     return parts[0] if len(parts) == 1 else np.hstack(parts)
 
 
 def draw_seeds(entropy, n: int) -> np.ndarray:
     """The first `n` seeds of a stream; a longer stream from the same entropy begins alike."""
-    return np.random.SeedSequence(entropy).generate_state(n, np.uint64)
+    return np.random.SeedSequence(entropy).generate_state(int(n), np.uint64)

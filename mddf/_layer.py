@@ -15,6 +15,7 @@ from mddf._binning import BinnedTable, Bins
 from mddf._folds import Folds
 from mddf._forest import BaseForest
 from mddf._forests import CompletelyRandomForestClassifier, RandomForestClassifier
+from mddf._parallel import job_count
 from mddf._sampling import RowWeights, plan_sampling
 from mddf._validation import is_list
 
@@ -241,6 +242,7 @@ def _fit_classifiers(classifier, samples: Samples, layer: LayerInput, seeds, n_j
     assert layer.folds is not None
     X = _layer_numbers(layer.numbers, layer.augmented, layer.columns)
     drawn = np.random.SeedSequence(seeds).generate_state(len(layer.folds))
+    n_jobs = job_count(n_jobs, len(layer.folds), require=None)
     results = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(_fit_classifier)(
             classifier, X, train, held_out, samples, layer.emphasis, int(seed)

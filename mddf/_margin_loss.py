@@ -95,6 +95,10 @@ def _factors(z, target_margin, mu):
     return np.where(z <= target_margin, 1 / target_margin**2, mu / (1 - target_margin) ** 2)
 
 
+# Curvature that one row in 10^30 would make: as good as none.
+_FLAT = 1e-30
+
+
 def _safe_step(columns, weights, target_margin, mu) -> float:
     """One over a bound of the mean loss's curvature; 0 where it is flat."""
     shares = (
@@ -105,7 +109,7 @@ def _safe_step(columns, weights, target_margin, mu) -> float:
     steepest = max(1 / target_margin**2, mu / (1 - target_margin) ** 2)
     curvature = 2 * steepest * np.linalg.eigvalsh(moments)[-1]
     # In single precision, so that the last bits of LAPACK's eigenvalues do not matter.
-    return float(np.float32(1 / curvature)) if curvature > 0 else 0.0
+    return float(np.float32(1 / curvature)) if curvature > _FLAT else 0.0
 
 
 def _descend(

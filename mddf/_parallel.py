@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
 
 from mddf._core import Cancel
 
@@ -21,9 +22,19 @@ def chunks(n: int, n_jobs: int, least: int) -> list[tuple[int, int]]:
     return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
 
 
+def job_count(n_jobs, n_pieces: int, *, require: str | None = "sharedmem") -> int:
+    """Number of jobs that joblib makes of `n_jobs`, but not more than there are pieces of work.
+
+    joblib starts as many threads as it is told to, and computes in the type of `n_jobs`.
+    """
+    backend, jobs = get_active_backend(prefer="threads", require=require)
+    jobs = backend.effective_n_jobs(jobs if n_jobs is None else int(n_jobs))
+    return max(1, min(jobs, n_pieces))
+
+
 def useful_jobs(n_cells: int, n_jobs) -> int:
     """Number of threads that work on so many cells."""
-    return 1 if n_cells < _FEW_CELLS else effective_n_jobs(n_jobs)
+    return job_count(n_jobs, 1 if n_cells < _FEW_CELLS else n_cells)
 
 
 @contextmanager
@@ -51,5 +62,5 @@ def in_threads(
     with stopped_on_error() as cancel:
         if len(ranges) == 1:
             return [function(*ranges[0], cancel)]
-        parallel = Parallel(n_jobs=n_jobs, require="sharedmem")
+        parallel = Parallel(n_jobs=job_count(n_jobs, len(ranges)), require="sharedmem")
         return parallel(delayed(function)(first, last, cancel) for first, last in ranges)

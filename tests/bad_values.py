@@ -57,8 +57,9 @@ def sample_weights(n):
 def problem(estimator, name, X, y, **fit_params):
     """What is wrong with how a fit takes a value of the parameter `name`; None if nothing is.
 
-    Right is a fit after which probabilities are finite and sum to 1, or a ValueError or TypeError
-    that has the name of the parameter. Warnings meant for users are fine, others are not.
+    Right is a fit after which probabilities are finite and sum to 1 (those of a transformer:
+    are between 0 and 1), or a ValueError or TypeError that has the name of the parameter.
+    Warnings meant for users are fine, others are not.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -71,10 +72,11 @@ def problem(estimator, name, X, y, **fit_params):
         except Exception as error:
             return f"{type(error).__name__}: {error}"
         try:
-            p = estimator.predict_proba(X)
+            classifies = hasattr(estimator, "predict_proba")
+            p = estimator.predict_proba(X) if classifies else estimator.transform(X)
         except Exception as error:
             return f"fits, but does not predict: {type(error).__name__}: {error}"
-    if np.isfinite(p).all() and np.allclose(p.sum(axis=1), 1):
+    if np.all((p >= 0) & (p <= 1)) and (not classifies or np.allclose(p.sum(axis=1), 1)):
         return None
     return f"fits, but the probabilities are {p[0]}, ..."
 

@@ -198,7 +198,8 @@ class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
         inner = clone(self).set_params(n_jobs=None, verbose=0, random_state=int(seed))
         with config_context(enable_metadata_routing=True):
             inner.set_fit_request(sample_weight=True)
-            rest = OneVsRestClassifier(inner, n_jobs=self.n_jobs, verbose=int(self.verbose))
+            n_jobs = None if self.n_jobs is None else min(int(self.n_jobs), len(self.classes_))
+            rest = OneVsRestClassifier(inner, n_jobs=n_jobs, verbose=int(self.verbose))
             rest.fit(X, codes, sample_weight=weight)
         self.ensembles_ = [fitted.ensembles_[0] for fitted in rest.estimators_]
         self.history_ = _stack([fitted.history_ for fitted in rest.estimators_])

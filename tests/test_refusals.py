@@ -1,0 +1,130 @@
+"""Forests, cascades and the scanner work with any value of any parameter, or refuse it by name."""
+
+import bad_values
+import joblib
+import numpy as np
+import pytest
+from joblib import parallel_config
+from mddf.baselines import GCForestClassifier, MultiGrainedScanner
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+
+from mddf import CompletelyRandomForestClassifier, MDDFClassifier, RandomForestClassifier
+
+MOST = 2**31 - 1
+MODELS = [
+    RandomForestClassifier(3, random_state=0),
+    CompletelyRandomForestClassifier(3, random_state=0),
+    MDDFClassifier(1, n_estimators=2, cv=2, random_state=0),
+    GCForestClassifier(1, n_estimators=1, cv=2, random_state=0),
+    MultiGrainedScanner([2, 3], n_estimators=2, min_samples_leaf=1, cv=2, random_state=0),
+]
+# What makes a parameter count that is otherwise ignored, as far as a model has it.
+RELEVANT = {
+    "max_samples": {"bootstrap": True},
+    "oob_score": {"bootstrap": True},
+    "class_weight": {"bootstrap": True},
+    "mu": {"n_layers": 2},
+    "n_iter_no_change": {"n_layers": 3},
+    "pooling": {"windows": [2]},
+    "scoring": {"n_layers": 2},
+    "strength": {"n_layers": 2},
+    "strides": {"windows": [2]},
+    "target_margin": {"n_layers": 2},
+    "tol": {"n_layers": 3},
+    "transform_layers": {"n_layers": 2},
+}
+PARAMETERS = [(model, name) for model in MODELS for name in model.get_params(deep=False)]
+WEIGHTED = [
+    *MODELS,
+    RandomForestClassifier(3, max_samples=1.0, class_weight="balanced", random_state=0),
+    RandomForestClassifier(3, class_weight="balanced_subsample", oob_score=True, random_state=0),
+    RandomForestClassifier(3, bootstrap=False, min_weight_fraction_leaf=0.1, random_state=0),
+    MDDFClassifier(2, n_estimators=2, cv="oob", reweighting="weights", random_state=0),
+    MDDFClassifier(2, n_estimators=2, class_weight="balanced", scoring=None, random_state=0),
+    MDDFClassifier(2, forests=[LogisticRegression()], cv=2, scoring="accuracy", random_state=0),
+    MultiGrainedScanner([2], n_estimators=2, max_windows=0.5, cv=2, class_weight="balanced"),
+]
+
+
+def named(model):
+    return type(model).__name__ if hasattr(model, "fit") else None
+
+
+def table():
+    X = np.random.default_rng(0).normal(size=(24, 4))
+    return X, (X[:, 0] + X[::-1, 1] > 0) + (X[:, 1] > 0.5)
+
+
+@pytest.mark.parametrize(("model", "name"), PARAMETERS, ids=named)
+def test_any_value_of_a_parameter_works_or_is_named(model, name):
+    options = {k: v for k, v in RELEVANT.get(name, {}).items() if k in model.get_params()}
+    model = clone(model).set_params(**options)
+    assert bad_values.problems(model, name, *table()) == {}
+
+
+@pytest.mark.parametrize("model", WEIGHTED, ids=named)
+def test_any_sample_weight_works_or_is_named(model):
+    assert bad_values.weight_problems(model, *table()) == {}
+
+
+# Numbers of jobs
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """How many threads every joblib.Parallel is asked for."""
+    asked = []
+    plain = joblib.Parallel.__init__
+
+    def init(self, n_jobs=None, **options):
+        asked.append(n_jobs)
+        plain(self, n_jobs, **options)
+
+    monkeypatch.setattr(joblib.Parallel, "__init__", init)
+    return asked
+
+
+MANY = [
+    RandomForestClassifier(3, n_jobs=MOST),
+    MDDFClassifier(1, n_estimators=1, cv=2, n_jobs=MOST),
+    MDDFClassifier(1, forests=[LogisticRegression()], cv=2, n_jobs=MOST),
+    MultiGrainedScanner([2], n_estimators=2, cv=2, n_jobs=MOST),
+]
+
+
+@pytest.mark.parametrize("model", MANY, ids=named)
+def test_no_more_jobs_than_there_are_pieces(model, started):
+    X, y = table()
+    X = np.tile(X, (100, 1))
+    model.fit(X, np.tile(y, 100))
+    (model.transform if isinstance(model, MultiGrainedScanner) else model.predict)(X)
+    assert 1 < max(started) < 200
+
+
+def test_jobs_of_a_context_are_counted_too(started):
+    with parallel_config("threading", n_jobs=MOST):
+        RandomForestClassifier(3, random_state=0).fit(*table())
+    assert started == [3]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=named)
+@pytest.mark.parametrize(
+    "options",
+    [
+        *({"n_jobs": np.uint8(2)}, {"n_jobs": np.int8(-1)}, {"n_jobs": np.uint64(2)}),
+        *({"n_estimators": np.uint8(200)}, {"n_estimators": np.int8(100)}),
+        {"depth_step": np.uint8(200), "n_layers": 2},
+    ],
+    ids=str,
+)
+def test_small_numbers_of_numpy_are_numbers(model, options):
+    """Arithmetic with them overflows, or is done in as few bits."""
+    options = {name: value for name, value in options.items() if name in model.get_params()}
+    X, y = table()
+    plain, small = (
+        clone(model).set_params(**{name: kind(value) for name, value in options.items()}).fit(X, y)
+        for kind in (int, lambda value: value)
+    )
+    method = "transform" if isinstance(model, MultiGrainedScanner) else "predict_proba"
+    assert np.array_equal(getattr(small, method)(X), getattr(plain, method)(X))
