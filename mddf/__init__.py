@@ -10,9 +10,15 @@ except ImportError as error:
         "start Python in another one, or install with: pip install -e ."
     ) from error
 
+from mddf._deep_forest import DeepForestClassifier
 from mddf._forests import CompletelyRandomForestClassifier, RandomForestClassifier
 from mddf._mddf import MDDFClassifier
 
 __version__ = "0.1.0"
 
-__all__ = ["CompletelyRandomForestClassifier", "MDDFClassifier", "RandomForestClassifier"]
+__all__ = [
+    "CompletelyRandomForestClassifier",
+    "DeepForestClassifier",
+    "MDDFClassifier",
+    "RandomForestClassifier",
+]

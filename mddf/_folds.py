@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral
 
 import numpy as np
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
 from mddf._validation import naming
 
 Folds = list[tuple[np.ndarray, np.ndarray]]
 
 
-def make_folds(cv, X, labels: np.ndarray, seed: int) -> Folds:
+def make_folds(cv, X, labels: np.ndarray, seed: int, groups=None) -> Folds:
     """Training and held-out rows of each fold.
 
     Parameters
@@ -25,6 +26,9 @@ def make_folds(cv, X, labels: np.ndarray, seed: int) -> Folds:
     labels : ndarray of int of shape (n_samples,)
     seed : int
         What a number of folds is shuffled by.
+    groups : array of shape (n_samples,), default=None
+        Samples of one group are held out together: by a number of folds, and by splitters that
+        look at groups.
 
     Returns
     -------
@@ -43,9 +47,9 @@ def make_folds(cv, X, labels: np.ndarray, seed: int) -> Folds:
             f"cv needs at least 2 samples to hold some out, got n_samples={n_samples}"
         )
     if cv is None or isinstance(cv, Integral):
-        return _k_folds(int(cv or 5), labels, seed)
+        return _k_folds(int(cv or 5), labels, seed, groups)
     with naming("cv"):
-        splits = cv.split(X, labels) if hasattr(cv, "split") else cv
+        splits = cv.split(X, labels, groups) if hasattr(cv, "split") else cv
         folds = [_check_fold(fold, number, n_samples) for number, fold in enumerate(splits)]
     held_out = np.zeros(n_samples, bool)
     for _, test in folds:
@@ -59,7 +63,9 @@ def make_folds(cv, X, labels: np.ndarray, seed: int) -> Folds:
     return folds
 
 
-def _k_folds(n_folds: int, labels: np.ndarray, seed: int) -> Folds:
+def _k_folds(n_folds: int, labels: np.ndarray, seed: int, groups) -> Folds:
+    if groups is not None:
+        return _group_folds(n_folds, labels, seed, groups)
     n_folds = min(n_folds, len(labels))
     counts = np.bincount(labels)
     splitter: KFold | StratifiedKFold
@@ -76,6 +82,20 @@ def _k_folds(n_folds: int, labels: np.ndarray, seed: int) -> Folds:
         (train.astype(np.int32), test.astype(np.int32))
         for train, test in splitter.split(np.zeros((len(labels), 1)), strata)
     ]
+
+
+def _group_folds(n_folds: int, labels: np.ndarray, seed: int, groups) -> Folds:
+    _, codes = np.unique(np.asarray(groups), return_inverse=True)
+    n_groups = codes.max() + 1
+    if n_groups < 2:
+        raise ValueError("groups must hold at least 2 different ones, got 1")
+    splitter = StratifiedGroupKFold(min(n_folds, n_groups), shuffle=True, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about classes with fewer samples than folds
+        splits = list(splitter.split(np.zeros((len(labels), 1)), labels, codes))
+    if any(len(train) == 0 or len(test) == 0 for train, test in splits):
+        splits = list(GroupKFold(min(n_folds, n_groups)).split(codes, groups=codes))
+    return [(train.astype(np.int32), test.astype(np.int32)) for train, test in splits]
 
 
 def _as_rows(rows, n_samples: int, number: int) -> np.ndarray:

@@ -36,6 +36,8 @@ class Block:
         Rows whose predictions are wanted: these, or for every tree those it did not draw.
     importances : bool
         Whether the columns' decrease of impurity is wanted.
+    keep : bool
+        Whether the trees are wanted, and not only what they say of the rows held out.
     """
 
     seeds: np.ndarray
@@ -44,6 +46,7 @@ class Block:
     columns: np.ndarray | None = None
     held_out: np.ndarray | HeldOut | None = None
     importances: bool = False
+    keep: bool = True
 
 
 @dataclass
@@ -96,11 +99,13 @@ def _grow_chunk(
         importances=block.importances,
         cancel=cancel,
     )
-    return Trees._grown(reader), sums, n_trees, importances
+    trees = Trees._grown(reader) if block.keep else None
+    return trees, sums, n_trees, importances
 
 
 def _collect(grown: Grown, trees, sums, n_trees, importances) -> None:
-    grown.trees.append(trees)
+    if trees is not None:
+        grown.trees.append(trees)
     if sums is not None:
         # Exact in any order: the probabilities in leaves are multiples of 2^-30.
         # Arrays from another process may be read-only, so that nothing is added to them.

@@ -1,0 +1,291 @@
+"""The members of a deep forest's layer: forests of this package, and classifiers from others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.compose import ColumnTransformer
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble._base import _set_random_states
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.utils.validation import has_fit_parameter
+from threadpoolctl import threadpool_limits
+
+from mddf import _growing
+from mddf._binning import BinnedTable
+from mddf._folds import Folds
+from mddf._forest import BaseForest
+from mddf._forests import CompletelyRandomForestClassifier, RandomForestClassifier
+from mddf._sampling import RowWeights, plan_sampling
+from mddf._validation import is_list
+
+# Of each kind of forest, one that looks at few columns for each split and one that looks at more.
+AUTO = (
+    "random",
+    "random-half",
+    "completely-random",
+    "completely-random-sqrt",
+    "boosted",
+    "linear",
+)
+# Boosting grows a tree for each class and round, which many classes make slow and no better.
+_MOST_CLASSES_BOOSTED = 30
+
+
+@dataclass(frozen=True)
+class Member:
+    """A forest or another classifier that is to be part of a layer.
+
+    Attributes
+    ----------
+    name : str
+        How it is called in tables.
+    model : estimator
+        Not fitted.
+    kind : str or None
+        Of a named forest: "random" or "completely-random".
+    """
+
+    name: str
+    model: Any
+    kind: str | None
+
+    @property
+    def is_forest(self) -> bool:
+        """Whether it is a forest of this package, which grows on the binned table."""
+        return isinstance(self.model, BaseForest)
+
+
+class EmptyColumns(TransformerMixin, BaseEstimator):
+    """Columns in which fit saw nothing become 0, which scikit-learn's boosting asks for."""
+
+    def fit(self, X, y=None):
+        """Find them."""
+        self.empty_ = np.isnan(X).all(axis=0)
+        return self
+
+    def transform(self, X):
+        """X with 0 in them."""
+        return np.where(self.empty_, 0.0, X) if self.empty_.any() else X
+
+
+def boosted(categorical: np.ndarray) -> Pipeline:
+    """Gradient boosting on numbers, NaN and the codes of categories."""
+    model = HistGradientBoostingClassifier(
+        max_iter=150,
+        learning_rate=0.07,
+        max_leaf_nodes=20,
+        l2_regularization=1.0,
+        early_stopping=False,
+        categorical_features=categorical if categorical.any() else None,
+    )
+    return Pipeline([("fill", EmptyColumns()), ("model", model)])
+
+
+def linear(categorical: np.ndarray) -> Pipeline:
+    """A logistic regression on scaled numbers and one column for each category."""
+    numeric = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
+    encoder = OneHotEncoder(handle_unknown="ignore")
+    words = make_pipeline(SimpleImputer(strategy="constant", fill_value=-1), encoder)
+    encode = ColumnTransformer(
+        [("numbers", numeric, ~categorical), ("categories", words, categorical)],
+        sparse_threshold=0.3,
+    )
+    return Pipeline(
+        [("encode", encode), ("model", LogisticRegression(C=1.0, max_iter=200, tol=1e-3))]
+    )
+
+
+def resolve_members(members, n_estimators: int, categorical: np.ndarray, n_classes: int) -> list:
+    """The members of a layer, from the parameter of that name."""
+    if isinstance(members, str):
+        if members != "auto":
+            raise ValueError(f"members must be 'auto' or a list, got {members!r}")
+        members = list(AUTO)
+        if n_classes > _MOST_CLASSES_BOOSTED:
+            members.remove("boosted")
+    if not is_list(members) or len(members) == 0:
+        raise ValueError(f"members must be 'auto' or a list of at least one, got {members!r}")
+    resolved: list[Member] = []
+    for member in members:
+        name, model = _named(member, n_estimators, categorical)
+        taken = {other.name for other in resolved}
+        number = 2
+        unique = name
+        while unique in taken:
+            unique, number = f"{name}-{number}", number + 1
+        kind = None
+        if isinstance(member, str) and isinstance(model, BaseForest):
+            kind = "completely-random" if model._random_thresholds else "random"
+        resolved.append(Member(unique, model, kind))
+    return resolved
+
+
+def _named(member, n_estimators: int, categorical: np.ndarray):
+    makers = {
+        "random": lambda: RandomForestClassifier(n_estimators),
+        "random-half": lambda: RandomForestClassifier(n_estimators, max_features=0.5),
+        "completely-random": lambda: CompletelyRandomForestClassifier(n_estimators),
+        "completely-random-sqrt": lambda: CompletelyRandomForestClassifier(
+            n_estimators, max_features="sqrt"
+        ),
+        "boosted": lambda: boosted(categorical),
+        "linear": lambda: linear(categorical),
+    }
+    if isinstance(member, str):
+        if member not in makers:
+            raise ValueError(
+                f"members must hold classifiers or names out of {AUTO}, got {member!r}"
+            )
+        return member, makers[member]()
+    if isinstance(member, type) or not (
+        hasattr(member, "fit") and hasattr(member, "predict_proba")
+    ):
+        raise ValueError(
+            f"members must hold names or classifiers with fit and predict_proba, got {member!r}"
+        )
+    if isinstance(member, BaseForest):
+        member._validate_params()
+        member._check_bootstrap()
+    return type(member).__name__, member
+
+
+@dataclass(frozen=True)
+class Training:
+    """What all members are trained on.
+
+    Attributes
+    ----------
+    table : BinnedTable
+        Raw columns, and those of the layer before.
+    numbers : ndarray of shape (n_samples, n_raw) or None
+        For classifiers that are no forests.
+    labels : ndarray of uint16 of shape (n_samples,)
+    n_classes : int
+    weights : RowWeights
+    order : ndarray of int32 of shape (n_samples,)
+        See :func:`mddf._sampling.canonical_order`.
+    folds : list of (train, held out)
+    """
+
+    table: BinnedTable
+    numbers: np.ndarray | None
+    labels: np.ndarray
+    n_classes: int
+    weights: RowWeights
+    order: np.ndarray
+    folds: Folds
+
+    @property
+    def everything(self) -> np.ndarray:
+        """All rows."""
+        return np.arange(len(self.labels), dtype=np.int32)
+
+
+def forest_blocks(
+    forest: BaseForest, training: Training, columns, emphasis, entropy, parts, *, keep: bool
+) -> list[_growing.Block]:
+    """What is to be grown of a forest: one block for each (train, held out) of `parts`."""
+    blocks = []
+    for number, (train, held_out) in enumerate(parts):
+        sampling = plan_sampling(
+            training.order,
+            training.weights,
+            train=train,
+            bootstrap=forest.bootstrap,
+            max_samples=forest.max_samples if forest.bootstrap else None,
+            emphasis=emphasis,
+            redraw=True,
+        )
+        blocks.append(
+            _growing.Block(
+                seeds=_growing.draw_seeds((*entropy, number), forest.n_estimators),
+                options=forest._tree_options(len(sampling.rows), len(columns)),
+                sampling=sampling,
+                columns=columns,
+                held_out=held_out,
+                importances=keep,
+                keep=keep,
+            )
+        )
+    return blocks
+
+
+def grow_forests(
+    members: list[Member],
+    training: Training,
+    columns,
+    emphasis,
+    entropy,
+    *,
+    parts,
+    keep,
+    **options,
+) -> list[list[_growing.Grown]]:
+    """Grow forests on parts of the rows: for each member, for each part."""
+    blocks = [
+        block
+        for number, member in enumerate(members)
+        for block in forest_blocks(
+            member.model, training, columns, emphasis, (*entropy, number), parts, keep=keep
+        )
+    ]
+    target = _growing.ClassTarget(training.labels, training.n_classes)
+    grown = _growing.grow(training.table, target, blocks, **options)
+    n = len(parts)
+    return [grown[i * n : (i + 1) * n] for i in range(len(members))]
+
+
+def _fit_guest(model, training: Training, train, held_out, seed: int):
+    """A fitted clone, and its probabilities of the rows held out; one thread is enough for it."""
+    one_class = len(np.unique(training.labels[train])) < 2
+    fitted = DummyClassifier() if one_class else clone(model)
+    _set_random_states(fitted, np.random.RandomState(seed))
+    weights = training.weights.row
+    options = {}
+    if weights is not None:
+        train = train[weights[train] > 0]
+        options = weight_option(fitted, weights[train])
+    assert training.numbers is not None
+    with threadpool_limits(1):
+        fitted.fit(training.numbers[train], training.labels[train].astype(np.int64), **options)
+        vectors = None
+        if held_out is not None:
+            vectors = guest_vectors(fitted, training.numbers[held_out], training.n_classes)
+    return fitted, vectors
+
+
+def weight_option(model, weights: np.ndarray) -> dict:
+    """How a classifier is told weights; a ValueError if it takes none."""
+    if isinstance(model, Pipeline):
+        return {f"{model.steps[-1][0]}__sample_weight": weights}
+    if not has_fit_parameter(model, "sample_weight"):
+        raise ValueError(
+            "with a sample_weight or a class_weight, members must hold classifiers whose fit "
+            f"takes sample_weight, got {model!r}"
+        )
+    return {"sample_weight": weights}
+
+
+def fit_guest(member: Member, training: Training, parts, entropy, n_jobs) -> list:
+    """Fit a classifier on parts of the rows: (fitted, vectors of the rows held out) for each."""
+    seeds = np.random.SeedSequence(entropy).generate_state(len(parts))
+    return Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(_fit_guest)(member.model, training, *part, int(seed))
+        for part, seed in zip(parts, seeds, strict=True)
+    )
+
+
+def guest_vectors(model, X: np.ndarray, n_classes: int) -> np.ndarray:
+    """Probabilities of all classes from a classifier that may have seen only some of them."""
+    vectors = np.zeros((len(X), n_classes))
+    vectors[:, model.classes_] = model.predict_proba(X)
+    return vectors

@@ -1,0 +1,116 @@
+"""How much each of many probability forecasts counts, and how sure their mean should be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+# Probabilities below this are taken as this much where logarithms are taken: forests are never so
+# sure as they say.
+FLOOR = 1e-4
+_STEPS = 40
+_DECIMALS = 6  # scores that agree so far are ties
+_COLDEST, _HOTTEST = -1.5, 2.5  # natural logarithms of the exponents that are tried
+
+
+def own_probabilities(vectors: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """What vectors (..., n_samples, n_classes) say of each sample's own class."""
+    return np.take_along_axis(
+        vectors, labels.reshape((1,) * (vectors.ndim - 2) + (-1, 1)).astype(np.int64), axis=-1
+    )[..., 0]
+
+
+def log_losses(vectors: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Minus the logarithm of each sample's own probability, which counts as ``FLOOR`` at least."""
+    return -np.log(np.maximum(own_probabilities(vectors, labels), FLOOR))
+
+
+def sharpened(probabilities: np.ndarray, exponent: float) -> np.ndarray:
+    """Probabilities to the power of an exponent, scaled to sum 1: temperature scaling.
+
+    The order of the classes stays; C. Guo et al., ICML 2017, with 1 / temperature as exponent.
+    """
+    if exponent == 1:
+        return probabilities
+    logs = exponent * np.log(np.maximum(probabilities, FLOOR))
+    powers = np.exp(logs - logs.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def fit_exponent(probabilities: np.ndarray, labels: np.ndarray, weight=None) -> float:
+    """The exponent whose :func:`sharpened` probabilities have the least mean log-loss.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_samples, n_classes)
+        Of samples that the model was not trained on.
+    labels : ndarray of int of shape (n_samples,)
+    weight : ndarray of shape (n_samples,) or None, default=None
+
+    Returns
+    -------
+    float
+        Of four digits; 1 if none is better.
+    """
+    if probabilities.shape[1] < 2:
+        return 1.0
+
+    def loss(logarithm: float) -> float:
+        losses = log_losses(sharpened(probabilities, float(np.exp(logarithm))), labels)
+        return float(np.average(losses, weights=weight))
+
+    found = minimize_scalar(loss, bounds=(_COLDEST, _HOTTEST), method="bounded")
+    return float(f"{np.exp(found.x):.4g}") if found.fun < loss(0.0) else 1.0
+
+
+def greedy_weights(
+    vectors: Sequence[np.ndarray],
+    labels: np.ndarray,
+    score: Callable[[np.ndarray], float] | None = None,
+    weight=None,
+) -> np.ndarray:
+    """Weights of forecasts, found by adding the best one again and again.
+
+    R. Caruana et al., ICML 2004: start from nothing; each step adds the forecast whose addition
+    gives the best mean, with replacement; the best of all means on the way is kept. Between
+    equal ones those that are in already come first.
+
+    Parameters
+    ----------
+    vectors : sequence of ndarray of shape (n_samples, n_classes)
+        Of samples that no forecast was trained on.
+    labels : ndarray of int of shape (n_samples,)
+    score : callable or None, default=None
+        From probabilities to a number, larger if better; None means log-loss.
+    weight : ndarray of shape (n_samples,) or None, default=None
+
+    Returns
+    -------
+    ndarray of shape (n_forecasts,)
+        Not negative, of sum 1.
+    """
+    if score is None:
+        kept = [np.maximum(own_probabilities(v, labels), FLOOR) for v in vectors]
+
+        def judge(total, n):
+            return -float(np.average(-np.log(total / n), weights=weight))
+    else:
+        kept = list(vectors)
+
+        def judge(total, n):
+            return score(total / n)
+
+    counts = np.zeros(len(vectors), np.int64)
+    total = np.zeros(kept[0].shape)
+    best_score, best = -np.inf, counts
+    for step in range(1, _STEPS + 1):
+        scores = np.round([judge(total + one, step) for one in kept], _DECIMALS)
+        ties = np.flatnonzero(scores == scores.max())
+        chosen = ties[np.argmax(counts[ties])]
+        counts[chosen] += 1
+        total = total + kept[chosen]
+        if scores[chosen] > best_score:
+            best_score, best = scores[chosen], counts.copy()
+    return best / best.sum()

@@ -1,0 +1,282 @@
+"""DeepForestClassifier: chooses, weighs, calibrates, refits."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_wine, make_classification
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GroupKFold, cross_val_predict, train_test_split
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from mddf import DeepForestClassifier, MDDFClassifier, RandomForestClassifier
+from mddf._members import AUTO
+from mddf._vote import sharpened
+
+FORESTS = ["random", "completely-random"]
+SMALL = {"n_estimators": 10, "members": [*FORESTS, "linear"], "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = make_classification(
+        500, 8, n_informative=5, n_classes=3, class_sep=1.2, flip_y=0.05, random_state=1
+    )
+    names = np.array(["red", "green", "blue"])[y]
+    return X[:300], names[:300], X[300:], names[300:]
+
+
+def draws_rows(model):
+    if "linear" not in model.members:
+        return {}
+    names = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+    return dict.fromkeys(names, "bootstraps of as many rows as have weight, folds of rows")
+
+
+@parametrize_with_checks(
+    [
+        DeepForestClassifier(n_estimators=5, members=FORESTS),
+        DeepForestClassifier(1, n_estimators=5, members=["random", "linear"], refit=False, cv=3),
+    ],
+    expected_failed_checks=draws_rows,
+)
+def test_sklearn_checks(estimator, check):
+    check(estimator)
+
+
+# What it is
+
+
+def test_better_probabilities_and_a_smaller_model_than_mddf():
+    X, y = load_digits(return_X_y=True)
+    X, new, y, truth = train_test_split(X, y, test_size=0.5, random_state=0)
+    deep = DeepForestClassifier(members=list(AUTO[:4]), n_estimators=30, random_state=0).fit(X, y)
+    mddf = MDDFClassifier(n_estimators=30, random_state=0).fit(X, y)
+    losses = [log_loss(truth, model.predict_proba(new)) for model in (deep, mddf)]
+    assert losses[0] < 0.6 * losses[1]
+    assert deep.score(new, truth) > mddf.score(new, truth) - 0.01
+    assert len(pickle.dumps(deep)) < 0.5 * len(pickle.dumps(mddf))
+
+
+@pytest.mark.parametrize("options", [{}, {"refit": False}, {"calibrate": False}, {"cv": 3}])
+def test_out_of_fold_probabilities_are_those_of_the_vote(options, data):
+    X, y, new, truth = data
+    model = DeepForestClassifier(**SMALL | options).fit(X, y)
+    weights = np.array([row["weight"] for row in model.leaderboard_])
+    assert weights.sum() == pytest.approx(1)
+    np.testing.assert_allclose(model.oof_probabilities_.sum(axis=1), 1)
+    of_new = model.predict_proba(new)
+    np.testing.assert_allclose(of_new.sum(axis=1), 1)
+    held_out = log_loss(y, model.oof_probabilities_)
+    assert log_loss(truth, of_new) == pytest.approx(held_out, rel=0.35)
+    assert (model.exponent_ == 1) == (not options.get("calibrate", True))
+
+
+def test_predictions_follow_from_the_members(data):
+    X, y, new, _ = data
+    model = DeepForestClassifier(**SMALL).fit(X, y)
+    features = model.transform(new)
+    names = model.get_feature_names_out()
+    assert features.shape == (200, len(names))
+    voters = [voter for layer in model._layers for voter in layer.voters]
+    vectors = features.reshape(200, len(voters), 3)
+    total = sum(
+        voter.weight * sharpened(vectors[:, i], voter.exponent) for i, voter in enumerate(voters)
+    )
+    total /= sum(voter.weight for voter in voters)
+    np.testing.assert_allclose(sharpened(total, model.exponent_), model.predict_proba(new))
+    *_, last = model.staged_predict_proba(new)
+    np.testing.assert_array_equal(last, model.predict_proba(new))
+    expected = model.classes_[last.argmax(axis=1)]
+    np.testing.assert_array_equal(model.predict(new), expected)
+    assert names[0] == f"layer1_{voters[0].name}_blue"
+
+
+def test_one_layer_of_one_classifier_is_that_classifier(data):
+    X, y, new, _ = data
+    model = DeepForestClassifier(1, members=[GaussianNB()], calibrate=False, cv=4, random_state=0)
+    model.fit(X, y)
+    alone = GaussianNB().fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(new), alone.predict_proba(new))
+    splits = [(train, test) for train, test in GroupKFold(4).split(X, groups=np.arange(300) % 9)]
+    model = clone(model).set_params(cv=splits).fit(X, y)
+    expected = cross_val_predict(GaussianNB(), X, y, cv=splits, method="predict_proba")
+    np.testing.assert_allclose(model.oof_probabilities_, expected)
+
+
+def test_results_do_not_depend_on_n_jobs_and_survive_a_pickle(data):
+    X, y, new, _ = data
+    model = DeepForestClassifier(**SMALL | {"members": [*AUTO, ExtraTreesClassifier(5)]})
+    one = clone(model).fit(X, y)
+    two = clone(model).set_params(n_jobs=2).fit(X, y)
+    again = pickle.loads(pickle.dumps(one))
+    for other in (two, again):
+        np.testing.assert_array_equal(one.predict_proba(new), other.predict_proba(new))
+        np.testing.assert_array_equal(one.oof_probabilities_, other.oof_probabilities_)
+
+
+def test_members_that_do_not_help_are_dropped():
+    X, y = load_wine(return_X_y=True)
+    useless = KNeighborsClassifier(len(y) // 2)
+    model = DeepForestClassifier(1, n_estimators=20, members=["random", useless], random_state=0)
+    model.fit(X, y)
+    assert [voter.name for voter in model._layers[0].voters] == ["random"]
+    assert model.feature_importances_.sum() == pytest.approx(1)
+
+
+def test_layers_have_to_help(data):
+    X, y, *_ = data
+    rng = np.random.default_rng(0)
+    model = DeepForestClassifier(3, **SMALL | {"members": FORESTS}).fit(X, rng.permutation(y))
+    assert model.n_layers_ == 1
+    assert "layer 2 gained" in model.stop_reason_
+    assert len(model.history_["layer"]) == 2
+    # A sum that one layer sees only in pieces, the next one has as class vectors.
+    X = rng.integers(1, 6, (900, 4)).astype(float)
+    y = np.sign(X[:, 0] * X[:, 1] - X[:, 2] * X[:, 3]).astype(int)
+    model = DeepForestClassifier(2, **SMALL | {"members": ["random", "linear"]}).fit(X, y)
+    assert model.n_layers_ == 2
+    assert model.stop_reason_ == "n_layers=2 were grown"
+
+
+def test_leaves_are_as_large_as_noise_wants():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 5))
+    noisy = (X[:, 0] + rng.normal(size=2000)) > 0
+    clean = X[:, 0] + X[:, 1] > 0
+    leaves = [
+        DeepForestClassifier(1, n_estimators=40, members=FORESTS, random_state=0)
+        .fit(X, y)
+        .min_samples_leaf_
+        for y in (noisy, clean)
+    ]
+    assert leaves[0]["random"] > 1
+    assert leaves[1]["random"] == 1
+
+
+def test_groups_are_held_out_together():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(60), 5)
+    X = rng.normal(size=(60, 4))[groups] + 0.01 * rng.normal(size=(300, 4))
+    y = rng.integers(0, 2, 60)[groups]  # only who belongs together can be learnt
+    leaking = DeepForestClassifier(1, **SMALL).fit(X, y)
+    honest = DeepForestClassifier(1, **SMALL).fit(X, y, groups=groups)
+    accuracies = [(m.oof_probabilities_.argmax(1) == y).mean() for m in (leaking, honest)]
+    assert accuracies[0] > 0.9
+    assert accuracies[1] < 0.7
+    with pytest.raises(ValueError, match="groups must hold at least 2"):
+        DeepForestClassifier(1, **SMALL).fit(X, y, groups=np.zeros(300))
+
+
+def test_scoring_decides(data):
+    X, y, *_ = data
+    model = DeepForestClassifier(1, **SMALL, scoring="accuracy").fit(X, y)
+    assert model.history_["score"][0] == pytest.approx(model.history_["accuracy"][0])
+    DeepForestClassifier(1, **SMALL, scoring="margin-ratio").fit(X, y)
+
+
+def test_the_lines_that_verbose_prints(data, capsys):
+    X, y, *_ = data
+    model = DeepForestClassifier(**SMALL, verbose=1).fit(X, y)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("layer 1: log-loss 0.")
+    assert lines[-1] == f"stopped: {model.stop_reason_}"
+    assert max(map(len, lines)) <= 100
+    DeepForestClassifier(**SMALL).fit(X, y)
+    assert capsys.readouterr().out == ""
+
+
+# Tables of every kind
+
+
+def test_frames_with_categories_and_missing_values():
+    rng = np.random.default_rng(0)
+    colour = rng.choice(["red", "green", "blue"], 400)
+    size = np.where(rng.random(400) < 0.1, np.nan, rng.normal(size=400))
+    y = np.where((colour == "red") ^ (rng.random(400) < 0.05), "yes", "no")
+    frame = pd.DataFrame({"colour": pd.Categorical(colour), "size": size, "nothing": np.nan})
+    model = DeepForestClassifier(n_estimators=10, random_state=0)
+    model.fit(frame[:300], y[:300])
+    assert model.score(frame[300:], y[300:]) > 0.88
+    assert model.feature_importances_.argmax() == 0
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("n", [4, 20, 60])
+def test_few_rows_and_rare_classes(n):
+    rng = np.random.default_rng(n)
+    X = np.column_stack([rng.normal(size=(n, 3)), np.ones(n)])
+    y = (X[:, 0] > 0).astype(int)
+    y[0] = 7  # a class of one row
+    y[1:3] = 0, 1
+    model = DeepForestClassifier(n_estimators=5, random_state=0).fit(X, y)
+    assert model.predict_proba(X).shape == (n, 3)
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_many_classes_and_columns():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(100), 4)
+    X = rng.normal(size=(100, 6))[y] * 5 + rng.normal(size=(400, 6))
+    model = DeepForestClassifier(n_estimators=5, members=FORESTS, random_state=0).fit(X, y)
+    assert model.predict_proba(X).shape == (400, 100)
+    wide = rng.normal(size=(60, 5000))
+    wide[:, 0] += 5 * (y[:60] % 2)
+    DeepForestClassifier(1, n_estimators=5, members=FORESTS).fit(wide, y[:60] % 2)
+
+
+def test_one_class():
+    model = DeepForestClassifier(n_estimators=3, members=FORESTS).fit(np.ones((9, 2)), ["a"] * 9)
+    assert model.predict([[5, 5]]).tolist() == ["a"]
+
+
+def test_weights_and_classes(data):
+    X, y, *_ = data
+    weights = np.where(y == "red", 20.0, 1.0)
+    plain, leaning = (
+        DeepForestClassifier(1, **SMALL).fit(X, y, w).predict_proba(X)[:, 2].mean()
+        for w in (None, weights)
+    )
+    assert leaning > plain + 0.1
+    by_class = DeepForestClassifier(1, **SMALL, class_weight={"red": 20, "green": 1, "blue": 1})
+    assert by_class.fit(X, y).predict_proba(X)[:, 2].mean() > plain + 0.1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"members": []}, "members must be 'auto' or a list of at least one"),
+        ({"members": ["forest"]}, "members must hold classifiers or names out of"),
+        ({"members": [RandomForestClassifier]}, "members must hold names or classifiers"),
+        ({"members": [RandomForestClassifier(0)]}, "n_estimators"),
+        ({"cv": "oob"}, "cv"),
+        ({"scoring": "acuracy"}, "scoring"),
+        ({"scoring": int}, "scoring must not be a class"),
+        ({"n_layers": 0}, "n_layers"),
+    ],
+)
+def test_wrong_options_are_refused_by_name(options, message, data):
+    X, y, *_ = data
+    with pytest.raises(ValueError, match=message):
+        DeepForestClassifier(**SMALL | options).fit(X, y)
+
+
+def test_classifiers_without_weights_are_refused_with_weights(data):
+    X, y, *_ = data
+    model = DeepForestClassifier(members=["random", KNeighborsClassifier()])
+    with pytest.raises(ValueError, match="members must hold classifiers whose fit takes"):
+        model.fit(X, y, np.arange(300))
+
+
+def test_a_failed_fit_changes_nothing(data):
+    X, y, new, _ = data
+    model = DeepForestClassifier(**SMALL).fit(X, y)
+    before = model.predict_proba(new)
+    with pytest.raises(ValueError, match="members"):
+        model.set_params(members=["nothing"]).fit(X[:, :3], y)
+    np.testing.assert_array_equal(model.predict_proba(new), before)

@@ -1,0 +1,95 @@
+"""Weights of forecasts, and how sharp their mean should be."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import log_loss
+
+from mddf._vote import FLOOR, fit_exponent, greedy_weights, log_losses, sharpened
+
+
+def forecasts(seed=0, n=300, k=3, n_forecasts=4):
+    """Labels, and forecasts of different worth."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, k, n)
+    truth = np.eye(k)[labels]
+    noise = rng.dirichlet(np.ones(k), (n_forecasts, n))
+    share = np.linspace(0.1, 0.6, n_forecasts)[:, None, None]
+    return labels, share * truth + (1 - share) * noise
+
+
+def twin_weights(vectors, labels, steps=40):
+    """The greedy search, as it reads."""
+    bag, best, best_loss = [], None, np.inf
+    for _ in range(steps):
+        losses = []
+        for i in range(len(vectors)):
+            mean = np.mean([np.maximum(vectors[j], FLOOR) for j in [*bag, i]], axis=0)
+            losses.append(round(-np.log(mean[np.arange(len(labels)), labels]).mean(), 6))
+        ties = [i for i, loss in enumerate(losses) if loss == min(losses)]
+        bag.append(max(ties, key=bag.count))
+        if min(losses) < best_loss:
+            best, best_loss = list(bag), min(losses)
+    return np.bincount(best, minlength=len(vectors)) / len(best)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_greedy_weights_are_those_of_the_twin(seed):
+    labels, vectors = forecasts(seed)
+    found = greedy_weights(vectors, labels)
+    np.testing.assert_allclose(found, twin_weights(vectors, labels))
+    assert found.sum() == pytest.approx(1)
+
+
+def test_the_vote_is_no_worse_than_the_best_forecast():
+    labels, vectors = forecasts()
+    weights = greedy_weights(vectors, labels)
+    mean = np.tensordot(weights, vectors, 1)
+    assert log_losses(mean, labels).mean() <= min(log_losses(v, labels).mean() for v in vectors)
+
+
+def test_weights_of_samples_and_other_scores():
+    labels, vectors = forecasts()
+    half = np.arange(300) < 150
+    np.testing.assert_allclose(
+        greedy_weights(vectors, labels, weight=half.astype(float)),
+        greedy_weights(vectors[:, half], labels[half]),
+    )
+
+    def accuracy(p):
+        return np.mean(p.argmax(axis=1) == labels)
+
+    weights = greedy_weights(vectors, labels, accuracy)
+    best = max(accuracy(v) for v in vectors)
+    assert accuracy(np.tensordot(weights, vectors, 1)) >= best
+
+
+def test_log_losses():
+    labels, vectors = forecasts()
+    expected = log_loss(labels, vectors[2])
+    assert log_losses(vectors[2], labels).mean() == pytest.approx(expected)
+    assert log_losses(np.array([[0.0, 1.0]]), np.array([0])) == -np.log(FLOOR)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.floats(0.3, 8), st.integers(2, 6), st.integers(0, 999))
+def test_sharpening_keeps_the_order_and_can_be_undone(exponent, k, seed):
+    p = np.random.default_rng(seed).dirichlet(np.ones(k), 50) * 0.9 + 0.1 / k
+    sharp = sharpened(p, exponent)
+    np.testing.assert_allclose(sharp.sum(axis=1), 1)
+    np.testing.assert_array_equal(sharp.argmax(axis=1), p.argmax(axis=1))
+    labels = np.arange(50) % k
+    again = fit_exponent(sharp, labels) * exponent
+    direct = fit_exponent(p, labels)
+    if 0.5 < direct < 5 and 0.3 < direct / exponent < 10 and sharp.min() > FLOOR:
+        assert again == pytest.approx(direct, rel=0.02)
+
+
+def test_an_exponent_finds_the_truth():
+    rng = np.random.default_rng(0)
+    truth = rng.dirichlet(np.full(3, 0.4), 20000) * 0.97 + 0.01
+    labels = (rng.random(20000)[:, None] > truth.cumsum(axis=1)).sum(axis=1)
+    timid = sharpened(truth, 0.5)
+    assert fit_exponent(timid, labels) == pytest.approx(2, rel=0.05)
+    assert fit_exponent(np.ones((5, 1)), np.zeros(5, int)) == 1
