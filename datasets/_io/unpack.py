@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
-from ._errors import DataFileError
+from .._errors import DataFileError
 
 # The largest real file has some 150 MB; what unpacks to more than this is not one of them.
 _LIMIT = 2**30

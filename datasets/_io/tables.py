@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ._errors import DataFileError
-from ._parsed import Block, Parsed, encode_labels
-from ._spec import Spec, Table
+from .._errors import DataFileError
+from .parsed import Block, Parsed, encode_labels
+from .spec import Spec, Table
 
 # Where a row came from, for messages: file name and number of the line.
 Place: TypeAlias = tuple[str, int]
@@ -55,7 +55,10 @@ def parse(spec: Spec, content: dict[str, bytes]) -> Parsed:
     X, categories = _encode(cells, places, table)
     cuts = np.cumsum(sizes)[:-1]
     labels = [label.removesuffix(table.label_suffix) for label in cells[table.label]]
-    y = encode_labels(labels, spec, lambda row: _say(places[row]))
+    if spec.task == "regression":
+        y = _numbers(labels, places, table, table.label)
+    else:
+        y = encode_labels(labels, spec, lambda row: _say(places[row]))
     blocks = [Block(x, t) for x, t in zip(np.split(X, cuts), np.split(y, cuts), strict=True)]
     ordered = tuple(name for name in categories if name in table.levels)
     return Parsed(blocks, table.features, categories, ordered)
@@ -118,7 +121,7 @@ def _split_lines(text: str, name: str, table: Table) -> list[tuple[int, list[str
         else:
             lines.append((number, line))
     if table.delimiter is None:
-        return [(number, line.split()) for number, line in lines]
+        return [(number, _words(line)) for number, line in lines]
     reader = csv.reader(
         (line for _, line in lines), delimiter=table.delimiter, skipinitialspace=True, strict=True
     )
@@ -127,6 +130,13 @@ def _split_lines(text: str, name: str, table: Table) -> list[tuple[int, list[str
     except csv.Error as error:
         number = lines[min(reader.line_num, len(lines)) - 1][0]
         raise DataFileError(f"{name}, line {number}: {error}") from error
+
+
+def _words(line: str) -> list[str]:
+    """Words between blanks; one in double quotes may hold some."""
+    if '"' not in line:
+        return line.split()
+    return [quoted or word for quoted, word in re.findall(r'"([^"]*)"|(\S+)', line)]
 
 
 def _say(place: Place) -> str:

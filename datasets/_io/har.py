@@ -6,9 +6,9 @@ from collections import Counter
 
 import numpy as np
 
-from ._errors import DataFileError
-from ._parsed import Block, Parsed, encode_labels, rows_of
-from ._spec import Spec
+from .._errors import DataFileError
+from .parsed import Block, Parsed, encode_labels, rows_of
+from .spec import Spec
 
 
 def parse(spec: Spec, content: dict[str, bytes]) -> Parsed:

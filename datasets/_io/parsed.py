@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._errors import DataFileError
+from .._errors import DataFileError
 
 if TYPE_CHECKING:
-    from ._spec import Label, Spec
+    from .spec import Label, Spec
 
 
 @dataclass
@@ -102,7 +102,8 @@ def check(spec: Spec, parsed: Parsed) -> None:
     Raises
     ------
     DataFileError
-        If rows, columns, class counts or missing cells are not the known ones.
+        If rows, columns, class counts (or the target's ends) or missing cells are not the known
+        ones.
     """
     _expect(spec, "features", spec.format.n_features, len(parsed.feature_names))
     blocks = parsed.blocks
@@ -116,7 +117,10 @@ def check(spec: Spec, parsed: Parsed) -> None:
     for title, part, block in zip(titles, spec.parts, blocks, strict=True):
         _expect(spec, f"{title}rows", part.rows, len(block.y))
         found = dict(sorted(Counter(block.y.tolist()).items()))
-        if part.counts is not None:
+        if spec.task == "regression":
+            span = (float(block.y.min()), float(block.y.max()))
+            _expect(spec, f"{title}target from, to", part.target, span)
+        elif part.counts is not None:
             _expect(spec, f"{title}class counts", dict(sorted(part.counts.items())), found)
         else:
             _expect(spec, f"{title}classes", sorted(spec.classes), sorted(found))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from io import BytesIO
 
-from ._errors import DataFileError
-from ._parsed import Block, Parsed, encode_labels, rows_of
-from ._spec import Spec
+from .._errors import DataFileError
+from .parsed import Block, Parsed, encode_labels, rows_of
+from .spec import Spec
 
 
 def parse(spec: Spec, content: dict[str, bytes]) -> Parsed:

@@ -1,13 +1,13 @@
 """What is known about a data set before any of its files is read.
 
-A `Spec` is a table row: files with their sums, the shape and class counts to expect, the format,
-and how options change all that. The loaders are written against these records only.
+A `Spec` is what a file of the folder ``sets`` says: files with their sums, the shape and class
+counts to expect, and the format. The loaders are written against these records only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 Label: TypeAlias = int | str
@@ -64,11 +64,14 @@ class Part:
         Number of rows; from `counts` when those are known.
     missing : int
         Number of missing cells among the features.
+    target : tuple of float, or None
+        Least and largest number to predict, of a set for regression.
     """
 
     counts: Mapping[Label, int] | None = None
     rows: int = 0
     missing: int = 0
+    target: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         if self.counts is not None:
@@ -198,9 +201,12 @@ class Spec:
         Readable names of coded labels.
     labels : tuple of labels
         The classes, where their counts are not known.
-    options : Mapping of option name to Mapping of value to function
-        Functions turn the specification into the one for that value; the first value of an
-        option is its default.
+    task : str
+        "classification" or "regression".
+    aliases : tuple of str
+        Other names, under which the set goes in published tables.
+    options : Mapping of str to tuple
+        Values of each option, the default first.
     parent : Spec or None
         The set that this one is taken from,
     keep : tuple of labels
@@ -219,7 +225,9 @@ class Spec:
     label_names: Mapping[Label, str] = field(default_factory=dict)
     labels: tuple[Label, ...] = ()
     hint: str = ""
-    options: Mapping[str, Mapping[object, Callable[[Spec], Spec]]] = field(default_factory=dict)
+    task: str = "classification"
+    aliases: tuple[str, ...] = ()
+    options: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
     parent: Spec | None = None
     keep: tuple[Label, ...] = ()
 
@@ -237,66 +245,3 @@ class Spec:
     def rows(self) -> int:
         """Number of rows of all parts."""
         return sum(part.rows for part in self.parts)
-
-
-def same(spec: Spec) -> Spec:
-    """Leave the specification as it is: the change that a default makes."""
-    return spec
-
-
-def change(table: Mapping[str, object] | None = None, **fields: object) -> Callable[[Spec], Spec]:
-    """Make a function that replaces fields of a specification and of its table.
-
-    Parameters
-    ----------
-    table : Mapping of str to object, optional
-        New values of fields of `Spec.format`.
-    **fields : object
-        New values of fields of the specification.
-
-    Returns
-    -------
-    change : function from Spec to Spec
-    """
-
-    def apply(spec: Spec) -> Spec:
-        new = replace(spec, **fields)  # type: ignore[arg-type]
-        if table:
-            new = replace(new, format=replace(new.format, **table))  # type: ignore[arg-type]
-        return new
-
-    return apply
-
-
-def restrict(parent: Spec, name: str, keep: tuple[Label, ...], title: str) -> Spec:
-    """Describe the set of the rows of `parent` whose class is one of `keep`.
-
-    Parameters
-    ----------
-    parent : Spec
-        A set with known class counts.
-    name, title : str
-        Of the new set.
-    keep : tuple of labels
-        Classes to keep.
-
-    Returns
-    -------
-    spec : Spec
-    """
-    parts = tuple(
-        Part({label: part.counts[label] for label in keep})
-        for part in parent.parts
-        if part.counts is not None
-    )
-    words = " and ".join(str(label) for label in keep)
-    return replace(
-        parent,
-        name=name,
-        title=title,
-        description=f"Classes {words} of '{parent.name}'. {parent.description}",
-        parts=parts,
-        options={},
-        parent=parent,
-        keep=keep,
-    )

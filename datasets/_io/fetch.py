@@ -17,9 +17,9 @@ from types import ModuleType
 
 from tqdm import tqdm
 
-from ._errors import DataFileError, DataFileNotFoundError, optional_import
-from ._spec import File, Spec
-from ._unpack import COMPRESSED, read_plain, read_zip
+from .._errors import DataFileError, DataFileNotFoundError, optional_import
+from .spec import File, Spec
+from .unpack import COMPRESSED, read_plain, read_zip
 
 ENVIRONMENT = "MDDF_DATA_HOME"
 _TIMEOUT = 60  # seconds without an answer before a download is given up
@@ -116,15 +116,27 @@ def read_files(spec: Spec, access: Access) -> dict[str, bytes]:
     folder = access.home / spec.folder
     content = {}
     for file in spec.files:
-        path = _locate(folder, file)
+        path = locate(folder, file)
         if path is None:
             path = _download(spec, file, folder, access)
         content[file.name] = _read(path, file, access)
     return content
 
 
-def _locate(folder: Path, file: File) -> Path | None:
-    """Path of the file, of a compressed form of it or of its archive; None if none is there."""
+def locate(folder: Path, file: File) -> Path | None:
+    """Find a file, a compressed form of it, or its archive.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the set.
+    file : File
+
+    Returns
+    -------
+    path : Path or None
+        None if none is there.
+    """
     forms = [file.name, *(file.name + suffix for suffix in COMPRESSED)]
     if file.archive is not None:
         forms.append(file.archive.name)
@@ -132,7 +144,7 @@ def _locate(folder: Path, file: File) -> Path | None:
 
 
 def _read(path: Path, file: File, access: Access) -> bytes:
-    """Read one file from what `_locate` found."""
+    """Read one file from what `locate` found."""
     if file.archive is not None and path.name == file.archive.name:
         if path not in access.verified:
             access.verify(path, path.read_bytes(), file.archive.sha256, _note(file))

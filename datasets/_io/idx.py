@@ -6,10 +6,9 @@ import struct
 
 import numpy as np
 
-from ._errors import DataFileError
-from ._parsed import Block, Parsed, encode_labels, rows_of
-from ._spec import Idx, Spec
-from ._uci import grid
+from .._errors import DataFileError
+from .parsed import Block, Parsed, encode_labels, rows_of
+from .spec import Idx, Spec
 
 _UNSIGNED_BYTE = 0x08
 
@@ -89,4 +88,5 @@ def parse(spec: Spec, content: dict[str, bytes]) -> Parsed:
             )
         y = encode_labels(labels.tolist(), spec, rows_of(labels_file.name))
         blocks.append(Block(images.reshape(len(images), -1), y))
-    return Parsed(blocks, grid("pixel_{}_{}", side, side))
+    names = (f"pixel_{row}_{column}" for row in range(side) for column in range(side))
+    return Parsed(blocks, tuple(names))
