@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 SCRIPTS = sorted((ROOT / "scripts").glob("[!_]*.py"))
 
 
@@ -49,6 +49,12 @@ def test_command_is_understood(place, command, monkeypatch, capsys, tmp_path):
         module.parse(arguments)
     except SystemExit:
         pytest.fail(f"{place}: {capsys.readouterr().err}")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+def test_what_pages_link_to_is_there(page):
+    links = re.findall(r"\]\((?!https?:)([^)#\s]+)", page.read_text())
+    assert [link for link in links if not (page.parent / link).exists()] == []
 
 
 def test_pictures_are_there_and_small():
