@@ -11,13 +11,13 @@ import numpy as np
 from ._errors import optional_import
 
 if TYPE_CHECKING:
-    from ._parsed import Parsed
-    from ._spec import Label, Spec
+    from ._io.parsed import Parsed
+    from ._io.spec import Label, Spec
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """A data set for classification.
+    """A data set for classification or regression.
 
     Attributes
     ----------
@@ -27,7 +27,9 @@ class Dataset:
         Features of all rows, those of the training part first. In an array, categories are codes,
         positions in `categories`, and missing values are NaN.
     y : ndarray of shape (n_rows,)
-        Labels as upstream has them, integers or text.
+        Labels as upstream has them, integers or text; for regression numbers (float64).
+    task : {"classification", "regression"}
+        What `y` is for.
     n_train : int or None
         Number of training rows; None for a set without a standard split.
     feature_names : tuple of str
@@ -56,6 +58,7 @@ class Dataset:
     name: str
     X: Any
     y: np.ndarray
+    task: str
     n_train: int | None
     feature_names: tuple[str, ...]
     categories: Mapping[str, tuple]
@@ -72,15 +75,13 @@ class Dataset:
         split = "no standard split"
         if self.n_train is not None:
             split = f"{self.n_train} for training and {rows - self.n_train} for testing"
-        return (
-            f"Dataset({self.name!r}: {rows} rows, {columns} features,"
-            f" {len(self.classes)} classes, {split})"
-        )
+        y = "a numeric target" if self.task == "regression" else f"{len(self.classes)} classes"
+        return f"Dataset({self.name!r}: {rows} rows, {columns} features, {y}, {split})"
 
     @property
     def classes(self) -> np.ndarray:
-        """Labels that occur, sorted."""
-        return np.unique(self.y)
+        """Labels that occur, sorted; none for regression."""
+        return np.unique(self.y if self.task == "classification" else self.y[:0])
 
     @property
     def target_names(self) -> tuple[str, ...]:
@@ -154,6 +155,8 @@ def assemble(
     blocks = parsed.blocks
     X = np.concatenate([block.X for block in blocks]) if len(blocks) > 1 else blocks[0].X
     y = np.concatenate([block.y for block in blocks])
+    if spec.task == "regression":
+        y = y.astype(np.float64)
     groups = [block.groups for block in blocks if block.groups is not None]
     n_train = spec.parts[0].rows if len(spec.parts) > 1 else None
     if as_frame is True or (as_frame == "auto" and parsed.categories):
@@ -162,6 +165,7 @@ def assemble(
         name=spec.name,
         X=X,
         y=y,
+        task=spec.task,
         n_train=n_train,
         feature_names=parsed.feature_names,
         categories=dict(parsed.categories),

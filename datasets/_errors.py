@@ -41,5 +41,5 @@ def optional_import(module: str, purpose: str) -> ModuleType:
         return importlib.import_module(module)
     except ImportError as error:
         raise ImportError(
-            f"{purpose} needs {module}, which is not installed: pip install {module}"
+            f'{purpose} needs {module}, which is not installed: pip install "mddf[data]"'
         ) from error

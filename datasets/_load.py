@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from . import _har, _idx, _svmlight, _tables
 from ._dataset import Dataset, assemble
-from ._fetch import Access, find_home, read_files
-from ._parsed import Block, Parsed, check
+from ._io import har, idx, svmlight, tables
+from ._io.fetch import Access, find_home, read_files
+from ._io.parsed import Block, Parsed, check
+from ._io.spec import Embedded, Har, Idx, Spec, SvmLight, Table
 from ._registry import resolve
-from ._spec import Embedded, Har, Idx, Spec, SvmLight, Table
 
 
 def load(
@@ -30,7 +30,8 @@ def load(
 
     Files are looked for in ``<data home>/<set>/``, as upstream names them, uncompressed or as
     ``.gz`` or ``.bz2``. Missing ones are downloaded from upstream into that folder. digits, wine,
-    breast_cancer and iris come with scikit-learn and need no file.
+    breast_cancer, iris and diabetes-progression come with scikit-learn and need no file. Files of
+    sets for regression lie in ``<data home>/regression/<set>/``.
 
     Parameters
     ----------
@@ -118,9 +119,9 @@ def _embedded(spec: Spec, content: dict[str, bytes]) -> Parsed:
 
 
 _PARSERS: dict[type, Callable[[Spec, dict[str, bytes]], Parsed]] = {
-    Table: _tables.parse,
-    Idx: _idx.parse,
-    SvmLight: _svmlight.parse,
-    Har: _har.parse,
+    Table: tables.parse,
+    Idx: idx.parse,
+    SvmLight: svmlight.parse,
+    Har: har.parse,
     Embedded: _embedded,
 }

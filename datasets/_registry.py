@@ -1,32 +1,193 @@
-"""All data sets by name, and the choice of one by name and options."""
+"""All data sets by name, as the files of the folder ``sets`` describe them."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any
 
-from . import _sets_mixed, _sets_numeric, _sets_other, _sets_split
-from ._spec import Spec
+from ._io.spec import (
+    Archive,
+    Embedded,
+    File,
+    Format,
+    Har,
+    Idx,
+    Label,
+    Part,
+    Spec,
+    SvmLight,
+    Table,
+)
+
+FOLDER = Path(__file__).parent / "sets"
+TASKS = ("classification", "regression")
+_FORMATS: dict[str, type] = {"idx": Idx, "svmlight": SvmLight, "har": Har}
+_LISTS = ("columns", "drop", "categorical", "zero_missing")
+
+
+@cache
+def _document(name: str) -> dict[str, Any]:
+    """What the file of a set says."""
+    return tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Split at blanks and count what stands in braces: ``p_{0..1}_{0..1}`` gives four words.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    words : tuple of str
+    """
+    found: list[str] = []
+    for word in text.split():
+        pieces = re.split(r"\{(\d+)\.\.(\d+)\}", word)
+        ends = zip(pieces[1::3], pieces[2::3], strict=True)
+        ranges = [range(int(low), int(high) + 1) for low, high in ends]
+        pattern = "{}".join(pieces[::3])
+        found += [pattern.format(*numbers) for numbers in product(*ranges)]
+    return tuple(found)
+
+
+def labels(keys: Iterable[str]) -> list[Label]:
+    """Turn labels into integers if all of them are; keys of TOML are text."""
+    keys = list(keys)
+    if all(re.fullmatch(r"-?\d+", key, flags=re.ASCII) for key in keys):
+        return [int(key) for key in keys]
+    return [*keys]
+
+
+def _labelled(table: Mapping[str, Any]) -> dict[Label, Any]:
+    return dict(zip(labels(table), table.values(), strict=True))
+
+
+def _table(content: Mapping[str, Any]) -> Table:
+    fields: dict[str, Any] = {key: words(v) if key in _LISTS else v for key, v in content.items()}
+    fields["levels"] = {name: words(v) for name, v in content.get("levels", {}).items()}
+    if fields.get("delimiter") == "blanks":
+        fields["delimiter"] = None
+    return Table(**fields)
+
+
+def _format(content: Mapping[str, Any]) -> Format:
+    if "table" in content:
+        return _table(content["table"])
+    if "bundled" in content:
+        return Embedded(content["n_features"], loader=content["bundled"])
+    return _FORMATS[content["format"]](content["n_features"])
+
+
+def _files(content: Mapping[str, Any]) -> tuple[File, ...]:
+    archive = Archive(**content["archive"]) if "archive" in content else None
+    return tuple(
+        File(
+            file["name"],
+            file.get("sha256"),
+            file.get("url"),
+            archive if file.get("archived") else None,
+            file.get("member", ""),
+            not file.get("copy", False),
+        )
+        for file in content.get("files", ())
+    )
+
+
+def _part(content: Mapping[str, Any], chosen: Mapping[str, object]) -> Part:
+    missing = content.get("missing", 0)
+    for option, cells in content.get("missing_with", {}).items():
+        missing = cells if chosen.get(option) else missing
+    return Part(
+        _labelled(content["counts"]) if "counts" in content else None,
+        content.get("rows", 0),
+        missing,
+        tuple(content["target"]) if "target" in content else None,
+    )
+
+
+def _values(option: Mapping[str, Any]) -> tuple[object, ...]:
+    """Values of an option, the default first."""
+    others = [value for value in option if value != "default"]
+    return option["default"], *(value == "true" if value in ("true", "false") else value
+                                for value in others)  # fmt: skip
+
+
+def _spec(name: str, chosen: Mapping[str, object]) -> Spec:
+    """Make the specification of a set with some values of its options."""
+    content = dict(_document(name))
+    if "from" in content:
+        return _restricted(name, content)
+    options = content.get("options", {})
+    for option, value in chosen.items():
+        if value == options[option]["default"]:
+            continue
+        changes = options[option][str(value).lower()]
+        table = {"table": {**content.get("table", {}), **changes["table"]}} \
+            if "table" in changes else {}  # fmt: skip
+        content |= changes | table
+    return Spec(
+        name=name,
+        title=content["title"],
+        description=content["description"],
+        citation=content["citation"],
+        source=content["source"],
+        format=_format(content),
+        parts=tuple(_part(part, chosen) for part in content["parts"]),
+        folder=content.get("folder", ""),
+        files=_files(content),
+        label_names=_labelled(content.get("label_names", {})),
+        labels=tuple(content.get("labels", ())),
+        hint=content.get("hint", ""),
+        task=content.get("task", "classification"),
+        aliases=tuple(content.get("aliases", ())),
+        options={option: _values(values) for option, values in options.items()},
+    )
+
+
+def _restricted(name: str, content: Mapping[str, Any]) -> Spec:
+    """Describe the rows of another set whose class is one of ``keep``."""
+    parent, keep = _spec(content["from"], {}), tuple(content["keep"])
+    kept = [part.counts for part in parent.parts if part.counts is not None]
+    return Spec(
+        name=name,
+        title=content["title"],
+        description=f"Classes {' and '.join(map(str, keep))} of '{parent.name}'."
+        f" {parent.description}",
+        citation=parent.citation,
+        source=parent.source,
+        format=parent.format,
+        parts=tuple(Part({label: counts[label] for label in keep}) for counts in kept),
+        folder=parent.folder,
+        files=parent.files,
+        label_names=parent.label_names,
+        hint=parent.hint,
+        aliases=tuple(content.get("aliases", ())),
+        parent=parent,
+        keep=keep,
+    )
+
 
 SPECS: dict[str, Spec] = {
-    spec.name: spec
-    for family in (_sets_split, _sets_numeric, _sets_mixed, _sets_other)
-    for spec in family.SETS
+    path.stem: _spec(path.stem, {}) for path in sorted(FOLDER.glob("*.toml"))
 }
-
-# Names under which the sets go in published tables.
-ALIASES = {
-    "diabetes": "pima",
-    "letter_ab": "letter-ab",
-    "ocr17": "optdigits-17",
-    "ocr49": "optdigits-49",
-    "ocr17-mnist": "mnist-17",
-    "ocr49-mnist": "mnist-49",
-}
+ALIASES = {alias: name for name, spec in SPECS.items() for alias in spec.aliases}
 
 
-def names() -> list[str]:
-    """Names of all data sets that `load` knows, in alphabetical order.
+def names(task: str | None = None) -> list[str]:
+    """Names of the data sets that `load` knows, in alphabetical order.
+
+    Parameters
+    ----------
+    task : {"classification", "regression"}, default=None
+        Sets of this task only; None means all.
 
     Returns
     -------
@@ -35,10 +196,12 @@ def names() -> list[str]:
     Examples
     --------
     >>> from mddf.datasets import names
-    >>> "iris" in names()
-    True
+    >>> "iris" in names(), "iris" in names(task="regression")
+    (True, False)
     """
-    return sorted(SPECS)
+    if task not in (None, *TASKS):
+        raise ValueError(f"task must be one of {', '.join(TASKS)} or None, got {task!r}")
+    return sorted(name for name, spec in SPECS.items() if task in (None, spec.task))
 
 
 def resolve(name: str, options: Mapping[str, object]) -> tuple[Spec, dict[str, object]]:
@@ -69,15 +232,14 @@ def resolve(name: str, options: Mapping[str, object]) -> tuple[Spec, dict[str, o
     key = ALIASES.get(name.lower(), name.lower())
     if key not in SPECS:
         raise ValueError(f"name must be one of mddf.datasets.names(), got {name!r}{_hint(key)}")
-    spec = SPECS[key]
-    known = spec.options
+    known = SPECS[key].options
     for option in options:
         if option not in known:
             allowed = ", ".join(repr(o) for o in known) or "none"
             raise TypeError(f"option of data set {key!r} must be one of {allowed}, got {option!r}")
     chosen: dict[str, object] = {}
     for option, values in known.items():
-        value = options.get(option, next(iter(values)))
+        value = options.get(option, values[0])
         # Compared by ==, so that an unhashable value gets the same error as any other.
         match = [v for v in values if type(v) is type(value) and v == value]
         if not match:
@@ -86,8 +248,8 @@ def resolve(name: str, options: Mapping[str, object]) -> tuple[Spec, dict[str, o
                 f"{option} of data set {key!r} must be one of {allowed}, got {value!r}"
             )
         chosen[option] = match[0]
-        spec = values[match[0]](spec)
-    return spec, chosen
+    changed = any(value != known[option][0] for option, value in chosen.items())
+    return _spec(key, chosen) if changed else SPECS[key], chosen
 
 
 def _hint(key: str) -> str:

@@ -4,32 +4,32 @@
     python scripts/bench_boosting.py --quick     fewer rounds
     python scripts/bench_boosting.py --only mnist stumps
 
-Prints one line per comparison and whether the aim is met; writes results/bench_boosting.json.
+One line per comparison: seconds of both, their ratio, and the ratio aimed at.
 """
 
 from __future__ import annotations
 
-import argparse
 import time
 
 import numpy as np
-from _boosting_data import binary, load_table
-from _results import provenance, write_json
+from _lab import cli, data, measure, tables
 from mddf.baselines import AdaBoostClassifier, DeepBoostClassifier, QuadBoostClassifier
 from sklearn.ensemble import AdaBoostClassifier as ScikitAdaBoost
-from sklearn.preprocessing import OrdinalEncoder
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 
 def seconds(model, X, y, repeats=1):
     """Least CPU time of some fits."""
-    best = np.inf
-    for _ in range(repeats):
-        start = time.process_time()
-        model.fit(X, y)
-        best = min(best, time.process_time() - start)
-    return best
+    return measure.least_seconds(lambda: model.fit(X, y), repeats)
+
+
+def table(*names):
+    """The first of some sets whose files are there: its name, numbers, and labels in {0, 1}."""
+    for name in names:
+        for rows in data.present([name]).values():
+            return name, rows.X, data.binary(rows.y)
+    return None
 
 
 def scikit(depth, rounds):
@@ -39,52 +39,43 @@ def scikit(depth, rounds):
 def compare(name, ours, theirs, aim):
     """One result: seconds of both, their ratio, and whether it is at least the aim."""
     ratio = theirs / ours
-    met = "met" if ratio >= aim else "NOT met"
-    print(f"{name:58s} {ours:9.4f} s {theirs:9.4f} s  x{ratio:8.1f}  aim x{aim:g}: {met}")
-    return {"name": name, "seconds": ours, "other_seconds": theirs, "ratio": ratio, "aim": aim}
+    print(f"x{ratio:8.1f}  aim x{aim:g}  {name}", flush=True)
+    return {
+        "what": name,
+        "seconds": ours,
+        "other": theirs,
+        "ratio": ratio,
+        "aim": aim,
+        "met": "yes" if ratio >= aim else "no",
+    }
 
 
 def bench_ionosphere(results, quick):
-    table = load_table("ionosphere") or load_table("breast_cancer")
-    X, y = table.X[:281], binary(table)[:281]
+    chosen, X, y = table("ionosphere", "breast_cancer")
+    X, y = X[:281], y[:281]
     for loss in ("exponential", "logistic"):
         model = DeepBoostClassifier(100, loss=loss, max_depth=4)
         ours = seconds(model, X, y, 3 if quick else 5)
-        name = f"DeepBoost {loss}, 100 rounds, {table.name} {X.shape}; limit .3 s"
+        name = f"DeepBoost {loss}, 100 rounds, {chosen} {X.shape}; limit .3 s"
         results.append(compare(name, ours, 0.3, 1.0))
 
 
 def bench_mnist(results, quick):
-    table = load_table("mnist-49") or load_table("digits-49")
-    X, y, rounds = table.X[:11791], binary(table)[:11791], 10 if quick else 100
+    chosen, X, y = table("mnist-49", "digits-49")
+    X, y, rounds = X[:11791], y[:11791], 10 if quick else 100
     model = DeepBoostClassifier(rounds, max_depth=4)
     ours = seconds(model, X, y)
     theirs = seconds(scikit(4, rounds), X, y)
-    name = f"DeepBoost depth 4, {rounds} rounds, {table.name} {X.shape}; scikit-learn"
+    name = f"DeepBoost depth 4, {rounds} rounds, {chosen} {X.shape}; scikit-learn"
     results.append(compare(name, ours, theirs, 1.0))
 
 
-def adult():
-    """Adult's training part, categories as ordered codes for both libraries; None without it."""
-    try:
-        from mddf.datasets import load
-
-        data = load("adult", download=False)
-    except (ImportError, OSError, KeyError, ValueError, RuntimeError):
-        return None
-    frame = data.X_train.copy()
-    words = frame.select_dtypes(exclude="number").columns
-    frame[words] = OrdinalEncoder(encoded_missing_value=-1).fit_transform(frame[words])
-    return np.nan_to_num(frame.to_numpy(dtype=np.float64), nan=-1.0), np.asarray(data.y_train)
-
-
 def bench_stumps(results, quick):
-    data = adult()
-    name = "adult"
-    if data is None:
-        table = load_table("digits")
-        data, name = (table.X, table.y > 4), "digits, 0-4 against 5-9"
-    X, y = data
+    adult = measure.load("adult", None)  # categories as codes for both libraries
+    if adult is None:
+        name, (_, X, y) = "digits", table("digits")
+    else:
+        name, X, y = "adult", np.nan_to_num(adult[0], nan=-1.0), adult[1]
     rounds = 20 if quick else 100
     model = AdaBoostClassifier(rounds)
     ours = seconds(model, X, y, 3)
@@ -100,10 +91,10 @@ def bench_quadboost(results, quick):
     a fit of one round stands for it.
     """
     for name in ("ionosphere", "pima", "optdigits", "breast_cancer"):
-        table = load_table(name)
-        if table is None:
+        found = table(name)
+        if found is None:
             continue
-        X, y = table.X[:500], binary(table)[:500]  # the paper's largest training set
+        X, y = found[1][:500], found[2][:500]  # the paper's largest training set
 
         def times(rounds, X=X, y=y):
             quad = QuadBoostClassifier(n_estimators=rounds, tol=0.0)
@@ -124,8 +115,8 @@ def bench_grid(results, quick):
     """Table 2's grid on one small set, one fold: 6 depths x 5 beta x 5 lambda, 100 rounds."""
     if quick:
         return
-    table = load_table("ionosphere") or load_table("breast_cancer")
-    X, y = table.X[:281], binary(table)[:281]
+    chosen, X, y = table("ionosphere", "breast_cancer")
+    X, y = X[:281], y[:281]
     grid = [10.0**-k for k in range(3, 8)]
     start = time.perf_counter()
     for depth in range(1, 7):
@@ -134,7 +125,7 @@ def bench_grid(results, quick):
                 DeepBoostClassifier(100, max_depth=depth, beta=beta, lambda_=lambda_).fit(X, y)
     ours = time.perf_counter() - start
     results.append(
-        compare(f"DeepBoost, Table 2's 150 settings, {table.name}; limit 60 s", ours, 60.0, 1.0)
+        compare(f"DeepBoost, Table 2's 150 settings, {chosen}; limit 60 s", ours, 60.0, 1.0)
     )
 
 
@@ -147,21 +138,22 @@ BENCHES = {
 }
 
 
-def parse(argv):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer rounds, no grid")
-    parser.add_argument("--only", nargs="+", choices=BENCHES, default=list(BENCHES))
-    parser.add_argument("--out", default="results/bench_boosting.json")
-    return parser.parse_args(argv)
+def parse(argv=None):
+    checks = {"only": list(BENCHES)}
+    return cli.study(__doc__, "bench_boosting", checks=checks, only=list(BENCHES)).read(argv)
 
 
 def main(argv=None):
-    arguments = parse(argv)
+    options = parse(argv)
     results: list[dict] = []
     with threadpool_limits(1):
-        for name in arguments.only:
-            BENCHES[name](results, arguments.quick)
-    write_json(arguments.out, {"provenance": provenance(arguments, {}), "results": results})
+        for name in options.only:
+            BENCHES[name](results, options.quick)
+    numbers = tables.pd.DataFrame(results)
+    form = {"seconds": "{:.4f}", "other": "{:.4f}", "ratio": "{:.1f}", "aim": "{:g}"}
+    shown = numbers.assign(**{c: numbers[c].map(f.format) for c, f in form.items()})
+    title = "CPU seconds on one core; ratio: other / ours"
+    tables.show(options.out, [tables.Table("boosting", title, shown.set_index("what"), numbers)])
 
 
 if __name__ == "__main__":

@@ -2,10 +2,10 @@
 
     python scripts/bench_forest.py --quick    two minutes; bundled data if no other is there
     python scripts/bench_forest.py            all data sets; takes about an hour and a half
-    python scripts/bench_forest.py --only letter adult --repeats 7
-    python scripts/bench_forest.py --extras   threads, single rows, memory, growth with rows
+    python scripts/bench_forest.py --datasets letter adult --repeats 7
+    python scripts/bench_forest.py --extras   also threads, single rows, memory, growth with rows
 
-Real sets are looked for in --data-home or MDDF_DATA_HOME. Both sides get the same numbers
+Both sides get the same numbers
 (categories as ordinal codes), the same trees and one core; they run in turns in one process, and
 the ratio is the median over the repeats of scikit-learn's CPU time through mddf's. Fit includes
 binning, prediction starts from floats.
@@ -15,18 +15,15 @@ import os
 
 os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
-import argparse
 import math
 import pickle
 import subprocess
 import sys
 import time
-from pathlib import Path
 from statistics import mean, median
 
 import numpy as np
-from _measure import BUNDLED, cpu_seconds, load
-from _results import provenance, write_json
+from _lab import cli, measure, tables
 from sklearn.datasets import make_classification
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.ensemble import RandomForestClassifier as ScikitRandomForest
@@ -41,7 +38,6 @@ KINDS = {
         lambda n, **options: ExtraTreesClassifier(n, max_features=1, **options),
     ),
 }
-REAL = ("adult", "letter", "satimage", "mnist")
 # The ratios that the project aims at: fit random, fit completely random, predict_proba.
 AIMS = {
     "adult": (8, 6, 3),
@@ -58,67 +54,39 @@ def n_nodes(model):
     return sum(tree.tree_.node_count for tree in model.estimators_)
 
 
-def compare(name, kind, data, repeats, seeds, n_trees):
-    """Fit and predict in turns; returns a dict of what was measured."""
+def one(make, data, n_trees, seed):
+    """Seconds to fit and predict, accuracy, and bytes per node."""
     X, y, X_test, y_test = data
-    ours, theirs = KINDS[kind]
-    fit_ratio, predict_ratio, seconds, accuracy = [], [], {}, {"mddf": [], "scikit-learn": []}
-    for seed in range(max(repeats, seeds)):
-        times = {}
-        for side, make in (("mddf", ours), ("scikit-learn", theirs)):
-            model = make(n_trees, random_state=seed)
-            fit, _ = cpu_seconds(lambda model=model: model.fit(X, y), least=0)
-            predict, probabilities = cpu_seconds(model.predict_proba, X_test)
-            times[side] = (fit, predict)
-            predicted = model.classes_[probabilities.argmax(axis=1)]
-            accuracy[side].append(float(np.mean(predicted == y_test)))
-            if seed == 0:
-                bytes_per_node = len(pickle.dumps(model)) / n_nodes(model)
-                seconds[side] = {"nodes": n_nodes(model), "bytes_per_node": bytes_per_node}
-            seconds[side].setdefault("fit", []).append(fit)
-            seconds[side].setdefault("predict", []).append(predict)
-        if seed < repeats:
-            fit_ratio.append(times["scikit-learn"][0] / times["mddf"][0])
-            predict_ratio.append(times["scikit-learn"][1] / times["mddf"][1])
+    model = make(n_trees, random_state=seed)
+    fit, _ = measure.cpu_seconds(model.fit, X, y, least=0)
+    predict, probabilities = measure.cpu_seconds(model.predict_proba, X_test)
+    predicted = model.classes_[probabilities.argmax(axis=1)]
+    size = len(pickle.dumps(model)) / n_nodes(model) if seed == 0 else float("nan")
     return {
-        "set": name,
-        "kind": kind,
-        "n_trees": n_trees,
-        "repeats": repeats,
-        "fit_ratio": median(fit_ratio),
-        "fit_ratio_range": [min(fit_ratio), max(fit_ratio)],
-        "predict_ratio": median(predict_ratio),
-        "predict_ratio_range": [min(predict_ratio), max(predict_ratio)],
-        "accuracy": {side: mean(values) for side, values in accuracy.items()},
-        "n_seeds": len(accuracy["mddf"]),
-        "model": {
-            side: {
-                "nodes": part["nodes"],
-                "pickle_bytes_per_node": part["bytes_per_node"],
-                "fit_seconds": median(part["fit"]),
-                "predict_seconds": median(part["predict"]),
-            }
-            for side, part in seconds.items()
-        },
+        "fit": fit,
+        "predict": predict,
+        "accuracy": 100 * float(np.mean(predicted == y_test)),
+        "bytes": size,
     }
 
 
-def show(result):
-    aims = AIMS.get(result["set"])
-    fit_aim = f"/{aims[0 if result['kind'] == 'random' else 1]}" if aims else ""
-    predict_aim = f"/{aims[2]}" if aims else ""
-    ours, theirs = result["model"]["mddf"], result["model"]["scikit-learn"]
-    accuracy = result["accuracy"]
-    print(
-        f"{result['set']:13s} {result['kind']:17s} "
-        f"{ours['fit_seconds']:8.3f} {theirs['fit_seconds']:8.3f} "
-        f"{result['fit_ratio']:6.2f}{fit_aim:4s} "
-        f"{ours['predict_seconds']:8.4f} {theirs['predict_seconds']:8.4f} "
-        f"{result['predict_ratio']:6.2f}{predict_aim:3s} "
-        f"{100 * accuracy['mddf']:6.2f} {100 * accuracy['scikit-learn']:6.2f} "
-        f"{ours['pickle_bytes_per_node']:6.1f} {theirs['pickle_bytes_per_node']:7.1f}",
-        flush=True,
-    )
+def compare(name, kind, data, repeats, seeds, n_trees):
+    """Fit and predict in turns; a row of the table. Seeds beyond the repeats only for accuracy."""
+    pairs = [
+        [one(make, data, n_trees, seed) for make in KINDS[kind]]
+        for seed in range(max(repeats, seeds))
+    ]
+    row = {"set": name, "forest": kind}
+    aims = AIMS.get(name, (None,) * 3)
+    for key, aim in (("fit", aims[0 if kind == "random" else 1]), ("predict", aims[2])):
+        ours, theirs = zip(*((a[key], b[key]) for a, b in pairs[:repeats]), strict=True)
+        row[f"{key} s"], row[f"sklearn's {key} s"] = median(ours), median(theirs)
+        row[f"{key} ratio"] = median(b / a for a, b in zip(ours, theirs, strict=True))
+        row[f"{key} aim"] = aim
+    for side, title in enumerate(("", "sklearn's ")):
+        row[f"{title}accuracy %"] = mean(pair[side]["accuracy"] for pair in pairs)
+        row[f"{title}bytes per node"] = pairs[0][side]["bytes"]
+    return row
 
 
 def bench_threads(data, n_trees):
@@ -130,9 +98,7 @@ def bench_threads(data, n_trees):
         for seed in range(5):
             for n_jobs in walls:
                 model = ours(n_trees, n_jobs=n_jobs, random_state=seed)
-                start = time.perf_counter()
-                model.fit(X, y)
-                walls[n_jobs].append(time.perf_counter() - start)
+                walls[n_jobs].append(measure.timed(model.fit, X, y)[1]["wall_s"])
         ratios[kind] = median(a / b for a, b in zip(walls[1], walls[2], strict=True))
     return ratios
 
@@ -193,108 +159,80 @@ def bench_memory(n, d):
 
 
 def bench_rows(most, n_trees):
-    """Seconds per tree for growing numbers of rows, and the same divided by n log2 n."""
+    """Nanoseconds per tree over n log2 n for growing numbers n of rows."""
     X, y = make_classification(most, 50, n_informative=15, n_classes=3, random_state=0)
-    result = []
     for n in (10_000, 31_623, 100_000, 316_228, 1_000_000):
         if n > most:
             break
         for kind, (ours, _) in KINDS.items():
             model = ours(n_trees, random_state=0)
-            used, _ = cpu_seconds(lambda model=model, n=n: model.fit(X[:n], y[:n]), least=0)
-            per = used / n_trees
-            result.append({"rows": n, "kind": kind, "seconds_per_tree": per})
-            print(
-                f"  {n:9d} rows  {kind:17s} {1000 * per:9.2f} ms per tree, "
-                f"{1e9 * per / (n * math.log2(n)):6.3f} ns per n log2 n"
-            )
-    return result
+            used, _ = measure.cpu_seconds(model.fit, X[:n], y[:n], least=0)
+            each = 1e9 * used / n_trees / (n * math.log2(n))
+            yield f"{n} rows x 50, ns per tree and n log2 n", kind, f"{each:.3f}"
 
 
-def run_extras(data_home, quick, n_trees):
-    extras = {}
-    name = "letter" if (data := load("letter", data_home)) else "digits"
-    data = data or load("digits", data_home)
-    extras["threads"] = bench_threads(data, 20 if quick else n_trees)
-    for kind, ratio in extras["threads"].items():
-        print(f"two threads, {name}, {kind}: {ratio:.2f} times as fast as one (aim 1.8)")
-    extras["single_row"] = bench_single_row(data, 100)
-    for kind, times in extras["single_row"].items():
+def extras(options):
+    """Threads, single rows, memory and growth with rows, as lines of (what, forest, value)."""
+    name = "letter" if (data := measure.load("letter", options.data_home)) else "digits"
+    data = data or measure.load("digits", options.data_home)
+    for kind, ratio in bench_threads(data, options.n_estimators).items():
+        yield f"{name}, speed of two threads over one (aim 1.8)", kind, f"{ratio:.2f}"
+    for kind, times in bench_single_row(data, 100).items():
         over = times["predict_proba_us"] - times["validation_us"]
-        print(
-            f"one row, 100 trees, {name}, {kind}: {times['predict_proba_us']:.0f} us, "
-            f"{over:.0f} us over validation (aim 200)"
-        )
-    shape = (20_000, 100) if quick else (60_000, 784)
+        yield f"{name}, one row over validation, us (aim 200)", kind, f"{over:.0f}"
+    shape = (20_000, 100) if options.quick else (60_000, 784)
     if sys.platform == "linux":
-        extras["memory"] = bench_memory(*shape)
-        for kind, memory in extras["memory"].items():
-            print(
-                f"peak of a fit beyond X, {shape[0]} x {shape[1]}, {kind}: "
-                f"{memory['peak'] / 2**20:.0f} MiB, "
-                f"of which the model {memory['model'] / 2**20:.0f}; "
-                f"the rest is {memory['per_cell']:.2f} bytes per cell"
-            )
-    print("growth with rows, 50 columns:")
-    extras["rows"] = bench_rows(100_000 if quick else 1_000_000, 3 if quick else 10)
-    return extras
-
-
-def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true", help="small sets, fewer trees")
-    sets = [*BUNDLED, *AIMS]
-    parser.add_argument(
-        "--only", nargs="+", choices=sets, metavar="SET", help=f"among {', '.join(sets)}"
-    )
-    parser.add_argument("--repeats", type=int, help="timed repeats (default 5)")
-    parser.add_argument(
-        "--seeds", type=int, help="seeds of the accuracies (default 10; large sets 5)"
-    )
-    parser.add_argument("--trees", type=int, default=100)
-    parser.add_argument(
-        "--extras", action="store_true", help="threads, single row, memory, growth"
-    )
-    parser.add_argument("--data-home", help="folder with the data sets")
-    parser.add_argument("--out", default="results", help="folder for bench_forest.json")
-    options = parser.parse_args()
-    origin = provenance(options)
-    print("  ".join(f"{name} {version}" for name, version in origin["versions"].items()))
-    results, extras = [], {}
-    if not options.extras or options.only:
-        results = run_comparison(options)
-    if options.extras or options.quick:
-        extras = run_extras(options.data_home, options.quick, options.trees)
-    path = Path(options.out) / "bench_forest.json"
-    write_json(path, {"provenance": origin, "sets": results, "extras": extras})
-    print(f"written to {path}")
+        for kind, memory in bench_memory(*shape).items():
+            what = f"{shape[0]} x {shape[1]}, peak beyond X and model, bytes per cell"
+            yield what, kind, f"{memory['per_cell']:.2f}"
+    yield from bench_rows(100_000 if options.quick else 1_000_000, 3 if options.quick else 10)
 
 
 def run_comparison(options):
-    names = options.only or (
-        [*BUNDLED, "satimage", "letter"] if options.quick else [*REAL[:3], "synthetic", "mnist"]
-    )
-    print(
-        f"{options.trees} trees, one core, CPU seconds; ratio: scikit-learn / mddf, with its aim\n"
-        f"{'':31s} {'fit':>8s} {'sklearn':>8s} {'ratio':>6s}     {'predict':>8s} {'sklearn':>8s} "
-        f"{'ratio':>6s}    {'acc %':>6s} {'sklearn':>7s} {'B/node':>5s} {'sklearn':>7s}"
-    )
-    results = []
-    for name in names:
-        data = load(name, options.data_home)
+    """A table of all sets that are there."""
+    rows = []
+    for name in options.datasets:
+        data = measure.load(name, options.data_home)
         if data is None:
             continue
-        large = data[0].size > 5e6
-        repeats = options.repeats or (1 if options.quick and name == "letter" else 5)
-        if options.quick:
-            repeats = min(repeats, 3)
-        seeds = options.seeds or (repeats if options.quick or large else 10)
+        large = options.quick or data[0].size > 5e6
+        seeds = options.seeds or (options.repeats if large else 10)
         for kind in KINDS:
-            results.append(compare(name, kind, data, repeats, seeds, options.trees))
-            show(results[-1])
-    return results
+            rows.append(compare(name, kind, data, options.repeats, seeds, options.n_estimators))
+            print(f"{name}, {kind}: fit ratio {rows[-1]['fit ratio']:.2f}", flush=True)
+    numbers = tables.pd.DataFrame(rows)
+    if numbers.empty:
+        raise SystemExit("none of the sets is there")
+    shown = numbers.set_index(["set", "forest"])
+    shown = shown.drop(columns=["fit aim", "predict aim"]).map("{:.4g}".format)
+    for key in ("fit", "predict"):
+        aims = numbers[f"{key} aim"]
+        shown[f"{key} ratio"] += [f" ({aim:g})" if aim == aim and aim else "" for aim in aims]
+    title = (
+        f"{options.n_estimators} trees, one core, CPU seconds, medians of {options.repeats}; "
+        "ratio: sklearn / mddf (aim)"
+    )
+    return tables.Table("forest", title, shown, numbers)
+
+
+def parse(argv=None):
+    return cli.study(
+        __doc__,
+        "bench_forest",
+        quick={"datasets": ["digits", "breast_cancer", "satimage", "letter"], "repeats": 3},
+        checks={"datasets": str},
+        **{"datasets": list(AIMS), "n_estimators": 100, "repeats": 5, "seeds": None},
+        **{"extras": False, "only_extras": False},
+    ).read(argv)
+
+
+def main(argv=None):
+    options = parse(argv)
+    found = [] if options.only_extras else [run_comparison(options)]
+    if options.extras or options.only_extras:
+        shown = tables.pd.DataFrame(extras(options), columns=["what", "forest", "measured"])
+        found.append(tables.Table("extras", "extras", shown.set_index(["what", "forest"])))
+    tables.show(options.out, found)
 
 
 if __name__ == "__main__":

@@ -6,31 +6,38 @@
 Bank marketing is run with and without `duration`, the length of the call, which is known only
 after it and all but decides the label. Stratified random splits, a quarter for testing, repeated
 with different seeds; 100 rounds; categories as indicator columns. Times are CPU seconds. Without
-these sets present, scikit-learn's bundled ones stand in. A run that was stopped goes on. Writes
-<out>.json with the ROC curves and <out>.csv; plot_boosting.py draws the curves.
+these sets present, scikit-learn's bundled ones stand in. Every result is a file of its own in
+--out; a run that was stopped goes on. plot_boosting.py draws the curves.
 """
 
 from __future__ import annotations
 
-import argparse
 import time
 
 import numpy as np
-from _boosting_data import binary, fill_missing, load_tables
-from _results import Record, aligned, provenance, published, write_csv
-from _study import count
+from _lab import cli, data, tables
+from _lab.running import conduct
 from mddf.baselines import AdaBoostClassifier, DeepBoostClassifier
 from sklearn.metrics import roc_auc_score, roc_curve
 from sklearn.model_selection import train_test_split
-from tqdm import tqdm
 
 CASES = {
     "bank": ("bank", ()),
-    "bank without duration": ("bank", ("duration",)),
+    "bank-no-duration": ("bank", ("duration",)),
     "carclaims": ("carclaims", ("PolicyNumber",)),
 }
-BUNDLED = {"breast_cancer": ("breast_cancer", ()), "digits": ("digits", ())}
-PUBLISHED = {"bank": "Bank Marketing", "carclaims": "Fraudulent"}
+STAND_INS = ("breast_cancer", "digits")
+PUBLISHED = {"Bank Marketing": "bank", "Fraudulent": "carclaims"}
+
+
+def parse(argv=None):
+    return cli.study(
+        __doc__,
+        "comparison",
+        quick={"splits": 1, "max_rows": 8000},
+        checks={"datasets": [*CASES, *STAND_INS]},
+        **{"datasets": None, "rounds": 100, "splits": 5, "max_rows": None},
+    ).read(argv)
 
 
 def methods(rounds):
@@ -41,12 +48,14 @@ def methods(rounds):
     }
 
 
-def one_split(model, X, y, seed, limit):
+def one_split(options, set, method, seed):
     """Fit, predict and score one split."""
+    (X, y), limit = options.sets[set], options.max_rows
+    model = methods(options.rounds)[method]
     if limit is not None and len(y) > limit:
         X, _, y, _ = train_test_split(X, y, train_size=limit, stratify=y, random_state=seed)
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.25, stratify=y, random_state=seed)
-    X, X_test = fill_missing(X, X_test)
+    X, X_test = data.fill_missing(X, X_test)
     start = time.process_time()
     model.fit(X, y)
     fitted = time.process_time()
@@ -66,83 +75,40 @@ def one_split(model, X, y, seed, limit):
     }
 
 
-def summarise(case, method, splits):
-    """Means over the splits, as a row."""
-    row = {"set": case, "method": method, "n_splits": len(splits), "n_train": splits[0]["n_train"]}
-    row["auc"] = float(np.mean([s["auc"] for s in splits]))
-    row["auc_std"] = float(np.std([s["auc"] for s in splits]))
-    for key in ("error", "fit_seconds", "predict_seconds"):
-        row[key] = float(np.mean([s[key] for s in splits]))
-    return row
-
-
-def print_rows(rows, splits, rounds, limit):
-    """Each result beside the published one."""
-    spread = f"mean ± standard deviation over {splits} splits" if splits > 1 else "one split"
-    rows_at_most = "" if limit is None else f", at most {limit} rows"
-    print(f"{spread}{rows_at_most}, {rounds} rounds; published: all rows, 100 rounds\n")
-    there = {(r["dataset"], r["method"]): r for r in published("comparison_auc.tsv")}
-    lines = [("set", "method", "AUC", "published", "error %", "fit s", "predict s", "published s")]
-    for row in rows:
-        beside = there.get((PUBLISHED.get(row["set"]), row["method"]), {})
-        lines.append(
-            (
-                row["set"],
-                row["method"],
-                f"{row['auc']:.4f}" + (f" ± {row['auc_std']:.4f}" if splits > 1 else ""),
-                beside.get("auc", ""),
-                f"{100 * row['error']:.2f}",
-                f"{row['fit_seconds']:.3f}",
-                f"{row['predict_seconds']:.4f}",
-                beside.get("train_eval_seconds", ""),
-            )
+def report(frame):
+    """Means over the splits, with the published values beside."""
+    numbers = ["auc", "error", "fit_seconds", "predict_seconds", "n_train"]
+    rows = tables.means(tables.in_order(frame, "set", CASES), ["set", "method"], numbers)
+    there = tables.published("comparison_auc.tsv")
+    if len(there):
+        there = there.replace({"dataset": PUBLISHED}).rename(
+            columns={"dataset": "set", "auc": "published", "train_eval_seconds": "published_s"}
         )
-    print(aligned(lines))
+        columns = ["set", "method", "published", "published_s"]
+        rows = rows.merge(there[columns], on=["set", "method"], how="left")
+    spreads = frame.groupby(["set", "method"])["auc"].agg(lambda auc: tables.spread(auc, 4))
+    rows["spread"] = [spreads[key] for key in zip(rows["set"], rows["method"], strict=True)]
+    rows["error"] = 100 * rows["error"]
+    shown = """set method AUC=spread published error_%=error:.2f fit_s=fit_seconds:.3f
+    predict_s=predict_seconds:.4f published_s"""
+    splits = rows["n_seeds"].max()
+    title = f"mean ± standard deviation over {splits} splits; published: all rows, 100 rounds"
+    return [tables.columns("comparison", title, rows, shown, 2)]
 
 
-def parse(argv):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--sets", nargs="+", choices=[*CASES, *BUNDLED], help=f"default: {', '.join(CASES)}"
-    )
-    parser.add_argument("--rounds", type=count, default=100, help="default: 100")
-    parser.add_argument("--splits", type=count, help="random splits (default: 5; --quick: 1)")
-    parser.add_argument("--quick", action="store_true", help="one split, at most 8000 rows")
-    parser.add_argument("--out", help="path without suffix (default: results/comparison...)")
-    options = parser.parse_args(argv)
-    options.splits = options.splits or (1 if options.quick else 5)
-    return options
-
-
-def main(argv=None):
-    arguments = parse(argv)
-    out = arguments.out or f"results/comparison{'_quick' if arguments.quick else ''}"
-    splits, limit = arguments.splits, 8000 if arguments.quick else None
-    known = {**CASES, **BUNDLED}
-    tables = load_tables(arguments.sets, CASES, known, BUNDLED)
-    settings = {"rounds": arguments.rounds, "splits": splits, "limit": limit}
-    record = Record(f"{out}.json", settings, provenance(arguments, tables))
-    rows = []
-    tasks = [(name, method) for name in tables for method in methods(1)]
-    for name, method in (bar := tqdm(tasks)):
-        bar.set_description(f"{name} {method}")
-        X, y = tables[name].X, binary(tables[name])
-        found = [
-            record.get(
-                f"{name}/{method}/{seed}",
-                lambda X=X, y=y, method=method, seed=seed: one_split(
-                    methods(arguments.rounds)[method], X, y, seed, limit
-                ),
-            )
-            for seed in range(splits)
-        ]
-        rows.append(summarise(name, method, found))
-    print_rows(rows, splits, arguments.rounds, limit)
-    write_csv(f"{out}.csv", rows)
-    print(f"written to {out}.json, {out}.csv")
+def main(argv=None) -> int:
+    options = parse(argv)
+    found = {}
+    for case in options.datasets or CASES:
+        name, drop = CASES.get(case, (case, ()))
+        asked = {"asked": options.datasets is not None, "drop": drop}
+        for rows in data.present([name], options.data_home, **asked).values():
+            found[case] = rows
+    found = found or data.present([], stand_ins=STAND_INS)
+    options.sets = {name: (rows.X, data.binary(rows.y)) for name, rows in found.items()}
+    keys = {"set": options.sets, "method": methods(1), "seed": range(options.splits)}
+    return conduct(options, keys, one_split, report, settings=("rounds", "max_rows"))
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

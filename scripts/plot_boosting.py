@@ -1,23 +1,20 @@
 """Draw what run_deepboost.py and compare_boosting.py computed: tree sizes, margins, ROC curves.
 
-    python scripts/plot_boosting.py results/deepboost_figures.json results/comparison.json
-    python scripts/plot_boosting.py --quick         what both wrote with --quick
+    python scripts/plot_boosting.py results/deepboost results/comparison
+    python scripts/plot_boosting.py --quick results/deepboost-quick
 
-Without a file, what both write by default.
+Without a source, what run_deepboost.py writes by default. Of Table 2, a picture for each set with
+run 0: deepboost-SET (DeepBoost's Figures 3 and 4); of the comparison, roc.
 """
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
-from _pictures import STYLES, pyplot, save
-from _results import read_json
-from _study import RESULTS, read_results
+from _lab import cli, pictures, records
 
-WRITTEN = ("deepboost_figures.json", "comparison.json")
-WRITTEN_QUICK = ("deepboost_quick_figures.json", "comparison_quick.json")
+
+def parse(argv=None):
+    return cli.read_picture(cli.picture(__doc__, "deepboost"), argv)
 
 
 def parameters(setting) -> str:
@@ -27,92 +24,76 @@ def parameters(setting) -> str:
     return ", ".join(shown)
 
 
-def draw_deepboost(content, path):
+def draw_deepboost(name, methods, settings, options):
     """DeepBoost's Figures 3 and 4: tree sizes, and cumulative margins of the methods."""
-    plt = pyplot()
-    figure, (left, right) = plt.subplots(1, 2, figsize=(7.4, 3.4), layout="constrained")
-    sizes, counts = np.unique(content["methods"]["DeepBoost"]["tree_sizes"], return_counts=True)
+    figure, ((left, right),) = pictures.panels(1, 2, 3.7, 3.4)
+    sizes, counts = np.unique(methods["DeepBoost"]["tree_sizes"], return_counts=True)
     left.bar(sizes, counts, width=1.5, color="0.5")
-    left.set_xticks(sizes)
-    left.set(xlabel="nodes", ylabel="trees", title=f"DeepBoost on {content['set']}")
-    for (method, result), style in zip(content["methods"].items(), STYLES, strict=False):
+    left.set(xlabel="nodes", ylabel="trees", title=f"DeepBoost on {name}")
+    left.xaxis.get_major_locator().set_params(integer=True)
+    for (method, result), style in zip(methods.items(), pictures.STYLES, strict=False):
         margins = np.array(result["margins"])
         share = 100 * np.arange(1, len(margins) + 1) / len(margins)
         right.step(margins, share, label=method, markevery=0.12, **style)
     right.set(xlabel="normalised margin", ylabel="share of training rows (%)", title="margins")
-    right.legend(loc="lower right")
-    chosen = "; ".join(
-        f"{method}: {parameters(result['setting'])}"
-        for method, result in content["methods"].items()
-    )
+    right.legend(loc="best")
+    chosen = "; ".join(f"{m}: {parameters(r['first_setting'])}" for m, r in methods.items())
     caption = (
-        f"{content['set']}, first of {content['n_runs']} runs, {len(margins)} training rows, at "
-        f"most {content['rounds']} rounds, seed {content['seed']}. Settings of least "
-        f"validation error: {chosen}. Left: sizes of the trees with a weight. Right: "
-        "cumulative margins of the training rows, over the sum of the weights."
+        f"{name}, first of ten runs, {len(margins)} training rows, at most {settings['rounds']} "
+        f"rounds, seed {settings['seed']}. Settings of least validation error: {chosen}. Left: "
+        "sizes of the trees with a weight. Right: cumulative margins of the training rows, over "
+        "the sum of the weights."
     )
-    return save(figure, path, caption)
+    pictures.save(figure, options, f"deepboost-{name}", caption)
 
 
-def draw_curves(content, path):
+def draw_curves(cells, options):
     """ROC curves, the mean over the splits of each set and method."""
-    plt = pyplot()
     curves: dict[str, dict[str, list]] = {}
-    for key, result in content["results"].items():
-        name, method, _ = key.rsplit("/", 2)
-        curves.setdefault(name, {}).setdefault(method, []).append(result)
-    width = max(2.9 * len(curves), 5.2)
-    figure, axes = plt.subplots(
-        1, len(curves), figsize=(width, 3.6), layout="constrained", squeeze=False, sharey=True
-    )
+    for cell in cells:
+        by_method = curves.setdefault(cell["key"]["set"], {})
+        by_method.setdefault(cell["key"]["method"], []).append(cell["result"])
+    figure, axes = pictures.panels(1, len(curves), 2.9, 3.6, sharey=True)
     for axis, (name, by_method) in zip(axes[0], curves.items(), strict=True):
-        for (method, results), style in zip(by_method.items(), STYLES, strict=False):
+        for (method, results), style in zip(by_method.items(), pictures.STYLES, strict=False):
             auc = np.mean([result["auc"] for result in results])
-            mean = np.mean([result["roc_true_positive"] for result in results], axis=0)
+            rises = [result["roc_true_positive"] for result in results]
+            x = results[0]["roc_false_positive"]
             label = f"{method}, AUC {auc:.3f}"
-            axis.plot(results[0]["roc_false_positive"], mean, label=label, markevery=0.12, **style)
+            pictures.line(axis, x, rises, style, label, markevery=0.12)
         axis.plot([0, 1], [0, 1], color="0.7", linewidth=1)
         axis.set(xlabel="false positive rate", title=name)
         axis.legend(loc="lower right")
     axes[0, 0].set_ylabel("true positive rate")
-    settings = content["settings"]
-    rows = ", ".join(
-        f"{result['n_test']} of {name}"
-        for name, by_method in curves.items()
-        for result in next(iter(by_method.values()))[:1]
-    )
+    firsts = {name: next(iter(by_method.values())) for name, by_method in curves.items()}
+    rows = ", ".join(f"{results[0]['n_test']} of {name}" for name, results in firsts.items())
+    n_splits = min(map(len, firsts.values()))
     caption = (
-        f"Test rows ({rows}); mean over {settings['splits']} stratified random splits, a quarter "
-        f"for testing, seeds from 0; {settings['rounds']} rounds; AdaBoost with stumps, DeepBoost "
-        "with trees of depth 4, nothing tuned."
+        f"Test rows ({rows}); stratified random splits ({n_splits}), a quarter "
+        f"for testing, seeds from 0; {cells[0]['settings']['rounds']} rounds; AdaBoost with "
+        "stumps, DeepBoost with trees of depth 4, nothing tuned."
     )
-    return save(figure, path, caption)
-
-
-def parse(argv):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("files", nargs="*", type=Path, help="what the scripts wrote")
-    parser.add_argument("--quick", action="store_true", help="draw what --quick wrote")
-    parser.add_argument("--out", type=Path, help="folder of the pictures (default: the file's)")
-    options = parser.parse_args(argv)
-    if not options.files:
-        options.files = [RESULTS / name for name in (WRITTEN_QUICK if options.quick else WRITTEN)]
-    return options
+    pictures.save(figure, options, "roc", caption)
 
 
 def main(argv=None):
     options = parse(argv)
-    for path in options.files:
-        # run_deepboost.py's ..._figures.json, or the .json of compare_boosting.py
-        if "methods" in read_json(path):
-            content = read_json(path, "set", "n_runs", "rounds", "seed", "methods")
-            draw = draw_deepboost
-        else:
-            content = read_results(path, "roc_true_positive")
-            draw = draw_curves
-        draw(content, (options.out or path.parent) / path.with_suffix(".png").name)
+    for source in options.source:
+        cells = records.read_cells([source], ("deepboost", "comparison"))
+        if cells[0]["settings"]["study"] == "comparison":
+            draw_curves(cells, options)
+            continue
+        sets: dict[str, dict] = {}
+        for cell in cells:
+            if "margins" in cell["result"]:
+                methods = sets.setdefault(cell["key"]["set"], {})
+                methods[cell["key"]["method"]] = cell["result"]
+        if not sets:
+            raise SystemExit(f"{source} has no run 0 of Table 2: "
+                             "python scripts/run_deepboost.py --tables 2 makes it")  # fmt: skip
+        for name, methods in sets.items():
+            if "DeepBoost" in methods:
+                draw_deepboost(name, methods, cells[0]["settings"], options)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Draw what run_small_sample.py computed: test accuracy over the share of the training set.
 
-    python scripts/plot_small_sample.py results/small-sample --out small_sample.png
+    python scripts/plot_small_sample.py results/small-sample --out pictures
     python scripts/plot_small_sample.py --quick         what run_small_sample.py --quick wrote
 
 Above the accuracies, below what they differ by from RandomForest's on the same rows.
@@ -8,91 +8,65 @@ Above the accuracies, below what they differ by from RandomForest's on the same 
 
 from __future__ import annotations
 
-import numpy as np
-from _pictures import METHODS, method_style, pyplot, save
-from _study import PictureParser, read_results
-from _subsets import by_subset
-from _uci_methods import ALL_METHODS
+from _lab import cli, pictures, records
+from _lab.models import title_of
 
 
-def accuracies(results) -> dict[str, dict[str, dict[float, np.ndarray]]]:
-    """Accuracies in % by set, method and share, of the seeds that all methods have there."""
-    cells = by_subset(results)
-    n_methods = {
-        name: len({method for (other, _), v in cells.items() if other == name for method in v})
-        for name, _ in cells
-    }
-    found: dict[str, dict[str, dict[float, np.ndarray]]] = {}
-    for (name, share), by_method in sorted(cells.items(), key=lambda item: item[0][1]):
-        common = sorted(set.intersection(*map(set, by_method.values())))
-        if len(by_method) < n_methods[name] or not common:
-            continue
-        for method in sorted(by_method, key=METHODS.index):
-            values = np.array([by_method[method][seed] for seed in common])
-            found.setdefault(name, {}).setdefault(method, {})[share] = values
+def parse(argv=None):
+    return cli.read_picture(cli.picture(__doc__, "small-sample"), argv)
+
+
+def accuracies(frame) -> dict:
+    """Accuracies in % by set: a table of (share, seed) by method, of what all methods have."""
+    found = {}
+    for name, group in frame.groupby("set", sort=False):
+        wide = 100 * group.pivot_table("accuracy", ["fraction", "seed"], "method").dropna()
+        order = [m for m in pictures.ORDER if m in wide]
+        if len(wide):
+            found[name] = wide[[*order, *wide.columns.difference(order)]]
     return found
 
 
-def band(axis, x, mean, spread, method):
-    """A method's mean over seeds with a band of a spread to both sides."""
-    style = method_style(method)
-    mean, spread = np.array(mean), np.array(spread)
-    axis.plot(x, mean, label=ALL_METHODS[method].title, **style)
-    axis.fill_between(
-        x, mean - spread, mean + spread, color=style["color"], alpha=0.12, linewidth=0
-    )
-
-
-def deviation(values) -> float:
-    """Standard deviation over seeds; 0 where there is one seed."""
-    return values.std(ddof=1) if len(values) > 1 else 0.0
-
-
-def draw_set(above, below, name, curves):
+def draw_set(above, below, wide):
     """Accuracies, and their differences from those of the random forest on the same subsets."""
-    for method, by_share in curves.items():
-        x = [100 * share for share in by_share]
-        means = [values.mean() for values in by_share.values()]
-        band(above, x, means, [deviation(values) for values in by_share.values()], method)
-        if "rf" in curves:
-            gains = [values - curves["rf"][share] for share, values in by_share.items()]
-            errors = [deviation(gain) / np.sqrt(len(gain)) for gain in gains]
-            band(below, x, [gain.mean() for gain in gains], errors, method)
-    above.set_title(name)
+    shares = wide.index.unique("fraction")
+    x = 100 * shares
+    for method in wide:
+        style, groups = pictures.style_of(method, list(wide)), wide[method].groupby("fraction")
+        mean, deviation = groups.mean(), groups.std().fillna(0)
+        pictures.line(above, x, mean, style, title_of(method), error=deviation)
+        if "rf" in wide:
+            gains = (wide[method] - wide["rf"]).groupby("fraction")
+            pictures.line(below, x, gains.mean(), style, error=gains.sem().fillna(0))
     above.set_xscale("log")
-    above.legend(loc="lower right")
     below.set_xticks(x, [f"{share:g}" for share in x])
     below.minorticks_off()
     below.set_xlabel("share of the training set (%)")
 
 
-def seeds_of(curves) -> str:
+def seeds_of(wide) -> str:
     """Such as "10", or "4 to 10" where shares differ."""
-    counts = [len(values) for values in next(iter(curves.values())).values()]
-    return f"{max(counts)}" if len(set(counts)) == 1 else f"{min(counts)} to {max(counts)}"
+    counts = wide.groupby("fraction").size()
+    return f"{counts.max()}" if counts.nunique() == 1 else f"{counts.min()} to {counts.max()}"
 
 
-def draw(content, path):
+def draw(cells, options):
     """A column for each set."""
-    plt = pyplot()
-    sets = accuracies(content["results"])
+    sets = accuracies(records.frame(cells))
     if not sets:
-        raise SystemExit("no seed is complete yet: let run_small_sample.py go on")
-    figure, axes = plt.subplots(
-        2,
-        len(sets),
-        figsize=(max(2.7 * len(sets), 5.2), 5.4),
-        layout="constrained",
-        squeeze=False,
-        sharex="col",
-        height_ratios=(3, 2),
+        raise SystemExit("no seed is complete yet: python scripts/run_small_sample.py goes on")
+    figure, axes = pictures.panels(
+        2, len(sets), 3.0, 2.7, sharex="col", gridspec_kw={"height_ratios": (3, 2)}
     )
-    for (above, below), (name, curves) in zip(axes.T, sets.items(), strict=True):
-        draw_set(above, below, name, curves)
+    for (above, below), (name, wide) in zip(axes.T, sets.items(), strict=True):
+        draw_set(above, below, wide)
+        above.set_title(name)
     axes[0, 0].set_ylabel("test accuracy (%)")
-    axes[1, 0].set_ylabel("minus RandomForest (points)")
-    settings = content["settings"]
-    seeds = ", ".join(f"{seeds_of(curves)} on {name}" for name, curves in sets.items())
+    axes[1, 0].set_ylabel("minus RandomForest\n(points)")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels))
+    settings = cells[0]["settings"]
+    seeds = ", ".join(f"{seeds_of(wide)} on {name}" for name, wide in sets.items())
     caption = (
         f"Mean over seeds ({seeds}), for each seed the same stratified subsets for all methods; "
         "bands: standard deviation above, standard error of the paired difference below. "
@@ -100,22 +74,12 @@ def draw(content, path):
         f"{settings['n_layers']} layers; RandomForest: {20 * settings['n_estimators']} trees; "
         f"XGBoost: {settings['rounds']} rounds."
     )
-    return save(figure, path, caption)
-
-
-def parse(argv):
-    parser = PictureParser(
-        __doc__,
-        source="folder that run_small_sample.py wrote to (default: its own)",
-        out=".png, .pdf or .svg (default: figure.png in the folder)",
-    )
-    return parser.parse_picture(argv, "small-sample")
+    pictures.save(figure, options, "small-sample", caption)
 
 
 def main(argv=None):
     options = parse(argv)
-    content = read_results(options.source / "results.json", "fraction")
-    draw(content, options.out or options.source / "figure.png")
+    draw(records.read_cells(options.source, "small-sample"), options)
 
 
 if __name__ == "__main__":

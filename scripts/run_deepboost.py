@@ -1,53 +1,51 @@
 """DeepBoost's Tables 1 to 3 and the data of its Figures 3 and 4.
 
     python scripts/run_deepboost.py                      all tables, all sets that are present
-    python scripts/run_deepboost.py --tables 2 --sets ionosphere german
+    python scripts/run_deepboost.py --tables 2 --datasets ionosphere german
     python scripts/run_deepboost.py --runs 2 --thin 2    two of the ten runs, coarser grids
     python scripts/run_deepboost.py --quick              three runs, coarser grids, two sets
 
 Protocol: ten random folds; run i tests on fold i, validates on fold i + 1 (mod 10) and trains on
 the other eight; of a method's settings those with the least validation error count, and where
 several tie (many do on small folds) their test errors are averaged. 100 rounds. Missing numbers
-become the medians of the training rows. Times are CPU seconds of all fits of a run. A computation
-that was stopped goes on where it was, and more --runs may be added later; the results of each
-table, set, method and run are kept in --out. Writes <out>.json, <out>.csv, and
-<out>_figures.json; plot_boosting.py draws the last.
+become the medians of the training rows. Times are CPU seconds of all fits of a run. Every run is a
+file of its own in --out; a computation that was stopped goes on where it was, and more --runs may
+be added later. plot_boosting.py draws tree sizes and margins of run 0 of Table 2.
 """
 
 from __future__ import annotations
 
-import argparse
 import time
 from itertools import product
 
 import numpy as np
-from _boosting_data import binary, fill_missing, load_tables
-from _results import Record, aligned, provenance, published, write_csv, write_json
-from _study import count
+from _lab import cli, data, tables
+from _lab.running import conduct
 from joblib import Parallel, delayed
 from mddf.baselines import DeepBoostClassifier
 from scipy.stats import ttest_rel
-from tqdm import tqdm
 
 from mddf.analysis import margin_report
 
-SETS = {
-    "breastcancer": "breastcancer",
-    "ionosphere": "ionosphere",
-    "german": "german",
-    "diabetes": "pima",
-    "ocr17": "optdigits-17",
-    "ocr49": "optdigits-49",
-    "ocr17-mnist": "mnist-17",
-    "ocr49-mnist": "mnist-49",
-}
-BUNDLED = {name: name for name in ("breast_cancer", "digits-17", "digits-49")}
+SETS = ("breastcancer", "ionosphere", "german", "diabetes", "ocr17", "ocr49", "ocr17-mnist",
+        "ocr49-mnist")  # fmt: skip
 QUICK_SETS = ("breastcancer", "ionosphere")
+STAND_INS = ("breast_cancer", "digits-17", "digits-49")
 METHODS = {
     1: ("AdaBoost-H1", "AdaBoost-H2", "AdaBoost-L1", "DeepBoost"),
     2: ("AdaBoost", "AdaBoost-L1", "DeepBoost"),
     3: ("LogReg", "LogReg-L1", "DeepBoost"),
 }
+
+
+def parse(argv=None):
+    return cli.study(
+        __doc__,
+        "deepboost",
+        quick={"runs": 3, "thin": 2},
+        checks={"tables": lambda text: int(cli.among("123")(text))},
+        **{"datasets": None, "tables": [1, 2, 3], "rounds": 100, "runs": 10, "thin": 1, "seed": 0},
+    ).read(argv)
 
 
 def settings_of(table, method, thin=1):
@@ -109,167 +107,92 @@ def parts_of(run, X, y, fold):
     """Training, validation and test rows of a rotation of the folds, each as (X, y)."""
     test, validation = fold == run, fold == (run + 1) % 10
     masks = (~(test | validation), validation, test)
-    return list(zip(fill_missing(*(X[m] for m in masks)), (y[m] for m in masks), strict=True))
+    parts = data.fill_missing(*(X[m] for m in masks))
+    return list(zip(parts, (y[m] for m in masks), strict=True))
 
 
-def one_run(run, grid, table, rounds, X, y, fold, jobs=1):
+def one_run(options, set, table, method, seed):
     """One rotation of the folds: the settings of least validation error, averaged."""
-    parts = parts_of(run, X, y, fold)
-    results = Parallel(n_jobs=jobs)(
+    run, rounds, grid = seed, options.rounds, settings_of(table, method, options.thin)
+    X, y = options.sets[set]
+    parts = parts_of(run, X, y, folds_of(len(y), options.seed))
+    results = Parallel(n_jobs=options.n_jobs)(
         delayed(one_setting)(params, table, rounds, *parts) for params in grid
     )
     least = min(result["validation"] for result in results)
     tied = [k for k, result in enumerate(results) if result["validation"] <= least + 1e-9]
     mean = {key: float(np.mean([results[k][key] for k in tied])) for key in results[0]}
     mean["seconds"] = sum(result["seconds"] for result in results)
-    return {**mean, "n_tied": len(tied), "n_settings": len(grid), "first_setting": grid[tied[0]]}
+    first = grid[tied[0]]
+    if table == 2 and run == 0:  # for the figures
+        model = DeepBoostClassifier(rounds, **first).fit(*parts[0])
+        mean["tree_sizes"] = tree_sizes(model, 2).tolist()
+        mean["margins"] = margin_report(model.margins(*parts[0])).margins.round(6).tolist()
+    return {**mean, "n_tied": len(tied), "n_settings": len(grid), "first_setting": first}
 
 
-def figures(X, y, fold, rounds, chosen):
-    """Tree sizes of DeepBoost and margins of three methods on the training rows of run 0."""
-    train = parts_of(0, X, y, fold)[0]
-    out = {}
-    for method, params in chosen.items():
-        model = DeepBoostClassifier(rounds, **params).fit(*train)
-        report = margin_report(model.margins(*train))
-        out[method] = {
-            "setting": params,
-            "tree_sizes": tree_sizes(model, 2).tolist(),
-            "margins": report.margins.tolist(),
-            "summary": report.summary(),
-        }
-    return out
+def against_deepboost(frame):
+    """One-sided paired t-test that DeepBoost is better, of each set, table and method."""
+    found = {}
+    for (name, table), group in frame.groupby(["set", "table"]):
+        wide = group.pivot_table("test", "seed", "method")
+        for method in wide.columns.drop("DeepBoost", errors="ignore"):
+            both = wide.reindex(columns=["DeepBoost", method]).dropna()
+            if len(both) > 1 and (both["DeepBoost"] != both[method]).any():
+                test = ttest_rel(both["DeepBoost"], both[method], alternative="less")
+                found[name, table, method] = float(test.pvalue)
+    return found
 
 
-def print_tables(rows, thin):
-    """Each table, results beside the published ones."""
-    header = ("set", "method", "error %", "published", "size", "published", "trees", "published",
-              "tied", "p", "s/run")  # fmt: skip
-    for table in sorted({row["table"] for row in rows}):
-        there = {(r["dataset"], r["method"]): r for r in published(f"deepboost_table{table}.tsv")}
-        lines = [header]
-        mine = [row for row in rows if row["table"] == table]
-        for row in mine:
-            beside = there.get((row["set"], row["method"]))
-            p = row["p_deepboost_better"]
-            lines.append(
-                (
-                    row["set"],
-                    row["method"],
-                    percent(row["error"], row["std"]),
-                    percent(beside["error"], beside["std"]) if beside else "",
-                    f"{row['tree_size']:.1f}",
-                    beside["avg_tree_size"] if beside else "",
-                    f"{row['n_trees']:.1f}",
-                    beside["avg_num_trees"] if beside else "",
-                    f"{row['n_tied']:.1f}/{row['n_settings']:.0f}",
-                    "" if p is None else f"{p:.2f}",
-                    f"{row['seconds']:.1f}",
-                )
-            )
-        print(f"\nTable {table}, {mine[0]['n_runs']} of 10 runs, grid thinned by {thin}\n")
-        print(aligned(lines))
+def report(frame):
+    """A table for each of the paper's, with the published values beside."""
+    numbers = ["test", "tree_size", "n_trees", "n_tied", "n_settings", "seconds"]
+    frame = tables.in_order(frame, "method", [m for names in METHODS.values() for m in names])
+    frame = tables.in_order(frame, "set", SETS)
+    rows = tables.means(frame, ["table", "set", "method"], numbers)
+    p = against_deepboost(frame)
+    rows["p"] = [
+        p.get(key) for key in zip(rows["set"], rows["table"], rows["method"], strict=True)
+    ]
+    return [one_table(number, group) for number, group in rows.groupby("table")]
 
 
 def percent(mean, std):
-    return f"{100 * float(mean):.2f} ± {100 * float(std):.2f}"
+    """Such as "5.01 ± 2.41"; nothing of nothing."""
+    return f"{100 * float(mean):.2f} ± {100 * float(std):.2f}" if mean == mean else ""
 
 
-def summarise(name, table, runs_by_method):
-    """One row per method: means over the runs, and the paired t-test against DeepBoost."""
-    deep = [run["test"] for run in runs_by_method["DeepBoost"]]
-    rows = []
-    for method, runs in runs_by_method.items():
-        errors = [run["test"] for run in runs]
-        p = None
-        if method != "DeepBoost" and len(errors) > 1 and errors != deep:
-            p = float(ttest_rel(deep, errors, alternative="less").pvalue)
-        keys = ("tree_size", "n_trees", "n_tied", "n_settings", "seconds")
-        rows.append(
-            {
-                "set": name,
-                "table": table,
-                "method": method,
-                "error": float(np.mean(errors)),
-                "std": float(np.std(errors)),
-                **{key: float(np.mean([run[key] for run in runs])) for key in keys},
-                "n_runs": len(runs),
-                "p_deepboost_better": p,
-            }
-        )
-    return rows
+def one_table(number, rows):
+    """One of the tables."""
+    there = tables.published(f"deepboost_table{number}.tsv")
+    if len(there):
+        there = there.rename(columns={"dataset": "set", "std": "error_std"})
+        rows = rows.merge(there, on=["set", "method"], how="left")
+        rows["published"] = [percent(*pair) for pair in rows[["error", "error_std"]].to_numpy()]
+    # The folds' deviation, as the paper has it.
+    rows["test_std"] = rows["test_std"].fillna(0) * np.sqrt(1 - 1 / rows["n_seeds"])
+    rows["shown"] = [percent(*pair) for pair in rows[["test", "test_std"]].to_numpy()]
+    ties = rows[["n_tied", "n_settings"]].to_numpy()
+    rows["ties"] = [f"{tied:.1f}/{settings:.0f}" for tied, settings in ties]
+    shown = """set method error_%=shown published size=tree_size:.1f (publ.)=avg_tree_size
+    trees=n_trees:.1f (publ.)_=avg_num_trees tied=ties p:.2f s/run=seconds:.1f"""
+    runs = rows["n_seeds"].min()
+    return tables.columns(f"table{number}", f"Table {number}, {runs} of 10 runs", rows, shown, 2)
 
 
-def run_set(name, table, data, arguments, record):
-    """All methods of a table on one set."""
-    X, y = data.X, binary(data)
-    fold = folds_of(len(y), arguments.seed)
-    by_method = {}
-    for method in METHODS[table]:
-        grid = settings_of(table, method, arguments.thin)
-        by_method[method] = [
-            record.get(
-                f"{table}/{name}/{method}/{run}",
-                lambda run=run, grid=grid: one_run(
-                    run, grid, table, arguments.rounds, X, y, fold, arguments.jobs
-                ),
-            )
-            for run in range(arguments.runs)
-        ]
-    return by_method, (X, y, fold)
-
-
-def parse(argv):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--tables", type=int, nargs="+", choices=(1, 2, 3), default=[1, 2, 3], help="default: all"
-    )
-    parser.add_argument(
-        "--sets", nargs="+", choices=[*SETS, *BUNDLED], help=f"default: {', '.join(SETS)}"
-    )
-    parser.add_argument("--rounds", type=count, default=100, help="default: 100")
-    parser.add_argument(
-        "--runs", type=int, choices=range(1, 11), metavar="1..10", help="default: 10; --quick: 3"
-    )
-    parser.add_argument(
-        "--thin",
-        type=int,
-        choices=(1, 2, 3),
-        help="take every k-th value of beta, lambda and the depth (default: 1; --quick: 2)",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="of the folds (default: 0)")
-    parser.add_argument("--jobs", type=int, default=1, help="processes (default: 1)")
-    parser.add_argument("--quick", action="store_true", help="three runs, --thin 2, two sets")
-    parser.add_argument("--out", help="path without suffix (default: results/deepboost...)")
-    options = parser.parse_args(argv)
-    options.runs = options.runs or (3 if options.quick else 10)
-    options.thin = options.thin or (2 if options.quick else 1)
-    return options
-
-
-def main(argv=None):
-    arguments = parse(argv)
-    out = arguments.out or f"results/deepboost{'_quick' if arguments.quick else ''}"
-    known = {name: (loaded,) for name, loaded in {**SETS, **BUNDLED}.items()}
-    tables = load_tables(arguments.sets, QUICK_SETS if arguments.quick else SETS, known, BUNDLED)
-    settings = {"rounds": arguments.rounds, "seed": arguments.seed, "thin": arguments.thin}
-    record = Record(f"{out}.json", settings, provenance(arguments, tables))
-    rows, drawn = [], {}
-    for table, name in tqdm(list(product(arguments.tables, tables)), desc="tables x sets"):
-        by_method, sample = run_set(name, table, tables[name], arguments, record)
-        rows += summarise(name, table, by_method)
-        if table == 2 and (name == "ionosphere" or not drawn):
-            chosen = {method: runs[0]["first_setting"] for method, runs in by_method.items()}
-            drawn = {"set": name, "n_runs": arguments.runs, "rounds": arguments.rounds}
-            drawn["seed"] = arguments.seed
-            drawn["methods"] = figures(*sample, arguments.rounds, chosen)
-    print_tables(rows, arguments.thin)
-    write_csv(f"{out}.csv", rows)
-    write_json(f"{out}_figures.json", drawn)
-    print(f"written to {out}.json, {out}.csv, {out}_figures.json")
+def main(argv=None) -> int:
+    options = parse(argv)
+    names = options.datasets or (QUICK_SETS if options.quick else SETS)
+    asked = {"asked": options.datasets is not None, "stand_ins": STAND_INS}
+    found = data.present(names, options.data_home, **asked)
+    options.sets = {name: (rows.X, data.binary(rows.y)) for name, rows in found.items()}
+    keys = [
+        {"set": name, "table": table, "method": method, "seed": run}
+        for name, table in product(options.sets, options.tables)
+        for method, run in product(METHODS[table], range(options.runs))
+    ]
+    return conduct(options, keys, one_run, report, settings=("rounds", "seed", "thin"))
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

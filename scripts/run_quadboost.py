@@ -1,7 +1,7 @@
 """QuadBoost's Tables 1 and 2: six algorithms on 25 sets, and how they compare.
 
     python scripts/run_quadboost.py                  all sets that are present
-    python scripts/run_quadboost.py --sets heart vote
+    python scripts/run_quadboost.py --datasets heart vote
     python scripts/run_quadboost.py --adaboost-rounds 50000    leaves out larger values of its grid
     python scripts/run_quadboost.py --quick          four sets, fewer rounds, about a minute
 
@@ -10,54 +10,37 @@ tanh((x - mean) / std) with training statistics; the voters of all algorithms ar
 feature and their complements. Hyperparameters: 10 values each on logarithmic grids, by the error
 in 5-fold cross-validation on the training rows, the first in grid order where several tie; one run
 serves all smaller numbers of rounds. Sets with more than two classes: the largest class against
-the rest (the paper does not say what it did). Times are CPU seconds. A run that was stopped goes
-on where it was. Writes <out>.json, <out>_table1.csv and <out>_table2.csv.
+the rest (the paper does not say what it did). Times are CPU seconds. Every result is a file of its
+own in --out; a run that was stopped goes on where it was.
 """
 
 from __future__ import annotations
 
-import argparse
 import time
+from itertools import product
 
 import numpy as np
-from _boosting_data import binary, fill_missing, load_tables
-from _results import Record, aligned, provenance, published, write_csv
+from _lab import cli, data, tables
+from _lab.running import conduct
 from mddf.baselines import AdaBoostClassifier, LPBoostClassifier, QuadBoostClassifier
 from sklearn.model_selection import StratifiedKFold
-from tqdm import tqdm
 
 from mddf.analysis import poisson_binomial_test, sign_test
 
-# Published name -> name of the loader.
-SETS = {
-    "australian": "australian",
-    "balance": "balance",
-    "breast": "breastcancer",
-    "bupa": "bupa",
-    "car": "car",
-    "cmc": "cmc",
-    "credit": "credit",
-    "cylinder": "cylinder",
-    "ecoli": "ecoli",
-    "flags": "flags",
-    "glass": "glass",
-    "heart": "heart",
-    "hepatitis": "hepatitis",
-    "horse": "horse",
-    "ionosphere": "ionosphere",
-    "letter_ab": "letter-ab",
-    "monks": "monks-1",
-    "optdigits": "optdigits",
-    "pima": "pima",
-    "tictactoe": "tictactoe",
-    "titanic": "titanic",
-    "vote": "vote",
-    "wine": "wine",
-    "yeast": "yeast",
-    "zoo": "zoo",
-}
-BUNDLED = {name: name for name in ("breast_cancer", "wine", "digits")}
+SETS = (
+    "australian", "balance", "breastcancer", "bupa", "car", "cmc", "credit", "cylinder", "ecoli",
+    "flags", "glass", "heart", "hepatitis", "horse", "ionosphere", "letter-ab", "monks-1",
+    "optdigits", "pima", "tictactoe", "titanic", "vote", "wine", "yeast", "zoo",
+)  # fmt: skip
+PUBLISHED = {"breast": "breastcancer", "letter_ab": "letter-ab", "monks": "monks-1"}
+STAND_INS = ("breast_cancer", "wine", "digits")
 QUICK_SETS = ("heart", "ionosphere", "pima", "vote")
+
+
+def parse(argv=None):
+    return cli.study(__doc__, "quadboost", datasets=None, seed=0, adaboost_rounds=1_000_000).read(
+        argv
+    )
 
 
 def rounds_grid(low, high, quick):
@@ -108,7 +91,7 @@ def split(X, y, seed):
     order = np.random.default_rng(np.random.SeedSequence(seed)).permutation(len(y))
     n_train = min(500, (len(y) + 1) // 2)
     train, test = order[:n_train], order[n_train:]
-    X_train, X_test = fill_missing(X[train], X[test])
+    X_train, X_test = data.fill_missing(X[train], X[test])
     mean, std = X_train.mean(axis=0), X_train.std(axis=0)
     std[std == 0] = 1.0
     normalised = (np.tanh((part - mean) / std) for part in (X_train, X_test))
@@ -125,16 +108,16 @@ def errors_by_rounds(model, rounds, X, y):
     return errors
 
 
-def tune_and_test(algorithm, X, y, X_test, y_test, seed):
+def tune_and_test(options, set, method, seed):
     """Cross-validate, fit on all training rows with the best, predict the test rows."""
-    values, rounds, make = algorithm
+    X, y, X_test, y_test = split(*options.sets[set], seed)
+    values, rounds, make = algorithms(options.quick, options.adaboost_rounds)[method]
     start = time.process_time()
     folds = list(StratifiedKFold(5, shuffle=True, random_state=seed).split(X, y))
     mean_errors = np.zeros((len(values), len(rounds)))
-    for k, value in enumerate(values):
-        for train, held in folds:
-            model = make(value, int(rounds[-1])).fit(X[train], y[train])
-            mean_errors[k] += np.array(errors_by_rounds(model, rounds, X[held], y[held])) / 5
+    for (k, value), (train, held) in product(enumerate(values), folds):
+        model = make(value, int(rounds[-1])).fit(X[train], y[train])
+        mean_errors[k] += np.array(errors_by_rounds(model, rounds, X[held], y[held])) / 5
     k, t = np.unravel_index(np.argmin(np.round(mean_errors, 12)), mean_errors.shape)
     fit_start = time.process_time()
     model = make(values[k], int(rounds[t])).fit(X, y)
@@ -151,114 +134,73 @@ def tune_and_test(algorithm, X, y, X_test, y_test, seed):
     }
 
 
-def table_one(results, names, methods):
-    """Risks per set and mean times, as rows."""
-    rows = [
-        {"set": name, **{m: results[f"{name}/{m}"]["risk"] for m in methods}} for name in names
-    ]
-    for label, key in (("mean_running_time_s", "seconds"), ("mean_fit_time_s", "fit_seconds")):
-        means = {m: np.mean([results[f"{n}/{m}"][key] for n in names]) for m in methods}
-        rows.append({"set": label, **means})
-    return rows
-
-
-def table_two(results, names, methods):
-    """Poisson binomial and sign test of every pair of algorithms, as rows."""
+def pairs(frame):
+    """Poisson binomial and sign test of every pair of algorithms."""
+    right = frame.pivot(index="set", columns="method", values="right").dropna()
     rows = []
-    for first in methods:
-        for second in methods:
-            counts = []
-            for name in names:
-                one, two = (results[f"{name}/{m}"]["right"] for m in (first, second))
-                pairs = list(zip(one, two, strict=True))
-                counts.append((pairs.count(("1", "0")), pairs.count(("0", "1"))))
-            only_first, only_second = np.transpose(counts)
-            wins, losses = np.sum(only_first > only_second), np.sum(only_first < only_second)
-            p = min(sign_test(int(wins), int(losses)), sign_test(int(losses), int(wins)))
-            rows.append(
-                {
-                    "row_algorithm": first,
-                    "column_algorithm": second,
-                    "prob_row_better": poisson_binomial_test(only_first, only_second),
-                    "wins": int(wins),
-                    "losses": int(losses),
-                    "sign_test_p": p,
-                }
-            )
-    return rows
-
-
-def print_tables(one, two, methods):
-    """Each number with the published one in parentheses."""
-    there = {row["dataset"]: row for row in published("quadboost_table1.tsv")}
-    lines = [("set", *methods)]
-    for row in one:
-        beside = there.get(row["set"], {})
-        lines.append((row["set"], *(f"{row[m]:.3f} ({beside.get(m, '-')})" for m in methods)))
-    print("\nTable 1: test risk (published)\n")
-    print(aligned(lines))
-    pairs = {
-        (row["row_algorithm"], row["column_algorithm"]): row
-        for row in published("quadboost_table2.tsv")
-    }
-    lines = [("", *methods)]
-    for first in methods:
-        cells = []
-        for row in (row for row in two if row["row_algorithm"] == first):
-            beside = pairs.get((first, row["column_algorithm"]), {})
-            star = "*" if row["sign_test_p"] <= 0.05 else ""
-            star_there = "*" if beside.get("sign_test_star_p05") == "1" else ""
-            number = beside.get("prob_row_better", "-")
-            cells.append(f"{row['prob_row_better']:.2f}{star} ({number}{star_there})")
-        lines.append((first, *cells))
-    print("\nTable 2: P(row better than column), * sign test p <= .05 (published)\n")
-    print(aligned(lines))
-
-
-def parse(argv):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "--sets", nargs="+", choices={**SETS, **BUNDLED}, help=f"default: {', '.join(SETS)}"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="of splits and folds (default: 0)")
-    parser.add_argument("--adaboost-rounds", type=int, default=1_000_000,
-                        help="the most rounds in AdaBoost's grid, at least 100")  # fmt: skip
-    parser.add_argument("--quick", action="store_true", help="four sets, at most 1000 rounds")
-    parser.add_argument("--out", help="path without suffix (default: results/quadboost...)")
-    return parser.parse_args(argv)
-
-
-def main(argv=None):
-    arguments = parse(argv)
-    out = arguments.out or f"results/quadboost{'_quick' if arguments.quick else ''}"
-    known = {name: (loaded,) for name, loaded in {**SETS, **BUNDLED}.items()}
-    tables = load_tables(arguments.sets, QUICK_SETS if arguments.quick else SETS, known, BUNDLED)
-    settings = {key: vars(arguments)[key] for key in ("seed", "quick", "adaboost_rounds")}
-    record = Record(f"{out}.json", settings, provenance(arguments, tables))
-    methods = algorithms(arguments.quick, arguments.adaboost_rounds)
-    tasks = [(name, method) for name in tables for method in methods]
-    for name, method in (bar := tqdm(tasks)):
-        bar.set_description(f"{name} {method}")
-        sample = split(tables[name].X, binary(tables[name]), arguments.seed)
-        record.get(
-            f"{name}/{method}",
-            lambda sample=sample, method=method: tune_and_test(
-                methods[method], *sample, arguments.seed
-            ),
+    for first, second in product(right.columns if len(right) else [], repeat=2):
+        both = [list(zip(*p, strict=True)) for p in zip(right[first], right[second], strict=True)]
+        only_first, only_second = np.transpose(
+            [(row.count(("1", "0")), row.count(("0", "1"))) for row in both]
         )
-    one = table_one(record.results, tables, list(methods))
-    two = table_two(record.results, tables, list(methods))
-    if arguments.quick:
-        print(
-            "--quick: at most 1000 rounds and coarser grids; the published numbers have the whole"
+        wins, losses = int((only_first > only_second).sum()), int((only_first < only_second).sum())
+        rows.append(
+            {
+                "row_algorithm": first,
+                "column_algorithm": second,
+                "prob_row_better": poisson_binomial_test(only_first, only_second),
+                "wins": wins,
+                "losses": losses,
+                "sign_test_p": min(sign_test(wins, losses), sign_test(losses, wins)),
+            }
         )
-    print_tables(one, two, list(methods))
-    write_csv(f"{out}_table1.csv", one)
-    write_csv(f"{out}_table2.csv", two)
-    print(f"written to {out}.json, {out}_table1.csv, {out}_table2.csv")
+    return tables.pd.DataFrame(rows)
+
+
+def report(frame):
+    """Tables 1 and 2, each number with the published one in brackets."""
+    methods = [name for name in algorithms(False) if name in set(frame["method"])]
+    wide = frame.pivot(index="set", columns="method", values="risk")[methods]
+    there = tables.published("quadboost_table1.tsv")
+    there = there.set_index(there["dataset"].replace(PUBLISHED)) if len(there) else there
+    shown = wide.copy().astype(object)
+    for name, method in product(wide.index, methods):
+        beside = there[method].get(name, "-") if method in there else "-"
+        risk = wide.loc[name, method]
+        shown.loc[name, method] = "" if risk != risk else f"{risk:.3f} ({beside})"
+    for label, column in (("mean s, all", "seconds"), ("mean s, last fit", "fit_seconds")):
+        shown.loc[label] = frame.groupby("method")[column].mean()[methods].map("{:.3f}".format)
+    one = tables.Table("table1", "Table 1: test risk (published)", shown, wide.reset_index())
+    two = pairs(frame)
+    if two.empty:  # no set has all algorithms yet
+        return [one]
+    cells = two.set_index(["row_algorithm", "column_algorithm"])
+    published = tables.published("quadboost_table2.tsv")
+    known = published.set_index(["row_algorithm", "column_algorithm"]) if len(published) else {}
+
+    def cell(first, second):
+        row, beside = cells.loc[first, second], "-"
+        if (first, second) in getattr(known, "index", ()):
+            other = known.loc[first, second]
+            beside = other["prob_row_better"] + "*" * int(other["sign_test_star_p05"])
+        return f"{row['prob_row_better']:.2f}{'*' * int(row['sign_test_p'] <= 0.05)} ({beside})"
+
+    shown = tables.pd.DataFrame({b: {a: cell(a, b) for a in methods} for b in methods})
+    title = "Table 2: P(row better than column), * sign test p <= .05 (published)"
+    return [one, tables.Table("table2", title, shown.rename_axis("algorithm"), two)]
+
+
+def main(argv=None) -> int:
+    options = parse(argv)
+    names = options.datasets or (QUICK_SETS if options.quick else SETS)
+    asked = {"asked": options.datasets is not None, "stand_ins": STAND_INS}
+    found = data.present(names, options.data_home, **asked)
+    options.sets = {name: (rows.X, data.binary(rows.y)) for name, rows in found.items()}
+    keys = {"set": options.sets, "method": algorithms(options.quick), "seed": [options.seed]}
+    names = ("seed", "quick", "adaboost_rounds")
+    notes = ["--quick: at most 1000 rounds and coarser grids"] * options.quick
+    return conduct(options, keys, tune_and_test, report, settings=names, notes=notes)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

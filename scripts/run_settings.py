@@ -2,29 +2,25 @@
 
     python scripts/run_settings.py                                   bundled sets; a minute
     python scripts/run_settings.py --datasets satimage --seeds 6
-    python scripts/run_settings.py --datasets adult --rows 10000 --trees 50 --seeds 3
+    python scripts/run_settings.py --datasets adult --rows 10000 --n-estimators 50 --seeds 3
     python scripts/run_settings.py --datasets letter --rows 156 --settings cv=10 cv=20
+    python scripts/run_settings.py --settings "mdDF, defaults" --own strength=0.7 cv=10
 
 For each seed a quarter of the training rows is held out; the standard test rows are not looked
 at. Every setting grows the same number of layers on the rest. The table has the accuracy on the
 held-out rows of the layers that would be kept by the margin ratio, and by out-of-fold accuracy,
 the number of layers kept by the ratio, and both out-of-fold figures there. Means over seeds, in %.
+Results of all --rows, --n-estimators and --n-layers may share a folder.
 """
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
+import re
 
 import numpy as np
-from _results import provenance, write_csv, write_json
-from _study import count, known_set
-from mddf.baselines import GCForestClassifier
-from mddf.datasets import load
+from _lab import cli, data, models, tables
+from _lab.running import conduct
 from sklearn.model_selection import train_test_split
-from tqdm import tqdm
-
-from mddf import MDDFClassifier
 
 SETTINGS = {
     "gcForest": None,
@@ -48,119 +44,83 @@ SETTINGS = {
 }
 
 
-def parse(argv):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+def parse(argv=None):
+    parser = cli.study(
+        __doc__,
+        "settings",
+        quick={"datasets": ["iris"], "n_estimators": 2, "n_layers": 2, "seeds": 1},
+        **{"datasets": ["wine", "breast_cancer", "iris"], "n_estimators": 20, "n_layers": 5},
+        **{"seeds": 2, "rows": None},
     )
-    bundled = ["wine", "breast_cancer", "iris"]
-    parser.add_argument(
-        "--datasets",
-        nargs="+",
-        type=known_set,
-        default=bundled,
-        help=f"names of mddf.datasets (default: {' '.join(bundled)})",
-    )
+    # Names of settings hold commas.
     parser.add_argument(
         "--settings", nargs="+", choices=SETTINGS, default=list(SETTINGS), help="default: all"
     )
-    parser.add_argument("--rows", type=count, help="training rows at most (default: all)")
-    parser.add_argument(
-        "--trees", type=count, default=20, help="of each of the four forests (default: 20)"
+    parser.add_argument("--own", nargs="+", default=[], metavar="PARAMETER=VALUE", help="others")
+    options = parser.read(argv)
+    if wrong := [text for text in options.own if not re.fullmatch(r"\w+=.+", text)]:
+        parser.error(f"argument --own: must be parameter=value, got {wrong[0]!r}")
+    pairs = [text.partition("=") for text in options.own]
+    options.chosen = {name: SETTINGS[name] for name in options.settings}
+    options.chosen |= {"".join(pair): {pair[0]: cli.value(pair[2])} for pair in pairs}
+    return options
+
+
+def held_out(source, rows, seed):
+    """Training rows for fitting and for validation; no standard test row is among them."""
+    found = data.load(source)
+    train, y = np.arange(found.n_train or len(found.y)), found.y
+    few = np.unique(y[train], return_counts=True)[1].min() < 5
+    train, valid = train_test_split(
+        train, test_size=0.25, stratify=None if few else y[train], random_state=seed
     )
-    parser.add_argument("--layers", type=count, default=5, help="default: 5")
-    parser.add_argument("--seeds", type=count, default=2, help="number of seeds (default: 2)")
-    parser.add_argument("--n-jobs", type=int, default=1, help="threads (default: 1)")
-    parser.add_argument("--data-home", help="folder of the data (default: MDDF_DATA_HOME)")
-    parser.add_argument(
-        "--out", default="results/settings", help="folder (default: results/settings)"
-    )
-    return parser.parse_args(argv)
+    if rows is not None and rows < len(train):
+        strata = None if few else y[train]
+        train, _ = train_test_split(train, train_size=rows, stratify=strata, random_state=seed)
+    return data.Split.of(found, train, valid)
 
 
-def split(data, rows, seed):
-    """Training rows for fitting and for validation."""
-    X, y = (data.X_train, data.y_train) if data.has_standard_split else (data.X, data.y)
-    y = np.asarray(y)
-    strata = y if np.unique(y, return_counts=True)[1].min() > 4 else None
-    X, X_valid, y, y_valid = train_test_split(
-        X, y, test_size=0.25, stratify=strata, random_state=seed
-    )
-    if rows is not None and rows < len(y):
-        strata = None if strata is None else y
-        X, _, y, _ = train_test_split(X, y, train_size=rows, stratify=strata, random_state=seed)
-    return X, y, X_valid, y_valid
-
-
-def build(options, arguments, seed):
-    """The cascade of a setting, of a fixed number of layers."""
-    common = {
-        "n_layers": arguments.layers,
-        "n_estimators": arguments.trees,
-        "forests": ["random"] * 2 + ["completely-random"] * 2,
-        "cv": 5,
-        "early_stopping": False,
-        "n_jobs": arguments.n_jobs,
-        "random_state": seed,
-    }
-    if options is None:
-        return GCForestClassifier(**common)
-    return MDDFClassifier(**common | options)
-
-
-def measure(options, parts, arguments, seed):
+def measure(options, set, seed, method, **sizes):
     """One fit: what is kept by either rule, and how right that is."""
-    X, y, X_valid, y_valid = parts
-    model = build(options, arguments, seed).fit(X, y)
-    right = [float(np.mean(labels == y_valid)) for labels in model.staged_predict(X_valid)]
-    history = model.history_
-    by_ratio = int(np.argmin(history["margin_ratio"]))
-    by_accuracy = int(np.argmax(history["accuracy"]))
+    split = held_out(data.Source(set, options.data_home), options.rows, seed)
+    setting = options.chosen[method]
+    budget = models.Budget(options.n_estimators, options.n_layers)
+    method = models.METHODS["gcforest" if setting is None else "mddf"]
+    model = models.build(method, seed, budget=budget, n_jobs=options.n_jobs)
+    model.set_params(early_stopping=False, **(setting or {})).fit(split.X, split.y)
+    staged = model.staged_predict(split.X_test)
+    right = [100 * float(np.mean(labels == split.y_test)) for labels in staged]
+    by_ratio = int(np.argmin(model.history_["margin_ratio"]))
     return {
-        "valid_by_ratio": 100 * right[by_ratio],
-        "valid_by_accuracy": 100 * right[by_accuracy],
+        "valid_by_ratio": right[by_ratio],
+        "valid_by_accuracy": right[int(np.argmax(model.history_["accuracy"]))],
         "layers_by_ratio": by_ratio + 1,
-        "oof_accuracy": 100 * history["accuracy"][by_ratio],
-        "margin_ratio": history["margin_ratio"][by_ratio],
+        "oof_accuracy": 100 * float(model.history_["accuracy"][by_ratio]),
+        "margin_ratio": float(model.history_["margin_ratio"][by_ratio]),
     }
 
 
-def table(name, rows):
-    """Means over seeds as a Markdown table."""
-    columns = list(rows[0])[3:]
-    lines = [
-        f"| {name} | kept by ratio | kept by accuracy | layers | out-of-fold | ratio |",
-        "|---|---|---|---|---|---|",
-    ]
-    for setting in dict.fromkeys(row["setting"] for row in rows):
-        cells = [row for row in rows if row["setting"] == setting]
-        means = {column: np.mean([row[column] for row in cells]) for column in columns}
-        lines.append(
-            f"| {setting} | {means['valid_by_ratio']:.2f} | {means['valid_by_accuracy']:.2f} | "
-            f"{means['layers_by_ratio']:.1f} | {means['oof_accuracy']:.2f} | "
-            f"{means['margin_ratio']:.3f} |"
-        )
-    return "\n".join(lines)
+def report(frame):
+    """Means over seeds."""
+    by = ["set", "rows", "trees", "most_layers", "method"]
+    frame = tables.in_order(frame, "method", SETTINGS).sort_values(by[:-1], kind="stable")
+    rows = tables.means(frame, by, [c for c in frame if c not in (*by, "seed")])
+    shown = """set rows trees setting=method seeds=n_seeds kept_by_ratio=valid_by_ratio:.2f
+    by_accuracy=valid_by_accuracy:.2f layers=layers_by_ratio:.1f out-of-fold=oof_accuracy:.2f
+    ratio=margin_ratio:.3f"""
+    return [tables.columns("settings", "accuracy on held-out training rows in %", rows, shown, 4)]
 
 
-def main(argv=None):
-    arguments = parse(argv)
-    out = Path(arguments.out)
-    for name in arguments.datasets:
-        data = load(name, data_home=arguments.data_home)
-        rows = []
-        with tqdm(total=arguments.seeds * len(arguments.settings), desc=name, unit="fit") as bar:
-            for seed in range(arguments.seeds):
-                parts = split(data, arguments.rows, seed)
-                for setting in arguments.settings:
-                    result = measure(SETTINGS[setting], parts, arguments, seed)
-                    rows.append({"set": name, "setting": setting, "seed": seed, **result})
-                    bar.update()
-        text = table(name, rows)
-        print(f"\n{text}\n")
-        write_csv(out / f"{name}.csv", rows)
-        write_json(out / f"{name}.json", {**provenance(arguments), "table": text})
-    print(f"written to {out}")
+def main(argv=None) -> int:
+    options = parse(argv)
+    sizes = {
+        "rows": [options.rows or "all"],
+        "trees": [options.n_estimators],
+        "most_layers": [options.n_layers],
+    }
+    keys = {"set": options.datasets, "seed": range(options.seeds), "method": options.chosen}
+    return conduct(options, keys | sizes, measure, report)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

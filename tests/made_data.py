@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from mddf.datasets._io.spec import Archive, File, Har, Part, SvmLight
 from mddf.datasets._registry import SPECS
-from mddf.datasets._spec import Archive, File, Har, Part, SvmLight
 
 
 def balance_file():

@@ -20,9 +20,9 @@ from made_data import (
     zip_file,
 )
 from mddf.datasets import DataFileError, DataFileNotFoundError, load
-from mddf.datasets._fetch import Access, find_home, read_files
+from mddf.datasets._io.fetch import Access, find_home, read_files
+from mddf.datasets._io.spec import File
 from mddf.datasets._registry import SPECS
-from mddf.datasets._spec import File
 
 DEAD = "http://127.0.0.1:9/"  # the discard port: nobody answers there
 
@@ -182,7 +182,7 @@ class TestMissing:
     def test_no_pooch(self, tmp_path, monkeypatch, use):
         use(small_svmlight("protein"))
         monkeypatch.setitem(sys.modules, "pooch", None)
-        with pytest.raises(ImportError, match=r"pip install pooch") as error:
+        with pytest.raises(ImportError, match=r'pip install "mddf\[data\]"') as error:
             load("protein", data_home=tmp_path)
         assert "file 'protein' is missing" in str(error.value)
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_data import FEATURES, har_members, small_har, zip_file
 from mddf.datasets import DataFileError, load
-from mddf.datasets._har import unique_names
+from mddf.datasets._io.har import unique_names
 from mddf.datasets._registry import SPECS
 
 ROOT = "UCI HAR Dataset"

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from made_data import idx_file
 from mddf.datasets import DataFileError
-from mddf.datasets._idx import parse, read_idx
-from mddf.datasets._parsed import check
+from mddf.datasets._io.idx import parse, read_idx
+from mddf.datasets._io.parsed import check
+from mddf.datasets._io.spec import Idx, Part
 from mddf.datasets._registry import SPECS
-from mddf.datasets._spec import Idx, Part
 
 MADE = replace(SPECS["mnist"], format=Idx(4), parts=(Part({0: 1, 7: 2}), Part({7: 1})))
 

@@ -16,6 +16,7 @@ EMBEDDED = {
     "wine": (178, 13, 3),
     "breast_cancer": (569, 30, 2),
     "iris": (150, 4, 3),
+    "diabetes-progression": (442, 10, 0),
 }
 
 
@@ -94,7 +95,7 @@ def tictactoe(tmp_path, monkeypatch):
     """Three boards; the third has no known label counts but the rest is as specified."""
     from dataclasses import replace
 
-    from mddf.datasets._spec import File, Part
+    from mddf.datasets._io.spec import File, Part
 
     spec = SPECS["tictactoe"]
     parts = (Part({"positive": 2, "negative": 1}), Part({"positive": 1}))
@@ -160,7 +161,7 @@ def test_without_pandas_and_pooch(tictactoe, balance_home):
             try:
                 ask()
             except ImportError as error:
-                assert "pandas, which is not installed: pip install pandas" in str(error)
+                assert 'not installed: pip install "mddf[data]"' in str(error)
             else:
                 raise SystemExit("no error")
     """)

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from mddf.datasets import DataFileError, load, names
+from mddf.datasets._io.spec import Embedded
 from mddf.datasets._registry import SPECS
-from mddf.datasets._spec import Embedded
 
 ABSENT = {"har", "protein", "sensit"}
 LETTER_TOTALS = (734, 813)
@@ -123,6 +123,24 @@ MISSING = {
 }
 
 
+# name: (rows, columns, categorical columns of the file, missing cells, least and largest target)
+NUMERIC = {
+    "abalone": (4177, 8, {0}, 0, (1, 29)),
+    "airfoil": (1503, 5, set(), 0, (103.38, 140.987)),
+    "auto-mpg": (398, 7, {7}, 6, (9, 46.6)),
+    "bike": (17379, 12, {2, 7, 9}, 0, (1, 977)),
+    "california": (20640, 9, {9}, 207, (14999, 500001)),
+    "concrete": (1030, 8, set(), 0, (2.33, 82.6)),
+    "energy": (768, 8, {5, 7}, 0, (6.01, 43.1)),
+    "forest-fires": (517, 12, {2, 3}, 0, (0, 1090.84)),
+    "insurance": (1338, 6, {1, 4, 5}, 0, (1121.8739, 63770.42801)),
+    "kin8nm": (8192, 8, set(), 0, (0.040165378, 1.4585206)),
+    "student-mat": (395, 30, {0, 1, 3, 4, 5, 8, 9, 10, 11, *range(15, 23)}, 0, (0, 20)),
+    "student-por": (649, 30, {0, 1, 3, 4, 5, 8, 9, 10, 11, *range(15, 23)}, 0, (0, 19)),
+    "yacht": (308, 6, set(), 0, (0.01, 62.42)),
+}
+
+
 @pytest.fixture(scope="module")
 def real(data_home):
     """Load a real set once for all tests that only look at it."""
@@ -149,7 +167,7 @@ def missing(X):
 def test_every_set_is_in_a_table():
     derived = {name for name, spec in SPECS.items() if spec.parent is not None}
     embedded = {name for name, spec in SPECS.items() if isinstance(spec.format, Embedded)}
-    assert {*SPLIT, *WHOLE, "letter"} | derived | embedded | ABSENT == set(names())
+    assert {*SPLIT, *WHOLE, *NUMERIC, "letter"} | derived | embedded | ABSENT == set(names())
 
 
 @pytest.mark.parametrize("name", SPLIT)
@@ -171,6 +189,39 @@ def test_sets_without_a_split(real, name):
     assert data.X.shape == (n_rows, n_columns)
     labels, found = np.unique(data.y, return_counts=True)
     assert dict(zip(labels.tolist(), found.tolist(), strict=True)) == counts
+
+
+@pytest.mark.parametrize("name", NUMERIC)
+def test_numeric_targets(real, name):
+    n_rows, n_columns, categorical, n_missing, ends = NUMERIC[name]
+    data = real(name)
+    assert (data.task, data.y.dtype, len(data.classes)) == ("regression", np.float64, 0)
+    assert data.X.shape == (n_rows, n_columns)
+    assert {SPECS[name].format.columns.index(c) for c in data.categorical} == categorical
+    assert missing(data.X)[0] == n_missing
+    assert (data.y.min(), data.y.max()) == ends
+    assert "a numeric target, no standard split" in repr(data)
+
+
+def test_targets_that_are_chosen(real):
+    cooling = real("energy", target="cooling")
+    assert (cooling.y.min(), cooling.y.max()) == (10.9, 48.03)
+    assert cooling.feature_names == real("energy").feature_names
+    both = real("student-mat", earlier_grades=True)
+    assert both.feature_names[-2:] == ("G1", "G2")
+    assert np.corrcoef(both.X["G2"], both.y)[0, 1] > 0.9
+
+
+def test_a_wrong_target_is_noticed(data_home, tmp_path):
+    (tmp_path / "regression/yacht").mkdir(parents=True)
+    text = (data_home / "regression/yacht/yacht_hydrodynamics.data").read_text()
+    path = tmp_path / "regression/yacht/yacht_hydrodynamics.data"
+    path.write_text(text.replace("62.42", "6.242"))
+    with pytest.raises(DataFileError, match=r"must have target from, to \(0.01, 62.42\), got"):
+        load("yacht", data_home=tmp_path, download=False, check_hash=False)
+    path.write_text(text.replace("62.42", "much"))
+    with pytest.raises(DataFileError, match="column 'resistance' must be a number, got 'much'"):
+        load("yacht", data_home=tmp_path, download=False, check_hash=False)
 
 
 @pytest.mark.parametrize("name", sorted({*SPLIT, *WHOLE}))

@@ -1,12 +1,15 @@
 import re
-import runpy
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from mddf.datasets import names
-from mddf.datasets._registry import ALIASES, SPECS, resolve
-from mddf.datasets._spec import Embedded
+from mddf.datasets.__main__ import main
+from mddf.datasets._io.spec import Embedded
+from mddf.datasets._registry import ALIASES, FOLDER, SPECS, labels, resolve, words
 
 DOCS = Path(__file__).parents[1] / "docs" / "datasets.md"
 
@@ -16,6 +19,37 @@ def test_names_are_sorted_and_ours_to_change():
     assert found == sorted(set(found))
     found.clear()
     assert names()
+
+
+def test_names_of_a_task():
+    assert set(names("regression")) | set(names(task="classification")) == set(names())
+    assert len(names("regression")) >= 8
+    assert {"diabetes-progression", "california"} <= set(names("regression"))
+    assert len(names("classification")) >= 35
+    with pytest.raises(ValueError, match="task must be one of classification, regression or None"):
+        names("ranking")
+
+
+def test_words():
+    assert words("a  b\nc") == ("a", "b", "c")
+    assert words("p_{0..1}_{2..3}") == ("p_0_2", "p_0_3", "p_1_2", "p_1_3")
+    assert words("x{9..10}y z") == ("x9y", "x10y", "z")
+    assert words("") == ()
+    assert labels(["1", "-2"]) == [1, -2]
+    assert labels(["1", "a"]) == ["1", "a"]
+
+
+def test_files_say_nothing_that_is_not_read():
+    known = {"title", "from", "keep", "aliases", "description", "citation", "source", "hint"}
+    known |= {"folder", "labels", "bundled", "n_features", "format", "table", "archive", "files"}
+    known |= {"parts", "label_names", "options", "task"}
+    for path in FOLDER.glob("*.toml"):
+        content = tomllib.loads(path.read_text("utf-8"))
+        assert set(content) <= known, path.name
+        for part in content.get("parts", ()):
+            assert set(part) <= {"counts", "rows", "missing", "missing_with", "target"}, path.name
+        for file in content.get("files", ()):
+            assert set(file) <= {"name", "sha256", "url", "archived", "member", "copy"}, path.name
 
 
 def test_names_of_published_tables():
@@ -87,8 +121,8 @@ def test_options_go_together():
 
 def test_every_option_has_a_default_that_changes_nothing():
     for spec in SPECS.values():
-        for values in spec.options.values():
-            assert next(iter(values.values()))(spec) is spec
+        defaults = {option: values[0] for option, values in spec.options.items()}
+        assert resolve(spec.name, defaults)[0] is spec
 
 
 @pytest.mark.parametrize("name", sorted(SPECS))
@@ -110,10 +144,39 @@ def test_every_set_is_described(name):
 
 
 def test_documented_table_is_the_printed_one(capsys):
-    runpy.run_module("mddf.datasets", run_name="__main__")
+    assert main(["--markdown"]) == 0
     printed = capsys.readouterr().out
-    assert printed.count("\n") == len(names()) + 2
+    assert printed.count("\n| `") == len(names())
     assert DOCS.read_text("utf-8").endswith("\n\n" + printed)
+
+
+def test_listing_says_where_files_lie(capsys, tmp_path, data_home):
+    assert main(["iris", "Car", "har", "--data-home", str(data_home)]) == 0
+    _, _, iris, car, har = capsys.readouterr().out.splitlines()
+    assert iris.split() == ["iris", "150", "4", "3", "classes", "scikit-learn"]
+    assert car.split() == ["car", "1728", "6", "(6)", "4", "classes", "car/"]
+    assert har.endswith("not here")
+    assert main(["--task", "regression", "--data-home", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2 + len(names("regression"))
+    assert max(map(len, lines[1:])) <= 80
+
+
+def test_check(capsys, tmp_path, data_home):
+    (tmp_path / "car").mkdir()
+    (tmp_path / "car" / "car.data").write_text("low,low,2,2,small,low,good\n")
+    assert main(["iris", "car", "--check", "--data-home", str(tmp_path)]) == 1
+    shown = capsys.readouterr().out
+    assert re.search(r"iris .* whole\n", shown)
+    assert re.search(r"car .* WRONG: .*SHA-256", shown)
+    assert main(["car", "abalone", "--check", "--data-home", str(data_home)]) == 0
+
+
+def test_listing_of_unknown_names():
+    command = [sys.executable, "-m", "mddf.datasets", "irs"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "did you mean 'iris'" in done.stderr
 
 
 def test_documented_options_are_the_registry():

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from made_data import PROTEIN_TEST, PROTEIN_TRAIN, small_svmlight
 from mddf.datasets import DataFileError, load
-from mddf.datasets._parsed import check
-from mddf.datasets._registry import SPECS
-from mddf.datasets._svmlight import parse
+from mddf.datasets._io.parsed import check
+from mddf.datasets._io.svmlight import parse
+from mddf.datasets._registry import SPECS, resolve
 
 CONTENT = {"protein": PROTEIN_TRAIN, "protein.t": PROTEIN_TEST}
 
@@ -40,7 +40,7 @@ def test_sizes_of_the_real_sets():
     assert SPECS["protein"].format.n_features == 357
     assert [part.rows for part in SPECS["sensit"].parts] == [78823, 19705]
     for variant, n_features in (("combined", 100), ("acoustic", 50), ("seismic", 50)):
-        spec = SPECS["sensit"].options["variant"][variant](SPECS["sensit"])
+        spec = resolve("sensit", {"variant": variant})[0]
         assert spec.format.n_features == n_features
         assert [file.name for file in spec.files] == [variant, f"{variant}.t"]
         assert all(file.url.endswith(f"/vehicle/{file.name}.bz2") for file in spec.files)

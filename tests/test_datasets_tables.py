@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mddf.datasets import DataFileError
-from mddf.datasets._parsed import check
+from mddf.datasets._io.parsed import check
+from mddf.datasets._io.spec import File, Part, Spec, Table
+from mddf.datasets._io.tables import as_integers, natural_order, parse, read_rows
 from mddf.datasets._registry import SPECS
-from mddf.datasets._spec import File, Part, Spec, Table
-from mddf.datasets._tables import as_integers, natural_order, parse, read_rows
 
 PLAIN = Table(("id", "size", "colour", "class"), label="class", drop=("id",))
 MIXED = replace(PLAIN, categorical=("colour",), missing="?")
@@ -99,6 +99,12 @@ def test_comment_suffix_and_blanks():
 def test_runs_of_blanks():
     parsed = parse_text(replace(MIXED, delimiter=None), "  1 2   red no \n2\t3 blue yes\n")
     assert parsed.blocks[0].X.tolist() == [[2, 1], [3, 0]]
+
+
+def test_quotes_among_blanks():
+    parsed = parse_text(replace(PLAIN, delimiter=None, drop=("id", "colour")),
+                        '1 2\t"dark red" no\n2 3 blue yes\n')  # fmt: skip
+    assert parsed.blocks[0].X.tolist() == [[2], [3]]
 
 
 def test_quotes_and_header():

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from made_data import zip_file
 from mddf.datasets import DataFileError
-from mddf.datasets import _unpack as unpack
-from mddf.datasets._unpack import leaves_folder, read_plain, read_zip
+from mddf.datasets._io import unpack as unpack
+from mddf.datasets._io.unpack import leaves_folder, read_plain, read_zip
 
 
 @pytest.fixture

@@ -70,59 +70,17 @@ def test_test_csv(script, tmp_path, table):
         assert test["y"].tolist() == frame["kind"].iloc[::3].tolist()
 
 
-def csv(path, **columns):
-    pd.DataFrame(columns).to_csv(path, index=False)
-    return path
-
-
-def test_types_of_the_test_csv_are_those_of_training(script, tmp_path):
-    module, path = script("export_features"), tmp_path / "table.csv"
-    X, y = module.read_csv(csv(path, size=[1, 2], code=["1", "a"], kind=["1", "x"]), "kind")
-    test = csv(path, size=[3, None], code=["1", None], kind=[1, 1])
-    X_test, y_test = module.read_test_csv(test, "kind", X, y)
-    assert X_test["code"].isna().tolist() == [False, True]
-    assert X_test["code"].dropna().tolist() == ["1"]
-    assert y_test.tolist() == ["1", "1"]
-    assert len(module.read_test_csv(csv(path, size=[3], code=["b"], kind=["x"]), "kind", X, y)[1])
-    X, y = module.read_csv(csv(path, size=[1, 2], kind=[0, 1]), "kind")
-    y_test = module.read_test_csv(csv(path, size=[3, 4], kind=[1.0, 0.0]), "kind", X, y)[1]
-    assert (y_test.tolist(), y_test.dtype) == ([1, 0], y.dtype)
-
-
-@pytest.mark.parametrize(
-    ("columns", "message"),
-    [
-        ({"size": [1, "?"], "kind": [0, 1]}, "column 'size' of .* must hold numbers, .*got '1'"),
-        ({"size": [1, 2], "kind": [0, 7]}, "labels of .* must be in training too; got 7"),
-        (
-            {"kind": [0, 1], "size": [1, 2], "more": [1, 2]},
-            "--test-csv must have the columns",
-        ),
-    ],
-)
-def test_test_tables_that_do_not_fit(script, tmp_path, columns, message):
-    module, path = script("export_features"), tmp_path / "table.csv"
-    X, y = module.read_csv(csv(path, size=[1, 2], kind=[0, 1]), "kind")
-    with pytest.raises(SystemExit, match=message):
-        module.read_test_csv(csv(path, **columns), "kind", X, y)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (None, "nope.csv cannot be read as a table"),
-        ("kind\na\nb\n", "at least 2 rows, and a column of features"),
-        (",size,kind\n0,1,a\n1,2,b\n", "must have names, got Unnamed: 0; .*index=False"),
-        ("size,kind\n1,a\n2,a\n3,b\n", "cannot be split with 30 % of each class"),
-        ("size,kind\n1,\n2,a\n", "labels of .* must be complete"),
-    ],
-)
-def test_tables_that_do_not_do(script, tmp_path, content, message):
-    path = tmp_path / "nope.csv"
-    if content is not None:
-        path.write_text(content)
-    with pytest.raises(SystemExit, match=message):
-        script("export_features").main(["--csv", str(path), "--target", "kind", "--quick"])
+def test_tables_that_cannot_be_split_or_learnt(script, tmp_path):
+    path = tmp_path / "few.csv"
+    arguments = ["--csv", str(path), "--target", "kind", "--quick", "--out", str(tmp_path / "o")]
+    path.write_text("size,kind\n" + "".join(f"{i},{i % 5}\n" for i in range(10)))
+    with pytest.raises(SystemExit, match="cannot be split with 30 % of each class for testing"):
+        script("export_features").main(arguments)
+    path = tmp_path / "numbers.csv"
+    arguments[1] = str(path)
+    path.write_text("size,kind\n" + "".join(f"{i},{i % 2 + 0.5}\n" for i in range(10)))
+    with pytest.raises(SystemExit, match="no cascade can be grown"):
+        script("export_features").main(arguments)
 
 
 def test_nothing_is_replaced_unasked(script, tmp_path):
@@ -154,7 +112,7 @@ def test_refusals(script, tmp_path, table, arguments, message):
 
 def test_without_pyarrow(script, tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(SystemExit, match=r"parquet needs pyarrow: .* install pyarrow"):
+    with pytest.raises(SystemExit, match=r'pyarrow is not installed: pip install "mddf.parquet."'):
         script("export_features").main(
             ["iris", "--quick", "--format", "parquet", "--out", str(tmp_path)]
         )
@@ -174,29 +132,16 @@ def test_options_that_do_not_go_together(script, capsys):
         assert message in capsys.readouterr().err
 
 
-def test_comparison_of_features(script, tmp_path, capsys, monkeypatch):
+def test_comparison_of_features(script, tmp_path, monkeypatch):
     run = script("run_layer_features")
-    grid = {"kneighborsclassifier__n_neighbors": [3, 5]}
-    monkeypatch.setitem(run.MODELS, "kNN", lambda seed: (run.KNeighborsClassifier(), grid))
-    arguments = ["--quick", "--datasets", "iris", "--out", str(tmp_path)]
-    run.main(arguments)
-    rows = pd.read_csv(tmp_path / "cells.csv")
+    model, _ = run.MODELS["kNN"]
+    monkeypatch.setitem(run.MODELS, "kNN", (model, {"model__n_neighbors": [3, 5]}))
+    arguments = ["--quick", "--datasets", "iris", "--n-jobs", "1", "--out", str(tmp_path)]
+    assert run.main(arguments) == 0
+    rows = pd.read_csv(tmp_path / "accuracy.csv")
     assert len(rows) == 2 * 3 + 1
     assert rows["accuracy"].min() > 0.8
     assert rows["cv_accuracy"].notna().sum() == 6
-    assert "| iris | 1 |" in (tmp_path / "table.md").read_text()
-    monkeypatch.setattr(run, "one_split", lambda *_: pytest.fail("computed twice"))
+    assert "| iris | 1 |" in (tmp_path / "accuracy.md").read_text()
+    monkeypatch.setattr(run, "one_split", lambda *_, **__: pytest.fail("computed twice"))
     run.main(arguments)
-
-
-def test_raw_numbers(script):
-    module = script("run_layer_features")
-    split = script("_uci_data").Split(
-        pd.DataFrame({"a": [1.0, np.nan, 3.0], "b": pd.Categorical(["x", "y", "x"])}),
-        np.array([0, 1, 0]),
-        pd.DataFrame({"a": [np.nan], "b": pd.Categorical(["z"], categories=["x", "y", "z"])}),
-        np.array([1]),
-    )
-    X, X_test = module.raw_numbers(split)
-    assert X.tolist() == [[1, 1, 0], [2, 0, 1], [3, 1, 0]]
-    assert X_test.tolist() == [[2, 0, 0]]

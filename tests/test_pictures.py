@@ -1,33 +1,39 @@
-"""run_layers.py, run_tsne.py and what draws their results; the losses."""
+"""The studies of layers, shares and planes, and what draws results; the losses."""
 
 import json
+import re
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from mddf._margin_loss import margin_loss
 
-SCRIPTS = Path(__file__).parents[1] / "scripts"
+PLOTS = ("layers", "tsne", "small_sample", "boosting")
 
 
-def is_png(path):
-    return path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 5000
+def assert_drawn(folder, *names):
+    for name in names:
+        assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert (folder / f"{name}.png").stat().st_size > 5000
+        assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+
+
+def results_of(folder):
+    return [json.loads(path.read_text()) for path in sorted((folder / "cells").iterdir())]
 
 
 def test_layers(script, tmp_path, capsys, monkeypatch):
     run, plot = script("run_layers"), script("plot_layers")
     monkeypatch.chdir(tmp_path)
     arguments = ["--quick", "--datasets", "iris", "--seeds", "2"]
-    arguments += ["--methods", "mddf", "gcforest", "mddf-np"]
-    run.main(arguments)
+    assert run.main([*arguments, "--methods", "mddf,gcforest", "mddf-np"]) == 0
     folder = tmp_path / "results/layers-quick"
-    content = json.loads((folder / "results.json").read_text())
-    assert len(content["results"]) == 6
-    for cell in content["results"].values():
-        assert [row["layer"] for row in cell["layers"]] == [1, 2, 3]
-        for row in cell["layers"]:
+    cells = results_of(folder)
+    assert len(cells) == 6
+    for cell in cells:
+        assert [row["layer"] for row in cell["result"]["layers"]] == [1, 2, 3]
+        for row in cell["result"]["layers"]:
             assert row["train_accuracy"] >= row["oof_accuracy"] > 0.8
             assert row["test_accuracy"] > 0.8
             assert row["margin_ratio"] == pytest.approx(row["margin_std"] / row["margin_mean"])
@@ -39,63 +45,63 @@ def test_layers(script, tmp_path, capsys, monkeypatch):
             assert shares[99] - 2e-5 <= 1 - row["oof_accuracy"] <= shares[100] + 2e-5
             assert row["bound"] > 1  # of trees that are grown to purity
             assert row["bound_of_trees"] < row["bound"]
-    shown = capsys.readouterr().out
-    assert shown.count("| iris | mdDF NP |") == 3
-    run.main(arguments)  # nothing is computed again
-    assert json.loads((folder / "results.json").read_text()) == content
+    assert (folder / "layers.md").read_text().count("| iris | mdDF NP |") == 3
+    assert (folder / "bounds.md").read_text().count("| iris |") == 3
+    monkeypatch.setattr(run, "layers_of", lambda *_, **__: pytest.fail("computed twice"))
+    run.main([*arguments, "--methods", "mddf"])
+    capsys.readouterr()
     plot.main(["--quick"])
-    assert is_png(folder / "layers.png")
-    assert is_png(folder / "margins.png")
-    plot.main([str(folder), "--out", str(tmp_path), "--format", "svg"])
-    assert (tmp_path / "layers.svg").read_text().startswith("<?xml")
+    assert_drawn(folder, "layers", "margins")
+    plot.main([str(folder), "--out", str(tmp_path / "pictures"), "--format", "svg"])
+    assert (tmp_path / "pictures/layers.svg").read_text().startswith("<?xml")
 
 
-@pytest.mark.parametrize("name", ["layers", "tsne", "small_sample"])
-def test_nothing_to_draw(script, name, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", PLOTS)
+def test_errors_of_plots_name_the_command_that_makes_their_input(
+    script, name, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit, match=r"no results/.*: let the script that computes it run"):
+    maker = {"boosting": "run_deepboost"}.get(name, f"run_{name}")
+    with pytest.raises(SystemExit, match=rf"no results/.*: python scripts/{maker}\.py.* makes it"):
         script(f"plot_{name}").main([])
-
-
-@pytest.mark.parametrize("name", ["layers", "tsne", "small_sample", "boosting"])
-def test_files_of_another_kind_are_refused(script, name, tmp_path):
-    path = tmp_path / "results.json"
-    source = path if name in ("tsne", "boosting") else tmp_path
-    for content in ({"settings": {}, "results": {"a": {"x": 1}}}, [], {"methods": {}}):
-        path.write_text(json.dumps(content))
-        with pytest.raises(SystemExit, match=r"results\.json is a file of another kind"):
+    store = script("_lab.records").Store(tmp_path, {"study": "uci"})
+    store.save({"set": "iris"}, {})
+    for source in (tmp_path, store.path({"set": "iris"})):
+        with pytest.raises(SystemExit, match=rf"of another kind, 'uci': python .*{maker}\.py"):
             script(f"plot_{name}").main([str(source)])
 
 
-@pytest.mark.parametrize("name", ["layers", "tsne", "losses", "small_sample", "boosting"])
-def test_without_matplotlib(script, name, monkeypatch):
-    for module in [m for m in sys.modules if m.split(".")[0] == "matplotlib"]:
-        monkeypatch.setitem(sys.modules, module, None)
+@pytest.mark.parametrize("name", [*PLOTS, "losses"])
+def test_without_matplotlib(script, monkeypatch, name):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.delitem(sys.modules, f"plot_{name}", raising=False)
-    with pytest.raises(SystemExit, match=r"pictures need matplotlib: .* pip install matplotlib"):
-        script(f"plot_{name}").pyplot()
+    with pytest.raises(SystemExit, match=r'matplotlib .* pip install "mddf\[plots\]"'):
+        script(f"plot_{name}").pictures.pyplot()
 
 
-def test_tsne(script, tmp_path, capsys, monkeypatch):
+def test_tsne(script, tmp_path, capsys):
     run, plot = script("run_tsne"), script("plot_tsne")
-    arguments = ["--quick", "--datasets", "iris", "--rows", "45", "--out", str(tmp_path)]
-    run.main(arguments)
-    content = json.loads((tmp_path / "iris.json").read_text())
-    assert len(content["ratios"]) == 6
-    ratios = {(r["part"], r["layer"]): r["ratio_features"] for r in content["ratios"]}
-    assert ratios["train", 2] < ratios["train", 0]
-    with np.load(tmp_path / "iris.npz") as arrays:
-        assert arrays["train_0"].shape == arrays["test_2"].shape == (45, 2)
-        assert set(arrays["test_labels"]) == set(arrays["train_labels"])
-    monkeypatch.setattr(run, "embed", lambda *_: pytest.fail("computed twice"))
-    capsys.readouterr()
-    run.main(arguments)
-    assert "| test, features |" in capsys.readouterr().out
-    with pytest.raises(SystemExit, match="results of other settings"):
+    arguments = ["--quick", "--datasets", "iris", "--rows", "45", "--n-jobs", "1"]
+    arguments += ["--out", str(tmp_path)]
+    assert run.main(arguments) == 0
+    (cell,) = results_of(tmp_path)
+    train, test = cell["result"]["train"], cell["result"]["test"]
+    assert np.shape(train["planes"]) == np.shape(test["planes"]) == (3, 45, 2)
+    assert len(train["in_features"]) == 3
+    assert train["in_features"][2] < train["in_features"][0]
+    assert set(train["labels"]) == set(test["labels"])
+    assert "| iris | test, features |" in (tmp_path / "ratios.md").read_text()
+    with pytest.raises(SystemExit, match="other settings: rows 45 there, 44 here"):
         run.main([*arguments, "--rows", "44"])
-    plot.main([str(tmp_path / "iris.json")])
-    assert is_png(tmp_path / "iris.png")
+    plot.main([str(tmp_path)])
+    assert_drawn(tmp_path, "tsne-iris")
+    (path,) = (tmp_path / "cells").iterdir()
+    plot.main([str(path), "--format", "png", "--out", str(tmp_path / "one")])
+    assert [p.name for p in (tmp_path / "one").iterdir()] == ["tsne-iris.png"]
+
+
+def test_classes_are_told_apart(script):
+    styles = script("_lab.pictures").class_styles(26)
+    assert len({(style["color"], style["marker"]) for style in styles}) == 26
 
 
 def test_variance_ratio(script):
@@ -107,7 +113,7 @@ def test_variance_ratio(script):
     assert ratio(X, y[[0, 2, 2, 0]]) == np.inf
 
 
-def test_losses(script, tmp_path):
+def test_losses(script, tmp_path, capsys):
     plot = script("plot_losses")
     z = np.linspace(-1, 2, 13)
     band = plot.band_loss(z, 0.2, 0.1)
@@ -116,7 +122,8 @@ def test_losses(script, tmp_path):
     inside = (z > 0.8) & (z <= 1.2)
     assert (band[inside] == 0).all()
     assert band[-1] == pytest.approx(0.1 * 0.8**2 / 1.2**2)
-    plot.main(["--quick", "--out", str(tmp_path / "losses.png")])
-    assert is_png(tmp_path / "losses.png")
+    plot.main(["--out", str(tmp_path)])
+    assert_drawn(tmp_path, "losses")
     with pytest.raises(SystemExit):
         plot.main(["--theta", "1"])
+    assert re.search("--theta: must lie between 0 and 1, got 1", capsys.readouterr().err)

@@ -1,67 +1,54 @@
-"""The script that measures what scanning adds."""
-
-import csv
-import json
+"""run_scanning.py: what scanning adds."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 
 @pytest.fixture
-def script(script):
+def run(script):
     return script("run_scanning")
 
 
-def test_quick_run(script, monkeypatch, tmp_path, capsys):
-    X, y, X_test, y_test = script.load_images(quick=True)
-    assert (X.shape, X.dtype, X_test.shape) == ((900, 8, 8), np.uint8, (897, 8, 8))
-    few = (X[:150], y[:150], X_test[:100], y_test[:100])
-    monkeypatch.setattr(script, "load_images", lambda quick: few)
-    arguments = ["--quick", "--models", "forest", "--out", str(tmp_path / "found")]
-    script.main(arguments)
-    assert "peak memory" in capsys.readouterr().out
-    with (tmp_path / "found.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    assert [(row["model"], row["input"]) for row in rows] == [
-        ("forest", "pixels"),
-        ("forest", "all grains"),
+def test_quick_run(run, monkeypatch, tmp_path, capsys):
+    arguments = ["--quick", "--models", "forest", "--train", "150", "--trees", "5"]
+    arguments += ["--scanner-trees", "2", "--n-jobs", "1", "--out", str(tmp_path)]
+    assert run.main(arguments) == 0
+    assert "peak memory, GiB" in capsys.readouterr().out
+    rows = pd.read_csv(tmp_path / "accuracy.csv")
+    assert rows[["model", "input"]].to_numpy().tolist() == [
+        ["forest", "pixels"],
+        ["forest", "all grains"],
     ]
-    assert all(60 < float(row["accuracy"]) <= 100 and row["seeds"] == "2" for row in rows)
-    kept = json.loads((tmp_path / "found.json").read_text())
-    assert list(kept["results"]) == ["0", "1"]
-    assert kept["origins"][0]["versions"]["mddf"]
-    monkeypatch.setattr(script, "one_seed", lambda *_: pytest.fail("computed twice"))
-    script.main(arguments)
+    assert rows["accuracy"].between(0.5, 1).all()
+    assert (rows["n_seeds"] == 2).all()
+    cells = pd.read_csv(tmp_path / "cells.csv")
+    assert set(cells["n_train"]) == {150}
+    monkeypatch.setattr(run, "one_seed", lambda *_: pytest.fail("computed twice"))
+    run.main(arguments)
 
 
-def test_quick_changes_defaults_only(script):
-    options = script.parse(["--quick", "--windows", "9", "--train", "5"])
+def test_quick_changes_defaults_only(run):
+    options = run.parse(["--quick", "--windows", "9", "--train", "5"])
     assert (options.windows, options.train, options.stride) == ([9], 5, 1)
-    assert script.parse([]).windows == [7, 10, 13]
+    assert run.parse([]).windows == [7, 10, 13]
 
 
-def test_subsets_are_stratified_and_seeded(script):
-    y = np.repeat(np.arange(5), [10, 20, 30, 40, 100])
-    rows = script.subset(y, 40, seed=0)
-    assert np.bincount(y[rows]).tolist() == [2, 4, 6, 8, 20]
-    assert np.array_equal(rows, script.subset(y, 40, seed=0))
-    assert not np.array_equal(rows, script.subset(y, 40, seed=1))
-    assert np.array_equal(script.subset(y, 200, seed=0), np.arange(200))
+def test_the_estimate(run):
+    times = {"wall_s": 50.0, "cpu_s": 36.0}
+    cell = {"set": "made", "seed": 0, "n_train": 100, "n_all": 10_000}
+    cell["scanner"] = {"fit": times, "transform": times, "peak_gb": 1.0}
+    cell["models"] = {"forest/pixels": {"accuracy": 0.9, **times}}
+    accuracy, scanner = run.report(pd.DataFrame([cell]))
+    # 100 times as many, twice the logarithm
+    assert accuracy.shown["all rows, h"].tolist() == ["2.00"]
+    assert accuracy.shown["minus pixels"].tolist() == ["0.00"]
+    assert scanner.shown.loc["made", "peak memory, GiB"] == "1.00"
 
 
-def test_the_estimate(script, capsys):
-    times = {"wall_s": 50.0, "cpu_s": 100.0}
-    model = {"accuracy": 0.9, "wall_s": 10.0, "cpu_s": 36.0}
-    results = {
-        "0": {
-            "n_train": 100,
-            "scanner": {"fit": times, "transform": times},
-            "models": {"forest/pixels": model},
-        }
-    }
-    script.estimate(script.summary(results), results, 10_000)
-    shown = capsys.readouterr().out  # 100 times as many, twice the logarithm
-    assert f"scanning {(100 * 200 + 100 * 2) / 3600:.2f} CPU hours" in shown
-    assert "forest on pixels: 2.00 CPU hours" in shown
-    script.estimate([], results, 100)
-    assert capsys.readouterr().out == ""
+def test_published_claims_stand_in_the_title(run):
+    times = {"wall_s": 1.0, "cpu_s": 1.0}
+    part = {"fit": times, "transform": times, "peak_gb": 1.0}
+    table = run.scanner_table(pd.DataFrame([{"set": "mnist", "scanner": part}]))
+    assert "cascade alone 98.02 %" in table.title
+    assert np.isfinite(float(table.shown.iloc[0, 0]))

@@ -1,56 +1,29 @@
-"""run_small_sample.py, its subsets, and its picture."""
+"""run_small_sample.py, its tables, and its picture."""
 
-import json
 import re
 
-import numpy as np
+import pandas as pd
 import pytest
-
-
-def test_subsets(script):
-    nested_subsets = script("_subsets").nested_subsets
-    y = np.repeat(["a", "b", "c"], [100, 60, 3])
-    found = nested_subsets(y, [0.01, 0.1, 0.5, 1.0], seed=0)
-    counts = [[int(np.sum(y[rows] == label)) for label in "abc"] for rows in found.values()]
-    assert counts == [[1, 1, 1], [10, 6, 1], [50, 30, 2], [100, 60, 3]]
-    for smaller, larger in zip(found.values(), list(found.values())[1:], strict=False):
-        assert set(smaller) < set(larger)
-    again = nested_subsets(y, [0.1], seed=0)[0.1]
-    assert np.array_equal(again, found[0.1])
-    assert not np.array_equal(nested_subsets(y, [0.1], seed=1)[0.1], again)
-    with pytest.raises(ValueError, match=r"fractions must lie in \(0, 1\], got \[0\]"):
-        nested_subsets(y, [0.5, 0], seed=0)
 
 
 def test_quick_run_and_picture(script, tmp_path, capsys, monkeypatch):
     run, plot = script("run_small_sample"), script("plot_small_sample")
     arguments = ["--quick", "--datasets", "iris", "--methods", "rf", "gcforest", "mddf"]
-    arguments += ["--fractions", "0.1", "1", "--out", str(tmp_path)]
-    run.main(arguments)
-    assert "| iris | 10% | 12 | 2 |" in capsys.readouterr().out
-    results = json.loads((tmp_path / "results.json").read_text())["results"]
-    assert len(results) == 2 * 2 * 3
-    assert {cell["n_train"] for cell in results.values()} == {12, 105}
-    assert {cell["n_test"] for cell in results.values()} == {45}
-    budgets = json.loads((tmp_path / "run.json").read_text())["budgets"]
-    assert budgets["rf"]["n_estimators"] == budgets["mddf"]["n_estimators"] == 5
-    monkeypatch.setattr(run, "run_cell", lambda *_: pytest.fail("computed twice"))
-    run.main(arguments)
-    plot.main([str(tmp_path)])
-    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_tables_have_what_was_asked_for(script, tmp_path, capsys):
-    run = script("run_small_sample")
-    arguments = ["--quick", "--datasets", "iris", "--fractions", "1", "--out", str(tmp_path)]
-    run.main([*arguments, "--methods", "rf", "gcforest"])
-    capsys.readouterr()
+    arguments += ["--fractions", "0.1", "1", "--n-jobs", "1", "--out", str(tmp_path)]
+    assert run.main(arguments) == 0
+    text = (tmp_path / "accuracy.md").read_text()
+    assert "| iris, 10% | 12 | 2 |" in text
+    assert text.index("iris, 10%") < text.index("iris, 100%")
+    cells = pd.read_csv(tmp_path / "cells.csv")
+    assert len(cells) == 2 * 2 * 3
+    assert set(cells["n_train"]) == {12, 105}
+    assert set(cells["n_test"]) == {45}
+    monkeypatch.setattr(run, "one", lambda *_, **__: pytest.fail("computed twice"))
     run.main([*arguments, "--methods", "rf", "--seeds", "1"])
-    assert "| set | share | rows | seeds | RandomForest |\n" in capsys.readouterr().out
-    content = json.loads((tmp_path / "results.json").read_text())
-    assert len(content["results"]) == 4
-    assert "scikit-learn" in content["settings"]["versions"]
-    assert content["origins"][0]["arguments"]["methods"] == ["rf", "gcforest"]
+    assert (tmp_path / "accuracy.md").read_text().startswith(text.splitlines()[0])
+    assert "| mdDF |" in (tmp_path / "accuracy.md").read_text()
+    plot.main([str(tmp_path)])
+    assert (tmp_path / "small-sample.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(
@@ -67,55 +40,38 @@ def test_wrong_options(script, arguments, message, capsys):
     assert re.search(message, capsys.readouterr().err)
 
 
-def test_xgboost_has_its_rounds(script):
-    run = script("run_small_sample")
-    options = run.parse(["--quick"])
-    assert options.datasets == ["digits"]
-    if "xgboost" in options.methods:
-        assert run.budgets(options)["xgboost"].n_trees == options.rounds
+@pytest.fixture
+def frame():
+    return pd.DataFrame(
+        [
+            {"set": "iris", "seed": seed, "method": method, "fraction": share, "n_train": 10}
+            | {"accuracy": (seed + share + (method == "mddf") / 2) / 10, "fit_seconds": 1}
+            for seed in (0, 1)
+            for method in ("rf", "mddf")
+            for share in (0.1, 1.0)
+        ]
+    )
 
 
-def test_seeds_that_all_methods_have_are_drawn(script):
+def test_seeds_that_all_methods_have_are_drawn(script, frame):
     plot = script("plot_small_sample")
-    cells = {
-        f"{seed}{method}{share}": {
-            "dataset": "iris",
-            "seed": seed,
-            "method": method,
-            "fraction": share,
-            "accuracy": (seed + share) / 100,
-        }
-        for seed in (0, 1)
-        for method in ("rf", "mddf")
-        for share in (0.1, 1.0)
-    }
-    found = plot.accuracies(cells)["iris"]
+    found = plot.accuracies(frame)["iris"]
     assert list(found) == ["mddf", "rf"]
-    assert {share: values.tolist() for share, values in found["rf"].items()} == {
-        0.1: [0.1, 1.1],
-        1.0: [1.0, 2.0],
-    }
+    assert found["rf"].round(6).to_dict() == {(0.1, 0): 1, (0.1, 1): 11, (1, 0): 10, (1, 1): 20}
     assert plot.seeds_of(found) == "2"
-    del cells["1mddf1.0"]
-    found = plot.accuracies(cells)["iris"]
-    assert found["rf"][1.0].tolist() == [1.0]
+    gone = (frame["method"] == "mddf") & (frame["fraction"] == 1) & (frame["seed"] == 1)
+    found = plot.accuracies(frame[~gone])["iris"]
+    assert len(found) == 3
     assert plot.seeds_of(found) == "1 to 2"
-    del cells["0mddf1.0"]
-    assert list(plot.accuracies(cells)["iris"]["rf"]) == [0.1]
-    del cells["0mddf0.1"], cells["1mddf0.1"]
-    assert list(plot.accuracies(cells)["iris"]) == ["rf"]
+    assert plot.accuracies(frame[frame["method"] == "rf"])["iris"].shape == (4, 1)
 
 
-def test_differences_are_paired(script):
-    def cell(method, seed, accuracy):
-        return {"dataset": "iris", "seed": seed, "fraction": 0.5} | {
-            "method": method,
-            "accuracy": accuracy,
-        }
-
-    cells = [cell("mddf", 0, 0.9), cell("mddf", 1, 0.8), cell("rf", 0, 0.8), cell("rf", 1, 0.8)]
-    differences = script("run_small_sample").differences
-    expected = "| mdDF minus | share | RandomForest |\n|---|--:|--:|\n| iris | 50% | "
-    assert differences(dict(enumerate(cells))) == expected + "+5.00 ± 5.00 (1 of 2) |"
-    assert differences(dict(enumerate(cells[::2]))) == expected + "+10.00 (1 of 1) |"
-    assert differences(dict(enumerate(cells[1:3]))) == expected + " |"
+def test_differences_are_paired(script, frame):
+    _, table = script("run_small_sample").report(frame)
+    assert table.shown["RandomForest"].to_dict() == {
+        "iris, 10%": "+5.00 ± 0.00 (2 of 2)",
+        "iris, 100%": "+5.00 ± 0.00 (2 of 2)",
+    }
+    _, table = script("run_small_sample").report(frame[frame["seed"] == 0])
+    assert table.shown.loc["iris, 10%", "RandomForest"] == "+5.00 (1 of 1)"
+    assert len(script("run_small_sample").report(frame[frame["method"] == "rf"])) == 1

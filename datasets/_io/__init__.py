@@ -1,0 +1,1 @@
+"""From files to numbers: finding and downloading, unpacking, parsing, checking."""

@@ -1,0 +1,140 @@
+"""What every parser returns, and the checks that all sets go through."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._errors import DataFileError
+
+if TYPE_CHECKING:
+    from .spec import Label, Spec
+
+
+@dataclass
+class Block:
+    """Rows of one file.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+        Numbers; codes of categories in categorical columns, NaN where a value is missing.
+    y : ndarray of shape (n_rows,)
+        Labels.
+    groups : ndarray of shape (n_rows,) or None
+        Rows with equal values belong together, such as those of one person.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    groups: np.ndarray | None = None
+
+
+@dataclass
+class Parsed:
+    """A data set as read from its files, not yet checked.
+
+    Attributes
+    ----------
+    blocks : list of Block
+        One for each file or pair of files, training rows first.
+    feature_names : tuple of str
+    categories : dict of str to tuple
+        Categories of each categorical column; the codes in `Block.X` are positions in it.
+    ordered : tuple of str
+        Categorical columns whose categories have an order.
+    """
+
+    blocks: list[Block]
+    feature_names: tuple[str, ...]
+    categories: dict[str, tuple] = field(default_factory=dict)
+    ordered: tuple[str, ...] = ()
+
+
+def encode_labels(values: Sequence[object], spec: Spec, where: Callable[[int], str]) -> np.ndarray:
+    """Turn labels as read into those of the specification.
+
+    Parameters
+    ----------
+    values : sequence of str or int
+        Labels in the order of the rows.
+    spec : Spec
+        Its `classes` are the labels allowed.
+    where : function from int to str
+        Says, for messages, where the label of a row stands.
+
+    Returns
+    -------
+    y : ndarray
+        Integers if the labels are integers, else text.
+
+    Raises
+    ------
+    DataFileError
+        If a label is none of the classes.
+    """
+    classes: dict[str, Label] = {str(label): label for label in spec.classes}
+    for row, value in enumerate(values):
+        if str(value) not in classes:
+            raise DataFileError(
+                f"{where(row)}: label must be one of {', '.join(classes)}, got {str(value)[:40]!r}"
+            )
+    return np.array([classes[str(value)] for value in values])
+
+
+def rows_of(name: str) -> Callable[[int], str]:
+    """Make the `where` of `encode_labels` for a file with one label in each row."""
+    return lambda row: f"{name}, row {row}"
+
+
+def check(spec: Spec, parsed: Parsed) -> None:
+    """Compare a data set with what is known about it.
+
+    Parameters
+    ----------
+    spec : Spec
+    parsed : Parsed
+
+    Raises
+    ------
+    DataFileError
+        If rows, columns, class counts (or the target's ends) or missing cells are not the known
+        ones.
+    """
+    _expect(spec, "features", spec.format.n_features, len(parsed.feature_names))
+    blocks = parsed.blocks
+    for block in blocks:
+        _expect(spec, "columns", spec.format.n_features, block.X.shape[1])
+    if len(blocks) == 1 and len(spec.parts) > 1:
+        _expect(spec, "rows", spec.rows, len(blocks[0].y))
+        blocks = _split(blocks[0], [part.rows for part in spec.parts])
+    _expect(spec, "parts", len(spec.parts), len(blocks))
+    titles = ("training ", "test ") if len(blocks) > 1 else ("",)
+    for title, part, block in zip(titles, spec.parts, blocks, strict=True):
+        _expect(spec, f"{title}rows", part.rows, len(block.y))
+        found = dict(sorted(Counter(block.y.tolist()).items()))
+        if spec.task == "regression":
+            span = (float(block.y.min()), float(block.y.max()))
+            _expect(spec, f"{title}target from, to", part.target, span)
+        elif part.counts is not None:
+            _expect(spec, f"{title}class counts", dict(sorted(part.counts.items())), found)
+        else:
+            _expect(spec, f"{title}classes", sorted(spec.classes), sorted(found))
+        _expect(spec, f"{title}missing cells", part.missing, int(np.isnan(block.X).sum()))
+        _expect(spec, f"{title}infinite cells", 0, int(np.isinf(block.X).sum()))
+
+
+def _split(block: Block, rows: Sequence[int]) -> list[Block]:
+    """Cut rows that lie in one file into parts."""
+    cuts = np.cumsum(rows)[:-1]
+    xs, ys = np.split(block.X, cuts), np.split(block.y, cuts)
+    return [Block(x, y) for x, y in zip(xs, ys, strict=True)]
+
+
+def _expect(spec: Spec, what: str, expected: object, got: object) -> None:
+    if got != expected:
+        raise DataFileError(f"data set {spec.name!r} must have {what} {expected}, got {got}")

@@ -1,0 +1,235 @@
+"""Command lines: options that mean the same everywhere, checked before anything runs."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib
+import re
+from pathlib import Path
+
+from joblib import effective_n_jobs
+from mddf.datasets._registry import resolve
+
+RESULTS = Path("results")
+HELP = {
+    "datasets": "names of mddf.datasets",
+    "methods": "names of methods",
+    "metric": "names of metrics",
+    "seeds": "number of seeds",
+    "seed": "of splits and folds",
+    "n_estimators": "trees of each of a cascade's forests",
+    "n_layers": "most layers of a cascade",
+    "rounds": "of boosting",
+    "rows": "rows at most",
+    "splits": "random splits of sets without a standard one",
+    "drop": "columns to leave out",
+    "repeats": "of each measurement",
+    "format": "of the files",
+}
+
+
+def count(text):
+    """A whole number above zero."""
+    if not re.fullmatch(r"0*[1-9]\d*", text):
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
+    return int(text)
+
+
+def share(text):
+    """A number in (0, 1]."""
+    if not re.fullmatch(r"[\d.]+", text) or not 0 < float(text) <= 1:
+        raise argparse.ArgumentTypeError(f"must lie in (0, 1], got {text}")
+    return float(text)
+
+
+def threads(text):
+    """A number of threads as joblib understands it, -1 for all cores."""
+    try:
+        return effective_n_jobs(int(text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"must be a whole number other than 0 (-1: all cores), got {text!r}"
+        ) from None
+
+
+def dataset(text):
+    """The name of a set; says which one may be meant."""
+    try:
+        resolve(text, {})
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text.lower()
+
+
+def among(names):
+    """One of some names."""
+
+    def check(text):
+        if text not in names:
+            raise argparse.ArgumentTypeError(f"must be among {', '.join(names)}, got {text!r}")
+        return text
+
+    return check
+
+
+def folder(text):
+    """A folder that is there or can be made."""
+    path = Path(text)
+    there = next(part for part in (path, *path.parents, Path()) if part.exists())
+    if not there.is_dir():
+        raise argparse.ArgumentTypeError(f"must be a folder, but {there} is a file")
+    return path
+
+
+def value(text):
+    """A number, a list, True, None and the like; other text is itself."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def words(text):
+    """Words between commas."""
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def setting(text):
+    """Such as mddf.strength=0.7: method, parameter and value."""
+    found = re.fullmatch(r"([^.=]+)\.(\w+)=(.*)", text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"must be method.parameter=value, got {text!r}")
+    return found[1], found[2], value(found[3])
+
+
+class Own(argparse.Action):
+    """`--method name=module:Class key=value ...`, as a tuple (name, path, arguments)."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        found = re.fullmatch(r"([\w-]+)=([\w.]+):(\w+)", values[0])
+        pairs = [text.partition("=") for text in values[1:]]
+        if found is None or not all(key.isidentifier() and sign for key, sign, _ in pairs):
+            parser.error(
+                f"argument {option_string}: must be name=module:Class, then key=value arguments, "
+                f"got {' '.join(values)!r}"
+            )
+        try:
+            getattr(importlib.import_module(found[2]), found[3])
+        except (ImportError, AttributeError) as error:
+            parser.error(f"argument {option_string}: {found[1]} cannot be had: {error}")
+        own = (found[1], f"{found[2]}:{found[3]}", {key: value(text) for key, _, text in pairs})
+        setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or []), own])
+
+
+class Many(argparse.Action):
+    """Names given as "A B" or "A,B", each once."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        setattr(namespace, self.dest, list(dict.fromkeys(v for group in values for v in group)))
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser with the options of a command: those that all have, and its own by their defaults.
+
+    Parameters
+    ----------
+    doc : str
+        The script's own docstring.
+    study : str
+        Of the folder below "results", if --out is not given.
+    quick : dict
+        Values of options that are not given, with --quick.
+    checks : dict
+        What values must be, where the default does not tell: a sequence of names, or a function
+        of text.
+    **defaults
+        Values without --quick. A list takes several values, None and whole numbers a count.
+    """
+
+    def __init__(self, doc, study, *, quick=None, checks=None, **defaults):
+        super().__init__(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+        self.study, self.defaults, self.quick = study, defaults, quick or {}
+        for name, default in defaults.items():
+            self._add(name, default, (checks or {}).get(name))
+        shown = "; ".join(f"{name} {_words(default)}" for name, default in self.quick.items())
+        self.add_argument("--quick", action="store_true", help=shown or "a small version")
+        self.add_argument("--out", type=folder, help=f"folder (default: results/{study})")
+
+    def _add(self, name, default, check):
+        option = f"--{name.replace('_', '-')}"
+        text = HELP.get(name, name.replace("_", " "))
+        if default not in (None, [], False):
+            text += f" (default: {_words(default)})"
+        if isinstance(check, tuple | list):
+            text += f"; among {', '.join(check)}"
+            check = among(check)
+        check = check or {"datasets": dataset, "data_home": str, "seed": int}.get(name)
+        if name == "n_jobs":
+            self.add_argument(option, type=threads, help="threads (default: all cores)")
+        elif default is False:
+            self.add_argument(option, action="store_true", help=text)
+        elif isinstance(default, list) or name in ("datasets", "methods", "metric"):
+            check = check or type((default or [""])[0])
+            self.add_argument(
+                option, nargs="+", action=Many, type=lambda line: list(map(check, words(line))),
+                metavar=name[:-1].upper(), help=text,
+            )  # fmt: skip
+        else:
+            check = check or {float: float, str: str}.get(type(default), count)
+            self.add_argument(option, type=check, help=text)
+
+    def add_own(self):
+        """Options for the user's own table, methods and parameters."""
+        own = self.add_argument_group("own data and methods")
+        own.add_argument("--csv", type=Path, help="a table with a header, instead of --datasets")
+        own.add_argument("--target", metavar="COLUMN", help="its column of labels")
+        own.add_argument(
+            "--method", dest="own", nargs="+", action=Own, help="any scikit-learn estimator",
+            metavar=("NAME=MODULE:CLASS", "KEY=VALUE"),
+        )  # fmt: skip
+        own.add_argument(
+            "--set", nargs="+", action="extend", default=[], type=setting,
+            metavar="METHOD.PARAMETER=VALUE", help="kept under a name that says so",
+        )  # fmt: skip
+
+    def read(self, argv=None):
+        """The options, with the defaults of a full or a quick run."""
+        options = self.parse_args(argv)
+        for name, default in (self.defaults | (self.quick if options.quick else {})).items():
+            if getattr(options, name) is None:
+                setattr(options, name, threads("-1") if name == "n_jobs" else default)
+        if hasattr(options, "csv") and (options.csv is None) != (options.target is None):
+            self.error("--csv and --target go together")
+        options.study = self.study
+        options.out = options.out or self.default_out(options)
+        return options
+
+    def default_out(self, options):
+        """Where the command writes to if nothing else is asked for."""
+        return RESULTS / f"{self.study}{'-quick' * options.quick}"
+
+
+def study(doc, name, **options):
+    """A parser of what computes: with --n-jobs and --data-home."""
+    return Parser(doc, name, n_jobs=None, data_home=None, **options)
+
+
+def picture(doc, name, **options):
+    """A parser of what draws the results of a study."""
+    parser = Parser(doc, name, format=["png", "pdf"], **options)
+    parser.add_argument("source", nargs="*", type=Path, help="folders of results, or cells' files")
+    return parser
+
+
+def read_picture(parser, argv=None):
+    """The options; without a source, what the study writes by default."""
+    out, options = parser.parse_args(argv).out, parser.read(argv)
+    options.source = options.source or [parser.default_out(options)]
+    first = options.source[0]
+    options.out = out or (first if first.is_dir() or not first.suffix else first.parent)
+    return options
+
+
+def _words(values):
+    return " ".join(map(str, values)) if isinstance(values, list | tuple) else values

@@ -1,0 +1,284 @@
+"""Methods: the registry of methods.toml, the user's own, equal budgets, and tuning."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+from scipy import stats
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.model_selection import KFold, RandomizedSearchCV, StratifiedKFold
+from sklearn.pipeline import Pipeline
+
+from . import data, scores
+
+EQUAL = ("mlp", "rf", "xgboost", "gcforest", "mddf")
+ABLATIONS = ("mddf-sf", "mddf-st", "mddf-np")
+CASCADES = ("mddf", "gcforest", *ABLATIONS)
+PEERS = ("sklearn-rf", "extratrees", "histgb", "xgboost", "lightgbm", "catboost")
+LEAGUE = {"classification": ("mddf", "gcforest", *PEERS), "regression": PEERS}
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What every method may use: trees of each of four forests, layers (None: the classes' own),
+    folds, rounds of boosting (None: as many as a layer has trees), epochs of the perceptron."""  # noqa: D205, D209
+
+    n_estimators: int = 100
+    n_layers: int | None = None
+    n_folds: int = 5
+    rounds: int | None = None
+    max_epochs: int = 100
+
+    @property
+    def n_trees(self) -> int:
+        """Trees of a layer over all folds: the mdDF paper's 400 k."""
+        return 4 * self.n_estimators * self.n_folds
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds of boosting."""
+        return self.rounds or self.n_trees
+
+    def __str__(self):
+        layers = "" if self.n_layers is None else f", at most {self.n_layers} layers"
+        return (
+            f"cascades 4 x {self.n_estimators} trees in {self.n_folds} folds a layer{layers};\n"
+            f"RandomForest {self.n_trees} trees; XGBoost {self.n_rounds} rounds"
+        )
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method; methods.toml says what the fields are."""
+
+    title: str
+    classifier: str | None = None
+    regressor: str | None = None
+    fixed: Mapping[str, object] = field(default_factory=dict)
+    budget: Mapping[str, str] = field(default_factory=dict)
+    equal: Mapping[str, object] = field(default_factory=dict)
+    takes: str = "as they are"
+    library: bool = False
+    threads: str = "n_jobs"
+    extra: str = ""
+    published: str = ""
+    space: Mapping[str, object] = field(default_factory=dict)
+
+    def path(self, task):
+        """Where its class for a task is; None if there is none."""
+        return self.classifier if task == "classification" else self.regressor
+
+    def missing(self, task="classification"):
+        """Why it cannot be had; None where it can."""
+        if self.path(task) is None:
+            return f"{self.title} is not for {task}"
+        try:
+            importlib.import_module(self.path(task).partition(":")[0])
+        except ImportError:
+            return f'{self.title} is not installed: pip install "mddf[{self.extra}]"'
+        return None
+
+
+def _registry():
+    content = tomllib.loads(Path(__file__).with_name("methods.toml").read_text("utf-8"))
+    entries = {n: {**content.get(e.get("like"), {}), **e} for n, e in content.items()}
+    return {n: Method(**{k: v for k, v in e.items() if k != "like"}) for n, e in entries.items()}
+
+
+METHODS = _registry()
+
+
+def title_of(name):
+    """What a method is called in pictures and tables."""
+    plain, _, rest = name.partition("(")
+    return (METHODS[plain].title if plain in METHODS else plain) + (f" ({rest}" if rest else "")
+
+
+def chosen(options, default, task="classification") -> dict[str, Method]:
+    """The methods that --methods, --method and --set ask for, by name.
+
+    Those that cannot be had are left out with a line. A method with parameters of --set goes
+    under a name that says so, such as mddf(strength=0.7), in place of the plain one.
+    """
+    methods = METHODS | {name: own_method(*rest) for name, *rest in options.own or ()}
+    names = options.methods or [*default, *(name for name, *_ in options.own or ())]
+    values: dict[str, dict] = {}
+    for name, parameter, value in options.set:
+        values.setdefault(name, {})[parameter] = value
+    for option, given in (("--methods", names), ("--set", values)):
+        if wrong := [name for name in given if name not in methods]:
+            raise SystemExit(f"{option}: must be among {', '.join(methods)}, got {wrong[0]!r}")
+    found = {}
+    for name in names:
+        method, label = methods[name], name
+        if why := method.missing(task):
+            print(f"{name} left out: {why}")
+            continue
+        if name in values:
+            label += f"({', '.join(f'{key}={value}' for key, value in values[name].items())})"
+            budget = {key: of for key, of in method.budget.items() if key not in values[name]}
+            method = replace(method, fixed={**method.fixed, **values[name]}, budget=budget)
+        found[label] = method
+    return found
+
+
+def own_method(path, arguments) -> Method:
+    """A class given by the user. One of the registry is treated as that is, any other one as
+    scikit-learn's: its tables become numbers, and it gets no argument but those given."""  # noqa: D205, D209
+    for method in METHODS.values():
+        if path in (method.classifier, method.regressor):
+            arguments = {**method.fixed, **arguments}
+            return replace(method, fixed=arguments, budget={}, equal={}, published="")
+    takes = "as they are" if path.startswith("mddf:") else "numbers"
+    return Method(path, path, path, arguments, takes=takes, threads="")
+
+
+class Library(BaseEstimator):
+    """XGBoost, LightGBM or CatBoost for labels and tables of any kind.
+
+    Labels become numbers from 0 and back; columns get plain names, which LightGBM insists on; for
+    CatBoost categories become words, and it is told which columns hold them.
+    """
+
+    def __init__(self, model):
+        self.model = model
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "classifier" if is_classifier(self.model) else "regressor"
+        return tags
+
+    def _table(self, X):
+        if not hasattr(X, "columns"):
+            return X, {}
+        X = X.set_axis([f"c{i}" for i in range(X.shape[1])], axis=1)
+        if not type(self.model).__module__.startswith("catboost"):
+            return X, {}
+        words = list(X.select_dtypes(exclude="number"))
+        X = X.astype(dict.fromkeys(words, object))
+        X[words] = X[words].where(X[words].notna(), "missing").astype(str)
+        return X, {"cat_features": words}
+
+    def fit(self, X, y):
+        """Fit a copy of the model."""
+        X, options = self._table(X)
+        if is_classifier(self.model):
+            self.classes_, y = np.unique(y, return_inverse=True)
+        self.model_ = clone(self.model).fit(X, y, **options)
+        return self
+
+    def predict(self, X):
+        """Labels or numbers."""
+        found = np.asarray(self.model_.predict(self._table(X)[0])).reshape(len(X))
+        return self.classes_[found.astype(int)] if is_classifier(self.model) else found
+
+    def predict_proba(self, X):
+        """Probabilities in the order of `classes_`."""
+        return self.model_.predict_proba(self._table(X)[0])
+
+
+def build(method, seed, *, task="classification", budget=None, n_jobs=1, n_rows=None):
+    """An estimator, not yet fitted: with a budget, or at the library's own defaults.
+
+    Boosting libraries have one thread for few rows.
+    """
+    module, name = method.path(task).split(":")
+    make = getattr(importlib.import_module(module), name)
+    arguments = dict(method.fixed)
+    if budget is not None:
+        given = {name: getattr(budget, of) for name, of in method.budget.items()}
+        given = {name: value for name, value in given.items() if value is not None}
+        arguments = {**method.equal, **given, **arguments}
+    takes = inspect.signature(make).parameters
+    loose = any(parameter.kind is parameter.VAR_KEYWORD for parameter in takes.values())
+    if method.library and n_rows is not None:
+        n_jobs = scores.library_threads(n_rows, n_jobs)
+    for argument, value in (("random_state", seed), (method.threads, n_jobs)):
+        if loose or argument in takes:
+            arguments.setdefault(argument, value)
+    model = make(**arguments)
+    if method.library:
+        return Library(model)
+    prepare = {"codes": data.to_codes, "numbers": data.to_numbers, "scaled": data.to_scaled}
+    if method.takes == "as they are":
+        return model
+    return Pipeline([("prepare", prepare[method.takes]()), ("model", model)])
+
+
+class Draw:
+    """A distribution of methods.toml with whole numbers, or with 0 half of the time."""
+
+    def __init__(self, of, kind, least=1):
+        self.of, self.kind, self.least = of, kind, least
+
+    def rvs(self, random_state=None):
+        """One value."""
+        if self.kind == "zero":
+            return 0.0 if random_state.random() < 0.5 else self.of.rvs(random_state=random_state)
+        return max(self.least, round(float(self.of.rvs(random_state=random_state))))
+
+
+def distribution(text):
+    """What a text of methods.toml stands for; a list of values is itself, with None for "None"."""
+    if not isinstance(text, str):
+        return [None if value == "None" else value for value in text]
+    kind, *numbers = text.replace("zero or log", "zero").split()
+    a, b, *least = map(float, numbers)
+    if kind in ("log", "log-int", "zero"):
+        found = stats.loguniform(a, b)
+        return found if kind == "log" else Draw(found, kind)
+    if kind == "normal-int":
+        return Draw(stats.norm(a, b), kind, int(least[0]))
+    return {
+        "uniform": lambda: stats.uniform(a, b - a),
+        "int": lambda: stats.randint(int(a), int(b) + 1),
+        "lognormal": lambda: stats.lognorm(s=a, scale=b),
+    }[kind]()
+
+
+def tuned(model, method, seed, metric, n_iter=30, task="classification"):
+    """A random search over the method's published space: 3 folds, chosen by a metric."""
+    prefix = "model__" if isinstance(model, Library | Pipeline) else ""
+    space = {f"{prefix}{name}": distribution(text) for name, text in method.space.items()}
+    return RandomizedSearchCV(
+        model, space, n_iter=n_iter, cv=ThreeFolds(seed, task), random_state=seed,
+        scoring=scores.Scorer(metric), error_score="raise",
+    )  # fmt: skip
+
+
+class ThreeFolds(BaseEstimator):
+    """Three folds, in shares of the classes where each class has three rows."""
+
+    def __init__(self, seed, task):
+        self.seed, self.task = seed, task
+
+    def get_n_splits(self, X=None, y=None, groups=None):
+        """Three."""
+        return 3
+
+    def split(self, X, y, groups=None):
+        """Training and held-out rows."""
+        few = self.task == "regression" or np.unique(y, return_counts=True)[1].min() < 3
+        folds = (KFold if few else StratifiedKFold)(3, shuffle=True, random_state=self.seed)
+        return folds.split(np.zeros(len(y)), y)
+
+
+def details(model) -> str:
+    """What a fitted model chose, in a few words."""
+    last = model[-1] if hasattr(model, "steps") else model
+    if hasattr(last, "best_params_"):
+        values = ((k.split("__")[-1], v) for k, v in last.best_params_.items())
+        return ", ".join(f"{k}={v:.3g}" if isinstance(v, float) else f"{k}={v}" for k, v in values)
+    if hasattr(last, "architecture_"):
+        return f"{'-'.join(map(str, last.architecture_))}, {last.n_epochs_} epochs"
+    if hasattr(last, "cascade_"):
+        return f"c = {last.cascade_.depth_step}, {details(last.cascade_)}"
+    if hasattr(last, "n_layers_"):
+        return f"{last.n_layers_} of {len(last.history_['score'])} layers kept"
+    return ""

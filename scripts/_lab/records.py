@@ -1,0 +1,230 @@
+"""Results: one file per cell, which is there in full or not at all.
+
+A cell is what one fit (or one indivisible computation) gave. Its file holds its key (set, method,
+seed, ...), the settings, the result, and its provenance. Files of different cells have different
+names, so any number of processes may write into one folder; tables are made of all files there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import uuid
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+FORMAT = "mddf cell 1"
+PACKAGES = ("mddf", "numpy", "scipy", "scikit-learn", "pandas", "xgboost", "lightgbm", "catboost")
+PARTS = ("key", "settings", "result", "provenance")
+
+
+def versions():
+    """Versions of the packages that results come from, of those that are installed."""
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+@cache
+def provenance():
+    """What produced a result: versions, machine, revision of the sources, command."""
+    try:
+        revision = subprocess.run(
+            ["git", "describe", "--always", "--dirty"],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=Path(__file__).parent,
+        ).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        revision = None
+    return {
+        "versions": versions(),
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "cores": os.cpu_count(),
+        "revision": revision,
+        "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
+    }
+
+
+def now():
+    """The time, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def plain(content):
+    """The same as JSON has it."""
+    return json.loads(json.dumps(content, default=str))
+
+
+def write(path, text):
+    """Write a file, with its folder; the old one stays until the new one is complete."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read_cell(path):
+    """One cell; an error of one line where the file is damaged or of another kind."""
+    try:
+        cell = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"{path} cannot be read: {error}; remove it") from None
+    if not (isinstance(cell, dict) and cell.get("format") == FORMAT):
+        raise SystemExit(
+            f"{path} is no result of these scripts; remove it or choose another folder"
+        )
+    if not all(isinstance(cell.get(part), dict) for part in PARTS):
+        raise SystemExit(f"{path} is damaged: it must have {', '.join(PARTS)}; remove it")
+    return cell
+
+
+def read_cells(sources, study=()):
+    """All cells of folders and files.
+
+    Parameters
+    ----------
+    sources : iterable of path
+        Folders that a command wrote to, or files of cells.
+    study : str or tuple of str
+        What the cells must be of; errors name the command that makes them.
+
+    Returns
+    -------
+    list of dict
+    """
+    studies = (study,) if isinstance(study, str) else study
+    makers = [f"python scripts/{COMMANDS[name]}" for name in studies] or ["a run_ command"]
+    made = f"{' or '.join(makers)} makes it"
+    cells = []
+    for source in map(Path, sources):
+        if not source.exists():
+            raise SystemExit(f"no {source}: {made}")
+        if source.is_dir():
+            check_format(source)
+            paths = sorted((source / "cells").glob("*.json"))
+            if not paths:
+                raise SystemExit(f"{source} has no results yet: {made}")
+            cells += map(read_cell, paths)
+        else:
+            cells.append(read_cell(source))
+    for cell in cells:
+        if studies and cell["settings"].get("study") not in studies:
+            there = cell["settings"].get("study")
+            raise SystemExit(f"{source} has results of another kind, {there!r}: {made}")
+    return cells
+
+
+def check_format(folder):
+    """Refuse a folder with results of versions before 0.2, which kept them in one file."""
+    if (Path(folder) / "results.json").exists():
+        raise SystemExit(
+            f"{folder} holds results.json of an earlier version, which is not read any more; "
+            "choose another folder"
+        )
+
+
+COMMANDS = {
+    "layers": "run_layers.py",
+    "tsne": "run_tsne.py",
+    "small-sample": "run_small_sample.py",
+    "deepboost": "run_deepboost.py",
+    "comparison": "compare_boosting.py",
+}
+
+
+def frame(cells):
+    """A DataFrame with a row for each cell: its key, then its result."""
+    import pandas as pd
+
+    return pd.DataFrame([{**cell["key"], **cell["result"]} for cell in cells])
+
+
+class Store:
+    """The cells of a study in a folder.
+
+    Parameters
+    ----------
+    folder : path
+    settings : dict
+        What all cells must have in common: with other settings the folder is refused rather than
+        mixed. Nested dicts, such as the arguments of each method, must agree where both have a
+        name.
+    """
+
+    def __init__(self, folder, settings):
+        self.folder, self.settings = Path(folder), plain(settings)
+        check_format(self.folder)
+        try:
+            (self.folder / "cells").mkdir(parents=True, exist_ok=True)
+            write(self.folder / "cells" / ".probe", "")
+            (self.folder / "cells" / ".probe").unlink(missing_ok=True)
+        except OSError as error:
+            raise SystemExit(f"--out must be a folder to write to: {error}") from None
+        for path in self.paths():
+            differ = list(_clashes(read_cell(path)["settings"], self.settings))
+            if differ:
+                raise SystemExit(
+                    f"{self.folder} holds results of other settings: {', '.join(differ)}; "
+                    "choose another --out"
+                )
+
+    def paths(self):
+        """Files of all cells."""
+        return sorted((self.folder / "cells").glob("*.json"))
+
+    def path(self, key):
+        """File of a cell: its key in words, and enough of a hash to tell any two apart."""
+        words = "-".join(re.sub(r"[^\w.]+", "_", str(part)) for part in key.values())
+        mark = hashlib.sha256(json.dumps(plain(key)).encode()).hexdigest()[:10]
+        return self.folder / "cells" / f"{words[:80]}-{mark}.json"
+
+    def has(self, key):
+        """Whether a cell is there."""
+        return self.path(key).exists()
+
+    def save(self, key, result):
+        """Keep a result."""
+        content = {
+            "format": FORMAT,
+            "key": key,
+            "settings": self.settings,
+            "result": result,
+            "provenance": {**provenance(), "time": now()},
+        }
+        write(self.path(key), json.dumps(content, default=_number) + "\n")
+
+    def cells(self):
+        """All cells, whoever wrote them."""
+        return [read_cell(path) for path in self.paths()]
+
+
+def _number(value):
+    """JSON of numpy's numbers and arrays; of all else its text."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def _clashes(there, here, place=""):
+    for name in here.keys() & there.keys() if place else sorted({*here, *there}):
+        mine, found = here.get(name), there.get(name)
+        if isinstance(mine, dict) and isinstance(found, dict):
+            yield from _clashes(found, mine, f"{place}{name}.")
+        elif mine != found:
+            yield f"{place}{name} {found!r} there, {mine!r} here"

@@ -1,0 +1,180 @@
+r"""Tables, ranks, tests and pictures of results, merged from any number of folders and files.
+
+    python scripts/summarize.py results/league
+    python scripts/summarize.py results/a results/b --metric accuracy log_loss --test wilcoxon
+    python scripts/summarize.py results/league --pair mddf xgboost
+    python scripts/summarize.py other.csv --metric error --smaller-is-better
+
+Sources are folders that a run_ command wrote to, files of their cells, or CSV files with columns
+set, method, seed and metrics. The same cell from two sources counts once; different results for
+one cell are an error. For each metric: a table of means and deviations over seeds; mean ranks over
+the sets that all methods have; Friedman's test; all pairs by Nemenyi, or by Wilcoxon's signed
+ranks with Holm's correction; with --bayes, the Bayesian signed-rank test of all pairs (baycomp).
+Written to --out as text (.md), .csv and .tex, with a critical-difference diagram (.png, .pdf).
+
+--pair A B adds a paired bootstrap on the test rows of each set and split that both have: the
+difference in accuracy (or squared error) and its 95 % interval.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+
+from _lab import cli, need, pictures, records, scores, stats, tables
+from _lab.models import title_of
+
+pd = need("pandas", "data")
+KEY = ["set", "method", "seed"]
+
+
+def parse(argv=None):
+    parser = cli.Parser(
+        __doc__,
+        "summary",
+        checks={"test": ("nemenyi", "wilcoxon"), "level": cli.share},
+        **{"metric": [], "methods": None, "smaller_is_better": False, "test": "nemenyi"},
+        **{"level": 0.05, "bayes": False, "rope": 0.0, "format": ["png", "pdf"]},
+    )
+    parser.add_argument("source", nargs="+", type=Path, help="folders, files of cells, CSV files")
+    parser.add_argument("--pair", nargs=2, metavar=("A", "B"), help="paired bootstrap")
+    return parser.read(argv)
+
+
+def read(sources):
+    """All results as one DataFrame; each cell once."""
+    parts = []
+    for source in sources:
+        if source.suffix == ".csv":
+            try:
+                parts.append(pd.read_csv(source))
+            except (OSError, ValueError) as error:
+                raise SystemExit(f"{source} cannot be read: {error}") from None
+        else:
+            parts.append(records.frame(records.read_cells([source])))
+        if missing := [name for name in KEY if name not in parts[-1]]:
+            raise SystemExit(f"{source} must have columns {', '.join(KEY)}; no {missing[0]}")
+    frame = pd.concat(parts, ignore_index=True)
+    costs = [name for name in frame if name.endswith("_seconds")]
+    compared = [c for c in tables.flat(frame) if c not in (*costs, "bytes", "details")]
+    frame = frame.loc[~frame.duplicated([c for c in compared if frame[c].notna().any()])]
+    if (twice := frame.duplicated(KEY)).any():
+        which = frame.loc[twice.idxmax(), KEY].astype(str)
+        raise SystemExit(f"two different results for {', '.join(which)}: summarize them apart")
+    return frame
+
+
+def compare(frame, metric, options):
+    """Tables of one metric, and its comparison; None for a single method or set."""
+    known = metric in {**scores.METRICS, **scores.COSTS}
+    greater = scores.greater(metric) if known else not options.smaller_is_better
+    values = stats.by_set(frame, metric)
+    shown = [tables.score_table(f"{metric}-scores", frame, metric, greater=greater)]
+    if values.shape[1] < 2 or values.empty:
+        return shown, None
+    found = stats.compare(values, greater, options.test, options.level)
+    ranks = found.ranks.rename("mean rank").rename_axis("method").to_frame()
+    title = (
+        f"{metric}: mean ranks over {found.n_sets} sets; Friedman p = {found.friedman_p:.3g}; "
+        f"critical difference (Nemenyi, {options.level:g}) {found.critical_difference:.2f}"
+    )
+    shown.append(_table(f"{metric}-ranks", title, ranks, "{:.2f}"))
+    name = {"nemenyi": "Nemenyi", "wilcoxon": "Wilcoxon with Holm's correction"}[options.test]
+    shown.append(_table(f"{metric}-pairs", f"{metric}: p of pairs, {name}", found.p, "{:.3f}"))
+    if options.bayes:
+        sign = 1 if greater else -1
+        rows = [
+            (a, b, *stats.bayes(sign * values[a], sign * values[b], options.rope))
+            for a, b in combinations(found.ranks.index, 2)
+        ]
+        bayes = pd.DataFrame(rows, columns=["first", "second", "first better", "alike",
+                                            "second better"]).set_index("first")  # fmt: skip
+        title = f"{metric}: Bayesian signed-rank test, rope {options.rope:g}"
+        shown.append(_table(f"{metric}-bayes", title, bayes, "{:.3f}"))
+    return shown, found
+
+
+def _table(name, title, numbers, form, index="method"):
+    shown = numbers.map(lambda v: form.format(v) if isinstance(v, float) else title_of(v))
+    columns = {c: title_of(c) for c in shown.columns if c in numbers.index}
+    shown = shown.rename(columns=columns, index=title_of).rename_axis(index)
+    return tables.Table(name, title, shown, numbers.reset_index())
+
+
+def bootstrap(frame, first, second):
+    """Differences of two methods on the same test rows, with intervals."""
+    rows = []
+    found = frame[frame["method"].isin([first, second])]
+    for (name, seed), pair in found.groupby(["set", "seed"], sort=False):
+        pair = pair.set_index("method")
+        for column, kind in (("right", "accuracy"), ("squared_error", "squared error")):
+            if len(pair) < 2 or column not in pair or pair[column].isna().any():
+                continue
+            one, two = ([float(v) for v in pair.loc[m, column]] for m in (first, second))
+            if len(one) != len(two):
+                raise SystemExit(f"{name}, seed {seed}: {first} and {second} had other test rows")
+            difference, low, high = stats.paired_bootstrap(one, two)
+            rows.append((name, seed, kind, len(one), difference, low, high))
+    if not rows:
+        raise SystemExit(f"--pair: no set and split has test rows of both {first} and {second}")
+    columns = ["set", "seed", "of", "rows", "difference", "2.5 %", "97.5 %"]
+    numbers = pd.DataFrame(rows, columns=columns).set_index("set")
+    title = f"{title_of(first)} minus {title_of(second)}, paired bootstrap on test rows"
+    return _table("pair", title, numbers.astype({"seed": str, "rows": str}), "{:.4f}", "set")
+
+
+def draw(found, metric, options):
+    """The critical-difference diagram; methods that are not told apart are joined."""
+    try:
+        import scikit_posthocs as diagrams
+
+        plt = pictures.pyplot()
+    except ImportError:
+        print('no diagrams: scikit-posthocs is not installed: pip install "mddf[league]"')
+        return
+    figure, axis = plt.subplots(figsize=(6.2, 1.1 + 0.22 * len(found.ranks)))
+    diagrams.critical_difference_diagram(
+        found.ranks.rename(index=title_of),
+        found.p.rename(index=title_of, columns=title_of),
+        ax=axis,
+        alpha=options.level,
+        label_fmt_left="{label} {rank:.2f}",
+        label_fmt_right="{rank:.2f} {label}",
+        color_palette=["black"] * len(found.ranks),
+        text_h_margin=0.15,
+    )
+    axis.grid(False)
+    caption = (
+        f"{metric}: mean ranks over {found.n_sets} sets (1 is best). Joined methods are not told "
+        f"apart at {options.level:g} ({options.test})."
+    )
+    pictures.save(figure, options, f"{metric}-cd", caption)
+
+
+def main(argv=None) -> int:
+    options = parse(argv)
+    frame = read(options.source)
+    if options.methods:
+        frame = frame[frame["method"].isin(options.methods)]
+    frame = tables.in_order(frame, "method", options.methods or [])
+    known = [*scores.METRICS, *scores.COSTS]
+    metrics = options.metric or [name for name in known if name in frame]
+    if wrong := [name for name in metrics if name not in frame]:
+        numbers = [c for c in tables.flat(frame).select_dtypes("number") if c not in KEY]
+        raise SystemExit(f"--metric: must be among {', '.join(numbers)}; got {wrong[0]!r}")
+    shown = []
+    for metric in metrics:
+        found, comparison = compare(frame, metric, options)
+        shown += found
+        if comparison is not None:
+            draw(comparison, metric, options)
+    if options.pair:
+        shown.append(bootstrap(frame, *options.pair))
+    print("\n".join(table.text() for table in shown))
+    tables.write(options.out, shown, latex_too=True)
+    print(f"written to {options.out}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

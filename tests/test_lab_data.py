@@ -1,0 +1,157 @@
+"""Sets by name or from a CSV file, their splits and encodings."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+
+@pytest.fixture
+def data(script):
+    return script("_lab.data")
+
+
+def test_standard_split_and_random_splits(data, data_home):
+    yeast = data.Source("yeast", str(data_home))
+    first, second = (data.split(yeast, seed) for seed in (0, 1))
+    assert (len(first.y), len(first.y_test)) == (1038, 446)
+    assert not np.array_equal(first.y_test, second.y_test)
+    satimage = data.Source("satimage", str(data_home))
+    first, second = (data.split(satimage, seed) for seed in (0, 1))
+    assert (len(first.y), len(first.y_test)) == (4435, 2000)
+    assert np.array_equal(first.y_test, second.y_test)
+    few = data.split(satimage, 0, max_train=500)
+    assert (len(few.y), len(few.y_test)) == (500, 2000)
+    counts = np.unique(few.y, return_counts=True)[1] / 500
+    assert counts == pytest.approx(np.unique(first.y, return_counts=True)[1] / 4435, abs=0.003)
+
+
+def test_a_class_with_one_row_does_not_stop_a_split(data):
+    y = np.array([0] * 10 + [1] * 10 + [2])
+    assert data.strata_of(y) is None
+    assert data.strata_of(y[:20]) is not None
+    assert data.strata_of(np.arange(5.0), "regression") is None
+    assert len(data.subset(y, np.arange(21), 7, seed=0)) == 7
+
+
+def test_realistic_sets_leave_out_what_is_known_too_late(data, data_home):
+    from argparse import Namespace
+
+    options = Namespace(data_home=str(data_home), drop=["age"])
+    found = data.sources(options, ["bank"], realistic=True)["bank"]
+    assert not {"duration", "age"} & set(data.load(found).X)
+    assert "duration" in data.load(data.sources(options, ["bank"])["bank"]).X
+
+
+def test_nested_subsets(data):
+    y = np.repeat(["a", "b", "c"], [100, 60, 3])
+    found = data.nested_subsets(y, [0.01, 0.1, 0.5, 1.0], seed=0)
+    counts = [[int(np.sum(y[rows] == label)) for label in "abc"] for rows in found.values()]
+    assert counts == [[1, 1, 1], [10, 6, 1], [50, 30, 2], [100, 60, 3]]
+    for smaller, larger in zip(found.values(), list(found.values())[1:], strict=False):
+        assert set(smaller) < set(larger)
+    assert np.array_equal(data.nested_subsets(y, [0.1], seed=0)[0.1], found[0.1])
+    assert not np.array_equal(data.nested_subsets(y, [0.1], seed=1)[0.1], found[0.1])
+
+
+def test_the_largest_class_against_the_rest(data):
+    assert data.binary(np.array(["b", "a", "b"])).tolist() == [1, 0, 1]
+    assert data.binary(np.array([3, 1, 2, 2])).tolist() == [0, 0, 1, 1]
+
+
+@pytest.fixture
+def frame():
+    return pd.DataFrame({"a": [1.0, np.nan, 3.0], "b": pd.Categorical(["x", "y", "z"])})
+
+
+def test_encodings(data, frame):
+    np.testing.assert_array_equal(
+        data.encoded(frame), [[1, 0, 0, 1], [0, 1, 0, np.nan], [0, 0, 1, 3]]
+    )
+    assert data.to_numbers().fit_transform(frame).tolist() == [
+        [1, 0, 0, 1],
+        [0, 1, 0, 2],
+        [0, 0, 1, 3],
+    ]
+    codes = data.to_codes().fit(frame)
+    np.testing.assert_array_equal(codes.transform(frame), [[0, 1], [1, np.nan], [2, 3]])
+    new = pd.DataFrame({"a": [5.0, 6.0], "b": pd.Categorical(["w", None])})
+    np.testing.assert_array_equal(codes.transform(new), [[-1, 5], [-1, 6]])
+    np.testing.assert_array_equal(data.to_codes().fit_transform(np.eye(2)), np.eye(2))
+    scaled = data.to_scaled().fit_transform(np.array([[0.0], [np.nan], [4.0]]))
+    np.testing.assert_allclose(scaled.ravel(), [-(1.5**0.5), 0, 1.5**0.5])
+
+
+def test_medians_of_training_rows_fill_gaps(data):
+    train, test = data.fill_missing(
+        np.array([[1.0, np.nan], [3.0, 5.0]]), np.array([[np.nan, np.nan]])
+    )
+    np.testing.assert_array_equal(train, [[1, 5], [3, 5]])
+    np.testing.assert_array_equal(test, [[2, 5]])
+
+
+@pytest.mark.usefixtures("no_data")
+def test_sets_asked_for_are_not_replaced(data, capsys):
+    assert list(data.present(["german"], stand_ins=["wine"])) == ["wine"]
+    assert list(data.present(["german", "wine"], stand_ins=["iris"])) == ["wine"]
+    with pytest.raises(SystemExit, match="--datasets: not available, see above: german"):
+        data.present(["german", "wine"], asked=True, stand_ins=["iris"])
+    assert "german: not available" in capsys.readouterr().out
+    digits = data.present(["digits-49"])["digits-49"]
+    assert set(digits.y) == {4, 9}
+
+
+def csv(path, **columns):
+    pd.DataFrame(columns).to_csv(path, index=False)
+    return path
+
+
+def test_tables(data, tmp_path):
+    path = csv(tmp_path / "t.csv", id=[1, 2], size=[1, 2], code=["1", "a"], kind=["1", "x"])
+    X, y = data.read_csv(path, "kind", ["id"])
+    assert list(X) == ["size", "code"]
+    assert str(X["code"].dtype) == "category"
+    assert y.tolist() == ["1", "x"]
+    test = csv(tmp_path / "test.csv", id=[3, 4], size=[3, None], code=["1", None], kind=[1, 1])
+    X_test, y_test = data.read_test_csv(test, "kind", X, y, ["id"])
+    assert X_test["code"].isna().tolist() == [False, True]
+    assert X_test["code"].dropna().tolist() == ["1"]
+    assert y_test.tolist() == ["1", "1"]
+    X, y = data.read_csv(csv(path, size=[1, 2], kind=[0, 1]), "kind")
+    y_test = data.read_test_csv(csv(path, size=[3, 4], kind=[1.0, 0.0]), "kind", X, y)[1]
+    assert (y_test.tolist(), y_test.dtype) == ([1, 0], y.dtype)
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "message"),
+    [
+        (None, {}, "t.csv cannot be read as a table"),
+        ("kind\na\nb\n", {}, "at least 2 rows, and a column of features"),
+        (",size,kind\n0,1,a\n1,2,b\n", {}, "must have names, got Unnamed: 0; .*index=False"),
+        ("size,kind\n1,\n2,a\n", {}, "labels of .* must be complete"),
+        ("size,sort\n1,b\n2,a\n", {}, "--target must be a column of .*: size, sort; got 'kind'"),
+        ("size,kind\n1,b\n2,a\n", {"drop": ["id"]}, "--drop must be a column of .*; got 'id'"),
+        ("size,kind\n1,b\n2,a\n", {"task": "regression"}, "'kind' .* must hold numbers for --t"),
+    ],
+)
+def test_tables_that_do_not_do(data, tmp_path, content, arguments, message):
+    path = tmp_path / "t.csv"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(SystemExit, match=message) as caught:
+        data.read_csv(path, "kind", **arguments)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"size": [1, "?"], "kind": [0, 1]}, "column 'size' of .* must hold numbers, .*got '1'"),
+        ({"size": [1, 2], "kind": [0, 7]}, "labels of .* must be in training too; got 7"),
+        ({"kind": [0, 1], "size": [1, 2], "more": [1, 2]}, "--test-csv must have the columns"),
+    ],
+)
+def test_test_tables_that_do_not_fit(data, tmp_path, columns, message):
+    path = tmp_path / "table.csv"
+    X, y = data.read_csv(csv(path, size=[1, 2], kind=[0, 1]), "kind")
+    with pytest.raises(SystemExit, match=message):
+        data.read_test_csv(csv(path, **columns), "kind", X, y)

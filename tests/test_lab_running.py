@@ -1,0 +1,188 @@
+"""Going through cells: failures, sets that cannot be had, and Ctrl-C."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from mddf.datasets import DataFileNotFoundError
+
+SCRIPTS = Path(__file__).parents[1] / "scripts"
+
+
+@pytest.fixture
+def running(script):
+    return script("_lab.running")
+
+
+@pytest.fixture
+def store(script, tmp_path):
+    return script("_lab.records").Store(tmp_path, {"study": "made"})
+
+
+def cells_of(running, compute, names=("a", "b", "c"), seeds=2):
+    return [
+        running.Cell({"set": name, "seed": seed}, lambda name=name, seed=seed: compute(name, seed))
+        for name in names
+        for seed in range(seeds)
+    ]
+
+
+def test_nothing_is_computed_twice(running, store):
+    outcome = running.run(store, cells_of(running, lambda *key: {"x": key}))
+    assert (outcome.n_asked, outcome.n_found, outcome.stopped) == (6, 0, False)
+    outcome = running.run(store, cells_of(running, lambda *_: pytest.fail("computed twice")))
+    assert (outcome.n_found, outcome.failures) == (6, [])
+    assert list(outcome.notes()) == ["6 of 6 results were there from earlier runs"]
+
+
+def test_a_failure_does_not_cost_the_others(running, store):
+    def compute(name, seed):
+        if (name, seed) == ("b", 0):
+            raise RuntimeError("no memory\nat all")
+        return {}
+
+    outcome = running.run(store, cells_of(running, compute))
+    assert len(store.cells()) == 5
+    (failure,) = outcome.failures
+    assert "in compute" in failure["traceback"]
+    assert list(outcome.notes()) == ["FAILED: b, 0: RuntimeError('no memory\\nat all')"]
+
+
+def test_a_set_that_cannot_be_had_is_asked_for_once(running, store):
+    asked = []
+
+    def compute(name, seed):
+        asked.append(name)
+        if name == "b":
+            raise DataFileNotFoundError("b: no file\nget it from ...")
+        return {}
+
+    outcome = running.run(store, cells_of(running, compute))
+    assert asked.count("b") == 1
+    assert outcome.left_out == {"b": "b: no file\nget it from ..."}
+    assert len(store.cells()) == 4
+
+
+def test_ctrl_c_keeps_what_is_done_and_discards_the_rest(running, store):
+    def compute(name, seed):
+        if (name, seed) == ("b", 1):
+            signal.raise_signal(signal.SIGINT)
+        return {}
+
+    outcome = running.run(store, cells_of(running, compute))
+    assert outcome.stopped
+    assert len(store.cells()) == 3
+
+
+def test_a_result_that_swallowed_ctrl_c_is_discarded(running, store):
+    before = signal.getsignal(signal.SIGINT)
+
+    def compute(name, seed):
+        with suppress(KeyboardInterrupt):  # as MLPClassifier does
+            signal.raise_signal(signal.SIGINT)
+        return {"cut": "short"}
+
+    outcome = running.run(store, cells_of(running, compute))
+    assert outcome.stopped
+    assert store.cells() == []
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def start(arguments, folder):
+    """A command in a process of its own whose SIGINT is not ignored, when it is in a cell."""
+    process = subprocess.Popen(
+        [sys.executable, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(folder), "PYTHONUNBUFFERED": "1"},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    return process
+
+
+def wait_for(path, seconds=60):
+    end = time.monotonic() + seconds
+    while not path.exists():
+        assert time.monotonic() < end, f"no {path}"
+        time.sleep(0.02)
+
+
+OWN = """
+import time
+from contextlib import suppress
+from pathlib import Path
+from sklearn.neural_network import MLPClassifier
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+class Slow(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        Path({folder!r}, "started").touch()
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            try:
+                time.sleep(0.05)
+            except KeyboardInterrupt:
+                Path({folder!r}, "interrupted").touch()  # and goes on
+
+class Network(MLPClassifier):
+    def _backprop(self, *arguments):
+        Path({folder!r}, "started").touch()
+        return super()._backprop(*arguments)
+"""
+
+
+def run_own(tmp_path, method):
+    (tmp_path / "own_methods.py").write_text(OWN.format(folder=str(tmp_path)))
+    arguments = [SCRIPTS / "run_uci.py", "--datasets", "digits", "--seeds", "1", "--n-jobs", "1"]
+    arguments += ["--methods", "own", "--method", *method, "--out", tmp_path / "out"]
+    process = start(arguments, tmp_path)
+    wait_for(tmp_path / "started")
+    return process
+
+
+def test_ctrl_c_in_a_perceptron_of_scikit_learn_stores_nothing(tmp_path):
+    process = run_own(tmp_path, ["own=own_methods:Network", "max_iter=100000", "tol=0"])
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130, errors
+    assert "the same command goes on from here" in errors
+    assert list((tmp_path / "out" / "cells").iterdir()) == []
+
+
+def test_the_second_ctrl_c_stops_at_once(tmp_path):
+    process = run_own(tmp_path, ["own=own_methods:Slow"])
+    process.send_signal(signal.SIGINT)
+    wait_for(tmp_path / "interrupted")
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=5)
+    assert process.returncode == 130
+
+
+def test_ctrl_c_in_the_chosen_perceptron(script, monkeypatch):
+    import numpy as np
+
+    chosen = script("_lab.chosen")
+    rng = np.random.default_rng(0)
+    X, y = rng.random((40, 3)), np.arange(40) % 2
+    model = chosen.ChosenMLP(20, architectures=((3,),), n_jobs=1, random_state=0)
+    calls = []
+    backprop = chosen.MLPClassifier._backprop
+
+    def interrupted(self, *arguments):
+        calls.append(1)
+        if len(calls) == 5:
+            raise KeyboardInterrupt
+        return backprop(self, *arguments)
+
+    monkeypatch.setattr(chosen.MLPClassifier, "_backprop", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert len(calls) == 5

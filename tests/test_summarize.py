@@ -1,0 +1,101 @@
+"""summarize.py: tables and tests of results of any kind."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+
+@pytest.fixture
+def run(script):
+    return script("summarize")
+
+
+@pytest.fixture
+def results():
+    """A CSV table's rows: "good" is ahead of "bad" on all sets, "even" is like "good"."""
+    rng = np.random.default_rng(0)
+    rows = [
+        (f"set{s}", method, seed, 0.8 + 0.01 * s + gain + 0.001 * rng.normal())
+        for s in range(8)
+        for method, gain in (("good", 0.05), ("bad", 0.0), ("even", 0.05))
+        for seed in range(3)
+    ]
+    return pd.DataFrame(rows, columns=["set", "method", "seed", "accuracy"])
+
+
+def write(frame, path):
+    frame.to_csv(path, index=False)
+    return str(path)
+
+
+def test_all_that_is_written(run, results, tmp_path, capsys):
+    pytest.importorskip("scikit_posthocs")
+    parts = [write(results[:30], tmp_path / "a.csv"), write(results[20:], tmp_path / "b.csv")]
+    assert run.main([*parts, "--bayes", "--out", str(tmp_path / "out")]) == 0
+    shown = capsys.readouterr().out
+    assert "mean ranks over 8 sets; Friedman p = 0.00" in shown
+    ranks = pd.read_csv(tmp_path / "out/accuracy-ranks.csv").set_index("method")["mean rank"]
+    assert ranks["bad"] == 3
+    assert ranks["good"] + ranks["even"] == 3
+    pairs = pd.read_csv(tmp_path / "out/accuracy-pairs.csv").set_index("method")
+    assert pairs.loc["good", "bad"] < 0.05 < pairs.loc["good", "even"]
+    bayes = pd.read_csv(tmp_path / "out/accuracy-bayes.csv")
+    against = bayes[(bayes["second"] == "bad") & (bayes["first"] == "good")].iloc[0]
+    assert against["first better"] > 0.95
+    assert "\\toprule" in (tmp_path / "out/accuracy-ranks.tex").read_text()
+    assert "| set0 | " in (tmp_path / "out/accuracy-scores.md").read_text()
+    assert (tmp_path / "out/accuracy-cd.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "out/accuracy-cd.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_metrics_of_which_less_is_better(run, results, tmp_path):
+    source = write(results.rename(columns={"accuracy": "error"}), tmp_path / "a.csv")
+    out = ["--metric", "error", "--format", "svg", "--test", "wilcoxon", "--out", str(tmp_path)]
+    run.main([source, *out, "--smaller-is-better"])
+    ranks = pd.read_csv(tmp_path / "error-ranks.csv").set_index("method")["mean rank"]
+    assert ranks["bad"] == 1
+    run.main([source, *out])
+    ranks = pd.read_csv(tmp_path / "error-ranks.csv").set_index("method")["mean rank"]
+    assert ranks["bad"] == 3
+
+
+def test_folders_and_paired_intervals(run, script, tmp_path, capsys):
+    uci, out = script("run_uci"), tmp_path / "uci"
+    arguments = ["--datasets", "wine,iris", "--n-estimators", "1", "--seeds", "2"]
+    uci.main([*arguments, "--methods", "rf", "gcforest", "--out", str(out)])
+    arguments = [str(out), str(out), "--metric", "accuracy", "--format", "svg"]
+    run.main([*arguments, "--pair", "gcforest", "rf", "--out", str(tmp_path / "sum")])
+    assert "gcForest minus RandomForest, paired bootstrap" in capsys.readouterr().out
+    found = pd.read_csv(tmp_path / "sum/pair.csv")
+    assert len(found) == 4
+    assert (found["2.5 %"] <= found["difference"]).all()
+    assert (found["difference"] <= found["97.5 %"]).all()
+    cells = pd.read_csv(out / "cells.csv").set_index(["set", "seed", "method"])["accuracy"]
+    first = found.iloc[0]
+    key = (first["set"], int(first["seed"]))
+    assert first["difference"] == pytest.approx(cells[*key, "gcforest"] - cells[*key, "rf"])
+    with pytest.raises(SystemExit, match="--pair: no set and split has test rows of both rf and"):
+        run.main([*arguments, "--pair", "rf", "nothing", "--out", str(tmp_path / "sum")])
+
+
+def test_sources_that_do_not_do(run, results, tmp_path):
+    one, other = results.copy(), results.copy()
+    other["accuracy"] += 0.1
+    parts = [write(one, tmp_path / "a.csv"), write(other, tmp_path / "b.csv")]
+    for arguments, message in (
+        (parts, "two different results for set0, good, 0"),
+        ([write(one.drop(columns="seed"), tmp_path / "c.csv")], "must have columns .*; no seed"),
+        ([str(tmp_path / "none.csv")], "none.csv cannot be read"),
+        ([str(tmp_path / "none")], "no .*none: a run_ command makes it"),
+        ([parts[0], "--metric", "speed"], "--metric: must be among accuracy; got 'speed'"),
+    ):
+        with pytest.raises(SystemExit, match=message):
+            run.main([*arguments, "--out", str(tmp_path / "out")])
+
+
+def test_one_method_has_no_ranks(run, results, tmp_path):
+    source = write(results, tmp_path / "a.csv")
+    run.main([source, "--methods", "good", "--out", str(tmp_path / "out")])
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        f"accuracy-scores.{suffix}" for suffix in ("md", "csv", "tex")
+    }
