@@ -71,8 +71,9 @@ def test_xgboost_has_its_rounds(script):
     run = script("run_small_sample")
     options = run.parse(["--quick"])
     assert options.datasets == ["digits"]
-    if "xgboost" in options.methods:
-        assert run.budgets(options)["xgboost"].n_trees == options.rounds
+    options.methods = ["mddf", "xgboost"]  # installed or not
+    budgets = run.budgets(options)
+    assert budgets["xgboost"].n_trees == options.rounds != budgets["mddf"].n_trees
 
 
 def test_seeds_that_all_methods_have_are_drawn(script):
