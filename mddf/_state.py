@@ -54,7 +54,7 @@ def from_plain(value: Any) -> Any:
     if _PART not in value:
         return state
     try:
-        made = object.__new__(_types[value[_PART]])
+        made: Any = object.__new__(_types[value[_PART]])
     except (KeyError, TypeError) as error:
         raise ValueError(f"no part of a model of mddf is called {value[_PART]!r}") from error
     if hasattr(made, "__setstate__"):
@@ -72,7 +72,7 @@ class Saved:
 
     def __getstate__(self) -> dict:
         release = import_module("mddf").__version__
-        plain = to_plain(super().__getstate__())  # type: ignore[misc]
+        plain = to_plain(super().__getstate__())
         return {_FORMAT: FORMAT, _RELEASE: release, **plain}
 
     def __setstate__(self, state: dict) -> None:

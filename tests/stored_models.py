@@ -1,8 +1,8 @@
 """Small fitted models, kept for good: every later release must load them and predict the same.
 
 ``python tests/stored_models.py`` writes those of the installed release to a folder of its own
-under ``tests/stored``, as pickles (joblib), some for skops too, and beside them what they predict. It
-is run once before a release; what a release has left is never written again.
+under ``tests/stored``, as pickles (joblib), some for skops too, and beside them what they predict.
+It is run once before a release; what a release has left is never written again.
 """
 
 from __future__ import annotations
