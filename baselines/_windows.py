@@ -10,10 +10,13 @@ from numbers import Integral
 
 import numpy as np
 
+from mddf._state import part
+
 AUTO_SHARES = (1 / 16, 1 / 8, 1 / 4)
 _AXES = {1: ("t",), 2: ("y", "x")}
 
 
+@part("window grain")
 @dataclass(frozen=True)
 class Grain:
     """One window size on a grid, which has one axis (sequences) or two (images).

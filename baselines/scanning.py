@@ -17,6 +17,7 @@ from mddf._binner import Binner
 from mddf._binning import NUMERIC_DTYPES
 from mddf._folds import make_folds
 from mddf._sampling import row_weights
+from mddf._state import Saved
 from mddf._table import ArrayTable
 from mddf._validation import (
     COUNT,
@@ -35,7 +36,7 @@ from ._windows import Grain, resolve_grains, resolve_grid
 _BATCH_BYTES = 2**26
 
 
-class MultiGrainedScanner(TransformerMixin, BaseEstimator):
+class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
     r"""Class vectors of windows that slide over images or sequences (gcForest, section 2.2).
 
     Every window of a sample is an instance with the sample's label. For each window size a random

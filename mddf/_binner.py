@@ -17,6 +17,7 @@ from mddf._binning import (
     join_bins,
     spare_bins,
 )
+from mddf._state import part
 from mddf._table import NUMBER, Table, category_mask, missing_cells
 
 # From so many rows on it is worth saying that a column has nearly as many categories.
@@ -24,6 +25,7 @@ _MANY_ROWS = 100
 _NEARLY_ALL = 0.9
 
 
+@part("binner")
 class Binner:
     """Learns how the columns of a table are coded in one byte per cell, and codes others alike.
 

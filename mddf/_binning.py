@@ -8,6 +8,7 @@ import numpy as np
 
 from mddf import _core
 from mddf._parallel import chunks, in_threads, useful_jobs
+from mddf._state import part
 
 MISSING = 255  # the code of a missing or unseen value
 # What the kernel reads without a copy.
@@ -17,6 +18,7 @@ NUMERIC_DTYPES = (np.float64, np.float32, np.int64, np.int32, np.uint8)
 _CACHE_BYTES = 2**19
 
 
+@part("bins")
 @dataclass(frozen=True)
 class Bins:
     """How the columns of a table are coded.

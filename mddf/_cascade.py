@@ -18,9 +18,11 @@ from mddf._margin_loss import (
     margin_ratio,
 )
 from mddf._rules import Emphasis, Evidence, LastLayer, Rule
+from mddf._state import part
 from mddf._validation import is_list
 
 
+@part("vector layout")
 @dataclass(frozen=True)
 class VectorLayout:
     """How the class vectors of a layer's forests lie in the columns that the next layer sees.
@@ -103,6 +105,7 @@ class CascadePlan:
     layout: VectorLayout
 
 
+@part("cascade")
 @dataclass
 class CascadeModel:
     """What predictions need of a fitted cascade.

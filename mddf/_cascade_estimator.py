@@ -33,6 +33,7 @@ from mddf._layer import OUT_OF_BAG, Samples, limit_depth, resolve_forests
 from mddf._rules import Emphasis, Rule
 from mddf._sampling import canonical_order, row_weights
 from mddf._scoring import MARGIN_RATIO, out_of_fold_score
+from mddf._state import Saved
 from mddf._table import read_table
 from mddf._validation import (
     COUNT,
@@ -87,7 +88,7 @@ class CascadeKind:
         return None if self.depth_step is None else int(self.depth_step) * (number + 2)
 
 
-class BaseCascade(ClassifierMixin, TransformerMixin, BaseEstimator):
+class BaseCascade(Saved, ClassifierMixin, TransformerMixin, BaseEstimator):
     """What the cascades share; use one of them."""
 
     _parameter_constraints: ClassVar[dict] = {

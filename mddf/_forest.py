@@ -17,6 +17,7 @@ from mddf import _growing
 from mddf._binner import Binner, fingerprint
 from mddf._binning import BinnedTable
 from mddf._sampling import canonical_order, plan_sampling, row_weights
+from mddf._state import Saved
 from mddf._table import read_table
 from mddf._validation import (
     COUNT,
@@ -51,7 +52,7 @@ def _as_count(value, n_samples: int, least: int) -> int:
     return max(least, int(np.ceil(value * n_samples)))
 
 
-class BaseForest(ClassifierMixin, BaseEstimator):
+class BaseForest(Saved, ClassifierMixin, BaseEstimator):
     """What both forests share; use one of them."""
 
     _random_thresholds: ClassVar[bool]

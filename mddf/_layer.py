@@ -17,6 +17,7 @@ from mddf._forest import BaseForest
 from mddf._forests import CompletelyRandomForestClassifier, RandomForestClassifier
 from mddf._parallel import job_count
 from mddf._sampling import RowWeights, plan_sampling
+from mddf._state import part
 from mddf._validation import is_list
 
 OUT_OF_BAG = "oob"
@@ -75,6 +76,7 @@ class LayerInput:
     redraw: bool
 
 
+@part("layer")
 @dataclass
 class Layer:
     """A fitted layer.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mddf import _core
+from mddf._state import part
 
 _DTYPES = {
     "nodes": np.uint64,
@@ -18,6 +19,7 @@ _DTYPES = {
 }
 
 
+@part("trees")
 @dataclass(frozen=True, eq=False, repr=False)
 class Trees:
     """A block of trees: plain arrays, which prediction reads where they are.

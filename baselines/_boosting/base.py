@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from tqdm import tqdm
 
 from mddf._margin_loss import class_margins
+from mddf._state import Saved
 from mddf._table import FrameTable, is_frame
 from mddf._validation import (
     COUNT,
@@ -36,7 +37,7 @@ from .probabilities import put_ahead
 from .voters import FloatArray, GivenVoters, TreeVoters, Voters
 
 
-class BaseBoostingClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of the boosting classifiers.
 
     A subclass implements :meth:`_boost` for labels in {-1, +1}: a stream of rounds that is handed

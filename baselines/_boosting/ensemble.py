@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mddf._state import part
+
 from .voters import FloatArray, TreeVoters, Voters
 
 History = dict[str, NDArray]
@@ -51,6 +53,7 @@ def history_of(rounds: list[Round], names: tuple[str, ...]) -> History:
     }
 
 
+@part("ensemble")
 @dataclass(frozen=True, eq=False)
 class Ensemble:
     """The vote f(x) = sum_j alpha_j h_j(x), round by round.

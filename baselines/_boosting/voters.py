@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mddf import _core
+from mddf._state import part
 from mddf._validation import naming
 
 FloatArray = NDArray[np.float64]
@@ -19,6 +20,7 @@ Voter = Callable[[FloatArray], FloatArray]
 TIE = 1e-11
 
 
+@part("tree voters")
 @dataclass(frozen=True, eq=False)
 class TreeVoters:
     """Decision trees with labels in {-1, +1}, one after another in flat read-only arrays.
@@ -55,9 +57,9 @@ class TreeVoters:
             kept[name] = array.view()
             kept[name].flags.writeable = False
 
-    def __reduce__(self):
-        # Made anew when unpickled, so that the arrays are read-only again.
-        return TreeVoters, tuple(vars(self).values())
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self.__post_init__()  # the arrays are read-only again
 
     @classmethod
     def of_tree(cls, feature, threshold, left, right, label, gain) -> TreeVoters:
@@ -155,6 +157,7 @@ _NODE_TYPES: tuple[Any, ...] = (np.int32, np.float64, np.int32, np.int32, np.int
 _NO_TREES = TreeVoters(np.zeros(1, np.int64), *(np.empty(0, dtype) for dtype in _NODE_TYPES))
 
 
+@part("given voters")
 @dataclass(frozen=True, eq=False)
 class GivenVoters:
     """Voters that the caller brings along.

@@ -1,0 +1,190 @@
+"""Trees in scikit-learn's vocabulary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mddf import _growing
+from mddf._binning import Bins
+
+from ._nodes import LEAF, Nodes, decode
+from ._stages import coded_stages, model_stages
+
+TREE_UNDEFINED = -2
+
+
+@dataclass(frozen=True)
+class TreeArrays:
+    """One tree, by nodes; the root is node 0. Names are those of scikit-learn's trees.
+
+    Attributes
+    ----------
+    children_left, children_right : ndarray of int of shape (n_nodes,)
+        -1 at leaves.
+    feature : ndarray of int of shape (n_nodes,)
+        Which column is asked; -2 at leaves. In a cascade's layers after the first the columns
+        from ``n_features_in_`` on are class vectors of the layers before.
+    threshold : ndarray of float of shape (n_nodes,)
+        Values up to it go left. It may be infinite at a node that asks only whether a value is
+        there. NaN where categories are split, -2 at leaves.
+    missing_go_to_left : ndarray of bool of shape (n_nodes,)
+    categories : dict of int to ndarray of int
+        The categories that go left at the nodes which split them, as codes from 0 in the order of
+        `category_codes`; all others go right. What is missing, or was not seen by fit, goes where
+        `missing_go_to_left` says.
+    value : ndarray of shape (n_nodes, n_classes)
+        Class distributions. Those of inner nodes are known if rows were given, and NaN if not
+        or if none of the rows gets there.
+    n_node_samples : ndarray of int of shape (n_nodes,) or None
+        How many of the given rows get to each node. A model does not keep this of its training.
+    """
+
+    children_left: np.ndarray
+    children_right: np.ndarray
+    feature: np.ndarray
+    threshold: np.ndarray
+    missing_go_to_left: np.ndarray
+    categories: dict[int, np.ndarray]
+    value: np.ndarray
+    n_node_samples: np.ndarray | None = None
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes, leaves included."""
+        return len(self.feature)
+
+
+def tree_arrays(model, *, layer=None, forest=None, X=None) -> list[TreeArrays]:
+    """The trees of a forest, or of a layer of a cascade, as arrays.
+
+    The mean over all trees of the distributions in a row's leaves is what a forest predicts. For
+    a layer, the same holds of each of its forests over the trees of all folds.
+
+    Parameters
+    ----------
+    model : forest of mddf, MDDFClassifier or GCForestClassifier
+        Fitted.
+    layer : int, default=None
+        Which layer of a cascade, from 0; negative numbers count from the last one. Must be None
+        for a forest.
+    forest : int, default=None
+        Which forest of the layer; None means all, one after the other.
+    X : array or DataFrame of shape (n_samples, n_features), default=None
+        Rows to be counted at the nodes.
+
+    Returns
+    -------
+    list of TreeArrays
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mddf import RandomForestClassifier
+    >>> from mddf.explain import tree_arrays
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(5, max_depth=1, random_state=0).fit(X, y)
+    >>> tree = tree_arrays(forest, X=X)[0]
+    >>> tree.children_left.tolist(), tree.n_node_samples.tolist()
+    ([1, -1, -1], [150, 64, 86])
+    """
+    stages = model_stages(model)
+    number = _chosen("layer", layer, len(stages), only_for_cascades=not hasattr(model, "alphas_"))
+    stage = stages[number]
+    if forest is not None:
+        forest = _chosen("forest", forest, len(stage.members))
+    codes = None
+    if X is not None:
+        for stage_number, (found, _) in enumerate(coded_stages(model, X)):
+            if stage_number == number:
+                codes = found.copy()
+    return [
+        tree
+        for block in stage.blocks(forest)
+        for tree in _split(decode(block), stage.bins, _leaves(block, codes))
+    ]
+
+
+def category_codes(model) -> dict[int, list]:
+    """The categories of each column that has some, in the order of their codes.
+
+    Parameters
+    ----------
+    model : forest of mddf, MDDFClassifier or GCForestClassifier
+        Fitted.
+
+    Returns
+    -------
+    dict of int to list
+        From the column to its categories. Rare ones that share a code are a list in its place.
+    """
+    model_stages(model)
+    found = {}
+    for column, encoder in model._binner.encoders_.items():
+        categories, rare = encoder.categories_[0], encoder.infrequent_categories_[0]
+        there = [value for value in categories.tolist() if value == value]
+        if rare is not None:
+            shared = rare.tolist()
+            there = [value for value in there if value not in shared] + [shared]
+        found[column] = there
+    return found
+
+
+def _chosen(name: str, number, n: int, only_for_cascades=False) -> int:
+    if only_for_cascades:
+        if number is not None:
+            raise ValueError(f"{name} must be None for a forest, got {number!r}")
+        return 0
+    if not isinstance(number, int | np.integer) or not -n <= number < n:
+        raise ValueError(f"{name} must be a number from {-n} to {n - 1}, got {number!r}")
+    return int(number) % n
+
+
+def _leaves(block, codes):
+    return None if codes is None else _growing.leaf_indices([block], codes)
+
+
+def _split(nodes: Nodes, bins: Bins, leaf_indices) -> list[TreeArrays]:
+    """The trees of a block one by one."""
+    leaf = nodes.left == LEAF
+    value, counts = nodes.value, None
+    if leaf_indices is not None:
+        reached = nodes.leaves(leaf_indices).ravel()
+        counts = nodes.gather(np.bincount(reached, minlength=len(leaf)))
+        weight = np.where(leaf, counts, 0)[:, None]
+        sums = nodes.gather(weight * np.where(leaf[:, None], value, 0))
+        with np.errstate(invalid="ignore"):
+            value = np.where(leaf[:, None], value, sums / counts[:, None])
+    threshold = thresholds(nodes, bins)
+    made = []
+    for first, last in zip(nodes.start[:-1], nodes.start[1:], strict=True):
+        part = slice(first, last)
+        ends = leaf[part]
+        made.append(
+            TreeArrays(
+                np.where(ends, LEAF, nodes.left[part] - first),
+                np.where(ends, LEAF, nodes.left[part] - first + 1),
+                np.where(ends, TREE_UNDEFINED, nodes.column[part]),
+                np.where(ends, TREE_UNDEFINED, threshold[part]),
+                nodes.missing_left[part],
+                {},
+                value[part],
+                None if counts is None else counts[part],
+            )
+        )
+    tree_of = np.repeat(np.arange(nodes.n_trees), np.diff(nodes.start))
+    for node, codes in nodes.sets.items():
+        tree = tree_of[node]
+        made[tree].categories[int(node - nodes.start[tree])] = codes
+    return made
+
+
+def thresholds(nodes: Nodes, bins: Bins) -> np.ndarray:
+    """Numbers in place of bins: values up to them go left. NaN at splits of categories."""
+    n_bins = np.diff(bins.start)
+    place = np.minimum(np.maximum(nodes.highest, 0), n_bins[nodes.column] - 1)
+    found = bins.edges[bins.start[nodes.column] + place]
+    found[nodes.highest < 0] = -np.inf
+    found[list(nodes.sets)] = np.nan
+    return found

@@ -1,0 +1,44 @@
+"""Tables with numbers, holes and categories that tests explain and export models of."""
+
+import numpy as np
+import pandas as pd
+
+
+def number_table(n_rows=120, seed=0):
+    """Numbers, some of them rounded."""
+    X = np.random.default_rng(seed).normal(size=(n_rows, 5))
+    X[:, 1] = X[:, 1].round(1)
+    return X
+
+
+def table_with_holes():
+    """Numbers with missing values in some columns, one of which says much by it."""
+    X = number_table()
+    rng = np.random.default_rng(1)
+    X[rng.random(X.shape) < [0.1, 0, 0.5, 0, 0.1]] = np.nan
+    return X
+
+
+def frame_table(n_rows=120, seed=0):
+    """Numbers with holes, a column of three words, and one of seventy that 64 bits do not hold."""
+    rng = np.random.default_rng(seed)
+    X = number_table(n_rows, seed)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    frame = pd.DataFrame(X[:, :4], columns=list("abcd"))
+    frame["colour"] = rng.choice(np.array(["red", "green", "blue", None], object), n_rows)
+    frame["place"] = [f"p{i:02}" for i in rng.integers(0, 70, n_rows)]
+    return frame
+
+
+def labels_of(X):
+    """Three classes that lean on the first columns, and on the words if there are some."""
+    rng = np.random.default_rng(5)
+    frame = isinstance(X, pd.DataFrame)
+    cells = X.iloc[:, :2].to_numpy() if frame else X[:, :2]
+    z = np.nan_to_num(cells).sum(axis=1) + 0.3 * rng.normal(size=len(X))
+    if frame:
+        z += (X["colour"] == "red") + (X["place"].str[-1] == "3")
+    return np.searchsorted(np.quantile(z, [1 / 3, 2 / 3]), z)
+
+
+TABLES = {"numbers": number_table, "holes": table_with_holes, "frame": frame_table}

@@ -1,0 +1,101 @@
+"""Small fitted models, kept for good: every later release must load them and predict the same.
+
+``python tests/stored_models.py`` writes those of the installed release to a folder of its own
+under ``tests/stored``, as pickles (joblib), some for skops too, and beside them what they predict.
+It is run once before a release; what a release has left is never written again.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pandas as pd
+from mddf.baselines import (
+    AdaBoostClassifier,
+    DeepBoostClassifier,
+    GCForestClassifier,
+    LPBoostClassifier,
+    MultiGrainedScanner,
+    QuadBoostClassifier,
+)
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+
+import mddf
+
+STORED = Path(__file__).with_name("stored")
+_SEED = {"random_state": 0}
+
+
+def table(kind):
+    """The rows that a model of some kind learns and is asked about: numbers, images or a frame."""
+    X, _ = load_iris(return_X_y=True)
+    if kind == "images":
+        return X.reshape(150, 2, 2)
+    if kind == "numbers":
+        return X
+    frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+    frame.loc[::7, "b"] = np.nan
+    frame["kind"] = np.array(["red", "green", None], object)[np.arange(150) * 5 % 3]
+    return frame
+
+
+def labels():
+    """Words."""
+    return load_iris().target_names[load_iris().target]
+
+
+def models():
+    """Each estimator, by a name, and what its table is."""
+    guest = LogisticRegression(C=0.1, max_iter=500)
+    numbers = {
+        "completely_random": mddf.CompletelyRandomForestClassifier(3, max_depth=4, **_SEED),
+        "cascade_with_guest": mddf.MDDFClassifier(
+            2, n_estimators=2, forests=["random", guest], cv=2, early_stopping=False, **_SEED
+        ),
+        "gcforest": GCForestClassifier(2, n_estimators=1, cv=2, **_SEED),
+        "adaboost": AdaBoostClassifier(3, **_SEED),
+        "deepboost": DeepBoostClassifier(3, **_SEED),
+        "lpboost": LPBoostClassifier(n_estimators=3, **_SEED),
+        "quadboost": QuadBoostClassifier(n_estimators=3, **_SEED),
+    }
+    frames = {
+        "random_forest": mddf.RandomForestClassifier(3, oob_score=False, max_depth=4, **_SEED),
+        "mddf": mddf.MDDFClassifier(2, n_estimators=1, cv=2, early_stopping=False, **_SEED),
+    }
+    scanner = MultiGrainedScanner([1], n_estimators=1, cv=2, max_depth=3, **_SEED)
+    return {
+        **{name: (model, "numbers") for name, model in numbers.items()},
+        **{name: (model, "frame") for name, model in frames.items()},
+        "scanner": (scanner, "images"),
+    }
+
+
+def says(model, X):
+    """What a model makes of rows."""
+    return model.predict_proba(X) if hasattr(model, "predict_proba") else model.transform(X)
+
+
+def write(folder):
+    """Fit all models and write them."""
+    import skops.io
+
+    folder.mkdir(parents=True)
+    said = {}
+    for name, (model, kind) in models().items():
+        X = table(kind)
+        said[name] = says(model.fit(X, labels()), X)[::5]
+        joblib.dump(model, folder / f"{name}.joblib", compress=9)
+        if name in ("random_forest", "mddf", "deepboost"):  # such files are larger
+            skops.io.dump(model, folder / f"{name}.skops", compression=8, compresslevel=9)
+    np.savez_compressed(folder / "said.npz", **said)
+
+
+if __name__ == "__main__":
+    goal = STORED / mddf.__version__
+    if goal.exists():
+        sys.exit(f"{goal} is there already: it must stay as that release wrote it")
+    write(goal)

@@ -1,0 +1,163 @@
+"""Trees as arrays, walked in plain numpy."""
+
+import numpy as np
+import pytest
+from made_models import TABLES, frame_table, labels_of, number_table
+from mddf.baselines import AdaBoostClassifier, GCForestClassifier
+from sklearn.linear_model import LogisticRegression
+
+from mddf import CompletelyRandomForestClassifier, MDDFClassifier, RandomForestClassifier
+from mddf.explain import category_codes, tree_arrays
+from mddf.explain._stages import coded_stages
+
+
+def walk(tree, row):
+    """The nodes that a row passes: numbers, codes of categories, NaN where missing."""
+    path = [0]
+    while tree.children_left[node := path[-1]] != -1:
+        value = row[tree.feature[node]]
+        if np.isnan(value):
+            left = tree.missing_go_to_left[node]
+        elif node in tree.categories:
+            left = value in tree.categories[node]
+        else:
+            left = value <= tree.threshold[node]
+        path.append((tree.children_left if left else tree.children_right)[node])
+    return path
+
+
+def said(trees, rows):
+    return np.array([np.mean([t.value[walk(t, row)[-1]] for t in trees], axis=0) for row in rows])
+
+
+def numbers(model, X):
+    from mddf._table import read_table
+
+    return model._binner.numbers(
+        read_table(model, X, reset=False, categorical_features="from_dtype")
+    )
+
+
+@pytest.mark.parametrize("Forest", [RandomForestClassifier, CompletelyRandomForestClassifier])
+@pytest.mark.parametrize("kind", TABLES)
+def test_forests_walked_by_hand(Forest, kind):
+    X = TABLES[kind]()
+    forest = Forest(7, min_samples_leaf=2, random_state=0).fit(X, labels_of(X))
+    trees = tree_arrays(forest)
+    assert len(trees) == 7
+    assert np.allclose(said(trees, numbers(forest, X)), forest.predict_proba(X), atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", ["numbers", "frame"])
+def test_layers_walked_by_hand(kind):
+    X = TABLES[kind]()
+    model = MDDFClassifier(
+        3, n_estimators=2, cv=2, forests=["random", "completely-random"], early_stopping=False,
+        augmentation="per-forest", transform_forests="each", transform_layers="all",
+        random_state=0,
+    ).fit(X, labels_of(X))  # fmt: skip
+    rows, K = numbers(model, X), 3
+    vectors = np.hsplit(model.transform(X[::-1])[::-1], 3)
+    for layer in range(3):
+        for forest in range(2):
+            trees = tree_arrays(model, layer=layer, forest=forest)
+            assert len(trees) == 4
+            assert np.allclose(
+                said(trees, rows), vectors[layer][:, forest * K : (forest + 1) * K], atol=1e-8
+            )
+        alphas = model._cascade.alphas[layer]
+        before = sum(a * v for a, v in zip(alphas, vectors, strict=False)) / alphas.sum()
+        rows = np.hstack([numbers(model, X), before])
+    both = tree_arrays(model, layer=-1)
+    assert len(both) == 8
+    assert max(tree.feature.max() for tree in both) >= X.shape[1]
+
+
+def test_counts_and_inner_values():
+    X = frame_table()
+    forest = RandomForestClassifier(4, random_state=1).fit(X, labels_of(X))
+    rows = numbers(forest, X)
+    for tree in tree_arrays(forest, X=X):
+        paths = [walk(tree, row) for row in rows]
+        counts = np.bincount(np.concatenate(paths), minlength=tree.node_count)
+        assert np.array_equal(tree.n_node_samples, counts)
+        for node in range(tree.node_count):
+            ends = [tree.value[path[-1]] for path in paths if node in path]
+            if ends:
+                assert np.allclose(tree.value[node], np.mean(ends, axis=0))
+
+
+def test_inner_values_are_not_made_up():
+    X = number_table()
+    forest = RandomForestClassifier(2, random_state=0).fit(X, labels_of(X))
+    tree = tree_arrays(forest)[0]
+    inner = tree.children_left != -1
+    assert tree.n_node_samples is None
+    assert np.isnan(tree.value[inner]).all()
+    assert not np.isnan(tree.value[~inner]).any()
+    few = tree_arrays(forest, X=X[:1])[0]
+    assert np.isnan(few.value[inner & (few.n_node_samples == 0)]).all()
+
+
+def test_arrays_of_a_cascade_count_rows_at_later_layers():
+    X = number_table()
+    model = GCForestClassifier(2, n_estimators=1, cv=2, early_stopping=False, random_state=0)
+    model.fit(X, labels_of(X))
+    for layer in (0, 1):
+        trees = tree_arrays(model, layer=layer, X=X)
+        assert all(tree.n_node_samples[0] == len(X) for tree in trees)
+    *_, (codes, probabilities) = coded_stages(model, X)
+    assert codes.shape[1] == X.shape[1] + 8 * 3
+    assert np.array_equal(probabilities, model.predict_proba(X))
+
+
+def test_thresholds_are_those_of_scikit_learn():
+    from sklearn.tree import DecisionTreeClassifier
+
+    X = np.arange(12.0).reshape(-1, 1)
+    y = np.array([0] * 5 + [1] * 7)
+    forest = RandomForestClassifier(1, bootstrap=False, random_state=0).fit(X, y)
+    (tree,) = tree_arrays(forest, X=X)
+    theirs = DecisionTreeClassifier(random_state=0).fit(X, y).tree_
+    for name in ("children_left", "children_right", "feature", "threshold", "n_node_samples"):
+        assert np.array_equal(getattr(tree, name), getattr(theirs, name)), name
+    assert np.array_equal(tree.value, theirs.value[:, 0])
+
+
+@pytest.mark.filterwarnings("ignore:column 5, 'place' has")
+def test_category_codes():
+    X = frame_table()
+    forest = RandomForestClassifier(2, max_bins=4, random_state=0).fit(X, labels_of(X))
+    codes = category_codes(forest)
+    assert set(codes) == {4, 5}
+    assert codes[4] == ["blue", "green", "red"]
+    assert isinstance(codes[5][-1], list)
+    assert len(codes[5]) == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"layer": 3}, "layer must be"),
+        ({"layer": None}, "layer"),
+        ({"layer": 0, "forest": 9}, "forest must"),
+    ],
+)
+def test_refusals_of_cascades(options, message):
+    X = number_table()
+    model = MDDFClassifier(2, n_estimators=1, cv=2, early_stopping=False).fit(X, labels_of(X))
+    with pytest.raises(ValueError, match=message):
+        tree_arrays(model, **options)
+
+
+def test_other_refusals():
+    X, y = number_table(), labels_of(number_table())
+    with pytest.raises(ValueError, match="layer must be None for a forest"):
+        tree_arrays(RandomForestClassifier(1).fit(X, y), layer=0)
+    with pytest.raises(TypeError, match="model must be a forest of mddf"):
+        tree_arrays(AdaBoostClassifier(2).fit(X, y))
+    guests = MDDFClassifier(1, forests=["random", LogisticRegression()], n_estimators=1, cv=2)
+    guests.fit(X, y)
+    assert len(tree_arrays(guests, layer=0, forest=0)) == 2
+    with pytest.raises(TypeError, match="only forests of mddf"):
+        tree_arrays(guests, layer=0)

@@ -1,0 +1,193 @@
+"""Models on disk: plain states, formats, skops, mapped files, and what earlier releases wrote."""
+
+import pickle
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import InconsistentVersionWarning
+from stored_models import STORED, labels, models, says, table
+
+import mddf
+from mddf import MDDFClassifier, RandomForestClassifier, _state
+from mddf.export import skops_types
+
+MODELS = models()
+RELEASES = sorted(path.name for path in STORED.iterdir())
+PLAIN = (dict, list, tuple, np.ndarray, np.generic, str, int, float, type(None))
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def fitted(request):
+    model, kind = MODELS[request.param]
+    X = table(kind)
+    return clone(model).fit(X, labels()), X
+
+
+def foreign(value):
+    """All within a state that is not plain."""
+    if isinstance(value, dict):
+        return [found for item in value.values() for found in foreign(item)]
+    if isinstance(value, list | tuple):
+        return [found for item in value for found in foreign(item)]
+    return [] if isinstance(value, PLAIN) else [value]
+
+
+def test_states_are_plain(fitted):
+    model, _ = fitted
+    state = model.__getstate__()
+    assert {type(value).__module__.split(".")[0] for value in foreign(state)} <= {"sklearn"}
+    assert (state["mddf_format"], state["mddf_version"]) == (_state.FORMAT, mddf.__version__)
+
+
+def test_pickles_are_the_same_model(fitted):
+    model, X = fitted
+    again = pickle.loads(pickle.dumps(model))
+    assert vars(again).keys() == vars(model).keys()
+    assert np.array_equal(says(again, X), says(model, X))
+
+
+def test_mapped_files_predict_the_same(fitted, tmp_path):
+    model, X = fitted
+    joblib.dump(model, tmp_path / "model")
+    again = joblib.load(tmp_path / "model", mmap_mode="r")
+    assert np.array_equal(says(again, X), says(model, X))
+
+
+def test_the_trees_of_a_mapped_cascade_stay_in_the_file(tmp_path):
+    model = MDDFClassifier(2, n_estimators=2, cv=2, random_state=0).fit(table("numbers"), labels())
+    joblib.dump(model, tmp_path / "model")
+    again = joblib.load(tmp_path / "model", mmap_mode="r")
+    blocks = [
+        t for layer in again._cascade.layers for folds in layer.members for f in folds for t in f
+    ]
+    assert len(blocks) >= 8
+    assert all(isinstance(trees.nodes.base, np.memmap) for trees in blocks)
+
+
+def test_skops_trusts_the_estimators_alone(fitted):
+    io = pytest.importorskip("skops.io", reason='needs "mddf[skops]"')
+    model, X = fitted
+    data = io.dumps(model)
+    unknown = io.get_untrusted_types(data=data)
+    assert set(unknown) <= set(skops_types())
+    again = io.loads(data, trusted=skops_types())
+    assert vars(again).keys() == vars(model).keys()
+    assert np.array_equal(says(again, X), says(model, X))
+    with pytest.raises(io.exceptions.UntrustedTypesFoundException):
+        io.loads(data)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.filterwarnings("ignore", category=InconsistentVersionWarning)
+def test_models_of_earlier_releases_load_and_predict_the_same(release, name):
+    X = table(MODELS[name][1])
+    said = np.load(STORED / release / "said.npz")[name]
+    again = joblib.load(STORED / release / f"{name}.joblib")
+    assert np.allclose(says(again, X)[::5], said, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("path", sorted(STORED.glob("*/*.skops")), ids=lambda path: path.stem)
+@pytest.mark.filterwarnings("ignore", category=InconsistentVersionWarning)
+def test_skops_files_of_earlier_releases_load_and_predict_the_same(path):
+    io = pytest.importorskip("skops.io", reason='needs "mddf[skops]"')
+    X = table(MODELS[path.stem][1])
+    said = np.load(path.parent / "said.npz")[path.stem]
+    again = io.load(path, trusted=skops_types())
+    assert np.allclose(says(again, X)[::5], said, rtol=0, atol=1e-12)
+
+
+def test_stored_models_are_there_and_small():
+    assert "0.1.0" in RELEASES
+    assert sum(path.stat().st_size for path in STORED.rglob("*")) < 150_000 * len(RELEASES)
+
+
+@pytest.fixture
+def forest():
+    return RandomForestClassifier(3, max_depth=3, random_state=0).fit(table("numbers"), labels())
+
+
+@pytest.mark.parametrize("number", [_state.FORMAT + 1, -1, "1", None])
+def test_a_newer_format_is_refused(forest, number):
+    state = {**forest.__getstate__(), "mddf_format": number, "mddf_version": "9.1"}
+    with pytest.raises(ValueError, match=r"saved by mddf 9.1 in format .* install mddf 9.1"):
+        RandomForestClassifier().__setstate__(state)
+
+
+def test_a_state_without_a_number_is_of_before_there_were_any(forest):
+    made = RandomForestClassifier()
+    made.__setstate__(dict(vars(forest)))
+    assert np.array_equal(made.predict_proba(table("numbers")), says(forest, table("numbers")))
+
+
+def test_older_formats_are_upgraded_step_by_step(forest, monkeypatch):
+    monkeypatch.setattr(_state, "FORMAT", 3)
+    steps = [
+        *_state.UPGRADES,
+        lambda s: {**s, "seen": [1]},
+        lambda s: {**s, "seen": [*s["seen"], 2]},
+    ]
+    monkeypatch.setattr(_state, "UPGRADES", steps)
+    made = RandomForestClassifier()
+    made.__setstate__({**forest.__getstate__(), "mddf_format": 1})
+    assert made.seen == [1, 2]
+    made.__setstate__({**forest.__getstate__(), "seen": [1], "mddf_format": 2})
+    assert made.seen == [1, 2]
+
+
+def test_there_is_an_upgrade_from_each_format():
+    assert len(_state.UPGRADES) == _state.FORMAT
+
+
+@pytest.mark.parametrize("name", ["os.system", "", None, ["trees"], 3])
+def test_unknown_parts_are_refused(forest, name):
+    state = forest.__getstate__()
+    state["_trees"] = [{**state["_trees"][0], "mddf_part": name}]
+    with pytest.raises(ValueError, match="no part of a model"):
+        RandomForestClassifier().__setstate__(state)
+
+
+def test_damaged_trees_are_refused(forest):
+    state = forest.__getstate__()
+    state["_trees"][0]["nodes"] = state["_trees"][0]["nodes"][:-1]
+    with pytest.raises(ValueError, match="trees: "):
+        RandomForestClassifier().__setstate__(state)
+
+
+def test_unfitted_models_and_users_parameters_are_kept():
+    model = MDDFClassifier(class_weight={"a": 2}, forests=["random", RandomForestClassifier(7)])
+    again = pickle.loads(pickle.dumps(model))
+    assert repr(again) == repr(model)
+    assert vars(again).keys() == vars(model).keys()
+
+
+def arrays_within(value):
+    if isinstance(value, np.ndarray):
+        return [value] if value.size and value.dtype.kind in "iuf" else []
+    items = value.values() if isinstance(value, dict) else value
+    inner = isinstance(value, dict | list | tuple)
+    return [array for item in items for array in arrays_within(item)] if inner else []
+
+
+@pytest.mark.parametrize("name", ["mddf", "scanner", "deepboost"])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_states_with_noise_are_refused_or_safe(name):
+    model, kind = models()[name]
+    X = table(kind)
+    data = pickle.dumps(model.fit(X, labels()).__getstate__())
+    rng = np.random.default_rng(0)
+    refused = 0
+    for _ in range(150):
+        state = pickle.loads(data)
+        arrays = arrays_within(state)
+        array = arrays[rng.integers(len(arrays))]
+        array.view(np.uint8).reshape(-1)[rng.integers(array.nbytes)] ^= 1 << rng.integers(8)
+        made = type(model)()
+        try:
+            made.__setstate__(state)
+            says(made, X[:20])
+        except (ValueError, IndexError, MemoryError):  # a number of voters may be huge
+            refused += 1
+    assert refused > 5
