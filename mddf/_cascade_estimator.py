@@ -11,7 +11,7 @@ from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, _fit_context
+from sklearn.base import TransformerMixin, _fit_context
 from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
@@ -27,13 +27,13 @@ from mddf._cascade import (
     side_by_side,
     stages,
 )
+from mddf._classifier import ProbabilityClassifier
 from mddf._folds import make_folds
 from mddf._forest import BaseForest
 from mddf._layer import OUT_OF_BAG, Samples, limit_depth, resolve_forests
 from mddf._rules import Emphasis, Rule
 from mddf._sampling import canonical_order, row_weights
 from mddf._scoring import MARGIN_RATIO, out_of_fold_score
-from mddf._state import Saved
 from mddf._table import read_table
 from mddf._validation import (
     COUNT,
@@ -88,7 +88,7 @@ class CascadeKind:
         return None if self.depth_step is None else int(self.depth_step) * (number + 2)
 
 
-class BaseCascade(Saved, ClassifierMixin, TransformerMixin, BaseEstimator):
+class BaseCascade(TransformerMixin, ProbabilityClassifier):
     """What the cascades share; use one of them."""
 
     _parameter_constraints: ClassVar[dict] = {
@@ -300,11 +300,6 @@ class BaseCascade(Saved, ClassifierMixin, TransformerMixin, BaseEstimator):
         *_, (_, probabilities) = self._stages(X)
         return probabilities
 
-    def predict_log_proba(self, X):
-        """Natural logarithm of `predict_proba`; minus infinity where that is 0."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
     def decision_function(self, X):
         """``F(x)``, the sum of the layers' class vectors times their coefficients.
 
@@ -319,20 +314,6 @@ class BaseCascade(Saved, ClassifierMixin, TransformerMixin, BaseEstimator):
         """
         scores = self.predict_proba(X) * self.alphas_.sum()
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-    def predict(self, X):
-        """The class of the largest probability.
-
-        Parameters
-        ----------
-        X : array or DataFrame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        probabilities = self.predict_proba(X)
-        return self.classes_[probabilities.argmax(axis=1)]
 
     # Layer features.
 
@@ -439,12 +420,6 @@ class BaseCascade(Saved, ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_cascade")
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _column_names(classes: np.ndarray) -> list[str]:

@@ -7,7 +7,7 @@ from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import _fit_context
 from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import RealNotInt, StrOptions
@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from mddf import _growing
 from mddf._binner import Binner, fingerprint
 from mddf._binning import BinnedTable
+from mddf._classifier import ProbabilityClassifier
 from mddf._sampling import canonical_order, plan_sampling, row_weights
-from mddf._state import Saved
 from mddf._table import read_table
 from mddf._validation import (
     COUNT,
@@ -52,7 +52,7 @@ def _as_count(value, n_samples: int, least: int) -> int:
     return max(least, int(np.ceil(value * n_samples)))
 
 
-class BaseForest(Saved, ClassifierMixin, BaseEstimator):
+class BaseForest(ProbabilityClassifier):
     """What both forests share; use one of them."""
 
     _random_thresholds: ClassVar[bool]
@@ -326,25 +326,6 @@ class BaseForest(Saved, ClassifierMixin, BaseEstimator):
         _growing.add_probabilities(self._trees, codes, probabilities, n_jobs=self.n_jobs)
         return _growing.shares(probabilities)
 
-    def predict_log_proba(self, X):
-        """Natural logarithm of `predict_proba`; minus infinity where that is 0."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
-
-    def predict(self, X):
-        """The class of the largest probability.
-
-        Parameters
-        ----------
-        X : array or DataFrame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        probabilities = self.predict_proba(X)
-        return self.classes_[probabilities.argmax(axis=1)]
-
     def apply(self, X):
         """The leaf that each sample ends in.
 
@@ -369,9 +350,3 @@ class BaseForest(Saved, ClassifierMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_trees")
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags

@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.ensemble._base import _set_random_states
-from sklearn.utils.validation import has_fit_parameter
 
 from mddf import _growing
 from mddf._binning import BinnedTable, Bins
 from mddf._folds import Folds
 from mddf._forest import BaseForest
 from mddf._forests import CompletelyRandomForestClassifier, RandomForestClassifier
-from mddf._parallel import job_count
+from mddf._guests import fit_guests, guest_vectors, weight_parameter
 from mddf._sampling import RowWeights, plan_sampling
 from mddf._state import part
 from mddf._validation import is_list
@@ -153,7 +150,7 @@ def resolve_forests(forests, n_estimators: int, *, out_of_bag: bool, weighted: b
         if own:
             forest._validate_params()
             forest._check_bootstrap()
-        elif weighted and not has_fit_parameter(forest, "sample_weight"):
+        elif weighted and weight_parameter(forest) is None:
             raise ValueError(
                 "with a sample_weight or a class_weight, forests must hold classifiers whose fit "
                 f"takes sample_weight, got {forest!r}"
@@ -206,55 +203,20 @@ def _held_out_vectors(sums: np.ndarray, samples: Samples) -> np.ndarray:
     return vectors
 
 
-def _aligned(classifier, X, n_classes: int) -> np.ndarray:
-    """Probabilities of all classes from a classifier that may have seen only some of them."""
-    vectors = np.zeros((len(X), n_classes))
-    vectors[:, classifier.classes_] = classifier.predict_proba(X)
-    return vectors
-
-
-def _draw(rows, labels, weights, random) -> np.ndarray:
-    """As many rows, drawn in proportion to their weights, and one of each class left out."""
-    drawn = random.choice(rows, len(rows), p=weights[rows] / weights[rows].sum())
-    left_out = rows[~np.isin(labels[rows], labels[drawn])]
-    _, first = np.unique(labels[left_out], return_index=True)
-    return np.concatenate([drawn, left_out[first]])
-
-
-def _fit_classifier(classifier, X, train, held_out, samples: Samples, emphasis, seed):
-    fitted = clone(classifier)
-    random = np.random.RandomState(seed)
-    _set_random_states(fitted, random)
-    weights = samples.weights.row
-    if emphasis is not None:
-        weights = emphasis * (1 if weights is None else weights)
-    options = {}
-    if weights is not None:
-        train = train[weights[train] > 0]
-        if has_fit_parameter(fitted, "sample_weight"):
-            options["sample_weight"] = weights[train]
-        else:
-            train = _draw(train, samples.labels, weights, random)
-    fitted.fit(X[train], samples.labels[train].astype(np.int64), **options)
-    return fitted, _aligned(fitted, X[held_out], samples.n_classes)
-
-
 def _fit_classifiers(classifier, samples: Samples, layer: LayerInput, seeds, n_jobs):
     """Fit a classifier on each fold; its members and the sums of what they say of the others."""
     assert layer.folds is not None
+    weights = samples.weights.row
+    if layer.emphasis is not None:
+        weights = layer.emphasis * (1 if weights is None else weights)
     X = _layer_numbers(layer.numbers, layer.augmented, layer.columns)
-    drawn = np.random.SeedSequence(seeds).generate_state(len(layer.folds))
-    n_jobs = job_count(n_jobs, len(layer.folds), require=None)
-    results = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_fit_classifier)(
-            classifier, X, train, held_out, samples, layer.emphasis, int(seed)
-        )
-        for (train, held_out), seed in zip(layer.folds, drawn, strict=True)
+    fitted = fit_guests(
+        classifier, X, samples.labels, samples.n_classes, weights, layer.folds, seeds, n_jobs
     )
     sums = np.zeros((len(samples.labels), samples.n_classes))
-    for (_, held_out), (_, vectors) in zip(layer.folds, results, strict=True):
+    for (_, held_out), (_, vectors) in zip(layer.folds, fitted, strict=True):
         sums[held_out] += vectors
-    return [fitted for fitted, _ in results], sums
+    return [model for model, _ in fitted], sums
 
 
 def _layer_numbers(numbers, augmented, columns) -> np.ndarray:
@@ -383,6 +345,6 @@ def layer_vectors(
         else:
             X = _layer_numbers(numbers, augmented, layer.columns)
             for classifier in members:
-                out += _aligned(classifier, X, n_classes)
+                out += guest_vectors(classifier, X, n_classes)
         out[:] = _class_vectors(out)
     return vectors

@@ -6,18 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
-from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.ensemble._base import _set_random_states
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.utils.validation import has_fit_parameter
-from threadpoolctl import threadpool_limits
 
 from mddf import _growing
 from mddf._binning import BinnedTable
@@ -242,50 +237,3 @@ def grow_forests(
     grown = _growing.grow(training.table, target, blocks, **options)
     n = len(parts)
     return [grown[i * n : (i + 1) * n] for i in range(len(members))]
-
-
-def _fit_guest(model, training: Training, train, held_out, seed: int):
-    """A fitted clone, and its probabilities of the rows held out; one thread is enough for it."""
-    one_class = len(np.unique(training.labels[train])) < 2
-    fitted = DummyClassifier() if one_class else clone(model)
-    _set_random_states(fitted, np.random.RandomState(seed))
-    weights = training.weights.row
-    options = {}
-    if weights is not None:
-        train = train[weights[train] > 0]
-        options = weight_option(fitted, weights[train])
-    assert training.numbers is not None
-    with threadpool_limits(1):
-        fitted.fit(training.numbers[train], training.labels[train].astype(np.int64), **options)
-        vectors = None
-        if held_out is not None:
-            vectors = guest_vectors(fitted, training.numbers[held_out], training.n_classes)
-    return fitted, vectors
-
-
-def weight_option(model, weights: np.ndarray) -> dict:
-    """How a classifier is told weights; a ValueError if it takes none."""
-    if isinstance(model, Pipeline):
-        return {f"{model.steps[-1][0]}__sample_weight": weights}
-    if not has_fit_parameter(model, "sample_weight"):
-        raise ValueError(
-            "with a sample_weight or a class_weight, members must hold classifiers whose fit "
-            f"takes sample_weight, got {model!r}"
-        )
-    return {"sample_weight": weights}
-
-
-def fit_guest(member: Member, training: Training, parts, entropy, n_jobs) -> list:
-    """Fit a classifier on parts of the rows: (fitted, vectors of the rows held out) for each."""
-    seeds = np.random.SeedSequence(entropy).generate_state(len(parts))
-    return Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_fit_guest)(member.model, training, *part, int(seed))
-        for part, seed in zip(parts, seeds, strict=True)
-    )
-
-
-def guest_vectors(model, X: np.ndarray, n_classes: int) -> np.ndarray:
-    """Probabilities of all classes from a classifier that may have seen only some of them."""
-    vectors = np.zeros((len(X), n_classes))
-    vectors[:, model.classes_] = model.predict_proba(X)
-    return vectors

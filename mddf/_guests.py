@@ -1,0 +1,89 @@
+"""Classifiers that are not forests of this package, as members of layers."""
+
+from __future__ import annotations
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble._base import _set_random_states
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+from threadpoolctl import threadpool_limits
+
+from mddf._parallel import job_count
+
+
+def weight_parameter(classifier) -> str | None:
+    """The name by which a classifier's fit takes sample weights; None if it takes none."""
+    if isinstance(classifier, Pipeline):
+        name, last = classifier.steps[-1]
+        return f"{name}__sample_weight" if has_fit_parameter(last, "sample_weight") else None
+    return "sample_weight" if has_fit_parameter(classifier, "sample_weight") else None
+
+
+def guest_vectors(classifier, X: np.ndarray, n_classes: int) -> np.ndarray:
+    """Probabilities of all classes from a classifier that may have seen only some of them."""
+    vectors = np.zeros((len(X), n_classes))
+    vectors[:, classifier.classes_] = classifier.predict_proba(X)
+    return vectors
+
+
+def _draw(rows, labels, weights, random) -> np.ndarray:
+    """As many rows, drawn in proportion to their weights, and one of each class left out."""
+    drawn = random.choice(rows, len(rows), p=weights[rows] / weights[rows].sum())
+    left_out = rows[~np.isin(labels[rows], labels[drawn])]
+    _, first = np.unique(labels[left_out], return_index=True)
+    return np.concatenate([drawn, left_out[first]])
+
+
+def _fit_guest(classifier, X, labels, n_classes, weights, train, held_out, seed: int):
+    fitted = clone(classifier)
+    random = np.random.RandomState(seed)
+    _set_random_states(fitted, random)
+    options = {}
+    if weights is not None:
+        train = train[weights[train] > 0]
+        name = weight_parameter(fitted)
+        if name is None:
+            train = _draw(train, labels, weights, random)
+        else:
+            options[name] = weights[train]
+    if isinstance(fitted, Pipeline) and len(np.unique(labels[train])) < 2:
+        fitted, options = DummyClassifier(), {}
+    # Folds are spread over the cores: what a classifier starts by itself would fight over them.
+    with threadpool_limits(1):
+        fitted.fit(X[train], labels[train].astype(np.int64), **options)
+        vectors = None if held_out is None else guest_vectors(fitted, X[held_out], n_classes)
+    return fitted, vectors
+
+
+def fit_guests(
+    classifier, X: np.ndarray, labels, n_classes: int, weights, parts, entropy, n_jobs
+) -> list:
+    """Fit clones of a classifier on parts of the rows.
+
+    Parameters
+    ----------
+    classifier : estimator
+        If its fit takes no weights, it gets rows that are drawn in proportion to them.
+    X : ndarray of shape (n_samples, n_columns)
+    labels : ndarray of uint16 of shape (n_samples,)
+    n_classes : int
+    weights : ndarray of shape (n_samples,) or None
+    parts : sequence of (train, held out)
+        Rows; nothing is predicted where those held out are None.
+    entropy : sequence of int
+        Of the classifiers' random states.
+    n_jobs : int or None
+
+    Returns
+    -------
+    list of (estimator, ndarray of shape (n_held_out, n_classes) or None)
+    """
+    seeds = np.random.SeedSequence(entropy).generate_state(len(parts))
+    n_jobs = job_count(n_jobs, len(parts), require=None)
+    return Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(_fit_guest)(classifier, X, labels, n_classes, weights, *part, int(seed))
+        for part, seed in zip(parts, seeds, strict=True)
+    )

@@ -1,0 +1,93 @@
+"""What a deep forest tries with a few trees, out of bag, before it grows many."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import clone
+
+from mddf import _growing
+from mddf._members import Member, Training, grow_forests
+from mddf._rules import Emphasis, Evidence
+from mddf._vote import fit_exponent, log_losses, sharpened
+
+_LEAVES = (1, 2, 5)
+_STRENGTHS = (0.0, 0.25, 1.0)
+_TREES = 40
+_FEWEST_ROWS = 50
+
+
+def _out_of_bag_losses(
+    forest, training: Training, columns, emphasis, entropy, **options
+) -> np.ndarray:
+    """Log-losses of all samples, by the trees that did not draw them, as sharp as is best."""
+    n_trees = min(_TREES, forest.n_estimators)
+    pilot = Member("pilot", clone(forest).set_params(bootstrap=True, n_estimators=n_trees), None)
+    parts = [(training.everything, _growing.OUT_OF_BAG)]
+    ((grown,),) = grow_forests(
+        [pilot], training, columns, emphasis, entropy, parts=parts, keep=False, **options
+    )
+    assert grown.sums is not None
+    assert grown.n_trees is not None
+    labels, row = training.labels, training.weights.row
+    vectors = np.full((len(labels), training.n_classes), 1 / training.n_classes)
+    drawn_by = row if emphasis is None else emphasis * (1 if row is None else row)
+    order = training.order if drawn_by is None else training.order[drawn_by[training.order] > 0]
+    seen = grown.n_trees > 0
+    vectors[order[seen]] = _growing.shares(grown.sums[seen])
+    return log_losses(sharpened(vectors, fit_exponent(vectors, labels, row)), labels)
+
+
+def _is_better(losses, default, weight) -> bool:
+    """Whether losses are below those of the default by more than one standard error."""
+    gains = default - losses
+    gain = np.average(gains, weights=weight)
+    return bool(gain > np.sqrt(np.average((gains - gain) ** 2, weights=weight) / len(gains)))
+
+
+def _choose(losses: list[np.ndarray], weight) -> int:
+    """The least mean loss, if it is better than the first one by more than its error."""
+    best = int(np.argmin([np.average(of_one, weights=weight) for of_one in losses]))
+    return best if _is_better(losses[best], losses[0], weight) else 0
+
+
+def choose_leaf(forest, training: Training, columns, entropy, **options) -> int:
+    """The `min_samples_leaf` of a forest that its out-of-bag log-loss favours."""
+    if len(training.labels) < _FEWEST_ROWS:
+        return 1
+    losses = [
+        _out_of_bag_losses(
+            clone(forest).set_params(min_samples_leaf=leaf),
+            training,
+            columns,
+            None,
+            entropy,
+            **options,
+        )
+        for leaf in _LEAVES
+    ]
+    return _LEAVES[_choose(losses, training.weights.row)]
+
+
+def choose_emphasis(
+    forest, training: Training, columns, margins, entropy, **options
+) -> tuple[float, np.ndarray | None]:
+    """How strongly a layer is to draw samples by the losses of their margins.
+
+    Returns
+    -------
+    strength : float
+    emphasis : ndarray of shape (n_samples,) or None
+        Factors of the samples' weights.
+    """
+    row = training.weights.row
+    evidence = Evidence(margins[:, None], np.empty(0), row, training.order, ())
+    factors = [
+        Emphasis(0.9, 0.1, strength)(evidence, np.ones(1)) if strength else None
+        for strength in _STRENGTHS
+    ]
+    losses = [
+        _out_of_bag_losses(forest, training, columns, emphasis, entropy, **options)
+        for emphasis in factors
+    ]
+    chosen = _choose(losses, row)
+    return _STRENGTHS[chosen], factors[chosen]
