@@ -267,8 +267,8 @@ class Growth:
             **self.options,
         )
         for i, of_folds in zip(forests, grown, strict=True):
-            for (_, held_out), part in zip(training.folds, of_folds, strict=True):
-                vectors[i][held_out] += rounded(part.held_out_probabilities())
+            for (_, held_out), of_fold in zip(training.folds, of_folds, strict=True):
+                vectors[i][held_out] += rounded(of_fold.held_out_probabilities())
             models[i] = of_folds
             seconds[i] = (perf_counter() - start) / len(forests)
         best = min((self._loss_of_fold(v, training.folds[0]) for v in vectors[forests]), default=9)
