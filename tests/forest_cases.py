@@ -1,12 +1,14 @@
 """Small random problems for the forest engine, and the checks that every grown tree must pass."""
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import naive
 import numpy as np
+import pytest
 from sklearn.datasets import make_classification
 
-from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, _core
+from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, _core, _growing
 from mddf._trees import Trees
 
 FORESTS = [RandomForestClassifier, CompletelyRandomForestClassifier]
@@ -114,6 +116,20 @@ def make_case(
         k,
         dyadic_weights(rng, n) if weighted else None,
     )
+
+
+@contextmanager
+def watched_growth():
+    """The blocks that are grown in the meantime: they know their trees' seeds and samples."""
+    blocks, grow = [], _growing.grow
+
+    def watching(table, target, given, **options):
+        blocks.extend(given)
+        return grow(table, target, given, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_growing, "grow", watching)
+        yield blocks
 
 
 def same_trees(a, b):

@@ -159,8 +159,10 @@ def test_columns_of_times_keep_their_unit():
 
 
 def test_columns_without_anything_are_of_any_kind(frame, models):
+    missing = frame.assign(word=pd.Series([None] * 4, dtype=frame["word"].dtype), size=np.nan)
     for model in models:
-        model.predict(frame.assign(word=None, size=None))
+        found = model.predict_proba(frame.assign(word=None, size=None))
+        assert np.array_equal(found, model.predict_proba(missing))
 
 
 def test_categories_that_fit_did_not_see_are_told(frame, models):

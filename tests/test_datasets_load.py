@@ -1,5 +1,3 @@
-import doctest
-import importlib
 import subprocess
 import sys
 import textwrap
@@ -130,13 +128,6 @@ def test_array_of_codes(tictactoe):
     for j, name in enumerate(data.feature_names):
         words = [data.categories[name][int(code)] for code in data.X[:, j]]
         assert words == frame[name].tolist()
-
-
-@pytest.mark.parametrize("module", ["", "._dataset", "._load", "._registry"])
-def test_examples(module):
-    found = doctest.testmod(importlib.import_module(f"mddf.datasets{module}"))
-    assert found.attempted
-    assert not found.failed
 
 
 def test_importing_is_light():

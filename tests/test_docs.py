@@ -9,7 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import mddf.baselines
 import pytest
+
+import mddf
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
@@ -55,6 +58,11 @@ def test_command_is_understood(place, command, monkeypatch, capsys, tmp_path):
 def test_what_pages_link_to_is_there(page):
     links = re.findall(r"\]\((?!https?:)([^)#\s]+)", page.read_text())
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("module", [mddf, mddf.baselines])
+def test_every_estimator_has_an_example(module):
+    assert not [name for name in module.__all__ if ">>>" not in getattr(module, name).__doc__]
 
 
 def test_pictures_are_there_and_small():

@@ -1,4 +1,3 @@
-import doctest
 import pickle
 import subprocess
 import sys
@@ -7,7 +6,7 @@ import naive
 import numpy as np
 import pandas as pd
 import pytest
-from forest_cases import FORESTS, Case, check_tree, same_predictions, three_classes
+from forest_cases import FORESTS, Case, check_tree, same_predictions, three_classes, watched_growth
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.ensemble import ExtraTreesClassifier
@@ -17,8 +16,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import mddf._forests
-from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, _growing
+from mddf import CompletelyRandomForestClassifier, RandomForestClassifier
 from mddf._forest import resolve_max_features
 from mddf._sampling import canonical_order
 
@@ -195,12 +193,13 @@ def test_max_features(value, expected):
 )
 def test_every_option_is_seen_in_the_trees(options, limits, data):
     X, y = data
-    forest = RandomForestClassifier(3, max_features=None, random_state=0, **options).fit(X, y)
-    case = case_of(forest, X, y)
-    seeds = _growing.draw_seeds(forest._entropy, 3)
+    forest = RandomForestClassifier(3, max_features=None, random_state=0, **options)
+    with watched_growth() as blocks:
+        forest.fit(X, y)
+    case, (block,) = case_of(forest, X, y), blocks
     rows = canonical_order(case.codes, case.labels)
     trees = [nodes for block in forest._trees for nodes in naive.decode(block)]
-    for seed, nodes in zip(seeds, trees, strict=True):
+    for seed, nodes in zip(block.seeds, trees, strict=True):
         weights = np.ones(len(y))
         if forest.bootstrap:
             n_draws = forest.max_samples or len(y)
@@ -365,7 +364,3 @@ def test_progress_bar(data, capsys):
     assert "5/5" in capsys.readouterr().err
     RandomForestClassifier(5).fit(*data)
     assert capsys.readouterr().err == ""
-
-
-def test_examples():
-    assert doctest.testmod(mddf._forests).failed == 0

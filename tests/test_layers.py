@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
+import naive
 import numpy as np
 import pytest
-from forest_cases import three_classes
+from forest_cases import three_classes, watched_growth
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -91,19 +92,19 @@ def test_random_labels_are_predicted_at_chance(out_of_bag):
 def test_out_of_bag_vectors_come_from_trees_that_did_not_draw_the_sample():
     samples, layer = problem(out_of_bag=True)
     forest = RandomForestClassifier(25)
-    fitted, (vectors,) = grow_layer([forest], samples, layer, (7,))
-    seeds = _growing.draw_seeds((7, 0, 0), 25)
-    block = _growing.Block(
-        seeds,
-        _growing.TreeOptions(max_features=2),
-        _growing.Sampling(samples.order, n_draws=120),
-        columns=layer.columns,
-        held_out=_growing.OUT_OF_BAG,
-    )
-    (grown,) = _growing.grow(layer.table, _growing.ClassTarget(samples.labels, 3), [block])
-    expected = grown.held_out_probabilities()
-    np.testing.assert_allclose(vectors[samples.order], expected, atol=1e-10)
-    assert len(fitted.members[0]) == 1
+    with watched_growth() as blocks:
+        fitted, (vectors,) = grow_layer([forest], samples, layer, (7,))
+    sums = np.zeros((120, 3))
+    ((trees,),), (block,) = fitted.members[0], blocks
+    for seed, nodes in zip(block.seeds, naive.decode(trees), strict=True):
+        left_out = naive.bootstrap(seed, samples.order, 120, 120) == 0
+        for row in np.flatnonzero(left_out):
+            for label, share in naive.find_leaf(
+                nodes, layer.table.codes[row]
+            ).distribution.items():
+                sums[row, label] += share
+    assert sums.any(axis=1).all()
+    np.testing.assert_allclose(vectors, sums / sums.sum(axis=1, keepdims=True), atol=1e-10)
 
 
 def test_samples_that_every_tree_drew_get_the_classes_shares():
