@@ -115,6 +115,42 @@ def test_damaged_entry(write):
         read_zip(write("a.zip", whole), "a")
 
 
+CONTENT = bytes(range(256))
+METHODS = [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]
+
+
+def zipped(method):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        archive.writestr("a", CONTENT)
+        archive.writestr("é", "x")
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "whole"),
+    [
+        ("a.gz", gzip.compress(CONTENT)),
+        ("a.bz2", bz2.compress(CONTENT)),
+        *(("a.zip", zipped(method)) for method in METHODS),
+    ],
+    ids=["gz", "bz2", "stored", "deflated", "bzip2", "lzma"],
+)
+def test_any_byte_may_be_wrong(write, name, whole):
+    refused = 0
+    for position in range(len(whole)):
+        changed = bytearray(whole)
+        changed[position] ^= 0x81
+        path = write(name, changed)
+        try:
+            content = read_zip(path, "a") if name == "a.zip" else read_plain(path)
+        except DataFileError:
+            refused += 1
+        else:
+            assert content == CONTENT  # the byte was part of a date, say
+    assert refused > 250
+
+
 def test_encrypted_entry(write):
     whole = bytearray(zip_file({"a": "content"}))
     for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):

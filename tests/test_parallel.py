@@ -96,6 +96,45 @@ def test_interrupt_anything_several_times(work):
     assert np.median([interrupted(work, delay) for delay in (0.8, 1.1, 1.5)]) < 0.3
 
 
+# Predictions that take seconds are interrupted; the models say afterwards what they said before.
+USABLE = """
+    import joblib, tempfile
+    from mddf import MDDFClassifier
+    from mddf.baselines import MultiGrainedScanner
+    X, y = X[:2000], y[:2000]
+    many = np.tile(X, (300, 1))
+    forest = RandomForestClassifier(20, n_jobs=2, random_state=0).fit(X, y)
+    with tempfile.TemporaryDirectory() as folder:
+        joblib.dump(forest, folder + "/forest")
+        mapped = joblib.load(folder + "/forest", mmap_mode="r")
+    cascade = MDDFClassifier(2, n_estimators=5, cv=2, n_jobs=2, random_state=0).fit(X, y)
+    scanner = MultiGrainedScanner([3], n_estimators=5, cv=2, n_jobs=2, random_state=0).fit(X, y)
+    boosted = AdaBoostClassifier(20, max_depth=3).fit(X, y)
+    for model, ask in (
+        (forest, forest.predict_proba),
+        (mapped, mapped.predict_proba),
+        (cascade, cascade.predict_proba),
+        (scanner, scanner.transform),
+        (boosted, boosted.predict_proba),
+    ):
+        before = None if model is mapped else ask(X[:99])
+        threading.Timer(0.15, os.kill, (os.getpid(), signal.SIGINT)).start()
+        try:
+            while True:
+                ask(many)
+        except KeyboardInterrupt:
+            pass
+        expected = forest.predict_proba(X[:99]) if before is None else before
+        assert np.array_equal(ask(X[:99]), expected), model
+    print("usable")
+"""
+
+
+def test_an_interrupted_prediction_leaves_the_model_usable():
+    done = run(PREPARED, USABLE)
+    assert done.stdout == "usable\n", done.stderr
+
+
 # One piece fails while others run; then everything goes on.
 FAILING = """
     from mddf import _growing

@@ -9,7 +9,12 @@ from mddf.baselines import GCForestClassifier, MultiGrainedScanner
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from mddf import CompletelyRandomForestClassifier, MDDFClassifier, RandomForestClassifier
+from mddf import (
+    CompletelyRandomForestClassifier,
+    DeepForestClassifier,
+    MDDFClassifier,
+    RandomForestClassifier,
+)
 
 MOST = 2**31 - 1
 MODELS = [
@@ -18,6 +23,7 @@ MODELS = [
     MDDFClassifier(1, n_estimators=2, cv=2, random_state=0),
     GCForestClassifier(1, n_estimators=1, cv=2, random_state=0),
     MultiGrainedScanner([2, 3], n_estimators=2, min_samples_leaf=1, cv=2, random_state=0),
+    DeepForestClassifier(1, n_estimators=2, members=["random"], cv=2, random_state=0),
 ]
 # What makes a parameter count that is otherwise ignored, as far as a model has it.
 RELEVANT = {

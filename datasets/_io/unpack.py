@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import lzma
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -14,6 +15,17 @@ from .._errors import DataFileError
 
 # The largest real file has some 150 MB; what unpacks to more than this is not one of them.
 _LIMIT = 2**30
+# What the standard library raises about damage; RuntimeError is an encrypted entry of a zip, and
+# one that is packed in a way unknown here.
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    OSError,
+    RuntimeError,
+    UnicodeDecodeError,
+)
 
 _OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
 COMPRESSED = tuple(_OPENERS)
@@ -41,7 +53,7 @@ def read_plain(path: Path) -> bytes:
     try:
         with opener(path) as file:
             content = file.read(_LIMIT + 1)
-    except (EOFError, OSError, zlib.error) as error:
+    except _DAMAGE as error:
         raise DataFileError(
             f"{path}: must be a whole {path.suffix} file, but it is damaged or truncated: {error}"
         ) from error
@@ -107,8 +119,7 @@ def read_zip(path: Path, member: str) -> bytes:
                     f" got {found[0].file_size}"
                 )
             return archive.read(found[0])
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as error:
-        # RuntimeError is how zipfile reports an encrypted entry; NotImplementedError is one.
+    except _DAMAGE as error:
         raise DataFileError(
             f"{path}: must be a whole zip archive, but it is damaged or truncated: {error}"
         ) from error
