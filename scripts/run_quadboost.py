@@ -25,7 +25,7 @@ from _lab.running import conduct
 from mddf.baselines import AdaBoostClassifier, LPBoostClassifier, QuadBoostClassifier
 from sklearn.model_selection import StratifiedKFold
 
-from mddf.analysis import poisson_binomial_test, sign_test
+from mddf.analysis import discordant_counts, poisson_binomial_test, sign_test
 
 SETS = (
     "australian", "balance", "breastcancer", "bupa", "car", "cmc", "credit", "cylinder", "ecoli",
@@ -139,9 +139,11 @@ def pairs(frame):
     right = frame.pivot(index="set", columns="method", values="right").dropna()
     rows = []
     for first, second in product(right.columns if len(right) else [], repeat=2):
-        both = [list(zip(*p, strict=True)) for p in zip(right[first], right[second], strict=True)]
         only_first, only_second = np.transpose(
-            [(row.count(("1", "0")), row.count(("0", "1"))) for row in both]
+            [
+                discordant_counts(["1"] * len(one), list(one), list(two))
+                for one, two in zip(right[first], right[second], strict=True)
+            ]
         )
         wins, losses = int((only_first > only_second).sum()), int((only_first < only_second).sum())
         rows.append(

@@ -61,7 +61,9 @@ def test_export_of_a_csv_as_parquet(script, tmp_path, table):
 def test_test_csv(script, tmp_path, table):
     path, frame = table
     test_path = tmp_path / "test.csv"
-    frame.iloc[::3].assign(colour="green").to_csv(test_path, index=False)
+    test = frame.iloc[::3].copy()
+    test.iloc[0, test.columns.get_loc("colour")] = "green"  # not seen in training
+    test.to_csv(test_path, index=False)
     arguments = ["--csv", str(path), "--target", "kind", "--quick", "--out", str(tmp_path / "o")]
     script("export_features").main([*arguments, "--test-csv", str(test_path)])
     with np.load(tmp_path / "o" / "train.npz") as train, np.load(tmp_path / "o/test.npz") as test:

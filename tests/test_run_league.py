@@ -53,7 +53,7 @@ def test_rules(run):
     assert not {"digits", "mnist-17", "wine-uci"} & set(options.sources)
     assert len(options.sources) >= 35 + len({"har", "protein", "sensit"})
     assert options.sources["bank"].options == (("drop_duration", True),)
-    assert list(options.methods)[:2] == ["mddf", "gcforest"]
+    assert list(options.methods)[:3] == ["deepforest", "mddf", "gcforest"]
     assert options.metric == ["accuracy", "log_loss", "balanced_accuracy", "roc_auc"]
     options = run.parse(["--task", "regression"])
     assert set(options.sources) == set(names(task="regression"))

@@ -62,6 +62,9 @@ class Interrupt:
 
     def __enter__(self):
         self.asked = False
+        self._main = threading.current_thread() is threading.main_thread()
+        if not self._main:
+            return self  # signals come to the main thread
         reader, self._writer = socket.socketpair()
         self._writer.setblocking(False)
         self._old = signal.signal(signal.SIGINT, self._handle)
@@ -70,6 +73,8 @@ class Interrupt:
         return self
 
     def __exit__(self, *_):
+        if not self._main:
+            return
         signal.set_wakeup_fd(self._old_fd)
         signal.signal(signal.SIGINT, self._old)
         self._writer.close()
