@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from made_models import TABLES, frame_table, labels_of, number_table
+from mddf.baselines import AdaBoostClassifier, GCForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 from mddf import CompletelyRandomForestClassifier, MDDFClassifier, RandomForestClassifier
-from mddf.baselines import AdaBoostClassifier, GCForestClassifier
 from mddf.explain import category_codes, tree_arrays
 from mddf.explain._stages import coded_stages
 
