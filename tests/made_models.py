@@ -11,9 +11,9 @@ def number_table(n_rows=120, seed=0):
     return X
 
 
-def table_with_holes():
+def table_with_holes(n_rows=120):
     """Numbers with missing values in some columns, one of which says much by it."""
-    X = number_table()
+    X = number_table(n_rows)
     rng = np.random.default_rng(1)
     X[rng.random(X.shape) < [0.1, 0, 0.5, 0, 0.1]] = np.nan
     return X

@@ -1,5 +1,7 @@
 """What models have learnt, and why they say what they say."""
 
 from mddf.explain._arrays import TreeArrays, category_codes, tree_arrays
+from mddf.explain._importances import importances
+from mddf.explain._shap_values import shap_values
 
-__all__ = ["TreeArrays", "category_codes", "tree_arrays"]
+__all__ = ["TreeArrays", "category_codes", "importances", "shap_values", "tree_arrays"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -27,14 +27,12 @@ def node_values(nodes: Nodes, leaf_indices: np.ndarray) -> np.ndarray:
     ndarray of shape (n_nodes, n_classes)
     """
     leaf = nodes.left == LEAF
-    reached = np.bincount(nodes.leaves(leaf_indices).ravel(), minlength=len(leaf))
     value = np.where(leaf[:, None], nodes.value, 0)
-    counts = nodes.gather(np.where(leaf, reached, 0))
-    n_leaves = nodes.gather(leaf.astype(int))
-    with np.errstate(invalid="ignore"):
-        of_rows = nodes.gather(reached[:, None] * value) / counts[:, None]
-    of_leaves = nodes.gather(value) / n_leaves[:, None]
-    found = np.where(counts[:, None] > 0, of_rows, of_leaves)
+    reached = np.bincount(nodes.leaves(leaf_indices).ravel(), minlength=len(leaf))
+    counts = nodes.gather(reached)[:, None]
+    n_leaves = nodes.gather(leaf.astype(int))[:, None]
+    of_rows = nodes.gather(reached[:, None] * value) / np.maximum(counts, 1)
+    found = np.where(counts > 0, of_rows, nodes.gather(value) / n_leaves)
     found[leaf] = nodes.value[leaf]
     return found
 
@@ -62,22 +60,62 @@ def path_contributions(
     bias : ndarray of shape (n_classes,)
         With the sum over columns it makes the mean class distribution of a row.
     """
-    n_classes, n_trees = blocks[0].n_classes, sum(block.n_trees for block in blocks)
-    contributions = np.zeros((*codes.shape, n_classes))
-    bias = np.zeros(n_classes)
-    rows = np.arange(len(codes))
+    contributions = np.zeros((*codes.shape, blocks[0].n_classes))
+    bias = np.zeros(blocks[0].n_classes)
     for block in blocks:
         nodes = decode(block)
         value = node_values(nodes, _growing.leaf_indices([block], background, n_jobs=n_jobs))
-        parent = nodes.parent
-        step = value - value[parent]  # of roots it is not looked at
-        column = nodes.column[parent]
         bias += value[nodes.start[:-1]].sum(axis=0)
-        leaves = nodes.leaves(_growing.leaf_indices([block], codes, n_jobs=n_jobs))
-        for node in leaves.T:
-            row = rows
-            while len(row := row[below := parent[node] != LEAF]):
-                node = node[below]
-                contributions[row, column[node]] += step[node]
-                node = parent[node]
+        step = value - value[nodes.parent]  # of roots it is not looked at
+        for row, node, column in _steps(nodes, block, codes, n_jobs):
+            contributions[row, column] += step[node]
+    n_trees = sum(block.n_trees for block in blocks)
     return contributions / n_trees, bias / n_trees
+
+
+def own_class_contributions(
+    blocks: Sequence[Trees], codes: np.ndarray, labels: np.ndarray, *, n_jobs=None
+) -> np.ndarray:
+    """Path contributions to the probability of each row's own class, over the rows themselves.
+
+    Parameters
+    ----------
+    blocks : sequence of Trees
+    codes : ndarray of uint8 of shape (n_rows, n_columns)
+        What is explained, and what the means of nodes are taken over.
+    labels : ndarray of int of shape (n_rows,)
+    n_jobs : int, default=None
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_columns)
+    """
+    contributions = np.zeros(codes.shape)
+    for block in blocks:
+        nodes = decode(block)
+        value = node_values(nodes, _growing.leaf_indices([block], codes, n_jobs=n_jobs))
+        step = value - value[nodes.parent]
+        for row, node, column in _steps(nodes, block, codes, n_jobs):
+            contributions[row, column] += step[node, labels[row]]
+    return contributions / sum(block.n_trees for block in blocks)
+
+
+def _steps(
+    nodes: Nodes, block: Trees, codes: np.ndarray, n_jobs
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """All steps of the rows down the trees, many at once but no row twice.
+
+    Yields
+    ------
+    row, node, column : ndarray of int
+        Which rows, what node they get to, and the column that led them there.
+    """
+    parent, column = nodes.parent, nodes.column[nodes.parent]
+    leaves = nodes.leaves(_growing.leaf_indices([block], codes, n_jobs=n_jobs))
+    rows = np.arange(len(codes))
+    for node in leaves.T:
+        row = rows
+        while len(row := row[below := parent[node] != LEAF]):
+            node = node[below]
+            yield row, node, column[node]
+            node = parent[node]

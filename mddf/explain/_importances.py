@@ -1,0 +1,146 @@
+"""Which features a model uses, and which of them help."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.inspection import permutation_importance
+from sklearn.utils import Bunch
+
+from mddf import _cascade
+from mddf._validation import known_labels
+
+from ._paths import own_class_contributions
+from ._shap_values import feature_names
+from ._stages import coded_stages, is_cascade, model_stages
+
+KINDS = ("held-out", "permutation", "impurity")
+
+
+def importances(
+    model, X=None, y=None, *, kind="held-out", scoring=None, n_repeats=5, random_state=None
+):
+    """Importances of the features.
+
+    Parameters
+    ----------
+    model : forest of mddf, MDDFClassifier or GCForestClassifier
+        Fitted. For "permutation" and "impurity", any classifier that has what they need.
+    X : array or DataFrame of shape (n_samples, n_features), default=None
+        Rows that the model was not fitted on, and at best many of them. Of those that it was
+        fitted on it knows the labels, so that features which say nothing seem to help.
+    y : array of shape (n_samples,), default=None
+        Their classes. "impurity" needs neither.
+    kind : {"held-out", "permutation", "impurity"}, default="held-out"
+        - "held-out": by how much the splits of a feature raise the probability of the right class
+          for these rows, on average; the sum over features is what the model gains on not asking
+          anything. A feature that says nothing gets 0 but for chance, and may get less. In a
+          cascade, what falls to a class vector is passed on to the features that it comes from.
+        - "permutation": by how much the score falls if the feature's values are shuffled
+          (scikit-learn's ``permutation_importance``). Of features that say the same, the model
+          misses none.
+        - "impurity": the mean decrease of impurity in training, `feature_importances_`. Biased:
+          features with many different values gain even if they are noise.
+    scoring : str, callable or None, default=None
+        For "permutation"; None means accuracy.
+    n_repeats : int, default=5
+        How often "permutation" shuffles each feature.
+    random_state : int, RandomState or None, default=None
+        Of "permutation".
+
+    Returns
+    -------
+    sklearn.utils.Bunch
+        ``importances_mean`` of shape (n_features,); ``importances_std`` of the same shape, which
+        is the standard error over rows for "held-out", the standard deviation over repeats for
+        "permutation", and None for "impurity"; ``feature_names``; ``kind``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mddf import RandomForestClassifier
+    >>> from mddf.explain import importances
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(random_state=0).fit(X[::2], y[::2])
+    >>> found = importances(forest, X[1::2], y[1::2])
+    >>> found.importances_mean.shape
+    (4,)
+    """
+    if kind not in KINDS:
+        raise ValueError(f"kind must be one of {KINDS}, got {kind!r}")
+    if kind != "impurity" and (X is None or y is None):
+        raise ValueError(
+            f"kind={kind!r} needs X and y, of rows that the model was not fitted on; "
+            "'impurity' needs none"
+        )
+    spread = None
+    if kind == "impurity":
+        mean = np.array(model.feature_importances_)
+    elif kind == "permutation":
+        found = permutation_importance(
+            model, X, y, scoring=scoring, n_repeats=n_repeats, random_state=random_state
+        )
+        mean, spread = found.importances_mean, found.importances_std
+    else:
+        rows = _gains(model, X, y)
+        mean, spread = rows.mean(axis=0), rows.std(axis=0) / np.sqrt(len(rows))
+    return Bunch(
+        importances_mean=mean,
+        importances_std=spread,
+        feature_names=np.array(feature_names(model), object),
+        kind=kind,
+    )
+
+
+def _gains(model, X, y) -> np.ndarray:
+    """What each feature adds to the probability of each row's own class.
+
+    The path of a row is known from the trees, and the mean of a node from the rows that reach it.
+    If a split says nothing of the classes of these rows, which it was not chosen for, its gains
+    have mean 0: this is the impurity decrease measured on both the leaves' distributions, which
+    come from training, and the rows' classes [1]_.
+
+    References
+    ----------
+    .. [1] X. Li et al., "A debiased MDI feature importance measure
+       for random forests", NeurIPS 2019.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_features)
+    """
+    stages, cascade = model_stages(model), is_cascade(model)
+    labels = known_labels(y, model.classes_, len(y))
+    coded = (codes for codes, _ in coded_stages(model, X))
+    if not cascade:
+        codes = next(coded)
+        return own_class_contributions(stages[0].blocks(None), codes, labels, n_jobs=model.n_jobs)
+    layout, n_raw, all_alphas = model._cascade.layout, model._cascade.n_raw, model._cascade.alphas
+    is_class = np.eye(layout.n_classes)[labels] / len(labels)
+    of_layers: list[np.ndarray] = []  # gains of the rows
+    of_columns: list[np.ndarray] = []  # of the columns added, each by the rows of its class
+    share = np.empty((0, n_raw))
+    for stage, alphas, codes in zip(stages, all_alphas, coded, strict=True):
+        gains = []
+        for forest in range(len(stage.members)):
+            found = own_class_contributions(
+                stage.blocks(forest), codes, labels, n_jobs=model.n_jobs
+            )
+            added = found[:, n_raw:]
+            gains.append(found[:, :n_raw] + (added @ share if len(share) else 0))
+        by_class = [is_class.T @ of_forest for of_forest in gains]
+        of_layers.append(np.mean(gains, axis=0))
+        of_columns.append(
+            np.concatenate(by_class) if layout.per_forest else np.mean(by_class, axis=0)
+        )
+        share = _shares(_cascade.combine(of_columns, alphas))
+    return _cascade.combine(of_layers, all_alphas[-1])
+
+
+def _shares(gains: np.ndarray) -> np.ndarray:
+    """Gains of features scaled to sum 1; where they nearly cancel, by their absolute values."""
+    size = np.abs(gains).sum(axis=1, keepdims=True)
+    total = gains.sum(axis=1, keepdims=True)
+    sound = total > 0.1 * size
+    equal = np.full_like(gains, 1 / gains.shape[1])
+    by_size = np.divide(np.abs(gains), size, out=equal, where=size > 0)
+    return np.divide(gains, total, out=by_size, where=sound)

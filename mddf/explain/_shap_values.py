@@ -1,0 +1,195 @@
+"""Contributions of the features to the probabilities of single rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from mddf import _cascade, _growing
+from mddf._binning import apply_bins
+from mddf._table import read_table
+
+from ._paths import path_contributions
+from ._stages import coded_stages, is_cascade, model_stages
+from ._tree_shap import tree_contributions
+
+_OF_TREES: dict[str, Callable] = {"tree": tree_contributions, "path": path_contributions}
+_TOLERANCE = 1e-6
+_PERMUTATION_ROWS = 100
+
+
+def shap_values(model, X, *, background=None, method="tree", random_state=0):
+    """Contributions of the features to the class probabilities of each row.
+
+    The contributions of a row and the base values add up to its probabilities.
+
+    Parameters
+    ----------
+    model : forest of mddf, MDDFClassifier or GCForestClassifier
+        Fitted.
+    X : array or DataFrame of shape (n_samples, n_features)
+        Rows to be explained.
+    background : array or DataFrame of shape (n_background, n_features), default=None
+        Rows, such as a sample of those for training, that stand for what is not known of a
+        feature. None means `X`; for "permutation", at most 100 of its rows.
+    method : {"tree", "path", "permutation"}, default="tree"
+        - "tree": Shapley values of the trees, by the tree explainer of the package shap
+          (path-dependent; the nodes' weights are the numbers of background rows). For a cascade
+          those of each layer; what falls to a class vector of the layer before is passed on to
+          the features in proportion to the absolute values of their contributions to it.
+        - "path": as "tree", but by the changes of the mean class vector along the path of a row
+          [1]_. Less exact, and many times as fast.
+        - "permutation": by the permutation explainer of the package shap, which asks the whole
+          model about mixtures of rows. Slow, and true to any model, with classifiers of other
+          packages too; an estimate if there are many features.
+    random_state : int, default=0
+        Of "permutation".
+
+    Returns
+    -------
+    shap.Explanation
+        ``values`` has shape (n_samples, n_features, n_classes), ``base_values`` (n_samples,
+        n_classes); ``data`` holds the rows as numbers, categories as codes.
+
+    References
+    ----------
+    .. [1] A. Saabas, treeinterpreter, https://github.com/andosa/treeinterpreter
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mddf import RandomForestClassifier
+    >>> from mddf.explain import shap_values
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = RandomForestClassifier(10, random_state=0).fit(X, y)
+    >>> found = shap_values(forest, X[:5], background=X)
+    >>> found.values.shape
+    (5, 4, 3)
+    """
+    try:
+        import shap
+    except ImportError as error:
+        raise ImportError(
+            'shap_values needs the package shap: pip install "mddf[explain]"'
+        ) from error
+
+    if method not in ("tree", "path", "permutation"):
+        raise ValueError(f"method must be 'tree', 'path' or 'permutation', got {method!r}")
+    is_cascade(model)
+    rows = _numbers(model, X)
+    if method == "permutation":
+        values, base = _by_permutation(model, rows, background, random_state)
+    else:
+        values, base = _by_trees(model, X, X if background is None else background, method)
+    _check_sums(values.sum(axis=1) + base, model.predict_proba(X))
+    return shap.Explanation(
+        values,
+        base_values=np.tile(base, (len(rows), 1)) if base.ndim == 1 else base,
+        data=rows,
+        feature_names=feature_names(model),
+        output_names=[str(label) for label in model.classes_],
+    )
+
+
+def feature_names(model) -> list[str]:
+    """Names of a fitted model's features, "x0" and so on if it saw none."""
+    names = getattr(model, "feature_names_in_", None)
+    return [f"x{i}" for i in range(model.n_features_in_)] if names is None else names.tolist()
+
+
+def _numbers(model, X) -> np.ndarray:
+    table = read_table(model, X, reset=False, categorical_features=model.categorical_features)
+    return np.array(model._binner.numbers(table), float)
+
+
+def _check_sums(sums: np.ndarray, probabilities: np.ndarray) -> None:
+    wrong = np.abs(sums - probabilities).max(initial=0)
+    if not wrong <= _TOLERANCE:
+        raise RuntimeError(
+            f"contributions and base values must add up to the probabilities, but miss by {wrong}"
+        )
+
+
+def _by_trees(model, X, background, method: str) -> tuple[np.ndarray, np.ndarray]:
+    """Contributions and base values of a forest, or through all layers of a cascade."""
+    contribute = partial(_OF_TREES[method], n_jobs=model.n_jobs)
+    stages = model_stages(model)
+    coded = (
+        (codes, others)
+        for (codes, _), (others, _) in zip(
+            coded_stages(model, X), coded_stages(model, background), strict=True
+        )
+    )
+    if not is_cascade(model):
+        return contribute(stages[0].blocks(None), *next(coded))
+    cascade = model._cascade
+    layout, n_raw = cascade.layout, cascade.n_raw
+    columns: list[np.ndarray] = []  # what the features do to those that each layer adds
+    bases: list[np.ndarray] = []
+    before = base = np.empty(0)
+    for stage, alphas, tables in zip(stages, cascade.alphas, coded, strict=True):
+        of_forests = [
+            contribute(stage.blocks(forest), *tables) for forest in range(len(stage.members))
+        ]
+        found = [_pass_back(values, n_raw, before) for values, _ in of_forests]
+        columns.append(np.concatenate(found, 2) if layout.per_forest else np.mean(found, axis=0))
+        bases.append(layout.columns(np.stack([bias[None] for _, bias in of_forests])))
+        before, base = _cascade.combine(columns, alphas), _cascade.combine(bases, alphas)
+    values = before.reshape(*before.shape[:2], -1, layout.n_classes).mean(axis=2)
+    return values, layout.mean(base)[0]
+
+
+def _pass_back(contributions, n_raw: int, before) -> np.ndarray:
+    """Put what falls to the columns of the layer before down to the features.
+
+    Parameters
+    ----------
+    contributions : ndarray of shape (n_rows, n_raw + n_added, n_classes)
+    n_raw : int
+    before : ndarray of shape (n_rows, n_raw, n_added)
+        Contributions of the features to these columns; empty at the first layer.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_raw, n_classes)
+    """
+    raw, added = contributions[:, :n_raw], contributions[:, n_raw:]
+    if not before.size:
+        return raw
+    size = np.abs(before)
+    total = size.sum(axis=1, keepdims=True)
+    share = np.divide(size, total, out=np.full_like(size, 1 / n_raw), where=total > 0)
+    return raw + np.einsum("nak,nfa->nfk", added, share)
+
+
+def _by_permutation(model, rows, background, random_state) -> tuple[np.ndarray, np.ndarray]:
+    import shap
+
+    if background is None:
+        step = -(-len(rows) // _PERMUTATION_ROWS)
+        others = rows[::step]
+    else:
+        others = _numbers(model, background)
+    masker = shap.maskers.Independent(others, max_samples=len(others))
+    explainer = shap.PermutationExplainer(
+        lambda numbers: predict_numbers(model, numbers), masker, seed=random_state
+    )
+    found = explainer(rows)
+    return found.values, found.base_values
+
+
+def predict_numbers(model, numbers: np.ndarray) -> np.ndarray:
+    """`predict_proba` of rows as numbers, categories as codes, NaN where missing."""
+    bins = model._binner.bins_
+    codes = apply_bins(np.ascontiguousarray(numbers, float), bins)
+    if not is_cascade(model):
+        sums = np.zeros((len(codes), len(model.classes_)))
+        _growing.add_probabilities(model._trees, codes, sums, n_jobs=model.n_jobs)
+        return _growing.shares(sums)
+    cascade = model._cascade
+    spare = np.zeros((len(codes), cascade.layout.n_columns), np.uint8)
+    table = np.hstack([codes, spare])
+    *_, (_, probabilities) = _cascade.stages(cascade, table, numbers, n_jobs=model.n_jobs)
+    return probabilities

@@ -1,0 +1,120 @@
+"""Importances: what adds up, and what noise gets."""
+
+import numpy as np
+import pytest
+from made_models import TABLES, labels_of, number_table
+from mddf.baselines import AdaBoostClassifier, GCForestClassifier
+from sklearn.linear_model import LogisticRegression
+
+from mddf import MDDFClassifier, RandomForestClassifier
+from mddf.explain import importances, tree_arrays
+from mddf.explain._importances import _shares
+
+CASCADE = {"n_estimators": 3, "cv": 2, "early_stopping": False, "random_state": 0}
+
+
+def halves(kind):
+    X = TABLES[kind](240)
+    y = labels_of(X)
+    return X[:120], y[:120], X[120:], y[120:]
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_a_forest_by_hand(kind):
+    X, y, others, classes = halves(kind)
+    forest = RandomForestClassifier(5, random_state=0).fit(X, y)
+    trees = tree_arrays(forest, X=others)
+    expected = np.zeros((len(classes), X.shape[1]))
+    for tree in trees:
+        parent = {}
+        for node in np.flatnonzero(tree.children_left != -1):
+            parent[tree.children_left[node]] = parent[tree.children_right[node]] = node
+        ends = leaves(forest, tree, others)
+        for row, node in enumerate(ends):
+            while node in parent:
+                step = tree.value[node] - tree.value[parent[node]]
+                node = parent[node]
+                expected[row, tree.feature[node]] += step[classes[row]] / 5
+    found = importances(forest, others, classes)
+    assert np.allclose(found.importances_mean, expected.mean(axis=0), atol=1e-9)
+    assert np.allclose(found.importances_std, expected.std(axis=0) / np.sqrt(120), atol=1e-9)
+
+
+def leaves(forest, tree, X):
+    from test_explain_arrays import numbers, walk
+
+    return [walk(tree, row)[-1] for row in numbers(forest, X)]
+
+
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestClassifier(10, random_state=0),
+        MDDFClassifier(3, **CASCADE),
+        MDDFClassifier(2, augmentation="mean", structure="stacking", **CASCADE),
+        GCForestClassifier(2, **CASCADE),
+    ],
+    ids=["forest", "mddf", "stacking", "gcforest"],
+)
+def test_gains_add_up_to_that_of_the_right_class(kind, model):
+    X, y, others, classes = halves(kind)
+    said = model.fit(X, y).predict_proba(others)
+    found = importances(model, others, classes)
+    right = said[np.arange(len(classes)), classes].mean()
+    base = sum(said[:, k].mean() * (classes == k).mean() for k in range(3))
+    assert found.importances_mean.sum() == pytest.approx(right - base, abs=1e-8)
+
+
+@pytest.mark.parametrize("model", [RandomForestClassifier(20), MDDFClassifier(2, **CASCADE)])
+def test_noise_gets_nothing_of_new_rows(model):
+    found = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(300, 3))
+        y = (X[:, 0] + 0.5 * rng.normal(size=300) > 0).astype(int)
+        model.set_params(random_state=seed).fit(X[:100], y[:100])
+        found.append(importances(model, X[100:], y[100:]).importances_mean)
+    mean, error = np.mean(found, axis=0), np.std(found, axis=0) / np.sqrt(12)
+    assert mean[0] > 0.1
+    assert np.all(np.abs(mean[1:]) < 3 * error[1:] + 1e-3)
+    impurity = importances(model, kind="impurity")
+    assert impurity.importances_mean[1:].min() > 0.1
+    assert impurity.importances_std is None
+
+
+def test_permutation_is_scikit_learns():
+    X, y, others, classes = halves("frame")
+    model = MDDFClassifier(1, **CASCADE).fit(X, y)
+    found = importances(model, others, classes, kind="permutation", random_state=0)
+    assert found.importances_mean.argmax() in (0, 1)
+    assert found.importances_std.shape == (6,)
+    assert found.feature_names.tolist() == list(X.columns)
+    again = importances(
+        model, others, classes, kind="permutation", random_state=0, scoring="accuracy"
+    )
+    assert np.array_equal(found.importances_mean, again.importances_mean)
+
+
+def test_shares():
+    gains = np.array([[3.0, -1, 2], [1, -1, 0.01], [0, 0, 0]])
+    found = _shares(gains)
+    assert np.allclose(found.sum(axis=1), 1)
+    assert np.allclose(found[0], [0.75, -0.25, 0.5])
+    assert np.all(found[1:] >= 0)
+
+
+def test_refusals():
+    X, y = number_table(), labels_of(number_table())
+    forest = RandomForestClassifier(2).fit(X, y)
+    with pytest.raises(ValueError, match=r"kind must be one of .* got 'gini'"):
+        importances(forest, X, y, kind="gini")
+    with pytest.raises(ValueError, match="needs X and y"):
+        importances(forest, X)
+    with pytest.raises(ValueError, match="y must hold labels seen in fit"):
+        importances(forest, X, y + 7)
+    with pytest.raises(TypeError, match="model must be a forest of mddf"):
+        importances(AdaBoostClassifier(2).fit(X, y), X, y)
+    guests = MDDFClassifier(1, forests=["random", LogisticRegression()], n_estimators=1, cv=2)
+    with pytest.raises(TypeError, match="only forests of mddf"):
+        importances(guests.fit(X, y), X, y)
