@@ -31,7 +31,8 @@ def test_nothing_is_installed_at_the_top_but_mddf():
 def test_core_dependencies():
     requires = importlib.metadata.requires("mddf") or []
     core = {line.split(">")[0].strip() for line in requires if "extra ==" not in line}
-    assert core == {"numpy", "scipy", "scikit-learn", "joblib", "tqdm"}
+    expected = "numpy scipy scikit-learn joblib tqdm threadpoolctl narwhals"
+    assert core == set(expected.split())
 
 
 def test_the_source_folder_says_what_to_do(tmp_path):
