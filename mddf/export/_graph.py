@@ -1,0 +1,81 @@
+"""Graphs of ONNX, put together operator by operator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+OPSET, ML_OPSET, IR_VERSION = 18, 5, 9
+ML = "ai.onnx.ml"
+
+
+class Graph:
+    """Operators, constants, inputs and outputs of a graph that grows."""
+
+    def __init__(self):
+        import onnx
+
+        self._onnx = onnx
+        self._nodes: list = []
+        self._constants: dict[str, object] = {}
+        self._inputs: list = []
+        self._outputs: list = []
+
+    def input(self, name: str, dtype, shape: Sequence) -> str:
+        """Declare an input; None in a shape is any number of rows."""
+        self._inputs.append(self._value(name, dtype, shape))
+        return name
+
+    def output(self, value: str, name: str, dtype, shape: Sequence) -> None:
+        """Declare a value as an output, under a name of its own."""
+        self._nodes.append(self._onnx.helper.make_node("Identity", [value], [name]))
+        self._outputs.append(self._value(name, dtype, shape))
+
+    def constant(self, value, dtype=np.float64) -> str:
+        """A constant; its name."""
+        name = f"constant{len(self._constants)}"
+        array = np.asarray(value, dtype)
+        self._constants[name] = self._onnx.numpy_helper.from_array(array, name)
+        return name
+
+    def add(self, operator: str, *inputs: str, domain: str = "", **attributes) -> str:
+        """Append an operator with one output; the output's name."""
+        name = f"value{len(self._nodes)}"
+        node = self._onnx.helper.make_node(
+            operator, list(inputs), [name], domain=domain, **attributes
+        )
+        self._nodes.append(node)
+        return name
+
+    def tensor(self, array: np.ndarray):
+        """An array as an attribute."""
+        return self._onnx.numpy_helper.from_array(array)
+
+    def cast(self, value: str, dtype) -> str:
+        """A value as another type."""
+        return self.add("Cast", value, to=self._kind(dtype))
+
+    def model(self, name: str, version: str):
+        """The finished model, checked."""
+        helper = self._onnx.helper
+        graph = helper.make_graph(
+            self._nodes, name, self._inputs, self._outputs, list(self._constants.values())
+        )
+        made = helper.make_model(
+            graph,
+            opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid(ML, ML_OPSET)],
+            ir_version=IR_VERSION,
+            producer_name="mddf",
+            producer_version=version,
+        )
+        self._onnx.checker.check_model(made)
+        return made
+
+    def _value(self, name, dtype, shape):
+        return self._onnx.helper.make_tensor_value_info(name, self._kind(dtype), list(shape))
+
+    def _kind(self, dtype) -> int:
+        if dtype is str:
+            return self._onnx.TensorProto.STRING
+        return self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))

@@ -1,0 +1,256 @@
+"""Fitted models as graphs of ONNX."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import numpy as np
+
+from mddf._layer import _GRAIN
+from mddf._table import NUMBER
+from mddf._trees import Trees
+from mddf.explain._arrays import category_codes
+from mddf.explain._shap_values import feature_names
+from mddf.explain._stages import Stage, is_cascade, model_stages
+
+from ._graph import ML, Graph
+from ._guests import add_guest
+from ._trees import add_trees
+
+
+def to_onnx(model, *, dtype=np.float32):
+    """A fitted model as a graph of ONNX, for runtimes without Python.
+
+    The graph does in double precision what `predict_proba` does, so that single- and
+    double-precision inputs go to the same side of every split as in Python: if `dtype` is
+    float32, those to which numbers rounded to single precision go.
+
+    Parameters
+    ----------
+    model : forest of mddf, MDDFClassifier or GCForestClassifier
+        Fitted. The classifiers from outside that a cascade may have must be logistic regressions,
+        alone or in a pipeline after a ``SimpleImputer`` and a ``StandardScaler``.
+    dtype : float32 or float64, default=float32
+        Of the numbers that go in, and of the probabilities that come out.
+
+    Returns
+    -------
+    onnx.ModelProto
+        Its inputs are those that `onnx_inputs` makes. Its outputs are "label", of shape
+        (n_samples,), and "probabilities" (n_samples, n_classes). It needs operators that
+        onnxruntime has from 1.20 on (opset 18, ai.onnx.ml 5).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mddf import RandomForestClassifier
+    >>> from mddf.export import to_onnx
+    >>> X, y = load_iris(return_X_y=True)
+    >>> graph = to_onnx(RandomForestClassifier(5, random_state=0).fit(X, y))
+    >>> [output.name for output in graph.graph.output]
+    ['label', 'probabilities']
+    """
+    try:
+        import_module("onnx")
+    except ImportError as error:
+        raise ImportError('to_onnx needs the package onnx: pip install "mddf[onnx]"') from error
+    dtype = _checked(dtype)
+    stages = model_stages(model)
+    graph = Graph()
+    raw = _add_inputs(graph, model, dtype)
+    if is_cascade(model):
+        probabilities = _add_cascade(graph, raw, stages, model._cascade)
+    else:
+        (stage,) = stages
+        probabilities = _add_shares(graph, add_trees(graph, raw, stage.blocks(None), stage.bins))
+    kind, classes = _label_type(model.classes_)
+    label = graph.add("ArgMax", probabilities, axis=1, keepdims=0)
+    label = graph.add("Gather", graph.constant(classes, classes.dtype), label)
+    graph.output(label, "label", kind, [None])
+    out = graph.cast(probabilities, dtype)
+    graph.output(out, "probabilities", dtype, [None, len(classes)])
+    return graph.model(type(model).__name__, import_module("mddf").__version__)
+
+
+def onnx_inputs(model, X, *, dtype=np.float32) -> dict[str, np.ndarray]:
+    """Rows as the graph that `to_onnx` makes wants them.
+
+    Without categories there is one input, "X" of shape (n_samples, n_features). With some there
+    is one of shape (n_samples, 1) for each feature, by its name: text where the categories are
+    text, else numbers. A number that is missing is NaN; text that fit did not see is missing.
+
+    Parameters
+    ----------
+    model : forest of mddf, MDDFClassifier or GCForestClassifier
+        Fitted.
+    X : array or DataFrame of shape (n_samples, n_features)
+    dtype : float32 or float64, default=float32
+        As for `to_onnx`.
+
+    Returns
+    -------
+    dict of str to ndarray
+    """
+    from mddf._table import missing_cells, read_table
+
+    dtype = _checked(dtype)
+    model_stages(model)
+    table = read_table(model, X, reset=False, categorical_features=model.categorical_features)
+    categories = category_codes(model)
+    if not categories:
+        return {"X": np.asarray(table.numbers(range(table.shape[1])), dtype)}
+    found = {}
+    for column, name in enumerate(feature_names(model)):
+        if column in categories and _is_text(model, column):
+            values = table.values(column)
+            unseen = _unseen_text(categories[column])
+            cells = np.where(missing_cells(values), unseen, values).astype(str).astype(object)
+        elif column in categories:
+            cells = np.asarray(table.values(column), dtype)
+        else:
+            cells = np.asarray(table.numbers([column])[:, 0], dtype)
+        found[name] = cells[:, None]
+    return found
+
+
+def _checked(dtype) -> np.dtype:
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        found = None
+    if found not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float32 or float64, got {dtype!r}")
+    return found
+
+
+def _is_text(model, column: int) -> bool:
+    kind = model._binner.kinds_[column]
+    if kind in ("text", NUMBER):
+        return kind == "text"
+    raise TypeError(
+        "ONNX has categories that are text or numbers, got "
+        f"{kind} in column {feature_names(model)[column]!r}"
+    )
+
+
+def _flat(categories: list) -> list[tuple]:
+    """Pairs of category and code; those that share a code are in a list of their own."""
+    return [
+        (category, code)
+        for code, found in enumerate(categories)
+        for category in (found if isinstance(found, list) else [found])
+    ]
+
+
+def _unseen_text(categories: list) -> str:
+    known, text = {category for category, _ in _flat(categories)}, ""
+    while text in known:
+        text += "?"
+    return text
+
+
+def _add_inputs(graph: Graph, model, dtype) -> str:
+    """The features as one table of doubles, categories as codes, NaN where missing."""
+    categories, names = category_codes(model), feature_names(model)
+    if not categories:
+        X = graph.input("X", dtype, [None, len(names)])
+        return X if dtype == np.float64 else graph.cast(X, np.float64)
+    columns = []
+    for column, name in enumerate(names):
+        text = column in categories and _is_text(model, column)
+        value = graph.input(name, str if text else dtype, [None, 1])
+        if column in categories:
+            value = _add_encoder(graph, value, name, categories[column], text, dtype)
+        columns.append(graph.cast(value, np.float64))
+    return graph.add("Concat", *columns, axis=1)
+
+
+def _add_encoder(graph: Graph, value: str, name: str, categories: list, text: bool, dtype) -> str:
+    keys, codes = zip(*_flat(categories), strict=True)
+    if text:
+        return graph.add(
+            "LabelEncoder", value, domain=ML, keys_strings=[str(key) for key in keys],
+            values_floats=[float(code) for code in codes], default_float=float("nan"),
+        )  # fmt: skip
+    numbers = np.array(keys, float).astype(dtype)
+    if len(np.unique(numbers)) < len(numbers):
+        raise ValueError(
+            f"the categories of column {name!r} are not all different in single precision: "
+            "use dtype=float64"
+        )
+    return graph.add(
+        "LabelEncoder", value, domain=ML,
+        keys_tensor=graph.tensor(numbers), values_tensor=graph.tensor(np.array(codes, dtype)),
+        default_tensor=graph.tensor(np.array([np.nan], dtype)),
+    )  # fmt: skip
+
+
+def _add_shares(graph: Graph, sums: str) -> str:
+    total = graph.add("ReduceSum", sums, graph.constant([1], np.int64), keepdims=1)
+    return graph.add("Div", sums, total)
+
+
+def _add_sum(graph: Graph, values: list[str]) -> str:
+    total = values[0]
+    for value in values[1:]:  # one after the other, as numpy does, to the same last bit
+        total = graph.add("Add", total, value)
+    return total
+
+
+def _add_mean(graph: Graph, values: list[str]) -> str:
+    return graph.add("Div", _add_sum(graph, values), graph.constant(float(len(values))))
+
+
+def _add_cascade(graph: Graph, raw: str, stages: list[Stage], cascade) -> str:
+    layout, table, columns, combined = cascade.layout, raw, [], ""
+    for stage, alphas in zip(stages, cascade.alphas, strict=True):
+        vectors = [
+            _add_vector(graph, table, stage, members, layout.n_classes)
+            for members in stage.members
+        ]
+        if layout.per_forest:
+            columns.append(graph.add("Concat", *vectors, axis=1))
+        else:
+            columns.append(_add_mean(graph, vectors))
+        combined = _add_vote(graph, columns, alphas)
+        table = graph.add("Concat", raw, combined, axis=1)
+    if not layout.per_forest:
+        return combined
+    n = layout.n_classes
+    parts = [
+        graph.add("Gather", combined, graph.constant(range(i * n, i * n + n), np.int64), axis=1)
+        for i in range(layout.n_forests)
+    ]
+    return _add_mean(graph, parts)
+
+
+def _add_vector(graph: Graph, table: str, stage: Stage, members: list, n_classes: int) -> str:
+    """A member's class vector: the mean over folds, rounded as `layer_vectors` does."""
+    if isinstance(members[0], Trees):
+        sums = add_trees(graph, table, members, stage.bins)
+    else:
+        seen = graph.add("Gather", table, graph.constant(stage.columns, np.int64), axis=1)
+        sums = _add_sum(graph, [add_guest(graph, seen, found, n_classes) for found in members])
+    grains = graph.add("Div", _add_shares(graph, sums), graph.constant(_GRAIN))
+    return graph.add("Mul", graph.add("Round", grains), graph.constant(_GRAIN))
+
+
+def _add_vote(graph: Graph, columns: list[str], alphas: np.ndarray) -> str:
+    used = np.flatnonzero(alphas)
+    return _add_sum(
+        graph,
+        [graph.add("Mul", columns[i], graph.constant(alphas[i] / alphas.sum())) for i in used],
+    )
+
+
+def _label_type(classes: np.ndarray) -> tuple:
+    """The type of the label output, and the classes as it has them."""
+    if classes.dtype.kind == "b":
+        return np.bool_, classes
+    if classes.dtype.kind in "iu":
+        return np.int64, classes.astype(np.int64)
+    if classes.dtype.kind == "f":
+        return np.float64, classes.astype(np.float64)
+    if classes.dtype.kind in "UO" and all(isinstance(label, str) for label in classes):
+        return str, classes.astype(object)
+    raise TypeError(f"ONNX has labels that are numbers, booleans or text, got {classes!r}")

@@ -1,0 +1,165 @@
+"""Trees as the operator TreeEnsemble."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mddf._binning import Bins
+from mddf._trees import Trees
+from mddf.explain._arrays import thresholds
+from mddf.explain._nodes import LEAF, Nodes, decode
+
+from ._graph import ML, Graph
+
+_LEQ, _MEMBER = 0, 6
+
+
+def add_trees(graph: Graph, X: str, blocks: Sequence[Trees], bins: Bins) -> str:
+    """Append an operator that sums the class distributions of trees.
+
+    A leaf of the operator has the probability of one class. So a tree whose leaves have more is
+    there several times: first with the first class of each leaf, then with the second, and so on,
+    without the branches in which no leaf has that many.
+
+    Parameters
+    ----------
+    graph : Graph
+    X : str
+        Value of shape (n_rows, n_columns), in double precision: numbers, codes of categories, NaN
+        where missing.
+    blocks : sequence of Trees
+    bins : Bins
+        Of the columns.
+
+    Returns
+    -------
+    str
+        Value of shape (n_rows, n_classes).
+    """
+    table = _Table()
+    for block in blocks:
+        nodes = decode(block)
+        table.add(nodes, bins)
+    return graph.add(
+        "TreeEnsemble",
+        X,
+        domain=ML,
+        n_targets=blocks[0].n_classes,
+        aggregate_function=1,  # the sum
+        post_transform=0,
+        **table.attributes(graph),
+    )
+
+
+class _Table:
+    """The operator's attributes: columns of inner nodes and of leaves, for all trees."""
+
+    def __init__(self):
+        self.parts: list[dict[str, np.ndarray]] = []
+        self.members: list[np.ndarray] = []
+        self.n_inner = self.n_leaves = 0
+
+    def add(self, nodes: Nodes, bins: Bins) -> None:
+        """Append all trees of a block, once for each rank that a leaf's classes have."""
+        leaf = nodes.left == LEAF
+        split = thresholds(nodes, bins)
+        by_rank = np.argsort(nodes.value == 0, axis=1, kind="stable")
+        for rank in range(int((nodes.value > 0).sum(axis=1).max())):
+            target = by_rank[:, rank]
+            weight = np.where(leaf, nodes.value[np.arange(len(leaf)), target], 0)
+            needed = nodes.gather((weight > 0).astype(int)) > 0
+            is_inner = needed & ~leaf
+            roots = nodes.start[:-1][needed[nodes.start[:-1]]]
+            reached = _reached(nodes, is_inner, roots)
+            leaves = np.flatnonzero(reached & ~is_inner)
+            place = np.full(len(leaf), -1)
+            place[leaves] = self._add_leaves(target[leaves], weight[leaves])
+            self._add_inner(nodes, split, np.flatnonzero(reached & is_inner), place)
+            # A tree has to ask something: one that is a leaf gets a question with one answer.
+            at = self._add_questions(place[roots[leaf[roots]]], True, place[roots[leaf[roots]]])
+            self.parts += [{"tree_roots": at}, {"tree_roots": place[roots[~leaf[roots]]]}]
+
+    def _add_leaves(self, target, weight) -> np.ndarray:
+        self.parts.append({"leaf_targetids": target, "leaf_weights": weight})
+        self.n_leaves += len(target)
+        return self.n_leaves - len(target) + np.arange(len(target))
+
+    def _add_inner(self, nodes: Nodes, split, inner, place) -> None:
+        """Append inner nodes; `place` has their leaves' places, and gets those of the nodes."""
+        is_leaf = place != -1
+        place[inner] = self.n_inner + np.arange(len(inner))
+        self.n_inner += len(inner)
+        by_set = np.zeros(len(place), bool)
+        by_set[[node for node in inner if len(nodes.sets.get(node, ()))]] = True
+        values = np.where(by_set, 0, split)
+        values[np.isnan(values)] = -np.inf  # an empty set sends nothing left
+        sets = [nodes.sets[node] for node in inner[by_set[inner]]]
+        self.members += [np.append(codes.astype(float), np.nan) for codes in sets]
+        left, right = nodes.left[inner], nodes.left[inner] + 1
+        part = {
+            "nodes_featureids": nodes.column[inner],
+            "nodes_modes": np.where(by_set, _MEMBER, _LEQ)[inner],
+            "nodes_splits": values[inner],
+            "nodes_missing_value_tracks_true": nodes.missing_left[inner],
+            "nodes_truenodeids": place[left],
+            "nodes_trueleafs": is_leaf[left],
+            "nodes_falsenodeids": place[right],
+            "nodes_falseleafs": is_leaf[right],
+        }
+        self.parts.append(part)
+        # onnxruntime (1.31) makes one of two sets of a column that follow each other if both end
+        # in leaves of equal weight, be they of different classes. Something between them helps.
+        close = by_set[inner] & by_set[right] & (nodes.column[inner] == nodes.column[right])
+        close &= is_leaf[left] & is_leaf[nodes.left[right]]
+        (never,) = self._add_leaves(np.zeros(1, int), np.zeros(1))
+        part["nodes_falsenodeids"][close] = self._add_questions(place[right[close]], False, never)
+
+    def _add_questions(self, true, true_is_leaf: bool, false) -> np.ndarray:
+        """Append nodes that send all rows the first way; their places."""
+        n, none = len(true), np.zeros(len(true), int)
+        self.parts.append(
+            {
+                "nodes_featureids": none,
+                "nodes_modes": none + _LEQ,
+                "nodes_splits": none + np.inf,
+                "nodes_missing_value_tracks_true": none + 1,
+                "nodes_truenodeids": true,
+                "nodes_trueleafs": none + true_is_leaf,
+                "nodes_falsenodeids": none + false,
+                "nodes_falseleafs": none + 1,
+            }
+        )
+        self.n_inner += n
+        return self.n_inner - n + np.arange(n)
+
+    def attributes(self, graph: Graph) -> dict:
+        """All columns, as the operator wants them."""
+        columns: dict[str, list[np.ndarray]] = {}
+        for part in self.parts:
+            for name, values in part.items():
+                columns.setdefault(name, []).append(values)
+        joined = {name: np.concatenate(values) for name, values in columns.items()}
+        tensors = {
+            "nodes_modes": joined.pop("nodes_modes").astype(np.uint8),
+            "nodes_splits": joined.pop("nodes_splits").astype(float),
+            "leaf_weights": joined.pop("leaf_weights").astype(float),
+        }
+        if self.members:
+            tensors["membership_values"] = np.concatenate(self.members)
+        return {
+            **{name: column.astype(int).tolist() for name, column in joined.items()},
+            **{name: graph.tensor(column) for name, column in tensors.items()},
+        }
+
+
+def _reached(nodes: Nodes, is_inner: np.ndarray, roots: np.ndarray) -> np.ndarray:
+    """Which nodes are left when those below nodes that are not inner any more are cut off."""
+    reached = np.zeros(len(is_inner), bool)
+    level = roots
+    while len(level):
+        reached[level] = True
+        level = level[is_inner[level]]
+        level = np.concatenate([nodes.left[level], nodes.left[level] + 1])
+    return reached

@@ -1,0 +1,177 @@
+"""Graphs of ONNX against the models that they were made of, bit for bit where trees alone vote."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_models import TABLES, frame_table, labels_of, number_table, table_with_holes
+from mddf.baselines import AdaBoostClassifier, GCForestClassifier
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from mddf import CompletelyRandomForestClassifier, MDDFClassifier, RandomForestClassifier
+from mddf.export import onnx_inputs, to_onnx
+
+runtime = pytest.importorskip("onnxruntime", reason='needs "mddf[onnx]"')
+
+CASCADE = {"n_estimators": 3, "cv": 2, "early_stopping": False, "random_state": 0}
+MODELS = {
+    "forest": RandomForestClassifier(7, random_state=0),
+    "shallow": CompletelyRandomForestClassifier(7, max_depth=3, random_state=0),
+    "mddf": MDDFClassifier(3, **CASCADE),
+    "mean": MDDFClassifier(2, augmentation="mean", alpha="mean-margin", **CASCADE),
+    "stacking": MDDFClassifier(2, structure="stacking", **CASCADE),
+    "grains": MDDFClassifier(2, grains=[[0, 1, 4], [1, 2, 3]], **CASCADE),
+    "gcforest": GCForestClassifier(2, **CASCADE),
+}
+
+
+def said_by_runtime(model, X, dtype=np.float64):
+    session = runtime.InferenceSession(to_onnx(model, dtype=dtype).SerializeToString())
+    return session.run(["label", "probabilities"], onnx_inputs(model, X, dtype=dtype))
+
+
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("name", MODELS)
+def test_the_same_bits(name, kind):
+    X = TABLES[kind](240)
+    y = np.array(["low", "mid", "high"])[labels_of(X)]
+    model = MODELS[name].fit(X[:120], y[:120])
+    label, probabilities = said_by_runtime(model, X)
+    assert np.array_equal(probabilities, model.predict_proba(X))
+    assert np.array_equal(label, model.predict(X))
+
+
+@pytest.mark.parametrize("name", ["forest", "mddf"])
+def test_single_precision_goes_where_rounded_numbers_go(name):
+    X = table_with_holes().astype(np.float32)
+    model = MODELS[name].fit(X, labels_of(X))
+    # Values on and next to the edges of bins, where single precision could be on another side.
+    edges = np.tile(model._binner.bins_.edges[:40].astype(np.float32)[:, None], 5)
+    rows = np.vstack([np.nextafter(edges, np.float32(s)) for s in (-9, 9)] + [edges, X])
+    rows = rows[np.isfinite(rows).all(axis=1) | np.isnan(rows).any(axis=1)]
+    label, probabilities = said_by_runtime(model, rows, np.float32)
+    assert probabilities.dtype == np.float32
+    assert np.array_equal(probabilities, model.predict_proba(rows).astype(np.float32))
+    assert np.array_equal(label, model.predict(rows))
+
+
+@pytest.mark.parametrize("load", [load_digits, load_breast_cancer])
+def test_sets_of_scikit_learn(load):
+    X, y = load(return_X_y=True)
+    for model in (RandomForestClassifier(30, random_state=0), MDDFClassifier(2, **CASCADE)):
+        model.fit(X[::2], y[::2])
+        label, probabilities = said_by_runtime(model, X[1::2])
+        assert np.array_equal(probabilities, model.predict_proba(X[1::2]))
+        assert np.array_equal(label, model.predict(X[1::2]))
+
+
+@pytest.mark.slow
+def test_a_real_set_with_categories(data_home):
+    from mddf.datasets import load
+
+    data = load("adult", data_home=data_home, download=False)
+    X, y, others = data.X_train[:6000], data.y_train[:6000], data.X_test[:3000]
+    for model in (
+        RandomForestClassifier(30, random_state=0),
+        MDDFClassifier(2, n_estimators=5, random_state=0),
+    ):
+        model.fit(X, y)
+        label, probabilities = said_by_runtime(model, others, np.float32)
+        assert np.allclose(probabilities, model.predict_proba(others), rtol=0, atol=1e-6)
+        assert np.array_equal(label, model.predict(others))
+
+
+def test_linear_members():
+    X = table_with_holes(240)
+    y = labels_of(X)
+    linear = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression())
+    model = MDDFClassifier(2, forests=["random", linear], **CASCADE).fit(X[:120], y[:120])
+    label, probabilities = said_by_runtime(model, X)
+    assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
+    assert np.array_equal(label, model.predict(X))
+    two = GCForestClassifier(1, forests=[LogisticRegression(), "random"], **CASCADE)
+    X = number_table()
+    y = labels_of(X) > 0
+    two.fit(X, y)
+    label, probabilities = said_by_runtime(two, X)
+    assert label.dtype == bool
+    assert np.allclose(probabilities, two.predict_proba(X), rtol=0, atol=1e-9)
+
+
+def test_a_linear_member_that_did_not_see_a_class():
+    X = number_table(60)
+    y = np.array([0] * 30 + [1] * 29 + [2])
+    linear = make_pipeline(StandardScaler(with_mean=False), LogisticRegression())
+    model = MDDFClassifier(1, forests=[linear, "random"], n_estimators=2, cv=2, random_state=0)
+    model.fit(X, y)
+    _, probabilities = said_by_runtime(model, X)
+    assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
+
+
+def test_categories_that_are_numbers_rare_or_new():
+    X = frame_table(300)
+    X["size"] = pd.Categorical(np.arange(300) % 7 * 1.5)
+    with pytest.warns(UserWarning, match="the rarest of them share a bin"):
+        forest = RandomForestClassifier(9, max_bins=5, random_state=0).fit(X, labels_of(X))
+    others = X.copy()
+    others["colour"] = others["colour"].where(others.index % 3 > 0, "violet")
+    others["size"] = pd.Categorical(np.arange(300) % 8 * 1.5)
+    for dtype in (np.float32, np.float64):
+        # Both sides see the numbers in single precision.
+        rounded = others.astype(dict.fromkeys("abcd", dtype))
+        _, probabilities = said_by_runtime(forest, rounded, dtype)
+        assert np.allclose(probabilities, forest.predict_proba(rounded), rtol=0, atol=1e-7)
+
+
+def test_trees_without_a_split_and_one_class():
+    X = np.arange(12.0).reshape(-1, 1)
+    y = np.array([0, 0, 1] * 4)
+    forest = RandomForestClassifier(5, min_samples_leaf=8, random_state=0).fit(X, y)
+    assert len(np.unique(forest.predict_proba(X), axis=0)) == 1
+    _, probabilities = said_by_runtime(forest, X)
+    assert np.array_equal(probabilities, forest.predict_proba(X))
+    one = RandomForestClassifier(2, random_state=0).fit(X, np.full(12, 2.0))
+    label, probabilities = said_by_runtime(one, X)
+    assert np.array_equal(probabilities, np.ones((12, 1)))
+    assert label.tolist() == [2.0] * 12
+
+
+def test_refusals():
+    X, y = number_table(), labels_of(number_table())
+    forest = RandomForestClassifier(2).fit(X, y)
+    with pytest.raises(ValueError, match="dtype must be float32 or float64, got 'int'"):
+        to_onnx(forest, dtype="int")
+    with pytest.raises(TypeError, match="model must be a forest of mddf"):
+        to_onnx(AdaBoostClassifier(2).fit(X, y))
+    guests = MDDFClassifier(1, forests=["random", ExtraTreesClassifier(2)], **CASCADE).fit(X, y)
+    with pytest.raises(TypeError, match="to_onnx takes a LogisticRegression"):
+        to_onnx(guests)
+    odd = make_pipeline(SimpleImputer(add_indicator=True), LogisticRegression())
+    with pytest.raises(TypeError, match="without an indicator"):
+        to_onnx(MDDFClassifier(1, forests=["random", odd], **CASCADE).fit(X, y))
+    with pytest.raises(TypeError, match="labels that are numbers, booleans or text"):
+        to_onnx(RandomForestClassifier(1).fit(X, np.array(["2020", "2021"], "M8[D]")[y % 2]))
+    numbers = pd.DataFrame({"a": pd.Categorical([1.0, 1 + 1e-12] * 60)})
+    near = RandomForestClassifier(1).fit(numbers, y)
+    with pytest.raises(ValueError, match="not all different in single precision"):
+        to_onnx(near)
+    days = pd.DataFrame({"a": pd.Categorical(pd.to_datetime(["2020-01-01", "2021-01-01"] * 60))})
+    with pytest.raises(TypeError, match="categories that are text or numbers"):
+        to_onnx(RandomForestClassifier(1).fit(days, y))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sets_that_follow_each_other(seed):
+    """Runtimes fold such sets into one, and have been seen to do so where they must not."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({name: [f"w{i}" for i in rng.integers(0, 40, 400)] for name in "ab"})
+    X.loc[rng.random(400) < 0.1, "a"] = None
+    y = rng.integers(0, 3, 400)
+    for Forest in (RandomForestClassifier, CompletelyRandomForestClassifier):
+        forest = Forest(25, random_state=seed).fit(X[:300], y[:300])
+        _, probabilities = said_by_runtime(forest, X)
+        assert np.array_equal(probabilities, forest.predict_proba(X))
