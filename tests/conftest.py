@@ -1,5 +1,6 @@
 import importlib
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,11 @@ import pytest
 
 def pytest_addoption(parser):
     parser.addoption("--run-slow", action="store_true", help="also run tests marked slow")
+
+
+def pytest_configure(config):
+    # A shell's background jobs ignore Ctrl-C, and so would what the tests start and interrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config, items):
