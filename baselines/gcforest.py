@@ -65,7 +65,7 @@ class GCForestClassifier(BaseCascade):
         Layers that are kept.
     alphas_ : ndarray of shape (n_layers_,)
         1 for the last layer, 0 for all others.
-    history_, margins_, weights_, oof_probabilities_
+    history_, margins_, weights_, member_scores_, oof_probabilities_, stop_reason_
         As in `mddf.MDDFClassifier`; all weights are the sample weights.
     layer_importances_ : ndarray of shape (n_layers_, n_features)
     feature_importances_ : ndarray of shape (n_features,)

@@ -10,6 +10,7 @@ except ImportError as error:
         "start Python in another one, or install with: pip install -e ."
     ) from error
 
+from mddf._cost import Cost, cost
 from mddf._deep_forest import DeepForestClassifier
 from mddf._forests import CompletelyRandomForestClassifier, RandomForestClassifier
 from mddf._mddf import MDDFClassifier
@@ -18,7 +19,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CompletelyRandomForestClassifier",
+    "Cost",
     "DeepForestClassifier",
     "MDDFClassifier",
     "RandomForestClassifier",
+    "cost",
 ]

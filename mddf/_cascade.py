@@ -143,17 +143,23 @@ class Trace:
         Of all layers that were grown: out-of-fold margins of the layers so far together.
     weights : list of ndarray of shape (n_samples,)
         Of all layers that were grown: what they weighed the samples by, of sum 1.
+    member_scores : list of ndarray of shape (n_forests,)
+        Of all layers that were grown: out-of-fold scores of their forests alone.
     vectors : list of ndarray of shape (n_forests, n_samples, n_classes)
         Out-of-fold class vectors of the kept layers, if they are wanted.
     probabilities : ndarray of shape (n_samples, n_classes)
         Out-of-fold, of the kept layers together.
+    stop_reason : str
+        Why no more layers were grown, and how many are kept.
     """
 
     history: dict[str, np.ndarray] = field(default_factory=dict)
     margins: list[np.ndarray] = field(default_factory=list)
     weights: list[np.ndarray] = field(default_factory=list)
+    member_scores: list[np.ndarray] = field(default_factory=list)
     vectors: list[np.ndarray] = field(default_factory=list)
     probabilities: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    stop_reason: str = ""
 
 
 def combine(columns: Sequence[np.ndarray], alphas: np.ndarray) -> np.ndarray:
@@ -194,6 +200,21 @@ def _layer_line(record: dict[str, float]) -> str:
         f"{record['score']:.4f} (layer alone {record['layer_score']:.4f}), margin ratio "
         f"{record['margin_ratio']:.3f}, effective samples {record['effective_samples']:.0f}, "
         f"{record['time']:.1f} s"
+    )
+
+
+def _stop_reason(records, best: int, improved: int, plan: CascadePlan) -> str:
+    """One line for people: why the last layer was the last, and what is kept."""
+    n_grown, last = len(records), records[improved]
+    kept = f"kept {best + 1} of {n_grown} layer{'s' * (n_grown > 1)}"
+    if plan.patience is None:
+        return f"all n_layers={plan.n_layers} were grown, without early stopping; {kept}"
+    if n_grown == plan.n_layers and n_grown - 1 - improved < plan.patience:
+        return f"n_layers={plan.n_layers} reached while the score still rose; {kept}"
+    waited = n_grown - 1 - improved
+    return (
+        f"no score above {last['score']:.4f} (layer {improved + 1}) by more than "
+        f"tol={plan.tol:g} in the {waited} layer{'s' * (waited > 1)} after it; {kept}"
     )
 
 
@@ -267,6 +288,7 @@ class _Growth:
         self.model.alphas.append(self.alphas)
         self.trace.vectors.append(vectors)
         self.trace.weights.append(distribution)
+        self.trace.member_scores.append(np.array([*map(self.plan.score, vectors)]))
         record, probabilities = self._judge(alone)
         record |= {
             "layer": number + 1,
@@ -370,6 +392,9 @@ def grow_cascade(
             and number + 1 >= len(plan.grains)
         ):
             break
+    trace.stop_reason = _stop_reason(records, best, improved, plan)
+    if verbose:
+        print(trace.stop_reason)
     trace.history = {name: np.array([record[name] for record in records]) for name in HISTORY}
     for kept in (model.layers, model.alphas, trace.vectors):
         del kept[best + 1 :]

@@ -219,8 +219,9 @@ class BaseCascade(TransformerMixin, ProbabilityClassifier):
         self._binner, self._cascade, self._seen = binner, model, seen
         self.n_layers_ = len(model.layers)
         self.alphas_ = model.alphas[-1]
-        self.history_ = trace.history
+        self.history_, self.stop_reason_ = trace.history, trace.stop_reason
         self.margins_, self.weights_ = np.stack(trace.margins), np.stack(trace.weights)
+        self.member_scores_ = np.stack(trace.member_scores)
         self.oof_probabilities_ = trace.probabilities
         return trace
 

@@ -122,8 +122,12 @@ class MDDFClassifier(BaseCascade):
         Out-of-fold margins of the layers so far together, in [-1, 1].
     weights_ : ndarray of shape (n_grown, n_samples)
         Weights of the samples in each layer, of sum 1; sample and class weights included.
+    member_scores_ : ndarray of shape (n_grown, n_forests)
+        Out-of-fold scores of each layer's forests alone.
     oof_probabilities_ : ndarray of shape (n_samples, n_classes)
         Out-of-fold probabilities of the kept layers.
+    stop_reason_ : str
+        Why no more layers were grown, in one line.
     layer_importances_ : ndarray of shape (n_layers_, n_features)
     feature_importances_ : ndarray of shape (n_features,)
 

@@ -1,6 +1,7 @@
 """The cascades as estimators: MDDFClassifier and GCForestClassifier."""
 
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -518,3 +519,23 @@ def test_vectors_of_all_forests_are_handed_on_where_there_is_room(data):
             for augmentation in ("auto", like)
         )
         np.testing.assert_array_equal(chosen, named)
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (
+            {"n_layers": 2, "early_stopping": False},
+            r"all n_layers=2 were grown.*kept 2 of 2 layers",
+        ),
+        ({"n_layers": 1}, r"n_layers=1 reached while the score still rose; kept 1 of 1 layer$"),
+        ({"tol": 9}, r"no score above .* \(layer 1\) by more than tol=9 in the 2 layers after it"),
+        ({"tol": 9, "n_iter_no_change": 1}, "in the 1 layer after it; kept [12] of 2 layers"),
+    ],
+)
+def test_why_a_cascade_stopped(options, line, data, capsys):
+    X, y, *_ = data
+    options = {"n_layers": 6, "early_stopping": True, "n_iter_no_change": 2, **options}
+    model = MDDFClassifier(**{**SMALL, **options}, verbose=1).fit(X, y)
+    assert re.search(line, model.stop_reason_)
+    assert capsys.readouterr().out.splitlines()[-1] == model.stop_reason_

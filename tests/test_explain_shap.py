@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from mddf import CompletelyRandomForestClassifier, MDDFClassifier, RandomForestClassifier
 from mddf.explain import shap_values, tree_arrays
-from mddf.explain._shap_values import predict_numbers
+from mddf.explain._stages import predict_numbers
 
 shap = pytest.importorskip("shap", reason='needs "mddf[explain]"')
 

@@ -164,7 +164,7 @@ def test_refusals():
         to_onnx(RandomForestClassifier(1).fit(days, y))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(6))
 def test_sets_that_follow_each_other(seed):
     """Runtimes fold such sets into one, and have been seen to do so where they must not."""
     rng = np.random.default_rng(seed)

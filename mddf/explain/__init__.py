@@ -1,7 +1,16 @@
 """What models have learnt, and why they say what they say."""
 
 from mddf.explain._arrays import TreeArrays, category_codes, tree_arrays
+from mddf.explain._displays import ImportancesDisplay, LayersDisplay
 from mddf.explain._importances import importances
 from mddf.explain._shap_values import shap_values
 
-__all__ = ["TreeArrays", "category_codes", "importances", "shap_values", "tree_arrays"]
+__all__ = [
+    "ImportancesDisplay",
+    "LayersDisplay",
+    "TreeArrays",
+    "category_codes",
+    "importances",
+    "shap_values",
+    "tree_arrays",
+]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.inspection import permutation_importance
 from sklearn.utils import Bunch
 
 from mddf import _cascade
@@ -76,6 +75,8 @@ def importances(
     if kind == "impurity":
         mean = np.array(model.feature_importances_)
     elif kind == "permutation":
+        from sklearn.inspection import permutation_importance
+
         found = permutation_importance(
             model, X, y, scoring=scoring, n_repeats=n_repeats, random_state=random_state
         )

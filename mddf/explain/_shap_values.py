@@ -7,12 +7,11 @@ from functools import partial
 
 import numpy as np
 
-from mddf import _cascade, _growing
-from mddf._binning import apply_bins
+from mddf import _cascade
 from mddf._table import read_table
 
 from ._paths import path_contributions
-from ._stages import coded_stages, is_cascade, model_stages
+from ._stages import coded_stages, is_cascade, model_stages, predict_numbers
 from ._tree_shap import tree_contributions
 
 _OF_TREES: dict[str, Callable] = {"tree": tree_contributions, "path": path_contributions}
@@ -174,22 +173,9 @@ def _by_permutation(model, rows, background, random_state) -> tuple[np.ndarray, 
         others = _numbers(model, background)
     masker = shap.maskers.Independent(others, max_samples=len(others))
     explainer = shap.PermutationExplainer(
-        lambda numbers: predict_numbers(model, numbers), masker, seed=random_state
+        lambda numbers: predict_numbers(model, numbers, n_jobs=model.n_jobs),
+        masker,
+        seed=random_state,
     )
     found = explainer(rows)
     return found.values, found.base_values
-
-
-def predict_numbers(model, numbers: np.ndarray) -> np.ndarray:
-    """`predict_proba` of rows as numbers, categories as codes, NaN where missing."""
-    bins = model._binner.bins_
-    codes = apply_bins(np.ascontiguousarray(numbers, float), bins)
-    if not is_cascade(model):
-        sums = np.zeros((len(codes), len(model.classes_)))
-        _growing.add_probabilities(model._trees, codes, sums, n_jobs=model.n_jobs)
-        return _growing.shares(sums)
-    cascade = model._cascade
-    spare = np.zeros((len(codes), cascade.layout.n_columns), np.uint8)
-    table = np.hstack([codes, spare])
-    *_, (_, probabilities) = _cascade.stages(cascade, table, numbers, n_jobs=model.n_jobs)
-    return probabilities

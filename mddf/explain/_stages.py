@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mddf import _cascade
-from mddf._binning import Bins, join_bins
+from mddf import _cascade, _growing
+from mddf._binning import Bins, apply_bins, join_bins
 from mddf._cascade_estimator import BaseCascade
 from mddf._forest import BaseForest
 from mddf._table import read_table
@@ -103,3 +103,18 @@ def coded_stages(model, X) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     numbers = model._binner.numbers(table) if cascade.needs_numbers else None
     for _, probabilities in _cascade.stages(cascade, codes, numbers, n_jobs=model.n_jobs):
         yield codes, probabilities
+
+
+def predict_numbers(model, numbers: np.ndarray, *, n_jobs=None) -> np.ndarray:
+    """`predict_proba` of rows as numbers, categories as codes, NaN where missing."""
+    bins = model._binner.bins_
+    codes = apply_bins(np.ascontiguousarray(numbers, float), bins)
+    if not is_cascade(model):
+        sums = np.zeros((len(codes), len(model.classes_)))
+        _growing.add_probabilities(model._trees, codes, sums, n_jobs=n_jobs)
+        return _growing.shares(sums)
+    cascade = model._cascade
+    spare = np.zeros((len(codes), cascade.layout.n_columns), np.uint8)
+    table = np.hstack([codes, spare])
+    *_, (_, probabilities) = _cascade.stages(cascade, table, numbers, n_jobs=n_jobs)
+    return probabilities

@@ -109,10 +109,9 @@ class _Table:
             "nodes_falseleafs": is_leaf[right],
         }
         self.parts.append(part)
-        # onnxruntime (1.31) makes one of two sets of a column that follow each other if both end
-        # in leaves of equal weight, be they of different classes. Something between them helps.
+        # onnxruntime (1.31) makes one of two sets of a column that follow each other if what they
+        # lead to looks alike but for the classes. It does not if something is between them.
         close = by_set[inner] & by_set[right] & (nodes.column[inner] == nodes.column[right])
-        close &= is_leaf[left] & is_leaf[nodes.left[right]]
         (never,) = self._add_leaves(np.zeros(1, int), np.zeros(1))
         part["nodes_falsenodeids"][close] = self._add_questions(place[right[close]], False, never)
 

@@ -1,0 +1,59 @@
+"""The price of a model."""
+
+import pickle
+
+import numpy as np
+import pytest
+from made_models import TABLES, labels_of, number_table
+from mddf.baselines import AdaBoostClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+
+from mddf import MDDFClassifier, RandomForestClassifier, cost
+from mddf.explain import tree_arrays
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_what_is_counted(kind):
+    X = TABLES[kind]()
+    model = MDDFClassifier(2, n_estimators=2, cv=3, early_stopping=False, random_state=0)
+    found = cost(model.fit(X, labels_of(X)))
+    trees = [tree for layer in (0, 1) for tree in tree_arrays(model, layer=layer)]
+    assert found.n_trees == len(trees) == 2 * 4 * 3 * 2
+    assert found.n_nodes == sum(tree.node_count for tree in trees)
+    assert 0.5 < found.n_bytes / len(pickle.dumps(model)) <= 1
+    assert 0 < found.microseconds_per_row < 1e4
+    assert str(found).startswith(f"48 trees, {found.n_nodes} nodes, ")
+    assert "microseconds per row on one thread" in str(found)
+
+
+def test_more_trees_cost_more():
+    X = number_table()
+    few, many = (RandomForestClassifier(n).fit(X, labels_of(X)) for n in (5, 400))
+    assert cost(many).microseconds_per_row > cost(few).microseconds_per_row
+    assert cost(many).n_bytes > cost(few).n_bytes
+
+
+def test_guests_are_asked_too():
+    X = number_table()
+    model = MDDFClassifier(1, forests=["random", LogisticRegression()], n_estimators=1, cv=2)
+    found = cost(model.fit(X, labels_of(X)))
+    assert found.n_trees == 2
+    coefficients = sum(m.coef_.nbytes for m in model._cascade.layers[0].members[1])
+    assert found.n_bytes > coefficients > 0
+
+
+def test_a_table_is_counted_once():
+    X = number_table()
+    forest = RandomForestClassifier(2).fit(X, labels_of(X))
+    before = cost(forest).n_bytes
+    forest.extra_ = [np.zeros(10**6)] * 3
+    assert cost(forest).n_bytes == before + 8 * 10**6
+
+
+def test_refusals():
+    X, y = number_table(), labels_of(number_table())
+    with pytest.raises(NotFittedError):
+        cost(RandomForestClassifier())
+    with pytest.raises(TypeError, match="model must be a forest of mddf"):
+        cost(AdaBoostClassifier(2).fit(X, y))

@@ -1,0 +1,69 @@
+"""What displays draw."""
+
+import numpy as np
+import pytest
+from made_models import frame_table, labels_of, number_table
+from mddf.baselines import GCForestClassifier
+
+from mddf import MDDFClassifier, RandomForestClassifier
+from mddf.explain import ImportancesDisplay, LayersDisplay, importances
+
+matplotlib = pytest.importorskip("matplotlib", reason='needs "mddf[plots]"')
+matplotlib.use("agg")
+from matplotlib import pyplot  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    pyplot.close("all")
+
+
+@pytest.mark.parametrize("Cascade", [MDDFClassifier, GCForestClassifier])
+def test_layers(Cascade):
+    X = number_table()
+    model = Cascade(6, n_estimators=2, cv=2, n_iter_no_change=1, random_state=0)
+    model.fit(X, labels_of(X))
+    display = LayersDisplay.from_estimator(model)
+    scores, margins, alphas = display.axes_
+    assert np.array_equal(scores.lines[0].get_ydata(), model.history_["score"])
+    assert np.array_equal(scores.lines[1].get_ydata(), model.history_["layer_score"])
+    members = [line.get_ydata() for line in scores.lines[2:]]
+    assert np.array_equal(np.transpose(members), model.member_scores_)
+    assert np.allclose(margins.lines[0].get_ydata(), np.median(model.margins_, axis=1))
+    assert [bar.get_height() for bar in alphas.patches] == model.alphas_.tolist()
+    dropped = len(model.history_["layer"]) > model.n_layers_
+    labels = [text.get_text() for text in scores.get_legend().get_texts()]
+    assert ("dropped" in labels) == dropped
+    display.figure_.canvas.draw()
+
+
+def test_axes_of_others_are_drawn_on():
+    X = number_table()
+    model = MDDFClassifier(1, n_estimators=1, cv=2).fit(X, labels_of(X))
+    figure, axes = pyplot.subplots(3)
+    display = LayersDisplay.from_estimator(model, axes=axes)
+    assert display.figure_ is figure
+    with pytest.raises(ValueError, match="axes must be three, got 2"):
+        display.plot(axes=axes[:2])
+    with pytest.raises(TypeError, match="estimator must be a cascade"):
+        LayersDisplay.from_estimator(RandomForestClassifier())
+
+
+@pytest.mark.parametrize("kind", ["held-out", "permutation", "impurity"])
+def test_importances(kind):
+    X = frame_table()
+    y = labels_of(X)
+    forest = RandomForestClassifier(10, random_state=0).fit(X[:80], y[:80])
+    options = {"kind": kind, "random_state": 0}
+    display = ImportancesDisplay.from_estimator(forest, X[80:], y[80:], most=4, **options)
+    found = importances(forest, X[80:], y[80:], **options)
+    order = np.argsort(-found.importances_mean, kind="stable")[:4]
+    widths = [bar.get_width() for bar in display.ax_.patches]
+    assert widths[::-1] == found.importances_mean[order].tolist()
+    names = [text.get_text() for text in display.ax_.get_yticklabels()]
+    assert names[::-1] == found.feature_names[order].tolist()
+    _, ax = pyplot.subplots()
+    assert display.plot(ax=ax).ax_ is ax
+    assert len(ax.patches) == 6
+    display.figure_.canvas.draw()
