@@ -18,6 +18,8 @@ from mddf._trees import Trees
 
 NO_DEPTH_LIMIT = 2**31 - 1
 OUT_OF_BAG = HeldOut.OUT_OF_BAG
+# So many ways of a row down a tree, about a millisecond, are worth a thread.
+_FEW_WALKS = 2**16
 
 
 @dataclass(frozen=True)
@@ -179,6 +181,13 @@ def grow(
     return grown
 
 
+def _row_ranges(trees, n_rows: int, n_jobs) -> list[tuple[int, int]]:
+    """Parts of the rows for the threads that send them down the trees."""
+    n_trees = sum(block.n_trees for block in trees)
+    least = max(256, _FEW_WALKS // max(1, n_trees))
+    return chunks(n_rows, job_count(n_jobs, n_rows // least), least)
+
+
 def add_probabilities(trees, codes: np.ndarray, out: np.ndarray, *, n_jobs=None) -> None:
     """Add the sum of the trees' class distributions to an array.
 
@@ -195,7 +204,7 @@ def add_probabilities(trees, codes: np.ndarray, out: np.ndarray, *, n_jobs=None)
         for block in trees:
             block.add_probabilities(codes, first, last, out, cancel)
 
-    in_threads(work, chunks(len(codes), job_count(n_jobs, len(codes)), 256), n_jobs)
+    in_threads(work, _row_ranges(trees, len(codes), n_jobs), n_jobs)
 
 
 def leaf_indices(trees, codes: np.ndarray, *, n_jobs=None) -> np.ndarray:
@@ -206,7 +215,7 @@ def leaf_indices(trees, codes: np.ndarray, *, n_jobs=None) -> np.ndarray:
         for block, part in zip(trees, parts, strict=True):
             block.leaf_indices(codes, first, last, part, cancel)
 
-    in_threads(work, chunks(len(codes), job_count(n_jobs, len(codes)), 256), n_jobs)
+    in_threads(work, _row_ranges(trees, len(codes), n_jobs), n_jobs)
     return parts[0] if len(parts) == 1 else np.hstack(parts)
 
 

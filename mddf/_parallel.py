@@ -17,7 +17,9 @@ _FEW_CELLS = 2**22
 
 def chunks(n: int, n_jobs: int, least: int) -> list[tuple[int, int]]:
     """Ranges that cover ``range(n)``: one per job, but none shorter than `least`."""
-    n_chunks = max(1, min(n_jobs, n // least))
+    n_chunks = min(n_jobs, n // least)
+    if n_chunks <= 1:
+        return [(0, n)]
     bounds = np.linspace(0, n, n_chunks + 1).astype(int)
     return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
 
@@ -27,6 +29,8 @@ def job_count(n_jobs, n_pieces: int, *, require: str | None = "sharedmem") -> in
 
     joblib starts as many threads as it is told to, and computes in the type of `n_jobs`.
     """
+    if n_pieces <= 1:
+        return 1
     backend, jobs = get_active_backend(prefer="threads", require=require)
     jobs = backend.effective_n_jobs(jobs if n_jobs is None else int(n_jobs))
     return max(1, min(jobs, n_pieces))

@@ -22,7 +22,7 @@ _BLOCK_BYTES = 2**26
 
 def is_frame(X) -> bool:
     """Whether X is a data frame: pandas', polars', pyarrow's or another that narwhals knows."""
-    return nw.dependencies.is_into_dataframe(X)
+    return not isinstance(X, np.ndarray) and nw.dependencies.is_into_dataframe(X)
 
 
 def is_missing(value) -> bool:

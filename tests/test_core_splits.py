@@ -113,17 +113,20 @@ def test_importances_are_the_decreases_of_impurity(entropy, random_thresholds):
 def test_prediction_of_any_codes():
     rng = np.random.default_rng(6)
     for seed in range(60):
-        case = make_case(rng, missing=0.1 * (seed % 2), categories=0.4)
+        case = make_case(rng, missing=0.1 * (seed % 2), categories=0.4 * (seed % 4 > 1))
         trees = case.grow(range(5), random_thresholds=bool(seed % 3 == 0), max_features=1)
         counts = np.diff(case.start)
         new = (rng.random((50, case.n_columns)) * counts).astype(np.uint8)
         new[rng.random(new.shape) < 0.2] = naive.MISSING
-        out = np.full((50, case.n_classes), 0.5)
-        trees.add_probabilities(new, 0, 50, out)
-        assert np.array_equal(out - 0.5, naive.probabilities(trees, new, case.n_classes))
-        found = np.zeros((50, 5), np.int64)
-        trees.leaf_indices(new, 0, 50, found)
-        assert np.array_equal(found, naive.leaves(trees, new))
+        expected = naive.probabilities(trees, new, case.n_classes), naive.leaves(trees, new)
+        for n, times in ((1, 1), (9, 1), (50, 1), (50, 50)):  # each another way down the trees
+            codes = np.tile(new[:n], (times, 1))
+            out = np.full((len(codes), case.n_classes), 0.5)
+            trees.add_probabilities(codes, 0, len(codes), out)
+            assert np.array_equal(out - 0.5, np.tile(expected[0][:n], (times, 1)))
+            found = np.zeros((len(codes), 5), np.int64)
+            trees.leaf_indices(codes, 0, len(codes), found)
+            assert np.array_equal(found, np.tile(expected[1][:n], (times, 1)))
         assert trees.n_nodes == sum(map(len, naive.decode(trees)))
 
 

@@ -209,15 +209,15 @@ def test_prediction_into_the_callers_arrays(problem, n_jobs):
     table, y, rows = problem
     grown = _growing.grow(table, y, blocks_of(rows))
     trees = grown[0].trees + grown[2].trees
-    codes = np.tile(table.codes, (8, 1))
-    out = np.full((1200, 3), 0.125)
+    codes = np.tile(table.codes, (200, 1))  # enough work for three threads
+    out = np.full((30_000, 3), 0.125)
     _growing.add_probabilities(trees, codes, out, n_jobs=n_jobs)
     expected = sum(naive.probabilities(block, table.codes, 3) for block in trees)
-    assert np.array_equal(out, np.tile(expected, (8, 1)) + 0.125)
+    assert np.array_equal(out, np.tile(expected, (200, 1)) + 0.125)
     leaves = _growing.leaf_indices(trees, codes, n_jobs=n_jobs)
-    assert leaves.shape == (1200, 8)
+    assert leaves.shape == (30_000, 8)
     expected = np.hstack([naive.leaves(block, table.codes) for block in trees])
-    assert np.array_equal(leaves, np.tile(expected, (8, 1)))
+    assert np.array_equal(leaves, np.tile(expected, (200, 1)))
 
 
 def test_sums_are_exact_in_any_order(problem):

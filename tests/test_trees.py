@@ -49,6 +49,15 @@ def test_a_stump_by_hand():
     assert out.tolist() == [[2, 0], [1, 1], [1.5, 0.5]]
 
 
+def test_a_stump_on_a_far_column():
+    bins = np.zeros((20, 70_000), np.uint8)
+    bins[::2, 69_999] = 2
+    out = np.zeros((20, 2))
+    stump = [inner(1, column=69_999), *STUMP[1:]]
+    make(stump, n_columns=70_000).add_probabilities(bins, 0, 20, out)
+    assert out[:, 0].tolist() == [0.5, 1] * 10
+
+
 def test_a_category_set_by_hand():
     nodes = [inner(1, 1, 2 | 128, kind=2), LEAF | PURE | 0, LEAF | PURE | 1, 1 << 3, 1 << 6]
     bins = np.array([[0, 3], [0, 70], [0, 4], [0, 200], [0, 255]], np.uint8)

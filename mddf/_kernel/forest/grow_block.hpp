@@ -144,7 +144,7 @@ class BlockGrower {
       const int32_t* positions = positions_.data() + first;
       const int64_t here = std::min(kRowsBetweenLooks, n - first);
       watch_.worked(kWorkPerRow * here);
-      walk_tree(
+      walker_.walk(
           trees, t, here, [&](int64_t i) { return data_.matrix.row(from[positions[i]]); },
           [&](int64_t i, uint32_t leaf) {
             const int64_t position = positions[i];
@@ -166,6 +166,7 @@ class BlockGrower {
   std::vector<uint32_t> counts_;     // how often each row was drawn
   std::vector<Sample> all_samples_;  // without a bootstrap: every tree's samples
   std::vector<int32_t> positions_;
+  Walker walker_;
 };
 
 inline GrownTrees grow_block(const TrainingSet& data, const GrowOptions& options,

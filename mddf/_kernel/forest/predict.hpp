@@ -2,71 +2,164 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <type_traits>
+#include <vector>
 
 #include "forest/samples.hpp"
 #include "forest/trees.hpp"
 
 namespace mddf {
 
-// Calls emit(i, index of the leaf) for i in [0, n), where row(i) gives the bins of row i. Several
-// rows are on their way at once, so that one's loads hide behind the others'; one that has arrived
-// makes room for the next.
-template <bool kCategories, class Row, class Emit>
-void walk(const uint64_t* tree, int64_t n, Row row, Emit emit) {
+// Calls emit(i, index of the leaf) for i in [0, n), where row(i) gives the bins that are sent down
+// tree(i). Several are on their way at once, so that one's loads hide behind the others'; one that
+// has arrived makes room for the next.
+template <bool kCategories, class Tree, class Row, class Emit>
+void walk_nodes(int64_t n, Tree tree, Row row, Emit emit) {
   constexpr int kLanes = 8, kSteps = 2;
-  const auto step = [tree](uint32_t index, const uint8_t* bins) {
-    const uint64_t n = tree[index];
-    if constexpr (kCategories) {
-      return node::is_leaf(n) ? index : node::next(n, tree, bins[node::column(n)]);
-    } else {
-      const uint32_t child = node::payload(n) + node::numeric_goes_right(n, bins[node::column(n)]);
-      return node::is_leaf(n) ? index : child;  // a leaf's column is 0: safe to read
+  struct Lane {
+    const uint64_t* tree;
+    const uint8_t* bins;
+    int64_t id;
+    uint32_t index;
+
+    uint64_t node() const { return tree[index]; }
+    void step() {
+      const uint64_t n = node();
+      const uint8_t bin = bins[node::column(n)];  // a leaf's column is 0: safe to read
+      if constexpr (kCategories) {
+        if (!node::is_leaf(n)) index = node::next(n, tree, bin);
+      } else {
+        const uint32_t child = node::payload(n) + node::numeric_goes_right(n, bin);
+        index = node::is_leaf(n) ? index : child;
+      }
     }
   };
-  uint32_t index[kLanes];
-  const uint8_t* bins[kLanes];
-  int64_t id[kLanes];
+  Lane lanes[kLanes];
   int64_t entered = 0;
-  int lanes = 0;
-  for (; lanes < kLanes && entered < n; ++lanes, ++entered) {
-    index[lanes] = 0;
-    bins[lanes] = row(entered);
-    id[lanes] = entered;
-  }
-  while (lanes > 0) {
-    if (lanes == kLanes) {
+  const auto enter = [&](Lane& lane) {
+    lane = {tree(entered), row(entered), entered, 0};
+    ++entered;
+  };
+  int n_lanes = 0;
+  while (n_lanes < kLanes && entered < n) enter(lanes[n_lanes++]);
+  while (n_lanes > 0) {
+    if (n_lanes == kLanes) {
       for (int s = 0; s < kSteps; ++s)
-        for (int lane = 0; lane < kLanes; ++lane) index[lane] = step(index[lane], bins[lane]);
+        for (int lane = 0; lane < kLanes; ++lane) lanes[lane].step();
     } else {
       for (int s = 0; s < kSteps; ++s)
-        for (int lane = 0; lane < lanes; ++lane) index[lane] = step(index[lane], bins[lane]);
+        for (int lane = 0; lane < n_lanes; ++lane) lanes[lane].step();
     }
-    for (int lane = 0; lane < lanes; ++lane) {
-      if (!node::is_leaf(tree[index[lane]])) continue;
-      emit(id[lane], index[lane]);
+    for (int lane = 0; lane < n_lanes; ++lane) {
+      if (!node::is_leaf(lanes[lane].node())) continue;
+      emit(lanes[lane].id, lanes[lane].index);
       if (entered < n) {
-        index[lane] = 0;
-        bins[lane] = row(entered);
-        id[lane] = entered++;
+        enter(lanes[lane]);
       } else {
-        --lanes;
-        index[lane] = index[lanes];
-        bins[lane] = bins[lanes];
-        id[lane] = id[lanes];
+        lanes[lane] = lanes[--n_lanes];
         --lane;
       }
     }
   }
 }
 
-template <class Row, class Emit>
-void walk_tree(const TreesView& trees, int64_t t, int64_t n, Row row, Emit emit) {
-  if (trees.has_categorical)
-    walk<true>(trees.tree(t), n, row, emit);
-  else
-    walk<false>(trees.tree(t), n, row, emit);
-}
+// A node for walking: the code of `column` plus `shift` (modulo 256) leads to `child`, or to the
+// one after it if above the threshold. A leaf leads to itself, so that going on does no harm.
+struct Step {
+  uint8_t threshold, shift;
+  uint16_t column;
+  uint32_t child;
+};
+
+// Sends rows down one tree after the other. Where there are many rows for a tree without
+// categories, its nodes become steps, and all rows take a few of these at a time: nothing then
+// depends on when one of them arrives, which no processor could foresee.
+class Walker {
+ public:
+  // Calls emit(i, index of the leaf) for i in [0, n), where row(i) gives the bins of row i.
+  template <class Row, class Emit>
+  void walk(const TreesView& trees, int64_t t, int64_t n, Row row, Emit emit) {
+    const uint64_t* tree = trees.tree(t);
+    const auto same_tree = [tree](int64_t) { return tree; };
+    const int64_t size = trees.tree_size(t);
+    if (trees.has_categorical) {
+      walk_nodes<true>(n, same_tree, row, emit);
+    } else if (size > kMostNodesPerRow * n || trees.n_columns > kMostStepColumns) {
+      walk_nodes<false>(n, same_tree, row, emit);
+    } else {
+      prepare(tree, size);
+      for (int64_t first = 0; first < n; first += kRows) {
+        const uint32_t here = static_cast<uint32_t>(std::min(kRows, n - first));
+        for (uint32_t i = 0; i < here; ++i) rows_[i] = row(first + i);
+        walk_steps(here);
+        for (uint32_t i = 0; i < here; ++i) emit(first + i, at_[i]);
+      }
+    }
+  }
+
+ private:
+  static constexpr int64_t kRows = 1024, kMostNodesPerRow = 16, kMostStepColumns = 65536;
+
+  void prepare(const uint64_t* tree, int64_t size) {
+    if (static_cast<int64_t>(steps_.size()) < size) steps_.resize(size);
+    for (int64_t i = 0; i < size; ++i) {
+      const uint64_t n = tree[i];
+      const uint32_t leaf = -static_cast<uint32_t>(n >> 63);  // all bits, or none
+      steps_[i] = {static_cast<uint8_t>(node::threshold(n) | leaf),
+                   static_cast<uint8_t>(node::kind(n) & 1 & ~leaf),
+                   static_cast<uint16_t>(node::column(n)),
+                   (node::payload(n) & ~leaf) | (static_cast<uint32_t>(i) & leaf)};
+    }
+  }
+
+  // The leaves of the first n of rows_, into at_.
+  void walk_steps(uint32_t n) {
+    constexpr int kLanes = 8, kSteps = 4;
+    const Step* steps = steps_.data();
+    const auto next = [steps](uint32_t index, const uint8_t* bins) {
+      const Step& step = steps[index];
+      return step.child + (static_cast<uint8_t>(bins[step.column] + step.shift) > step.threshold);
+    };
+    for (uint32_t i = 0; i < n; ++i) {
+      at_[i] = 0;
+      walking_[i] = static_cast<uint16_t>(i);
+    }
+    while (n > 0) {
+      uint32_t kept = 0;
+      const auto arrive = [&](uint16_t row, uint32_t index) {
+        at_[row] = index;
+        walking_[kept] = row;
+        kept += steps[index].child != index;
+      };
+      uint32_t i = 0;
+      for (; i + kLanes <= n; i += kLanes) {
+        uint32_t index[kLanes];
+        const uint8_t* bins[kLanes];
+        for (int lane = 0; lane < kLanes; ++lane) {
+          index[lane] = at_[walking_[i + lane]];
+          bins[lane] = rows_[walking_[i + lane]];
+        }
+        for (int s = 0; s < kSteps; ++s)
+          for (int lane = 0; lane < kLanes; ++lane) index[lane] = next(index[lane], bins[lane]);
+        for (int lane = 0; lane < kLanes; ++lane) arrive(walking_[i + lane], index[lane]);
+      }
+      for (; i < n; ++i) {
+        const uint16_t row = walking_[i];
+        uint32_t index = at_[row];
+        for (int s = 0; s < kSteps; ++s) index = next(index, rows_[row]);
+        arrive(row, index);
+      }
+      n = kept;
+    }
+  }
+
+  std::vector<Step> steps_;
+  std::array<const uint8_t*, kRows> rows_;
+  std::array<uint32_t, kRows> at_;       // the node that each row has come to
+  std::array<uint16_t, kRows> walking_;  // the rows that have not arrived
+};
 
 constexpr int64_t kWorkPerRow = 64;  // of its way down a tree
 
@@ -83,41 +176,55 @@ inline void add_leaf(const TreesView& trees, uint64_t leaf, double* out) {
 
 // Rows that are predicted together: their bins stay in the second cache while the trees pass.
 inline int64_t block_rows(int64_t n_columns) {
-  return std::clamp<int64_t>((int64_t{1} << 18) / std::max<int64_t>(n_columns, 1), 64, 4096);
+  return std::clamp<int64_t>((int64_t{1} << 19) / std::max<int64_t>(n_columns, 1), 64, 16384);
+}
+
+// Calls emit(row, tree, index of the leaf) for all rows and trees, in no particular order.
+template <class Emit>
+void for_each_leaf(const TreesView& trees, const BinMatrix& bins, Watch& watch, Emit emit) {
+  constexpr int64_t kFewRows = 8;
+  const int64_t n_trees = trees.n_trees();
+  if (bins.n_rows < kFewRows) {  // too few to be on their way down one tree
+    const auto walk = [&](auto categories) {
+      walk_nodes<decltype(categories)::value>(
+          n_trees * bins.n_rows, [&](int64_t i) { return trees.tree(i / bins.n_rows); },
+          [&](int64_t i) { return bins.row(i % bins.n_rows); },
+          [&](int64_t i, uint32_t leaf) { emit(i % bins.n_rows, i / bins.n_rows, leaf); });
+    };
+    watch.worked(kWorkPerRow * n_trees * bins.n_rows);
+    if (trees.has_categorical)
+      walk(std::true_type{});
+    else
+      walk(std::false_type{});
+    return;
+  }
+  Walker walker;
+  const int64_t block = block_rows(bins.n_columns);
+  for (int64_t first = 0; first < bins.n_rows; first += block) {
+    const int64_t n = std::min(block, bins.n_rows - first);
+    for (int64_t t = 0; t < n_trees; ++t) {
+      watch.worked(kWorkPerRow * n);
+      walker.walk(
+          trees, t, n, [&](int64_t i) { return bins.row(first + i); },
+          [&](int64_t i, uint32_t leaf) { emit(first + i, t, leaf); });
+    }
+  }
 }
 
 // Adds the sum over the trees of the class distributions to out (n_rows x n_classes).
 inline void add_probabilities(const TreesView& trees, const BinMatrix& bins, double* out,
                               Watch& watch) {
-  const int64_t block = block_rows(bins.n_columns);
-  for (int64_t first = 0; first < bins.n_rows; first += block) {
-    const int64_t n = std::min(block, bins.n_rows - first);
-    for (int64_t t = 0; t < trees.n_trees(); ++t) {
-      const uint64_t* tree = trees.tree(t);
-      watch.worked(kWorkPerRow * n);
-      walk_tree(
-          trees, t, n, [&](int64_t i) { return bins.row(first + i); },
-          [&](int64_t i, uint32_t leaf) {
-            add_leaf(trees, tree[leaf], out + (first + i) * trees.n_classes);
-          });
-    }
-  }
+  for_each_leaf(trees, bins, watch, [&](int64_t row, int64_t t, uint32_t leaf) {
+    add_leaf(trees, trees.tree(t)[leaf], out + row * trees.n_classes);
+  });
 }
 
 // Writes the index of the leaf that each row ends in (n_rows x n_trees, counted within the tree).
 inline void leaf_indices(const TreesView& trees, const BinMatrix& bins, int64_t* out,
                          Watch& watch) {
-  const int64_t block = block_rows(bins.n_columns);
-  const int64_t n_trees = trees.n_trees();
-  for (int64_t first = 0; first < bins.n_rows; first += block) {
-    const int64_t n = std::min(block, bins.n_rows - first);
-    for (int64_t t = 0; t < n_trees; ++t) {
-      watch.worked(kWorkPerRow * n);
-      walk_tree(
-          trees, t, n, [&](int64_t i) { return bins.row(first + i); },
-          [&](int64_t i, uint32_t leaf) { out[(first + i) * n_trees + t] = leaf; });
-    }
-  }
+  for_each_leaf(trees, bins, watch, [&](int64_t row, int64_t t, uint32_t leaf) {
+    out[row * trees.n_trees() + t] = leaf;
+  });
 }
 
 }  // namespace mddf
