@@ -173,7 +173,7 @@ def test_check(capsys, tmp_path, data_home):
 
 
 def test_listing_of_unknown_names():
-    command = [sys.executable, "-m", "mddf.datasets", "irs"]
+    command = [sys.executable, "-P", "-m", "mddf.datasets", "irs"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "did you mean 'iris'" in done.stderr

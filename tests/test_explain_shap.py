@@ -184,5 +184,7 @@ def test_nothing_of_the_extras_is_loaded_before_it_is_used():
         "extras = {'shap', 'onnx', 'onnxruntime', 'skops', 'matplotlib', 'numba'}\n"
         "print(sorted(extras & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "[]"

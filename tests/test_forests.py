@@ -237,7 +237,9 @@ def test_samples_that_every_tree_drew(Forest, data):
     right = decision[~never].argmax(axis=1) == y[~never]
     assert forest.oob_score_ == right.mean()
     # Nobody is left out at all.
-    forest = Forest(1, bootstrap=True, oob_score=True, random_state=0).fit([[1.0]], [5])
+    forest = Forest(1, bootstrap=True, oob_score=True, random_state=0)
+    with pytest.warns(UserWarning, match="oob_score_ is nan: every sample was drawn"):
+        forest.fit([[1.0]], [5])
     assert np.isnan(forest.oob_decision_function_).all()
     assert np.isnan(forest.oob_score_)
 

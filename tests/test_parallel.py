@@ -73,7 +73,7 @@ INTERRUPTED = """
 def run(*parts):
     script = "".join(textwrap.dedent(part) + "\n" for part in parts)
     return subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120
+        [sys.executable, "-P", "-c", script], capture_output=True, text=True, timeout=120
     )
 
 

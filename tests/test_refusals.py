@@ -84,7 +84,7 @@ def started(monkeypatch):
     plain = joblib.Parallel.__init__
 
     def init(self, n_jobs=None, **options):
-        asked.append(n_jobs)
+        asked.append(n_jobs or 1)
         plain(self, n_jobs, **options)
 
     monkeypatch.setattr(joblib.Parallel, "__init__", init)
