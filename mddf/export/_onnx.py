@@ -11,7 +11,7 @@ from mddf._table import NUMBER
 from mddf._trees import Trees
 from mddf.explain._arrays import category_codes
 from mddf.explain._shap_values import feature_names
-from mddf.explain._stages import Stage, is_cascade, model_stages
+from mddf.explain._stages import Stage, kind_of, model_stages
 
 from ._graph import ML, Graph
 from ._guests import add_guest
@@ -27,7 +27,7 @@ def to_onnx(model, *, dtype=np.float32):
 
     Parameters
     ----------
-    model : forest of mddf, MDDFClassifier or GCForestClassifier
+    model : forest or cascade of mddf, or DeepForestClassifier
         Fitted. The classifiers from outside that a cascade may have must be logistic regressions,
         alone or in a pipeline after a ``SimpleImputer`` and a ``StandardScaler``.
     dtype : float32 or float64, default=float32
@@ -58,7 +58,7 @@ def to_onnx(model, *, dtype=np.float32):
     stages = model_stages(model)
     graph = Graph()
     raw = _add_inputs(graph, model, dtype)
-    if is_cascade(model):
+    if kind_of(model) == "cascade":
         probabilities = _add_cascade(graph, raw, stages, model._cascade)
     else:
         (stage,) = stages
@@ -81,7 +81,7 @@ def onnx_inputs(model, X, *, dtype=np.float32) -> dict[str, np.ndarray]:
 
     Parameters
     ----------
-    model : forest of mddf, MDDFClassifier or GCForestClassifier
+    model : forest or cascade of mddf, or DeepForestClassifier
         Fitted.
     X : array or DataFrame of shape (n_samples, n_features)
     dtype : float32 or float64, default=float32
