@@ -245,7 +245,7 @@ def _add_deep_forest(graph: Graph, raw: str, stages: list[Stage], model) -> str:
                 votes.append(graph.add("Mul", graph.constant(voter.weight), vote))
                 total += voter.weight
         handed = [vectors[i] for i in layer.inputs]
-        if handed and layer.mix is not None:
+        if layer.mix is not None:
             handed = [
                 graph.add("Mul", vector, graph.constant(weight))
                 for vector, weight in zip(handed, layer.mix, strict=True)
