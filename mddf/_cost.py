@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from mddf._trees import Trees
 from mddf.explain._stages import model_stages, predict_numbers
@@ -52,7 +53,7 @@ def cost(model) -> Cost:
 
     Parameters
     ----------
-    model : forest of mddf, MDDFClassifier or GCForestClassifier
+    model : forest or cascade of mddf, or DeepForestClassifier
         Fitted.
 
     Returns
@@ -106,5 +107,6 @@ def _made_up_rows(bins, n_features: int) -> np.ndarray:
 
 def _seconds(model, rows: np.ndarray) -> float:
     start = perf_counter()
-    predict_numbers(model, rows, n_jobs=1)
+    with threadpool_limits(1):
+        predict_numbers(model, rows, n_jobs=1)
     return perf_counter() - start

@@ -282,19 +282,17 @@ class DeepForestClassifier(TransformerMixin, ProbabilityClassifier):
         codes = self._binner.transform(table, n_spare=self._n_spare)
         needs_numbers = any(not voter.is_forest for voter in self._layers[0].voters)
         numbers = self._binner.numbers(table) if needs_numbers else None
+        return self._layer_vectors(codes, numbers, self.n_jobs)
+
+    def _layer_vectors(self, codes, numbers, n_jobs):
+        """As `_stages`, from rows whose spare columns are written over for each layer."""
         before = None
         for layer in self._layers:
             if before is not None:
-                apply_bins(
-                    before,
-                    layer.bins,
-                    out=codes,
-                    first_column=self._n_raw,
-                    n_jobs=self.n_jobs,
-                )
+                apply_bins(before, layer.bins, out=codes, first_column=self._n_raw, n_jobs=n_jobs)
             vectors = np.stack(
                 [
-                    voter.vectors(codes, numbers, len(self.classes_), self.n_jobs)
+                    voter.vectors(codes, numbers, len(self.classes_), n_jobs)
                     for voter in layer.voters
                 ]
             )
@@ -313,8 +311,12 @@ class DeepForestClassifier(TransformerMixin, ProbabilityClassifier):
         ndarray of shape (n_samples, n_classes)
             Once for each layer that is kept and has a vote so far.
         """
+        yield from self._votes(self._stages(X))
+
+    def _votes(self, stages):
+        """Probabilities by the votes up to each layer that has some, from the layers' vectors."""
         total, weight = np.zeros(1), 0.0
-        for layer, vectors in zip(self._layers_fitted(), self._stages(X), strict=True):
+        for layer, vectors in zip(self._layers, stages, strict=True):
             for voter, of_voter in zip(layer.voters, vectors, strict=True):
                 if voter.weight > 0:
                     total = total + voter.weight * sharpened(of_voter, voter.exponent)

@@ -386,7 +386,7 @@ class Growth:
             inputs = [kept.index(i) for i in layer.inputs] if fed else []
             n_handed = 0 if layer.handed is None else layer.handed.shape[1]
             bins = self.training.table.bins.columns(self.n_raw, self.n_raw + n_handed)
-            fitted.append(DeepLayer(voters, inputs, layer.mix, bins))
+            fitted.append(DeepLayer(voters, inputs, layer.mix if fed else None, bins))
         return fitted
 
     def _voters(self, number, layer: _GrownLayer, kept, weights) -> list[Voter]:

@@ -66,6 +66,10 @@ def models():
         "random_forest": mddf.RandomForestClassifier(3, oob_score=False, max_depth=4, **_SEED),
         "mddf": mddf.MDDFClassifier(2, n_estimators=1, cv=2, early_stopping=False, **_SEED),
     }
+    members = ["random", "completely-random", "linear"]
+    frames["deep_forest"] = mddf.DeepForestClassifier(
+        n_estimators=2, cv=2, members=members, **_SEED
+    )
     scanner = MultiGrainedScanner([1], n_estimators=1, cv=2, max_depth=3, **_SEED)
     return {
         **{name: (model, "numbers") for name, model in numbers.items()},

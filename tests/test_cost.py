@@ -9,7 +9,7 @@ from mddf.baselines import AdaBoostClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
-from mddf import MDDFClassifier, RandomForestClassifier, cost
+from mddf import DeepForestClassifier, MDDFClassifier, RandomForestClassifier, cost
 from mddf.explain import tree_arrays
 
 
@@ -41,6 +41,16 @@ def test_guests_are_asked_too():
     assert found.n_trees == 2
     coefficients = sum(m.coef_.nbytes for m in model._cascade.layers[0].members[1])
     assert found.n_bytes > coefficients > 0
+
+
+def test_deep_forests():
+    X = number_table()
+    members = ["random", "completely-random", "linear"]
+    model = DeepForestClassifier(n_estimators=3, members=members, random_state=0)
+    found = cost(model.fit(X, labels_of(X)))
+    layers = [[v for v in layer.voters if v.is_forest] for layer in model._layers]
+    assert found.n_trees == 3 * sum(map(len, layers))
+    assert 0 < found.microseconds_per_row < 1e4
 
 
 def test_a_table_is_counted_once():

@@ -6,7 +6,7 @@ from made_models import TABLES, labels_of, number_table
 from mddf.baselines import AdaBoostClassifier, GCForestClassifier
 from sklearn.linear_model import LogisticRegression
 
-from mddf import MDDFClassifier, RandomForestClassifier
+from mddf import DeepForestClassifier, MDDFClassifier, RandomForestClassifier
 from mddf.explain import importances, tree_arrays
 from mddf.explain._importances import _shares
 
@@ -94,6 +94,15 @@ def test_permutation_is_scikit_learns():
         model, others, classes, kind="permutation", random_state=0, scoring="accuracy"
     )
     assert np.array_equal(found.importances_mean, again.importances_mean)
+
+
+def test_deep_forests():
+    X, y, others, classes = halves("numbers")
+    model = DeepForestClassifier(n_estimators=3, members=["random"], random_state=0).fit(X, y)
+    found = importances(model, others, classes, kind="permutation", random_state=0)
+    assert found.importances_mean.argmax() in (0, 1)
+    with pytest.raises(TypeError, match="use kind='permutation'"):
+        importances(model, others, classes)
 
 
 def test_shares():

@@ -11,7 +11,12 @@ from made_models import TABLES, frame_table, labels_of, number_table
 from mddf.baselines import AdaBoostClassifier, GCForestClassifier
 from sklearn.linear_model import LogisticRegression
 
-from mddf import CompletelyRandomForestClassifier, MDDFClassifier, RandomForestClassifier
+from mddf import (
+    CompletelyRandomForestClassifier,
+    DeepForestClassifier,
+    MDDFClassifier,
+    RandomForestClassifier,
+)
 from mddf.explain import shap_values, tree_arrays
 from mddf.explain._stages import predict_numbers
 
@@ -167,6 +172,17 @@ def test_guests_can_be_explained_by_permutation():
     assert shap_values(model, X[:2], method="permutation").values.shape == (2, 5, 3)
     with pytest.raises(TypeError, match="only forests of mddf"):
         shap_values(model, X[:2])
+
+
+def test_deep_forests_are_explained_by_permutation():
+    X = frame_table()
+    model = DeepForestClassifier(n_estimators=2, members=["random", "linear"], random_state=0)
+    model.fit(X, labels_of(X))
+    found = shap_values(model, X[:3], background=X[:20], method="permutation")
+    sums = found.values.sum(axis=1) + found.base_values
+    assert np.allclose(sums, model.predict_proba(X[:3]), atol=1e-7)
+    with pytest.raises(TypeError, match="use method='permutation'"):
+        shap_values(model, X[:3])
 
 
 def test_refusals():

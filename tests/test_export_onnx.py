@@ -12,7 +12,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mddf import CompletelyRandomForestClassifier, MDDFClassifier, RandomForestClassifier
+from mddf import (
+    CompletelyRandomForestClassifier,
+    DeepForestClassifier,
+    MDDFClassifier,
+    RandomForestClassifier,
+    _deep_growth,
+)
 from mddf.export import onnx_inputs, to_onnx
 
 runtime = pytest.importorskip("onnxruntime", reason='needs "mddf[onnx]"')
@@ -102,6 +108,34 @@ def test_linear_members():
     assert np.allclose(probabilities, two.predict_proba(X), rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("options", [{}, {"refit": False, "calibrate": False}], ids=str)
+def test_deep_forests(kind, options):
+    X = TABLES[kind](300)
+    y = labels_of(X)
+    members = ["random", "completely-random", "linear"]
+    model = DeepForestClassifier(n_estimators=6, members=members, random_state=0, **options)
+    model.fit(X[:150], y[:150])
+    label, probabilities = said_by_runtime(model, X)
+    assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
+    assert np.array_equal(label, model.predict(X))
+
+
+def test_layers_of_deep_forests(monkeypatch):
+    """Both ways of handing vectors on, with as many layers as are wanted."""
+    X = frame_table(200)
+    y = labels_of(X)
+    members = ["random", "completely-random"]
+    monkeypatch.setattr(_deep_growth.Growth, "_helps", lambda *_: True)
+    for most in (300, 3):
+        monkeypatch.setattr(_deep_growth, "MOST_COLUMNS", most)
+        model = DeepForestClassifier(3, n_estimators=5, members=members, random_state=1)
+        model.fit(X[:150], y[:150])
+        assert model.n_layers_ > 1
+        _, probabilities = said_by_runtime(model, X)
+        assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-12)
+
+
 def test_a_linear_member_that_did_not_see_a_class():
     X = number_table(60)
     y = np.array([0] * 30 + [1] * 29 + [2])
@@ -150,6 +184,9 @@ def test_refusals():
     guests = MDDFClassifier(1, forests=["random", ExtraTreesClassifier(2)], **CASCADE).fit(X, y)
     with pytest.raises(TypeError, match="to_onnx takes a LogisticRegression"):
         to_onnx(guests)
+    boosted = DeepForestClassifier(1, n_estimators=1, cv=2, members=["boosted"]).fit(X, y)
+    with pytest.raises(TypeError, match="to_onnx takes a LogisticRegression"):
+        to_onnx(boosted)
     odd = make_pipeline(SimpleImputer(add_indicator=True), LogisticRegression())
     with pytest.raises(TypeError, match="without an indicator"):
         to_onnx(MDDFClassifier(1, forests=["random", odd], **CASCADE).fit(X, y))

@@ -79,6 +79,15 @@ def test_skops_trusts_the_estimators_alone(fitted):
         io.loads(data)
 
 
+def test_skops_and_boosting():
+    io = pytest.importorskip("skops.io", reason='needs "mddf[skops]"')
+    X = table("frame")
+    model = mddf.DeepForestClassifier(1, n_estimators=1, cv=2, members=["random", "boosted"])
+    model.fit(X, labels())
+    again = io.loads(io.dumps(model), trusted=skops_types(boosting=True))
+    assert np.array_equal(says(again, X), says(model, X))
+
+
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.filterwarnings("ignore", category=InconsistentVersionWarning)

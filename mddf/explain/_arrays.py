@@ -10,7 +10,7 @@ from mddf import _growing
 from mddf._binning import Bins
 
 from ._nodes import LEAF, Nodes, decode
-from ._stages import coded_stages, model_stages
+from ._stages import coded_stages, kind_of, model_stages
 
 TREE_UNDEFINED = -2
 
@@ -64,7 +64,7 @@ def tree_arrays(model, *, layer=None, forest=None, X=None) -> list[TreeArrays]:
 
     Parameters
     ----------
-    model : forest of mddf, MDDFClassifier or GCForestClassifier
+    model : forest or cascade of mddf, or DeepForestClassifier
         Fitted.
     layer : int, default=None
         Which layer of a cascade, from 0; negative numbers count from the last one. Must be None
@@ -90,13 +90,13 @@ def tree_arrays(model, *, layer=None, forest=None, X=None) -> list[TreeArrays]:
     ([1, -1, -1], [150, 64, 86])
     """
     stages = model_stages(model)
-    number = _chosen("layer", layer, len(stages), only_for_cascades=not hasattr(model, "alphas_"))
+    number = _chosen("layer", layer, len(stages), only_for_cascades=kind_of(model) == "forest")
     stage = stages[number]
     if forest is not None:
         forest = _chosen("forest", forest, len(stage.members))
     codes = None
     if X is not None:
-        for stage_number, (found, _) in enumerate(coded_stages(model, X)):
+        for stage_number, found in enumerate(coded_stages(model, X)):
             if stage_number == number:
                 codes = found.copy()
     return [
@@ -111,7 +111,7 @@ def category_codes(model) -> dict[int, list]:
 
     Parameters
     ----------
-    model : forest of mddf, MDDFClassifier or GCForestClassifier
+    model : forest or cascade of mddf, or DeepForestClassifier
         Fitted.
 
     Returns

@@ -10,7 +10,7 @@ from mddf._validation import known_labels
 
 from ._paths import own_class_contributions
 from ._shap_values import feature_names
-from ._stages import coded_stages, is_cascade, model_stages
+from ._stages import coded_stages, kind_of, model_stages, refuse_deep_forest
 
 KINDS = ("held-out", "permutation", "impurity")
 
@@ -22,7 +22,7 @@ def importances(
 
     Parameters
     ----------
-    model : forest of mddf, MDDFClassifier or GCForestClassifier
+    model : forest or cascade of mddf, or DeepForestClassifier
         Fitted. For "permutation" and "impurity", any classifier that has what they need.
     X : array or DataFrame of shape (n_samples, n_features), default=None
         Rows that the model was not fitted on, and at best many of them. Of those that it was
@@ -109,10 +109,10 @@ def _gains(model, X, y) -> np.ndarray:
     -------
     ndarray of shape (n_rows, n_features)
     """
-    stages, cascade = model_stages(model), is_cascade(model)
+    refuse_deep_forest(model, "kind='permutation'")
+    stages, coded = model_stages(model), coded_stages(model, X)
     labels = known_labels(y, model.classes_, len(y))
-    coded = (codes for codes, _ in coded_stages(model, X))
-    if not cascade:
+    if kind_of(model) == "forest":
         codes = next(coded)
         return own_class_contributions(stages[0].blocks(None), codes, labels, n_jobs=model.n_jobs)
     layout, n_raw, all_alphas = model._cascade.layout, model._cascade.n_raw, model._cascade.alphas

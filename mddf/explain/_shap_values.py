@@ -11,7 +11,13 @@ from mddf import _cascade
 from mddf._table import read_table
 
 from ._paths import path_contributions
-from ._stages import coded_stages, is_cascade, model_stages, predict_numbers
+from ._stages import (
+    coded_stages,
+    kind_of,
+    model_stages,
+    predict_numbers,
+    refuse_deep_forest,
+)
 from ._tree_shap import tree_contributions
 
 _OF_TREES: dict[str, Callable] = {"tree": tree_contributions, "path": path_contributions}
@@ -26,7 +32,7 @@ def shap_values(model, X, *, background=None, method="tree", random_state=0):
 
     Parameters
     ----------
-    model : forest of mddf, MDDFClassifier or GCForestClassifier
+    model : forest or cascade of mddf, or DeepForestClassifier
         Fitted.
     X : array or DataFrame of shape (n_samples, n_features)
         Rows to be explained.
@@ -76,7 +82,7 @@ def shap_values(model, X, *, background=None, method="tree", random_state=0):
 
     if method not in ("tree", "path", "permutation"):
         raise ValueError(f"method must be 'tree', 'path' or 'permutation', got {method!r}")
-    is_cascade(model)
+    kind_of(model)
     rows = _numbers(model, X)
     if method == "permutation":
         values, base = _by_permutation(model, rows, background, random_state)
@@ -113,15 +119,11 @@ def _check_sums(sums: np.ndarray, probabilities: np.ndarray) -> None:
 
 def _by_trees(model, X, background, method: str) -> tuple[np.ndarray, np.ndarray]:
     """Contributions and base values of a forest, or through all layers of a cascade."""
+    refuse_deep_forest(model, "method='permutation'")
     contribute = partial(_OF_TREES[method], n_jobs=model.n_jobs)
     stages = model_stages(model)
-    coded = (
-        (codes, others)
-        for (codes, _), (others, _) in zip(
-            coded_stages(model, X), coded_stages(model, background), strict=True
-        )
-    )
-    if not is_cascade(model):
+    coded = zip(coded_stages(model, X), coded_stages(model, background), strict=True)
+    if kind_of(model) == "forest":
         return contribute(stages[0].blocks(None), *next(coded))
     cascade = model._cascade
     layout, n_raw = cascade.layout, cascade.n_raw

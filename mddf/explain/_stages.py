@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -11,9 +12,16 @@ from sklearn.utils.validation import check_is_fitted
 from mddf import _cascade, _growing
 from mddf._binning import Bins, apply_bins, join_bins
 from mddf._cascade_estimator import BaseCascade
+from mddf._deep_forest import DeepForestClassifier
 from mddf._forest import BaseForest
 from mddf._table import read_table
 from mddf._trees import Trees
+
+_KINDS: dict[Any, str] = {
+    BaseForest: "forest",
+    BaseCascade: "cascade",
+    DeepForestClassifier: "deep forest",
+}
 
 
 @dataclass(frozen=True)
@@ -45,29 +53,43 @@ class Stage:
         return [trees for found in chosen for trees in found]
 
 
-def is_cascade(model) -> bool:
-    """Whether a model is a cascade rather than a forest; others are refused.
+def kind_of(model) -> str:
+    """What a fitted model is: "forest", "cascade" or "deep forest"; others are refused.
 
-    So is a cascade whose class predicts in a way of its own.
+    So is a subclass that predicts in a way of its own.
     """
-    if isinstance(model, BaseForest):
-        check_is_fitted(model)
-        return False
-    if isinstance(model, BaseCascade):
-        check_is_fitted(model)
-        if type(model).predict_proba is BaseCascade.predict_proba:
-            return True
+    for base, kind in _KINDS.items():
+        if isinstance(model, base):
+            check_is_fitted(model)
+            if type(model).predict_proba is base.predict_proba:
+                return kind
     raise TypeError(
-        f"model must be a forest of mddf, an MDDFClassifier or a GCForestClassifier, got {model!r}"
+        "model must be a forest of mddf, an MDDFClassifier, a GCForestClassifier or a "
+        f"DeepForestClassifier, got {model!r}"
     )
+
+
+def refuse_deep_forest(model, remedy: str) -> None:
+    """Refuse a model whose vote is not linear in its layers' vectors."""
+    if kind_of(model) == "deep forest":
+        raise TypeError(
+            "the vote of a DeepForestClassifier is not a sum over trees, so that contributions "
+            f"cannot be passed back through its layers; use {remedy}"
+        )
 
 
 def model_stages(model) -> list[Stage]:
     """The stages of a fitted model: one for a forest, one for each layer of a cascade."""
-    cascade = is_cascade(model)
+    kind = kind_of(model)
     raw = model._binner.bins_
-    if not cascade:
-        return [Stage(raw, [model._trees], np.arange(raw.n_columns))]
+    everything = np.arange(raw.n_columns)
+    if kind == "forest":
+        return [Stage(raw, [model._trees], everything)]
+    if kind == "deep forest":
+        return [
+            Stage(join_bins(raw, layer.bins), [v.models for v in layer.voters], everything)
+            for layer in model._layers
+        ]
     return [
         Stage(
             join_bins(raw, layer.bins),
@@ -85,36 +107,45 @@ def _flat(of_forest: list) -> list:
     return [trees for of_fold in of_forest for trees in of_fold]
 
 
-def coded_stages(model, X) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Rows as each stage sees them, and what the model says of them up to that stage.
+def coded_stages(model, X) -> Iterator[np.ndarray]:
+    """Rows as each stage sees them.
 
     Yields
     ------
     codes : ndarray of uint8 of shape (n_rows, n_columns)
         Written over for the next stage.
-    probabilities : ndarray of shape (n_rows, n_classes)
     """
     table = read_table(model, X, reset=False, categorical_features=model.categorical_features)
-    if not is_cascade(model):
-        yield model._binner.transform(table), model.predict_proba(X)
-        return
-    cascade = model._cascade
-    codes = model._binner.transform(table, n_spare=cascade.layout.n_columns)
-    numbers = model._binner.numbers(table) if cascade.needs_numbers else None
-    for _, probabilities in _cascade.stages(cascade, codes, numbers, n_jobs=model.n_jobs):
-        yield codes, probabilities
+    codes = model._binner.transform(table, n_spare=_n_spare(model))
+    for _ in _ask(model, codes, model._binner.numbers(table), model.n_jobs):
+        yield codes
 
 
 def predict_numbers(model, numbers: np.ndarray, *, n_jobs=None) -> np.ndarray:
     """`predict_proba` of rows as numbers, categories as codes, NaN where missing."""
-    bins = model._binner.bins_
-    codes = apply_bins(np.ascontiguousarray(numbers, float), bins)
-    if not is_cascade(model):
+    raw = apply_bins(np.ascontiguousarray(numbers, float), model._binner.bins_)
+    codes = np.hstack([raw, np.zeros((len(raw), _n_spare(model)), np.uint8)])
+    *_, probabilities = _ask(model, codes, numbers, n_jobs)
+    return probabilities
+
+
+def _n_spare(model) -> int:
+    """Columns for class vectors beside the features."""
+    kind = kind_of(model)
+    if kind == "forest":
+        return 0
+    return model._cascade.layout.n_columns if kind == "cascade" else model._n_spare
+
+
+def _ask(model, codes, numbers, n_jobs) -> Iterator[np.ndarray]:
+    """What a model says up to each stage; `codes` are what the stage saw."""
+    kind = kind_of(model)
+    if kind == "cascade":
+        for _, probabilities in _cascade.stages(model._cascade, codes, numbers, n_jobs=n_jobs):
+            yield probabilities
+    elif kind == "deep forest":
+        yield from model._votes(model._layer_vectors(codes, numbers, n_jobs))
+    else:
         sums = np.zeros((len(codes), len(model.classes_)))
         _growing.add_probabilities(model._trees, codes, sums, n_jobs=n_jobs)
-        return _growing.shares(sums)
-    cascade = model._cascade
-    spare = np.zeros((len(codes), cascade.layout.n_columns), np.uint8)
-    table = np.hstack([codes, spare])
-    *_, (_, probabilities) = _cascade.stages(cascade, table, numbers, n_jobs=n_jobs)
-    return probabilities
+        yield _growing.shares(sums)

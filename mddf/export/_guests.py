@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from ._graph import Graph
 
 
 def add_guest(graph: Graph, X: str, classifier, n_classes: int) -> str:
-    """Append a logistic regression, imputed and scaled or not; others are refused.
+    """Append a logistic regression, with the usual steps before it or not; others are refused.
 
     Parameters
     ----------
@@ -33,7 +34,7 @@ def add_guest(graph: Graph, X: str, classifier, n_classes: int) -> str:
     if not isinstance(last, LogisticRegression | LogisticRegressionCV):
         raise _refusal(classifier)
     for transformer in transformers:
-        X = _add_transformer(graph, X, transformer, classifier)
+        X = _add_step(graph, X, transformer, classifier)
     classes = last.classes_
     scores = graph.add("MatMul", X, graph.constant(last.coef_.T))
     scores = graph.add("Add", scores, graph.constant(last.intercept_))
@@ -48,26 +49,51 @@ def add_guest(graph: Graph, X: str, classifier, n_classes: int) -> str:
     return graph.add("MatMul", probabilities, graph.constant(np.eye(n_classes)[classes]))
 
 
-def _add_transformer(graph: Graph, X: str, transformer, classifier) -> str:
-    if transformer is None or transformer == "passthrough":
+def _add_step(graph: Graph, X: str, step, classifier) -> str:
+    """Append a transformer."""
+    if step is None or (isinstance(step, str) and step == "passthrough"):
         return X
-    if isinstance(transformer, StandardScaler):
-        if transformer.with_mean:
-            X = graph.add("Sub", X, graph.constant(transformer.mean_))
-        return (
-            graph.add("Div", X, graph.constant(transformer.scale_)) if transformer.with_std else X
-        )
-    if isinstance(transformer, SimpleImputer):
-        values = np.asarray(transformer.statistics_)
-        plain = transformer.indicator_ is None and np.isnan(transformer.missing_values)
-        if plain and values.dtype.kind == "f" and not np.isnan(values).any():
+    if isinstance(step, Pipeline):
+        for _, inner in step.steps:
+            X = _add_step(graph, X, inner, classifier)
+        return X
+    if isinstance(step, StandardScaler):
+        if step.with_mean:
+            X = graph.add("Sub", X, graph.constant(step.mean_))
+        return graph.add("Div", X, graph.constant(step.scale_)) if step.with_std else X
+    if isinstance(step, SimpleImputer) and step.indicator_ is None:
+        values = np.asarray(step.statistics_, float)
+        if np.isnan(step.missing_values) and not np.isnan(values).any():
             return graph.add("Where", graph.add("IsNaN", X), graph.constant(values), X)
+    if isinstance(step, OneHotEncoder) and step.drop is None and not step._infrequent_enabled:
+        return _add_one_hot(graph, X, step)
+    if isinstance(step, ColumnTransformer):
+        return _add_columns(graph, X, step, classifier)
     raise _refusal(classifier)
+
+
+def _add_one_hot(graph: Graph, X: str, encoder: OneHotEncoder) -> str:
+    parts = []
+    for column, categories in enumerate(encoder.categories_):
+        value = graph.add("Gather", X, graph.constant([column], np.int64), axis=1)
+        equal = graph.add("Equal", value, graph.constant(categories[None]))
+        parts.append(graph.cast(equal, np.float64))
+    return graph.add("Concat", *parts, axis=1)
+
+
+def _add_columns(graph: Graph, X: str, transformer: ColumnTransformer, classifier) -> str:
+    parts = []
+    for _, step, columns in transformer.transformers_:
+        chosen = np.arange(transformer.n_features_in_)[columns]
+        if len(chosen) and not (isinstance(step, str) and step == "drop"):
+            part = graph.add("Gather", X, graph.constant(chosen, np.int64), axis=1)
+            parts.append(_add_step(graph, part, step, classifier))
+    return graph.add("Concat", *parts, axis=1)
 
 
 def _refusal(classifier) -> TypeError:
     return TypeError(
         "of classifiers that are not forests of mddf, to_onnx takes a LogisticRegression, alone "
-        "or in a pipeline after a SimpleImputer of NaN without an indicator and a "
-        f"StandardScaler; got {classifier!r}"
+        "or after a SimpleImputer of NaN without an indicator, a StandardScaler, a OneHotEncoder "
+        f"that keeps all, or these in a ColumnTransformer; got {classifier!r}"
     )

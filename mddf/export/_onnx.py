@@ -9,9 +9,10 @@ import numpy as np
 from mddf._layer import _GRAIN
 from mddf._table import NUMBER
 from mddf._trees import Trees
+from mddf._vote import FLOOR
 from mddf.explain._arrays import category_codes
 from mddf.explain._shap_values import feature_names
-from mddf.explain._stages import Stage, is_cascade, model_stages
+from mddf.explain._stages import Stage, kind_of, model_stages
 
 from ._graph import ML, Graph
 from ._guests import add_guest
@@ -27,7 +28,7 @@ def to_onnx(model, *, dtype=np.float32):
 
     Parameters
     ----------
-    model : forest of mddf, MDDFClassifier or GCForestClassifier
+    model : forest or cascade of mddf, or DeepForestClassifier
         Fitted. The classifiers from outside that a cascade may have must be logistic regressions,
         alone or in a pipeline after a ``SimpleImputer`` and a ``StandardScaler``.
     dtype : float32 or float64, default=float32
@@ -58,15 +59,18 @@ def to_onnx(model, *, dtype=np.float32):
     stages = model_stages(model)
     graph = Graph()
     raw = _add_inputs(graph, model, dtype)
-    if is_cascade(model):
+    kind = kind_of(model)
+    if kind == "cascade":
         probabilities = _add_cascade(graph, raw, stages, model._cascade)
+    elif kind == "deep forest":
+        probabilities = _add_deep_forest(graph, raw, stages, model)
     else:
         (stage,) = stages
         probabilities = _add_shares(graph, add_trees(graph, raw, stage.blocks(None), stage.bins))
-    kind, classes = _label_type(model.classes_)
+    label_type, classes = _label_type(model.classes_)
     label = graph.add("ArgMax", probabilities, axis=1, keepdims=0)
     label = graph.add("Gather", graph.constant(classes, classes.dtype), label)
-    graph.output(label, "label", kind, [None])
+    graph.output(label, "label", label_type, [None])
     out = graph.cast(probabilities, dtype)
     graph.output(out, "probabilities", dtype, [None, len(classes)])
     return graph.model(type(model).__name__, import_module("mddf").__version__)
@@ -81,7 +85,7 @@ def onnx_inputs(model, X, *, dtype=np.float32) -> dict[str, np.ndarray]:
 
     Parameters
     ----------
-    model : forest of mddf, MDDFClassifier or GCForestClassifier
+    model : forest or cascade of mddf, or DeepForestClassifier
         Fitted.
     X : array or DataFrame of shape (n_samples, n_features)
     dtype : float32 or float64, default=float32
@@ -224,6 +228,51 @@ def _add_cascade(graph: Graph, raw: str, stages: list[Stage], cascade) -> str:
     return _add_mean(graph, parts)
 
 
+def _add_deep_forest(graph: Graph, raw: str, stages: list[Stage], model) -> str:
+    table, votes, total = raw, [], 0.0
+    for stage, layer in zip(stages, model._layers, strict=True):
+        vectors = []
+        for members, voter in zip(stage.members, layer.voters, strict=True):
+            if voter.is_forest:
+                sums = add_trees(graph, table, members, stage.bins)
+                vectors.append(_add_rounded(graph, _add_shares(graph, sums)))
+            else:
+                n_classes = len(model.classes_)
+                found = [add_guest(graph, raw, guest, n_classes) for guest in members]
+                vectors.append(_add_mean(graph, found))
+            if voter.weight > 0:
+                vote = _add_sharpened(graph, vectors[-1], voter.exponent)
+                votes.append(graph.add("Mul", graph.constant(voter.weight), vote))
+                total += voter.weight
+        handed = [vectors[i] for i in layer.inputs]
+        if layer.mix is not None:
+            handed = [
+                graph.add("Mul", vector, graph.constant(weight))
+                for vector, weight in zip(handed, layer.mix, strict=True)
+            ]
+            mixed = _add_sum(graph, handed)
+            handed = [graph.add("Div", mixed, graph.constant(layer.mix.sum()))]
+        if handed:
+            table = graph.add("Concat", raw, *handed, axis=1)
+    mean = graph.add("Div", _add_sum(graph, votes), graph.constant(total))
+    return _add_sharpened(graph, mean, model.exponent_)
+
+
+def _add_sharpened(graph: Graph, probabilities: str, exponent: float) -> str:
+    """As `mddf._vote.sharpened`."""
+    if exponent == 1:
+        return probabilities
+    floored = graph.add("Max", probabilities, graph.constant(FLOOR))
+    logs = graph.add("Mul", graph.add("Log", floored), graph.constant(exponent))
+    return graph.add("Softmax", logs, axis=1)
+
+
+def _add_rounded(graph: Graph, vector: str) -> str:
+    """To whole multiples of a power of two, as layers do."""
+    grains = graph.add("Div", vector, graph.constant(_GRAIN))
+    return graph.add("Mul", graph.add("Round", grains), graph.constant(_GRAIN))
+
+
 def _add_vector(graph: Graph, table: str, stage: Stage, members: list, n_classes: int) -> str:
     """A member's class vector: the mean over folds, rounded as `layer_vectors` does."""
     if isinstance(members[0], Trees):
@@ -231,8 +280,7 @@ def _add_vector(graph: Graph, table: str, stage: Stage, members: list, n_classes
     else:
         seen = graph.add("Gather", table, graph.constant(stage.columns, np.int64), axis=1)
         sums = _add_sum(graph, [add_guest(graph, seen, found, n_classes) for found in members])
-    grains = graph.add("Div", _add_shares(graph, sums), graph.constant(_GRAIN))
-    return graph.add("Mul", graph.add("Round", grains), graph.constant(_GRAIN))
+    return _add_rounded(graph, _add_shares(graph, sums))
 
 
 def _add_vote(graph: Graph, columns: list[str], alphas: np.ndarray) -> str:
