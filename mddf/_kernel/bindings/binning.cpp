@@ -1,6 +1,7 @@
-#include "forest/binning.hpp"
 #include "bindings/arrays.hpp"
 #include "bindings/call.hpp"
+#include "forest/apply_bins.hpp"
+#include "forest/find_bins.hpp"
 #include "forest/samples.hpp"
 
 namespace mddf {
@@ -27,9 +28,8 @@ nb::tuple find_bins_of(AnyTable<T> x, std::optional<In<double, 1>> weights, int6
         "first, last: expected a range of columns");
   if (weights) check_length("weights", weights->shape(0), table.n_rows);
   const std::vector<ColumnBins> columns = without_gil(cancel, [&](Watch& watch) {
-    return weights ? find_bins<detail::WeightedKey>(table, weights->data(), first, last, max_bins,
-                                                    watch)
-                   : find_bins<uint64_t>(table, nullptr, first, last, max_bins, watch);
+    return weights ? find_bins<WeightedValue>(table, weights->data(), first, last, max_bins, watch)
+                   : find_bins<double>(table, nullptr, first, last, max_bins, watch);
   });
   std::vector<double> edges, values;
   std::vector<int64_t> counts;

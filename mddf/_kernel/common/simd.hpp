@@ -4,26 +4,10 @@
 #include <cstdint>
 #include <cstring>
 
+#include "common/wide.hpp"
 #include "forest/samples.hpp"
 
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#define MDDF_AVX2 1
-#include <immintrin.h>
-#define MDDF_TARGET_AVX2 __attribute__((target("avx2,popcnt")))
-#define MDDF_INLINE inline __attribute__((always_inline))
-#else
-#define MDDF_INLINE inline
-#endif
-
 namespace mddf::simd {
-
-inline bool supported() {
-#ifdef MDDF_AVX2
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt");
-#else
-  return false;
-#endif
-}
 
 // Copies the samples to `to`: from the front those whose code + shift (modulo 256) is at most the
 // threshold, from the back the others, in no particular order. Fills the places in

@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "common/midpoint.hpp"
 #include "common/random.hpp"
 #include "forest/criterion.hpp"
 #include "forest/node_classes.hpp"
