@@ -72,6 +72,8 @@ class Binner:
         -------
         BinnedTable
         """
+        if sample_weight is not None and np.all(sample_weight == sample_weight[0]):
+            sample_weight = None
         self._learn_categories(table)
         n_rows, n_columns = table.shape
         codes, by_column = empty_codes(n_rows, n_columns + n_spare)

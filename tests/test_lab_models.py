@@ -24,9 +24,12 @@ def table():
 
 def test_all_methods_have_the_same_budget(models):
     budget = models.Budget(n_estimators=7, n_layers=3, n_folds=4)
-    made = {n: models.build(models.METHODS[n], 0, budget=budget) for n in models.EQUAL[1:]}
+    installed = [name for name in models.EQUAL[1:] if not models.METHODS[name].missing()]
+    made = {n: models.build(models.METHODS[n], 0, budget=budget) for n in installed}
     assert made["rf"].n_estimators == budget.n_trees == 4 * 7 * 4
-    assert made["xgboost"].model.n_estimators == budget.n_rounds == 4 * 7 * 4
+    assert budget.n_rounds == 4 * 7 * 4
+    if "xgboost" in made:
+        assert made["xgboost"].model.n_estimators == budget.n_rounds
     assert models.Budget(rounds=5).n_rounds == 5
     for name in models.CASCADES:
         model = models.build(models.METHODS[name], 0, budget=budget)

@@ -87,7 +87,7 @@ def tree_arrays(model, *, layer=None, forest=None, X=None) -> list[TreeArrays]:
     >>> forest = RandomForestClassifier(5, max_depth=1, random_state=0).fit(X, y)
     >>> tree = tree_arrays(forest, X=X)[0]
     >>> tree.children_left.tolist(), tree.n_node_samples.tolist()
-    ([1, -1, -1], [150, 64, 86])
+    ([1, -1, -1], [150, 50, 100])
     """
     stages = model_stages(model)
     number = _chosen("layer", layer, len(stages), only_for_cascades=kind_of(model) == "forest")
