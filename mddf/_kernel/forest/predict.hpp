@@ -14,7 +14,7 @@ namespace mddf {
 // makes room for the next.
 template <bool kCategories, class Row, class Emit>
 void walk(const uint64_t* tree, int64_t n, Row row, Emit emit) {
-  constexpr int kLanes = 8, kSteps = 2;
+  constexpr int kLanes = 12, kSteps = 3;
   const auto step = [tree](uint32_t index, const uint8_t* bins) {
     const uint64_t n = tree[index];
     if constexpr (kCategories) {
@@ -61,7 +61,7 @@ void walk(const uint64_t* tree, int64_t n, Row row, Emit emit) {
 }
 
 template <class Row, class Emit>
-void walk_tree(const TreesView& trees, int64_t t, int64_t n, Row row, Emit emit) {
+void walk_tree(const NodesView& trees, int64_t t, int64_t n, Row row, Emit emit) {
   if (trees.has_categorical)
     walk<true>(trees.tree(t), n, row, emit);
   else
@@ -86,9 +86,9 @@ inline int64_t block_rows(int64_t n_columns) {
   return std::clamp<int64_t>((int64_t{1} << 18) / std::max<int64_t>(n_columns, 1), 64, 4096);
 }
 
-// Adds the sum over the trees of the class distributions to out (n_rows x n_classes).
-inline void add_probabilities(const TreesView& trees, const BinMatrix& bins, double* out,
-                              Watch& watch) {
+// Adds the sum over the trees of what leaves hold to out (n_rows x width).
+template <class View>
+void add_leaves(const View& trees, const BinMatrix& bins, double* out, Watch& watch) {
   const int64_t block = block_rows(bins.n_columns);
   for (int64_t first = 0; first < bins.n_rows; first += block) {
     const int64_t n = std::min(block, bins.n_rows - first);
@@ -98,14 +98,14 @@ inline void add_probabilities(const TreesView& trees, const BinMatrix& bins, dou
       walk_tree(
           trees, t, n, [&](int64_t i) { return bins.row(first + i); },
           [&](int64_t i, uint32_t leaf) {
-            add_leaf(trees, tree[leaf], out + (first + i) * trees.n_classes);
+            add_leaf(trees, tree[leaf], out + (first + i) * trees.width());
           });
     }
   }
 }
 
 // Writes the index of the leaf that each row ends in (n_rows x n_trees, counted within the tree).
-inline void leaf_indices(const TreesView& trees, const BinMatrix& bins, int64_t* out,
+inline void leaf_indices(const NodesView& trees, const BinMatrix& bins, int64_t* out,
                          Watch& watch) {
   const int64_t block = block_rows(bins.n_columns);
   const int64_t n_trees = trees.n_trees();
