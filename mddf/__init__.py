@@ -13,12 +13,15 @@ except ImportError as error:
 from mddf._deep_forest import DeepForestClassifier
 from mddf._forests import CompletelyRandomForestClassifier, RandomForestClassifier
 from mddf._mddf import MDDFClassifier
+from mddf._regressors import CompletelyRandomForestRegressor, RandomForestRegressor
 
 __version__ = "0.1.0"
 
 __all__ = [
     "CompletelyRandomForestClassifier",
+    "CompletelyRandomForestRegressor",
     "DeepForestClassifier",
     "MDDFClassifier",
     "RandomForestClassifier",
+    "RandomForestRegressor",
 ]

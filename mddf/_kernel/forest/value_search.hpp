@@ -49,11 +49,13 @@ class ValueSearch {
     for (int c = 0; c < width; ++c) {
       gather_groups(c);
       constant[c] = n_groups_ + has_missing_ < 2;
-      if (constant[c]) continue;
-      if (data_.bins.categorical[columns[c]])
-        search_categories(columns[c], best);
-      else
-        search_thresholds(columns[c], best);
+      if (!constant[c]) {
+        if (data_.bins.categorical[columns[c]])
+          search_categories(columns[c], best);
+        else
+          search_thresholds(columns[c], best);
+      }
+      forget_groups();
     }
   }
 
@@ -78,9 +80,8 @@ class ValueSearch {
 
  private:
   struct Group {
-    int code;
+    int code, at;  // `at`: where its sums are
     int64_t rows;
-    const int64_t* sums;
     double order;
   };
 
@@ -117,7 +118,7 @@ class ValueSearch {
       for (uint64_t rest = seen_[c].words[word]; rest; rest &= rest - 1) {
         const int code = 64 * word + lowest_bit(rest);
         const int at = c * 256 + code;
-        Group group{code, rows_[at], sums_.data() + at * node_.stride(), 0};
+        const Group group{code, at, rows_[at], 0};
         rows_[at] = 0;
         if (code == kMissing)
           missing_ = group, has_missing_ = true;
@@ -127,11 +128,16 @@ class ValueSearch {
     }
   }
   // Leaves the sums zero for what follows.
-  void forget(const Group& group) {
-    std::fill_n(const_cast<int64_t*>(group.sums), node_.stride(), 0);
+  void forget_groups() {
+    const auto forget = [this](const Group& group) {
+      std::fill_n(sums_.begin() + group.at * node_.stride(), node_.stride(), 0);
+    };
+    std::for_each(groups_.begin(), groups_.begin() + n_groups_, forget);
+    if (has_missing_) forget(missing_);
   }
 
   bool allows(int64_t rows_left) const {
+    if (!options_.limits_leaves()) return true;
     const double left = static_cast<double>(left_[0]);
     return rows_left >= options_.min_samples_leaf && n_ - rows_left >= options_.min_samples_leaf &&
            left >= least_weight_ && weight_ - left >= least_weight_;
@@ -157,7 +163,7 @@ class ValueSearch {
       const int last = n_groups_ - (has_missing_ && !missing_left ? 0 : 1);
       for (int g = 0; g < last; ++g) {
         take(groups_[g], rows_left);
-        if (options_.limits_leaves() && !allows(rows_left)) continue;
+        if (!allows(rows_left)) continue;
         const double score = improve(best.score);
         if (!(score > best.score)) continue;
         best.score = score;
@@ -169,8 +175,6 @@ class ValueSearch {
         best.first_right = g + 1 < n_groups_ ? groups_[g + 1].code : kMissing;
       }
     }
-    for (int g = 0; g < n_groups_; ++g) forget(groups_[g]);
-    if (has_missing_) forget(missing_);
   }
 
   // The best of the sets that hold the categories with the least means: for one output the best of
@@ -179,8 +183,8 @@ class ValueSearch {
     if (has_missing_) groups_[n_groups_++] = missing_;
     for (int j = 1; j < node_.stride(); ++j) {
       for (int g = 0; g < n_groups_; ++g)
-        groups_[g].order = static_cast<double>(groups_[g].sums[j]) /
-                           static_cast<double>(groups_[g].sums[0]);
+        groups_[g].order = static_cast<double>(sums_of(groups_[g])[j]) /
+                           static_cast<double>(sums_of(groups_[g])[0]);
       std::sort(groups_.begin(), groups_.begin() + n_groups_, [](const Group& a, const Group& b) {
         return std::pair(a.order, a.code) < std::pair(b.order, b.code);
       });
@@ -200,11 +204,13 @@ class ValueSearch {
         best.missing_left = best.left.contains(kMissing);
       }
     }
-    for (int g = 0; g < n_groups_; ++g) forget(groups_[g]);
   }
 
+  const int64_t* sums_of(const Group& group) const {
+    return sums_.data() + group.at * node_.stride();
+  }
   void take(const Group& group, int64_t& rows_left) {
-    NodeValues<kOne>::add(left_.data(), group.sums, node_.stride());
+    NodeValues<kOne>::add(left_.data(), sums_of(group), node_.stride());
     rows_left += group.rows;
   }
 
