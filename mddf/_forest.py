@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -19,7 +19,7 @@ from mddf._binning import BinnedTable
 from mddf._classifier import ProbabilityClassifier
 from mddf._sampling import RowWeights, canonical_order, plan_sampling, row_weights
 from mddf._table import read_table
-from mddf._targets import Classes
+from mddf._targets import Classes, Values
 from mddf._validation import (
     COUNT,
     JOBS,
@@ -55,22 +55,18 @@ def _as_count(value, n_samples: int, least: int) -> int:
 class Forest:
     """What forests that classify and forests that regress share.
 
-    It comes before scikit-learn's classes among the bases of those, which say what a target is:
-
-    ``_read(y, weights)``
-        `Classes` or `Values`.
-    ``_learnt(target)``
-        The attributes by which a fitted forest knows it.
-    ``_check_again(target)``
-        Refuses one that a fit with warm_start=True cannot go on with.
-    ``_row_weights(target, weights)``
-        A `RowWeights`.
-    ``_score_out_of_bag(target, sums, n_trees)``
-        Attributes with the predictions and their score; see `_growing.Grown` for the sums.
+    It comes before scikit-learn's classes among the bases of those, which say what a target is.
     """
 
     _random_thresholds: ClassVar[bool]
+    _oob_name: ClassVar[str]  # of the attribute with out-of-bag predictions
     _balances_trees = False
+
+    _binner: Binner
+    _entropy: list[int]
+    _trees: list[Any]
+    _importances: np.ndarray
+    _oob: Any
 
     _parameter_constraints: ClassVar[dict] = {
         "n_estimators": [COUNT],
@@ -177,6 +173,25 @@ class Forest:
                     self.__dict__.pop(name, None)
                 self.__dict__.update(fitted)
         return self
+
+    def _read(self, y, weights) -> Classes | Values:
+        """What a user passed as y."""
+        raise NotImplementedError
+
+    def _learnt(self, target) -> dict:
+        """The attributes by which a fitted forest knows a target."""
+        raise NotImplementedError
+
+    def _check_again(self, target) -> None:
+        """Refuse a target that a fit with warm_start=True cannot go on with."""
+
+    def _row_weights(self, target, weights) -> RowWeights:
+        """Weights of the rows from those of the samples."""
+        raise NotImplementedError
+
+    def _score_out_of_bag(self, target, sums, n_trees) -> dict:
+        """Attributes with predictions and their score; see `_growing.Grown` for the sums."""
+        raise NotImplementedError
 
     def _check_bootstrap(self):
         refuse_class("oob_score", self.oob_score)

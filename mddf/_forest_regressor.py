@@ -16,6 +16,12 @@ from mddf._state import Saved
 from mddf._targets import Values, read_values
 
 
+def _in_units_of_y(means: np.ndarray, exponents: np.ndarray) -> np.ndarray:
+    # All targets lie below 1; a mean that is rounded up to it might be no number any more.
+    most = np.nextafter(1.0, 0.0)
+    return np.ldexp(np.clip(means, -most, most), exponents)
+
+
 class BaseForestRegressor(Forest, Saved, RegressorMixin, BaseEstimator):
     """What both forests that regress share; use one of them."""
 
@@ -39,9 +45,6 @@ class BaseForestRegressor(Forest, Saved, RegressorMixin, BaseEstimator):
     def _learnt(self, target: Values) -> dict:
         return {"n_outputs_": target.y.shape[1], "_exponents": target.exponents}
 
-    def _check_again(self, target: Values) -> None:
-        pass  # done when it was read
-
     def _row_weights(self, target: Values, weights) -> RowWeights:
         return row_weights(weights, None, target.key)
 
@@ -49,7 +52,7 @@ class BaseForestRegressor(Forest, Saved, RegressorMixin, BaseEstimator):
         seen = n_trees > 0
         means = np.full(target.y.shape, np.nan)
         means[seen] = (sums[seen, ::2] + sums[seen, 1::2]) / n_trees[seen, None]
-        prediction = np.ldexp(means, target.exponents)
+        prediction = _in_units_of_y(means, target.exponents)
         if callable(self.oob_score):
             given, found = target.y, prediction
         else:  # R2 does not depend on the unit, in which squares neither vanish nor overflow
@@ -74,7 +77,7 @@ class BaseForestRegressor(Forest, Saved, RegressorMixin, BaseEstimator):
         sums = np.zeros((len(codes), self.n_outputs_))
         _growing.add_values(self._trees, codes, sums, n_jobs=self.n_jobs)
         n_trees = sum(block.n_trees for block in self._trees)
-        prediction = np.ldexp(sums / n_trees, self._exponents)
+        prediction = _in_units_of_y(sums / n_trees, self._exponents)
         return prediction[:, 0] if self.n_outputs_ == 1 else prediction
 
     def __sklearn_tags__(self):

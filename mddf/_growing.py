@@ -87,7 +87,12 @@ def shares(sums: np.ndarray) -> np.ndarray:
 
 
 def _grow_chunk(
-    table: BinnedTable, target: ClassTarget | ValueTarget, block: Block, first, last, cancel: Cancel
+    table: BinnedTable,
+    target: ClassTarget | ValueTarget,
+    block: Block,
+    first,
+    last,
+    cancel: Cancel,
 ):
     reader, sums, n_trees, importances = _core.grow(
         table.cells,

@@ -81,6 +81,7 @@ class TreeArrays:
         """Write the leaves that rows [first, last) end in to `out`, int64 (n_rows, n_trees)."""
         self._reader.leaf_indices(codes, first, last, out, cancel)
 
+
 @part("trees")
 @dataclass(frozen=True, eq=False, repr=False)
 class Trees(TreeArrays):

@@ -480,8 +480,8 @@ sums : float64 array of shape (rows held out, n_classes) or None
 n_trees : int32 array of shape (rows held out,) or None
     And how many trees each has.
 importances : float64 array of shape (n_trees, n_columns) or None
-    Each column's decrease of impurity, weighted by the samples. Of values: of the squared error,
-    in units of the square of 2^61 times that of the target.)";
+    Each column's decrease of impurity, weighted by the samples. Of values: of the squared
+    error, in units of the square of 2^61 times that of the target.)";
 
 template <class Target>
 void bind_grow(nb::module_& m) {
