@@ -14,14 +14,17 @@ from mddf._cost import Cost, cost
 from mddf._deep_forest import DeepForestClassifier
 from mddf._forests import CompletelyRandomForestClassifier, RandomForestClassifier
 from mddf._mddf import MDDFClassifier
+from mddf._regressors import CompletelyRandomForestRegressor, RandomForestRegressor
 
 __version__ = "0.1.0"
 
 __all__ = [
     "CompletelyRandomForestClassifier",
+    "CompletelyRandomForestRegressor",
     "Cost",
     "DeepForestClassifier",
     "MDDFClassifier",
     "RandomForestClassifier",
+    "RandomForestRegressor",
     "cost",
 ]

@@ -298,14 +298,82 @@ class TreeReader:
         cancel: Cancel | None = None,
     ) -> None:
         """
-        Add the sum over the trees of the class distributions of a range of rows.
+        Add the sum over the trees of what the leaves of a range of rows hold.
 
         Parameters
         ----------
         codes : uint8 array of shape (n_rows, n_columns)
         first, last : int
             The range.
-        out : float64 array of shape (n_rows, n_classes)
+        out : float64 array of shape (n_rows, n_classes or n_outputs)
+            Only rows of the range are touched.
+        cancel : Cancel or None
+            What may stop the work.
+        """
+
+    def leaf_indices(
+        self,
+        codes: Annotated[
+            NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        first: int,
+        last: int,
+        out: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")],
+        cancel: Cancel | None = None,
+    ) -> None:
+        """
+        Write the leaf that each row of a range ends in to out (n_rows, n_trees).
+        """
+
+class ValueTreeReader:
+    """The same with means of numbers; see mddf._trees.ValueTrees."""
+
+    def __init__(
+        self,
+        n_outputs: int,
+        n_columns: int,
+        nodes: Annotated[
+            NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        tree_start: Annotated[
+            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+        leaf_value: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> None: ...
+    def parts(self) -> tuple:
+        """Return the arguments of the constructor."""
+
+    def check(self) -> None:
+        """
+        Look at every word of the arrays, if that has not been done.
+
+        All other methods but parts do it first. ValueError if a word is wrong.
+        """
+
+    def n_nodes(self) -> int:
+        """Return the number of nodes of all trees, leaves included."""
+
+    def add_values(
+        self,
+        codes: Annotated[
+            NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        first: int,
+        last: int,
+        out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+        cancel: Cancel | None = None,
+    ) -> None:
+        """
+        Add the sum over the trees of what the leaves of a range of rows hold.
+
+        Parameters
+        ----------
+        codes : uint8 array of shape (n_rows, n_columns)
+        first, last : int
+            The range.
+        out : float64 array of shape (n_rows, n_classes or n_outputs)
             Only rows of the range are touched.
         cancel : Cancel or None
             What may stop the work.
@@ -434,6 +502,33 @@ class ClassTarget:
     def n_classes(self) -> int: ...
     def __reduce__(self) -> tuple: ...
 
+class ValueTarget:
+    """
+    Numbers to be predicted, as whole multiples of a unit.
+
+    Parameters
+    ----------
+    fixed : int64 array of shape (n_rows, n_outputs)
+        From -2^61 to 2^61.
+    scale : float64 array of shape (n_outputs,)
+        What the squared error of each output counts, from 0 to 1.
+    """
+
+    def __init__(
+        self,
+        fixed: Annotated[
+            NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+        ],
+        scale: Annotated[
+            NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        ],
+    ) -> None: ...
+    @property
+    def fixed(self) -> Annotated[NDArray[numpy.int64], dict(writable=False)]: ...
+    @property
+    def scale(self) -> Annotated[NDArray[numpy.float64], dict(writable=False)]: ...
+    def __reduce__(self) -> tuple: ...
+
 class Sampling:
     """
     Which rows a tree is grown on, and with what weights.
@@ -534,6 +629,7 @@ class HeldOut(enum.Enum):
 
     OUT_OF_BAG = 0
 
+@overload
 def grow(
     table: BinnedTable,
     target: ClassTarget,
@@ -557,6 +653,31 @@ def grow(
     Annotated[NDArray[numpy.float64], dict(shape=(None, None))] | None,
     Annotated[NDArray[numpy.int32], dict(shape=(None,))] | None,
     Annotated[NDArray[numpy.float64], dict(shape=(None, None))] | None,
+]: ...
+@overload
+def grow(
+    table: BinnedTable,
+    target: ValueTarget,
+    sampling: Sampling,
+    options: TreeOptions,
+    seeds: Annotated[
+        NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ],
+    *,
+    columns: Annotated[
+        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+    ]
+    | None = None,
+    held_out: HeldOut
+    | Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | None = None,
+    importances: bool = False,
+    cancel: Cancel | None = None,
+) -> tuple[
+    ValueTreeReader,
+    Annotated[NDArray[numpy.float64], dict(shape=(None, None))] | None,
+    Annotated[NDArray[numpy.int32], dict(shape=(None,))] | None,
+    Annotated[NDArray[numpy.float64], dict(shape=(None, None))] | None,
 ]:
     """
     Grow one tree per seed.
@@ -564,7 +685,7 @@ def grow(
     Parameters
     ----------
     table : BinnedTable
-    target : ClassTarget
+    target : ClassTarget or ValueTarget
         Of all rows of the table.
     sampling : Sampling
     options : TreeOptions
@@ -580,13 +701,15 @@ def grow(
 
     Returns
     -------
-    trees : TreeReader
+    trees : TreeReader or ValueTreeReader
     sums : float64 array of shape (rows held out, n_classes) or None
-        Sums over trees of the class distributions of the rows held out.
+        Sums over trees of the class distributions of the rows held out. Of values: two columns for
+        each output, whose sum is meant; both are exact for up to 2^20 trees.
     n_trees : int32 array of shape (rows held out,) or None
         And how many trees each has.
     importances : float64 array of shape (n_trees, n_columns) or None
-        Each column's decrease of impurity, weighted by the samples.
+        Each column's decrease of impurity, weighted by the samples. Of values: of the squared
+        error, in units of the square of 2^61 times that of the target.
     """
 
 def wide_vectors_supported() -> bool:

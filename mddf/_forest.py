@@ -1,10 +1,10 @@
-"""What random and completely-random forests share."""
+"""What forests share, and what those that classify have of their own."""
 
 from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -17,15 +17,15 @@ from mddf import _growing
 from mddf._binner import Binner, fingerprint
 from mddf._binning import BinnedTable
 from mddf._classifier import ProbabilityClassifier
-from mddf._sampling import canonical_order, plan_sampling, row_weights
+from mddf._sampling import RowWeights, canonical_order, plan_sampling, row_weights
 from mddf._table import read_table
+from mddf._targets import Classes, Values
 from mddf._validation import (
     COUNT,
     JOBS,
     Within,
     check_weights,
     class_factors,
-    encode_labels,
     naming,
     refuse_class,
     unchanged_on_failure,
@@ -52,14 +52,24 @@ def _as_count(value, n_samples: int, least: int) -> int:
     return max(least, int(np.ceil(value * n_samples)))
 
 
-class BaseForest(ProbabilityClassifier):
-    """What both forests share; use one of them."""
+class Forest:
+    """What forests that classify and forests that regress share.
+
+    It comes before scikit-learn's classes among the bases of those, which say what a target is.
+    """
 
     _random_thresholds: ClassVar[bool]
+    _oob_name: ClassVar[str]  # of the attribute with out-of-bag predictions
+    _balances_trees = False
+
+    _binner: Binner
+    _entropy: list[int]
+    _trees: list[Any]
+    _importances: np.ndarray
+    _oob: Any
 
     _parameter_constraints: ClassVar[dict] = {
         "n_estimators": [COUNT],
-        "criterion": [StrOptions({"gini", "entropy", "log_loss"})],
         "max_depth": [Within(Integral, 1, None, closed="left"), None],
         "min_samples_split": [
             Within(Integral, 2, None, closed="left"),
@@ -83,7 +93,6 @@ class BaseForest(ProbabilityClassifier):
             Within(Integral, 1, None, closed="left"),
         ],
         "oob_score": ["boolean", callable],
-        "class_weight": [StrOptions({"balanced", "balanced_subsample"}), dict, None],
         "n_jobs": JOBS,
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -105,7 +114,6 @@ class BaseForest(ProbabilityClassifier):
         bootstrap,
         max_samples,
         oob_score,
-        class_weight,
         n_jobs,
         random_state,
         verbose,
@@ -123,7 +131,6 @@ class BaseForest(ProbabilityClassifier):
         self.bootstrap = bootstrap
         self.max_samples = max_samples
         self.oob_score = oob_score
-        self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -141,7 +148,8 @@ class BaseForest(ProbabilityClassifier):
             Numbers, NaN where missing, and categories as `categorical_features` says. Infinities
             are refused.
         y : array of shape (n_samples,)
-            Classes: numbers, strings or booleans.
+            Classes: numbers, strings or booleans. Of a regressor: numbers, for several outputs
+            of shape (n_samples, n_outputs).
         sample_weight : array of shape (n_samples,), default=None
             Not negative. With a bootstrap, rows are drawn in proportion to it.
 
@@ -156,15 +164,34 @@ class BaseForest(ProbabilityClassifier):
                 self, X, reset=not again, categorical_features=self.categorical_features
             )
             check_consistent_length(X, y)
-            classes, labels = encode_labels(y)
             weights = check_weights(sample_weight, table.shape[0])
+            target = self._read(y, weights)
             grow = self._continue if again else self._begin
-            fitted = grow(table, classes, labels, weights)
+            fitted = grow(table, target, weights)
             if fitted:
-                for name in ("oob_score_", "oob_decision_function_"):
+                for name in ("oob_score_", self._oob_name):
                     self.__dict__.pop(name, None)
                 self.__dict__.update(fitted)
         return self
+
+    def _read(self, y, weights) -> Classes | Values:
+        """What a user passed as y."""
+        raise NotImplementedError
+
+    def _learnt(self, target) -> dict:
+        """The attributes by which a fitted forest knows a target."""
+        raise NotImplementedError
+
+    def _check_again(self, target) -> None:
+        """Refuse a target that a fit with warm_start=True cannot go on with."""
+
+    def _row_weights(self, target, weights) -> RowWeights:
+        """Weights of the rows from those of the samples."""
+        raise NotImplementedError
+
+    def _score_out_of_bag(self, target, sums, n_trees) -> dict:
+        """Attributes with predictions and their score; see `_growing.Grown` for the sums."""
+        raise NotImplementedError
 
     def _check_bootstrap(self):
         refuse_class("oob_score", self.oob_score)
@@ -181,28 +208,23 @@ class BaseForest(ProbabilityClassifier):
                 f"got max_samples={self.max_samples!r}, bootstrap={self.bootstrap!r}"
             )
 
-    def _begin(self, table, classes, labels, weights) -> dict:
+    def _begin(self, table, target, weights) -> dict:
         binner = Binner(self.categorical_features, self.max_bins, self.n_jobs)
         binned = binner.fit_transform(table, weights)
         entropy = check_random_state(self.random_state).randint(0, 2**32, 4, dtype=np.uint64)
         fitted = {
-            "classes_": classes,
-            "n_classes_": len(classes),
+            **self._learnt(target),
             "_binner": binner,
             "_entropy": entropy.tolist(),
             "_trees": [],
             "_importances": np.zeros(table.shape[1]),
             "_oob": None,
         }
-        return self._grow(fitted, binned, labels, weights, n_before=0)
+        return self._grow(fitted, binned, target, weights, n_before=0)
 
-    def _continue(self, X, classes, labels, weights) -> dict:
+    def _continue(self, X, target, weights) -> dict:
         table = self._binner.recode(X)
-        if not np.array_equal(classes, self.classes_):
-            raise ValueError(
-                "with warm_start=True, y must have the classes of the fit before, "
-                f"{self.classes_.tolist()}, got {classes.tolist()}"
-            )
+        self._check_again(target)
         n_before = sum(block.n_trees for block in self._trees)
         if self.n_estimators < n_before:
             raise ValueError(
@@ -215,7 +237,7 @@ class BaseForest(ProbabilityClassifier):
                 f"the {n_before} trees grown so far left out is not known any more; "
                 f"got oob_score={self.oob_score!r}"
             )
-        if self.oob_score and self._oob[2] != fingerprint(table.codes, labels):
+        if self.oob_score and self._oob[2] != fingerprint(table.codes, target.key):
             raise ValueError(
                 "oob_score with warm_start=True needs the rows of the fit before, in their order: "
                 "X or y has changed"
@@ -227,31 +249,29 @@ class BaseForest(ProbabilityClassifier):
                 stacklevel=4,
             )
             return {}
-        names = ("classes_", "_binner", "_entropy", "_trees", "_importances", "_oob")
+        names = ("_binner", "_entropy", "_trees", "_importances", "_oob")
         fitted = {name: getattr(self, name) for name in names}
-        return self._grow(fitted, table, labels, weights, n_before)
+        return self._grow(fitted, table, target, weights, n_before)
 
-    def _grow(self, fitted, table: BinnedTable, labels, weights, n_before) -> dict:
-        classes, n_columns = fitted["classes_"], table.bins.n_columns
-        factors = class_factors(self.class_weight, classes, labels, weights)
-        rows = np.arange(len(labels), dtype=np.int32)
+    def _grow(self, fitted, table: BinnedTable, target, weights, n_before) -> dict:
+        rows = np.arange(table.n_rows, dtype=np.int32)
         sampling = plan_sampling(
-            canonical_order(table.codes, labels) if self.bootstrap else rows,
-            row_weights(weights, factors, labels),
+            canonical_order(table.codes, target.key) if self.bootstrap else rows,
+            self._row_weights(target, weights),
             bootstrap=self.bootstrap,
             max_samples=self.max_samples,
-            balance_trees=self.class_weight == "balanced_subsample",
+            balance_trees=self._balances_trees,
         )
         block = _growing.Block(
             seeds=_growing.draw_seeds(fitted["_entropy"], self.n_estimators)[n_before:],
-            options=self._tree_options(len(labels), n_columns),
+            options=self._tree_options(table.n_rows, table.bins.n_columns),
             sampling=sampling,
             held_out=_growing.OUT_OF_BAG if self.oob_score else None,
             importances=True,
         )
         (grown,) = _growing.grow(
             table,
-            _growing.ClassTarget(labels, len(classes)),
+            target.cells,
             [block],
             n_jobs=self.n_jobs,
             verbose=self.verbose,
@@ -263,12 +283,12 @@ class BaseForest(ProbabilityClassifier):
             "_importances": fitted["_importances"] + grown.importances,
         }
         if self.oob_score:
-            return fitted | self._out_of_bag(fitted, grown, sampling.rows, table.codes, labels)
+            return fitted | self._out_of_bag(fitted, grown, sampling.rows, table.codes, target)
         return {**fitted, "_oob": None}
 
     def _tree_options(self, n_samples: int, n_features: int) -> _growing.TreeOptions:
         return _growing.TreeOptions(
-            entropy=self.criterion != "gini",
+            entropy=self.criterion in ("entropy", "log_loss"),
             random_thresholds=self._random_thresholds,
             max_features=resolve_max_features(self.max_features, n_features),
             max_depth=min(int(self.max_depth or _growing.NO_DEPTH_LIMIT), _growing.NO_DEPTH_LIMIT),
@@ -277,54 +297,35 @@ class BaseForest(ProbabilityClassifier):
             min_weight_leaf=float(self.min_weight_fraction_leaf),
         )
 
-    def _out_of_bag(self, fitted, grown, rows, codes, labels) -> dict:
-        sums = np.zeros((len(labels), len(fitted["classes_"])))
-        n_trees = np.zeros(len(labels), np.int64)
+    def _out_of_bag(self, fitted, grown, rows, codes, target) -> dict:
+        sums = np.zeros((len(codes), grown.sums.shape[1]))
+        n_trees = np.zeros(len(codes), np.int64)
         sums[rows], n_trees[rows] = grown.sums, grown.n_trees
         if fitted["_oob"] is not None:
             sums += fitted["_oob"][0]
             n_trees += fitted["_oob"][1]
-        decision = _growing.shares(sums)
-        seen = n_trees > 0
-        classes = fitted["classes_"]
-        score = float("nan")
-        if not seen.any():
+        if not n_trees.any():
             warnings.warn(
                 "oob_score_ is nan: every sample was drawn by every tree; more trees or a smaller "
                 "max_samples leave some out",
                 stacklevel=4,
             )
-        else:
-            metric = self.oob_score if callable(self.oob_score) else accuracy_score
-            with naming("oob_score"):
-                score = metric(classes[labels[seen]], classes[decision[seen].argmax(axis=1)])
         return {
-            "oob_decision_function_": decision,
-            "oob_score_": score,
-            "_oob": (sums, n_trees, fingerprint(codes, labels)) if self.warm_start else None,
+            **self._score_out_of_bag(target, sums, n_trees),
+            "_oob": (sums, n_trees, fingerprint(codes, target.key)) if self.warm_start else None,
         }
+
+    def _scored(self, score, y_true, y_pred) -> float:
+        """The score of out-of-bag predictions, by the user's function if there is one."""
+        if len(y_true) == 0:
+            return float("nan")
+        with naming("oob_score"):
+            return (self.oob_score if callable(self.oob_score) else score)(y_true, y_pred)
 
     def _codes(self, X) -> np.ndarray:
         check_is_fitted(self, "_trees")
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
         return self._binner.transform(table)
-
-    def predict_proba(self, X):
-        """Mean over the trees of the class distribution in a sample's leaf.
-
-        Parameters
-        ----------
-        X : array or DataFrame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Columns in the order of `classes_`.
-        """
-        codes = self._codes(X)
-        probabilities = np.zeros((len(codes), len(self.classes_)))
-        _growing.add_probabilities(self._trees, codes, probabilities, n_jobs=self.n_jobs)
-        return _growing.shares(probabilities)
 
     def apply(self, X):
         """The leaf that each sample ends in.
@@ -350,3 +351,64 @@ class BaseForest(ProbabilityClassifier):
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_trees")
+
+
+class BaseForest(Forest, ProbabilityClassifier):
+    """What both forests that classify share; use one of them."""
+
+    _oob_name = "oob_decision_function_"
+
+    _parameter_constraints: ClassVar[dict] = {
+        **Forest._parameter_constraints,
+        "criterion": [StrOptions({"gini", "entropy", "log_loss"})],
+        "class_weight": [StrOptions({"balanced", "balanced_subsample"}), dict, None],
+    }
+
+    def __init__(self, n_estimators, *, class_weight, **parameters):
+        super().__init__(n_estimators, **parameters)
+        self.class_weight = class_weight
+
+    @property
+    def _balances_trees(self) -> bool:  # type: ignore[override]
+        return self.class_weight == "balanced_subsample"
+
+    def _read(self, y, weights) -> Classes:
+        return Classes.read(y)
+
+    def _learnt(self, target: Classes) -> dict:
+        return {"classes_": target.classes, "n_classes_": len(target.classes)}
+
+    def _check_again(self, target: Classes) -> None:
+        if not np.array_equal(target.classes, self.classes_):
+            raise ValueError(
+                "with warm_start=True, y must have the classes of the fit before, "
+                f"{self.classes_.tolist()}, got {target.classes.tolist()}"
+            )
+
+    def _row_weights(self, target: Classes, weights) -> RowWeights:
+        factors = class_factors(self.class_weight, target.classes, target.key, weights)
+        return row_weights(weights, factors, target.key)
+
+    def _score_out_of_bag(self, target: Classes, sums, n_trees) -> dict:
+        decision = _growing.shares(sums)
+        seen = n_trees > 0
+        labels, votes = target.key[seen], decision[seen].argmax(axis=1)
+        score = self._scored(accuracy_score, target.classes[labels], target.classes[votes])
+        return {"oob_decision_function_": decision, "oob_score_": score}
+
+    def predict_proba(self, X):
+        """Mean over the trees of the class distribution in a sample's leaf.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        codes = self._codes(X)
+        probabilities = np.zeros((len(codes), len(self.classes_)))
+        _growing.add_probabilities(self._trees, codes, probabilities, n_jobs=self.n_jobs)
+        return _growing.shares(probabilities)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -12,9 +13,9 @@ from tqdm import tqdm
 
 from mddf import _core
 from mddf._binning import BinnedTable
-from mddf._core import Cancel, ClassTarget, HeldOut, Sampling, TreeOptions
+from mddf._core import Cancel, ClassTarget, HeldOut, Sampling, TreeOptions, ValueTarget
 from mddf._parallel import chunks, in_threads, job_count, stopped_on_error
-from mddf._trees import Trees
+from mddf._trees import grown_trees
 
 NO_DEPTH_LIMIT = 2**31 - 1
 OUT_OF_BAG = HeldOut.OUT_OF_BAG
@@ -57,17 +58,17 @@ class Grown:
 
     Attributes
     ----------
-    trees : list of Trees
+    trees : list of Trees or of ValueTrees
     sums : ndarray of shape (n_held_out, n_classes) or None
         Sums over trees of the class distributions of the rows held out; out of bag: of
-        ``sampling.rows``.
+        ``sampling.rows``. Of numbers: two columns for each output, whose sum is meant.
     n_trees : ndarray of int32 of shape (n_held_out,) or None
         How many trees each sum has.
     importances : ndarray of shape (n_columns,) or None
         Sum over trees of each tree's importances, which sum to 1 for a tree with splits.
     """
 
-    trees: list[Trees] = field(default_factory=list)
+    trees: list[Any] = field(default_factory=list)
     sums: np.ndarray | None = None
     n_trees: np.ndarray | None = None
     importances: np.ndarray | None = None
@@ -88,7 +89,12 @@ def shares(sums: np.ndarray) -> np.ndarray:
 
 
 def _grow_chunk(
-    table: BinnedTable, target: ClassTarget, block: Block, first, last, cancel: Cancel
+    table: BinnedTable,
+    target: ClassTarget | ValueTarget,
+    block: Block,
+    first,
+    last,
+    cancel: Cancel,
 ):
     reader, sums, n_trees, importances = _core.grow(
         table.cells,
@@ -101,7 +107,7 @@ def _grow_chunk(
         importances=block.importances,
         cancel=cancel,
     )
-    trees = Trees._grown(reader) if block.keep else None
+    trees = grown_trees(reader) if block.keep else None
     return trees, sums, n_trees, importances
 
 
@@ -109,7 +115,8 @@ def _collect(grown: Grown, trees, sums, n_trees, importances) -> None:
     if trees is not None:
         grown.trees.append(trees)
     if sums is not None:
-        # Exact in any order: the probabilities in leaves are multiples of 2^-30.
+        # Exact in any order: the probabilities in leaves are multiples of 2^-30, and means come in
+        # two parts that have such a unit, too.
         # Arrays from another process may be read-only, so that nothing is added to them.
         if grown.sums is None:
             grown.sums, grown.n_trees = np.zeros_like(sums), np.zeros_like(n_trees)
@@ -135,7 +142,7 @@ def _pieces(blocks: Sequence[Block], n_jobs: int) -> Iterator[tuple[int, int, in
 
 def grow(
     table: BinnedTable,
-    target: ClassTarget,
+    target: ClassTarget | ValueTarget,
     blocks: Sequence[Block],
     *,
     n_jobs: int | None = None,
@@ -147,7 +154,7 @@ def grow(
     Parameters
     ----------
     table : BinnedTable
-    target : ClassTarget
+    target : ClassTarget or ValueTarget
         Of every row of the table.
     blocks : sequence of Block
     n_jobs : int, default=None
@@ -205,6 +212,16 @@ def add_probabilities(trees, codes: np.ndarray, out: np.ndarray, *, n_jobs=None)
             block.add_probabilities(codes, first, last, out, cancel)
 
     in_threads(work, _row_ranges(trees, len(codes), n_jobs), n_jobs)
+
+
+def add_values(trees, codes: np.ndarray, out: np.ndarray, *, n_jobs=None) -> None:
+    """Add the sum of the trees' means to an array, as `add_probabilities` does."""
+
+    def work(first, last, cancel):
+        for block in trees:
+            block.add_values(codes, first, last, out, cancel)
+
+    in_threads(work, chunks(len(codes), job_count(n_jobs, len(codes)), 256), n_jobs)
 
 
 def leaf_indices(trees, codes: np.ndarray, *, n_jobs=None) -> np.ndarray:

@@ -51,7 +51,7 @@ def row_weights(sample_weight, class_factors, labels) -> RowWeights:
     return RowWeights(sample_weight, None if row is None else scale_weights(row))
 
 
-def canonical_order(codes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def canonical_order(codes: np.ndarray, target: np.ndarray) -> np.ndarray:
     """All rows in an order that depends on what they hold, not on where they stand.
 
     A bootstrap that draws positions in this order gives the same trees however the table is
@@ -60,13 +60,19 @@ def canonical_order(codes: np.ndarray, labels: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     codes : ndarray of uint8 of shape (n_rows, n_columns)
-    labels : ndarray of uint16 of shape (n_rows,)
+    target : ndarray of uint16 of shape (n_rows,), or of int64 of shape (n_rows, n_outputs)
+        Classes or numbers.
 
     Returns
     -------
     ndarray of int32
     """
+    labels = target if target.dtype == np.uint16 else np.zeros(len(target), np.uint16)
     hashes = _core.hash_rows(codes, codes.shape[1], labels)
+    if labels is not target:
+        for column in target.T.astype(np.uint64):
+            hashes = (hashes ^ column) * np.uint64(0xBF58476D1CE4E5B9)
+            hashes ^= hashes >> np.uint64(31)
     return np.argsort(hashes, kind="stable").astype(np.int32)
 
 

@@ -4,68 +4,44 @@ from __future__ import annotations
 
 import mmap
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mddf import _core
 from mddf._state import part
 
-_DTYPES = {
-    "nodes": np.uint64,
-    "tree_start": np.int64,
-    "leaf_start": np.uint32,
-    "leaf_class": np.uint16,
-    "leaf_probability": np.float32,
-}
 
-
-@part("trees")
-@dataclass(frozen=True, eq=False, repr=False)
-class Trees:
+class TreeArrays:
     """A block of trees: plain arrays, which prediction reads where they are.
 
     The arrays are read-only, and checked once, so that none can lead out of bounds: when the
     trees are made or unpickled or, if a file is mapped into memory, when they are first used.
     Looking at every node would otherwise read the whole file, where mapping it takes no time.
-
-    Attributes
-    ----------
-    n_classes, n_columns : int
-    nodes : ndarray of uint64
-        Eight bytes a node, as ``_kernel/forest/trees.hpp`` lays them out; tree after tree.
-    tree_start : ndarray of int64 of shape (n_trees + 1,)
-        The words of tree t are ``nodes[tree_start[t]:tree_start[t + 1]]``.
-    leaf_start : ndarray of uint32 of shape (n_distributions + 1,)
-        Where in the next two each distribution starts that is not of one class.
-    leaf_class : ndarray of uint16
-    leaf_probability : ndarray of float32
     """
 
-    n_classes: int
-    n_columns: int
-    nodes: np.ndarray
+    _numbers: ClassVar[tuple[str, ...]]
+    _dtypes: ClassVar[dict[str, type]]
+    _reader_type: ClassVar[type]
+    _reader: Any
     tree_start: np.ndarray
-    leaf_start: np.ndarray
-    leaf_class: np.ndarray
-    leaf_probability: np.ndarray
-    _reader: _core.TreeReader = field(init=False)
 
     def __post_init__(self):
         mapped = False
-        for name, dtype in _DTYPES.items():
+        for name, dtype in self._dtypes.items():
             array = _read_only(name, getattr(self, name), dtype)
             object.__setattr__(self, name, array)
             mapped |= _is_mapped(array)
-        reader = _core.TreeReader(*self.parts())
+        reader = self._reader_type(*self.parts())
         if not mapped:
             reader.check()
         object.__setattr__(self, "_reader", reader)
 
     @classmethod
-    def _grown(cls, reader: _core.TreeReader) -> Trees:
+    def _grown(cls, reader):
         """Trees that the kernel has just made."""
         trees = cls.__new__(cls)
-        names = ("n_classes", "n_columns", *_DTYPES, "_reader")
+        names = (*cls._numbers, *cls._dtypes, "_reader")
         for name, value in zip(names, (*reader.parts(), reader), strict=True):
             object.__setattr__(trees, name, value)
         return trees
@@ -75,7 +51,7 @@ class Trees:
         return tuple(self.__getstate__().values())
 
     def __getstate__(self) -> dict:
-        return {name: getattr(self, name) for name in ("n_classes", "n_columns", *_DTYPES)}
+        return {name: getattr(self, name) for name in (*self._numbers, *self._dtypes)}
 
     def __setstate__(self, state: dict) -> None:
         try:
@@ -99,7 +75,49 @@ class Trees:
     @property
     def n_bytes(self) -> int:
         """Bytes that the arrays take."""
-        return sum(getattr(self, name).nbytes for name in _DTYPES)
+        return sum(getattr(self, name).nbytes for name in self._dtypes)
+
+    def leaf_indices(self, codes, first: int, last: int, out, cancel=None) -> None:
+        """Write the leaves that rows [first, last) end in to `out`, int64 (n_rows, n_trees)."""
+        self._reader.leaf_indices(codes, first, last, out, cancel)
+
+
+@part("trees")
+@dataclass(frozen=True, eq=False, repr=False)
+class Trees(TreeArrays):
+    """Trees whose leaves hold class distributions.
+
+    Attributes
+    ----------
+    n_classes, n_columns : int
+    nodes : ndarray of uint64
+        Eight bytes a node, as ``_kernel/forest/trees.hpp`` lays them out; tree after tree.
+    tree_start : ndarray of int64 of shape (n_trees + 1,)
+        The words of tree t are ``nodes[tree_start[t]:tree_start[t + 1]]``.
+    leaf_start : ndarray of uint32 of shape (n_distributions + 1,)
+        Where in the next two each distribution starts that is not of one class.
+    leaf_class : ndarray of uint16
+    leaf_probability : ndarray of float32
+    """
+
+    n_classes: int
+    n_columns: int
+    nodes: np.ndarray
+    tree_start: np.ndarray
+    leaf_start: np.ndarray
+    leaf_class: np.ndarray
+    leaf_probability: np.ndarray
+    _reader: _core.TreeReader = field(init=False)
+
+    _numbers = ("n_classes", "n_columns")
+    _dtypes = {
+        "nodes": np.uint64,
+        "tree_start": np.int64,
+        "leaf_start": np.uint32,
+        "leaf_class": np.uint16,
+        "leaf_probability": np.float32,
+    }
+    _reader_type = _core.TreeReader
 
     def add_probabilities(self, codes, first: int, last: int, out, cancel=None) -> None:
         """Add the sum over the trees of the class distributions of rows [first, last) to `out`.
@@ -115,9 +133,51 @@ class Trees:
         """
         self._reader.add_probabilities(codes, first, last, out, cancel)
 
-    def leaf_indices(self, codes, first: int, last: int, out, cancel=None) -> None:
-        """Write the leaves that rows [first, last) end in to `out`, int64 (n_rows, n_trees)."""
-        self._reader.leaf_indices(codes, first, last, out, cancel)
+
+@part("value_trees")
+@dataclass(frozen=True, eq=False, repr=False)
+class ValueTrees(TreeArrays):
+    """Trees whose leaves hold the means of numbers.
+
+    Attributes
+    ----------
+    n_outputs, n_columns : int
+    nodes : ndarray of uint64
+    tree_start : ndarray of int64 of shape (n_trees + 1,)
+        Both as in Trees.
+    leaf_value : ndarray of float64 of shape (n_leaves * n_outputs,)
+        From -1 to 1: see `mddf._targets.Values` for the unit.
+    """
+
+    n_outputs: int
+    n_columns: int
+    nodes: np.ndarray
+    tree_start: np.ndarray
+    leaf_value: np.ndarray
+    _reader: _core.ValueTreeReader = field(init=False)
+
+    _numbers = ("n_outputs", "n_columns")
+    _dtypes = {"nodes": np.uint64, "tree_start": np.int64, "leaf_value": np.float64}
+    _reader_type = _core.ValueTreeReader
+
+    def add_values(self, codes, first: int, last: int, out, cancel=None) -> None:
+        """Add the sum over the trees of the means of rows [first, last) to `out`.
+
+        Parameters
+        ----------
+        codes : ndarray of uint8 of shape (n_rows, n_columns)
+        first, last : int
+        out : ndarray of float64 of shape (n_rows, n_outputs)
+            Only rows of the range are touched.
+        cancel : _core.Cancel, default=None
+            What may stop the work.
+        """
+        self._reader.add_values(codes, first, last, out, cancel)
+
+
+def grown_trees(reader: _core.TreeReader | _core.ValueTreeReader) -> Trees | ValueTrees:
+    """Trees that the kernel has just made."""
+    return (Trees if isinstance(reader, _core.TreeReader) else ValueTrees)._grown(reader)
 
 
 def _read_only(name, array, dtype) -> np.ndarray:

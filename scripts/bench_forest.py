@@ -8,7 +8,8 @@
 Both sides get the same numbers
 (categories as ordinal codes), the same trees and one core; they run in turns in one process, and
 the ratio is the median over the repeats of scikit-learn's CPU time through mddf's. Fit includes
-binning, prediction starts from floats.
+binning, prediction starts from floats. Of the made sets "curves" and "many curves", the targets
+are numbers: these are for the regressors, and 100 R2 takes the place of accuracy.
 """
 
 import os
@@ -25,17 +26,31 @@ from statistics import mean, median
 import numpy as np
 from _lab import cli, measure, tables
 from sklearn.datasets import make_classification
-from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.ensemble import RandomForestClassifier as ScikitRandomForest
+from sklearn.ensemble import RandomForestRegressor as ScikitRandomForestRegressor
+from sklearn.metrics import r2_score
 from sklearn.utils.validation import validate_data
 
-from mddf import CompletelyRandomForestClassifier, RandomForestClassifier
+from mddf import (
+    CompletelyRandomForestClassifier,
+    CompletelyRandomForestRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 
 KINDS = {
     "random": (RandomForestClassifier, ScikitRandomForest),
     "completely random": (
         CompletelyRandomForestClassifier,
         lambda n, **options: ExtraTreesClassifier(n, max_features=1, **options),
+    ),
+}
+REGRESSORS = {
+    "random": (RandomForestRegressor, ScikitRandomForestRegressor),
+    "completely random": (
+        CompletelyRandomForestRegressor,
+        lambda n, **options: ExtraTreesRegressor(n, max_features=1, **options),
     ),
 }
 # The ratios that the project aims at: fit random, fit completely random, predict_proba.
@@ -45,6 +60,8 @@ AIMS = {
     "satimage": (8, 6, 3),
     "synthetic": (12, 6, 3),
     "mnist": (5, 3, 3),
+    "curves": (8, 6, 3),
+    "many curves": (8, 6, 3),
 }
 
 
@@ -59,21 +76,30 @@ def one(make, data, n_trees, seed):
     X, y, X_test, y_test = data
     model = make(n_trees, random_state=seed)
     fit, _ = measure.cpu_seconds(model.fit, X, y, least=0)
-    predict, probabilities = measure.cpu_seconds(model.predict_proba, X_test)
-    predicted = model.classes_[probabilities.argmax(axis=1)]
+    if hasattr(model, "predict_proba"):
+        predict, probabilities = measure.cpu_seconds(model.predict_proba, X_test)
+        score = np.mean(model.classes_[probabilities.argmax(axis=1)] == y_test)
+    else:
+        predict, means = measure.cpu_seconds(model.predict, X_test)
+        score = r2_score(y_test, means)
     size = len(pickle.dumps(model)) / n_nodes(model) if seed == 0 else float("nan")
     return {
         "fit": fit,
         "predict": predict,
-        "accuracy": 100 * float(np.mean(predicted == y_test)),
+        "accuracy": 100 * float(score),
         "bytes": size,
     }
+
+
+def kinds_for(name):
+    """The forests of both sides that a set is for."""
+    return REGRESSORS if "curves" in name else KINDS
 
 
 def compare(name, kind, data, repeats, seeds, n_trees):
     """Fit and predict in turns; a row of the table. Seeds beyond the repeats only for accuracy."""
     pairs = [
-        [one(make, data, n_trees, seed) for make in KINDS[kind]]
+        [one(make, data, n_trees, seed) for make in kinds_for(name)[kind]]
         for seed in range(max(repeats, seeds))
     ]
     row = {"set": name, "forest": kind}

@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 
 VALUES = [
     *(None, True, False, ..., NotImplemented, object(), int, float, len, max, lambda: None),
@@ -54,12 +54,20 @@ def sample_weights(n):
     return scalars + rows + other  # fmt: skip
 
 
+def answers(estimator, X):
+    """What a fitted estimator says of rows: probabilities, means or features."""
+    if is_regressor(estimator):
+        return estimator.predict(X)
+    classifies = hasattr(estimator, "predict_proba")
+    return estimator.predict_proba(X) if classifies else estimator.transform(X)
+
+
 def problem(estimator, name, X, y, **fit_params):
     """What is wrong with how a fit takes a value of the parameter `name`; None if nothing is.
 
     Right is a fit after which probabilities are finite and sum to 1 (those of a transformer:
-    are between 0 and 1), or a ValueError or TypeError that has the name of the parameter.
-    Warnings meant for users are fine, others are not.
+    are between 0 and 1; means are between the least and the largest target), or a ValueError or
+    TypeError that has the name of the parameter. Warnings meant for users are fine, others not.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -72,11 +80,15 @@ def problem(estimator, name, X, y, **fit_params):
         except Exception as error:
             return f"{type(error).__name__}: {error}"
         try:
-            classifies = hasattr(estimator, "predict_proba")
-            p = estimator.predict_proba(X) if classifies else estimator.transform(X)
+            p = answers(estimator, X)
         except Exception as error:
             return f"fits, but does not predict: {type(error).__name__}: {error}"
-    if np.all((p >= 0) & (p <= 1)) and (not classifies or np.allclose(p.sum(axis=1), 1)):
+    if is_regressor(estimator):
+        least, most = float(np.min(y)), float(np.max(y))
+        p = (p - least) / (most - least)
+    if np.all((p >= 0) & (p <= 1)) and (
+        not hasattr(estimator, "predict_proba") or np.allclose(p.sum(axis=1), 1)
+    ):
         return None
     return f"fits, but the probabilities are {p[0]}, ..."
 

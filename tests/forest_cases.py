@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import make_classification
 
 from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, _core, _growing
-from mddf._trees import Trees
+from mddf._trees import grown_trees
 
 FORESTS = [RandomForestClassifier, CompletelyRandomForestClassifier]
 
@@ -49,6 +49,9 @@ class Case:
     def table(self, by_column=None):
         return _core.BinnedTable(self.codes, by_column, self.values, self.start, self.categorical)
 
+    def target(self):
+        return _core.ClassTarget(self.labels, self.n_classes)
+
     def grow(self, seeds=(1,), **options):
         """The trees alone."""
         return self.grow_all(seeds, **options)[0]
@@ -60,14 +63,14 @@ class Case:
         sampling = {name: options.pop(name) for name in SAMPLING & options.keys()}
         reader, *found = _core.grow(
             self.table(by_column),
-            _core.ClassTarget(self.labels, self.n_classes),
+            self.target(),
             _core.Sampling(self.rows if rows is None else rows, **sampling),
             _core.TreeOptions(**options),
             np.asarray(seeds, np.uint64),
             columns=columns,
             **asked,
         )
-        return Trees._grown(reader), *found
+        return grown_trees(reader), *found
 
     def take(self, rows):
         """The case of these rows, copied."""

@@ -84,6 +84,7 @@ class Node:
     left: int = -1
     right: int = -1
     distribution: dict = field(default_factory=dict)  # of a leaf
+    value: tuple = ()  # of a leaf with means
 
     @property
     def is_leaf(self):
@@ -97,9 +98,15 @@ class Node:
 
 def decode(trees):
     """One dictionary from index to Node for every tree of a block."""
-    _, _, words, tree_start, leaf_start, leaf_class, leaf_probability = trees.parts()
+    n_outputs, _, words, tree_start, *table = trees.parts()
 
-    def distribution(payload):
+    def leaf(index, payload):
+        if len(table) == 1:
+            first = payload * n_outputs
+            return Node(index, value=tuple(table[0][first : first + n_outputs].tolist()))
+        return Node(index, distribution=distribution(payload, *table))
+
+    def distribution(payload, leaf_start, leaf_class, leaf_probability):
         if payload & LEAVES_TO:
             return {payload ^ LEAVES_TO: 1.0}
         entries = range(int(leaf_start[payload]), int(leaf_start[payload + 1]))
@@ -110,7 +117,7 @@ def decode(trees):
         kind, threshold = word >> 62, word >> 54 & 255
         column, payload = word >> 32 & (1 << 22) - 1, word & (1 << 32) - 1
         if kind == 3:
-            return Node(index, distribution=distribution(payload))
+            return leaf(index, payload)
         node = Node(index, column, left=payload, right=payload + 1)
         if kind == 2:
             node.categorical, node.missing_left = True, bool(threshold & 128)

@@ -23,11 +23,18 @@ from mddf.baselines import (
     MultiGrainedScanner,
     QuadBoostClassifier,
 )
+from sklearn.base import is_regressor
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.model_selection import StratifiedKFold
 from sklearn.tree import DecisionTreeClassifier
 
-from mddf import CompletelyRandomForestClassifier, MDDFClassifier, RandomForestClassifier
+from mddf import (
+    CompletelyRandomForestClassifier,
+    CompletelyRandomForestRegressor,
+    MDDFClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 
 RECORD = Path(__file__).with_name("record.json")
 
@@ -87,10 +94,17 @@ def results(model, X, y, sample_weight=None) -> dict[str, np.ndarray]:
         found["transform"] = model.transform(unseen)
     else:
         model.fit(seen, y[:half], **options)
-    for method in ("predict_proba", "decision_function", "apply"):
+    asked = "predict" if is_regressor(model) else "predict_proba"
+    for method in (asked, "decision_function", "apply"):
         if hasattr(model, method):
             found[method] = getattr(model, method)(unseen)
-    names = ("oob_decision_function_", "oof_probabilities_", "feature_importances_", "alphas_")
+    names = (
+        "oob_decision_function_",
+        "oob_prediction_",
+        "oof_probabilities_",
+        "feature_importances_",
+        "alphas_",
+    )
     for name in (*names, "margins_", "weights_", "layer_importances_"):
         value = getattr(model, name, None)
         if value is not None:
@@ -140,6 +154,43 @@ def _forests() -> dict[str, Case]:
             partial(kind, 10, bootstrap=True, max_samples=0.4, oob_score=True, random_state=9),
             numbers,
         )
+    return cases
+
+
+def curve(n_outputs=1, **options):
+    """Numbers as targets; further outputs are of another scale."""
+    X, y = numbers(n_classes=9, **options)
+    rng = np.random.default_rng(5)
+    noise = rng.integers(0, 99, (len(y), n_outputs)) * 10.0 ** np.arange(n_outputs)
+    targets = y[:, None] + noise / 64
+    return X, targets[:, 0] if n_outputs == 1 else targets
+
+
+def mixed_curve():
+    """A data frame with categories, and numbers as targets."""
+    frame, words = mixed()
+    return frame, np.char.str_len(words) / 7
+
+
+def _regressors() -> dict[str, Case]:
+    cases = {}
+    options: dict[str, dict] = {
+        "default": {},
+        "limits": {"max_depth": 4, "min_samples_leaf": 3, "min_samples_split": 0.1},
+        "few bins": {"max_bins": 7, "max_features": 0.5, "min_weight_fraction_leaf": 0.02},
+        "two jobs": {"n_jobs": 2},
+    }
+    for kind in (RandomForestRegressor, CompletelyRandomForestRegressor):
+        short = f"{'random' if kind is RandomForestRegressor else 'completely random'} regressor"
+        for name, chosen in options.items():
+            cases[f"{short}, {name}"] = _case(partial(kind, 12, random_state=5, **chosen), curve)
+        bagged = partial(kind, 15, bootstrap=True, oob_score=True, random_state=6)
+        cases[f"{short}, missing"] = _case(bagged, partial(curve, missing=0.2))
+        cases[f"{short}, outputs"] = _case(bagged, partial(curve, 3))
+        cases[f"{short}, mixed"] = _case(bagged, mixed_curve)
+        for weight in ("whole", "real", "zeros"):
+            make = partial(kind, 10, bootstrap=weight != "real", random_state=7)
+            cases[f"{short}, {weight} weights"] = _case(make, curve, sample_weight=weights(weight))
     return cases
 
 
@@ -220,7 +271,7 @@ def _scanners() -> dict[str, Case]:
 
 def cases() -> dict[str, Case]:
     """All cases by their names."""
-    return _forests() | _cascades() | _boosting() | _scanners()
+    return _forests() | _regressors() | _cascades() | _boosting() | _scanners()
 
 
 def hashes(case: Case) -> dict[str, str]:

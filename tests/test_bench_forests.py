@@ -15,6 +15,15 @@ def test_forest(script, tmp_path):
     assert rows["bytes per node"].gt(7).all()
 
 
+def test_regressors(script):
+    bench = script("bench_forest")
+    X, y, X_test, y_test = script("_lab.measure").load("curves", None)
+    data = X[:500], y[:500], X_test[:500], y_test[:500]
+    row = bench.compare("curves", "random", data, 1, 1, 5)
+    assert 20 < row["accuracy %"] < 90
+    assert row["fit aim"] == 8
+
+
 def test_one_row_and_threads(script):
     bench = script("bench_forest")
     data = script("_lab.measure").load("digits", None)

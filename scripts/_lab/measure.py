@@ -22,6 +22,8 @@ def load(name, data_home):
             200_000, 50, n_informative=15, n_classes=3, random_state=0, shuffle=True
         )
         return X[:180_000], y[:180_000], X[180_000:], y[180_000:]
+    if name in ("curves", "many curves"):
+        return _curves(*((20_000, 16) if name == "curves" else (200_000, 50)))
     source = data.Source(name, data_home)
     try:
         data.load(source, download=False)
@@ -34,6 +36,14 @@ def load(name, data_home):
         np.asarray(codes.transform(part), dtype=float) for part in (split.X, split.X_test)
     )
     return X, split.y, X_test, split.y_test
+
+
+def _curves(n_rows, n_columns, n_test=20_000):
+    """Numbers to be predicted from floats: a product, a wave, a slope, and noise."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows + n_test, n_columns))
+    y = X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) + X[:, 3] + 0.3 * rng.normal(size=len(X))
+    return X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:]
 
 
 def cpu_seconds(function, *arguments, least=0.05):

@@ -11,7 +11,6 @@
 #include <variant>
 
 #include "bindings/call.hpp"
-#include "bindings/tree_reader.hpp"
 
 namespace mddf {
 namespace {
@@ -137,6 +136,20 @@ ClassLabels::ClassLabels(In<uint16_t, 1> labels, int n_classes)
              [n_classes](uint16_t label) { return label < n_classes; });
 }
 
+constexpr int64_t kMostOutputs = 65535;
+
+FixedValues::FixedValues(In<int64_t, 2> fixed, In<double, 1> scale)
+    : fixed_(std::move(fixed)), scale_(std::move(scale)) {
+  check_range("columns of fixed", static_cast<int64_t>(fixed_.shape(1)), 1, kMostOutputs);
+  check_length("scale", scale_.shape(0), fixed_.shape(1));
+  constexpr int64_t most = int64_t{1} << ValueTarget::kBits;
+  for (size_t i = 0; i < fixed_.size(); ++i)
+    if (fixed_.data()[i] < -most || fixed_.data()[i] > most)
+      refuse("fixed: expected numbers from -2^61 to 2^61, got " + std::to_string(fixed_.data()[i]));
+  check_each("scale", scale_, "shares from 0 to 1",
+             [](double scale) { return 0 <= scale && scale <= 1; });
+}
+
 RowSampling::RowSampling(In<int32_t, 1> rows, int64_t n_draws,
                          std::optional<In<uint64_t, 1>> cumulative,
                          std::optional<In<double, 1>> weights, bool balance)
@@ -182,17 +195,20 @@ namespace {
 // Every tree's own: the rows that it did not draw.
 enum class HeldOutRows { kOutOfBag };
 
-using Grown = std::tuple<std::unique_ptr<TreeReader>, std::optional<Out<double, 2>>,
+template <class Target>
+using Grown = std::tuple<std::unique_ptr<typename Target::Reader>, std::optional<Out<double, 2>>,
                          std::optional<Out<int32_t, 1>>, std::optional<Out<double, 2>>>;
 
-Grown grow(BinnedTable& table, const ClassLabels& target, const RowSampling& sampling,
-           const GrowOptions& options, In<uint64_t, 1> seeds, std::optional<In<int32_t, 1>> columns,
-           std::optional<std::variant<HeldOutRows, In<int32_t, 1>>> held_out, bool importances,
-           Cancel* cancel) {
+template <class Target>
+Grown<Target> grow(BinnedTable& table, const Target& target, const RowSampling& sampling,
+                   const GrowOptions& options, In<uint64_t, 1> seeds,
+                   std::optional<In<int32_t, 1>> columns,
+                   std::optional<std::variant<HeldOutRows, In<int32_t, 1>>> held_out,
+                   bool importances, Cancel* cancel) {
   const BinnedTable::Use use(table);
-  TrainingSet data{table.matrix(), table.bins(), target.target(), {}};
+  Training<decltype(target.target())> data{{table.matrix(), table.bins(), {}}, target.target()};
   const int64_t n_rows = data.matrix.n_rows, n_columns = data.matrix.n_columns;
-  check_length("labels", target.labels().shape(0), n_rows);
+  check_length("target", target.n_rows(), n_rows);
   if (columns) {
     check_each("columns", *columns, "columns of the table",
                [n_columns](int32_t column) { return 0 <= column && column < n_columns; });
@@ -213,20 +229,19 @@ Grown grow(BinnedTable& table, const ClassLabels& target, const RowSampling& sam
                [n_rows](int32_t row) { return 0 <= row && row < n_rows; });
     asked.rows = as_span(given);
   }
-  const size_t n_classes = static_cast<size_t>(target.n_classes());
   const size_t n_held_out = static_cast<size_t>(asked.rows.size);
-  std::vector<double> sums(n_held_out * n_classes), of_columns;
+  std::vector<double> sums(n_held_out * target.width()), of_columns;
   std::vector<int32_t> n_trees(n_held_out);
   if (held_out) asked.sums = sums.data(), asked.n_trees = n_trees.data();
   if (importances) of_columns.resize(seeds.shape(0) * n_columns);
-  GrownTrees grown = without_gil(cancel, [&](Watch& watch) {
+  auto grown = without_gil(cancel, [&](Watch& watch) {
     return grow_block(data, options, rows, asked, as_span(seeds),
                       importances ? of_columns.data() : nullptr, watch);
   });
-  Grown result;
-  std::get<0>(result) = std::make_unique<TreeReader>(std::move(grown));
+  Grown<Target> result;
+  std::get<0>(result) = std::make_unique<typename Target::Reader>(std::move(grown));
   if (held_out) {
-    std::get<1>(result) = handed_over<double, 2>(std::move(sums), {n_held_out, n_classes});
+    std::get<1>(result) = handed_over<double, 2>(std::move(sums), {n_held_out, target.width()});
     std::get<2>(result) = to_numpy(std::move(n_trees));
   }
   if (importances)
@@ -317,6 +332,32 @@ n_classes : int
         const ClassLabels& target = nb::cast<const ClassLabels&>(self);
         return nb::make_tuple(self.type(),
                               nb::make_tuple(shared(target.labels()), target.n_classes()));
+      });
+}
+
+void bind_values(nb::module_& m) {
+  using nb::arg;
+  nb::class_<FixedValues>(m, "ValueTarget",
+                          R"(Numbers to be predicted, as whole multiples of a unit.
+
+Parameters
+----------
+fixed : int64 array of shape (n_rows, n_outputs)
+    From -2^61 to 2^61.
+scale : float64 array of shape (n_outputs,)
+    What the squared error of each output counts, from 0 to 1.)")
+      .def(nb::init<In<int64_t, 2>, In<double, 1>>(), arg("fixed").noconvert(),
+           arg("scale").noconvert())
+      .def_prop_ro(
+          "fixed", [](const FixedValues& target) { return shared(target.fixed()); },
+          nb::rv_policy::automatic)
+      .def_prop_ro(
+          "scale", [](const FixedValues& target) { return shared(target.scale()); },
+          nb::rv_policy::automatic)
+      .def("__reduce__", [](nb::handle self) {
+        const FixedValues& target = nb::cast<const FixedValues&>(self);
+        return nb::make_tuple(self.type(),
+                              nb::make_tuple(shared(target.fixed()), shared(target.scale())));
       });
 }
 
@@ -411,27 +452,12 @@ wide_vectors : bool
       });
 }
 
-}  // namespace
-}  // namespace mddf
-
-void bind_growing(nanobind::module_& m) {
-  using namespace mddf;
-  using nb::arg;
-  bind_table(m);
-  bind_target(m);
-  bind_sampling(m);
-  bind_options(m);
-  nb::enum_<HeldOutRows>(m, "HeldOut", "Rows that depend on the tree: those it did not draw.")
-      .value("OUT_OF_BAG", HeldOutRows::kOutOfBag);
-  m.def("grow", &grow, arg("table"), arg("target"), arg("sampling"), arg("options"),
-        arg("seeds").noconvert(), nb::kw_only(), arg("columns").none().noconvert() = nb::none(),
-        arg("held_out").none().noconvert() = nb::none(), arg("importances") = false,
-        arg("cancel").none() = nb::none(), R"(Grow one tree per seed.
+constexpr const char* kGrow = R"(Grow one tree per seed.
 
 Parameters
 ----------
 table : BinnedTable
-target : ClassTarget
+target : ClassTarget or ValueTarget
     Of all rows of the table.
 sampling : Sampling
 options : TreeOptions
@@ -447,13 +473,40 @@ cancel : Cancel or None
 
 Returns
 -------
-trees : TreeReader
+trees : TreeReader or ValueTreeReader
 sums : float64 array of shape (rows held out, n_classes) or None
-    Sums over trees of the class distributions of the rows held out.
+    Sums over trees of the class distributions of the rows held out. Of values: two columns for
+    each output, whose sum is meant; both are exact for up to 2^20 trees.
 n_trees : int32 array of shape (rows held out,) or None
     And how many trees each has.
 importances : float64 array of shape (n_trees, n_columns) or None
-    Each column's decrease of impurity, weighted by the samples.)");
+    Each column's decrease of impurity, weighted by the samples. Of values: of the squared
+    error, in units of the square of 2^61 times that of the target.)";
+
+template <class Target>
+void bind_grow(nb::module_& m) {
+  using nb::arg;
+  m.def("grow", &grow<Target>, arg("table"), arg("target"), arg("sampling"), arg("options"),
+        arg("seeds").noconvert(), nb::kw_only(), arg("columns").none().noconvert() = nb::none(),
+        arg("held_out").none().noconvert() = nb::none(), arg("importances") = false,
+        arg("cancel").none() = nb::none(), kGrow);
+}
+
+}  // namespace
+}  // namespace mddf
+
+void bind_growing(nanobind::module_& m) {
+  using namespace mddf;
+  using nb::arg;
+  bind_table(m);
+  bind_target(m);
+  bind_values(m);
+  bind_sampling(m);
+  bind_options(m);
+  nb::enum_<HeldOutRows>(m, "HeldOut", "Rows that depend on the tree: those it did not draw.")
+      .value("OUT_OF_BAG", HeldOutRows::kOutOfBag);
+  bind_grow<ClassLabels>(m);
+  bind_grow<FixedValues>(m);
   m.def("wide_vectors_supported", &simd::supported,
         "Return whether the processor has the vector instructions in use.");
 }

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "bindings/tree_reader.hpp"
 #include "forest/grow_block.hpp"
+#include "forest/value_block.hpp"
 
 namespace mddf {
 
@@ -56,14 +58,36 @@ class BinnedTable {
 
 class ClassLabels {
  public:
+  using Reader = TreeReader;
+
   ClassLabels(In<uint16_t, 1> labels, int n_classes);
   const In<uint16_t, 1>& labels() const { return labels_; }
   int n_classes() const { return n_classes_; }
   ClassTarget target() const { return {labels_.data(), n_classes_}; }
+  size_t n_rows() const { return labels_.shape(0); }
+  size_t width() const { return n_classes_; }  // of the sums of held-out rows
 
  private:
   In<uint16_t, 1> labels_;
   int n_classes_;
+};
+
+class FixedValues {
+ public:
+  using Reader = ValueTreeReader;
+
+  FixedValues(In<int64_t, 2> fixed, In<double, 1> scale);
+  const In<int64_t, 2>& fixed() const { return fixed_; }
+  const In<double, 1>& scale() const { return scale_; }
+  ValueTarget target() const {
+    return {fixed_.data(), static_cast<int>(fixed_.shape(1)), scale_.data()};
+  }
+  size_t n_rows() const { return fixed_.shape(0); }
+  size_t width() const { return 2 * fixed_.shape(1); }
+
+ private:
+  In<int64_t, 2> fixed_;
+  In<double, 1> scale_;
 };
 
 class RowSampling {

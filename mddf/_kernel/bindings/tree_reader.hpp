@@ -4,41 +4,22 @@
 #include <atomic>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "bindings/arrays.hpp"
 #include "bindings/call.hpp"
 #include "forest/trees.hpp"
+#include "forest/value_trees.hpp"
 
 namespace mddf {
 
-// Keeps the arrays of a block of trees alive and looks at every word of them once, before anything
-// is read through them. When that is, the first use at the latest, is for the caller to choose: it
-// brings all of a memory-mapped file into memory.
-class TreeReader {
+// Looks at every word of a block of trees once, before anything is read through it. When that is,
+// the first use at the latest, is for the caller to choose: it brings all of a memory-mapped file
+// into memory.
+template <class View>
+class Reader {
  public:
-  TreeReader(int n_classes, int64_t n_columns, In<uint64_t, 1> nodes, In<int64_t, 1> tree_start,
-             In<uint32_t, 1> leaf_start, In<uint16_t, 1> leaf_class, In<float, 1> leaf_probability)
-      : arrays_{std::move(nodes), std::move(tree_start), std::move(leaf_start),
-                std::move(leaf_class), std::move(leaf_probability)} {
-    view_ = {n_classes,
-             n_columns,
-             false,
-             as_span(arrays_.nodes),
-             as_span(arrays_.tree_start),
-             as_span(arrays_.leaf_start),
-             as_span(arrays_.leaf_class),
-             as_span(arrays_.leaf_probability)};
-  }
-  // What was grown here needs no check.
-  explicit TreeReader(GrownTrees&& grown)
-      : TreeReader(grown.n_classes, grown.n_columns, owned(std::move(grown.nodes)),
-                   owned(std::move(grown.tree_start)), owned(std::move(grown.leaves.start)),
-                   owned(std::move(grown.leaves.label)),
-                   owned(std::move(grown.leaves.probability))) {
-    view_.has_categorical = grown.has_categorical;
-    n_nodes_ = grown.n_nodes;
-    is_checked_ = true;
-  }
+  Reader(const Reader&) = delete;
 
   // Throws std::invalid_argument if the trees cannot be read. To be called with the GIL.
   void check() {
@@ -52,13 +33,57 @@ class TreeReader {
       is_checked_ = true;
     });
   }
-  const TreesView& checked() {
+  const View& checked() {
     check();
     return view_;
   }
   int64_t n_nodes() {
     check();
     return n_nodes_;
+  }
+
+ protected:
+  Reader() = default;
+
+  // What was grown here needs no check.
+  void trust(const GrownNodes& grown) {
+    view_.has_categorical = grown.has_categorical;
+    n_nodes_ = grown.n_nodes;
+    is_checked_ = true;
+  }
+  template <class T>
+  static In<T, 1> owned(std::vector<T> values) {
+    const size_t size = values.size();
+    return In<T, 1>(handed_over<const T>(std::move(values), {size}));
+  }
+
+  View view_;
+
+ private:
+  int64_t n_nodes_ = 0;
+  std::atomic<bool> is_checked_{false};
+  std::mutex mutex_;
+};
+
+// Keeps the arrays of trees with class distributions alive.
+class TreeReader : public Reader<TreesView> {
+ public:
+  TreeReader(int n_classes, int64_t n_columns, In<uint64_t, 1> nodes, In<int64_t, 1> tree_start,
+             In<uint32_t, 1> leaf_start, In<uint16_t, 1> leaf_class, In<float, 1> leaf_probability)
+      : arrays_{std::move(nodes), std::move(tree_start), std::move(leaf_start),
+                std::move(leaf_class), std::move(leaf_probability)} {
+    view_ = {{n_columns, false, as_span(arrays_.nodes), as_span(arrays_.tree_start)},
+             n_classes,
+             as_span(arrays_.leaf_start),
+             as_span(arrays_.leaf_class),
+             as_span(arrays_.leaf_probability)};
+  }
+  explicit TreeReader(GrownTrees&& grown)
+      : TreeReader(grown.n_classes, grown.n_columns, owned(std::move(grown.nodes)),
+                   owned(std::move(grown.tree_start)), owned(std::move(grown.leaves.start)),
+                   owned(std::move(grown.leaves.label)),
+                   owned(std::move(grown.leaves.probability))) {
+    trust(grown);
   }
 
   // The arguments of the constructor.
@@ -69,12 +94,6 @@ class TreeReader {
   }
 
  private:
-  template <class T>
-  static In<T, 1> owned(std::vector<T> values) {
-    const size_t size = values.size();
-    return In<T, 1>(handed_over<const T>(std::move(values), {size}));
-  }
-
   struct {
     In<uint64_t, 1> nodes;
     In<int64_t, 1> tree_start;
@@ -82,10 +101,36 @@ class TreeReader {
     In<uint16_t, 1> leaf_class;
     In<float, 1> leaf_probability;
   } arrays_;
-  TreesView view_;
-  int64_t n_nodes_ = 0;
-  std::atomic<bool> is_checked_{false};
-  std::mutex mutex_;
+};
+
+// Those of trees with mean values.
+class ValueTreeReader : public Reader<ValueTreesView> {
+ public:
+  ValueTreeReader(int n_outputs, int64_t n_columns, In<uint64_t, 1> nodes,
+                  In<int64_t, 1> tree_start, In<double, 1> leaf_value)
+      : arrays_{std::move(nodes), std::move(tree_start), std::move(leaf_value)} {
+    view_ = {{n_columns, false, as_span(arrays_.nodes), as_span(arrays_.tree_start)},
+             n_outputs,
+             as_span(arrays_.leaf_value)};
+  }
+  explicit ValueTreeReader(GrownValueTrees&& grown)
+      : ValueTreeReader(grown.n_outputs, grown.n_columns, owned(std::move(grown.nodes)),
+                        owned(std::move(grown.tree_start)), owned(std::move(grown.leaf_value))) {
+    trust(grown);
+  }
+
+  // The arguments of the constructor.
+  nb::tuple parts() const {
+    return nb::make_tuple(view_.n_outputs, view_.n_columns, shared(arrays_.nodes),
+                          shared(arrays_.tree_start), shared(arrays_.leaf_value));
+  }
+
+ private:
+  struct {
+    In<uint64_t, 1> nodes;
+    In<int64_t, 1> tree_start;
+    In<double, 1> leaf_value;
+  } arrays_;
 };
 
 }  // namespace mddf

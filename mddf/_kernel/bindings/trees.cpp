@@ -11,7 +11,7 @@ BinMatrix as_matrix(const In<uint8_t, 2>& codes) {
 }
 
 // Rows [first, last) of codes, checked against the trees.
-BinMatrix row_range(const TreesView& trees, const In<uint8_t, 2>& codes, int64_t first,
+BinMatrix row_range(const NodesView& trees, const In<uint8_t, 2>& codes, int64_t first,
                     int64_t last) {
   const BinMatrix matrix = as_matrix(codes);
   check(matrix.n_columns == trees.n_columns, "codes: expected " + std::to_string(trees.n_columns) +
@@ -22,20 +22,22 @@ BinMatrix row_range(const TreesView& trees, const In<uint8_t, 2>& codes, int64_t
   return {matrix.row(first), last - first, matrix.n_columns};
 }
 
-void add_probabilities_to(TreeReader& reader, In<uint8_t, 2> codes, int64_t first, int64_t last,
-                          InOut<double, 2> out, Cancel* cancel) {
-  const TreesView& trees = reader.checked();
+template <class AnyReader>
+void add_leaves_to(AnyReader& reader, In<uint8_t, 2> codes, int64_t first, int64_t last,
+                   InOut<double, 2> out, Cancel* cancel) {
+  const auto& trees = reader.checked();
   const BinMatrix rows = row_range(trees, codes, first, last);
-  check(out.shape(0) == codes.shape(0) && static_cast<int>(out.shape(1)) == trees.n_classes,
-        "out: expected one row per row of codes and one column per class");
+  check(out.shape(0) == codes.shape(0) && static_cast<int>(out.shape(1)) == trees.width(),
+        "out: expected one row per row of codes and one column per class or output");
   without_gil(cancel, [&](Watch& watch) {
-    add_probabilities(trees, rows, out.data() + first * trees.n_classes, watch);
+    add_leaves(trees, rows, out.data() + first * trees.width(), watch);
   });
 }
 
-void leaf_indices_to(TreeReader& reader, In<uint8_t, 2> codes, int64_t first, int64_t last,
+template <class AnyReader>
+void leaf_indices_to(AnyReader& reader, In<uint8_t, 2> codes, int64_t first, int64_t last,
                      InOut<int64_t, 2> out, Cancel* cancel) {
-  const TreesView& trees = reader.checked();
+  const NodesView& trees = reader.checked();
   const BinMatrix rows = row_range(trees, codes, first, last);
   check(out.shape(0) == codes.shape(0) && static_cast<int64_t>(out.shape(1)) == trees.n_trees(),
         "out: expected one row per row of codes and one column per tree");
@@ -44,40 +46,54 @@ void leaf_indices_to(TreeReader& reader, In<uint8_t, 2> codes, int64_t first, in
   });
 }
 
-}  // namespace
-}  // namespace mddf
-
-void bind_trees(nanobind::module_& m) {
-  using namespace mddf;
-  nb::class_<TreeReader>(
-      m, "TreeReader",
-      "Trees in arrays that are read in place; see mddf._trees.Trees, which wraps it.")
-      .def(nb::init<int, int64_t, In<uint64_t, 1>, In<int64_t, 1>, In<uint32_t, 1>, In<uint16_t, 1>,
-                    In<float, 1>>(),
-           arg("n_classes"), arg("n_columns"), arg("nodes").noconvert(),
-           arg("tree_start").noconvert(), arg("leaf_start").noconvert(),
-           arg("leaf_class").noconvert(), arg("leaf_probability").noconvert())
-      .def("parts", &TreeReader::parts, "Return the arguments of the constructor.")
-      .def("check", &TreeReader::check,
-           R"(Look at every word of the arrays, if that has not been done.
+// What all readers can do.
+template <class AnyReader>
+void bind_reading(nb::class_<AnyReader>& reader, const char* add_name) {
+  reader.def("parts", &AnyReader::parts, "Return the arguments of the constructor.")
+      .def(
+          "check", [](AnyReader& self) { self.check(); },
+          R"(Look at every word of the arrays, if that has not been done.
 
 All other methods but parts do it first. ValueError if a word is wrong.)")
-      .def("n_nodes", &TreeReader::n_nodes,
-           "Return the number of nodes of all trees, leaves included.")
-      .def("add_probabilities", &add_probabilities_to, arg("codes").noconvert(), arg("first"),
-           arg("last"), arg("out").noconvert(), arg("cancel").none() = nb::none(),
-           R"(Add the sum over the trees of the class distributions of a range of rows.
+      .def(
+          "n_nodes", [](AnyReader& self) { return self.n_nodes(); },
+          "Return the number of nodes of all trees, leaves included.")
+      .def(add_name, &add_leaves_to<AnyReader>, arg("codes").noconvert(), arg("first"), arg("last"),
+           arg("out").noconvert(), arg("cancel").none() = nb::none(),
+           R"(Add the sum over the trees of what the leaves of a range of rows hold.
 
 Parameters
 ----------
 codes : uint8 array of shape (n_rows, n_columns)
 first, last : int
     The range.
-out : float64 array of shape (n_rows, n_classes)
+out : float64 array of shape (n_rows, n_classes or n_outputs)
     Only rows of the range are touched.
 cancel : Cancel or None
     What may stop the work.)")
-      .def("leaf_indices", &leaf_indices_to, arg("codes").noconvert(), arg("first"), arg("last"),
-           arg("out").noconvert(), arg("cancel").none() = nb::none(),
+      .def("leaf_indices", &leaf_indices_to<AnyReader>, arg("codes").noconvert(), arg("first"),
+           arg("last"), arg("out").noconvert(), arg("cancel").none() = nb::none(),
            "Write the leaf that each row of a range ends in to out (n_rows, n_trees).");
+}
+
+}  // namespace
+}  // namespace mddf
+
+void bind_trees(nanobind::module_& m) {
+  using namespace mddf;
+  nb::class_<TreeReader> reader(
+      m, "TreeReader",
+      "Trees in arrays that are read in place; see mddf._trees.Trees, which wraps it.");
+  reader.def(nb::init<int, int64_t, In<uint64_t, 1>, In<int64_t, 1>, In<uint32_t, 1>,
+                      In<uint16_t, 1>, In<float, 1>>(),
+             arg("n_classes"), arg("n_columns"), arg("nodes").noconvert(),
+             arg("tree_start").noconvert(), arg("leaf_start").noconvert(),
+             arg("leaf_class").noconvert(), arg("leaf_probability").noconvert());
+  bind_reading(reader, "add_probabilities");
+  nb::class_<ValueTreeReader> of_values(
+      m, "ValueTreeReader", "The same with means of numbers; see mddf._trees.ValueTrees.");
+  of_values.def(nb::init<int, int64_t, In<uint64_t, 1>, In<int64_t, 1>, In<double, 1>>(),
+                arg("n_outputs"), arg("n_columns"), arg("nodes").noconvert(),
+                arg("tree_start").noconvert(), arg("leaf_value").noconvert());
+  bind_reading(of_values, "add_values");
 }

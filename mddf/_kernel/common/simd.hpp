@@ -48,10 +48,10 @@ struct LaneOrders {
 };
 inline constexpr LaneOrders kLaneOrders{};
 
-MDDF_TARGET_AVX2 inline uint32_t divide_avx2(const CountedSample* samples, const uint8_t* codes,
-                                             uint32_t n, uint8_t shift, uint8_t threshold,
-                                             CountedSample* to) {
-  static_assert(sizeof(CountedSample) == 8);
+template <class Sample>
+MDDF_TARGET_AVX2 uint32_t divide_avx2(const Sample* samples, const uint8_t* codes, uint32_t n,
+                                      uint8_t shift, uint8_t threshold, Sample* to) {
+  static_assert(sizeof(Sample) == 8);
   const __m256i shifts = _mm256_set1_epi64x(shift), bytes = _mm256_set1_epi64x(255);
   const __m256i thresholds = _mm256_set1_epi64x(threshold);
   uint32_t i = 0, n_left = 0, end = n;
@@ -81,7 +81,7 @@ template <class Sample>
 uint32_t divide(const Sample* samples, const uint8_t* codes, uint32_t n, uint8_t shift,
                 uint8_t threshold, Sample* to, [[maybe_unused]] bool wide) {
 #ifdef MDDF_AVX2
-  if constexpr (sizeof(Sample) == sizeof(CountedSample))
+  if constexpr (sizeof(Sample) == 8)
     if (n >= 16 && wide) return divide_avx2(samples, codes, n, shift, threshold, to);
 #endif
   return divide_plain(samples, codes, 0, n, 0, shift, threshold, to);

@@ -224,46 +224,12 @@ class TreeGrower {
       return categorical ? search_.categorical(node_, codes, column, best)
                          : search_.numeric(node_, codes, column, best);
     if (take_first_ && !options_.limits_leaves())
-      return categorical ? draw_categories(column, codes, best)
-                         : draw_threshold(column, codes, best);
+      return draw_split(data_.bins, column, codes, node_.n_samples, *random_, best);
     Split split;
-    if (categorical ? !draw_categories(column, codes, split)
-                    : !draw_threshold(column, codes, split))
-      return false;
+    if (!draw_split(data_.bins, column, codes, node_.n_samples, *random_, split)) return false;
     score_split(codes, split);
     if (split.score > best.score) best = split;
     return true;
-  }
-
-  bool draw_threshold(int32_t column, const uint8_t* codes, Split& split) {
-    const int64_t n = node_.n_samples;
-    uint8_t low = codes[0], high = codes[0];
-    for (int64_t i = 1; i < n; ++i) {
-      low = std::min(low, codes[i]);
-      high = std::max(high, codes[i]);
-    }
-    if (low == high) return false;
-    split.column = column;
-    if (high == kMissing) {
-      split.saw_missing = true;
-      high = low;
-      for (int64_t i = 0; i < n; ++i)
-        if (codes[i] != kMissing) high = std::max(high, codes[i]);
-      if (low == high) {  // one value, and rows without it
-        split.threshold = kMissing - 1;
-        return true;
-      }
-      split.missing_left = random_->next() >> 63;
-    }
-    const double* values = data_.bins.values + data_.bins.bin_start[split.column];
-    split.threshold = draw_cut(*random_, values, low, high);
-    return true;
-  }
-
-  bool draw_categories(int32_t column, const uint8_t* codes, Split& split) {
-    CategorySet seen;
-    for (int64_t i = 0; i < node_.n_samples; ++i) seen.insert(codes[i]);
-    return draw_category_set(column, seen, *random_, split);
   }
 
   // Scores a drawn split by the criterion; one that leaves a side too little keeps -infinity.
@@ -295,13 +261,7 @@ class TreeGrower {
     classes_.divide(samples, n_left, n, node_);
     // What was not seen here goes to the side of more weight.
     const bool left_is_larger = classes_.left.total() > classes_.right.total();
-    if (split.categorical && left_is_larger) {
-      CategorySet on_right;
-      for (uint32_t i = n_left; i < n; ++i)
-        on_right.insert(data_.matrix.row(samples[i].row)[split.column]);
-      split.list_all_but(on_right, data_.bins.count(split.column));
-    }
-    if (!split.saw_missing) split.missing_left = left_is_larger;
+    send_unseen(split, left_is_larger, samples + n_left, n - n_left, data_);
     const uint32_t left = writer_.inner(frame.index, split);
     const uint32_t middle = frame.start + n_left;
     Frame right{left + 1,    middle,       frame.end,        frame.depth + 1,
@@ -328,15 +288,7 @@ class TreeGrower {
       gather(from, n, 1);
       tile_codes_ = tile_.data();
     }
-    uint8_t shift = split.missing_left, threshold = split.threshold + split.missing_left;
-    const uint8_t* codes = tile_codes_;
-    if (split.categorical) {  // a set becomes a comparison of 0 and 1
-      if (sides_.size() < n) sides_.resize(n);
-      for (uint32_t i = 0; i < n; ++i) sides_[i] = !split.left.contains(codes[i]);
-      codes = sides_.data();
-      shift = threshold = 0;
-    }
-    return simd::divide(from, codes, n, shift, threshold, to, wide_);
+    return divide_samples(split, from, tile_codes_, n, to, sides_, wide_);
   }
 
   static constexpr int64_t kTileBytes = int64_t{1} << 20;

@@ -80,7 +80,7 @@ class Walker {
  public:
   // Calls emit(i, index of the leaf) for i in [0, n), where row(i) gives the bins of row i.
   template <class Row, class Emit>
-  void walk(const TreesView& trees, int64_t t, int64_t n, Row row, Emit emit) {
+  void walk(const NodesView& trees, int64_t t, int64_t n, Row row, Emit emit) {
     const uint64_t* tree = trees.tree(t);
     const auto same_tree = [tree](int64_t) { return tree; };
     const int64_t size = trees.tree_size(t);
@@ -181,7 +181,7 @@ inline int64_t block_rows(int64_t n_columns) {
 
 // Calls emit(row, tree, index of the leaf) for all rows and trees, in no particular order.
 template <class Emit>
-void for_each_leaf(const TreesView& trees, const BinMatrix& bins, Watch& watch, Emit emit) {
+void for_each_leaf(const NodesView& trees, const BinMatrix& bins, Watch& watch, Emit emit) {
   constexpr int64_t kFewRows = 8;
   const int64_t n_trees = trees.n_trees();
   if (bins.n_rows < kFewRows) {  // too few to be on their way down one tree
@@ -211,16 +211,16 @@ void for_each_leaf(const TreesView& trees, const BinMatrix& bins, Watch& watch, 
   }
 }
 
-// Adds the sum over the trees of the class distributions to out (n_rows x n_classes).
-inline void add_probabilities(const TreesView& trees, const BinMatrix& bins, double* out,
-                              Watch& watch) {
+// Adds the sum over the trees of what leaves hold to out (n_rows x width).
+template <class View>
+void add_leaves(const View& trees, const BinMatrix& bins, double* out, Watch& watch) {
   for_each_leaf(trees, bins, watch, [&](int64_t row, int64_t t, uint32_t leaf) {
-    add_leaf(trees, trees.tree(t)[leaf], out + row * trees.n_classes);
+    add_leaf(trees, trees.tree(t)[leaf], out + row * trees.width());
   });
 }
 
 // Writes the index of the leaf that each row ends in (n_rows x n_trees, counted within the tree).
-inline void leaf_indices(const TreesView& trees, const BinMatrix& bins, int64_t* out,
+inline void leaf_indices(const NodesView& trees, const BinMatrix& bins, int64_t* out,
                          Watch& watch) {
   for_each_leaf(trees, bins, watch, [&](int64_t row, int64_t t, uint32_t leaf) {
     out[row * trees.n_trees() + t] = leaf;

@@ -68,6 +68,65 @@ inline bool draw_category_set(int32_t column, const CategorySet& seen, Random& r
   return true;
 }
 
+// A threshold between two values that the node has, or a set of its categories; `codes` are those
+// of its samples. False if the column is constant here.
+inline bool draw_split(const Bins& bins, int32_t column, const uint8_t* codes, int64_t n,
+                       Random& random, Split& split) {
+  if (bins.categorical[column]) {
+    CategorySet seen;
+    for (int64_t i = 0; i < n; ++i) seen.insert(codes[i]);
+    return draw_category_set(column, seen, random, split);
+  }
+  uint8_t low = codes[0], high = codes[0];
+  for (int64_t i = 1; i < n; ++i) {
+    low = std::min(low, codes[i]);
+    high = std::max(high, codes[i]);
+  }
+  if (low == high) return false;
+  split.column = column;
+  if (high == kMissing) {
+    split.saw_missing = true;
+    high = low;
+    for (int64_t i = 0; i < n; ++i)
+      if (codes[i] != kMissing) high = std::max(high, codes[i]);
+    if (low == high) {  // one value, and rows without it
+      split.threshold = kMissing - 1;
+      return true;
+    }
+    split.missing_left = random.next() >> 63;
+  }
+  split.threshold = draw_cut(random, bins.values + bins.bin_start[column], low, high);
+  return true;
+}
+
+// Moves the samples, whose codes are given, to `to`, those that go left first; returns how many
+// these are.
+template <class Sample>
+uint32_t divide_samples(const Split& split, const Sample* samples, const uint8_t* codes, uint32_t n,
+                        Sample* to, std::vector<uint8_t>& sides, bool wide) {
+  const uint8_t missing_left = split.missing_left;
+  if (!split.categorical)
+    return simd::divide(samples, codes, n, missing_left,
+                        static_cast<uint8_t>(split.threshold + missing_left), to, wide);
+  // A set becomes a comparison of 0 and 1.
+  if (sides.size() < n) sides.resize(n);
+  for (uint32_t i = 0; i < n; ++i) sides[i] = !split.left.contains(codes[i]);
+  return simd::divide(samples, sides.data(), n, 0, 0, to, wide);
+}
+
+// Lets what the node has not seen go to the side of more weight.
+template <class Sample>
+void send_unseen(Split& split, bool left_is_larger, const Sample* on_right, uint32_t n_right,
+                 const TrainingTable& data) {
+  if (split.categorical && left_is_larger) {
+    CategorySet codes;
+    for (uint32_t i = 0; i < n_right; ++i)
+      codes.insert(data.matrix.row(on_right[i].row)[split.column]);
+    split.list_all_but(codes, data.bins.count(split.column));
+  }
+  if (!split.saw_missing) split.missing_left = left_is_larger;
+}
+
 // The last bin left of the middle between the two neighbouring bins that the node has.
 inline int cut_between(const Bins& bins, const Split& split) {
   if (split.first_right == kMissing) return kMissing - 1;

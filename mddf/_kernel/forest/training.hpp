@@ -31,13 +31,18 @@ struct ClassTarget {
   int n_classes;
 };
 
-// What a block of trees is grown on.
-struct TrainingSet {
+// What a block of trees is grown on, but for the target ...
+struct TrainingTable {
   BinMatrix matrix;
   Bins bins;
-  ClassTarget target;
   std::vector<int32_t> columns;  // candidates
 };
+// ... and with it.
+template <class Target>
+struct Training : TrainingTable {
+  Target target;
+};
+using TrainingSet = Training<ClassTarget>;
 
 // Which rows a tree is grown on, and with what weights.
 struct Sampling {

@@ -11,10 +11,12 @@
 
 namespace mddf {
 
-class TreeWriter {
+// Writes nodes; `Trees` says what leaves hold.
+template <class Trees>
+class NodeWriter {
  public:
   // `importances`, if wanted, collects each column's decrease of impurity.
-  void begin(GrownTrees& trees, double* importances) {
+  void begin(Trees& trees, double* importances) {
     trees_ = &trees;
     importances_ = importances;
     if (nodes_.empty()) nodes_.resize(1024);
@@ -22,12 +24,7 @@ class TreeWriter {
     n_set_words_ = 0;
   }
 
-  void pure_leaf(uint32_t index, uint32_t label) {
-    nodes_[index] = node::make(kLeaf, 0, 0, kPureBit | label);
-  }
-  void leaf(uint32_t index, const uint16_t* labels, const double* weights, int n) {
-    nodes_[index] = node::make(kLeaf, 0, 0, trees_->leaves.add(labels, weights, n));
-  }
+  void leaf(uint32_t index, uint32_t payload) { nodes_[index] = node::make(kLeaf, 0, 0, payload); }
 
   // Writes an inner node and makes room for its children; returns the left one's index.
   uint32_t inner(uint32_t index, const Split& split) {
@@ -68,12 +65,22 @@ class TreeWriter {
     trees_->n_nodes += size_ - n_set_words_;
   }
 
+ protected:
+  Trees* trees_ = nullptr;
+
  private:
   std::vector<uint64_t> nodes_;
   uint32_t size_ = 0;
   uint32_t n_set_words_ = 0;
-  GrownTrees* trees_ = nullptr;
   double* importances_ = nullptr;
+};
+
+class TreeWriter : public NodeWriter<GrownTrees> {
+ public:
+  void pure_leaf(uint32_t index, uint32_t label) { NodeWriter::leaf(index, kPureBit | label); }
+  void leaf(uint32_t index, const uint16_t* labels, const double* weights, int n) {
+    NodeWriter::leaf(index, trees_->leaves.add(labels, weights, n));
+  }
 };
 
 }  // namespace mddf

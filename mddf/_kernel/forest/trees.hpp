@@ -114,35 +114,45 @@ class LeafTable {
   std::unordered_multimap<uint64_t, uint32_t> known_;
 };
 
-// A block of trees as prediction reads it: arrays that somebody else owns.
-struct TreesView {
-  int n_classes = 0;
+// The nodes of a block of trees as prediction reads them: arrays that somebody else owns.
+struct NodesView {
   int64_t n_columns = 0;
   bool has_categorical = false;
   Span<uint64_t> nodes;  // of all trees, one after the other
   Span<int64_t> tree_start;
-  Span<uint32_t> leaf_start;
-  Span<uint16_t> leaf_class;
-  Span<float> leaf_probability;
 
   int64_t n_trees() const { return tree_start.size - 1; }
   const uint64_t* tree(int64_t t) const { return nodes.data + tree_start[t]; }
   int64_t tree_size(int64_t t) const { return tree_start[t + 1] - tree_start[t]; }
 };
 
-// A block of trees while it grows.
-struct GrownTrees {
+// With leaves that are class distributions.
+struct TreesView : NodesView {
   int n_classes = 0;
+  Span<uint32_t> leaf_start;
+  Span<uint16_t> leaf_class;
+  Span<float> leaf_probability;
+
+  int width() const { return n_classes; }  // of a prediction
+};
+
+// A block of trees while it grows.
+struct GrownNodes {
   int64_t n_columns = 0;
   bool has_categorical = false;
   int64_t n_nodes = 0;
   std::vector<uint64_t> nodes;
   std::vector<int64_t> tree_start{0};
+
+  NodesView nodes_view() const { return {n_columns, has_categorical, nodes, tree_start}; }
+};
+
+struct GrownTrees : GrownNodes {
+  int n_classes = 0;
   LeafTable leaves;
 
   TreesView view() const {
-    return {n_classes,  n_columns,    has_categorical, nodes,
-            tree_start, leaves.start, leaves.label,    leaves.probability};
+    return {nodes_view(), n_classes, leaves.start, leaves.label, leaves.probability};
   }
   void shrink() {
     nodes.shrink_to_fit();
@@ -177,11 +187,11 @@ inline void check_leaf_table(const TreesView& trees) {
 }
 
 // Refuses anything that would read out of bounds or not end. Goes once over the words in the order
-// of memory: every one must be a node with one parent before it, or a node's category set.
-inline TreeFacts check_trees(const TreesView& trees, Watch& watch) {
+// of memory: every one must be a node with one parent before it, or a node's category set. What a
+// leaf holds must be a value.
+template <class IsValue>
+TreeFacts check_nodes(const NodesView& trees, IsValue is_value, Watch& watch) {
   enum : uint8_t { kUnknown, kNode, kSet };
-  require(trees.n_classes >= 1 && trees.n_classes <= 65535,
-          "trees: n_classes must be in [1, 65535]");
   require(trees.n_columns >= 1 && trees.n_columns <= static_cast<int64_t>(kMostColumns),
           "trees: n_columns must be in [1, 2^22]");
   require(!trees.tree_start.empty() && trees.tree_start[0] == 0 &&
@@ -189,7 +199,6 @@ inline TreeFacts check_trees(const TreesView& trees, Watch& watch) {
           "trees: tree_start must begin with 0 and end with the number of words");
   for (int64_t t = 0; t < trees.n_trees(); ++t)
     require(trees.tree_start[t] < trees.tree_start[t + 1], "trees: tree_start must rise");
-  check_leaf_table(trees);
   TreeFacts facts;
   std::vector<uint8_t> role;
   for (int64_t t = 0; t < trees.n_trees(); ++t) {
@@ -207,9 +216,7 @@ inline TreeFacts check_trees(const TreesView& trees, Watch& watch) {
       require(node::column(n) < trees.n_columns,
               "trees: a column is out of range");  // a leaf's too
       if (node::is_leaf(n)) {
-        require((payload & kPureBit) ? (payload ^ kPureBit) < static_cast<uint32_t>(trees.n_classes)
-                                     : payload + 1 < trees.leaf_start.size,
-                "trees: a leaf's value is out of range");
+        require(is_value(payload), "trees: a leaf's value is out of range");
         continue;
       }
       uint32_t n_words = 0;
@@ -227,6 +234,17 @@ inline TreeFacts check_trees(const TreesView& trees, Watch& watch) {
     }
   }
   return facts;
+}
+
+inline TreeFacts check_trees(const TreesView& trees, Watch& watch) {
+  require(trees.n_classes >= 1 && trees.n_classes <= 65535,
+          "trees: n_classes must be in [1, 65535]");
+  check_leaf_table(trees);
+  const auto is_value = [&trees](uint32_t payload) {
+    return (payload & kPureBit) ? (payload ^ kPureBit) < static_cast<uint32_t>(trees.n_classes)
+                                : payload + 1 < trees.leaf_start.size;
+  };
+  return check_nodes(trees, is_value, watch);
 }
 
 }  // namespace mddf

@@ -1,0 +1,88 @@
+"""What forests that regress have of their own."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils._param_validation import StrOptions
+
+from mddf import _growing
+from mddf._forest import Forest
+from mddf._sampling import RowWeights, row_weights
+from mddf._state import Saved
+from mddf._targets import Values, read_values
+
+
+def _in_units_of_y(means: np.ndarray, exponents: np.ndarray) -> np.ndarray:
+    # All targets lie below 1; a mean that is rounded up to it might be no number any more.
+    most = np.nextafter(1.0, 0.0)
+    return np.ldexp(np.clip(means, -most, most), exponents)
+
+
+class BaseForestRegressor(Forest, Saved, RegressorMixin, BaseEstimator):
+    """What both forests that regress share; use one of them."""
+
+    _oob_name = "oob_prediction_"
+
+    _parameter_constraints: ClassVar[dict] = {
+        **Forest._parameter_constraints,
+        "criterion": [StrOptions({"squared_error"})],
+    }
+
+    def _read(self, y, weights) -> Values:
+        y = read_values(y)
+        again = self.warm_start and hasattr(self, "_trees")
+        if again and y.shape[1] != self.n_outputs_:
+            raise ValueError(
+                f"with warm_start=True, y must have the {self.n_outputs_} outputs of the fit "
+                f"before, got {y.shape[1]}"
+            )
+        return Values.of(y, weights, self._exponents if again else None)
+
+    def _learnt(self, target: Values) -> dict:
+        return {"n_outputs_": target.y.shape[1], "_exponents": target.exponents}
+
+    def _row_weights(self, target: Values, weights) -> RowWeights:
+        return row_weights(weights, None, target.key)
+
+    def _score_out_of_bag(self, target: Values, sums, n_trees) -> dict:
+        seen = n_trees > 0
+        means = np.full(target.y.shape, np.nan)
+        means[seen] = (sums[seen, ::2] + sums[seen, 1::2]) / n_trees[seen, None]
+        prediction = _in_units_of_y(means, target.exponents)
+        if callable(self.oob_score):
+            given, found = target.y, prediction
+        else:  # R2 does not depend on the unit, in which squares neither vanish nor overflow
+            given, found = np.ldexp(target.y, -target.exponents), means
+        if given.shape[1] == 1:
+            given, found, prediction = given[:, 0], found[:, 0], prediction[:, 0]
+        score = self._scored(r2_score, given[seen], found[seen])
+        return {"oob_prediction_": prediction, "oob_score_": score}
+
+    def predict(self, X):
+        """Mean over the trees of the mean target in a sample's leaf.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_outputs) if there are several outputs
+        """
+        codes = self._codes(X)
+        sums = np.zeros((len(codes), self.n_outputs_))
+        _growing.add_values(self._trees, codes, sums, n_jobs=self.n_jobs)
+        n_trees = sum(block.n_trees for block in self._trees)
+        prediction = _in_units_of_y(sums / n_trees, self._exponents)
+        return prediction[:, 0] if self.n_outputs_ == 1 else prediction
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        return tags

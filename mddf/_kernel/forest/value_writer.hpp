@@ -1,0 +1,36 @@
+// Writing trees whose leaves hold means.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+
+#include "forest/node_values.hpp"
+#include "forest/tree_writer.hpp"
+#include "forest/value_trees.hpp"
+
+namespace mddf {
+
+class ValueWriter : public NodeWriter<GrownValueTrees> {
+ public:
+  // A leaf of samples that were looked at.
+  template <bool kOne>
+  void mean_leaf(uint32_t index, const NodeValues<kOne>& node) {
+    leaf(index, next_row());
+    node.append_means(trees_->leaf_value);
+  }
+  // A leaf of samples whose targets are all those of this row.
+  template <bool kOne>
+  void row_leaf(uint32_t index, const NodeValues<kOne>& node, uint32_t row) {
+    leaf(index, next_row());
+    node.append_row(row, trees_->leaf_value);
+  }
+
+ private:
+  uint32_t next_row() const {
+    const size_t row = trees_->leaf_value.size() / trees_->n_outputs;
+    if (row > UINT32_MAX) throw std::length_error("too many leaves in one block of trees");
+    return static_cast<uint32_t>(row);
+  }
+};
+
+}  // namespace mddf

@@ -1,0 +1,112 @@
+"""What forests learn: classes, or numbers with a fixed point."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils import check_array
+
+from mddf._core import ClassTarget, ValueTarget
+from mddf._validation import encode_labels, naming
+
+# Targets are whole multiples of 2^-61 of their bound, which takes all bits of a double that is not
+# below 2^-9 of the bound.
+_BITS = 61
+_LEAST_EXPONENT = -1073  # of a double that is not 0
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Classes in order, and the class of every sample.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+    key : ndarray of uint16 of shape (n_samples,)
+    """
+
+    classes: np.ndarray
+    key: np.ndarray
+
+    @classmethod
+    def read(cls, y) -> Classes:
+        """From what a user passed as y."""
+        return cls(*encode_labels(y))
+
+    @cached_property
+    def cells(self) -> ClassTarget:
+        """What the kernel grows on."""
+        return ClassTarget(self.key, len(self.classes))
+
+
+@dataclass(frozen=True)
+class Values:
+    """Numbers as whole multiples of a power of two, whose sums are exact in any order.
+
+    The unit of an output is 2^-61 of the least power of two above the absolute values of all its
+    targets. What lies below it is rounded: less than a 2^-52 of a target that is not below 2^-9 of
+    the largest, and never more than 2^-62 of the largest.
+
+    Attributes
+    ----------
+    y : ndarray of float64 of shape (n_samples, n_outputs)
+    exponents : ndarray of int of shape (n_outputs,)
+        That power of two.
+    key : ndarray of int64 of shape (n_samples, n_outputs)
+        Multiples of the unit.
+    """
+
+    y: np.ndarray
+    exponents: np.ndarray
+    key: np.ndarray
+
+    @classmethod
+    def of(cls, y: np.ndarray, weights: np.ndarray | None, exponents=None) -> Values:
+        """From checked targets.
+
+        Parameters
+        ----------
+        y : ndarray of float64 of shape (n_samples, n_outputs)
+        weights : ndarray of shape (n_samples,) or None
+            Samples without weight decide nothing.
+        exponents : ndarray of int, default=None
+            Those of a fit before.
+        """
+        bound = np.abs(y if weights is None else y[weights > 0]).max(axis=0)
+        if exponents is None:
+            exponents = np.where(bound > 0, np.frexp(bound)[1], _LEAST_EXPONENT)
+        elif np.any(np.frexp(bound)[1] > exponents):
+            raise ValueError(
+                "with warm_start=True, y must not exceed the least power of two above all targets "
+                f"of the first fit, 2.0**{exponents.tolist()}, got values up to {bound.tolist()}"
+            )
+        key = np.rint(np.ldexp(np.clip(y, -bound, bound), _BITS - exponents)).astype(np.int64)
+        return cls(y, exponents, key)
+
+    @cached_property
+    def cells(self) -> ValueTarget:
+        """What the kernel grows on."""
+        scale = np.ldexp(1.0, 2 * (self.exponents - self.exponents.max()))
+        return ValueTarget(self.key, scale)
+
+
+def read_values(y) -> np.ndarray:
+    """Targets as float64 of shape (n_samples, n_outputs), from what a user passed as y."""
+    if y is None:
+        raise ValueError("a regressor requires y to be passed, but the target y is None")
+    with naming("y"):
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        if y.ndim == 0:
+            raise ValueError(f"y must have a target for every sample, got {y!r}")
+    if y.ndim == 2 and y.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape "
+            "of y to (n_samples,), for example using ravel().",
+            DataConversionWarning,
+            stacklevel=4,
+        )
+    return y.reshape(len(y), -1) + 0.0  # no negative zeros

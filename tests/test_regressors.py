@@ -1,0 +1,399 @@
+import doctest
+import pickle
+
+import naive
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, make_friedman1
+from sklearn.ensemble import ExtraTreesRegressor
+from sklearn.ensemble import RandomForestRegressor as SklearnForest
+from sklearn.exceptions import DataConversionWarning
+from sklearn.metrics import mean_absolute_error, r2_score
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from test_forests import draws_rows
+from value_cases import REGRESSORS, ValueCase, check_value_tree
+
+import mddf._regressors
+from mddf import CompletelyRandomForestRegressor, RandomForestRegressor, _growing
+from mddf._sampling import canonical_order
+from mddf._targets import Values
+
+both = pytest.mark.parametrize("Forest", REGRESSORS)
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = make_friedman1(300, 6, noise=0.5, random_state=0)
+    X[np.random.default_rng(0).random(X.shape) < 0.03] = np.nan
+    return X, y
+
+
+def same(a, b, X):
+    return np.array_equal(a.predict(X), b.predict(X))
+
+
+@parametrize_with_checks(
+    [
+        RandomForestRegressor(),
+        RandomForestRegressor(max_samples=1.0),
+        RandomForestRegressor(bootstrap=False, max_bins=32, max_features="sqrt"),
+        RandomForestRegressor(oob_score=True, n_jobs=2),
+        RandomForestRegressor(warm_start=True, max_samples=0.5),
+        CompletelyRandomForestRegressor(),
+        CompletelyRandomForestRegressor(bootstrap=True),
+        CompletelyRandomForestRegressor(max_features=3),
+    ],
+    expected_failed_checks=draws_rows,
+)
+@pytest.mark.filterwarnings("ignore:with warm_start=True:UserWarning")
+def test_sklearn_checks(estimator, check):
+    check(estimator)
+
+
+# What must not change the result
+
+
+@both
+@pytest.mark.parametrize("oob", [False, True])
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_n_jobs(Forest, oob, n_outputs, data):
+    X, y = data
+    if n_outputs == 2:
+        y = np.column_stack([y, X[:, 5] > 0.5])
+    options = {"bootstrap": oob, "oob_score": oob, "random_state": 1}
+    one = Forest(40, **options).fit(X, y)
+    for n_jobs in (2, 3):
+        many = Forest(40, n_jobs=n_jobs, **options).fit(X, y)
+        assert same(one, many, np.tile(X, (4, 1)))
+        assert np.array_equal(one.apply(X), many.apply(X))
+        assert np.array_equal(one.feature_importances_, many.feature_importances_)
+        if oob:
+            assert np.array_equal(one.oob_prediction_, many.oob_prediction_, equal_nan=True)
+            assert one.oob_score_ == many.oob_score_
+
+
+@both
+@pytest.mark.parametrize("bootstrap", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_order_of_rows(Forest, bootstrap, weighted, data):
+    X, y = data
+    rng = np.random.default_rng(8)
+    order = rng.permutation(len(X))
+    weights = rng.exponential(size=len(X)) if weighted else np.ones(len(X))
+    forest = Forest(20, random_state=1, bootstrap=bootstrap)
+    a = clone(forest).fit(X, y, weights)
+    b = clone(forest).fit(X[order], y[order], weights[order])
+    assert same(a, b, X)
+
+
+@both
+@pytest.mark.parametrize(
+    ("bootstrap", "max_samples"), [(False, None), (True, 1.0), (True, 0.5), (True, 77)]
+)
+def test_weight_k_is_k_copies(Forest, bootstrap, max_samples, data):
+    X, y = data
+    weights = np.random.default_rng(9).integers(0, 4, len(y))
+    forest = Forest(15, bootstrap=bootstrap, max_samples=max_samples, random_state=1)
+    a = clone(forest).fit(X, y, sample_weight=weights)
+    b = clone(forest).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    assert same(a, b, X)
+
+
+@both
+@pytest.mark.parametrize("bootstrap", [False, True])
+def test_weights(Forest, bootstrap, data):
+    X, y = data
+    forest = Forest(15, bootstrap=bootstrap, random_state=0)
+    plain = clone(forest).fit(X, y)
+    for weight in (1.0, 10.0, 1e6, 0.5):
+        assert same(plain, clone(forest).fit(X, y, np.full(len(y), weight)), X)
+    weights = np.random.default_rng(11).exponential(size=len(y))
+    weights[::3] = 0
+    expected = clone(forest).fit(X, y, weights)
+    for exponent in (-1000, -9, 3, 1000):
+        assert same(expected, clone(forest).fit(X, y, np.ldexp(weights, exponent)), X)
+    # Rows without weight are as good as gone, whatever their targets are.
+    kept = weights > 0
+    wild = np.where(kept, y, 1e200)
+    assert same(expected, clone(forest).fit(X[kept], y[kept], weights[kept]), X)
+    assert same(expected, clone(forest).fit(X, wild, weights), X)
+
+
+@both
+@pytest.mark.parametrize("exponent", [-1060, -996, 40, 1000, 1016])
+def test_the_scale_of_targets(Forest, exponent, data):
+    X, y = data
+    y = np.rint(y * 4)
+    plain = Forest(9, bootstrap=False, random_state=0).fit(X, y)
+    scaled = Forest(9, bootstrap=False, random_state=0).fit(X, np.ldexp(y, exponent))
+    assert np.array_equal(np.ldexp(plain.predict(X), exponent), scaled.predict(X))
+    assert np.array_equal(plain.feature_importances_, scaled.feature_importances_)
+
+
+# Targets of every kind
+
+
+@both
+@pytest.mark.parametrize("value", [0.0, -0.0, 0.1, -7, 1e-300, 5e-324, -1.7e308, 3**33])
+def test_constant_targets_are_given_back(Forest, value, data):
+    X, _ = data
+    forest = Forest(7, random_state=0).fit(X, np.full(len(X), value))
+    np.testing.assert_allclose(forest.predict(X), value, rtol=1e-15)
+    assert forest.apply(X).max() == 0
+    assert not forest.feature_importances_.any()
+    one = Forest(3, random_state=0).fit([[1.0]], [value])
+    np.testing.assert_allclose(one.predict([[np.nan], [7.0]]), value, rtol=1e-15)
+
+
+def test_huge_and_tiny_targets():
+    X = np.arange(40.0)[:, None]
+    for big in (1e300, 1.7e308):
+        y = np.where(X[:, 0] < 20, -big, big)
+        forest = RandomForestRegressor(100, bootstrap=False, random_state=0, n_jobs=2).fit(X, y)
+        np.testing.assert_allclose(forest.predict(X), y, rtol=1e-14)
+    most = np.finfo(np.float64).max
+    for n_trees in (3, 10, 100):
+        forest = RandomForestRegressor(n_trees, random_state=0).fit(X, np.full(40, most))
+        np.testing.assert_allclose(forest.predict(X), most, rtol=1e-15)
+    forest = RandomForestRegressor(9, oob_score=True, random_state=0).fit(X, 1e300 * X[:, 0])
+    assert 0.95 < forest.oob_score_ < 1
+    y = np.where(X[:, 0] < 20, 1e-320, 3e-320)
+    assert np.array_equal(CompletelyRandomForestRegressor(64).fit(X, y).predict(X), y)
+
+
+@both
+def test_types_and_shapes_of_targets(Forest, data):
+    X, y = data
+    y = np.rint(y)
+    expected = Forest(5, random_state=0).fit(X, y)
+    for other in (y.astype(int), y.astype("f4"), y.astype("i1"), y.tolist(), pd.Series(y)):
+        assert same(expected, Forest(5, random_state=0).fit(X, other), X)
+    with pytest.warns(DataConversionWarning, match="column-vector y"):
+        column = Forest(5, random_state=0).fit(X, y[:, None])
+    assert same(expected, column, X)
+    assert expected.predict(X).shape == (len(X),)
+    words = Forest(2).fit(X, (y > 14).astype(object))
+    assert set(np.unique(words.predict(X))) <= {0, 0.5, 1}
+
+
+@both
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (None, "target y is None"),
+        ([1.0, np.nan, 2], "Input y contains NaN"),
+        ([1.0, np.inf, 2], "Input y contains infinity"),
+        ([1.0, -np.inf, 2], "Input y contains infinity"),
+        (["a", "b", "c"], "y cannot be used: could not convert"),
+        ([10**400, 1, 2], "y"),
+        ([1j, 2, 3], "(?i)complex"),
+        (np.zeros((3, 2, 2)), "dim"),
+        (np.zeros((3, 0)), r"y cannot be used"),
+        ([1.0, 2.0], "inconsistent numbers of samples"),
+        (3.0, "y"),
+    ],
+)
+def test_targets_that_do_not_do(Forest, y, message):
+    forest = Forest(2).fit(np.zeros((3, 1)), [1.0, 2, 3])
+    before = forest.predict([[0.0]])
+    with pytest.raises((ValueError, TypeError), match=message):
+        forest.fit(np.zeros((3, 1)), y)
+    assert np.array_equal(forest.predict([[0.0]]), before)
+
+
+def test_resolution():
+    """What is said of the unit of targets."""
+    rng = np.random.default_rng(0)
+    y = np.concatenate([rng.normal(size=900), [1000.0, -3.0, 0.0]])[:, None]
+    target = Values.of(y, None)
+    assert target.exponents.tolist() == [10]
+    back = np.ldexp(target.key.astype(np.float64), target.exponents - 61)
+    near = np.abs(y) >= 2.0
+    assert np.array_equal(back[near], y[near])
+    assert np.abs(back - y).max() <= 2.0**-62 * 2**10 + 2.0**-53
+
+
+@both
+def test_several_outputs(Forest, data):
+    X, y = data
+    both_outputs = np.column_stack([y, -3 * y])
+    one = Forest(10, random_state=0, bootstrap=False).fit(X, y)
+    two = Forest(10, random_state=0, bootstrap=False).fit(X, both_outputs)
+    assert two.n_outputs_ == 2
+    assert two.predict(X).shape == (len(X), 2)
+    np.testing.assert_allclose(two.predict(X), both_outputs, rtol=1e-12)
+    np.testing.assert_allclose(one.predict(X), y, rtol=1e-12)
+    forest = Forest(60, random_state=0, bootstrap=True, oob_score=True).fit(X, both_outputs)
+    assert forest.oob_prediction_.shape == (len(X), 2)
+    np.testing.assert_allclose(
+        forest.oob_score_, r2_score(both_outputs, forest.oob_prediction_), rtol=1e-12
+    )
+    # An output that is far smaller than another has no say, but is predicted all the same.
+    tiny = Forest(10, random_state=0).fit(X, np.column_stack([y, 1e-300 * X[:, 4] ** 0]))
+    np.testing.assert_allclose(tiny.predict(X)[:, 1][~np.isnan(X[:, 4])], 1e-300)
+
+
+# Against scikit-learn
+
+
+@pytest.mark.parametrize("max_depth", [1, 2, 3, None])
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_a_tree_reaches_the_training_error_of_scikit_learns(max_depth, n_outputs):
+    rng = np.random.default_rng(12)
+    for seed in range(8):
+        X = rng.normal(size=(240, 5))  # all values distinct and fewer than bins
+        y = (X[:, 0] - X[:, 1] * X[:, 2] + rng.normal(size=240))[:, None] + rng.normal(
+            size=(240, n_outputs)
+        )
+        y = y[:, 0] if n_outputs == 1 else y
+        theirs = DecisionTreeRegressor(max_depth=max_depth, random_state=seed).fit(X, y)
+        ours = RandomForestRegressor(1, bootstrap=False, max_depth=max_depth, random_state=seed)
+        errors = [np.mean((m.fit(X, y).predict(X) - y) ** 2) for m in (ours, theirs)]
+        np.testing.assert_allclose(*errors, rtol=1e-6, atol=1e-20)
+
+
+@both
+def test_r2_of_scikit_learns(Forest):
+    X, y = make_friedman1(1500, noise=1.0, random_state=1)
+    options = {"n_estimators": 60, "random_state": 0}
+    if Forest is RandomForestRegressor:
+        theirs = SklearnForest(**options)
+    else:
+        theirs = ExtraTreesRegressor(max_features=1, **options)
+    ours = Forest(**options).fit(X[:1000], y[:1000])
+    theirs.fit(X[:1000], y[:1000])
+    assert ours.score(X[1000:], y[1000:]) > theirs.score(X[1000:], y[1000:]) - 0.02
+    np.testing.assert_allclose(
+        ours.feature_importances_, theirs.feature_importances_, atol=0.03, rtol=0.05
+    )
+    assert ours.score(X[1000:], y[1000:]) > 0.5
+
+
+@both
+def test_frames_with_categories(Forest):
+    rng = np.random.default_rng(4)
+    color = rng.choice(["red", "green", "blue", "pink", "gold"], 600)
+    y = np.where(np.isin(color, ["red", "blue", "gold"]), 5.0, 1.0) + 0.1 * rng.normal(size=600)
+    frame = pd.DataFrame({"noise": rng.normal(size=600), "color": pd.Categorical(color)})
+    forest = Forest(40, random_state=0).fit(frame[:400], y[:400])
+    assert forest.score(frame[400:], y[400:]) > 0.95
+    with pytest.warns(UserWarning, match="fit did not see"):
+        assert np.isfinite(forest.predict(frame[:20].assign(color="violet"))).all()
+
+
+# Options
+
+
+def case_of(forest, X, y):
+    bins = forest._binner.bins_
+    target = Values.of(y[:, None], None)
+    return ValueCase(
+        forest._codes(X),
+        bins.values,
+        bins.start,
+        bins.categorical,
+        np.zeros(len(y), np.uint16),
+        1,
+        fixed=target.key,
+        scale=np.ones(1),
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "limits"),
+    [
+        ({}, {}),
+        ({"max_depth": 3}, {"max_depth": 3}),
+        ({"min_samples_split": 20}, {"min_samples_split": 20}),
+        ({"min_samples_leaf": 0.0301}, {"min_samples_leaf": 4}),
+        ({"min_weight_fraction_leaf": 0.05}, {"min_weight_leaf": 0.05}),
+        ({"max_samples": 40}, {}),
+        ({"bootstrap": False, "max_bins": 9}, {}),
+    ],
+)
+def test_every_option_is_seen_in_the_trees(options, limits, data):
+    X, y = data[0][:120], data[1][:120]
+    forest = RandomForestRegressor(2, random_state=0, **options).fit(X, y)
+    case = case_of(forest, X, y)
+    rows = canonical_order(case.codes, case.fixed)
+    trees = [nodes for block in forest._trees for nodes in naive.decode(block)]
+    for seed, nodes in zip(_growing.draw_seeds(forest._entropy, 2), trees, strict=True):
+        drawn = np.ones(len(y), int)
+        if forest.bootstrap:
+            drawn = naive.bootstrap(seed, rows, forest.max_samples or len(y), len(y))
+        check_value_tree(nodes, case, rows=np.repeat(case.rows, drawn), **limits)
+
+
+@both
+@pytest.mark.parametrize(
+    ("name", "value"), [("criterion", "gini"), ("max_features", 1.5), ("n_estimators", 0)]
+)
+def test_parameters_that_do_not_do(Forest, name, value, data):
+    with pytest.raises(ValueError, match=name):
+        Forest(**{name: value}).fit(*data)
+    with pytest.raises(TypeError):
+        Forest(class_weight="balanced")
+
+
+@both
+@pytest.mark.parametrize("oob", [False, True])
+def test_warm_start_is_one_longer_fit(Forest, oob, data):
+    X, y = data
+    options = {"bootstrap": oob, "oob_score": oob, "random_state": 5}
+    whole = Forest(23, **options).fit(X, y)
+    steps = Forest(4, warm_start=True, **options)
+    for n in (4, 5, 23):
+        steps.set_params(n_estimators=n, n_jobs=n % 3 + 1).fit(X, y)
+    assert np.array_equal(whole.apply(X), steps.apply(X))
+    assert same(whole, steps, X)
+    if oob:
+        assert np.array_equal(whole.oob_prediction_, steps.oob_prediction_, equal_nan=True)
+        with pytest.raises(ValueError, match="needs the rows of the fit before"):
+            steps.set_params(n_estimators=30).fit(X, -y)
+    steps.set_params(n_estimators=24)
+    with pytest.raises(ValueError, match=r"y must have the 1 outputs.*got 2"):
+        steps.fit(X, np.column_stack([y, y]))
+    with pytest.raises(ValueError, match="y must not exceed the least power of two"):
+        steps.fit(X, 100 * y)
+
+
+def test_out_of_bag(data):
+    X, y = data
+    forest = RandomForestRegressor(80, oob_score=True, random_state=0).fit(X, y)
+    seen = ~np.isnan(forest.oob_prediction_)
+    assert seen.all()
+    assert abs(forest.oob_score_ - r2_score(y, forest.oob_prediction_)) < 1e-12
+    assert 0.7 < forest.oob_score_ < 0.9
+    forest.set_params(oob_score=mean_absolute_error).fit(X, y)
+    assert forest.oob_score_ == mean_absolute_error(y, forest.oob_prediction_)
+    few = RandomForestRegressor(2, oob_score=True, random_state=0).fit(X, y)
+    never = np.isnan(few.oob_prediction_)
+    assert 0.3 < never.mean() < 0.5
+    assert abs(few.oob_score_ - r2_score(y[~never], few.oob_prediction_[~never])) < 1e-12
+    few.set_params(oob_score=False).fit(X, y)
+    assert not hasattr(few, "oob_prediction_")
+
+
+@both
+def test_pickles_are_small(Forest):
+    X, y = make_friedman1(3000, random_state=0)
+    forest = Forest(10, random_state=0).fit(X, y)
+    data = pickle.dumps(forest)
+    n_nodes = sum(trees.n_nodes for trees in forest._trees)
+    n_leaves = sum(len(trees.leaf_value) for trees in forest._trees)
+    assert len(data) < 8 * n_nodes + 8 * n_leaves + 50_000
+    assert same(forest, pickle.loads(data), X)
+
+
+def test_examples():
+    assert doctest.testmod(mddf._regressors).failed == 0
+
+
+def test_diabetes():
+    X, y = load_diabetes(return_X_y=True)
+    for Forest in REGRESSORS:
+        forest = Forest(200, bootstrap=True, oob_score=True, random_state=0).fit(X, y)
+        assert 0.38 < forest.oob_score_ < 0.5
