@@ -1,61 +1,37 @@
 """Compare models in Python and as graphs of ONNX: results, sizes, latency.
 
-    python scripts/bench_export.py --quick    sets of scikit-learn, half a minute
-    python scripts/bench_export.py            adult, letter, satimage too; some minutes
-    python scripts/bench_export.py --only adult --trees 50
+    python scripts/bench_export.py --quick    bundled sets, half a minute
+    python scripts/bench_export.py            some minutes
 
-Real sets are looked for in --data-home or MDDF_DATA_HOME, and left out if they are not there. Both
-sides have one thread and get the same test rows in single precision. Times are medians over
-the calls, by the wall clock; sizes are those of the pickle and of the graph.
+Sets that are not there are left out. Both sides have one thread and get the same test rows in
+single precision. Times are medians over the calls, by the wall clock; sizes are those of the
+pickle and of the graph.
 """
 
 from __future__ import annotations
 
-import argparse
 import pickle
 import time
-from importlib.metadata import version
-from pathlib import Path
 from statistics import median
 
 import numpy as np
-from _results import aligned, provenance, write_json
+from _lab import cli, data, need, tables
 
 from mddf import MDDFClassifier, RandomForestClassifier
 from mddf.export import onnx_inputs, to_onnx
 
-QUICK = ("iris", "digits", "breast_cancer")
-REAL = ("adult", "letter", "satimage")
+QUICK = ["iris", "digits", "breast_cancer"]
 
 
 def parse(argv=None):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--only", nargs="+", default=None)
-    parser.add_argument("--trees", type=int, default=100, help="of the forest (cascade: a fifth)")
-    parser.add_argument("--rows", type=int, default=1000, help="of a call with many rows")
-    parser.add_argument("--data-home", type=Path, default=None)
-    parser.add_argument("--out", type=Path, default=Path("results"))
-    return parser.parse_args(argv)
-
-
-def load(name, data_home):
-    """Training and test part of a set, or None."""
-    from mddf.datasets import DataFileNotFoundError
-    from mddf.datasets import load as load_set
-    from sklearn.model_selection import train_test_split
-
-    try:
-        data = load_set(name, data_home=data_home, download=False)
-    except (DataFileNotFoundError, ImportError) as error:
-        print(f"{name}: left out: {str(error).splitlines()[0]}")
-        return None
-    if hasattr(data, "X_train"):
-        return data.X_train, data.y_train, data.X_test, data.y_test
-    X, X_test, y, y_test = train_test_split(data.X, data.y, stratify=data.y, random_state=0)
-    return X, y, X_test, y_test
+    return cli.study(
+        __doc__,
+        "bench_export",
+        quick={"datasets": QUICK, "n_estimators": 20},
+        datasets=["adult", "letter", "satimage", *QUICK],
+        n_estimators=100,
+        rows=1000,
+    ).read(argv)
 
 
 def seconds(call, least=0.3):
@@ -70,8 +46,7 @@ def seconds(call, least=0.3):
 
 def compare(model, X, n_rows):
     """One row of the table."""
-    import onnxruntime
-
+    onnxruntime = need("onnxruntime", "onnx")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     graph = to_onnx(model).SerializeToString()
@@ -97,33 +72,39 @@ def compare(model, X, n_rows):
 
 
 def main(argv=None):
-    arguments = parse(argv)
+    options = parse(argv)
     rows = []
-    for name in arguments.only or (QUICK if arguments.quick else (*REAL, *QUICK)):
-        parts = load(name, arguments.data_home)
-        if parts is None:
+    for name in options.datasets:
+        try:
+            source = data.Source(name, options.data_home)
+            data.load(source, download=False)
+        except (OSError, ImportError) as error:
+            print(f"{name}: left out: {str(error).splitlines()[0]}")
             continue
-        X, y, others, _ = parts
+        split = data.split(source, 0)
         models = {
-            "forest": RandomForestClassifier(arguments.trees, random_state=0),
+            "forest": RandomForestClassifier(options.n_estimators, random_state=0),
             "mdDF, 2 layers": MDDFClassifier(
-                2, n_estimators=max(1, arguments.trees // 5), early_stopping=False, random_state=0
+                2,
+                n_estimators=max(1, options.n_estimators // 5),
+                early_stopping=False,
+                random_state=0,
             ),
         }
         for kind, model in models.items():
-            found = compare(model.fit(X, y), others, arguments.rows)
+            model.fit(split.X, split.y)
+            found = compare(model, split.X_test, options.rows)
             rows.append({"set": name, "model": kind, **found})
-            print(rows[-1], flush=True)
-    if not rows:
-        raise SystemExit("no set is there; give --data-home, or --quick for bundled ones")
-    shown = [
-        [f"{cell:.3g}" if isinstance(cell, float) else cell for cell in row.values()]
-        for row in rows
-    ]
-    print(aligned([list(rows[0]), *shown]))
-    origin = provenance(arguments)
-    origin["versions"] |= {package: version(package) for package in ("onnx", "onnxruntime")}
-    write_json(arguments.out / "export.json", {"origin": origin, "rows": rows})
+            print(f"{name}, {kind}: differ by {found['probabilities differ']:.1g}", flush=True)
+    numbers = tables.pd.DataFrame(rows)
+    if numbers.empty:
+        raise SystemExit("none of the sets is there")
+    title = (
+        f"forests of {options.n_estimators} trees, cascades of a fifth for each fold and forest; "
+        "one thread"
+    )
+    shown = numbers.set_index(["set", "model"]).map("{:.3g}".format)
+    tables.show(options.out, [tables.Table("export", title, shown, numbers)])
 
 
 if __name__ == "__main__":

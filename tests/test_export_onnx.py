@@ -121,6 +121,20 @@ def test_deep_forests(kind, options):
     assert np.array_equal(label, model.predict(X))
 
 
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_boosting(kind, n_classes):
+    X = TABLES[kind](300)
+    y = np.minimum(labels_of(X), n_classes - 1)
+    members = ["random", "boosted"]
+    model = DeepForestClassifier(1, n_estimators=2, members=members, random_state=0)
+    model.fit(X[:150], y[:150])
+    assert any(voter.name == "boosted" for voter in model._layers[0].voters)
+    label, probabilities = said_by_runtime(model, X)
+    assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
+    assert np.array_equal(label, model.predict(X))
+
+
 def test_layers_of_deep_forests(monkeypatch):
     """Both ways of handing vectors on, with as many layers as are wanted."""
     X = frame_table(200)
@@ -184,9 +198,6 @@ def test_refusals():
     guests = MDDFClassifier(1, forests=["random", ExtraTreesClassifier(2)], **CASCADE).fit(X, y)
     with pytest.raises(TypeError, match="to_onnx takes a LogisticRegression"):
         to_onnx(guests)
-    boosted = DeepForestClassifier(1, n_estimators=1, cv=2, members=["boosted"]).fit(X, y)
-    with pytest.raises(TypeError, match="to_onnx takes a LogisticRegression"):
-        to_onnx(boosted)
     odd = make_pipeline(SimpleImputer(add_indicator=True), LogisticRegression())
     with pytest.raises(TypeError, match="without an indicator"):
         to_onnx(MDDFClassifier(1, forests=["random", odd], **CASCADE).fit(X, y))

@@ -10,7 +10,9 @@ PAGES = (
     "README.md",
     "docs/cascades.md",
     "docs/datasets.md",
+    "docs/explaining.md",
     "docs/guide.md",
+    "docs/saving.md",
     "docs/scanning.md",
 )
 EXAMPLES = [
@@ -27,7 +29,12 @@ def test_there_are_examples():
 
 
 @pytest.mark.parametrize(("page", "code"), EXAMPLES, ids=range(len(EXAMPLES)))
-def test_example(page, code, request):
+@pytest.mark.filterwarnings("ignore:Matplotlib is currently using agg")
+def test_example(page, code, request, monkeypatch, tmp_path):
+    for extra in ("matplotlib", "onnxruntime", "shap", "skops"):
+        if page in ("docs/explaining.md", "docs/saving.md"):
+            pytest.importorskip(extra)
+    monkeypatch.chdir(tmp_path)  # some write files
     if page == "docs/datasets.md":
         request.getfixturevalue("data_home")  # else skip: nothing is downloaded
     exec(compile(code, page, "exec"), {"__name__": "readme"})

@@ -1,19 +1,23 @@
-"""Linear members of a cascade as operators."""
+"""Members of a cascade that are not forests of mddf as operators."""
 
 from __future__ import annotations
 
 import numpy as np
 from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from mddf._members import EmptyColumns
+
+from ._boosting import add_boosting
 from ._graph import Graph
 
 
 def add_guest(graph: Graph, X: str, classifier, n_classes: int) -> str:
-    """Append a logistic regression, with the usual steps before it or not; others are refused.
+    """Append a logistic regression or boosting, with usual steps before it; others are refused.
 
     Parameters
     ----------
@@ -31,22 +35,27 @@ def add_guest(graph: Graph, X: str, classifier, n_classes: int) -> str:
     """
     steps = [step for _, step in classifier.steps] if isinstance(classifier, Pipeline) else []
     *transformers, last = steps or [classifier]
-    if not isinstance(last, LogisticRegression | LogisticRegressionCV):
-        raise _refusal(classifier)
     for transformer in transformers:
         X = _add_step(graph, X, transformer, classifier)
-    classes = last.classes_
-    scores = graph.add("MatMul", X, graph.constant(last.coef_.T))
-    scores = graph.add("Add", scores, graph.constant(last.intercept_))
-    if len(classes) == 2:
-        second = graph.add("Sigmoid", scores)
-        first = graph.add("Sub", graph.constant(1.0), second)
-        probabilities = graph.add("Concat", first, second, axis=1)
+    if isinstance(last, LogisticRegression | LogisticRegressionCV):
+        probabilities = _add_logistic(graph, X, last)
+    elif isinstance(last, HistGradientBoostingClassifier):
+        probabilities = add_boosting(graph, X, last)
     else:
-        probabilities = graph.add("Softmax", scores, axis=1)
+        raise _refusal(classifier)
+    classes = last.classes_
     if len(classes) == n_classes:
         return probabilities
     return graph.add("MatMul", probabilities, graph.constant(np.eye(n_classes)[classes]))
+
+
+def _add_logistic(graph: Graph, X: str, model) -> str:
+    scores = graph.add("MatMul", X, graph.constant(model.coef_.T))
+    scores = graph.add("Add", scores, graph.constant(model.intercept_))
+    if len(model.classes_) > 2:
+        return graph.add("Softmax", scores, axis=1)
+    second = graph.add("Sigmoid", scores)
+    return graph.add("Concat", graph.add("Sub", graph.constant(1.0), second), second, axis=1)
 
 
 def _add_step(graph: Graph, X: str, step, classifier) -> str:
@@ -65,6 +74,8 @@ def _add_step(graph: Graph, X: str, step, classifier) -> str:
         values = np.asarray(step.statistics_, float)
         if np.isnan(step.missing_values) and not np.isnan(values).any():
             return graph.add("Where", graph.add("IsNaN", X), graph.constant(values), X)
+    if isinstance(step, EmptyColumns):
+        return graph.add("Where", graph.constant(step.empty_, bool), graph.constant(0.0), X)
     if isinstance(step, OneHotEncoder) and step.drop is None and not step._infrequent_enabled:
         return _add_one_hot(graph, X, step)
     if isinstance(step, ColumnTransformer):
@@ -93,7 +104,8 @@ def _add_columns(graph: Graph, X: str, transformer: ColumnTransformer, classifie
 
 def _refusal(classifier) -> TypeError:
     return TypeError(
-        "of classifiers that are not forests of mddf, to_onnx takes a LogisticRegression, alone "
-        "or after a SimpleImputer of NaN without an indicator, a StandardScaler, a OneHotEncoder "
-        f"that keeps all, or these in a ColumnTransformer; got {classifier!r}"
+        "of classifiers that are not forests of mddf, to_onnx takes a LogisticRegression and a "
+        "HistGradientBoostingClassifier, alone or after a SimpleImputer of NaN without an "
+        "indicator, a StandardScaler, a OneHotEncoder that keeps all, or these in a "
+        f"ColumnTransformer; got {classifier!r}"
     )

@@ -38,22 +38,13 @@ def add_trees(graph: Graph, X: str, blocks: Sequence[Trees], bins: Bins) -> str:
     str
         Value of shape (n_rows, n_classes).
     """
-    table = _Table()
+    table = TreeTable()
     for block in blocks:
-        nodes = decode(block)
-        table.add(nodes, bins)
-    return graph.add(
-        "TreeEnsemble",
-        X,
-        domain=ML,
-        n_targets=blocks[0].n_classes,
-        aggregate_function=1,  # the sum
-        post_transform=0,
-        **table.attributes(graph),
-    )
+        table.add(decode(block), bins)
+    return table.operator(graph, X, blocks[0].n_classes)
 
 
-class _Table:
+class TreeTable:
     """The operator's attributes: columns of inner nodes and of leaves, for all trees."""
 
     def __init__(self):
@@ -69,17 +60,34 @@ class _Table:
         for rank in range(int((nodes.value > 0).sum(axis=1).max())):
             target = by_rank[:, rank]
             weight = np.where(leaf, nodes.value[np.arange(len(leaf)), target], 0)
-            needed = nodes.gather((weight > 0).astype(int)) > 0
-            is_inner = needed & ~leaf
-            roots = nodes.start[:-1][needed[nodes.start[:-1]]]
-            reached = _reached(nodes, is_inner, roots)
-            leaves = np.flatnonzero(reached & ~is_inner)
-            place = np.full(len(leaf), -1)
-            place[leaves] = self._add_leaves(target[leaves], weight[leaves])
-            self._add_inner(nodes, split, np.flatnonzero(reached & is_inner), place)
-            # A tree has to ask something: one that is a leaf gets a question with one answer.
-            at = self._add_questions(place[roots[leaf[roots]]], True, place[roots[leaf[roots]]])
-            self.parts += [{"tree_roots": at}, {"tree_roots": place[roots[~leaf[roots]]]}]
+            self.add_once(nodes, split, target, weight)
+
+    def add_once(self, nodes: Nodes, split, target, weight) -> None:
+        """Append the trees of a block, without the branches whose leaves all weigh nothing.
+
+        Parameters
+        ----------
+        nodes : Nodes
+        split : ndarray of float of shape (n_nodes,)
+            Values up to it go left; NaN where there is a set, or nothing goes left.
+        target : ndarray of int of shape (n_nodes,)
+            Of the leaves: what they add to.
+        weight : ndarray of float of shape (n_nodes,)
+            What they add.
+        """
+        leaf = nodes.left == LEAF
+        needed = nodes.gather((leaf & (weight != 0)).astype(int)) > 0
+        is_inner = needed & ~leaf
+        roots = nodes.start[:-1][needed[nodes.start[:-1]]]
+        reached = _reached(nodes, is_inner, roots)
+        leaves = np.flatnonzero(reached & ~is_inner)
+        place = np.full(len(leaf), -1)
+        place[leaves] = self._add_leaves(target[leaves], np.where(leaf, weight, 0)[leaves])
+        self._add_inner(nodes, split, np.flatnonzero(reached & is_inner), place)
+        # A tree has to ask something: one that is a leaf gets a question with one answer.
+        alone = place[roots[leaf[roots]]]
+        at = self._add_questions(alone, True, alone)
+        self.parts += [{"tree_roots": at}, {"tree_roots": place[roots[~leaf[roots]]]}]
 
     def _add_leaves(self, target, weight) -> np.ndarray:
         self.parts.append({"leaf_targetids": target, "leaf_weights": weight})
@@ -133,7 +141,19 @@ class _Table:
         self.n_inner += n
         return self.n_inner - n + np.arange(n)
 
-    def attributes(self, graph: Graph) -> dict:
+    def operator(self, graph: Graph, X: str, n_targets: int) -> str:
+        """Append the operator that sums what the leaves add, shape (n_rows, n_targets)."""
+        return graph.add(
+            "TreeEnsemble",
+            X,
+            domain=ML,
+            n_targets=n_targets,
+            aggregate_function=1,  # the sum
+            post_transform=0,
+            **self._attributes(graph),
+        )
+
+    def _attributes(self, graph: Graph) -> dict:
         """All columns, as the operator wants them."""
         columns: dict[str, list[np.ndarray]] = {}
         for part in self.parts:
