@@ -67,7 +67,7 @@ def problem(estimator, name, X, y, **fit_params):
 
     Right is a fit after which probabilities are finite and sum to 1 (those of a transformer:
     are between 0 and 1; means are between the least and the largest target), or a ValueError or
-    TypeError that has the name of the parameter. Warnings meant for users are fine, others are not.
+    TypeError that has the name of the parameter. Warnings meant for users are fine, others not.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
