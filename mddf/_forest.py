@@ -189,6 +189,10 @@ class Forest:
         """Weights of the rows from those of the samples."""
         raise NotImplementedError
 
+    def _remember(self, trees, seeds, codes, target, weights) -> dict:
+        """Further attributes, from trees that were just grown."""
+        return {}
+
     def _score_out_of_bag(self, target, sums, n_trees) -> dict:
         """Attributes with predictions and their score; see `_growing.Grown` for the sums."""
         raise NotImplementedError
@@ -281,6 +285,7 @@ class Forest:
             **fitted,
             "_trees": fitted["_trees"] + grown.trees,
             "_importances": fitted["_importances"] + grown.importances,
+            **self._remember(grown.trees, block.seeds, table.codes, target, weights),
         }
         if self.oob_score:
             return fitted | self._out_of_bag(fitted, grown, sampling.rows, table.codes, target)

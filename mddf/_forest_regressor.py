@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
@@ -11,9 +12,11 @@ from sklearn.utils._param_validation import StrOptions
 
 from mddf import _growing
 from mddf._forest import Forest
-from mddf._sampling import RowWeights, row_weights
+from mddf._leaf_targets import LeafTargets, check_quantiles, predict_quantiles
+from mddf._sampling import RowWeights, row_hashes, row_weights
 from mddf._state import Saved
 from mddf._targets import Values, read_values
+from mddf._validation import MOST, Within
 
 
 def _in_units_of_y(means: np.ndarray, exponents: np.ndarray) -> np.ndarray:
@@ -30,7 +33,14 @@ class BaseForestRegressor(Forest, Saved, RegressorMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict] = {
         **Forest._parameter_constraints,
         "criterion": [StrOptions({"squared_error"})],
+        "keep_targets": [Within(Integral, 1, MOST, closed="both"), None],
     }
+
+    _leaf_targets: list
+
+    def __init__(self, n_estimators, *, keep_targets, **parameters):
+        super().__init__(n_estimators, **parameters)
+        self.keep_targets = keep_targets
 
     def _read(self, y, weights) -> Values:
         y = read_values(y)
@@ -40,10 +50,29 @@ class BaseForestRegressor(Forest, Saved, RegressorMixin, BaseEstimator):
                 f"with warm_start=True, y must have the {self.n_outputs_} outputs of the fit "
                 f"before, got {y.shape[1]}"
             )
+        if again and (self.keep_targets != self._most_targets):
+            raise ValueError(
+                f"with warm_start=True, keep_targets must be {self._most_targets}, as in the fit "
+                f"before, got {self.keep_targets}"
+            )
         return Values.of(y, weights, self._exponents if again else None)
 
     def _learnt(self, target: Values) -> dict:
-        return {"n_outputs_": target.y.shape[1], "_exponents": target.exponents}
+        return {
+            "n_outputs_": target.y.shape[1],
+            "_exponents": target.exponents,
+            "_most_targets": self.keep_targets,
+            "_leaf_targets": [],
+        }
+
+    def _remember(self, trees, seeds, codes, target: Values, weights) -> dict:
+        if self.keep_targets is None:
+            return {}
+        weights = np.ones(len(codes)) if weights is None else weights
+        hashes = row_hashes(codes, target.key)
+        kept = LeafTargets.keep(self.keep_targets, trees, codes, target.y, weights, hashes, seeds)
+        before = self._leaf_targets if self.warm_start and hasattr(self, "_trees") else []
+        return {"_leaf_targets": [*before, (kept, len(trees))]}
 
     def _row_weights(self, target: Values, weights) -> RowWeights:
         return row_weights(weights, None, target.key)
@@ -79,6 +108,48 @@ class BaseForestRegressor(Forest, Saved, RegressorMixin, BaseEstimator):
         n_trees = sum(block.n_trees for block in self._trees)
         prediction = _in_units_of_y(sums / n_trees, self._exponents)
         return prediction[:, 0] if self.n_outputs_ == 1 else prediction
+
+    def predict_quantiles(self, X, quantiles=(0.05, 0.5, 0.95)):
+        """Quantiles of the training targets in a sample's leaves [1]_.
+
+        Every tree has the same weight, and within a tree every target that is kept of the leaf in
+        proportion to its sample's weight. A quantile is the least target that at least so large a
+        share does not exceed. All training samples count, whether a tree drew them or not.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        quantiles : array of shape (n_quantiles,), default=(0.05, 0.5, 0.95)
+            From 0 to 1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_quantiles)
+            With several outputs, of shape (n_samples, n_outputs, n_quantiles).
+
+        Raises
+        ------
+        ValueError
+            If the forest was fitted with ``keep_targets=None``.
+
+        References
+        ----------
+        .. [1] N. Meinshausen, "Quantile regression forests", Journal of Machine Learning Research
+           7, 2006.
+        """
+        codes = self._codes(X)
+        levels = check_quantiles(quantiles)
+        if self._most_targets is None:
+            raise ValueError(
+                "predict_quantiles needs a forest that keeps training targets: fit it with "
+                "keep_targets=5, say, got keep_targets=None"
+            )
+        parts, first = [], 0
+        for kept, n_blocks in self._leaf_targets:
+            parts.append((kept, self._trees[first : first + n_blocks]))
+            first += n_blocks
+        found = predict_quantiles(parts, codes, levels, self._most_targets)
+        return found[:, 0] if self.n_outputs_ == 1 else found
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -45,6 +45,9 @@ class RandomForestRegressor(BaseForestRegressor):
         Whether to show a progress bar.
     warm_start : bool, default=False
         Whether fit keeps the trees that there are and grows those that are missing.
+    keep_targets : int or None, default=None
+        Most training targets that are kept of each leaf, for `predict_quantiles`. None keeps none.
+        They take 4 bytes each, and fit needs up to 64 times 8 bytes a row to find them.
     max_bins : int, default=255
         Most bins of a numeric feature, and most categories; the rarest ones beyond share a bin.
     categorical_features : "from_dtype", array of bool, int or str, or None, \
@@ -109,6 +112,7 @@ class RandomForestRegressor(BaseForestRegressor):
         random_state=None,
         verbose=0,
         warm_start=False,
+        keep_targets=None,
         max_bins=255,
         categorical_features="from_dtype",
     ):
@@ -127,6 +131,7 @@ class RandomForestRegressor(BaseForestRegressor):
             random_state=random_state,
             verbose=verbose,
             warm_start=warm_start,
+            keep_targets=keep_targets,
             max_bins=max_bins,
             categorical_features=categorical_features,
         )
@@ -176,6 +181,9 @@ class CompletelyRandomForestRegressor(BaseForestRegressor):
         Whether to show a progress bar.
     warm_start : bool, default=False
         Whether fit keeps the trees that there are and grows those that are missing.
+    keep_targets : int or None, default=None
+        Most training targets that are kept of each leaf, for `predict_quantiles`. None keeps none.
+        They take 4 bytes each, and fit needs up to 64 times 8 bytes a row to find them.
     max_bins : int, default=255
         Most bins of a numeric feature, and most categories; the rarest ones beyond share a bin.
     categorical_features : "from_dtype", array of bool, int or str, or None, \
@@ -241,6 +249,7 @@ class CompletelyRandomForestRegressor(BaseForestRegressor):
         random_state=None,
         verbose=0,
         warm_start=False,
+        keep_targets=None,
         max_bins=255,
         categorical_features="from_dtype",
     ):
@@ -259,6 +268,7 @@ class CompletelyRandomForestRegressor(BaseForestRegressor):
             random_state=random_state,
             verbose=verbose,
             warm_start=warm_start,
+            keep_targets=keep_targets,
             max_bins=max_bins,
             categorical_features=categorical_features,
         )

@@ -67,13 +67,18 @@ def canonical_order(codes: np.ndarray, target: np.ndarray) -> np.ndarray:
     -------
     ndarray of int32
     """
+    return np.argsort(row_hashes(codes, target), kind="stable").astype(np.int32)
+
+
+def row_hashes(codes: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """A fingerprint of what each row holds, as uint64; see `canonical_order`."""
     labels = target if target.dtype == np.uint16 else np.zeros(len(target), np.uint16)
     hashes = _core.hash_rows(codes, codes.shape[1], labels)
     if labels is not target:
         for column in target.T.astype(np.uint64):
             hashes = (hashes ^ column) * np.uint64(0xBF58476D1CE4E5B9)
             hashes ^= hashes >> np.uint64(31)
-    return np.argsort(hashes, kind="stable").astype(np.int32)
+    return hashes
 
 
 def whole_weights(weights: np.ndarray) -> bool:
