@@ -137,13 +137,14 @@ class BaseForest(ProbabilityClassifier):
 
         Parameters
         ----------
-        X : array or DataFrame of shape (n_samples, n_features)
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
             Numbers, NaN where missing, and categories as `categorical_features` says. Infinities
             are refused.
         y : array of shape (n_samples,)
             Classes: numbers, strings or booleans.
         sample_weight : array of shape (n_samples,), default=None
-            Not negative. With a bootstrap, rows are drawn in proportion to it.
+            Not negative. With a bootstrap, rows are drawn in proportion to it, `max_samples` says
+            how many; otherwise weight k is the same as k equal rows.
 
         Returns
         -------
@@ -314,7 +315,7 @@ class BaseForest(ProbabilityClassifier):
 
         Parameters
         ----------
-        X : array or DataFrame of shape (n_samples, n_features)
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
 
         Returns
         -------
@@ -331,7 +332,7 @@ class BaseForest(ProbabilityClassifier):
 
         Parameters
         ----------
-        X : array or DataFrame of shape (n_samples, n_features)
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
 
         Returns
         -------
