@@ -122,13 +122,14 @@ class BaseCascade(TransformerMixin, ProbabilityClassifier):
 
         Parameters
         ----------
-        X : array or DataFrame of shape (n_samples, n_features)
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
             Numbers, NaN where missing, and categories as `categorical_features` says. Infinities
             are refused.
         y : array of shape (n_samples,)
             Classes: numbers, strings or booleans.
         sample_weight : array of shape (n_samples,), default=None
-            Not negative.
+            Not negative. Bootstraps draw in proportion to it as many rows as have weight, unless
+            the forests say otherwise by `max_samples`; other trees count weight k as k equal rows.
 
         Returns
         -------
@@ -261,7 +262,7 @@ class BaseCascade(TransformerMixin, ProbabilityClassifier):
 
         Parameters
         ----------
-        X : array or DataFrame of shape (n_samples, n_features)
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
 
         Yields
         ------
@@ -276,7 +277,7 @@ class BaseCascade(TransformerMixin, ProbabilityClassifier):
 
         Parameters
         ----------
-        X : array or DataFrame of shape (n_samples, n_features)
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
 
         Yields
         ------
@@ -291,7 +292,7 @@ class BaseCascade(TransformerMixin, ProbabilityClassifier):
 
         Parameters
         ----------
-        X : array or DataFrame of shape (n_samples, n_features)
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
 
         Returns
         -------
@@ -306,7 +307,7 @@ class BaseCascade(TransformerMixin, ProbabilityClassifier):
 
         Parameters
         ----------
-        X : array or DataFrame of shape (n_samples, n_features)
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
 
         Returns
         -------
@@ -343,7 +344,7 @@ class BaseCascade(TransformerMixin, ProbabilityClassifier):
 
         Parameters
         ----------
-        X : array or DataFrame of shape (n_samples, n_features)
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
             New samples. For those that the cascade was grown on, see `fit_transform`.
 
         Returns

@@ -144,14 +144,15 @@ class Forest:
 
         Parameters
         ----------
-        X : array or DataFrame of shape (n_samples, n_features)
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
             Numbers, NaN where missing, and categories as `categorical_features` says. Infinities
             are refused.
         y : array of shape (n_samples,)
             Classes: numbers, strings or booleans. Of a regressor: numbers, for several outputs
             of shape (n_samples, n_outputs).
         sample_weight : array of shape (n_samples,), default=None
-            Not negative. With a bootstrap, rows are drawn in proportion to it.
+            Not negative. With a bootstrap, rows are drawn in proportion to it, `max_samples` says
+            how many; otherwise weight k is the same as k equal rows.
 
         Returns
         -------
@@ -337,7 +338,7 @@ class Forest:
 
         Parameters
         ----------
-        X : array or DataFrame of shape (n_samples, n_features)
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
 
         Returns
         -------
@@ -406,7 +407,7 @@ class BaseForest(Forest, ProbabilityClassifier):
 
         Parameters
         ----------
-        X : array or DataFrame of shape (n_samples, n_features)
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
 
         Returns
         -------

@@ -31,9 +31,9 @@ class RandomForestClassifier(BaseForest):
     bootstrap : bool, default=True
         Whether each tree draws its samples with replacement.
     max_samples : int or float, default=None
-        Samples that a bootstrap draws: a number, a share, or as many as there are. If all sample
-        weights are whole numbers, the share is one of their sum, so that weight k is the same as
-        k equal rows.
+        Samples that a bootstrap draws: a number, a share, or as many as have weight. If all
+        sample weights are whole numbers, the share is one of their sum, so that with 1.0 weight k
+        is the same as k equal rows.
     oob_score : bool or callable, default=False
         Whether to predict every sample by the trees that did not draw it, and score this by
         accuracy or by ``oob_score(y_true, y_pred)``. Needs a bootstrap.
@@ -163,9 +163,9 @@ class CompletelyRandomForestClassifier(BaseForest):
     bootstrap : bool, default=False
         Whether each tree draws its samples with replacement.
     max_samples : int or float, default=None
-        Samples that a bootstrap draws: a number, a share, or as many as there are. If all sample
-        weights are whole numbers, the share is one of their sum, so that weight k is the same as
-        k equal rows.
+        Samples that a bootstrap draws: a number, a share, or as many as have weight. If all
+        sample weights are whole numbers, the share is one of their sum, so that with 1.0 weight k
+        is the same as k equal rows.
     oob_score : bool or callable, default=False
         Whether to predict every sample by the trees that did not draw it, and score this by
         accuracy or by ``oob_score(y_true, y_pred)``. Needs a bootstrap.
