@@ -55,7 +55,7 @@ def test_bins_and_codes_are_those_of_the_twin(max_bins, weighted):
 
 
 def test_many_columns_and_rows():
-    # Wider than what is looked at together; enough rows for the radix sort and the look-up grid.
+    # Wider than what is looked at together; enough rows to divide them and for the look-up grid.
     rng = np.random.default_rng(1)
     x = np.column_stack([make_column(rng, 5000) for _ in range(40)])
     bins = find_bins(x)
@@ -92,6 +92,43 @@ def test_types_and_strides(dtype):
         first = expected.columns(0, 1)
         assert np.array_equal(find_bins(same).edges, np.tile(first.edges, 6))
         assert (apply_bins(same, join_bins(*[first] * 6)) == codes[:, :1]).all()
+
+
+UNEVEN = {
+    "heavy tails": lambda rng, n: rng.standard_cauchy(n),
+    "all magnitudes": lambda rng, n: rng.choice([-1, 1], n) * 10 ** rng.uniform(-300, 300, n),
+    "range beyond doubles": lambda rng, n: rng.uniform(-1, 1, n) * 1.7e308,
+    "denormal": lambda rng, n: rng.integers(-400, 400, n) * 5e-324,
+    "clusters": lambda rng, n: 10.0 ** rng.integers(-9, 9, n) + 1e-12 * rng.random(n),
+    "ties beside noise": lambda rng, n: np.where(rng.random(n) < 0.5, 0.5, rng.normal(size=n)),
+    "whole and missing": lambda rng, n: np.where(
+        rng.random(n) < 0.1, np.nan, rng.integers(-5, 2000, n)
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", UNEVEN)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_uneven_columns(kind, dtype):
+    with np.errstate(over="ignore"):
+        x = UNEVEN[kind](np.random.default_rng(7), 6000).astype(dtype)[:, None]
+    x[np.isinf(x)] = 0
+    bins = find_bins(x)
+    edges, values = naive.find_bins(x[:, 0].astype(float))
+    assert np.array_equal(bins.edges[:-1], edges)
+    assert np.array_equal(bins.values, values)
+    expected = np.searchsorted(edges, x[:, 0].astype(float))
+    assert np.array_equal(apply_bins(x, bins)[:, 0], np.where(np.isnan(x[:, 0]), 255, expected))
+
+
+def test_single_precision_on_bins_of_double_precision():
+    x = np.random.default_rng(8).normal(size=(3000, 1))
+    bins = find_bins(x)
+    near = bins.edges[:-1].astype(np.float32)
+    new = np.concatenate([np.nextafter(near, np.float32(side)) for side in (-9, 0, 9)] + [near])
+    new = np.tile(new, 2)[:, None]  # enough of them to prepare a look-up
+    expected = np.searchsorted(bins.edges[:-1], new.astype(float))
+    assert np.array_equal(apply_bins(new, bins), expected)
 
 
 def test_values_between_and_beyond_the_bins():
