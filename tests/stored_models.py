@@ -21,6 +21,7 @@ from mddf.baselines import (
     MultiGrainedScanner,
     QuadBoostClassifier,
 )
+from sklearn.base import is_regressor
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 
@@ -48,10 +49,15 @@ def labels():
     return load_iris().target_names[load_iris().target]
 
 
+def targets(model):
+    """Words, or numbers for a regressor."""
+    return load_iris().data[:, 3] if is_regressor(model) else labels()
+
+
 def models():
     """Each estimator, by a name, and what its table is."""
     guest = LogisticRegression(C=0.1, max_iter=500)
-    numbers = {
+    numbers: dict = {
         "completely_random": mddf.CompletelyRandomForestClassifier(3, max_depth=4, **_SEED),
         "cascade_with_guest": mddf.MDDFClassifier(
             2, n_estimators=2, forests=["random", guest], cv=2, early_stopping=False, **_SEED
@@ -70,6 +76,7 @@ def models():
     frames["deep_forest"] = mddf.DeepForestClassifier(
         n_estimators=2, cv=2, members=members, **_SEED
     )
+    numbers["regressor"] = mddf.RandomForestRegressor(3, max_depth=4, **_SEED)
     scanner = MultiGrainedScanner([1], n_estimators=1, cv=2, max_depth=3, **_SEED)
     return {
         **{name: (model, "numbers") for name, model in numbers.items()},
@@ -80,6 +87,8 @@ def models():
 
 def says(model, X):
     """What a model makes of rows."""
+    if is_regressor(model):
+        return model.predict(X)
     return model.predict_proba(X) if hasattr(model, "predict_proba") else model.transform(X)
 
 
@@ -91,7 +100,7 @@ def write(folder):
     said = {}
     for name, (model, kind) in models().items():
         X = table(kind)
-        said[name] = says(model.fit(X, labels()), X)[::5]
+        said[name] = says(model.fit(X, targets(model)), X)[::5]
         joblib.dump(model, folder / f"{name}.joblib", compress=9)
         if name in ("random_forest", "mddf", "deepboost"):  # such files are larger
             skops.io.dump(model, folder / f"{name}.skops", compression=8, compresslevel=9)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import InconsistentVersionWarning
-from stored_models import STORED, labels, models, says, table
+from stored_models import STORED, labels, models, says, table, targets
 
 import mddf
 from mddf import MDDFClassifier, RandomForestClassifier, _state
@@ -22,7 +22,7 @@ PLAIN = (dict, list, tuple, np.ndarray, np.generic, str, int, float, type(None))
 def fitted(request):
     model, kind = MODELS[request.param]
     X = table(kind)
-    return clone(model).fit(X, labels()), X
+    return clone(model).fit(X, targets(model)), X
 
 
 def foreign(value):

@@ -64,7 +64,7 @@ def kind_of(model) -> str:
             if type(model).predict_proba is base.predict_proba:
                 return kind
     raise TypeError(
-        "model must be a forest of mddf, an MDDFClassifier, a GCForestClassifier or a "
+        "model must be a forest classifier of mddf, an MDDFClassifier, a GCForestClassifier or a "
         f"DeepForestClassifier, got {model!r}"
     )
 
