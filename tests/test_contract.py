@@ -181,7 +181,7 @@ def test_wrong_values_are_refused_by_name(wrong, message):
         ),
         ({"sampling": make("sampling", weights=np.zeros(20))}, "weight"),
         ({"sampling": make("sampling", weights=np.ones(19))}, "weights must have length 20"),
-        ({"target": make("target", labels=CASE.labels[:-1])}, "labels must have length 20"),
+        ({"target": make("target", labels=CASE.labels[:-1])}, "target must have length 20"),
         (
             {"sampling": make("sampling", rows=np.full(20, 20, np.int32))},
             "rows of the table, which has 20, got 20",
