@@ -258,8 +258,8 @@ class DeepForestClassifier(TransformerMixin, ProbabilityClassifier):
         self.classes_, self._binner, self._layers = classes, binner, growth.fitted_layers()
         self._n_raw, self._n_spare = table.shape[1], n_spare
         self.n_layers_ = len(self._layers)
-        self.exponent_ = growth.exponent
-        self.oof_probabilities_ = growth.probabilities
+        self.exponent_ = growth.vote.exponent
+        self.oof_probabilities_ = growth.vote.probabilities
         self.history_, self.leaderboard_ = growth.history(), growth.leaderboard
         self.min_samples_leaf_, self.strength_ = growth.leaves, growth.strength
         self.stop_reason_ = growth.stop_reason

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -113,6 +114,16 @@ class _GrownLayer:
     mix: np.ndarray | None
 
 
+@dataclass(frozen=True)
+class _Vote:
+    """What the layers so far say together, out-of-fold: as it is and calibrated."""
+
+    weights: np.ndarray
+    mean: np.ndarray
+    exponent: float
+    probabilities: np.ndarray
+
+
 class Growth:
     """The fit of a deep forest, step by step."""
 
@@ -121,6 +132,7 @@ class Growth:
         self.n_raw, self.score, self.entropy = n_raw, score, entropy
         self.options = {"n_jobs": model.n_jobs, "verbose": model.verbose > 1}
         self.layers: list[_GrownLayer] = []
+        self.vote: Any = None  # of type _Vote once there is a layer
         self.records: list[dict] = []
         self.leaderboard: list[dict] = []
         self.leaves: dict[str, int] = {}
@@ -132,29 +144,24 @@ class Growth:
     def grow(self) -> None:
         """Grow layers until they no longer help, and decide the vote."""
         self._choose_leaves()
-        weights: list[np.ndarray] = []
-        losses: list[np.ndarray] = []
         for number in range(self.model.n_layers):
+            before = self.vote
             self._add_layer(number)
-            weights.append(self._vote())
-            mean = self._mean(weights[-1])
-            losses.append(log_losses(self._calibrated(mean)[1], self.training.labels))
-            if number and not self._helps(losses[-1], losses[-2], number):
+            if before is not None and not self._helps(before, number):
                 self.layers.pop()
-                weights.pop()
+                self.vote = before
                 break
-        self.weights = weights[-1]
-        for row, weight in zip(self.leaderboard, self.weights, strict=False):
+        for row, weight in zip(self.leaderboard, self.vote.weights, strict=False):
             row["weight"] = float(weight)
-        self.exponent, self.probabilities = self._calibrated(self._mean(self.weights))
 
-    def _helps(self, losses, before, number: int) -> bool:
-        """Whether a layer's gain is above its error; says why not."""
-        row = self.training.weights.row
+    def _helps(self, before: _Vote, number: int) -> bool:
+        """Whether a layer's gain on the vote before is above its error; says why not."""
+        labels, row = self.training.labels, self.training.weights.row
         if self.score is not None:
             gain, error = self.records[-1]["score"] - self.records[-2]["score"], 0.0
         else:
-            gains = before - losses
+            gains = log_losses(before.probabilities, labels)
+            gains = gains - log_losses(self.vote.probabilities, labels)
             gain = float(np.average(gains, weights=row))
             error = float(np.sqrt(np.average((gains - gain) ** 2, weights=row) / len(gains)))
         if gain > error:
@@ -172,16 +179,13 @@ class Growth:
         exponent = fit_exponent(probabilities, training.labels, training.weights.row)
         return exponent, sharpened(probabilities, exponent)
 
-    def _votes(self) -> list[np.ndarray]:
-        return [votes for layer in self.layers for votes in layer.votes]
-
-    def _vote(self) -> np.ndarray:
+    def _decide(self) -> _Vote:
+        """The vote of all members of the layers so far."""
+        votes = [of_member for layer in self.layers for of_member in layer.votes]
         row = self.training.weights.row
-        return greedy_weights(self._votes(), self.training.labels, self.score, row)
-
-    def _mean(self, weights) -> np.ndarray:
-        used = [(w, votes) for w, votes in zip(weights, self._votes(), strict=True) if w]
-        return sum(weight * votes for weight, votes in used)
+        weights = greedy_weights(votes, self.training.labels, self.score, row)
+        mean = sum(w * of_member for w, of_member in zip(weights, votes, strict=True) if w)
+        return _Vote(weights, mean, *self._calibrated(mean))
 
     # What is chosen before a layer
 
@@ -201,7 +205,7 @@ class Growth:
         """Which samples the next layer is to draw more often."""
         forests = [member.model for member in self.members if member.is_forest]
         pilot = next((f for f in forests if not f._random_thresholds), forests[0])
-        margins = class_margins(self._mean(self._vote()), self.training.labels)
+        margins = class_margins(self.vote.mean, self.training.labels)
         self.strength, emphasis = choose_emphasis(
             pilot, self.training, columns, margins, (*self.entropy, 4), **self.options
         )
@@ -242,6 +246,7 @@ class Growth:
                 mix,
             )
         )
+        self.vote = self._decide()
         self._record(number, members, vectors, seconds, perf_counter() - start)
 
     def _out_of_fold(self, members, columns, emphasis, number: int):
@@ -350,7 +355,7 @@ class Growth:
                 | figures(of_member)
                 | {"weight": 0.0, "seconds": float(spent)}
             )
-        probabilities = self._calibrated(self._mean(self._vote()))[1]
+        probabilities = self.vote.probabilities
         margins = class_margins(probabilities, labels)
         mean, spread = margin_moments(margins, row)
         record = {"layer": number + 1} | figures(probabilities)
@@ -374,7 +379,7 @@ class Growth:
     def fitted_layers(self) -> list[DeepLayer]:
         """Members that vote, or feed a later layer that does, grown on all samples."""
         ends = np.cumsum([len(layer.members) for layer in self.layers])
-        weights = np.split(self.weights, ends[:-1])
+        weights = np.split(self.vote.weights, ends[:-1])
         while len(weights) > 1 and not weights[-1].any():
             weights.pop()
         fitted = []
