@@ -251,23 +251,3 @@ def empty_codes(n_rows: int, n_columns: int) -> tuple[np.ndarray, np.ndarray | N
     codes = np.zeros((n_rows, n_columns), np.uint8)
     large = is_large(codes.shape)
     return codes, np.zeros((n_columns, n_rows), np.uint8) if large else None
-
-
-def bin_table(X, bins: Bins, *, n_spare=0, n_jobs=None) -> BinnedTable:
-    """Code a table for growing trees on it.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_columns)
-    bins : Bins
-    n_spare : int, default=0
-        Columns to leave room for on the right, constant until they are replaced.
-    n_jobs : int, default=None
-
-    Returns
-    -------
-    BinnedTable
-    """
-    codes, by_column = empty_codes(len(X), bins.n_columns + n_spare)
-    apply_bins(X, bins, out=codes, by_column=by_column, n_jobs=n_jobs)
-    return BinnedTable(join_bins(bins, spare_bins(n_spare)), codes, by_column)

@@ -9,6 +9,7 @@ import pytest
 from sklearn.datasets import make_classification
 
 from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, _core, _growing
+from mddf._binning import BinnedTable, apply_bins, empty_codes, join_bins, spare_bins
 from mddf._trees import grown_trees
 
 FORESTS = [RandomForestClassifier, CompletelyRandomForestClassifier]
@@ -245,3 +246,10 @@ def same_predictions(a, b, X):
 def kernel_case():
     """A small case whose arguments to the kernel all fit."""
     return make_case(np.random.default_rng(0), 20, 3, 3, 9, missing=0.1)
+
+
+def bin_table(X, bins, *, n_spare=0, n_jobs=None):
+    """An array of numbers, coded by given bins for growing trees on it."""
+    codes, by_column = empty_codes(len(X), bins.n_columns + n_spare)
+    apply_bins(X, bins, out=codes, by_column=by_column, n_jobs=n_jobs)
+    return BinnedTable(join_bins(bins, spare_bins(n_spare)), codes, by_column)

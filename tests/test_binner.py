@@ -3,13 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
+from forest_cases import bin_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
 from mddf import MDDFClassifier, RandomForestClassifier
 from mddf._binner import Binner
-from mddf._binning import bin_table, find_bins
+from mddf._binning import find_bins
 from mddf._table import read_table
 
 

@@ -1,11 +1,12 @@
 import naive
 import numpy as np
 import pytest
+from forest_cases import bin_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mddf import _core
-from mddf._binning import apply_bins, bin_table, find_bins, join_bins
+from mddf._binning import apply_bins, find_bins, join_bins
 from mddf._parallel import in_threads
 
 DTYPES = ["f8", "f4", "i8", "i4", "u1"]

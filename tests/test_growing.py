@@ -4,9 +4,10 @@ from itertools import pairwise
 import naive
 import numpy as np
 import pytest
+from forest_cases import bin_table
 
 from mddf import _growing
-from mddf._binning import bin_table, find_bins
+from mddf._binning import find_bins
 from mddf._growing import Block, ClassTarget, Grown, Sampling, TreeOptions
 from mddf._trees import Trees
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 import naive
 import numpy as np
 import pytest
-from forest_cases import three_classes, watched_growth
+from forest_cases import bin_table, three_classes, watched_growth
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
 from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, _growing
-from mddf._binning import bin_table, find_bins
+from mddf._binning import find_bins
 from mddf._folds import make_folds
 from mddf._layer import LayerInput, Samples, grow_layer, layer_vectors, limit_depth, named_forest
 from mddf._sampling import RowWeights, canonical_order
