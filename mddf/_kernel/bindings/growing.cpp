@@ -1,195 +1,17 @@
-#include "bindings/growing.hpp"
-
+// Growing trees: its objects and its call, bound.
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/variant.h>
 
-#include <cmath>
 #include <memory>
 #include <tuple>
 #include <utility>
 #include <variant>
 
 #include "bindings/call.hpp"
+#include "bindings/inputs.hpp"
 
 namespace mddf {
-namespace {
-
-// Whether one of n codes, `step` apart, is neither below `count` nor "missing".
-bool any_out_of_range(const uint8_t* codes, int64_t n, int64_t step, int count) {
-  uint8_t wrong = 0;               // no early exit, so that compilers use wide vectors
-  for (int64_t i = 0; i < n; ++i)  // a missing value's code plus one wraps to 0
-    wrong |= static_cast<uint8_t>(codes[i * step] + 1) > count;
-  return wrong != 0;
-}
-
-void check_codes(const BinMatrix& matrix, const std::vector<int64_t>& bin_start, Watch& watch) {
-  std::vector<uint8_t> counts(matrix.n_columns);
-  for (int64_t c = 0; c < matrix.n_columns; ++c)
-    counts[c] = static_cast<uint8_t>(bin_start[c + 1] - bin_start[c]);
-  uint8_t wrong = 0;
-  for (int64_t r = 0; r < matrix.n_rows; ++r) {
-    watch.worked(matrix.n_columns);
-    const uint8_t* row = matrix.row(r);
-    for (int64_t c = 0; c < matrix.n_columns; ++c)
-      wrong |= static_cast<uint8_t>(row[c] + 1) > counts[c];
-  }
-  require(!wrong, "codes: one is not below the column's number of bins");
-  for (int64_t c = 0; matrix.by_column && c < matrix.n_columns; ++c)
-    require(!any_out_of_range(matrix.by_column + c * matrix.n_rows, matrix.n_rows, 1, counts[c]),
-            "by_column: a code is not below the column's number of bins");
-}
-
-void check_bins(int64_t n_columns, const In<double, 1>& values, const In<int64_t, 1>& bin_start,
-                const In<uint8_t, 1>& categorical) {
-  check_length("bin_start", bin_start.shape(0), n_columns + 1);
-  check_length("categorical", categorical.shape(0), n_columns);
-  const int64_t* start = bin_start.data();
-  check(start[0] == 0 && start[n_columns] == static_cast<int64_t>(values.shape(0)),
-        "bin_start: expected to begin with 0 and end with the number of values");
-  for (int64_t c = 0; c < n_columns; ++c)
-    check_range("bin_start, bins of a column", start[c + 1] - start[c], 1, kMostBins);
-}
-
-template <class T>
-std::vector<T> copied(const In<T, 1>& values) {
-  return std::vector<T>(values.data(), values.data() + values.shape(0));
-}
-
-// Puts `part` in the place of [first, last).
-template <class T>
-void splice(std::vector<T>& values, int64_t first, int64_t last, const std::vector<T>& part) {
-  std::vector<T> joined(values.begin(), values.begin() + first);
-  joined.insert(joined.end(), part.begin(), part.end());
-  joined.insert(joined.end(), values.begin() + last, values.end());
-  values = std::move(joined);
-}
-
-}  // namespace
-
-BinnedTable::BinnedTable(In<uint8_t, 2> codes, std::optional<In<uint8_t, 2>> by_column,
-                         In<double, 1> values, In<int64_t, 1> bin_start, In<uint8_t, 1> categorical,
-                         bool is_writable)
-    : codes_(std::move(codes)), by_column_(std::move(by_column)), is_writable_(is_writable) {
-  check_range("rows of codes", static_cast<int64_t>(codes_.shape(0)), 1, INT32_MAX - 1);
-  check_range("columns of codes", static_cast<int64_t>(codes_.shape(1)), 0, kMostColumns - 1);
-  check_bins(static_cast<int64_t>(codes_.shape(1)), values, bin_start, categorical);
-  if (by_column_)
-    check(by_column_->shape(0) == codes_.shape(1) && by_column_->shape(1) == codes_.shape(0),
-          "by_column: expected the shape of codes, transposed");
-  values_ = copied(values);
-  bin_start_ = copied(bin_start);
-  categorical_ = copied(categorical);
-  without_gil(nullptr, [&](Watch& watch) { check_codes(matrix(), bin_start_, watch); });
-}
-
-BinMatrix BinnedTable::matrix() const {
-  return {codes_.data(), static_cast<int64_t>(codes_.shape(0)),
-          static_cast<int64_t>(codes_.shape(1)), by_column_ ? by_column_->data() : nullptr};
-}
-
-Bins BinnedTable::bins() const {
-  return {nullptr, values_.data(), bin_start_.data(), categorical_.data(),
-          static_cast<int64_t>(categorical_.size())};
-}
-
-void BinnedTable::replace_columns(int64_t first, const In<uint8_t, 2>& codes,
-                                  const In<double, 1>& values, const In<int64_t, 1>& bin_start,
-                                  const In<uint8_t, 1>& categorical) {
-  const BinMatrix all = matrix();
-  const BinMatrix given{codes.data(), static_cast<int64_t>(codes.shape(0)),
-                        static_cast<int64_t>(codes.shape(1))};
-  check(is_writable_, "table: made of arrays that cannot be written");
-  check(n_users_ == 0, "table: trees are being grown on it");
-  check(given.n_rows == all.n_rows, "codes: expected one row per row of the table");
-  check(0 <= first && first <= all.n_columns - given.n_columns,
-        "first: expected a place for these columns in the table");
-  check_bins(given.n_columns, values, bin_start, categorical);
-  const std::vector<int64_t> start = copied(bin_start);
-  n_users_ = -1;
-  struct Done {
-    int& n_users;
-    ~Done() { n_users = 0; }
-  } done{n_users_};
-  without_gil(nullptr, [&](Watch& watch) { check_codes(given, start, watch); });
-  nb::gil_scoped_release release;
-  const int64_t last = first + given.n_columns;
-  const int64_t begin = bin_start_[first], end = bin_start_[last];
-  splice(values_, begin, end, copied(values));
-  std::copy_n(categorical.data(), given.n_columns, categorical_.begin() + first);
-  for (size_t c = last; c < bin_start_.size(); ++c) bin_start_[c] += start.back() - (end - begin);
-  for (int64_t c = 0; c < given.n_columns; ++c) bin_start_[first + c] = begin + start[c];
-  // The arrays were writable when they were given.
-  uint8_t* to = const_cast<uint8_t*>(all.data);
-  uint8_t* to_columns = const_cast<uint8_t*>(all.by_column);
-  for (int64_t r = 0; r < all.n_rows; ++r)
-    std::copy_n(given.row(r), given.n_columns, to + r * all.n_columns + first);
-  for (int64_t c = 0; to_columns && c < given.n_columns; ++c)
-    for (int64_t r = 0; r < all.n_rows; ++r)
-      to_columns[(first + c) * all.n_rows + r] = given.row(r)[c];
-}
-
-ClassLabels::ClassLabels(In<uint16_t, 1> labels, int n_classes)
-    : labels_(std::move(labels)), n_classes_(n_classes) {
-  check_range("n_classes", n_classes, 1, 65535);
-  check_each("labels", labels_, "labels below n_classes",
-             [n_classes](uint16_t label) { return label < n_classes; });
-}
-
-constexpr int64_t kMostOutputs = 65535;
-
-FixedValues::FixedValues(In<int64_t, 2> fixed, In<double, 1> scale)
-    : fixed_(std::move(fixed)), scale_(std::move(scale)) {
-  check_range("columns of fixed", static_cast<int64_t>(fixed_.shape(1)), 1, kMostOutputs);
-  check_length("scale", scale_.shape(0), fixed_.shape(1));
-  constexpr int64_t most = int64_t{1} << ValueTarget::kBits;
-  for (size_t i = 0; i < fixed_.size(); ++i)
-    if (fixed_.data()[i] < -most || fixed_.data()[i] > most)
-      refuse("fixed: expected numbers from -2^61 to 2^61, got " + std::to_string(fixed_.data()[i]));
-  check_each("scale", scale_, "shares from 0 to 1",
-             [](double scale) { return 0 <= scale && scale <= 1; });
-}
-
-RowSampling::RowSampling(In<int32_t, 1> rows, int64_t n_draws,
-                         std::optional<In<uint64_t, 1>> cumulative,
-                         std::optional<In<double, 1>> weights, bool balance)
-    : rows_(std::move(rows)),
-      n_draws_(n_draws),
-      cumulative_(std::move(cumulative)),
-      weights_(std::move(weights)),
-      balance_(balance) {
-  check(rows_.shape(0) > 0, "rows: expected at least one row to train on");
-  check_each("rows", rows_, "rows of the table", [](int32_t row) { return row >= 0; });
-  last_row_ = *std::max_element(rows_.data(), rows_.data() + rows_.shape(0));
-  check_range("n_draws", n_draws, 0, INT32_MAX - 1);
-  check(!balance || weights_, "balance: only with weights");
-  if (weights_)
-    check_each("weights", *weights_, "finite numbers that are not negative",
-               [](double weight) { return weight >= 0 && std::isfinite(weight); });
-  if (!cumulative_) return;
-  check_length("cumulative", cumulative_->shape(0), rows_.shape(0));
-  check_each(
-      "cumulative", *cumulative_, "sums that do not fall",
-      [before = uint64_t{0}](uint64_t sum) mutable { return std::exchange(before, sum) <= sum; });
-  check(as_span(*cumulative_).back() > 0, "cumulative: expected a positive total");
-}
-
-Sampling RowSampling::sampling(int64_t n_rows) const {
-  check(last_row_ < n_rows, "rows: expected rows of the table, which has " +
-                                std::to_string(n_rows) + ", got " + std::to_string(last_row_));
-  if (weights_) check_length("weights", weights_->shape(0), n_rows);
-  return {as_span(rows_), n_draws_, data_or_null(cumulative_), data_or_null(weights_), balance_};
-}
-
-GrowOptions checked(const GrowOptions& options) {
-  check_at_least("max_features", options.max_features, 1);
-  check_at_least("max_depth", options.max_depth, 0);
-  check_at_least("min_samples_leaf", options.min_samples_leaf, 1);
-  check(options.min_weight_leaf >= 0,
-        "min_weight_leaf: expected at least 0, got " + std::to_string(options.min_weight_leaf));
-  return options;
-}
-
 namespace {
 
 // Every tree's own: the rows that it did not draw.
@@ -212,7 +34,7 @@ Grown<Target> grow(BinnedTable& table, const Target& target, const RowSampling& 
   if (columns) {
     check_each("columns", *columns, "columns of the table",
                [n_columns](int32_t column) { return 0 <= column && column < n_columns; });
-    data.columns = copied(*columns);
+    data.columns.assign(columns->data(), columns->data() + columns->shape(0));
   } else {
     for (int64_t c = 0; c < n_columns; ++c) data.columns.push_back(static_cast<int32_t>(c));
   }
