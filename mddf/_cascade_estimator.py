@@ -11,7 +11,7 @@ from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import TransformerMixin, _fit_context
+from sklearn.base import _fit_context
 from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
@@ -27,7 +27,7 @@ from mddf._cascade import (
     side_by_side,
     stages,
 )
-from mddf._classifier import ProbabilityClassifier
+from mddf._classifier import LayeredClassifier
 from mddf._folds import make_folds
 from mddf._forest import BaseForest
 from mddf._layer import OUT_OF_BAG, Samples, limit_depth, resolve_forests
@@ -88,7 +88,7 @@ class CascadeKind:
         return None if self.depth_step is None else int(self.depth_step) * (number + 2)
 
 
-class BaseCascade(TransformerMixin, ProbabilityClassifier):
+class BaseCascade(LayeredClassifier):
     """What the cascades share; use one of them."""
 
     _parameter_constraints: ClassVar[dict] = {
@@ -257,50 +257,9 @@ class BaseCascade(TransformerMixin, ProbabilityClassifier):
         numbers = binner.numbers(table) if model.needs_numbers else None
         return stages(model, codes, numbers, n_jobs=self.n_jobs)
 
-    def staged_predict_proba(self, X):
-        """What `predict_proba` would say after each layer.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Yields
-        ------
-        ndarray of shape (n_samples, n_classes)
-            Once for each layer that is kept.
-        """
+    def _staged(self, X):
         for _, probabilities in self._stages(X):
             yield probabilities
-
-    def staged_predict(self, X):
-        """What `predict` would say after each layer.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Yields
-        ------
-        ndarray of shape (n_samples,)
-            Once for each layer that is kept.
-        """
-        for probabilities in self.staged_predict_proba(X):
-            yield self.classes_[probabilities.argmax(axis=1)]
-
-    def predict_proba(self, X):
-        """Class probabilities: the layers' mean class vectors, weighted by their coefficients.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Columns in the order of `classes_`.
-        """
-        *_, (_, probabilities) = self._stages(X)
-        return probabilities
 
     def decision_function(self, X):
         """``F(x)``, the sum of the layers' class vectors times their coefficients.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 
 from mddf._state import Saved
 
@@ -35,3 +35,51 @@ class ProbabilityClassifier(Saved, ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
+
+
+class LayeredClassifier(TransformerMixin, ProbabilityClassifier):
+    """A classifier whose layers predict one after the other; `_staged` yields what they say."""
+
+    def staged_predict_proba(self, X):
+        """What `predict_proba` would say after each layer.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Yields
+        ------
+        ndarray of shape (n_samples, n_classes)
+            Once for each layer that is kept and has a part in the vote up to there.
+        """
+        yield from self._staged(X)
+
+    def staged_predict(self, X):
+        """What `predict` would say after each layer.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Yields
+        ------
+        ndarray of shape (n_samples,)
+            As often as `staged_predict_proba`.
+        """
+        for probabilities in self._staged(X):
+            yield self.classes_[probabilities.argmax(axis=1)]
+
+    def predict_proba(self, X):
+        """Class probabilities: what the layers say, weighted by their parts in the vote.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        *_, probabilities = self._staged(X)
+        return probabilities

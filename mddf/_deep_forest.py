@@ -6,7 +6,7 @@ from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import TransformerMixin, _fit_context
+from sklearn.base import _fit_context
 from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from mddf._binner import Binner
 from mddf._binning import apply_bins
 from mddf._cascade_estimator import _column_names
-from mddf._classifier import ProbabilityClassifier
+from mddf._classifier import LayeredClassifier
 from mddf._deep_growth import MOST_COLUMNS, Growth, columns_of
 from mddf._folds import make_folds
 from mddf._guests import weight_parameter
@@ -39,7 +39,7 @@ from mddf._vote import sharpened
 _FEW_ROWS = 400
 
 
-class DeepForestClassifier(TransformerMixin, ProbabilityClassifier):
+class DeepForestClassifier(LayeredClassifier):
     """A deep forest that is accurate, calibrated and small without being tuned.
 
     Every layer holds forests of four kinds that differ in how many features they look at for a
@@ -299,19 +299,8 @@ class DeepForestClassifier(TransformerMixin, ProbabilityClassifier):
             yield vectors
             before = layer.hand_on(vectors)
 
-    def staged_predict_proba(self, X):
-        """Class probabilities by the votes up to each layer, calibrated as the whole is.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Yields
-        ------
-        ndarray of shape (n_samples, n_classes)
-            Once for each layer that is kept and has a vote so far.
-        """
-        yield from self._votes(self._stages(X))
+    def _staged(self, X):
+        return self._votes(self._stages(X))
 
     def _votes(self, stages):
         """Probabilities by the votes up to each layer that has some, from the layers' vectors."""
@@ -327,21 +316,6 @@ class DeepForestClassifier(TransformerMixin, ProbabilityClassifier):
     def _layers_fitted(self):
         check_is_fitted(self, "_layers")
         return self._layers
-
-    def predict_proba(self, X):
-        """Class probabilities.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Columns in the order of `classes_`.
-        """
-        *_, probabilities = self.staged_predict_proba(X)
-        return probabilities
 
     def transform(self, X):
         """Class vectors of all members of the kept layers.
