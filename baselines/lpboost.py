@@ -218,10 +218,11 @@ class _Master:
             self.u = share
             self._bound = np.inf  # least upper bound on the optimum over all voters
         else:
-            if float(params.C) * float(sample_weight.max()) >= LIMIT:
+            most = float(sample_weight.max())
+            if float(params.C) * most >= LIMIT:
                 raise ValueError(
                     f"C times a sample_weight must be less than {LIMIT:g}, which the solver takes"
-                    f" for infinite; got C={params.C!r} and weights up to {sample_weight.max()!r}"
+                    f" for infinite; got C={params.C!r} and weights up to {most!r}"
                 )
             self._cap = params.C * sample_weight
             self.u = self._cap
