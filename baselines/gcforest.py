@@ -29,8 +29,9 @@ class GCForestClassifier(BaseCascade):
         and keeps `n_layers`.
     n_iter_no_change : int, default=4
         Patience, in layers.
-    tol : float, default=0.0
-        By how much a score must exceed the best one before for the patience to start anew.
+    tol : float or "auto", default=0.0
+        By how much a score must exceed the best one before for the patience to start anew;
+        "auto" as in `mddf.MDDFClassifier`.
     scoring : str, callable or None, default=None
         Score of the out-of-fold predictions, as in `mddf.MDDFClassifier`; None for accuracy.
     transform_layers : {"last", "all"}, int or array of int, default="last"

@@ -81,8 +81,8 @@ class CascadePlan:
         Most layers.
     patience : int or None
         Layers without a better score before the cascade stops; None grows all and keeps all.
-    tol : float
-        How much better that has to be.
+    tol : callable
+        From the best score so far to how much better that has to be.
     grains : sequence of ndarray of int32
         Raw columns that the layers see, in turn.
     sees_raw, sees_augmented : bool
@@ -98,7 +98,7 @@ class CascadePlan:
     score: Callable[[np.ndarray], float]
     n_layers: int
     patience: int | None
-    tol: float
+    tol: Callable[[float], float]
     grains: Sequence[np.ndarray]
     sees_raw: bool
     sees_augmented: bool
@@ -211,10 +211,10 @@ def _stop_reason(records, best: int, improved: int, plan: CascadePlan) -> str:
         return f"all n_layers={plan.n_layers} were grown, without early stopping; {kept}"
     if n_grown == plan.n_layers and n_grown - 1 - improved < plan.patience:
         return f"n_layers={plan.n_layers} reached while the score still rose; {kept}"
-    waited = n_grown - 1 - improved
+    waited, tol = n_grown - 1 - improved, plan.tol(last["score"])
     return (
         f"no score above {last['score']:.4f} (layer {improved + 1}) by more than "
-        f"tol={plan.tol:g} in the {waited} layer{'s' * (waited > 1)} after it; {kept}"
+        f"tol={tol:.3g} in the {waited} layer{'s' * (waited > 1)} after it; {kept}"
     )
 
 
@@ -384,7 +384,8 @@ def grow_cascade(
             trace.vectors.clear()
         if plan.patience is None or number == 0 or _rank(record) > _rank(records[best]):
             best, trace.probabilities = number, probabilities
-        if record["score"] > records[improved]["score"] + plan.tol:
+        before = records[improved]["score"]
+        if record["score"] > before + plan.tol(before):
             improved = number
         elif (
             plan.patience is not None

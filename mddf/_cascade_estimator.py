@@ -33,7 +33,7 @@ from mddf._forest import BaseForest
 from mddf._layer import OUT_OF_BAG, Samples, limit_depth, resolve_forests
 from mddf._rules import Emphasis, Rule
 from mddf._sampling import canonical_order, row_weights
-from mddf._scoring import MARGIN_RATIO, out_of_fold_score
+from mddf._scoring import MARGIN_RATIO, needed_gain, out_of_fold_score
 from mddf._table import read_table
 from mddf._validation import (
     COUNT,
@@ -98,7 +98,7 @@ class BaseCascade(LayeredClassifier):
         "cv": ["cv_object", StrOptions({OUT_OF_BAG})],
         "early_stopping": ["boolean"],
         "n_iter_no_change": [Within(Integral, 1, None, closed="left")],
-        "tol": [finite()],
+        "tol": [finite(), StrOptions({"auto"})],
         "scoring": [StrOptions({*get_scorer_names(), MARGIN_RATIO}), callable, None],
         "transform_layers": [StrOptions({"last", "all"}), Integral, "array-like"],
         "transform_forests": [StrOptions({"mean", "each"})],
@@ -117,7 +117,7 @@ class BaseCascade(LayeredClassifier):
     # Fitting.
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, groups=None):
         """Grow the cascade.
 
         Parameters
@@ -130,17 +130,21 @@ class BaseCascade(LayeredClassifier):
         sample_weight : array of shape (n_samples,), default=None
             Not negative. Bootstraps draw in proportion to it as many rows as have weight, unless
             the forests say otherwise by `max_samples`; other trees count weight k as k equal rows.
+        groups : array of shape (n_samples,), default=None
+            Samples of one group are held out together, by a number of folds and by splitters
+            that look at groups. With scikit-learn's metadata routing they are asked for if `cv`
+            is such a splitter, or after ``set_fit_request(groups=True)``.
 
         Returns
         -------
         self
         """
         with unchanged_on_failure(self):
-            self._fit(X, y, sample_weight, keep_vectors=False)
+            self._fit(X, y, sample_weight, groups, keep_vectors=False)
         return self
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit_transform(self, X, y, sample_weight=None):
+    def fit_transform(self, X, y, sample_weight=None, groups=None):
         """Grow the cascade and give the layer features of the samples it was grown on.
 
         The features are out-of-fold: no tree that saw a sample says anything of it, so that
@@ -151,7 +155,7 @@ class BaseCascade(LayeredClassifier):
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, groups
             As in `fit`.
 
         Returns
@@ -159,12 +163,12 @@ class BaseCascade(LayeredClassifier):
         ndarray of shape (n_samples, n_features_out)
         """
         with unchanged_on_failure(self):
-            trace = self._fit(X, y, sample_weight, keep_vectors=True)
+            trace = self._fit(X, y, sample_weight, groups, keep_vectors=True)
         return self._features(trace.vectors)
 
-    def _fit(self, X, y, sample_weight, keep_vectors) -> Trace:
+    def _fit(self, X, y, sample_weight, groups, keep_vectors) -> Trace:
         table = read_table(self, X, reset=True, categorical_features=self.categorical_features)
-        check_consistent_length(X, y)
+        check_consistent_length(X, y, groups)
         classes, labels = encode_labels(y)
         given = check_weights(sample_weight, table.shape[0])
         refuse_class("scoring", self.scoring)
@@ -192,14 +196,14 @@ class BaseCascade(LayeredClassifier):
         numbers = None if own and not hasattr(self.cv, "split") else binner.numbers(table)
         plan = CascadePlan(
             forests=lambda number: [limit_depth(f, kind.depth(number)) for f in forests],
-            folds=self._folds(numbers, labels, (*entropy, 1)),
+            folds=self._folds(numbers, labels, (*entropy, 1), groups),
             rule=kind.rule,
             emphasis=kind.emphasis,
             redraw=kind.redraw,
             score=out_of_fold_score(self.scoring, classes, labels, given),
             n_layers=self.n_layers,
             patience=self.n_iter_no_change if self.early_stopping else None,
-            tol=self.tol,
+            tol=needed_gain(self.tol, self.scoring),
             grains=grains,
             sees_raw=kind.sees_raw,
             sees_augmented=kind.sees_augmented,
@@ -226,18 +230,23 @@ class BaseCascade(LayeredClassifier):
         self.oof_probabilities_ = trace.probabilities
         return trace
 
-    def _folds(self, X, labels, seeds):
+    def _folds(self, X, labels, seeds, groups):
         """Folds by the number of a layer: drawn anew for each if `cv` is a number."""
         if isinstance(self.cv, str):
+            if groups is not None:
+                raise ValueError(
+                    "groups need folds: out-of-bag samples do not keep them together, got groups "
+                    f"and cv={self.cv!r}"
+                )
             return lambda number: None
         if self.cv is None or isinstance(self.cv, Integral):
 
             def drawn(number):
                 seed = np.random.SeedSequence((*seeds, number)).generate_state(1)
-                return make_folds(self.cv, X, labels, int(seed[0]))
+                return make_folds(self.cv, X, labels, int(seed[0]), groups)
 
             return drawn
-        given = make_folds(self.cv, X, labels, 0)
+        given = make_folds(self.cv, X, labels, 0, groups)
         return lambda number: given
 
     # Asking.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 
+from mddf._folds import ask_for_groups
 from mddf._state import Saved
 
 
@@ -83,3 +84,12 @@ class LayeredClassifier(TransformerMixin, ProbabilityClassifier):
         """
         *_, probabilities = self._staged(X)
         return probabilities
+
+    def get_metadata_routing(self):
+        """What `fit` asks for: groups, where `cv` is a splitter that does.
+
+        Returns
+        -------
+        MetadataRequest
+        """
+        return ask_for_groups(super().get_metadata_routing(), self.cv)

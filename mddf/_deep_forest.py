@@ -206,7 +206,9 @@ class DeepForestClassifier(LayeredClassifier):
         sample_weight : array of shape (n_samples,), default=None
             Not negative.
         groups : array of shape (n_samples,), default=None
-            Samples of one group are in the same fold.
+            Samples of one group are held out together, by a number of folds and by splitters
+            that look at groups. With scikit-learn's metadata routing they are asked for if `cv`
+            is such a splitter, or after ``set_fit_request(groups=True)``.
 
         Returns
         -------

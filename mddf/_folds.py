@@ -7,6 +7,7 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
+from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from mddf._validation import naming
 
@@ -28,7 +29,7 @@ def make_folds(cv, X, labels: np.ndarray, seed: int, groups=None) -> Folds:
         What a number of folds is shuffled by.
     groups : array of shape (n_samples,), default=None
         Samples of one group are held out together: by a number of folds, and by splitters that
-        look at groups.
+        look at groups. Numbers or strings, none missing.
 
     Returns
     -------
@@ -39,13 +40,14 @@ def make_folds(cv, X, labels: np.ndarray, seed: int, groups=None) -> Folds:
     ------
     ValueError
         If there are too few samples, or one is never held out, or a fold trains on none or on
-        what it holds out.
+        what it holds out; or if there are groups that nobody would look at.
     """
     n_samples = len(labels)
     if n_samples < 2:
         raise ValueError(
             f"cv needs at least 2 samples to hold some out, got n_samples={n_samples}"
         )
+    groups = _check_groups(groups, labels, cv)
     if cv is None or isinstance(cv, Integral):
         return _k_folds(int(cv or 5), labels, seed, groups)
     with naming("cv"):
@@ -61,6 +63,21 @@ def make_folds(cv, X, labels: np.ndarray, seed: int, groups=None) -> Folds:
             f"{len(missing)} of {n_samples}, the first of them in row {missing[0]}"
         )
     return folds
+
+
+def _check_groups(groups, labels: np.ndarray, cv) -> np.ndarray | None:
+    if groups is None:
+        return None
+    if not (cv is None or isinstance(cv, Integral) or hasattr(cv, "split")):
+        raise ValueError(
+            "groups are for a number of folds or a splitter, which hold them out together, got "
+            f"groups and cv={cv!r}"
+        )
+    with naming("groups"):
+        groups = check_array(groups, input_name="groups", ensure_2d=False, dtype=None)
+        groups = column_or_1d(groups)
+        check_consistent_length(labels, groups)
+    return groups
 
 
 def _k_folds(n_folds: int, labels: np.ndarray, seed: int, groups) -> Folds:
@@ -85,7 +102,7 @@ def _k_folds(n_folds: int, labels: np.ndarray, seed: int, groups) -> Folds:
 
 
 def _group_folds(n_folds: int, labels: np.ndarray, seed: int, groups) -> Folds:
-    _, codes = np.unique(np.asarray(groups), return_inverse=True)
+    _, codes = np.unique(groups, return_inverse=True)
     n_groups = codes.max() + 1
     if n_groups < 2:
         raise ValueError("groups must hold at least 2 different ones, got 1")
@@ -131,3 +148,18 @@ def _check_fold(fold, number: int, n_samples: int):
             f"{len(both)} rows in split {number}, the first of them row {both[0]}"
         )
     return np.unique(train), np.unique(test)
+
+
+def ask_for_groups(request, cv):
+    """The metadata request of an estimator with such a `cv`, whose splitter may ask for groups.
+
+    Parameters
+    ----------
+    request : MetadataRequest
+        What users of the estimator said goes before.
+    cv : int, splitter, iterable of (train, test), str or None
+    """
+    if hasattr(cv, "get_metadata_routing") and request.fit.requests["groups"] is None:
+        asked = cv.get_metadata_routing().split.requests.get("groups")
+        request.fit.add_request(param="groups", alias=asked)
+    return request

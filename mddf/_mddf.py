@@ -73,8 +73,10 @@ class MDDFClassifier(BaseCascade):
         and keeps `n_layers`.
     n_iter_no_change : int, default=2
         Patience, in layers.
-    tol : float, default=0.01
+    tol : float or "auto", default="auto"
         By how much a score must exceed the best one before for the patience to start anew.
+        "auto" goes by the scale of `scoring`: 0.01 for the margin ratio, and of other scores a
+        hundredth of what the best one lacks: of 1 if it is between 0 and 1, else of 0.
     scoring : str, callable or None, default="margin-ratio"
         Score of the out-of-fold predictions: "margin-ratio", the standard deviation of the margins
         over their mean, with a minus sign; a scorer of scikit-learn's; None for accuracy. A
@@ -191,7 +193,7 @@ class MDDFClassifier(BaseCascade):
         depth_step=None,
         early_stopping=True,
         n_iter_no_change=2,
-        tol=0.01,
+        tol="auto",
         scoring="margin-ratio",
         transform_layers="last",
         transform_forests="mean",

@@ -36,6 +36,23 @@ class OutOfFold(ClassifierMixin, BaseEstimator):
         return self.classes[X.argmax(axis=1)]
 
 
+def needed_gain(tol, scoring) -> Callable[[float], float]:
+    """A function from the best score so far to by how much the next one must exceed it.
+
+    Parameters
+    ----------
+    tol : float or "auto"
+        A number as it is. "auto" knows the scale: 0.01 for the margin ratio, and of other scores a
+        hundredth of what the best one lacks: of 1 if it is between 0 and 1, else of 0.
+    scoring : str, callable or None
+    """
+    if tol != "auto":
+        return lambda best: tol
+    if isinstance(scoring, str) and scoring == MARGIN_RATIO:
+        return lambda best: 0.01
+    return lambda best: 0.01 * (1 - best if 0 <= best <= 1 else abs(best))
+
+
 def out_of_fold_score(scoring, classes, labels, sample_weight) -> Callable[[np.ndarray], float]:
     """A function that scores out-of-fold probabilities, larger if better.
 
