@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -27,7 +26,7 @@ from mddf._cascade import (
     side_by_side,
     stages,
 )
-from mddf._classifier import LayeredClassifier
+from mddf._classifier import LayeredClassifier, warn_of_seen
 from mddf._folds import make_folds
 from mddf._forest import BaseForest
 from mddf._layer import OUT_OF_BAG, Samples, limit_depth, resolve_forests
@@ -256,13 +255,8 @@ class BaseCascade(LayeredClassifier):
         model, binner = self._cascade, self._binner
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
         codes = binner.transform(table, n_spare=model.layout.n_columns)
-        if warn_if_seen and fingerprint(codes[:, : model.n_raw]) == self._seen:
-            warnings.warn(
-                "transform was given the table that the cascade was grown on: these features are "
-                "not out-of-fold, and another model trained on them would trust them too much; "
-                "use fit_transform",
-                stacklevel=3,
-            )
+        if warn_if_seen:
+            warn_of_seen(codes[:, : model.n_raw], self._seen)
         numbers = binner.numbers(table) if model.needs_numbers else None
         return stages(model, codes, numbers, n_jobs=self.n_jobs)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 
+from mddf._binner import fingerprint
 from mddf._folds import ask_for_groups
 from mddf._state import Saved
 
@@ -36,6 +39,17 @@ class ProbabilityClassifier(Saved, ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
+
+
+def warn_of_seen(codes: np.ndarray, seen: str | None) -> None:
+    """Warn of layer features for the very codes whose fingerprint fit has kept."""
+    if fingerprint(codes) == seen:
+        warnings.warn(
+            "transform was given the table that the cascade was grown on: these features are "
+            "not out-of-fold, and another model trained on them would trust them too much; "
+            "use fit_transform",
+            stacklevel=4,
+        )
 
 
 class LayeredClassifier(TransformerMixin, ProbabilityClassifier):

@@ -12,10 +12,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from mddf._binner import Binner
+from mddf._binner import Binner, fingerprint
 from mddf._binning import apply_bins
 from mddf._cascade_estimator import _column_names
-from mddf._classifier import LayeredClassifier
+from mddf._classifier import LayeredClassifier, warn_of_seen
 from mddf._deep_growth import MOST_COLUMNS, Growth, columns_of
 from mddf._folds import make_folds
 from mddf._guests import weight_parameter
@@ -192,6 +192,8 @@ class DeepForestClassifier(LayeredClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
+    _seen: str | None = None  # of models of a release that did not keep it
+
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None, groups=None):
         """Grow the deep forest.
@@ -218,7 +220,27 @@ class DeepForestClassifier(LayeredClassifier):
             self._fit(X, y, sample_weight, groups)
         return self
 
-    def _fit(self, X, y, sample_weight, groups):
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit_transform(self, X, y, sample_weight=None, groups=None):
+        """Grow the deep forest and give the layer features of the samples it was grown on.
+
+        The features are out-of-fold, so that another model can be trained on them; see
+        `MDDFClassifier.fit_transform`. This is why they differ from ``fit(X, y).transform(X)``.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_out)
+        """
+        with unchanged_on_failure(self):
+            return np.hstack(self._fit(X, y, sample_weight, groups))
+
+    def _fit(self, X, y, sample_weight, groups) -> list[np.ndarray]:
+        """Grow, and return the out-of-fold features of the layers."""
         table = read_table(self, X, reset=True, categorical_features=self.categorical_features)
         check_consistent_length(X, y, groups)
         classes, labels = encode_labels(y)
@@ -256,9 +278,10 @@ class DeepForestClassifier(LayeredClassifier):
         if self.scoring != "log-loss":
             score = out_of_fold_score(self.scoring, classes, labels, given)
         growth = Growth(self, training, members, table.shape[1], score, entropy)
+        seen = fingerprint(binned.codes[:, : table.shape[1]])
         growth.grow()
         self.classes_, self._binner, self._layers = classes, binner, growth.fitted_layers()
-        self._n_raw, self._n_spare = table.shape[1], n_spare
+        self._n_raw, self._n_spare, self._seen = table.shape[1], n_spare, seen
         self.n_layers_ = len(self._layers)
         self.exponent_ = growth.vote.exponent
         self.oof_probabilities_ = growth.vote.probabilities
@@ -267,6 +290,7 @@ class DeepForestClassifier(LayeredClassifier):
         self.stop_reason_ = growth.stop_reason
         if self.verbose:
             print(f"stopped: {self.stop_reason_}")
+        return growth.features
 
     def _folds(self, X, labels, entropy, groups):
         cv = self.cv
@@ -277,11 +301,13 @@ class DeepForestClassifier(LayeredClassifier):
 
     # Asking.
 
-    def _stages(self, X):
+    def _stages(self, X, *, warn_if_seen=False):
         """Yield each layer's vectors: (n_voters, n_samples, n_classes)."""
         check_is_fitted(self, "_layers")
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
         codes = self._binner.transform(table, n_spare=self._n_spare)
+        if warn_if_seen:
+            warn_of_seen(codes[:, : self._n_raw], self._seen)
         needs_numbers = any(not voter.is_forest for voter in self._layers[0].voters)
         numbers = self._binner.numbers(table) if needs_numbers else None
         return self._layer_vectors(codes, numbers, self.n_jobs)
@@ -325,13 +351,15 @@ class DeepForestClassifier(LayeredClassifier):
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            New samples. For those that it was grown on, see `fit_transform`.
 
         Returns
         -------
         ndarray of shape (n_samples, n_features_out)
             Named by `get_feature_names_out`.
         """
-        return np.hstack([columns_of(vectors, None) for vectors in self._stages(X)])
+        stages = self._stages(X, warn_if_seen=True)
+        return np.hstack([columns_of(vectors, None) for vectors in stages])
 
     def get_feature_names_out(self, input_features=None):
         """Names of the columns that `transform` gives, such as "layer1_random_setosa".

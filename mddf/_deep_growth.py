@@ -137,6 +137,7 @@ class Growth:
         self.leaderboard: list[dict] = []
         self.leaves: dict[str, int] = {}
         self.strength = 0.0
+        self.features: list[np.ndarray] = []  # out-of-fold, of the members that are kept
         self.stop_reason = f"n_layers={model.n_layers} were grown"
 
     # Steps
@@ -388,6 +389,7 @@ class Growth:
             fed = set(layer.inputs) if number + 1 < len(weights) else set()
             kept = [i for i in range(len(layer.members)) if of_layer[i] > 0 or i in fed]
             voters = self._voters(number, layer, kept, of_layer)
+            self.features.append(columns_of(layer.vectors[kept], None))
             inputs = [kept.index(i) for i in layer.inputs] if fed else []
             n_handed = 0 if layer.handed is None else layer.handed.shape[1]
             bins = self.training.table.bins.columns(self.n_raw, self.n_raw + n_handed)

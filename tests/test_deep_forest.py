@@ -38,6 +38,7 @@ def draws_rows(model):
     return dict.fromkeys(names, "bootstraps of as many rows as have weight, folds of rows")
 
 
+@pytest.mark.filterwarnings("ignore:transform was given the table that the cascade")
 @parametrize_with_checks(
     [
         DeepForestClassifier(n_estimators=5, members=FORESTS),
@@ -280,3 +281,18 @@ def test_a_failed_fit_changes_nothing(data):
     with pytest.raises(ValueError, match="members"):
         model.set_params(members=["nothing"]).fit(X[:, :3], y)
     np.testing.assert_array_equal(model.predict_proba(new), before)
+
+
+def test_layer_features_of_training_samples_are_out_of_fold():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 5)), rng.integers(0, 2, 300)
+    forest = DeepForestClassifier(1, n_estimators=10, members=["random"], random_state=0)
+    held_out = forest.fit_transform(X, y)
+    with pytest.warns(UserWarning, match="not out-of-fold.*use fit_transform"):
+        seen = forest.transform(X)
+    names = forest.get_feature_names_out()
+    assert held_out.shape == seen.shape == (300, len(names))
+    # Labels are noise: the trees know those that they saw, and nothing of the others.
+    assert np.mean(held_out.argmax(axis=1) == y) < 0.6 < np.mean(seen.argmax(axis=1) == y)
+    votes = sharpened(sharpened(held_out, forest._layers[0].voters[0].exponent), forest.exponent_)
+    np.testing.assert_array_equal(votes, forest.oof_probabilities_)
