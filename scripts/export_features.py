@@ -1,18 +1,23 @@
 """Layer features of a cascade as files, for other models.
 
     python scripts/export_features.py digits --out features/digits
-    python scripts/export_features.py --csv table.csv --target kind --out features/table
+    python scripts/export_features.py --csv table.csv --target kind --drop id --format csv
     python scripts/export_features.py letter --layers all --forests each --format parquet
+    python scripts/export_features.py --csv table.csv --target kind --save-model --out table
+    python scripts/export_features.py --apply table/model.joblib --csv table.csv
     python scripts/export_features.py --quick          the bundled digits, few trees
 
 A cascade is grown on the training rows. Their features are out-of-fold: the class vectors of
 forests that did not see the row, so that a model trained on them meets the same on new rows.
 Features of test rows are what `transform` gives. Sets without a standard split, and CSV files
 without --test-csv, are split at random (30 % of each class for testing), and the rows are named.
-Layer numbers are those of the feature names, such as layer0_setosa.
+Test rows need no labels. Layer numbers of --layers count from 0, those in names from 1.
 
-Written to --out: train and test (.npz with X, y, rows, names and, with --raw, X_raw; or .parquet
-with a column for each), and manifest.json (what was fitted on what, names, shapes, scores).
+Written to --out: train and test (.npz with X, y, rows, names and, with --raw, X_raw; or .csv or
+.parquet with a column for each), and manifest.json (what was fitted on what, names, shapes,
+scores). --save-model adds model.joblib, and --apply gives the features of later rows: those of
+its --csv, of which columns that training did not see are left out. The manifest has to be beside
+the model; load models of people whom you trust only.
 """
 
 from __future__ import annotations
@@ -21,8 +26,11 @@ import argparse
 import json
 from pathlib import Path
 
+import joblib
 import numpy as np
 from _lab import cli, data, models, need, records
+
+FORMATS = ("npz", "csv", "parquet")
 
 
 def layers(text):
@@ -42,29 +50,58 @@ def parse(argv=None):
         __doc__,
         "features",
         quick={"n_estimators": 5, "n_layers": 2},
-        checks={"method": ("mddf", "gcforest"), "layers": layers, "forests": ("mean", "each"),
-                "format": ("npz", "parquet"), "test_csv": Path},
-        **{"test_csv": None, "method": "mddf", "layers": "last", "forests": "mean"},
+        checks={"estimator": ("mddf", "gcforest", "deepforest"), "layers": layers,
+                "forests": ("mean", "each"), "format": FORMATS, "test_csv": Path, "apply": Path},
+        **{"test_csv": None, "apply": None, "estimator": "mddf", "layers": None, "forests": None},
         **{"format": "npz", "n_estimators": 100, "n_layers": None, "seed": 0, "drop": []},
-        **{"raw": False, "verbose": False, "overwrite": False},
+        **{"raw": False, "save_model": False, "verbose": False, "overwrite": False},
     )  # fmt: skip
     parser.add_argument("name", nargs="?", type=cli.dataset, help="a set of mddf.datasets")
-    parser.add_argument("--csv", type=Path, help="a table with a header instead")
+    parser.add_argument("--csv", dest="table", type=Path, help="a table with a header instead")
     parser.add_argument("--target", metavar="COLUMN", help="its column of labels")
     options = parser.read(argv)
+    options.csv = options.table
     if options.quick and options.csv is None:
         options.name = options.name or "digits"
     if (options.name is None) == (options.csv is None):
         parser.error("give either the name of a set or --csv")
-    if options.test_csv is not None and options.csv is None:
-        parser.error("--test-csv goes with --csv")
+    if (options.csv is None or options.apply is not None) == (options.target is not None):
+        parser.error("--csv and --target go together, but for --apply, which knows the target")
+    if options.csv is None and (options.test_csv is not None or options.apply is not None):
+        parser.error(f"{'--test-csv' if options.apply is None else '--apply'} goes with --csv")
+    if options.estimator == "deepforest" and (options.layers or options.forests):
+        parser.error("--layers and --forests are for mddf and gcforest: deepforest gives all")
     if options.out.parent == cli.RESULTS and options.out.name.startswith("features"):
         options.out = cli.RESULTS / f"features-{options.name or options.csv.stem}"
     return options
 
 
+def kinds(X):
+    """What later rows must be like: names of all columns and of those with categories."""
+    if not hasattr(X, "columns"):
+        return {"columns": None, "categories": []}
+    return {"columns": list(X), "categories": list(X.select_dtypes("category"))}
+
+
+def read_rows(path, like, target):
+    """Features, and labels or None, of rows to come; `like` is what `kinds` said of training."""
+    pd = need("pandas", "data")
+    try:
+        table = pd.read_csv(path, dtype=dict.fromkeys(like["categories"], str))
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"{path} cannot be read as a table: {error}") from None
+    y = table[target].to_numpy() if target in table else None
+    if like["columns"] is None:
+        return table.drop(columns=target, errors="ignore").to_numpy(), y
+    if missing := [name for name in like["columns"] if name not in table]:
+        there = ", ".join(table)
+        raise SystemExit(f"{path} must have a column {missing[0]!r}, as in training; got {there}")
+    X = table[like["columns"]]
+    return X.astype(dict.fromkeys(like["categories"], "category")), y
+
+
 def load(options) -> data.Split:
-    """Training and test part with the numbers of their rows."""
+    """Training and test part with the numbers of their rows; test labels may be None."""
     (source,) = data.sources(options, [options.name]).values()
     if options.test_csv is None:
         try:
@@ -75,52 +112,86 @@ def load(options) -> data.Split:
             ) from None
         return data.Split.of(data.load(source), np.sort(found.rows), np.sort(found.rows_test))
     rows = data.load(source)
-    test = data.read_test_csv(options.test_csv, options.target, rows.X, rows.y, options.drop)
+    test = read_rows(options.test_csv, kinds(rows.X), options.target)
+    if test[1] is not None:
+        known = (options.target, rows.X, rows.y, options.drop)
+        test = data.read_test_csv(options.test_csv, *known)
     n = len(rows.y)
-    return data.Split(rows.X, rows.y, *test, np.arange(n), np.arange(n, n + len(test[1])))
+    numbers = np.arange(n + len(test[0]))
+    return data.Split(rows.X, rows.y, *test, numbers[:n], numbers[n:])
 
 
 def write(path, features, names, X, y, rows):
-    """One part; `X` are raw features or None."""
+    """One part; `X` are raw features or None, `y` labels or None."""
+    for form in FORMATS:
+        path.with_suffix(f".{form}").unlink(missing_ok=True)
     if path.suffix == ".npz":
-        raw = {} if X is None else {"X_raw": np.asarray(X)}
-        y = y.astype(str) if y.dtype == object else y  # objects would need pickle
-        np.savez_compressed(path, X=features, y=y, rows=rows, names=names, **raw)
-        return
-    pd = need("pandas", "data")
-    frame = pd.DataFrame(features, columns=list(names))
-    if X is not None:
-        raw = X.reset_index(drop=True) if hasattr(X, "columns") else pd.DataFrame(X)
-        frame = pd.concat([raw.rename(columns=lambda name: f"raw_{name}"), frame], axis=1)
-    frame.insert(0, "row", rows)
-    frame["label"] = y
-    frame.to_parquet(path)
+        found = {"X": features, "rows": rows, "names": names}
+        if X is not None:
+            found["X_raw"] = np.asarray(X)
+        if y is not None:
+            found["y"] = y.astype(str) if y.dtype == object else y  # objects would need pickle
+        np.savez_compressed(path, **found)
+    else:
+        pd = need("pandas", "data")
+        frame = pd.DataFrame(features, columns=list(names))
+        if X is not None:
+            raw = X.reset_index(drop=True) if hasattr(X, "columns") else pd.DataFrame(X)
+            frame = pd.concat([raw.rename(columns=lambda name: f"raw_{name}"), frame], axis=1)
+        frame.insert(0, "row", rows)
+        if y is not None:
+            frame["label"] = y
+        frame.to_parquet(path) if path.suffix == ".parquet" else frame.to_csv(path, index=False)
+    print(f"{path}: {len(features)} rows, {len(names)} layer features")
 
 
 def cascade(options):
     """The cascade that the options ask for, not yet fitted."""
     budget = models.Budget(options.n_estimators, options.n_layers)
-    method = models.METHODS[options.method]
+    method = models.METHODS[options.estimator]
     model = models.build(method, options.seed, budget=budget, n_jobs=options.n_jobs)
-    return model.set_params(
-        transform_layers=options.layers,
-        transform_forests=options.forests,
-        verbose=2 if options.verbose else 0,
-    )
+    if options.estimator != "deepforest":
+        chosen = {"layers": options.layers or "last", "forests": options.forests or "mean"}
+        model.set_params(**{f"transform_{name}": value for name, value in chosen.items()})
+    return model.set_params(verbose=2 if options.verbose else 0)
+
+
+def apply(options) -> None:
+    """Write the features of later rows by a model that was saved."""
+    beside = options.apply.with_name("manifest.json")
+    try:
+        like, model = json.loads(beside.read_text())["like"], joblib.load(options.apply)
+    except (OSError, EOFError, KeyError, ValueError) as error:
+        raise SystemExit(
+            f"--apply needs what --save-model wrote, with manifest.json beside it: {error}"
+        ) from None
+    X, y = read_rows(options.csv, like, like["target"])
+    path = options.out / f"{options.csv.stem}.{options.format}"
+    if path.exists() and not options.overwrite:
+        raise SystemExit(f"{path} is there already: give another --out, or --overwrite")
+    try:
+        features = model.transform(X)
+    except ValueError as error:
+        raise SystemExit(f"{options.csv} does not fit the model: {error}") from error
+    names = model.get_feature_names_out().astype(str)
+    options.out.mkdir(parents=True, exist_ok=True)
+    write(path, features, names, X if options.raw else None, y, np.arange(len(features)))
 
 
 def main(argv=None) -> None:
     options = parse(argv)
     # What can be wrong is found before the cascade is grown, not after.
+    if options.format == "parquet":
+        need("pyarrow", "parquet")
+    if options.apply is not None:
+        return apply(options)
     if (options.out / "manifest.json").exists() and not options.overwrite:
         raise SystemExit(
             f"{options.out} holds features already: give another --out, or --overwrite"
         )
-    if options.format == "parquet":
-        need("pyarrow", "parquet")
     split = load(options)
     if options.raw and options.format == "npz" and np.asarray(split.X[:1]).dtype == object:
-        raise SystemExit("--raw with categories needs --format parquet: .npz holds numbers")
+        raise SystemExit("--raw with categories needs --format csv or parquet: .npz holds numbers")
     model = cascade(options)
     try:
         train = model.fit_transform(split.X, split.y)
@@ -132,11 +203,9 @@ def main(argv=None) -> None:
         ("train", train, split.X, split.y, split.rows),
         ("test", model.transform(split.X_test), split.X_test, split.y_test, split.rows_test),
     ):
-        for form in ("npz", "parquet"):
-            (options.out / f"{part}.{form}").unlink(missing_ok=True)
         path = options.out / f"{part}.{options.format}"
         write(path, features, names, X if options.raw else None, y, rows)
-        print(f"{path}: {features.shape[0]} rows, {len(names)} layer features")
+    right = model.classes_[model.oof_probabilities_.argmax(axis=1)] == split.y
     manifest = {
         **records.provenance(),
         "time": records.now(),
@@ -145,14 +214,19 @@ def main(argv=None) -> None:
         "n_layers": model.n_layers_,
         "classes": [str(label) for label in model.classes_],
         "names": names.tolist(),
+        "like": {**kinds(split.X), "target": options.target},
         "train": {"rows": len(split.y), "features": "out-of-fold"},
-        "test": {"rows": len(split.y_test), "features": "transform"},
-        "out_of_fold_accuracy": float(model.history_["accuracy"][model.n_layers_ - 1]),
-        "test_accuracy": float(model.score(split.X_test, split.y_test)),
+        "test": {"rows": len(split.rows_test), "features": "transform"},
+        "out_of_fold_accuracy": float(right.mean()),
     }
+    if split.y_test is not None:
+        manifest["test_accuracy"] = float(model.score(split.X_test, split.y_test))
     text = json.dumps(manifest, indent=1, default=str)
     records.write(options.out / "manifest.json", text + "\n")
     print(options.out / "manifest.json")
+    if options.save_model:
+        joblib.dump(model, options.out / "model.joblib")
+        print(options.out / "model.joblib")
 
 
 if __name__ == "__main__":

@@ -72,6 +72,54 @@ def test_test_csv(script, tmp_path, table):
         assert test["y"].tolist() == frame["kind"].iloc[::3].tolist()
 
 
+def test_rows_without_labels_and_columns_that_are_left_out(script, tmp_path, table):
+    path, frame = table
+    frame.assign(id=np.arange(150)).to_csv(path, index=False)
+    frame.iloc[::3].drop(columns="kind").to_csv(tmp_path / "new.csv", index=False)
+    script("export_features").main(
+        f"--csv {path} --target kind --drop id --test-csv {tmp_path / 'new.csv'} --quick "
+        f"--estimator gcforest --raw --format csv --out {tmp_path}".split()
+    )
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    train, test = (pd.read_csv(tmp_path / f"{part}.csv") for part in ("train", "test"))
+    assert manifest["model"] == "GCForestClassifier"
+    assert "test_accuracy" not in manifest
+    assert len(test) == manifest["test"]["rows"] == 50
+    assert [*test, "label"] == [*train]
+    assert not {"raw_id", "raw_kind"} & {*train}
+    assert train["label"].tolist() == frame["kind"].tolist()
+
+
+def test_a_saved_model_is_applied_to_later_rows(script, tmp_path, table):
+    path, frame = table
+    # Words that look like numbers, which a table of one of them alone would not tell.
+    frame["colour"] = np.where(frame["colour"] == "red", "01", "x")
+    frame.to_csv(path, index=False)
+    frame = frame.iloc[::-1]
+    frame.to_csv(tmp_path / "all.csv", index=False)
+    new = frame[frame["colour"] == "01"].assign(extra=1)
+    new.to_csv(tmp_path / "new.csv", index=False)
+    export, out = script("export_features"), tmp_path / "out"
+    export.main(
+        f"--csv {path} --target kind --quick --estimator deepforest --save-model --test-csv "
+        f"{tmp_path / 'all.csv'} --out {out}".split()
+    )
+    apply = ["--apply", str(out / "model.joblib"), "--csv", str(tmp_path / "new.csv")]
+    apply += ["--out", str(out)]
+    export.main(apply)
+    with np.load(out / "new.npz") as found, np.load(out / "test.npz") as test:
+        np.testing.assert_array_equal(found["X"], test["X"][frame["colour"] == "01"])
+        assert found["names"].tolist() == test["names"].tolist()
+        assert found["y"].tolist() == new["kind"].tolist()
+    with pytest.raises(SystemExit, match=r"new.npz is there already"):
+        export.main(apply)
+    new.drop(columns="colour").to_csv(tmp_path / "new.csv", index=False)
+    with pytest.raises(SystemExit, match="must have a column 'colour', as in training"):
+        export.main([*apply, "--overwrite"])
+    with pytest.raises(SystemExit, match="needs what --save-model wrote"):
+        export.main(["--apply", str(path), *apply[2:]])
+
+
 def test_tables_that_cannot_be_split_or_learnt(script, tmp_path):
     path = tmp_path / "few.csv"
     arguments = ["--csv", str(path), "--target", "kind", "--quick", "--out", str(tmp_path / "o")]
@@ -99,7 +147,10 @@ def test_nothing_is_replaced_unasked(script, tmp_path):
     ("arguments", "message"),
     [
         (["--csv", "{csv}", "--target", "nothing"], "--target must be a column of .*'nothing'"),
-        (["--csv", "{csv}", "--target", "kind", "--test-csv", "{other}"], "--test-csv must have"),
+        (
+            ["--csv", "{csv}", "--target", "kind", "--test-csv", "{other}"],
+            "must have a column .colour",
+        ),
         (["--csv", "{csv}", "--target", "kind", "--raw"], "--raw with categories"),
     ],
 )
@@ -128,6 +179,9 @@ def test_options_that_do_not_go_together(script, capsys):
         (["--csv", "a.csv"], "--csv and --target go together"),
         (["iris", "--test-csv", "a.csv"], "--test-csv goes with --csv"),
         (["iris", "--layers", "first"], "must be last, all, or numbers"),
+        (["iris", "--apply", "a.joblib"], "--apply goes with --csv"),
+        (["--csv", "a.csv", "--apply", "a.joblib", "--target", "b"], "--apply, which knows"),
+        (["iris", "--estimator", "deepforest", "--layers", "all"], "deepforest gives all"),
     ):
         with pytest.raises(SystemExit):
             parse(arguments)
