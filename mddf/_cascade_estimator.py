@@ -346,7 +346,7 @@ class BaseCascade(LayeredClassifier):
             f"layer{layer + 1}_{part}{name}"
             for layer in self._chosen_layers(self.n_layers_)
             for part in parts
-            for name in _column_names(self.classes_)
+            for name in column_names(self.classes_)
         ]
         return np.array(names, dtype=object)
 
@@ -386,7 +386,7 @@ class BaseCascade(LayeredClassifier):
         return hasattr(self, "_cascade")
 
 
-def _column_names(classes: np.ndarray) -> list[str]:
+def column_names(classes: np.ndarray) -> list[str]:
     """Classes as parts of names that other libraries take, all different."""
     names = [re.sub(r"[^\w.+=-]", "_", str(label)) for label in classes]
     if len(set(names)) == len(names):

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.metrics import get_scorer_names
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from mddf._binner import Binner, fingerprint
-from mddf._binning import apply_bins
-from mddf._cascade_estimator import _column_names
-from mddf._classifier import LayeredClassifier, warn_of_seen
-from mddf._deep_growth import MOST_COLUMNS, Growth, columns_of
-from mddf._folds import make_folds
-from mddf._guests import weight_parameter
-from mddf._members import Training, resolve_members
-from mddf._sampling import canonical_order, row_weights
+from mddf._cascade_estimator import column_names
+from mddf._classifier import LayeredClassifier
+from mddf._deep_estimator import BaseDeepForest
+from mddf._deep_goals import ClassGoal
+from mddf._members import auto_classifiers, named_classifiers, resolve_members
+from mddf._sampling import row_weights
 from mddf._scoring import MARGIN_RATIO, out_of_fold_score
-from mddf._table import category_mask, read_table
 from mddf._validation import (
-    COUNT,
-    JOBS,
-    Within,
-    check_weights,
     class_factors,
     encode_labels,
     refuse_class,
@@ -35,11 +24,8 @@ from mddf._validation import (
 )
 from mddf._vote import sharpened
 
-# Below so many samples there are ten folds.
-_FEW_ROWS = 400
 
-
-class DeepForestClassifier(LayeredClassifier):
+class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
     """A deep forest that is accurate, calibrated and small without being tuned.
 
     Every layer holds forests of four kinds that differ in how many features they look at for a
@@ -146,19 +132,10 @@ class DeepForestClassifier(LayeredClassifier):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        "n_layers": [COUNT],
-        "n_estimators": [COUNT],
-        "members": [StrOptions({"auto"}), "array-like"],
-        "cv": ["cv_object", StrOptions({"auto"})],
-        "refit": ["boolean"],
+        **BaseDeepForest._parameter_constraints,
         "calibrate": ["boolean"],
         "scoring": [StrOptions({*get_scorer_names(), "log-loss", MARGIN_RATIO}), callable],
         "class_weight": [StrOptions({"balanced"}), dict, None],
-        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
-        "max_bins": [Within(Integral, 2, 255, closed="both")],
-        "n_jobs": JOBS,
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -191,8 +168,6 @@ class DeepForestClassifier(LayeredClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
-
-    _seen: str | None = None  # of models of a release that did not keep it
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None, groups=None):
@@ -241,154 +216,47 @@ class DeepForestClassifier(LayeredClassifier):
 
     def _fit(self, X, y, sample_weight, groups) -> list[np.ndarray]:
         """Grow, and return the out-of-fold features of the layers."""
-        table = read_table(self, X, reset=True, categorical_features=self.categorical_features)
-        check_consistent_length(X, y, groups)
-        classes, labels = encode_labels(y)
-        given = check_weights(sample_weight, table.shape[0])
         refuse_class("scoring", self.scoring)
-        categorical = category_mask(table, self.categorical_features)
-        members = resolve_members(self.members, self.n_estimators, categorical, len(classes))
-        binner = Binner(self.categorical_features, self.max_bins, self.n_jobs)
-        n_spare = min(len(members) * len(classes), max(MOST_COLUMNS, len(classes)))
-        binned = binner.fit_transform(table, given, n_spare=n_spare)
-        random = check_random_state(self.random_state)
-        entropy = tuple(random.randint(0, 2**32, 4, dtype=np.uint64).tolist())
-        weights = row_weights(
-            given, class_factors(self.class_weight, classes, labels, given), labels
-        )
-        guests = [member for member in members if not member.is_forest]
-        if weights.row is not None:
-            for guest in guests:
-                if weight_parameter(guest.model) is None:
-                    raise ValueError(
-                        "with a sample_weight or a class_weight, members must hold classifiers "
-                        f"whose fit takes sample_weight, got {guest.model!r}"
-                    )
-        numbers = binner.numbers(table) if guests or hasattr(self.cv, "split") else None
-        training = Training(
-            binned,
-            numbers,
-            labels,
-            len(classes),
-            weights,
-            canonical_order(binned.codes, labels),
-            self._folds(numbers, labels, entropy, groups),
-        )
+        growth = self._grow(X, y, sample_weight, groups)
+        self.exponent_ = growth.vote.exponent
+        self.oof_probabilities_ = growth.vote.probabilities
+        self.strength_ = growth.strength
+        self.min_samples_leaf_ = {k: v["min_samples_leaf"] for k, v in growth.chosen.items()}
+        return growth.features
+
+    def _read(self, y, given):
+        classes, labels = encode_labels(y)
+        factors = class_factors(self.class_weight, classes, labels, given)
+        weights = row_weights(given, factors, labels)
         score = None
         if self.scoring != "log-loss":
             score = out_of_fold_score(self.scoring, classes, labels, given)
-        growth = Growth(self, training, members, table.shape[1], score, entropy)
-        seen = fingerprint(binned.codes[:, : table.shape[1]])
-        growth.grow()
-        self.classes_, self._binner, self._layers = classes, binner, growth.fitted_layers()
-        self._n_raw, self._n_spare, self._seen = table.shape[1], n_spare, seen
-        self.n_layers_ = len(self._layers)
-        self.exponent_ = growth.vote.exponent
-        self.oof_probabilities_ = growth.vote.probabilities
-        self.history_, self.leaderboard_ = growth.history(), growth.leaderboard
-        self.min_samples_leaf_, self.strength_ = growth.leaves, growth.strength
-        self.stop_reason_ = growth.stop_reason
-        if self.verbose:
-            print(f"stopped: {self.stop_reason_}")
-        return growth.features
+        goal = ClassGoal(
+            labels,
+            len(classes),
+            weights.row,
+            calibrate=self.calibrate,
+            score=score,
+            measure=self.scoring,
+        )
+        return goal, weights, {"classes_": classes}
 
-    def _folds(self, X, labels, entropy, groups):
-        cv = self.cv
-        if isinstance(cv, str):
-            cv = 5 if len(labels) >= _FEW_ROWS else 10
-        seed = np.random.SeedSequence((*entropy, 1)).generate_state(1)
-        return make_folds(cv, X, labels, int(seed[0]), groups)
+    def _members(self, goal, categorical):
+        makers = named_classifiers(self.n_estimators, categorical)
+        return resolve_members(
+            self.members, makers, auto_classifiers(goal.n_columns), "classifier"
+        )
+
+    @property
+    def _outputs(self):
+        return column_names(self.classes_)
 
     # Asking.
-
-    def _stages(self, X, *, warn_if_seen=False):
-        """Yield each layer's vectors: (n_voters, n_samples, n_classes)."""
-        check_is_fitted(self, "_layers")
-        table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
-        codes = self._binner.transform(table, n_spare=self._n_spare)
-        if warn_if_seen:
-            warn_of_seen(codes[:, : self._n_raw], self._seen)
-        needs_numbers = any(not voter.is_forest for voter in self._layers[0].voters)
-        numbers = self._binner.numbers(table) if needs_numbers else None
-        return self._layer_vectors(codes, numbers, self.n_jobs)
-
-    def _layer_vectors(self, codes, numbers, n_jobs):
-        """As `_stages`, from rows whose spare columns are written over for each layer."""
-        before = None
-        for layer in self._layers:
-            if before is not None:
-                apply_bins(before, layer.bins, out=codes, first_column=self._n_raw, n_jobs=n_jobs)
-            vectors = np.stack(
-                [
-                    voter.vectors(codes, numbers, len(self.classes_), n_jobs)
-                    for voter in layer.voters
-                ]
-            )
-            yield vectors
-            before = layer.hand_on(vectors)
 
     def _staged(self, X):
         return self._votes(self._stages(X))
 
     def _votes(self, stages):
         """Probabilities by the votes up to each layer that has some, from the layers' vectors."""
-        total, weight = np.zeros(1), 0.0
-        for layer, vectors in zip(self._layers, stages, strict=True):
-            for voter, of_voter in zip(layer.voters, vectors, strict=True):
-                if voter.weight > 0:
-                    total = total + voter.weight * sharpened(of_voter, voter.exponent)
-                    weight += voter.weight
-            if weight > 0:
-                yield sharpened(total / weight, self.exponent_)
-
-    def _layers_fitted(self):
-        check_is_fitted(self, "_layers")
-        return self._layers
-
-    def transform(self, X):
-        """Class vectors of all members of the kept layers.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            New samples. For those that it was grown on, see `fit_transform`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features_out)
-            Named by `get_feature_names_out`.
-        """
-        stages = self._stages(X, warn_if_seen=True)
-        return np.hstack([columns_of(vectors, None) for vectors in stages])
-
-    def get_feature_names_out(self, input_features=None):
-        """Names of the columns that `transform` gives, such as "layer1_random_setosa".
-
-        Parameters
-        ----------
-        input_features : array of str, default=None
-            Not used.
-
-        Returns
-        -------
-        ndarray of str
-        """
-        names = [
-            f"layer{number + 1}_{voter.name}_{label}"
-            for number, layer in enumerate(self._layers_fitted())
-            for voter in layer.voters
-            for label in _column_names(self.classes_)
-        ]
-        return np.array(names, dtype=object)
-
-    @property
-    def feature_importances_(self):
-        """Mean decrease of impurity in the first layer's forests, weighted by their vote."""
-        voters = [v for v in self._layers_fitted()[0].voters if v.importances is not None]
-        total = np.zeros(self._n_raw)
-        for voter in voters:
-            total += max(voter.weight, 1e-9) * voter.importances[: self._n_raw]
-        return total / total.sum() if total.sum() > 0 else total
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "_layers")
+        for mean in self._means(stages):
+            yield sharpened(mean, self.exponent_)

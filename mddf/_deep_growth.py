@@ -10,12 +10,13 @@ import numpy as np
 
 from mddf import _growing
 from mddf._binning import Bins
+from mddf._deep_goals import ClassGoal
 from mddf._guests import fit_guests, guest_vectors
-from mddf._margin_loss import class_margins, margin_moments, margin_ratio
+from mddf._margin_loss import class_margins
 from mddf._members import Member, Training, grow_forests
-from mddf._pilots import choose_emphasis, choose_leaf
+from mddf._pilots import choose_emphasis, choose_options
 from mddf._state import part
-from mddf._vote import fit_exponent, greedy_weights, log_losses, sharpened
+from mddf._vote import sharpened
 
 # Vectors of more columns than this are handed on as their weighted mean.
 MOST_COLUMNS = 300
@@ -23,8 +24,6 @@ _GRAIN = 2.0**-40
 # A classifier that has so many times the log-loss of the best forest on the first fold is
 # dropped.
 _HOPELESS = 1.5
-# So many samples make a member's own exponent count half.
-_SHRINKAGE = 500
 
 
 @part("voter")
@@ -43,6 +42,8 @@ class Voter:
         Trees, or fitted classifiers; one after a refit, else one for each fold.
     is_forest : bool
     importances : ndarray or None
+    unit : float or ndarray of shape (n_outputs,)
+        What the leaves of its trees hold multiples of.
     """
 
     name: str
@@ -51,14 +52,14 @@ class Voter:
     models: list
     is_forest: bool
     importances: np.ndarray | None = None
+    unit: float | np.ndarray = 1.0
 
-    def vectors(self, codes, numbers, n_classes: int, n_jobs) -> np.ndarray:
-        """Class vectors of samples: the mean over trees, or over classifiers."""
+    def vectors(self, codes, numbers, n_columns: int, n_jobs) -> np.ndarray:
+        """Class vectors of samples, or numbers: the mean over trees, or over other models."""
         if self.is_forest:
-            sums = np.zeros((len(codes), n_classes))
-            _growing.add_probabilities(self.models, codes, sums, n_jobs=n_jobs)
-            return rounded(_growing.shares(sums))
-        return np.mean([guest_vectors(m, numbers, n_classes) for m in self.models], axis=0)
+            means = _growing.mean_vectors(self.models, codes, n_columns, n_jobs=n_jobs)
+            return rounded(means * self.unit)
+        return np.mean([guest_vectors(m, numbers, n_columns) for m in self.models], axis=0)
 
 
 @part("deep layer")
@@ -103,7 +104,7 @@ class _GrownLayer:
     """A layer with its out-of-fold vectors."""
 
     members: list[Member]
-    vectors: np.ndarray  # (n_members, n_samples, n_classes)
+    vectors: np.ndarray  # (n_members, n_samples, n_columns)
     votes: np.ndarray  # the same, sharpened
     exponents: list[float]
     columns: np.ndarray
@@ -127,15 +128,15 @@ class _Vote:
 class Growth:
     """The fit of a deep forest, step by step."""
 
-    def __init__(self, model, training: Training, members, n_raw: int, score, entropy):
+    def __init__(self, model, training: Training, members, n_raw: int, entropy):
         self.model, self.training, self.members = model, training, members
-        self.n_raw, self.score, self.entropy = n_raw, score, entropy
+        self.n_raw, self.entropy = n_raw, entropy
         self.options = {"n_jobs": model.n_jobs, "verbose": model.verbose > 1}
         self.layers: list[_GrownLayer] = []
         self.vote: Any = None  # of type _Vote once there is a layer
         self.records: list[dict] = []
         self.leaderboard: list[dict] = []
-        self.leaves: dict[str, int] = {}
+        self.chosen: dict[str, dict] = {}
         self.strength = 0.0
         self.features: list[np.ndarray] = []  # out-of-fold, of the members that are kept
         self.stop_reason = f"n_layers={model.n_layers} were grown"
@@ -144,7 +145,7 @@ class Growth:
 
     def grow(self) -> None:
         """Grow layers until they no longer help, and decide the vote."""
-        self._choose_leaves()
+        self._choose_options()
         for number in range(self.model.n_layers):
             before = self.vote
             self._add_layer(number)
@@ -157,56 +158,55 @@ class Growth:
 
     def _helps(self, before: _Vote, number: int) -> bool:
         """Whether a layer's gain on the vote before is above its error; says why not."""
-        labels, row = self.training.labels, self.training.weights.row
-        if self.score is not None:
+        goal = self.training.goal
+        if goal.score is not None:
             gain, error = self.records[-1]["score"] - self.records[-2]["score"], 0.0
         else:
-            gains = log_losses(before.probabilities, labels)
-            gains = gains - log_losses(self.vote.probabilities, labels)
-            gain = float(np.average(gains, weights=row))
-            error = float(np.sqrt(np.average((gains - gain) ** 2, weights=row) / len(gains)))
+            gains = goal.losses(before.probabilities) - goal.losses(self.vote.probabilities)
+            gain = float(np.average(gains, weights=goal.weight))
+            spread = np.average((gains - gain) ** 2, weights=goal.weight)
+            error = float(np.sqrt(spread / len(gains)))
         if gain > error:
             return True
         self.stop_reason = (
-            f"layer {number + 1} gained {gain:.4f} in {self.model.scoring}, not above its error "
+            f"layer {number + 1} gained {gain:.4f} in {goal.measure}, not above its error "
             f"of {error:.4f}"
         )
         return False
 
-    def _calibrated(self, probabilities):
-        if not self.model.calibrate:
-            return 1.0, probabilities
-        training = self.training
-        exponent = fit_exponent(probabilities, training.labels, training.weights.row)
-        return exponent, sharpened(probabilities, exponent)
-
     def _decide(self) -> _Vote:
         """The vote of all members of the layers so far."""
         votes = [of_member for layer in self.layers for of_member in layer.votes]
-        row = self.training.weights.row
-        weights = greedy_weights(votes, self.training.labels, self.score, row)
+        weights = self.training.goal.weigh(votes)
         mean = sum(w * of_member for w, of_member in zip(weights, votes, strict=True) if w)
-        return _Vote(weights, mean, *self._calibrated(mean))
+        return _Vote(weights, mean, *self.training.goal.calibrated(mean))
 
     # What is chosen before a layer
 
-    def _choose_leaves(self) -> None:
-        """Give the named forests the leaf size that out-of-bag log-loss favours."""
+    def _choose_options(self) -> None:
+        """Give the named forests the options that out-of-bag losses favour."""
         columns = np.arange(self.n_raw, dtype=np.int32)
-        for kind in ("random", "completely-random"):
+        for kind, trials in self.training.goal.trials.items():
             named = [member for member in self.members if member.kind == kind]
             if named:
-                self.leaves[kind] = choose_leaf(
-                    named[0].model, self.training, columns, (*self.entropy, 3), **self.options
+                self.chosen[kind] = choose_options(
+                    named[0].model,
+                    trials,
+                    self.training,
+                    columns,
+                    (*self.entropy, 3),
+                    **self.options,
                 )
             for member in named:
-                member.model.set_params(min_samples_leaf=self.leaves[kind])
+                member.model.set_params(**self.chosen[kind])
 
     def _choose_emphasis(self, columns) -> np.ndarray | None:
-        """Which samples the next layer is to draw more often."""
+        """Which samples the next layer is to draw more often; numbers have no margins."""
+        if not isinstance(self.training.goal, ClassGoal):
+            return None
         forests = [member.model for member in self.members if member.is_forest]
         pilot = next((f for f in forests if not f._random_thresholds), forests[0])
-        margins = class_margins(self.vote.mean, self.training.labels)
+        margins = class_margins(self.vote.mean, self.training.goal.target)
         self.strength, emphasis = choose_emphasis(
             pilot, self.training, columns, margins, (*self.entropy, 4), **self.options
         )
@@ -230,7 +230,7 @@ class Growth:
             members = [member for member in members if member.is_forest]
             emphasis = self._choose_emphasis(columns)
         members, vectors, models, seconds = self._out_of_fold(members, columns, emphasis, number)
-        exponents = [self._own_exponent(of_member) for of_member in vectors]
+        exponents = [training.goal.own_exponent(of_member) for of_member in vectors]
         votes = np.stack([sharpened(v, e) for v, e in zip(vectors, exponents, strict=True)])
         inputs, mix = self._inputs(votes)
         self.layers.append(
@@ -252,11 +252,12 @@ class Growth:
 
     def _out_of_fold(self, members, columns, emphasis, number: int):
         training, keep = self.training, not self.model.refit
-        vectors = np.zeros((len(members), len(training.labels), training.n_classes))
+        goal: Any = training.goal
+        vectors = np.zeros((len(members), len(training.order), goal.n_columns))
         models: list = [None] * len(members)
         seconds = np.zeros(len(members))
         dropped: list[int] = []
-        times = np.zeros(len(training.labels))
+        times = np.zeros(len(training.order))
         for _, held_out in training.folds:
             times[held_out] += 1
         forests = [i for i, member in enumerate(members) if member.is_forest]
@@ -274,19 +275,26 @@ class Growth:
         )
         for i, of_folds in zip(forests, grown, strict=True):
             for (_, held_out), of_fold in zip(training.folds, of_folds, strict=True):
-                vectors[i][held_out] += rounded(of_fold.held_out_probabilities())
+                vectors[i][held_out] += rounded(goal.means(of_fold.sums, of_fold.n_trees))
             models[i] = of_folds
             seconds[i] = (perf_counter() - start) / len(forests)
-        best = min((self._loss_of_fold(v, training.folds[0]) for v in vectors[forests]), default=9)
+        _, first_held_out = training.folds[0]
+        often = times[first_held_out, None]
+        best = (
+            min(
+                (goal.least_losses(vectors[i][first_held_out] / often, first_held_out).mean())
+                for i in forests
+            )
+            if forests
+            else np.inf
+        )
         for i, member in enumerate(members):
             if member.is_forest:
                 continue
             start = perf_counter()
             seeds = (*self.entropy, 5, i)
             first = self._fit(member, training.folds[:1], seeds)
-            of_all = np.zeros(vectors.shape[1:])
-            of_all[training.folds[0][1]] = first[0][1]
-            if self._loss_of_fold(of_all, training.folds[0]) > _HOPELESS * best:
+            if goal.least_losses(first[0][1], first_held_out).mean() > _HOPELESS * best:
                 dropped.append(i)
                 continue
             rest = self._fit(member, training.folds[1:], (*seeds, 1))
@@ -309,67 +317,36 @@ class Growth:
         return fit_guests(
             member.model,
             training.numbers,
-            training.labels,
-            training.n_classes,
+            training.goal.target,
+            training.goal.n_columns,
             training.weights.row,
             parts,
             entropy,
             self.model.n_jobs,
         )
 
-    def _loss_of_fold(self, vectors, fold) -> float:
-        """Log-loss of the rows that a fold held out, the vectors as sharp as is best for them."""
-        _, held_out = fold
-        own, labels = vectors[held_out], self.training.labels[held_out]
-        own = own / own.sum(axis=1, keepdims=True)
-        return float(log_losses(sharpened(own, fit_exponent(own, labels)), labels).mean())
-
-    def _own_exponent(self, vectors) -> float:
-        """How a member's probabilities are sharpened before the vote: less with few samples."""
-        if not self.model.calibrate:
-            return 1.0
-        labels = self.training.labels
-        exponent = fit_exponent(vectors, labels, self.training.weights.row)
-        return float(f"{exponent ** (len(labels) / (len(labels) + _SHRINKAGE)):.4g}")
-
     def _inputs(self, vectors):
         """Members whose vectors the next layer sees, those that a vote of this layer needs."""
-        row = self.training.weights.row
-        weights = greedy_weights(vectors, self.training.labels, self.score, row)
+        weights = self.training.goal.weigh(vectors)
         inputs = np.flatnonzero(weights).tolist()
         many = len(inputs) * vectors.shape[2] > MOST_COLUMNS
         return inputs, weights[inputs] if many else None
 
     def _record(self, number, members, vectors, seconds, elapsed) -> None:
-        labels, row = self.training.labels, self.training.weights.row
-
-        def figures(probabilities):
-            right = probabilities.argmax(axis=1) == labels
-            return {
-                "log_loss": float(np.average(log_losses(probabilities, labels), weights=row)),
-                "accuracy": float(np.average(right, weights=row)),
-            }
-
+        goal = self.training.goal
         for member, of_member, spent in zip(members, vectors, seconds, strict=True):
             self.leaderboard.append(
                 {"layer": number + 1, "member": member.name}
-                | figures(of_member)
+                | goal.figures(of_member)
                 | {"weight": 0.0, "seconds": float(spent)}
             )
-        probabilities = self.vote.probabilities
-        margins = class_margins(probabilities, labels)
-        mean, spread = margin_moments(margins, row)
-        record = {"layer": number + 1} | figures(probabilities)
-        record["score"] = -record["log_loss"] if self.score is None else self.score(probabilities)
-        record |= {"margin_mean": mean, "margin_std": spread}
-        record |= {"margin_ratio": margin_ratio(margins, row), "time": elapsed}
-        self.records.append(record)
+        figures = goal.vote_figures(self.vote.probabilities)
+        self.records.append({"layer": number + 1} | figures | {"time": elapsed})
         if self.model.verbose:
-            print(
-                f"layer {number + 1}: log-loss {record['log_loss']:.4f}, accuracy "
-                f"{record['accuracy']:.4f}, margin ratio {record['margin_ratio']:.3f}, "
-                f"{elapsed:.1f} s"
+            told = ", ".join(
+                f"{name.replace('_', '-')} {figures[name]:.4f}" for name in goal.shown
             )
+            print(f"layer {number + 1}: {told}, {elapsed:.1f} s")
 
     def history(self) -> dict[str, np.ndarray]:
         """Figures of all layers by name."""
@@ -440,6 +417,7 @@ class Growth:
                     models,
                     member.is_forest,
                     importances,
+                    training.goal.unit,
                 )
             )
         return voters

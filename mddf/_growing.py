@@ -15,7 +15,7 @@ from mddf import _core
 from mddf._binning import BinnedTable
 from mddf._core import Cancel, ClassTarget, HeldOut, Sampling, TreeOptions, ValueTarget
 from mddf._parallel import chunks, in_threads, job_count, stopped_on_error
-from mddf._trees import grown_trees
+from mddf._trees import Trees, grown_trees
 
 NO_DEPTH_LIMIT = 2**31 - 1
 OUT_OF_BAG = HeldOut.OUT_OF_BAG
@@ -222,6 +222,29 @@ def add_values(trees, codes: np.ndarray, out: np.ndarray, *, n_jobs=None) -> Non
             block.add_values(codes, first, last, out, cancel)
 
     in_threads(work, chunks(len(codes), job_count(n_jobs, len(codes)), 256), n_jobs)
+
+
+def mean_vectors(trees, codes: np.ndarray, n_columns: int, *, n_jobs=None) -> np.ndarray:
+    """Mean over trees of what their leaves hold: class distributions, or means of numbers.
+
+    Parameters
+    ----------
+    trees : list of Trees or of ValueTrees
+    codes : ndarray of uint8 of shape (n_rows, n_columns)
+    n_columns : int
+        Classes or outputs.
+    n_jobs : int, default=None
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_columns)
+    """
+    sums = np.zeros((len(codes), n_columns))
+    if isinstance(trees[0], Trees):
+        add_probabilities(trees, codes, sums, n_jobs=n_jobs)
+        return shares(sums)
+    add_values(trees, codes, sums, n_jobs=n_jobs)
+    return sums / sum(block.n_trees for block in trees)
 
 
 def leaf_indices(trees, codes: np.ndarray, *, n_jobs=None) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Classifiers that are not forests of this package, as members of layers."""
+"""Classifiers and regressors that are not forests of this package, as members of layers."""
 
 from __future__ import annotations
 
@@ -22,23 +22,34 @@ def weight_parameter(classifier) -> str | None:
     return "sample_weight" if has_fit_parameter(classifier, "sample_weight") else None
 
 
-def guest_vectors(classifier, X: np.ndarray, n_classes: int) -> np.ndarray:
-    """Probabilities of all classes from a classifier that may have seen only some of them."""
-    vectors = np.zeros((len(X), n_classes))
-    vectors[:, classifier.classes_] = classifier.predict_proba(X)
+def guest_vectors(guest, X: np.ndarray, n_columns: int) -> np.ndarray:
+    """What a guest predicts, shape (n_rows, n_columns).
+
+    Of a classifier, which may have seen only some classes, probabilities of all of them.
+    """
+    if not hasattr(guest, "classes_"):
+        return np.asarray(guest.predict(X), float).reshape(len(X), n_columns)
+    vectors = np.zeros((len(X), n_columns))
+    vectors[:, guest.classes_] = guest.predict_proba(X)
     return vectors
 
 
-def _draw(rows, labels, weights, random) -> np.ndarray:
+def _draw(rows, target, weights, random) -> np.ndarray:
     """As many rows, drawn in proportion to their weights, and one of each class left out."""
     drawn = random.choice(rows, len(rows), p=weights[rows] / weights[rows].sum())
-    left_out = rows[~np.isin(labels[rows], labels[drawn])]
-    _, first = np.unique(labels[left_out], return_index=True)
+    if _is_real(target):
+        return drawn
+    left_out = rows[~np.isin(target[rows], target[drawn])]
+    _, first = np.unique(target[left_out], return_index=True)
     return np.concatenate([drawn, left_out[first]])
 
 
-def _fit_guest(classifier, X, labels, n_classes, weights, train, held_out, seed: int):
-    fitted = clone(classifier)
+def _is_real(target: np.ndarray) -> bool:
+    return target.dtype.kind == "f"
+
+
+def _fit_guest(guest, X, target, n_columns, weights, train, held_out, seed: int):
+    fitted = clone(guest)
     random = np.random.RandomState(seed)
     _set_random_states(fitted, random)
     options = {}
@@ -46,44 +57,50 @@ def _fit_guest(classifier, X, labels, n_classes, weights, train, held_out, seed:
         train = train[weights[train] > 0]
         name = weight_parameter(fitted)
         if name is None:
-            train = _draw(train, labels, weights, random)
+            train = _draw(train, target, weights, random)
         else:
             options[name] = weights[train]
-    if isinstance(fitted, Pipeline) and len(np.unique(labels[train])) < 2:
-        fitted, options = DummyClassifier(), {}
+    if _is_real(target):
+        y = target[train, 0] if n_columns == 1 else target[train]
+    else:
+        y = target[train].astype(np.int64)
+        if isinstance(fitted, Pipeline) and len(np.unique(y)) < 2:
+            fitted, options = DummyClassifier(), {}
     # Folds are spread over the cores: what a classifier starts by itself would fight over them.
     with threadpool_limits(1):
-        fitted.fit(X[train], labels[train].astype(np.int64), **options)
-        vectors = None if held_out is None else guest_vectors(fitted, X[held_out], n_classes)
+        fitted.fit(X[train], y, **options)
+        vectors = None if held_out is None else guest_vectors(fitted, X[held_out], n_columns)
     return fitted, vectors
 
 
 def fit_guests(
-    classifier, X: np.ndarray, labels, n_classes: int, weights, parts, entropy, n_jobs
+    guest, X: np.ndarray, target: np.ndarray, n_columns: int, weights, parts, entropy, n_jobs
 ) -> list:
-    """Fit clones of a classifier on parts of the rows.
+    """Fit clones of a classifier or regressor on parts of the rows.
 
     Parameters
     ----------
-    classifier : estimator
+    guest : estimator
         If its fit takes no weights, it gets rows that are drawn in proportion to them.
-    X : ndarray of shape (n_samples, n_columns)
-    labels : ndarray of uint16 of shape (n_samples,)
-    n_classes : int
+    X : ndarray of shape (n_samples, n_features)
+    target : ndarray of uint16 of shape (n_samples,), or float64 of (n_samples, n_columns)
+        Classes, or numbers.
+    n_columns : int
+        Classes, or outputs.
     weights : ndarray of shape (n_samples,) or None
     parts : sequence of (train, held out)
         Rows; nothing is predicted where those held out are None.
     entropy : sequence of int
-        Of the classifiers' random states.
+        Of the random states.
     n_jobs : int or None
 
     Returns
     -------
-    list of (estimator, ndarray of shape (n_held_out, n_classes) or None)
+    list of (estimator, ndarray of shape (n_held_out, n_columns) or None)
     """
     seeds = np.random.SeedSequence(entropy).generate_state(len(parts))
     n_jobs = job_count(n_jobs, len(parts), require=None)
     return Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_fit_guest)(classifier, X, labels, n_classes, weights, *part, int(seed))
+        delayed(_fit_guest)(guest, X, target, n_columns, weights, *part, int(seed))
         for part, seed in zip(parts, seeds, strict=True)
     )

@@ -1,24 +1,28 @@
-"""The members of a deep forest's layer: forests of this package, and classifiers from others."""
+"""The members of a deep forest's layer: forests of this package, and models of others."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from mddf import _growing
 from mddf._binning import BinnedTable
+from mddf._deep_goals import ClassGoal, ValueGoal
 from mddf._folds import Folds
-from mddf._forest import BaseForest
+from mddf._forest import Forest
 from mddf._forests import CompletelyRandomForestClassifier, RandomForestClassifier
+from mddf._regressors import CompletelyRandomForestRegressor, RandomForestRegressor
 from mddf._sampling import RowWeights, plan_sampling
 from mddf._validation import is_list
 
@@ -31,13 +35,16 @@ AUTO = (
     "boosted",
     "linear",
 )
+AUTO_REGRESSORS = ("random", "completely-random", "boosted", "linear")
 # Boosting grows a tree for each class and round, which many classes make slow and no better.
 _MOST_CLASSES_BOOSTED = 30
+
+Makers = dict[str, Callable[[], Any]]
 
 
 @dataclass(frozen=True)
 class Member:
-    """A forest or another classifier that is to be part of a layer.
+    """A forest or another classifier or regressor that is to be part of a layer.
 
     Attributes
     ----------
@@ -56,7 +63,7 @@ class Member:
     @property
     def is_forest(self) -> bool:
         """Whether it is a forest of this package, which grows on the binned table."""
-        return isinstance(self.model, BaseForest)
+        return isinstance(self.model, Forest)
 
 
 class EmptyColumns(TransformerMixin, BaseEstimator):
@@ -72,21 +79,13 @@ class EmptyColumns(TransformerMixin, BaseEstimator):
         return np.where(self.empty_, 0.0, X) if self.empty_.any() else X
 
 
-def boosted(categorical: np.ndarray) -> Pipeline:
+def boosted(model) -> Pipeline:
     """Gradient boosting on numbers, NaN and the codes of categories."""
-    model = HistGradientBoostingClassifier(
-        max_iter=150,
-        learning_rate=0.07,
-        max_leaf_nodes=20,
-        l2_regularization=1.0,
-        early_stopping=False,
-        categorical_features=categorical if categorical.any() else None,
-    )
     return Pipeline([("fill", EmptyColumns()), ("model", model)])
 
 
-def linear(categorical: np.ndarray) -> Pipeline:
-    """A logistic regression on scaled numbers and one column for each category."""
+def linear(model, categorical: np.ndarray) -> Pipeline:
+    """A linear model on scaled numbers and one column for each category."""
     numeric = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
     encoder = OneHotEncoder(handle_unknown="ignore")
     words = make_pipeline(SimpleImputer(strategy="constant", fill_value=-1), encoder)
@@ -94,61 +93,115 @@ def linear(categorical: np.ndarray) -> Pipeline:
         [("numbers", numeric, ~categorical), ("categories", words, categorical)],
         sparse_threshold=0.3,
     )
-    return Pipeline(
-        [("encode", encode), ("model", LogisticRegression(C=1.0, max_iter=200, tol=1e-3))]
-    )
+    return Pipeline([("encode", encode), ("model", model)])
 
 
-def resolve_members(members, n_estimators: int, categorical: np.ndarray, n_classes: int) -> list:
-    """The members of a layer, from the parameter of that name."""
-    if isinstance(members, str):
-        if members != "auto":
-            raise ValueError(f"members must be 'auto' or a list, got {members!r}")
-        members = list(AUTO)
-        if n_classes > _MOST_CLASSES_BOOSTED:
-            members.remove("boosted")
-    if not is_list(members) or len(members) == 0:
-        raise ValueError(f"members must be 'auto' or a list of at least one, got {members!r}")
-    resolved: list[Member] = []
-    for member in members:
-        name, model = _named(member, n_estimators, categorical)
-        taken = {other.name for other in resolved}
-        number = 2
-        unique = name
-        while unique in taken:
-            unique, number = f"{name}-{number}", number + 1
-        kind = None
-        if isinstance(member, str) and isinstance(model, BaseForest):
-            kind = "completely-random" if model._random_thresholds else "random"
-        resolved.append(Member(unique, model, kind))
-    return resolved
+def auto_classifiers(n_classes: int) -> list[str]:
+    """What "auto" means for a classifier."""
+    return [n for n in AUTO if n != "boosted" or n_classes <= _MOST_CLASSES_BOOSTED]
 
 
-def _named(member, n_estimators: int, categorical: np.ndarray):
-    makers = {
+def named_classifiers(n_estimators: int, categorical: np.ndarray) -> Makers:
+    """What makes the named members of a classifier."""
+    return {
         "random": lambda: RandomForestClassifier(n_estimators),
         "random-half": lambda: RandomForestClassifier(n_estimators, max_features=0.5),
         "completely-random": lambda: CompletelyRandomForestClassifier(n_estimators),
         "completely-random-sqrt": lambda: CompletelyRandomForestClassifier(
             n_estimators, max_features="sqrt"
         ),
-        "boosted": lambda: boosted(categorical),
-        "linear": lambda: linear(categorical),
+        "boosted": lambda: boosted(
+            HistGradientBoostingClassifier(
+                max_iter=150,
+                learning_rate=0.07,
+                max_leaf_nodes=20,
+                l2_regularization=1.0,
+                early_stopping=False,
+                categorical_features=categorical if categorical.any() else None,
+            )
+        ),
+        "linear": lambda: linear(LogisticRegression(C=1.0, max_iter=200, tol=1e-3), categorical),
     }
+
+
+def named_regressors(n_estimators: int, categorical: np.ndarray, n_outputs: int) -> Makers:
+    """What makes the named members of a regressor."""
+
+    def boosting():
+        model = HistGradientBoostingRegressor(
+            max_iter=400,
+            learning_rate=0.05,
+            max_leaf_nodes=16,
+            l2_regularization=1.0,
+            max_features=0.5,
+            early_stopping=False,
+            categorical_features=categorical if categorical.any() else None,
+        )
+        return boosted(model if n_outputs == 1 else MultiOutputRegressor(model))
+
+    return {
+        "random": lambda: RandomForestRegressor(n_estimators, max_features=0.5),
+        "completely-random": lambda: CompletelyRandomForestRegressor(
+            n_estimators, max_features=1.0
+        ),
+        "boosted": boosting,
+        "linear": lambda: linear(Ridge(), categorical),
+    }
+
+
+def resolve_members(members, makers: Makers, auto: Sequence[str], kind: str) -> list[Member]:
+    """The members of a layer, from the parameter of that name.
+
+    Parameters
+    ----------
+    members : "auto" or list
+    makers : dict
+        From names to functions that make a model.
+    auto : sequence of str
+        What "auto" means.
+    kind : {"classifier", "regressor"}
+        What members must be.
+    """
+    if isinstance(members, str):
+        if members != "auto":
+            raise ValueError(f"members must be 'auto' or a list, got {members!r}")
+        members = list(auto)
+    if not is_list(members) or len(members) == 0:
+        raise ValueError(f"members must be 'auto' or a list of at least one, got {members!r}")
+    resolved: list[Member] = []
+    for member in members:
+        name, model = _named(member, makers, kind)
+        taken = {other.name for other in resolved}
+        number = 2
+        unique = name
+        while unique in taken:
+            unique, number = f"{name}-{number}", number + 1
+        role = None
+        if isinstance(member, str) and isinstance(model, Forest):
+            role = "completely-random" if model._random_thresholds else "random"
+        resolved.append(Member(unique, model, role))
+    return resolved
+
+
+def _named(member, makers: Makers, kind: str):
     if isinstance(member, str):
         if member not in makers:
             raise ValueError(
-                f"members must hold classifiers or names out of {AUTO}, got {member!r}"
+                f"members must hold {kind}s or names out of {tuple(makers)}, got {member!r}"
             )
         return member, makers[member]()
-    if isinstance(member, type) or not (
-        hasattr(member, "fit") and hasattr(member, "predict_proba")
+    says = hasattr(member, "predict_proba")
+    method = "predict_proba" if kind == "classifier" else "predict"
+    if (
+        isinstance(member, type)
+        or not (hasattr(member, "fit") and hasattr(member, method))
+        or (kind == "regressor" and says)
     ):
         raise ValueError(
-            f"members must hold names or classifiers with fit and predict_proba, got {member!r}"
+            f"members must hold names or {kind}s with fit and {method}, got {member!r}"
         )
-    if isinstance(member, BaseForest):
-        member._validate_params()
+    if isinstance(member, Forest):
+        member._validate_params()  # type: ignore[attr-defined]
         member._check_bootstrap()
     return type(member).__name__, member
 
@@ -162,9 +215,9 @@ class Training:
     table : BinnedTable
         Raw columns, and those of the layer before.
     numbers : ndarray of shape (n_samples, n_raw) or None
-        For classifiers that are no forests.
-    labels : ndarray of uint16 of shape (n_samples,)
-    n_classes : int
+        For models that are no forests.
+    goal : ClassGoal or ValueGoal
+        What is to be learnt of each sample.
     weights : RowWeights
     order : ndarray of int32 of shape (n_samples,)
         See :func:`mddf._sampling.canonical_order`.
@@ -173,8 +226,7 @@ class Training:
 
     table: BinnedTable
     numbers: np.ndarray | None
-    labels: np.ndarray
-    n_classes: int
+    goal: ClassGoal | ValueGoal
     weights: RowWeights
     order: np.ndarray
     folds: Folds
@@ -182,11 +234,11 @@ class Training:
     @property
     def everything(self) -> np.ndarray:
         """All rows."""
-        return np.arange(len(self.labels), dtype=np.int32)
+        return np.arange(len(self.order), dtype=np.int32)
 
 
 def forest_blocks(
-    forest: BaseForest, training: Training, columns, emphasis, entropy, parts, *, keep: bool
+    forest: Forest, training: Training, columns, emphasis, entropy, parts, *, keep: bool
 ) -> list[_growing.Block]:
     """What is to be grown of a forest: one block for each (train, held out) of `parts`."""
     blocks = []
@@ -233,7 +285,6 @@ def grow_forests(
             member.model, training, columns, emphasis, (*entropy, number), parts, keep=keep
         )
     ]
-    target = _growing.ClassTarget(training.labels, training.n_classes)
-    grown = _growing.grow(training.table, target, blocks, **options)
+    grown = _growing.grow(training.table, training.goal.cells, blocks, **options)
     n = len(parts)
     return [grown[i * n : (i + 1) * n] for i in range(len(members))]

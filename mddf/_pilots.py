@@ -8,9 +8,7 @@ from sklearn.base import clone
 from mddf import _growing
 from mddf._members import Member, Training, grow_forests
 from mddf._rules import Emphasis, Evidence
-from mddf._vote import fit_exponent, log_losses, sharpened
 
-_LEAVES = (1, 2, 5)
 _STRENGTHS = (0.0, 0.25, 1.0)
 _TREES = 40
 _FEWEST_ROWS = 50
@@ -19,7 +17,7 @@ _FEWEST_ROWS = 50
 def _out_of_bag_losses(
     forest, training: Training, columns, emphasis, entropy, **options
 ) -> np.ndarray:
-    """Log-losses of all samples, by the trees that did not draw them, as sharp as is best."""
+    """Losses of all samples, by the trees that did not draw them, as sharp as is best."""
     n_trees = min(_TREES, forest.n_estimators)
     pilot = Member("pilot", clone(forest).set_params(bootstrap=True, n_estimators=n_trees), None)
     parts = [(training.everything, _growing.OUT_OF_BAG)]
@@ -28,13 +26,13 @@ def _out_of_bag_losses(
     )
     assert grown.sums is not None
     assert grown.n_trees is not None
-    labels, row = training.labels, training.weights.row
-    vectors = np.full((len(labels), training.n_classes), 1 / training.n_classes)
+    goal, row = training.goal, training.weights.row
+    forecasts = np.full((len(training.order), goal.n_columns), goal.ignorance)
     drawn_by = row if emphasis is None else emphasis * (1 if row is None else row)
     order = training.order if drawn_by is None else training.order[drawn_by[training.order] > 0]
     seen = grown.n_trees > 0
-    vectors[order[seen]] = _growing.shares(grown.sums[seen])
-    return log_losses(sharpened(vectors, fit_exponent(vectors, labels, row)), labels)
+    forecasts[order[seen]] = goal.means(grown.sums[seen], grown.n_trees[seen])
+    return goal.least_losses(forecasts, weight=row)
 
 
 def _is_better(losses, default, weight) -> bool:
@@ -50,22 +48,20 @@ def _choose(losses: list[np.ndarray], weight) -> int:
     return best if _is_better(losses[best], losses[0], weight) else 0
 
 
-def choose_leaf(forest, training: Training, columns, entropy, **options) -> int:
-    """The `min_samples_leaf` of a forest that its out-of-bag log-loss favours."""
-    if len(training.labels) < _FEWEST_ROWS:
-        return 1
+def choose_options(forest, trials: list[dict], training: Training, columns, entropy, **options):
+    """The options of a forest that its out-of-bag losses favour; the first ones with few rows.
+
+    Others have to be better by more than one standard error.
+    """
+    if len(training.order) < _FEWEST_ROWS:
+        return trials[0]
     losses = [
         _out_of_bag_losses(
-            clone(forest).set_params(min_samples_leaf=leaf),
-            training,
-            columns,
-            None,
-            entropy,
-            **options,
+            clone(forest).set_params(**trial), training, columns, None, entropy, **options
         )
-        for leaf in _LEAVES
+        for trial in trials
     ]
-    return _LEAVES[_choose(losses, training.weights.row)]
+    return trials[_choose(losses, training.weights.row)]
 
 
 def choose_emphasis(

@@ -11,6 +11,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import check_array
 
 from mddf._core import ClassTarget, ValueTarget
+from mddf._state import part
 from mddf._validation import encode_labels, naming
 
 # Targets are whole multiples of 2^-61 of their bound, which takes all bits of a double that is not
@@ -92,6 +93,50 @@ class Values:
         """What the kernel grows on."""
         scale = np.ldexp(1.0, 2 * (self.exponents - self.exponents.max()))
         return ValueTarget(self.key, scale)
+
+
+@part("units")
+@dataclass(frozen=True)
+class Units:
+    """Mean and standard deviation of each output, for targets of any size.
+
+    Attributes
+    ----------
+    exponents : ndarray of int of shape (n_outputs,)
+        Targets are divided by 2 to that power first, so that squares neither vanish nor overflow.
+    mean, spread : ndarray of float64 of shape (n_outputs,)
+        Of what that gives. The spread of a constant output is taken as 1.
+    """
+
+    exponents: np.ndarray
+    mean: np.ndarray
+    spread: np.ndarray
+
+    @classmethod
+    def of(cls, y: np.ndarray, weights: np.ndarray | None) -> Units:
+        """From checked targets of shape (n_samples, n_outputs) and the samples' weights."""
+        if weights is not None:
+            y, weights = y[weights > 0], weights[weights > 0]
+        exponents = np.frexp(np.abs(y).max(axis=0))[1]
+        y = np.ldexp(y, -exponents)
+        least = y.min(axis=0)  # taken off first, so that the mean of equal targets is exact
+        mean = least + np.average(y - least, axis=0, weights=weights)
+        spread = np.sqrt(np.average(np.square(y - mean), axis=0, weights=weights))
+        return cls(exponents, mean, np.where(spread > 0, spread, 1.0))
+
+    def standard(self, y: np.ndarray) -> np.ndarray:
+        """Targets in units of the spread, less the mean."""
+        with np.errstate(over="ignore"):
+            scaled = np.ldexp(y, -self.exponents)
+        return (np.clip(scaled, -1, 1) - self.mean) / self.spread
+
+    def restore(self, standard: np.ndarray) -> np.ndarray:
+        """Undo `standard`; what no double can hold becomes the largest one."""
+        most = np.finfo(np.float64).max
+        with np.errstate(over="ignore"):
+            return np.clip(
+                np.ldexp(self.mean + self.spread * standard, self.exponents), -most, most
+            )
 
 
 def read_values(y) -> np.ndarray:

@@ -102,7 +102,41 @@ def greedy_weights(
         def judge(total, n):
             return score(total / n)
 
-    counts = np.zeros(len(vectors), np.int64)
+    return _greedy(kept, judge)
+
+
+def squared_errors(forecasts: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Squared errors of each sample, summed over outputs."""
+    return np.square(forecasts - y).sum(axis=-1)
+
+
+def error_weights(forecasts: Sequence[np.ndarray], y: np.ndarray, weight=None) -> np.ndarray:
+    """Weights of forecasts of numbers, found as :func:`greedy_weights` by squared error.
+
+    Parameters
+    ----------
+    forecasts : sequence of ndarray of shape (n_samples, n_outputs)
+        Of samples that no forecast was trained on.
+    y : ndarray of shape (n_samples, n_outputs)
+    weight : ndarray of shape (n_samples,) or None, default=None
+
+    Returns
+    -------
+    ndarray of shape (n_forecasts,)
+        Not negative, of sum 1.
+    """
+    errors = [of_one - y for of_one in forecasts]
+
+    def loss(error) -> float:
+        return float(np.average(np.square(error).sum(axis=1), weights=weight))
+
+    least = min(map(loss, errors)) or 1.0
+    return _greedy(errors, lambda total, n: -loss(total / n) / least)
+
+
+def _greedy(kept: list[np.ndarray], judge: Callable[[np.ndarray, int], float]) -> np.ndarray:
+    """Shares of steps that add one of `kept`, up to the best of them by `judge(sum, step)`."""
+    counts = np.zeros(len(kept), np.int64)
     total = np.zeros(kept[0].shape)
     best_score, best = -np.inf, counts
     for step in range(1, _STEPS + 1):

@@ -270,7 +270,7 @@ def test_wrong_options_are_refused_by_name(options, message, data):
 def test_classifiers_without_weights_are_refused_with_weights(data):
     X, y, *_ = data
     model = DeepForestClassifier(members=["random", KNeighborsClassifier()])
-    with pytest.raises(ValueError, match="members must hold classifiers whose fit takes"):
+    with pytest.raises(ValueError, match="members must hold models whose fit takes"):
         model.fit(X, y, np.arange(300))
 
 

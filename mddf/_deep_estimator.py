@@ -1,0 +1,206 @@
+"""What deep forests that classify and deep forests that regress share as estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from mddf._binner import Binner, fingerprint
+from mddf._binning import apply_bins
+from mddf._classifier import warn_of_seen
+from mddf._deep_growth import MOST_COLUMNS, Growth, columns_of
+from mddf._folds import make_folds
+from mddf._guests import weight_parameter
+from mddf._members import Training
+from mddf._sampling import canonical_order
+from mddf._table import category_mask, read_table
+from mddf._validation import COUNT, JOBS, Within, check_weights
+from mddf._vote import sharpened
+
+# Below so many samples there are ten folds.
+_FEW_ROWS = 400
+
+
+class BaseDeepForest(TransformerMixin):
+    """What both deep forests share; use one of them.
+
+    It comes before scikit-learn's other classes among the bases of those, which say what a target
+    is.
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        "n_layers": [COUNT],
+        "n_estimators": [COUNT],
+        "members": [StrOptions({"auto"}), "array-like"],
+        "cv": ["cv_object", StrOptions({"auto"})],
+        "refit": ["boolean"],
+        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+        "max_bins": [Within(Integral, 2, 255, closed="both")],
+        "n_jobs": JOBS,
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    _seen: str | None = None  # of models of a release that did not keep it
+    _layers: list
+    _binner: Binner
+
+    def _read(self, y, given) -> tuple:
+        """From a user's target and weights: a goal, weights of rows, and fitted attributes."""
+        raise NotImplementedError
+
+    def _members(self, goal, categorical: np.ndarray) -> list:
+        """The members of a layer."""
+        raise NotImplementedError
+
+    @property
+    def _outputs(self) -> list[str]:
+        """What a forecast's numbers are called in names of columns."""
+        raise NotImplementedError
+
+    def _grow(self, X, y, sample_weight, groups) -> Growth:
+        """Fit, and return what the fit left behind."""
+        table = read_table(self, X, reset=True, categorical_features=self.categorical_features)
+        check_consistent_length(X, y, groups)
+        given = check_weights(sample_weight, table.shape[0])
+        goal, weights, attributes = self._read(y, given)
+        categorical = category_mask(table, self.categorical_features)
+        members = self._members(goal, categorical)
+        guests = [member for member in members if not member.is_forest]
+        if weights.row is not None:
+            for guest in guests:
+                if weight_parameter(guest.model) is None:
+                    raise ValueError(
+                        "with a sample_weight or a class_weight, members must hold models whose "
+                        f"fit takes sample_weight, got {guest.model!r}"
+                    )
+        binner = Binner(self.categorical_features, self.max_bins, self.n_jobs)
+        n_spare = min(len(members) * goal.n_columns, max(MOST_COLUMNS, goal.n_columns))
+        binned = binner.fit_transform(table, given, n_spare=n_spare)
+        random = check_random_state(self.random_state)
+        entropy = tuple(random.randint(0, 2**32, 4, dtype=np.uint64).tolist())
+        numbers = binner.numbers(table) if guests or hasattr(self.cv, "split") else None
+        training = Training(
+            binned,
+            numbers,
+            goal,
+            weights,
+            canonical_order(binned.codes, goal.key),
+            self._folds(numbers, goal, entropy, groups),
+        )
+        growth = Growth(self, training, members, table.shape[1], entropy)
+        seen = fingerprint(binned.codes[:, : table.shape[1]])
+        growth.grow()
+        self.__dict__.update(attributes)
+        self._binner, self._layers = binner, growth.fitted_layers()
+        self._n_raw, self._n_spare, self._seen = table.shape[1], n_spare, seen
+        self.n_layers_ = len(self._layers)
+        self.history_, self.leaderboard_ = growth.history(), growth.leaderboard
+        self.stop_reason_ = growth.stop_reason
+        if self.verbose:
+            print(f"stopped: {self.stop_reason_}")
+        return growth
+
+    def _folds(self, X, goal, entropy, groups):
+        cv = self.cv
+        if isinstance(cv, str):
+            cv = 5 if len(goal.target) >= _FEW_ROWS else 10
+        seed = np.random.SeedSequence((*entropy, 1)).generate_state(1)
+        labels = goal.target if hasattr(cv, "split") else goal.strata
+        return make_folds(cv, X, labels, int(seed[0]), groups)
+
+    # Asking.
+
+    def _stages(self, X, *, warn_if_seen=False) -> Iterator[np.ndarray]:
+        """Yield each layer's vectors: (n_voters, n_samples, n_columns)."""
+        check_is_fitted(self, "_layers")
+        table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
+        codes = self._binner.transform(table, n_spare=self._n_spare)
+        if warn_if_seen:
+            warn_of_seen(codes[:, : self._n_raw], self._seen)
+        needs_numbers = any(not voter.is_forest for voter in self._layers[0].voters)
+        numbers = self._binner.numbers(table) if needs_numbers else None
+        return self._layer_vectors(codes, numbers, self.n_jobs)
+
+    def _layer_vectors(self, codes, numbers, n_jobs) -> Iterator[np.ndarray]:
+        """As `_stages`, from rows whose spare columns are written over for each layer."""
+        before = None
+        n_columns = len(self._outputs)
+        for layer in self._layers:
+            if before is not None:
+                apply_bins(before, layer.bins, out=codes, first_column=self._n_raw, n_jobs=n_jobs)
+            vectors = np.stack(
+                [voter.vectors(codes, numbers, n_columns, n_jobs) for voter in layer.voters]
+            )
+            yield vectors
+            before = layer.hand_on(vectors)
+
+    def _means(self, stages) -> Iterator[np.ndarray]:
+        """What the layers so far say together, from the layers' vectors; where some has a vote."""
+        total, weight = np.zeros(1), 0.0
+        for layer, vectors in zip(self._layers, stages, strict=True):
+            for voter, of_voter in zip(layer.voters, vectors, strict=True):
+                if voter.weight > 0:
+                    total = total + voter.weight * sharpened(of_voter, voter.exponent)
+                    weight += voter.weight
+            if weight > 0:
+                yield total / weight
+
+    def _layers_fitted(self) -> list[Any]:
+        check_is_fitted(self, "_layers")
+        return self._layers
+
+    def transform(self, X):
+        """What all members of the kept layers predict: class vectors, or standardised numbers.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            New samples. For those that it was grown on, see `fit_transform`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_out)
+            Named by `get_feature_names_out`.
+        """
+        stages = self._stages(X, warn_if_seen=True)
+        return np.hstack([columns_of(vectors, None) for vectors in stages])
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the columns that `transform` gives, such as "layer1_random_setosa".
+
+        Parameters
+        ----------
+        input_features : array of str, default=None
+            Not used.
+
+        Returns
+        -------
+        ndarray of str
+        """
+        names = [
+            f"layer{number + 1}_{voter.name}_{output}"
+            for number, layer in enumerate(self._layers_fitted())
+            for voter in layer.voters
+            for output in self._outputs
+        ]
+        return np.array(names, dtype=object)
+
+    @property
+    def feature_importances_(self):
+        """Mean decrease of impurity in the first layer's forests, weighted by their vote."""
+        voters = [v for v in self._layers_fitted()[0].voters if v.importances is not None]
+        total = np.zeros(self._n_raw)
+        for voter in voters:
+            total += max(voter.weight, 1e-9) * voter.importances[: self._n_raw]
+        return total / total.sum() if total.sum() > 0 else total
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_layers")

@@ -1,0 +1,195 @@
+"""What a deep forest learns: classes, of which it says probabilities, or numbers."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mddf import _growing
+from mddf._core import ClassTarget, ValueTarget
+from mddf._margin_loss import class_margins, margin_moments, margin_ratio
+from mddf._targets import Values
+from mddf._vote import (
+    error_weights,
+    fit_exponent,
+    greedy_weights,
+    log_losses,
+    sharpened,
+    squared_errors,
+)
+
+_LEAVES: list[dict] = [{"min_samples_leaf": leaf} for leaf in (1, 2, 5)]
+# So many samples make a member's own exponent count half.
+_SHRINKAGE = 500
+
+
+class ClassGoal:
+    """Classes: forecasts are probabilities, judged by their log-loss.
+
+    Parameters
+    ----------
+    labels : ndarray of uint16 of shape (n_samples,)
+    n_columns : int
+        Classes, which is how many numbers a forecast has.
+    weight : ndarray of shape (n_samples,) or None
+    calibrate : bool
+        Whether forecasts are sharpened.
+    score : callable or None
+        From probabilities to a number, larger if better, by which members are weighed; None means
+        log-loss.
+    measure : str or callable, default="log-loss"
+        What that is called.
+    """
+
+    shown = ("log_loss", "accuracy", "margin_ratio")
+    trials: ClassVar[dict[str, list[dict]]] = {"random": _LEAVES, "completely-random": _LEAVES}
+    unit = 1.0
+
+    def __init__(
+        self, labels, n_columns: int, weight, *, calibrate: bool, score=None, measure="log-loss"
+    ):
+        self.target, self.n_columns, self.weight = labels, n_columns, weight
+        self.calibrate, self.score, self.measure = calibrate, score, measure
+
+    @cached_property
+    def cells(self) -> ClassTarget:
+        """What the kernel grows on."""
+        return ClassTarget(self.target, self.n_columns)
+
+    @property
+    def key(self) -> np.ndarray:
+        """What the order of rows goes by."""
+        return self.target
+
+    @property
+    def strata(self) -> np.ndarray:
+        """What folds are to have equal shares of."""
+        return self.target
+
+    @property
+    def ignorance(self) -> float:
+        """What is said of a sample by nobody."""
+        return 1 / self.n_columns
+
+    def means(self, sums: np.ndarray, n_trees: np.ndarray) -> np.ndarray:
+        """Forecasts from sums over trees; see `_growing.Grown`."""
+        return _growing.shares(sums)
+
+    def losses(self, forecasts: np.ndarray) -> np.ndarray:
+        """Of each sample."""
+        return log_losses(forecasts, self.target)
+
+    def least_losses(self, forecasts: np.ndarray, rows=None, weight=None) -> np.ndarray:
+        """Those of the forecasts of some rows, made as sharp as is best."""
+        labels = self.target if rows is None else self.target[rows]
+        return log_losses(sharpened(forecasts, fit_exponent(forecasts, labels, weight)), labels)
+
+    def own_exponent(self, forecasts: np.ndarray) -> float:
+        """How a member's forecasts are sharpened before the vote: less with few samples."""
+        if not self.calibrate:
+            return 1.0
+        n = len(self.target)
+        exponent = fit_exponent(forecasts, self.target, self.weight)
+        return float(f"{exponent ** (n / (n + _SHRINKAGE)):.4g}")
+
+    def calibrated(self, forecasts: np.ndarray) -> tuple[float, np.ndarray]:
+        """The exponent of a vote, and what it makes of it."""
+        if not self.calibrate:
+            return 1.0, forecasts
+        exponent = fit_exponent(forecasts, self.target, self.weight)
+        return exponent, sharpened(forecasts, exponent)
+
+    def weigh(self, forecasts) -> np.ndarray:
+        """Weights of members in the vote."""
+        return greedy_weights(forecasts, self.target, self.score, self.weight)
+
+    def figures(self, forecasts: np.ndarray) -> dict[str, float]:
+        """What is told of a member."""
+        right = forecasts.argmax(axis=1) == self.target
+        return {
+            "log_loss": float(np.average(self.losses(forecasts), weights=self.weight)),
+            "accuracy": float(np.average(right, weights=self.weight)),
+        }
+
+    def vote_figures(self, forecasts: np.ndarray) -> dict[str, float]:
+        """What is told of a vote besides; "score" is larger if better."""
+        found = self.figures(forecasts)
+        score = -found["log_loss"] if self.score is None else self.score(forecasts)
+        margins = class_margins(forecasts, self.target)
+        mean, spread = margin_moments(margins, self.weight)
+        ratio = margin_ratio(margins, self.weight)
+        figures = {"margin_mean": mean, "margin_std": spread, "margin_ratio": ratio}
+        return found | {"score": score} | figures
+
+
+class ValueGoal:
+    """Numbers: forecasts are means, judged by their squared error, summed over outputs.
+
+    Parameters
+    ----------
+    y : ndarray of float64 of shape (n_samples, n_outputs)
+        Of mean 0 and variance 1.
+    weight : ndarray of shape (n_samples,) or None
+    """
+
+    measure = "squared error"
+    shown = ("rmse", "r2")
+    trials: ClassVar[dict[str, list[dict]]] = {"random": _LEAVES, "completely-random": _LEAVES}
+    score = None
+    ignorance = 0.0
+
+    def __init__(self, y: np.ndarray, weight):
+        self.target, self.n_columns, self.weight = y, y.shape[1], weight
+        self.values = Values.of(y, weight)
+        self.unit: Any = np.ldexp(1.0, self.values.exponents)
+
+    @property
+    def key(self) -> np.ndarray:
+        """What the order of rows goes by."""
+        return self.values.key
+
+    @property
+    def strata(self) -> np.ndarray:
+        """What folds are to have equal shares of: nothing."""
+        return np.zeros(len(self.target), np.uint16)
+
+    @property
+    def cells(self) -> ValueTarget:
+        """What the kernel grows on."""
+        return self.values.cells
+
+    def means(self, sums: np.ndarray, n_trees: np.ndarray) -> np.ndarray:
+        """Forecasts from sums over trees; see `_growing.Grown`."""
+        return (sums[:, ::2] + sums[:, 1::2]) / n_trees[:, None] * self.unit
+
+    def losses(self, forecasts: np.ndarray) -> np.ndarray:
+        """Of each sample."""
+        return squared_errors(forecasts, self.target)
+
+    def least_losses(self, forecasts: np.ndarray, rows=None, weight=None) -> np.ndarray:
+        """Those of the forecasts of some rows."""
+        return squared_errors(forecasts, self.target if rows is None else self.target[rows])
+
+    def own_exponent(self, forecasts: np.ndarray) -> float:
+        """There is nothing to sharpen."""
+        return 1.0
+
+    def calibrated(self, forecasts: np.ndarray) -> tuple[float, np.ndarray]:
+        """The forecasts as they are."""
+        return 1.0, forecasts
+
+    def weigh(self, forecasts) -> np.ndarray:
+        """Weights of members in the vote."""
+        return error_weights(forecasts, self.target, self.weight)
+
+    def figures(self, forecasts: np.ndarray) -> dict[str, float]:
+        """What is told of a member: in units of the targets' standard deviation."""
+        error = float(np.average(self.losses(forecasts), weights=self.weight)) / self.n_columns
+        return {"rmse": float(np.sqrt(error)), "r2": 1 - error}
+
+    def vote_figures(self, forecasts: np.ndarray) -> dict[str, float]:
+        """What is told of a vote besides; "score" is larger if better."""
+        found = self.figures(forecasts)
+        return found | {"score": found["r2"]}
