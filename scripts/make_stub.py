@@ -29,7 +29,7 @@ def _ruff(text: str, *arguments: str) -> str:
 
 
 def _name(kind: str) -> str:
-    """What to call a kind of array, such as "ReadFloat64Table" for one that need not be written."""
+    """What to call a kind of array, such as "ReadFloat64Table" for one that is only read."""
     write = "Read" if "writable=False" in kind else ""
     dtype = re.search(r"numpy\.(\w+)", kind)[1].capitalize()
     dimensions = re.search(r"shape=\((.*?)\)", kind)
