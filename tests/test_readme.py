@@ -9,9 +9,11 @@ ROOT = Path(__file__).parent.parent
 PAGES = (
     "README.md",
     "docs/cascades.md",
+    "docs/coming-from.md",
     "docs/datasets.md",
     "docs/explaining.md",
     "docs/guide.md",
+    "docs/in-practice.md",
     "docs/saving.md",
     "docs/scanning.md",
 )
@@ -32,7 +34,7 @@ def test_there_are_examples():
 @pytest.mark.filterwarnings("ignore:Matplotlib is currently using agg")
 def test_example(page, code, request, monkeypatch, tmp_path):
     for extra in ("matplotlib", "onnxruntime", "shap", "skops"):
-        if page in ("docs/explaining.md", "docs/saving.md"):
+        if page in ("docs/explaining.md", "docs/in-practice.md", "docs/saving.md"):
             pytest.importorskip(extra)
     monkeypatch.chdir(tmp_path)  # some write files
     if page == "docs/datasets.md":

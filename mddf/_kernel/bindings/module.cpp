@@ -1,7 +1,10 @@
 #include "bindings/boosting.hpp"
 #include "bindings/call.hpp"
+#include "common/wide.hpp"
 
 #include <nanobind/nanobind.h>
+
+#include <string>
 
 namespace nb = nanobind;
 
@@ -21,6 +24,35 @@ void bind_calls(nb::module_& m) {
       nb::cpp_function([] { Cancel::at_exit().stop(); }));
 }
 
+// What a report of a bug has to say of the build.
+nb::dict build_options() {
+  nb::dict options;
+#if defined(__clang__)
+  options["compiler"] = "clang " __clang_version__;
+#elif defined(__GNUC__)
+  options["compiler"] = "gcc " __VERSION__;
+#elif defined(_MSC_VER)
+  options["compiler"] = "msvc " + std::to_string(_MSC_FULL_VER);
+#else
+  options["compiler"] = "unknown";
+#endif
+#ifdef Py_LIMITED_API
+  options["stable_abi"] = true;
+#else
+  options["stable_abi"] = false;
+#endif
+#ifdef MDDF_AVX2
+  options["wide_vectors"] = "avx2";
+#else
+  options["wide_vectors"] = "none";
+#endif
+#ifdef MDDF_SANITIZE
+  options["sanitizer"] = MDDF_SANITIZE;
+#endif
+  options["wide_vectors_in_use"] = mddf::simd::supported();
+  return options;
+}
+
 NB_MODULE(_core, m) {
   m.doc() = R"(Compiled core.
 
@@ -34,4 +66,5 @@ released while a function works.)";
   bind_trees(m);
   bind_growing(m);
   mddf::boosting::bind_boosting(m);
+  m.def("build_options", &build_options, "Return what the module was built by and for.");
 }

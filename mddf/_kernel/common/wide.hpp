@@ -1,7 +1,14 @@
 // Functions that are compiled twice, for the processors that have wider vectors and for all others.
+//
+// All else is for the processors that every wheel of a platform runs on. Microsoft's compilers, and
+// clang where it stands in for them, build the plain loops only: they have no such attributes, or
+// no function that asks the processor.
 #pragma once
 
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#include <cstdlib>
+#include <cstring>
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(_MSC_VER)
 #define MDDF_AVX2 1
 #include <immintrin.h>
 #define MDDF_TARGET_AVX2 __attribute__((target("avx2,popcnt")))
@@ -12,9 +19,16 @@
 
 namespace mddf::simd {
 
+// Whether wide vectors are built in, the processor has them, and MDDF_WIDE_VECTORS is not 0 in the
+// environment, which is looked at once.
 inline bool supported() {
 #ifdef MDDF_AVX2
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt");
+  static const bool found = [] {
+    const char* wanted = std::getenv("MDDF_WIDE_VECTORS");
+    return (wanted == nullptr || std::strcmp(wanted, "0") != 0) && __builtin_cpu_supports("avx2") &&
+           __builtin_cpu_supports("popcnt");
+  }();
+  return found;
 #else
   return false;
 #endif
