@@ -100,6 +100,11 @@ UNEVEN = {
     "all magnitudes": lambda rng, n: rng.choice([-1, 1], n) * 10 ** rng.uniform(-300, 300, n),
     "range beyond doubles": lambda rng, n: rng.uniform(-1, 1, n) * 1.7e308,
     "denormal": lambda rng, n: rng.integers(-400, 400, n) * 5e-324,
+    "one long tail": lambda rng, n: np.exp(4 * rng.normal(size=n)),
+    "small and whole": lambda rng, n: np.where(
+        rng.random(n) < 0.1, np.nan, np.minimum(rng.geometric(0.004, n), 1023)
+    ),
+    "whole but for the last": lambda rng, n: np.append(rng.integers(0, 900, n - 1), 0.5),
     "clusters": lambda rng, n: 10.0 ** rng.integers(-9, 9, n) + 1e-12 * rng.random(n),
     "ties beside noise": lambda rng, n: np.where(rng.random(n) < 0.5, 0.5, rng.normal(size=n)),
     "whole and missing": lambda rng, n: np.where(

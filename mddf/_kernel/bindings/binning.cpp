@@ -29,7 +29,7 @@ nb::tuple find_bins_of(AnyTable<T> x, std::optional<In<double, 1>> weights, int6
   if (weights) check_length("weights", weights->shape(0), table.n_rows);
   const std::vector<ColumnBins> columns = without_gil(cancel, [&](Watch& watch) {
     return weights ? find_bins<WeightedValue>(table, weights->data(), first, last, max_bins, watch)
-                   : find_bins<double>(table, nullptr, first, last, max_bins, watch);
+                   : find_bins<CellValue<T>>(table, nullptr, first, last, max_bins, watch);
   });
   std::vector<double> edges, values;
   std::vector<int64_t> counts;

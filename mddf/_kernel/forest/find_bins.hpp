@@ -6,28 +6,17 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "common/midpoint.hpp"
 #include "common/watch.hpp"
-#include "forest/binning.hpp"
+#include "forest/cells.hpp"
+#include "forest/quantiles.hpp"
 
 namespace mddf {
-
-constexpr int64_t kColumnGroup = 8;  // columns gathered together: one cache line of doubles
-
-// Bins of one column: bin b holds values in (edges[b - 1], edges[b]].
-struct ColumnBins {
-  std::vector<double> edges;   // n_bins - 1, ascending
-  std::vector<double> values;  // n_bins: what stands for the bin when a threshold is drawn
-};
-
-// One present value and its weight.
-struct WeightedValue {
-  double value, weight;
-};
 
 namespace detail {
 
@@ -45,58 +34,6 @@ inline double from_order_key(uint64_t key) {
   return v;
 }
 
-// Makes bins of about equal weight of values that come in ascending order, equal ones together; a
-// value as heavy as a bin gets a bin of its own.
-class QuantileBins {
- public:
-  QuantileBins(double total, int max_bins) : remaining_(total), bins_left_(max_bins) { share(); }
-
-  void add(double value, double weight) {
-    if (is_full_ || (bins_left_ > 1 && weight_ > 0 && weight >= share_)) close(value);
-    if (weight_ == 0) first_ = value;
-    last_ = value;
-    last_begin_ = nullptr;
-    weight_ += weight;
-    is_full_ = bins_left_ > 1 && weight_ >= share_;
-  }
-
-  // The same for values of weight 1 from an interval that holds none of the values before it, in
-  // any order: true if they all fall in one bin, so that their order does not matter.
-  bool add_together(const double* begin, const double* end) {
-    const double weight = static_cast<double>(end - begin);
-    if (bins_left_ > 1 && (is_full_ || weight_ + weight >= share_)) return false;
-    if (weight_ == 0) first_ = *std::min_element(begin, end);
-    last_begin_ = begin;
-    last_end_ = end;
-    weight_ += weight;
-    return true;
-  }
-
-  ColumnBins finish() {
-    bins_.values.push_back(midpoint(first_, last()));
-    return std::move(bins_);
-  }
-
- private:
-  void share() { share_ = remaining_ / bins_left_; }
-  double last() { return last_begin_ ? *std::max_element(last_begin_, last_end_) : last_; }
-  void close(double next) {
-    bins_.values.push_back(midpoint(first_, last()));
-    bins_.edges.push_back(midpoint(last(), next));
-    remaining_ -= weight_;
-    weight_ = 0;
-    --bins_left_;
-    share();
-  }
-
-  ColumnBins bins_;
-  double remaining_, share_ = 0, weight_ = 0, first_ = 0, last_ = 0;
-  const double* last_begin_ = nullptr;
-  const double* last_end_ = nullptr;
-  int bins_left_;
-  bool is_full_ = false;
-};
-
 // The distinct values of a column, as long as there are few. Small whole numbers, the commonest
 // kind, are ticked off; others are looked up in a hash table.
 class DistinctValues {
@@ -107,22 +44,29 @@ class DistinctValues {
     keys_.clear();
     most_ = most;
     last_ = 0;  // no double has the key 0
-    few_ = true;
+    few_ = only_whole_ = true;
   }
-  void add(double value) {
-    if (value >= 0 && value < kTicks) {
-      const int whole = static_cast<int>(value);
-      if (whole == value) {
+  template <class Value>
+  void add(const Value* values, int64_t n, bool wide) {
+    only_whole_ = only_whole_ && tick_off(values, n, wide);
+    if (only_whole_) return;
+    for (int64_t i = 0; i < n && few_; ++i) {
+      if (std::isnan(values[i])) continue;
+      const bool small = values[i] >= 0 && values[i] < kTicks;
+      if (const int whole = small ? static_cast<int>(values[i]) : -1; small && whole == values[i])
         ticked_[whole] = 1;
-        return;
-      }
+      else
+        add_key(order_key(values[i]));
     }
-    add_key(order_key(value));
   }
+  // Whether what is still to be added can matter.
+  bool worth_going_on() const { return few_ || only_whole_; }
+  // Whether all are small whole numbers, or missing.
+  bool only_whole() const { return only_whole_; }
   // Whether there are few so far.
   bool few() {
-    const auto n_ticked = static_cast<size_t>(std::count(ticked_.begin(), ticked_.end(), 1));
-    return few_ = few_ && keys_.size() + n_ticked <= most_;
+    const auto n_ticked = std::count(ticked_.begin(), ticked_.end() - 1, 1);
+    return few_ = few_ && keys_.size() + static_cast<size_t>(n_ticked) <= most_;
   }
   // One bin for each; call it once, when all are added.
   ColumnBins bins() {
@@ -140,11 +84,33 @@ class DistinctValues {
   }
 
  private:
-  static constexpr int kTicks = 1024;
+  static constexpr int kTicks = Wholes<double>::kMost;
   static constexpr size_t kSlots = 1024;
 
+  // False if some values are no small whole numbers.
+  template <class Value>
+  bool tick_off(const Value* values, int64_t n, [[maybe_unused]] bool wide) {
+#ifdef MDDF_AVX2
+    if (wide) return tick_off_avx2(values, n);
+#endif
+    return tick_off_body(values, n);
+  }
+  template <class Value>
+  MDDF_INLINE bool tick_off_body(const Value* values, int64_t n) {
+    typename Wholes<Value>::Bits at[kBlockRows];
+    if (!Wholes<Value>::places(values, n, kTicks, at)) return false;
+    for (int64_t i = 0; i < n; ++i) ticked_[at[i]] = 1;
+    return true;
+  }
+#ifdef MDDF_AVX2
+  template <class Value>
+  MDDF_TARGET_AVX2 bool tick_off_avx2(const Value* values, int64_t n) {
+    return tick_off_body(values, n);
+  }
+#endif
+
   void add_key(uint64_t key) {
-    if (key == last_ || !few_) return;
+    if (key == last_) return;
     last_ = key;
     size_t slot = (key * 0x9e3779b97f4a7c15u) >> 54;
     while (slots_[slot] >= 0 && keys_[slots_[slot]] != key) slot = (slot + 1) & (kSlots - 1);
@@ -155,173 +121,169 @@ class DistinctValues {
     keys_.push_back(key);
   }
 
-  std::array<uint8_t, kTicks> ticked_;
+  std::array<uint8_t, kTicks + 1> ticked_;  // the last for what is missing
   std::array<int16_t, kSlots> slots_;
   std::vector<uint64_t> keys_;
   size_t most_ = 0;
   uint64_t last_ = 0;
-  bool few_ = true;
+  bool few_ = true, only_whole_ = true;
 };
 
-// Brings values of weight 1 into as much order as their quantiles take. They are divided into many
-// intervals of the same length, and only those in which a bin ends are looked into, in the same
-// way.
-class PartialSort {
+// How often each small whole number comes in a column that has no others.
+class WholeCounts {
  public:
-  explicit PartialSort(QuantileBins& bins) : bins_(bins) {}
-
-  // Both arrays have n places; `values` are taken from the first and overwritten.
-  void add(double* values, double* scratch, int64_t n, int depth = 0) {
-    if (bins_.add_together(values, values + n)) return;
-    if (n <= kFew || depth == kDeepest) {
-      add_sorted(values, n);
-      return;
-    }
-    const auto [least, most] = std::minmax_element(values, values + n);
-    const double low = *least, range = *most - low;
-    const auto n_cells = static_cast<uint32_t>(std::min<int64_t>(n / 8, kMostCells));
-    const double scale = (n_cells - 1) / range;
-    if (range == 0) {
-      bins_.add(low, static_cast<double>(n));
-      return;
-    }
-    if (!std::isfinite(range) || !std::isfinite(scale)) {
-      add_sorted(values, n);
-      return;
-    }
-    const auto cell = [=](double value) { return static_cast<uint32_t>((value - low) * scale); };
-    std::vector<int64_t> end(n_cells + 1, 0);
-    for (int64_t i = 0; i < n; ++i) ++end[cell(values[i]) + 1];
-    for (uint32_t c = 0; c < n_cells; ++c) end[c + 1] += end[c];
-    for (int64_t i = 0; i < n; ++i) scratch[end[cell(values[i])]++] = values[i];
-    for (int64_t c = 0, begin = 0; c < n_cells; begin = end[c++])
-      if (begin < end[c]) add(scratch + begin, values + begin, end[c] - begin, depth + 1);
+  template <class Value>
+  void add(const Value* values, int64_t n) {
+    typename Wholes<Value>::Bits at[kBlockRows];
+    // False only if another thread has written into the table meanwhile.
+    if (!Wholes<Value>::places(values, n, Wholes<Value>::kMost, at)) return;
+    for (int64_t i = 0; i < n; ++i) ++counts_[i % 2][at[i]];
+  }
+  // Bins of about equal weight.
+  ColumnBins bins(int max_bins) const {
+    double total = 0;
+    for (int whole = 0; whole < kMost; ++whole) total += count(whole);
+    if (total == 0) return {{}, {0}};
+    QuantileBins<double> bins(total, max_bins);
+    for (int whole = 0; whole < kMost; ++whole)
+      if (count(whole) > 0) bins.add(whole, count(whole));
+    return bins.finish();
   }
 
  private:
-  static constexpr int64_t kFew = 64, kMostCells = 4096;
-  static constexpr int kDeepest = 6;
-
-  void add_sorted(double* values, int64_t n) {
-    std::sort(values, values + n);
-    for (int64_t i = 0, end; i < n; i = end) {
-      for (end = i + 1; end < n && values[end] == values[i]; ++end) {
-      }
-      bins_.add(values[i], static_cast<double>(end - i));
-    }
+  static constexpr int kMost = Wholes<double>::kMost;
+  double count(int whole) const {
+    return static_cast<double>(counts_[0][whole] + counts_[1][whole]);
   }
 
-  QuantileBins& bins_;
+  // Two copies, so that equal values in a row do not wait for each other's store.
+  std::array<std::array<int64_t, kMost + 1>, 2> counts_{};
 };
 
 }  // namespace detail
 
-// Bins of a column with many values, from those present in rows with positive weight. `scratch` has
-// room for as many.
-inline ColumnBins find_quantile_bins(double* values, double* scratch, int64_t n, int max_bins) {
-  if (n == 0) return {{}, {0}};  // another thread has written into the table meanwhile
-  detail::QuantileBins bins(static_cast<double>(n), max_bins);
-  detail::PartialSort(bins).add(values, scratch, n);
-  return bins.finish();
-}
-inline ColumnBins find_quantile_bins(WeightedValue* values, WeightedValue*, int64_t n,
-                                     int max_bins) {
-  if (n == 0) return {{}, {0}};
-  // By weight too, so that the sums do not depend on the order of the rows.
-  std::sort(values, values + n, [](const WeightedValue& a, const WeightedValue& b) {
-    return a.value < b.value || (a.value == b.value && a.weight < b.weight);
-  });
-  int64_t n_runs = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const auto [value, weight] = values[i];
-    if (n_runs == 0 || value != values[n_runs - 1].value) values[n_runs++] = {value, 0};
-    values[n_runs - 1].weight += weight;
-  }
-  double total = 0;
-  for (int64_t i = 0; i < n_runs; ++i) total += values[i].weight;
-  detail::QuantileBins bins(total, max_bins);
-  for (int64_t i = 0; i < n_runs; ++i) bins.add(values[i].value, values[i].weight);
-  return bins.finish();
-}
+// Reads the columns of a table block by block; what has no weight counts as missing.
+template <class T>
+class ColumnReader {
+ public:
+  using Value = CellValue<T>;
 
-// Calls visit(j, value, weight) for every present value in rows [row, last_row) of columns
-// start + [0, width), row by row.
-template <class T, class Visit>
-void for_each_cell(const Table<T>& table, const double* weights, int64_t row, int64_t last_row,
-                   int64_t start, int64_t width, Visit visit) {
-  constexpr int64_t kAhead = 16;  // rows that are asked for ahead of time
-  for (; row < last_row; ++row) {
-    if (row + kAhead < last_row && table.column_stride == 1)
-      for (int64_t j = 0; j < width; j += 64 / static_cast<int64_t>(sizeof(T)))
-        prefetch(&table.data[(row + kAhead) * table.row_stride + start + j]);
-    const double weight = weights ? weights[row] : 1;
-    if (!(weight > 0)) continue;
-    const T* cells = table.data + row * table.row_stride + start * table.column_stride;
-    for (int64_t j = 0; j < width; ++j) {
-      const double value = read_cell(cells + j * table.column_stride);
-      if (!std::isnan(value)) visit(j, value, weight);
-    }
+  ColumnReader(const Table<T>& table, const double* weights)
+      : table_(table), weights_(weights), values_(kBlockColumns<T> * kBlockRows) {}
+
+  // Calls visit(column, values, n) for n rows from `row` on of each of the columns of a block.
+  template <class Visit>
+  void read(int64_t row, int64_t n, int64_t column, int64_t width, Visit visit) {
+    read_block(table_, row, n, column, width, values_.data());
+    for (int64_t i = 0; weights_ && i < n; ++i)
+      for (int64_t j = 0; j < width && !(weights_[row + i] > 0); ++j)
+        values_[j * kBlockRows + i] = std::numeric_limits<Value>::quiet_NaN();
+    for (int64_t j = 0; j < width; ++j) visit(column + j, &values_[j * kBlockRows], n);
   }
+
+ private:
+  const Table<T>& table_;
+  const double* weights_;
+  std::vector<Value> values_;
+};
+
+// Runs of ascending numbers, none longer than `most`: where each begins, and its length.
+inline std::vector<std::pair<int64_t, int64_t>> neighbours(const std::vector<int64_t>& numbers,
+                                                           int64_t most) {
+  std::vector<std::pair<int64_t, int64_t>> runs;
+  for (const int64_t number : numbers) {
+    if (runs.empty() || runs.back().second == most ||
+        number != runs.back().first + runs.back().second)
+      runs.emplace_back(number, 0);
+    ++runs.back().second;
+  }
+  return runs;
 }
 
 // Bins of columns [first, last) of the table: a first pass finds those with few values; those with
-// many are gathered, several at a time where that takes little memory, and sorted. Value is double
-// where every weight is 1, else WeightedValue.
+// many are counted if they are small whole numbers, or else gathered, several columns at a time
+// where that takes little memory, and sorted. Value is that of the table's cells where every weight
+// is 1, else WeightedValue.
 template <class Value, class T>
 std::vector<ColumnBins> find_bins(const Table<T>& table, const double* weights, int64_t first,
                                   int64_t last, int max_bins, Watch& watch) {
-  constexpr int64_t kFirstGroup = 32, kRowsBetweenLooks = 4096;
+  constexpr int64_t kFirstGroup = 256, kBlocksBetweenLooks = 32;
+  constexpr int64_t kWidth = kBlockColumns<T>, kGroupBytes = int64_t{1} << 24;
+  const bool wide = simd::supported();
+  const int64_t n_rows = table.n_rows;
+  ColumnReader<T> reader(table, weights);
   std::vector<ColumnBins> result(last - first);
-  std::vector<int64_t> many;
+  std::vector<int64_t> whole, many;
   std::vector<detail::DistinctValues> distinct(std::min(kFirstGroup, last - first));
   for (int64_t start = first; start < last; start += kFirstGroup) {
-    const int64_t width = std::min(kFirstGroup, last - start);
-    for (auto& values : distinct) values.begin(max_bins);
-    for (int64_t row = 0; row < table.n_rows; row += kRowsBetweenLooks) {
-      const int64_t end = std::min(row + kRowsBetweenLooks, table.n_rows);
-      for_each_cell(table, weights, row, end, start, width,
-                    [&](int64_t j, double value, double) { distinct[j].add(value); });
-      watch.worked(4 * (end - row) * width);
-      if (std::none_of(distinct.begin(), distinct.begin() + width,
-                       [](auto& values) { return values.few(); }))
-        break;
+    const int64_t end = std::min(start + kFirstGroup, last);
+    const auto of = [&](int64_t column) -> auto& { return distinct[column - start]; };
+    for (int64_t c = start; c < end; ++c) of(c).begin(max_bins);
+    for (int64_t row = 0, looks = 1; row < n_rows; row += kBlockRows, ++looks) {
+      const int64_t n = std::min(kBlockRows, n_rows - row);
+      bool any = false;
+      for (int64_t c = start; c < end; c += kWidth) {
+        const int64_t width = std::min(kWidth, end - c);
+        if (std::none_of(&of(c), &of(c) + width,
+                         [](auto& values) { return values.worth_going_on(); }))
+          continue;
+        any = true;
+        reader.read(row, n, c, width, [&](int64_t column, const auto* values, int64_t n_values) {
+          of(column).add(values, n_values, wide);
+          if (looks % kBlocksBetweenLooks == 0) of(column).few();
+        });
+        watch.worked(2 * n * width);
+      }
+      if (!any) break;
     }
-    for (int64_t j = 0; j < width; ++j) {
-      if (distinct[j].few())
-        result[start + j - first] = distinct[j].bins();
+    for (int64_t c = start; c < end; ++c) {
+      if (of(c).few())
+        result[c - first] = of(c).bins();
+      else if (std::is_arithmetic_v<Value> && of(c).only_whole())
+        whole.push_back(c);
       else
-        many.push_back(start + j);
+        many.push_back(c);
     }
   }
+  for (const auto& [column, width] : neighbours(whole, kWidth)) {
+    std::vector<detail::WholeCounts> counts(width);
+    for (int64_t row = 0; row < n_rows; row += kBlockRows) {
+      reader.read(
+          row, std::min(kBlockRows, n_rows - row), column, width,
+          [&](int64_t c, const auto* values, int64_t n) { counts[c - column].add(values, n); });
+      watch.worked(2 * kBlockRows * width);
+    }
+    for (int64_t j = 0; j < width; ++j) result[column + j - first] = counts[j].bins(max_bins);
+  }
   if (many.empty()) return result;
-  const int64_t group_size =
-      std::clamp<int64_t>((int64_t{1} << 20) / std::max<int64_t>(table.n_rows, 1), 1, kColumnGroup);
-  std::vector<Value> scratch(table.n_rows), group(group_size * table.n_rows);
-  for (size_t at = 0; at < many.size();) {
-    int64_t width = 1;
-    while (width < group_size && at + width < many.size() && many[at + width] == many[at] + width)
-      ++width;
-    std::array<Value*, kColumnGroup> end;
-    for (int64_t j = 0; j < width; ++j) end[j] = &group[j * table.n_rows];
-    const auto gather = [&](int64_t j, double value, double weight) {
-      value += 0.0;  // -0.0 and 0.0 are one value
-      if constexpr (std::is_same_v<Value, double>)
-        *end[j]++ = value;
-      else
-        *end[j]++ = {value, weight};
-    };
-    for (int64_t row = 0; row < table.n_rows; row += kRowsBetweenLooks) {
-      const int64_t last_row = std::min(row + kRowsBetweenLooks, table.n_rows);
-      for_each_cell(table, weights, row, last_row, many[at], width, gather);
-      watch.worked((last_row - row) * width);
+  const int64_t group_size = std::clamp<int64_t>(
+      kGroupBytes / (static_cast<int64_t>(sizeof(Value)) * std::max<int64_t>(n_rows, 1)), 1,
+      kWidth);
+  std::vector<Value> scratch(n_rows), group(group_size * n_rows);
+  for (const auto& [column, width] : neighbours(many, group_size)) {
+    std::array<Value*, kWidth> end;
+    for (int64_t j = 0; j < width; ++j) end[j] = &group[j * n_rows];
+    for (int64_t row = 0; row < n_rows; row += kBlockRows) {
+      const int64_t n = std::min(kBlockRows, n_rows - row);
+      reader.read(row, n, column, width, [&](int64_t c, const auto* values, int64_t) {
+        Value*& to = end[c - column];
+        for (int64_t i = 0; i < n; ++i) {
+          const auto value = values[i] + 0;  // -0.0 and 0.0 are one value
+          if constexpr (std::is_arithmetic_v<Value>)
+            *to = value;
+          else
+            *to = {value, weights[row + i]};
+          to += value == value;
+        }
+      });
+      watch.worked(n * width);
     }
     for (int64_t j = 0; j < width; ++j) {
-      Value* values = &group[j * table.n_rows];
-      result[many[at + j] - first] =
+      Value* values = &group[j * n_rows];
+      result[column + j - first] =
           find_quantile_bins(values, scratch.data(), end[j] - values, max_bins);
-      watch.worked(16 * table.n_rows);
+      watch.worked(16 * n_rows);
     }
-    at += width;
   }
   return result;
 }

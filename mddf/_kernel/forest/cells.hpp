@@ -1,0 +1,125 @@
+// Raw cells, a block at a time, and where they lie among others.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "common/wide.hpp"
+#include "forest/binning.hpp"
+
+namespace mddf {
+
+// What the cells of a table are compared as.
+template <class T>
+using CellValue = std::conditional_t<std::is_same_v<T, float>, float, double>;
+
+// A block of cells that stays in the first cache: so many rows, and as many columns as a line of
+// the cache holds.
+constexpr int64_t kBlockRows = 128;
+template <class T>
+constexpr int64_t kBlockColumns = 64 / static_cast<int64_t>(sizeof(T));
+
+// Copies columns column + [0, width) of rows row + [0, n) to `values`, where each column has
+// kBlockRows places.
+template <class T>
+void read_block(const Table<T>& table, int64_t row, int64_t n, int64_t column, int64_t width,
+                CellValue<T>* values) {
+  const T* cells = table.data + row * table.row_stride + column * table.column_stride;
+  const auto read = [&](int64_t i, int64_t j) {
+    values[j * kBlockRows + i] =
+        read_cell<CellValue<T>>(cells + i * table.row_stride + j * table.column_stride);
+  };
+  if (table.row_stride == 1) {
+    for (int64_t j = 0; j < width; ++j)
+      for (int64_t i = 0; i < n; ++i) read(i, j);
+    return;
+  }
+  const int64_t ahead = std::min(kBlockColumns<T>, table.n_columns - 1 - column);
+  for (int64_t i = 0; i < n; ++i) {
+    prefetch(cells + i * table.row_stride + ahead * table.column_stride);
+    for (int64_t j = 0; j < width; ++j) read(i, j);
+  }
+}
+
+// Small whole numbers, the commonest cells of all.
+template <class Value>
+struct Wholes {
+  using Bits = std::conditional_t<sizeof(Value) == 4, uint32_t, uint64_t>;
+  static constexpr int kMost = 1024;
+
+  // Finds the places in [0, kMost) of n <= kBlockRows values; `missing` is that of NaN. False if
+  // some value is neither whole and small nor missing. By adding a number so large that the last
+  // bits count units: unlike conversions this makes vectors of any type.
+  static MDDF_INLINE bool places(const Value* values, int64_t n, Bits missing, Bits* to) {
+    constexpr Value kUnits = sizeof(Value) == 4 ? 0x1p23 : 0x1p52;
+    Bits n_others = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const Value value = values[i] > 0 ? values[i] : 0;
+      const Value near = (value < kMost - 1 ? value : kMost - 1) + kUnits;
+      Bits bits;
+      std::memcpy(&bits, &near, sizeof bits);
+      to[i] = values[i] == values[i] ? bits & (kMost - 1) : missing;
+      n_others += Bits{near - kUnits != values[i]} & Bits{values[i] == values[i]};
+    }
+    return n_others == 0;
+  }
+};
+
+// Divides the numbers into intervals in which about as many of a sample lie, whatever its
+// distribution is: equally long ones on the scale of the logarithm of 1 + the distance from the
+// middle, in units of the distance between the quartiles. Nothing of what is computed turns the
+// order of two values around.
+template <class Value>
+class Intervals {
+ public:
+  // Of a sample in ascending order. There is an interval for all that is below it.
+  Intervals(const Value* sample, int64_t n, int n_intervals) : last_(n_intervals - 1) {
+    middle_ = sample[n / 2] / 2;
+    const Value between = sample[n - 1 - n / 4] / 2 - sample[n / 4] / 2;
+    scale_ = std::min(Value{1} / (between + between), std::numeric_limits<Value>::max());
+    low_ = logarithm(sample[0]);
+    const float range = logarithm(sample[n - 1]) - low_;
+    per_unit_ = std::min((last_ - 1) / range, std::numeric_limits<float>::max());
+  }
+  // The numbers of the intervals of n values; NaN may be in any.
+  void find(const Value* values, int64_t n, int32_t* to, [[maybe_unused]] bool wide) const {
+#ifdef MDDF_AVX2
+    if (wide) return find_avx2(values, n, to);
+#endif
+    find_body(values, n, to);
+  }
+  MDDF_INLINE void find_body(const Value* values, int64_t n, int32_t* to) const {
+    for (int64_t i = 0; i < n; ++i) {
+      float at = (logarithm(values[i]) - low_) * per_unit_ + 1;
+      at = at > 0 ? at : 0;
+      to[i] = static_cast<int32_t>(at < last_ ? at : last_);
+    }
+  }
+
+ private:
+#ifdef MDDF_AVX2
+  MDDF_TARGET_AVX2 void find_avx2(const Value* values, int64_t n, int32_t* to) const {
+    find_body(values, n, to);
+  }
+#endif
+  // To the base of 2, times 2^23, with the sign of the side: a float's bits are nearly that. Halves
+  // do not overflow.
+  MDDF_INLINE float logarithm(Value value) const {
+    const auto from_middle = static_cast<float>((value / 2 - middle_) * scale_);
+    const float distance = 1 + std::abs(from_middle), one = 1;
+    int32_t bits, bits_of_one;
+    std::memcpy(&bits, &distance, sizeof bits);
+    std::memcpy(&bits_of_one, &one, sizeof bits_of_one);
+    return std::copysign(static_cast<float>(bits - bits_of_one), from_middle);
+  }
+
+  float last_, low_, per_unit_;
+  Value middle_, scale_;
+};
+
+}  // namespace mddf
