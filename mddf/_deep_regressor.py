@@ -23,7 +23,8 @@ _COVERAGE = Within(Real, 0, 1, closed="neither")
 class DeepForestRegressor(BaseDeepForest, Saved, RegressorMixin, BaseEstimator):
     """A deep forest that regresses, accurate without being tuned.
 
-    Every layer holds forests; the first one has gradient boosting and a linear model beside them.
+    Every layer holds forests; the first one has gradient boosting, a smooth model and a linear one
+    beside them.
     What they predict of training samples is found by cross-validation, and the next layer sees it
     beside the features. The members' weights are those of the least out-of-fold squared error
     [1]_, and what has none is dropped; a layer is added only if it helps by more than the error of
@@ -36,13 +37,13 @@ class DeepForestRegressor(BaseDeepForest, Saved, RegressorMixin, BaseEstimator):
     n_estimators : int, default=100
         Trees of each named forest.
     members : "auto" or list, default="auto"
-        Of a layer: "random", "completely-random" (one random threshold of every feature, the best
-        of which is taken: extra trees), "boosted" (scikit-learn's
-        `HistGradientBoostingRegressor`), "linear" (ridge regression on scaled and one-hot
-        features), or regressors. Forests of this package are members of all layers, others of the
-        first one only: they get the features as numbers, categories as codes, missing values as
-        NaN, and targets of mean 0 and variance 1, those of several outputs as columns. "auto"
-        means one of each name.
+        Of a layer: "random", "completely-random" (one random threshold of every feature, the
+        best of which is taken: extra trees), "boosted" (scikit-learn's
+        `HistGradientBoostingRegressor`), "kernel" (ridge regression on features of a Gaussian
+        kernel [2]_), "linear" (ridge regression on scaled and one-hot features), or regressors.
+        Forests of this package are members of all layers, others of the first one only: they get
+        the features as numbers, categories as codes, missing values as NaN, and targets of mean
+        0 and variance 1, those of several outputs as columns. "auto" means one of each name.
     cv : int, splitter, iterable of (train, test) or "auto", default="auto"
         Folds. "auto" means 5, and 10 below 400 samples.
     refit : bool, default=True
@@ -100,6 +101,8 @@ class DeepForestRegressor(BaseDeepForest, Saved, RegressorMixin, BaseEstimator):
     ----------
     .. [1] R. Caruana, A. Niculescu-Mizil, G. Crew and A. Ksikes, "Ensemble selection from
        libraries of models", ICML 2004.
+    .. [2] C. Williams and M. Seeger, "Using the Nystroem method to speed up kernel machines",
+       NIPS 2000.
 
     Examples
     --------
