@@ -12,6 +12,7 @@ except ImportError as error:
 
 from mddf._cost import Cost, cost
 from mddf._deep_forest import DeepForestClassifier
+from mddf._deep_regressor import DeepForestRegressor
 from mddf._forests import CompletelyRandomForestClassifier, RandomForestClassifier
 from mddf._mddf import MDDFClassifier
 from mddf._regressors import CompletelyRandomForestRegressor, RandomForestRegressor
@@ -23,6 +24,7 @@ __all__ = [
     "CompletelyRandomForestRegressor",
     "Cost",
     "DeepForestClassifier",
+    "DeepForestRegressor",
     "MDDFClassifier",
     "RandomForestClassifier",
     "RandomForestRegressor",

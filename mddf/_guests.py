@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.dummy import DummyClassifier
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble._base import _set_random_states
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
@@ -64,8 +64,8 @@ def _fit_guest(guest, X, target, n_columns, weights, train, held_out, seed: int)
         y = target[train, 0] if n_columns == 1 else target[train]
     else:
         y = target[train].astype(np.int64)
-        if isinstance(fitted, Pipeline) and len(np.unique(y)) < 2:
-            fitted, options = DummyClassifier(), {}
+    if isinstance(fitted, Pipeline) and np.all(y == y[:1]):
+        fitted, options = DummyRegressor() if _is_real(target) else DummyClassifier(), {}
     # Folds are spread over the cores: what a classifier starts by itself would fight over them.
     with threadpool_limits(1):
         fitted.fit(X[train], y, **options)

@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeCV
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -35,7 +36,7 @@ AUTO = (
     "boosted",
     "linear",
 )
-AUTO_REGRESSORS = ("random", "completely-random", "boosted", "linear")
+AUTO_REGRESSORS = ("random", "completely-random", "boosted", "kernel", "linear")
 # Boosting grows a tree for each class and round, which many classes make slow and no better.
 _MOST_CLASSES_BOOSTED = 30
 
@@ -77,6 +78,33 @@ class EmptyColumns(TransformerMixin, BaseEstimator):
     def transform(self, X):
         """X with 0 in them."""
         return np.where(self.empty_, 0.0, X) if self.empty_.any() else X
+
+
+class KernelFeatures(TransformerMixin, BaseEstimator):
+    """Nystroem features of a Gaussian kernel with as many of the samples as there are, or fewer.
+
+    Parameters
+    ----------
+    gamma : float
+        The kernel is ``exp(-gamma * squared distance)``.
+    most : int, default=400
+        Samples that are drawn.
+    random_state : int, RandomState or None, default=None
+    """
+
+    def __init__(self, gamma, most=400, random_state=None):
+        self.gamma, self.most, self.random_state = gamma, most, random_state
+
+    def fit(self, X, y=None):
+        """Draw samples."""
+        n = min(self.most, X.shape[0])
+        map_ = Nystroem(gamma=self.gamma, n_components=n, random_state=self.random_state)
+        self.map_ = map_.fit(X)
+        return self
+
+    def transform(self, X):
+        """Features of shape (n_samples, n_drawn)."""
+        return self.map_.transform(X)
 
 
 def boosted(model) -> Pipeline:
@@ -129,9 +157,10 @@ def named_regressors(n_estimators: int, categorical: np.ndarray, n_outputs: int)
 
     def boosting():
         model = HistGradientBoostingRegressor(
-            max_iter=400,
+            max_iter=500,
             learning_rate=0.05,
             max_leaf_nodes=16,
+            min_samples_leaf=8,
             l2_regularization=1.0,
             max_features=0.5,
             early_stopping=False,
@@ -139,12 +168,18 @@ def named_regressors(n_estimators: int, categorical: np.ndarray, n_outputs: int)
         )
         return boosted(model if n_outputs == 1 else MultiOutputRegressor(model))
 
+    def kernel():
+        steps = linear(RidgeCV(np.logspace(-4, 2, 13)), categorical).steps
+        features = KernelFeatures(gamma=0.5 / len(categorical))
+        return Pipeline([steps[0], ("kernel", features), steps[1]])
+
     return {
-        "random": lambda: RandomForestRegressor(n_estimators, max_features=0.5),
+        "random": lambda: RandomForestRegressor(n_estimators),
         "completely-random": lambda: CompletelyRandomForestRegressor(
             n_estimators, max_features=1.0
         ),
         "boosted": boosting,
+        "kernel": kernel,
         "linear": lambda: linear(Ridge(), categorical),
     }
 

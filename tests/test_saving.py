@@ -86,6 +86,10 @@ def test_skops_and_boosting():
     model.fit(X, labels())
     again = io.loads(io.dumps(model), trusted=skops_types(boosting=True))
     assert np.array_equal(says(again, X), says(model, X))
+    forest = mddf.DeepForestRegressor(1, n_estimators=1, cv=2, random_state=0)
+    forest.fit(X, np.column_stack([np.arange(len(X)), np.arange(len(X)) % 7]))
+    again = io.loads(io.dumps(forest), trusted=skops_types(boosting=True))
+    assert np.array_equal(again.predict_interval(X), forest.predict_interval(X))
 
 
 @pytest.mark.parametrize("release", RELEASES)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from mddf._members import EmptyColumns
+from mddf._members import EmptyColumns, KernelFeatures
 from mddf._state import Saved
 
-# What a fitted HistGradientBoostingClassifier holds and skops does not trust by itself.
+# What fitted histogram gradient boosting holds and skops does not trust by itself.
 _OF_BOOSTING = (
     "functools.partial",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
@@ -18,15 +18,15 @@ _OF_BOOSTING = (
 def skops_types(*, boosting=False) -> list[str]:
     """Names of types to be passed on to ``skops.io.load(..., trusted=...)``.
 
-    These are the estimators of mddf, one step of their pipelines, and the types of arrays.
+    These are the estimators of mddf, steps of their pipelines, and the types of arrays.
     Nothing else of mddf stands in a file of skops: what an estimator has learnt is saved as
     arrays, dicts, numbers and strings, and checked when it is loaded or used.
 
     Parameters
     ----------
     boosting : bool, default=False
-        Whether to add what scikit-learn's `HistGradientBoostingClassifier` holds, which is a
-        member of a `DeepForestClassifier`. It does not check its trees: a file that was made to
+        Whether to add what scikit-learn's histogram gradient boosting holds, which is a member of
+        deep forests. It does not check its trees: a file that was made to
         do harm can crash Python, so do so for files whose origin you know.
 
     Returns
@@ -42,5 +42,6 @@ def skops_types(*, boosting=False) -> list[str]:
     rooms = [import_module(name) for name in ("mddf", "mddf.baselines")]
     public = [getattr(room, name) for room in rooms for name in room.__all__]
     kinds = [kind for kind in public if isinstance(kind, type) and issubclass(kind, Saved)]
-    names = [f"{kind.__module__}.{kind.__qualname__}" for kind in [*kinds, EmptyColumns]]
+    steps = [EmptyColumns, KernelFeatures]
+    names = [f"{kind.__module__}.{kind.__qualname__}" for kind in [*kinds, *steps]]
     return sorted([*names, "numpy.dtype", *(_OF_BOOSTING if boosting else ())])

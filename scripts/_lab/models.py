@@ -21,7 +21,10 @@ EQUAL = ("mlp", "rf", "xgboost", "gcforest", "mddf")
 ABLATIONS = ("mddf-sf", "mddf-st", "mddf-np")
 CASCADES = ("mddf", "gcforest", *ABLATIONS)
 PEERS = ("sklearn-rf", "extratrees", "histgb", "xgboost", "lightgbm", "catboost")
-LEAGUE = {"classification": ("deepforest", "mddf", "gcforest", *PEERS), "regression": PEERS}
+LEAGUE = {
+    "classification": ("deepforest", "mddf", "gcforest", *PEERS),
+    "regression": ("deepforest", *PEERS),
+}
 
 
 @dataclass(frozen=True)

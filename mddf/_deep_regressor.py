@@ -1,0 +1,320 @@
+"""The deep forest that regresses."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+
+from mddf._deep_estimator import BaseDeepForest
+from mddf._deep_goals import ValueGoal
+from mddf._folds import ask_for_groups
+from mddf._members import AUTO_REGRESSORS, named_regressors, resolve_members
+from mddf._sampling import row_weights
+from mddf._state import Saved
+from mddf._targets import Units, read_values
+from mddf._validation import Within, unchanged_on_failure
+
+_COVERAGE = Within(Real, 0, 1, closed="neither")
+
+
+class DeepForestRegressor(BaseDeepForest, Saved, RegressorMixin, BaseEstimator):
+    """A deep forest that regresses, accurate without being tuned.
+
+    Every layer holds forests; the first one has gradient boosting, a smooth model and a linear one
+    beside them.
+    What they predict of training samples is found by cross-validation, and the next layer sees it
+    beside the features. The members' weights are those of the least out-of-fold squared error
+    [1]_, and what has none is dropped; a layer is added only if it helps by more than the error of
+    that. The members that are left are then grown once more on all samples.
+
+    Parameters
+    ----------
+    n_layers : int, default=2
+        Maximum number of layers.
+    n_estimators : int, default=100
+        Trees of each named forest.
+    members : "auto" or list, default="auto"
+        Of a layer: "random", "completely-random" (one random threshold of every feature, the
+        best of which is taken: extra trees), "boosted" (scikit-learn's
+        `HistGradientBoostingRegressor`), "kernel" (ridge regression on features of a Gaussian
+        kernel [2]_), "linear" (ridge regression on scaled and one-hot features), or regressors.
+        Forests of this package are members of all layers, others of the first one only: they get
+        the features as numbers, categories as codes, missing values as NaN, and targets of mean
+        0 and variance 1, those of several outputs as columns. "auto" means one of each name.
+    cv : int, splitter, iterable of (train, test) or "auto", default="auto"
+        Folds. "auto" means 5, and 10 below 400 samples.
+    refit : bool, default=True
+        Grow the members that are kept once more on all samples, instead of keeping the models of
+        all folds: a model a fifth as large.
+    categorical_features : "from_dtype", array of bool, int or str, or None, \
+            default="from_dtype"
+        Which features are categories, as in `RandomForestRegressor`.
+    max_bins : int, default=255
+        Most bins of a numeric feature, and most categories.
+    n_jobs : int, default=None
+        Number of jobs, as joblib understands it; the result does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of folds, trees and other members.
+    verbose : int, default=0
+        1 prints lines that say what each layer tried, kept and cost; 2 shows bars as well.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+    n_outputs_ : int
+    feature_names_in_ : ndarray of str
+        Only if X has string column names.
+    n_layers_ : int
+        Layers that are kept.
+    oof_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Out-of-fold predictions of the training samples.
+    history_ : dict of str to ndarray of shape (n_grown,)
+        For all layers that were grown, out-of-fold, of the vote up to that layer: "r2", "rmse" in
+        units of the targets' standard deviation, both means over outputs; "score", which is "r2";
+        "time" in seconds; and "layer", its number from 1.
+    leaderboard_ : list of dict
+        All members of all layers that were grown: "layer", "member", out-of-fold "rmse" and "r2"
+        of its own, "weight" in the vote, "seconds".
+    options_ : dict of str to dict
+        Chosen for the named forests.
+    stop_reason_ : str
+        Why there are no more layers.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean decrease of variance in the forests of the first layer, weighted by their vote.
+
+    See Also
+    --------
+    RandomForestRegressor : With quantiles of the targets in leaves.
+
+    Notes
+    -----
+    All outputs are scaled to variance 1, so that they count alike.
+
+    Out-of-fold figures of the second layer are a little too good: its inputs were made by models
+    that saw the targets of a sample's neighbours. A layer therefore has to win by more than one
+    standard error.
+
+    References
+    ----------
+    .. [1] R. Caruana, A. Niculescu-Mizil, G. Crew and A. Ksikes, "Ensemble selection from
+       libraries of models", ICML 2004.
+    .. [2] C. Williams and M. Seeger, "Using the Nystroem method to speed up kernel machines",
+       NIPS 2000.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from mddf import DeepForestRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> forest = DeepForestRegressor(n_estimators=20, random_state=0).fit(X[::2], y[::2])
+    >>> bool(forest.score(X[1::2], y[1::2]) > 0.4)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict] = BaseDeepForest._parameter_constraints
+
+    def __init__(
+        self,
+        n_layers=2,
+        *,
+        n_estimators=100,
+        members="auto",
+        cv="auto",
+        refit=True,
+        categorical_features="from_dtype",
+        max_bins=255,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_layers = n_layers
+        self.n_estimators = n_estimators
+        self.members = members
+        self.cv = cv
+        self.refit = refit
+        self.categorical_features = categorical_features
+        self.max_bins = max_bins
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None, groups=None):
+        """Grow the deep forest.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            Numbers, NaN where missing, and categories as `categorical_features` says. Infinities
+            are refused.
+        y : array of shape (n_samples,) or (n_samples, n_outputs)
+            Numbers.
+        sample_weight : array of shape (n_samples,), default=None
+            Not negative.
+        groups : array of shape (n_samples,), default=None
+            Samples of one group are held out together, by a number of folds and by splitters
+            that look at groups. With scikit-learn's metadata routing they are asked for if `cv`
+            is such a splitter, or after ``set_fit_request(groups=True)``.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_failure(self):
+            self._fit(X, y, sample_weight, groups)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit_transform(self, X, y, sample_weight=None, groups=None):
+        """Grow the deep forest and give the layer features of the samples it was grown on.
+
+        The features are out-of-fold, so that another model can be trained on them. This is why
+        they differ from ``fit(X, y).transform(X)``.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_out)
+        """
+        with unchanged_on_failure(self):
+            return np.hstack(self._fit(X, y, sample_weight, groups))
+
+    def _fit(self, X, y, sample_weight, groups) -> list[np.ndarray]:
+        """Grow, and return the out-of-fold features of the layers."""
+        growth = self._grow(X, y, sample_weight, groups)
+        goal, forecast = growth.training.goal, growth.vote.probabilities
+        self.options_ = growth.chosen
+        self.oof_prediction_ = self._in_shape(self._units.restore(forecast))
+        errors = np.abs(forecast - goal.target)
+        weights = np.ones(len(errors)) if goal.weight is None else goal.weight / goal.weight.mean()
+        order = np.argsort(errors, axis=0, kind="stable")
+        self._errors = np.take_along_axis(errors, order, axis=0)
+        self._error_weights = weights[order]
+        return growth.features
+
+    def _read(self, y, given):
+        y = read_values(y)
+        units = Units.of(y, given)
+        goal = ValueGoal(units.standard(y), given)
+        weights = row_weights(given, None, goal.key)
+        return goal, weights, {"n_outputs_": y.shape[1], "_units": units}
+
+    def _members(self, goal, categorical):
+        makers = named_regressors(self.n_estimators, categorical, goal.n_columns)
+        return resolve_members(self.members, makers, AUTO_REGRESSORS, "regressor")
+
+    @property
+    def _outputs(self):
+        return [f"output{number}" for number in range(self.n_outputs_)]
+
+    def _in_shape(self, values):
+        return values[:, 0] if self.n_outputs_ == 1 else values
+
+    # Asking.
+
+    def staged_predict(self, X):
+        """Predictions by the votes up to each layer.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Yields
+        ------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Once for each layer that is kept and has a vote so far.
+        """
+        for mean in self._means(self._stages(X)):
+            yield self._in_shape(self._units.restore(mean))
+
+    def predict(self, X):
+        """The weighted mean of what the members predict.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_outputs) if there are several outputs
+        """
+        *_, prediction = self.staged_predict(X)
+        return prediction
+
+    def predict_interval(self, X, coverage=0.9):
+        """Intervals that hold the targets of new samples in a given share of cases.
+
+        An interval reaches as far to both sides of the prediction as the out-of-fold error that
+        so large a share of the training samples does not exceed, with the correction for a finite
+        number of them that conformal prediction makes [1]_.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        coverage : float, default=0.9
+            Between 0 and 1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2) or (n_samples, n_outputs, 2)
+            Lower and upper ends. They are infinite where fewer than ``coverage / (1 - coverage)``
+            training samples were there to learn from.
+
+        Notes
+        -----
+        Every sample's error is one of models that did not see it, and were grown on one fold less
+        than the model that predicts. The coverage is right as far as that does not matter
+        (predictions are stable when a fold is left out [1]_) and new samples come from where the
+        training samples came from; it holds on average over samples, not for each kind of them,
+        and for each output on its own. It is no bound for a finite number of samples: CV+ has one,
+        ``2 * coverage - 1``, for models that are kept for each fold and treat all samples alike,
+        whereas here the weights of the members were chosen by all out-of-fold errors.
+
+        References
+        ----------
+        .. [1] R. Barber, E. Candes, A. Ramdas and R. Tibshirani, "Predictive inference with the
+           jackknife+", Annals of Statistics 49, 2021.
+        """
+        if coverage not in _COVERAGE:
+            raise ValueError(f"coverage must be a number between 0 and 1, got {coverage!r}")
+        *_, mean = self._means(self._stages(X))
+        reach = self._reach(coverage)
+        ends = []
+        for sign in (-1, 1):
+            finite = self._units.restore(mean + sign * np.where(np.isinf(reach), 0, reach))
+            ends.append(np.where(np.isinf(reach), sign * np.inf, finite))
+        found = np.stack(ends, axis=-1)
+        return found[:, 0] if self.n_outputs_ == 1 else found
+
+    def _reach(self, coverage: float) -> np.ndarray:
+        """The error of each output that this share of samples, and a new one, does not exceed."""
+        reach = np.full(self.n_outputs_, np.inf)
+        for j in range(self.n_outputs_):
+            share = np.cumsum(self._error_weights[:, j])
+            enough = share >= coverage * (share[-1] + 1) * (1 - 1e-12)
+            if enough.any():
+                reach[j] = self._errors[np.argmax(enough), j]
+        return reach
+
+    def get_metadata_routing(self):
+        """What `fit` asks for: groups, where `cv` is a splitter that does.
+
+        Returns
+        -------
+        MetadataRequest
+        """
+        return ask_for_groups(super().get_metadata_routing(), self.cv)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        return tags

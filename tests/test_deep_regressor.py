@@ -1,0 +1,331 @@
+"""DeepForestRegressor: weighs, refits, says intervals; targets of any size."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_friedman1
+from sklearn.exceptions import DataConversionWarning
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import r2_score
+from sklearn.model_selection import GroupKFold, cross_val_predict
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.svm import SVR
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from mddf import (
+    DeepForestRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    _deep_growth,
+)
+from mddf._members import AUTO_REGRESSORS
+from mddf._targets import Units
+from mddf._vote import error_weights
+
+FORESTS = ["random", "completely-random"]
+SMALL = {"n_estimators": 10, "members": [*FORESTS, "linear"], "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = make_friedman1(500, 8, noise=1.0, random_state=0)
+    return X[:300], y[:300], X[300:], y[300:]
+
+
+def draws_rows(model):
+    if "linear" not in model.members:
+        return {}
+    names = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+    return dict.fromkeys(names, "bootstraps of as many rows as have weight, folds of rows")
+
+
+@pytest.mark.filterwarnings("ignore:transform was given the table that the cascade")
+@parametrize_with_checks(
+    [
+        DeepForestRegressor(n_estimators=5, members=FORESTS),
+        DeepForestRegressor(1, n_estimators=5, members=["random", "linear"], refit=False, cv=3),
+    ],
+    expected_failed_checks=draws_rows,
+)
+def test_sklearn_checks(estimator, check):
+    check(estimator)
+
+
+# What it is
+
+
+def test_all_members_together_beat_a_forest():
+    X, y = make_friedman1(240, 8, noise=1.0, random_state=0)
+    new, truth = make_friedman1(500, 8, noise=1.0, random_state=1)
+    model = DeepForestRegressor(n_estimators=30, cv=3, random_state=0).fit(X, y)
+    forest = RandomForestRegressor(random_state=0).fit(X, y)
+    assert 1 - model.score(new, truth) < 0.8 * (1 - forest.score(new, truth))
+    assert [row["member"] for row in model.leaderboard_ if row["layer"] == 1] == [*AUTO_REGRESSORS]
+    assert r2_score(y, model.oof_prediction_) == pytest.approx(model.score(new, truth), abs=0.07)
+
+
+@pytest.mark.parametrize("options", [{}, {"refit": False}, {"cv": 3}])
+def test_predictions_follow_from_the_members(options, data, monkeypatch):
+    monkeypatch.setattr(_deep_growth.Growth, "_helps", lambda *_: True)
+    X, y, new, truth = data
+    model = DeepForestRegressor(**SMALL | options).fit(X, y)
+    weights = np.array([row["weight"] for row in model.leaderboard_])
+    assert weights.sum() == pytest.approx(1)
+    voters = [voter for layer in model._layers for voter in layer.voters]
+    features, names = model.transform(new), model.get_feature_names_out()
+    assert features.shape == (200, len(names))
+    assert names[0] == f"layer1_{voters[0].name}_output0"
+    given = np.array([voter.weight for voter in voters])
+    np.testing.assert_allclose(
+        y.mean() + y.std() * features @ given / given.sum(), model.predict(new)
+    )
+    *_, last = model.staged_predict(new)
+    np.testing.assert_array_equal(last, model.predict(new))
+    assert model.score(new, truth) == pytest.approx(r2_score(y, model.oof_prediction_), abs=0.1)
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    assert model.history_["r2"][-1] == pytest.approx(r2_score(y, model.oof_prediction_))
+
+
+def test_out_of_fold_features_are_those_of_the_vote(data):
+    X, y, *_ = data
+    model = DeepForestRegressor(**SMALL)
+    features = model.fit_transform(X, y)
+    voters = [voter for layer in model._layers for voter in layer.voters]
+    weights = np.array([voter.weight for voter in voters])
+    expected = y.mean() + y.std() * features @ weights / weights.sum()
+    np.testing.assert_allclose(model.oof_prediction_, expected)
+    with pytest.warns(UserWarning, match="use fit_transform"):
+        model.transform(X)
+
+
+def test_one_layer_of_one_regressor_is_that_regressor(data):
+    X, y, new, _ = data
+    model = DeepForestRegressor(1, members=[LinearRegression()], cv=4, random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.predict(new), LinearRegression().fit(X, y).predict(new))
+    splits = list(GroupKFold(4).split(X, groups=np.arange(300) % 9))
+    model = clone(model).set_params(cv=splits).fit(X, y)
+    expected = cross_val_predict(LinearRegression(), X, y, cv=splits)
+    np.testing.assert_allclose(model.oof_prediction_, expected)
+    by_groups = clone(model).set_params(cv=GroupKFold(4)).fit(X, y, groups=np.arange(300) % 9)
+    np.testing.assert_array_equal(by_groups.oof_prediction_, model.oof_prediction_)
+
+
+def test_results_do_not_depend_on_n_jobs_and_survive_a_pickle(data):
+    X, y, new, _ = data
+    one = DeepForestRegressor(**SMALL | {"members": [*FORESTS, SVR()]}).fit(X, y)
+    two = clone(one).set_params(n_jobs=2).fit(X, y)
+    again = pickle.loads(pickle.dumps(one))
+    for other in (two, again):
+        np.testing.assert_array_equal(one.predict(new), other.predict(new))
+        np.testing.assert_array_equal(one.oof_prediction_, other.oof_prediction_)
+        np.testing.assert_array_equal(one.predict_interval(new), other.predict_interval(new))
+
+
+def test_members_that_do_not_help_are_dropped(data):
+    X, y, *_ = data
+    useless = KNeighborsRegressor(150)
+    model = DeepForestRegressor(1, n_estimators=20, members=["random", useless], random_state=0)
+    assert [voter.name for voter in model.fit(X, y)._layers[0].voters] == ["random"]
+
+
+def test_the_lines_that_verbose_prints(data, capsys):
+    X, y, *_ = data
+    DeepForestRegressor(**SMALL, verbose=1).fit(X, y)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("layer 1: rmse 0.")
+    assert lines[-1].startswith("stopped: ")
+    assert max(map(len, lines)) <= 80
+
+
+def test_missing_values_and_categories(data):
+    X, y, *_ = data
+    rng = np.random.default_rng(0)
+    kinds = rng.choice(["a", "b", "c"], 300)
+    frame = pd.DataFrame(np.where(rng.random(X.shape) < 0.1, np.nan, X)).rename(columns=str)
+    frame["kind"] = pd.Categorical(kinds)
+    frame["nothing"] = np.nan
+    effect = 10.0 * (kinds == "b")
+    members = [*FORESTS, "boosted", "linear"]
+    model = DeepForestRegressor(1, n_estimators=10, members=members, cv=2, random_state=0)
+    assert model.fit(frame, y + effect).score(frame, y + effect) > 0.8
+    frame.loc[:99, "kind"] = np.nan
+    assert np.isfinite(model.predict(frame)).all()
+
+
+# Targets
+
+
+def test_several_outputs(data):
+    X, y, new, truth = data
+    members = [*FORESTS, "boosted", "linear"]
+    model = DeepForestRegressor(1, n_estimators=10, members=members, cv=2, random_state=0)
+    model.fit(X, np.column_stack([y, 1e200 * X[:, 0]]))
+    assert model.n_outputs_ == 2
+    prediction = model.predict(new)
+    assert prediction.shape == model.predict_interval(new).shape[:2] == (200, 2)
+    assert r2_score(truth, prediction[:, 0]) > 0.7
+    assert r2_score(new[:, 0], prediction[:, 1] / 1e200) > 0.95
+    assert model.oof_prediction_.shape == (300, 2)
+    assert len(model.get_feature_names_out()) == model.transform(new).shape[1]
+    with pytest.warns(DataConversionWarning, match="column-vector y"):
+        column = DeepForestRegressor(1, **SMALL).fit(X, y[:, None])
+    alone = DeepForestRegressor(1, **SMALL).fit(X, y)
+    np.testing.assert_array_equal(column.predict(new), alone.predict(new))
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, -7, 1e-300, 5e-324, -1.7e308])
+def test_constant_targets_are_given_back(value, data):
+    X, *_ = data
+    model = DeepForestRegressor(**SMALL, cv=3).fit(X[:40], np.full(40, value))
+    np.testing.assert_array_equal(model.predict(X[40:50]), value)
+    np.testing.assert_array_equal(model.predict_interval(X[40:50]), value)
+
+
+@pytest.mark.parametrize("power", [-990, -40, 40, 990])
+def test_the_unit_of_targets_does_not_matter(power, data):
+    X, y, new, _ = data
+    plain = DeepForestRegressor(**SMALL).fit(X, y)
+    other = DeepForestRegressor(**SMALL).fit(X, np.ldexp(y, power))
+    np.testing.assert_array_equal(other.predict(new), np.ldexp(plain.predict(new), power))
+    assert other.history_["r2"].tolist() == plain.history_["r2"].tolist()
+
+
+def test_huge_targets_stay_finite():
+    X = np.arange(40.0)[:, None]
+    y = np.where(X[:, 0] < 20, -1.7e308, 1.7e308)
+    model = DeepForestRegressor(**SMALL).fit(X, y)
+    assert np.isfinite(model.predict([[-1e6], [1e6]])).all()
+    assert np.isfinite(model.predict_interval(X, 0.5)).all()
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (None, "target y is None"),
+        ([1.0, np.nan, 2], "Input y contains NaN"),
+        ([1.0, np.inf, 2], "Input y contains infinity"),
+        (["a", "b", "c"], "y cannot be used: could not convert"),
+        (np.zeros((3, 0)), "y cannot be used"),
+        ([1.0, 2.0], "inconsistent numbers of samples"),
+    ],
+)
+def test_targets_that_do_not_do(y, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        DeepForestRegressor(**SMALL).fit(np.zeros((3, 1)), y)
+
+
+def test_few_rows():
+    with pytest.raises(ValueError, match="cv needs at least 2 samples"):
+        DeepForestRegressor(**SMALL).fit([[0.0]], [1.0])
+    for n in (2, 3, 9):
+        X = np.arange(n, dtype=float)[:, None]
+        model = DeepForestRegressor(n_estimators=3, cv=2, random_state=0).fit(X, X[:, 0])
+        assert np.isfinite(model.predict(X)).all()
+        assert np.isinf(model.predict_interval(X, 0.95)).all()
+
+
+def test_units():
+    y = np.array([[1e-300, 5.0, 3], [2e-300, 5.0, 1e300], [4e-300, 5.0, -1e300]])
+    units = Units.of(y, None)
+    standard = units.standard(y)
+    np.testing.assert_allclose(standard.mean(axis=0), 0, atol=1e-15)
+    np.testing.assert_allclose(standard.std(axis=0), [1, 0, 1])
+    np.testing.assert_allclose(units.restore(standard), y, rtol=1e-15, atol=1e285)
+    weights = np.array([2.0, 1, 0])
+    repeated = Units.of(y[[0, 0, 1]], None)
+    np.testing.assert_allclose(Units.of(y, weights).mean, repeated.mean)
+    np.testing.assert_allclose(Units.of(y, weights).spread, repeated.spread)
+
+
+# Weights of samples, wrong options
+
+
+def test_weights_of_samples(data):
+    X, y, new, truth = data
+    shifted = np.where(np.arange(300) < 150, y, y + 100)
+    weights = np.where(np.arange(300) < 150, 1.0, 0.0)
+    model = DeepForestRegressor(1, **SMALL).fit(X, shifted, weights)
+    assert model.score(new, truth) > 0.6
+    reach = np.diff(model.predict_interval(new[:1]))[0, 0] / 2
+    errors = np.abs(model.oof_prediction_ - shifted)[:150]
+    assert np.sum(errors <= reach * (1 + 1e-9)) == np.ceil(0.9 * 151)
+
+
+def test_weights_of_the_vote():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=(400, 2))
+    forecasts = [y + rng.normal(size=y.shape) * s for s in (1.0, 1.0, 3.0)] + [y * 0]
+    weights = error_weights(forecasts, y)
+    assert weights.sum() == pytest.approx(1)
+    # The optimum on the simplex, by a fine grid.
+    steps = np.linspace(0, 1, 41)
+    grid = np.array([(a, b, c, 1 - a - b - c) for a in steps for b in steps for c in steps])
+    grid = grid[grid[:, 3] >= -1e-9]
+    errors = np.stack(forecasts) - y
+    gram = np.einsum("inj,knj->ik", errors, errors)
+    losses = np.einsum("gi,ik,gk->g", grid, gram, grid)
+    found = weights @ gram @ weights
+    assert found <= losses.min() * 1.002
+    assert error_weights([y, y + 1], y).tolist() == [1, 0]
+    np.testing.assert_allclose(
+        error_weights(forecasts, y, np.arange(400) < 200),
+        error_weights([f[:200] for f in forecasts], y[:200]),
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"members": []}, "members must be 'auto' or a list of at least one"),
+        ({"members": ["random-half"]}, "members must hold regressors or names out of"),
+        ({"members": [RandomForestClassifier()]}, "members must hold names or regressors"),
+        ({"members": [RandomForestRegressor]}, "members must hold names or regressors"),
+        ({"members": [RandomForestRegressor(0)]}, "n_estimators"),
+        ({"cv": "oob"}, "cv"),
+        ({"n_layers": 0}, "n_layers"),
+    ],
+)
+def test_wrong_options_are_refused_by_name(options, message, data):
+    X, y, *_ = data
+    with pytest.raises(ValueError, match=message):
+        DeepForestRegressor(**SMALL | options).fit(X, y)
+
+
+def test_a_failed_fit_changes_nothing(data):
+    X, y, new, _ = data
+    model = DeepForestRegressor(1, **SMALL).fit(X, y)
+    before = model.predict(new)
+    with pytest.raises(ValueError, match="members"):
+        model.set_params(members=["nothing"]).fit(X[:, :3], y)
+    np.testing.assert_array_equal(model.predict(new), before)
+
+
+# Intervals
+
+
+@pytest.mark.parametrize("refit", [True, False])
+def test_intervals_hold_what_they_say(refit):
+    rng = np.random.default_rng(0)
+    X, y = make_friedman1(2400, 6, noise=1.0, random_state=0)
+    y = y + rng.exponential(2, len(y))
+    model = DeepForestRegressor(1, n_estimators=20, members=FORESTS, refit=refit, random_state=0)
+    model.fit(X[:400], y[:400])
+    widths = []
+    for coverage in (0.5, 0.9):
+        low, high = model.predict_interval(X[400:], coverage).T
+        inside = np.mean((low <= y[400:]) & (y[400:] <= high))
+        assert inside == pytest.approx(coverage, abs=0.04)
+        np.testing.assert_allclose((low + high) / 2, model.predict(X[400:]))
+        widths.append(np.mean(high - low))
+    assert widths[0] < widths[1]
+
+
+@pytest.mark.parametrize("coverage", [0, 1, 1.5, np.nan, "0.9", None])
+def test_coverages_that_do_not_do(coverage, data):
+    X, y, *_ = data
+    model = DeepForestRegressor(1, n_estimators=2, members=["random"], cv=2).fit(X[:20], y[:20])
+    with pytest.raises(ValueError, match="coverage must be a number between 0 and 1, got"):
+        model.predict_interval(X, coverage)
