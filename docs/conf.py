@@ -1,5 +1,6 @@
 """Settings of ``sphinx-build -W -E docs docs/_build``."""
 
+import os
 import re
 from importlib.metadata import version as installed_version
 
@@ -8,8 +9,14 @@ author = "The mddf developers"
 project_copyright = author
 version = release = installed_version("mddf")
 
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.mathjax", "numpydoc", "myst_parser"]
-exclude_patterns = ["_build"]
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "examples/*.ipynb", "examples/*.py", "examples/*.zip"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 2
 
@@ -25,12 +32,25 @@ autodoc_typehints = "none"  # the docstrings say more
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
-html_theme = "alabaster"
-html_theme_options = {
-    "description": "Deep forests guided by the margin distribution",
-    "fixed_sidebar": True,
-    "page_width": "1100px",
+html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["mddf.css"]
+html_title = f"mddf {version}"
+html_copy_source = html_show_sourcelink = False
+html_theme_options = {"navigation_with_keys": True}
+
+# Each example runs whenever the pages are built; one that fails, fails the build.
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "examples",
+    "filename_pattern": r"/plot_",
+    "abort_on_example_error": True,
+    "within_subsection_order": "ExampleTitleSortKey",
+    "download_all_examples": False,
+    "min_reported_time": 1e9,
+    "show_memory": False,
 }
+os.environ["MPLBACKEND"] = "agg"
 
 
 LITERAL = re.compile(r"(``.+?``|`.+?`)")

@@ -77,7 +77,10 @@ def test_pictures_are_there_and_small():
 
 @pytest.mark.slow
 @pytest.mark.skipif(
-    any(importlib.util.find_spec(name) is None for name in ("sphinx", "numpydoc", "myst_parser")),
+    any(
+        importlib.util.find_spec(name) is None
+        for name in ("furo", "numpydoc", "myst_parser", "sphinx_gallery", "xgboost")
+    ),
     reason='needs "mddf[docs]"',
 )
 def test_pages_build_without_a_warning(tmp_path):

@@ -19,7 +19,7 @@ def test_threshold_is_the_best_of_all(run):
 
 
 def test_table(run, tmp_path, monkeypatch):
-    forest = run.RandomForestClassifier(20, oob_score=True, random_state=0)
+    forest = run.RandomForestClassifier(20, random_state=0)
     monkeypatch.setattr(run, "models", lambda *_: {"forest": forest})
     run.main(["--quick", "--out", str(tmp_path)])
     (row,) = pd.read_csv(tmp_path / "imbalance.csv").to_dict("records")
