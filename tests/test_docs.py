@@ -75,12 +75,12 @@ def test_pictures_are_there_and_small():
     assert all((ROOT / "docs" / name).stat().st_size < 150_000 for name in shown)
 
 
+NEEDED = ("furo", "myst_parser", "numpydoc", "sphinx_gallery", "xgboost")
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(
-    any(
-        importlib.util.find_spec(name) is None
-        for name in ("furo", "numpydoc", "myst_parser", "sphinx_gallery", "xgboost")
-    ),
+    any(importlib.util.find_spec(name) is None for name in NEEDED),
     reason='needs "mddf[docs]"',
 )
 def test_pages_build_without_a_warning(tmp_path):
