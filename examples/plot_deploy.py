@@ -9,6 +9,7 @@ A graph that says what the model says, for programs without Python, and how long
 # The graph has one input, the table, and two outputs. ``onnx_inputs`` makes of rows what the graph
 # expects; it shows what a program in another language has to do.
 
+from functools import partial
 from time import perf_counter
 
 import matplotlib.pyplot as plt
@@ -43,27 +44,23 @@ print(cost(models["mdDF"]))
 # work. For many rows at once mddf's own engine is faster. (Times vary with the machine.)
 
 
-def microseconds(function, rows, repeats=5):
+def microseconds(function, n_rows, repeats=5):
     """The least time per row of a few runs."""
     times = []
     for _ in range(repeats):
         start = perf_counter()
-        function(rows)
+        function()
         times.append(perf_counter() - start)
-    return 1e6 * min(times) / len(rows)
-
-
-def with_graph(name):
-    """The graph's counterpart of predict_proba."""
-    return lambda rows: sessions[name].run(None, onnx_inputs(models[name], rows))
+    return 1e6 * min(times) / n_rows
 
 
 figure, axes = plt.subplots(2, 1, figsize=(5.6, 4.4), layout="constrained")
 for axis, rows, title in ((axes[0], X_test[:1], "one row"), (axes[1], X_test, "450 rows at once")):
     found = {}
     for name, model in models.items():
-        found[f"{name}, Python"] = microseconds(model.predict_proba, rows)
-        found[f"{name}, graph"] = microseconds(with_graph(name), rows)
+        found[f"{name}, Python"] = microseconds(partial(model.predict_proba, rows), len(rows))
+        run = partial(sessions[name].run, None, onnx_inputs(model, rows))
+        found[f"{name}, graph"] = microseconds(run, len(rows))
     bars = axis.barh(list(found), list(found.values()), color=["tab:gray", "tab:green"] * 2)
     axis.bar_label(bars, fmt="%.0f", padding=3)
     axis.invert_yaxis()

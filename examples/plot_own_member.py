@@ -37,7 +37,7 @@ names = [f"layer {row['layer']}: {row['member']}" for row in rows]
 bars = axis.barh(names, [row["weight"] for row in rows], color="tab:green")
 axis.bar_label(bars, [f"log-loss {row['log_loss']:.3f}" for row in rows], padding=3)
 axis.invert_yaxis()
-_ = axis.set(xlabel="weight in the vote", xlim=(0, 1))
+_ = axis.set(xlabel="weight in the vote", xlim=(0, 1.35))
 
 # %%
 # In an mdDF, ``forests`` lists the members of every layer. Those that are not forests of this
