@@ -46,5 +46,6 @@ axes[1].set(xlabel="training rows", ylabel="test log-loss", yscale="log")
 _ = axes[0].legend()
 
 # %%
-# Test rows are few as well: a difference of a point and a half is one row. Calibration by a few dozen
-# rows can make a model far too sure, which log-loss punishes; ``calibrate=False`` leaves it out.
+# Test rows are few as well: a difference of a point and a half is one row. Calibration by a few
+# dozen rows can make a model far too sure, which log-loss punishes; ``calibrate=False`` leaves it
+# out.

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/bits.hpp"
 #include "common/simd.hpp"
 #include "forest/codes64.hpp"
 #include "forest/column_pool.hpp"
@@ -87,7 +88,7 @@ class SmallNodes {
     const uint8_t* from = data_.matrix.data + column;
     if (!keep_columns_) {
       for (; mask; mask &= mask - 1) {
-        const int i = __builtin_ctzll(mask);
+        const int i = lowest_bit(mask);
         codes_[i] = from[at_[i]];
       }
       return codes_.data();
@@ -209,17 +210,16 @@ class SmallNodes {
   MDDF_TARGET_AVX2 uint64_t draw_categories(int32_t column, const uint8_t* codes, uint64_t mask,
                                             Random& random, Split& split) const {
     CategorySet seen;
-    for (uint64_t rest = mask; rest; rest &= rest - 1) seen.insert(codes[__builtin_ctzll(rest)]);
+    for (uint64_t rest = mask; rest; rest &= rest - 1) seen.insert(codes[lowest_bit(rest)]);
     if (!draw_category_set(column, seen, random, split)) return 0;
     uint64_t right = 0;
     for (uint64_t rest = mask; rest; rest &= rest - 1) {
-      const int i = __builtin_ctzll(rest);
+      const int i = lowest_bit(rest);
       if (!split.left.contains(codes[i])) right |= uint64_t{1} << i;
     }
     if (weight_of(mask & ~right) > weight_of(right)) {
       CategorySet on_right;
-      for (uint64_t rest = right; rest; rest &= rest - 1)
-        on_right.insert(codes[__builtin_ctzll(rest)]);
+      for (uint64_t rest = right; rest; rest &= rest - 1) on_right.insert(codes[lowest_bit(rest)]);
       split.list_all_but(on_right, data_.bins.count(column));
     }
     return right;

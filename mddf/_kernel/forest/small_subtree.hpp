@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "common/bits.hpp"
 #include "forest/node_classes.hpp"
 #include "forest/small_nodes.hpp"
 #include "forest/tree_writer.hpp"
@@ -80,7 +81,7 @@ class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
 
   // Makes a leaf of a pure node; true if it is not one.
   MDDF_TARGET_AVX2 bool place(const Node& node) {
-    const int c = class_of_[__builtin_ctzll(node.mask)];
+    const int c = class_of_[lowest_bit(node.mask)];
     if (node.mask & ~class_mask_[c]) return true;
     writer_.pure_leaf(node.index, classes_->present[c]);
     if (writer_.wants_importances()) {

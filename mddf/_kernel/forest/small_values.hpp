@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "common/bits.hpp"
 #include "forest/node_values.hpp"
 #include "forest/small_nodes.hpp"
 #include "forest/value_writer.hpp"
@@ -71,14 +72,14 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
 
   MDDF_TARGET_AVX2 void add_up(uint64_t mask, int64_t* sums) const {
     for (; mask; mask &= mask - 1) {
-      const int64_t* cell = node_.cell(__builtin_ctzll(mask));
+      const int64_t* cell = node_.cell(lowest_bit(mask));
       sums[0] += cell[0];
       sums[1] += cell[1];
     }
   }
 
   MDDF_TARGET_AVX2 bool place(const Node& node) {
-    const int i = __builtin_ctzll(node.mask);
+    const int i = lowest_bit(node.mask);
     if (node.mask & ~equal_[first_[i]]) return true;
     writer_.row_leaf(node.index, node_, samples_[i].row);
     return false;
@@ -88,7 +89,7 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
     std::array<RowSample, kSmall> members;
     int n = 0;
     for (uint64_t rest = node.mask; rest; rest &= rest - 1)
-      members[n++] = samples_[__builtin_ctzll(rest)];
+      members[n++] = samples_[lowest_bit(rest)];
     leaf_.look(members.data(), n);
     writer_.mean_leaf(node.index, leaf_);
   }
