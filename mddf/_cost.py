@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from mddf._trees import Trees
+from mddf._trees import TreeArrays
 from mddf.explain._stages import model_stages, predict_numbers
 
 _N_ROWS = 512
@@ -59,7 +59,7 @@ def cost(model) -> Cost:
 
     Parameters
     ----------
-    model : forest or cascade of mddf, or DeepForestClassifier
+    model : forest, deep forest or cascade of mddf
         Fitted.
 
     Returns
@@ -77,13 +77,13 @@ def cost(model) -> Cost:
     """
     stages = model_stages(model)
     parts = list(_parts(vars(model), set()))
-    blocks = [part for part in parts if isinstance(part, Trees)]
+    blocks = [part for part in parts if isinstance(part, TreeArrays)]
     rows = _made_up_rows(stages[0].bins, model.n_features_in_)
     seconds = median(_seconds(model, rows) for _ in range(_REPEATS))
     return Cost(
         sum(block.n_trees for block in blocks),
         sum(block.n_nodes for block in blocks),
-        sum(part.n_bytes if isinstance(part, Trees) else part.nbytes for part in parts),
+        sum(part.n_bytes if isinstance(part, TreeArrays) else part.nbytes for part in parts),
         1e6 * seconds / len(rows),
     )
 
@@ -93,7 +93,7 @@ def _parts(value: Any, seen: set[int]) -> Iterator[Any]:
     if id(value) in seen or callable(value):
         return
     seen.add(id(value))
-    if isinstance(value, Trees | np.ndarray):
+    if isinstance(value, TreeArrays | np.ndarray):
         yield value
     elif isinstance(value, dict):
         for item in value.values():

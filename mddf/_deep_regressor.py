@@ -231,8 +231,13 @@ class DeepForestRegressor(BaseDeepForest, Saved, RegressorMixin, BaseEstimator):
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Once for each layer that is kept and has a vote so far.
         """
-        for mean in self._means(self._stages(X)):
-            yield self._in_shape(self._units.restore(mean))
+        for prediction in self._votes(self._stages(X)):
+            yield self._in_shape(prediction)
+
+    def _votes(self, stages):
+        """Predictions by the votes up to each layer that has some, from what its members say."""
+        for mean in self._means(stages):
+            yield self._units.restore(mean)
 
     def predict(self, X):
         """The weighted mean of what the members predict.

@@ -24,6 +24,7 @@ class TreeArrays:
     _dtypes: ClassVar[dict[str, type]]
     _reader_type: ClassVar[type]
     _reader: Any
+    nodes: np.ndarray
     tree_start: np.ndarray
 
     def __post_init__(self):

@@ -19,7 +19,8 @@ part of another one (such as digits of optdigits) take part where they are named
 Every result is a file of its own in --out as soon as it is there; the same command goes on where
 the last one stopped, and any number of commands may share a folder. Written at the end, of all
 results in the folder: cells.csv, a table and mean ranks for each metric, and costs: seconds to fit
-and to predict, bytes of the pickle. `summarize.py` has more tests and pictures.
+and to predict, bytes of the pickle; for regression also how many test rows lie in 90 % intervals,
+of methods that say some. `summarize.py` has more tests and pictures.
 """
 
 from __future__ import annotations
@@ -81,7 +82,19 @@ def report(frame, metrics):
         ranking(frame, metrics),
         *(tables.score_table(name, frame, name) for name in metrics),
         tables.costs(frame),
+        *([intervals(frame)] if "coverage" in frame else []),
     ]
+
+
+def intervals(frame):
+    """How many test rows lie in the intervals of methods that say some, and how wide these are."""
+    found = tables.means(
+        frame.dropna(subset="coverage"), ["set", "method"], ["coverage", "interval_width"]
+    )
+    shown = found.assign(method=found["method"].map(models.title_of))
+    heading = f"intervals for {scores.COVERAGE:.0%} of test rows, mean over seeds"
+    words = "set method covered=coverage:.3f width_in_deviations_of_y=interval_width:.2f n_seeds"
+    return tables.columns("intervals", heading, shown, words, 2)
 
 
 def ranking(frame, metrics):

@@ -66,8 +66,9 @@ def problem(estimator, name, X, y, **fit_params):
     """What is wrong with how a fit takes a value of the parameter `name`; None if nothing is.
 
     Right is a fit after which probabilities are finite and sum to 1 (those of a transformer:
-    are between 0 and 1; means are between the least and the largest target), or a ValueError or
-    TypeError that has the name of the parameter. Warnings meant for users are fine, others not.
+    are between 0 and 1; means are between the least and the largest target, or not far beyond if
+    there are linear members), or a ValueError or TypeError that has the name of the parameter.
+    Warnings meant for users are fine, others not.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -86,7 +87,8 @@ def problem(estimator, name, X, y, **fit_params):
     if is_regressor(estimator):
         least, most = float(np.min(y)), float(np.max(y))
         p = (p - least) / (most - least)
-    if np.all((p >= 0) & (p <= 1)) and (
+    beyond = 1 if is_regressor(estimator) and hasattr(estimator, "members") else 0
+    if np.all((p >= -beyond) & (p <= 1 + beyond)) and (
         not hasattr(estimator, "predict_proba") or np.allclose(p.sum(axis=1), 1)
     ):
         return None

@@ -31,6 +31,7 @@ from sklearn.tree import DecisionTreeClassifier
 from mddf import (
     CompletelyRandomForestClassifier,
     CompletelyRandomForestRegressor,
+    DeepForestRegressor,
     MDDFClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -101,6 +102,7 @@ def results(model, X, y, sample_weight=None) -> dict[str, np.ndarray]:
     names = (
         "oob_decision_function_",
         "oob_prediction_",
+        "oof_prediction_",
         "oof_probabilities_",
         "feature_importances_",
         "alphas_",
@@ -269,9 +271,24 @@ def _scanners() -> dict[str, Case]:
     }
 
 
+def _deep_forests() -> dict[str, Case]:
+    # Members of other packages depend on their versions and are left out.
+    members = ["random", "completely-random"]
+    make = partial(DeepForestRegressor, n_estimators=6, members=members, cv=3, random_state=2)
+    return {
+        "deep forest regressor": _case(make, curve),
+        "deep forest regressor, folds kept, two jobs": _case(
+            partial(make, refit=False, n_jobs=2), partial(curve, 2, missing=0.1)
+        ),
+        "deep forest regressor, mixed, weights": _case(
+            make, mixed_curve, sample_weight=weights("real")
+        ),
+    }
+
+
 def cases() -> dict[str, Case]:
     """All cases by their names."""
-    return _forests() | _regressors() | _cascades() | _boosting() | _scanners()
+    return _forests() | _regressors() | _cascades() | _deep_forests() | _boosting() | _scanners()
 
 
 def hashes(case: Case) -> dict[str, str]:

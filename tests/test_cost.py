@@ -65,5 +65,5 @@ def test_refusals():
     X, y = number_table(), labels_of(number_table())
     with pytest.raises(NotFittedError):
         cost(RandomForestClassifier())
-    with pytest.raises(TypeError, match="model must be a forest classifier of mddf"):
+    with pytest.raises(TypeError, match="model must be a forest of mddf"):
         cost(AdaBoostClassifier(2).fit(X, y))

@@ -169,7 +169,7 @@ def test_other_refusals():
     X, y = number_table(), labels_of(number_table())
     with pytest.raises(ValueError, match="layer must be None for a forest"):
         tree_arrays(RandomForestClassifier(1).fit(X, y), layer=0)
-    with pytest.raises(TypeError, match="model must be a forest classifier of mddf"):
+    with pytest.raises(TypeError, match="model must be a forest of mddf"):
         tree_arrays(AdaBoostClassifier(2).fit(X, y))
     guests = MDDFClassifier(1, forests=["random", LogisticRegression()], n_estimators=1, cv=2)
     guests.fit(X, y)

@@ -122,7 +122,7 @@ def test_refusals():
         importances(forest, X)
     with pytest.raises(ValueError, match="y must hold labels seen in fit"):
         importances(forest, X, y + 7)
-    with pytest.raises(TypeError, match="model must be a forest classifier of mddf"):
+    with pytest.raises(TypeError, match="model must be a forest of mddf"):
         importances(AdaBoostClassifier(2).fit(X, y), X, y)
     guests = MDDFClassifier(1, forests=["random", LogisticRegression()], n_estimators=1, cv=2)
     with pytest.raises(TypeError, match="only forests of mddf"):

@@ -190,7 +190,7 @@ def test_refusals():
     forest = RandomForestClassifier(2).fit(X, y)
     with pytest.raises(ValueError, match="method must be 'tree', 'path' or 'permutation', got 1"):
         shap_values(forest, X, method=1)
-    with pytest.raises(TypeError, match="model must be a forest classifier of mddf"):
+    with pytest.raises(TypeError, match="model must be a forest of mddf"):
         shap_values(AdaBoostClassifier(2).fit(X, y), X)
 
 

@@ -193,7 +193,7 @@ def test_refusals():
     forest = RandomForestClassifier(2).fit(X, y)
     with pytest.raises(ValueError, match="dtype must be float32 or float64, got 'int'"):
         to_onnx(forest, dtype="int")
-    with pytest.raises(TypeError, match="model must be a forest classifier of mddf"):
+    with pytest.raises(TypeError, match="model must be a forest of mddf"):
         to_onnx(AdaBoostClassifier(2).fit(X, y))
     guests = MDDFClassifier(1, forests=["random", ExtraTreesClassifier(2)], **CASCADE).fit(X, y)
     with pytest.raises(TypeError, match="to_onnx takes a LogisticRegression"):

@@ -13,6 +13,7 @@ from mddf import (
     CompletelyRandomForestClassifier,
     CompletelyRandomForestRegressor,
     DeepForestClassifier,
+    DeepForestRegressor,
     MDDFClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -28,6 +29,7 @@ MODELS = [
     GCForestClassifier(1, n_estimators=1, cv=2, random_state=0),
     MultiGrainedScanner([2, 3], n_estimators=2, min_samples_leaf=1, cv=2, random_state=0),
     DeepForestClassifier(1, n_estimators=2, members=["random"], cv=2, random_state=0),
+    DeepForestRegressor(1, n_estimators=2, members=["random"], cv=2, random_state=0),
 ]
 # What makes a parameter count that is otherwise ignored, as far as a model has it.
 RELEVANT = {

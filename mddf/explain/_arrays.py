@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -34,9 +34,10 @@ class TreeArrays:
         The categories that go left at the nodes which split them, as codes from 0 in the order of
         `category_codes`; all others go right. What is missing, or was not seen by fit, goes where
         `missing_go_to_left` says.
-    value : ndarray of shape (n_nodes, n_classes)
-        Class distributions. Those of inner nodes are known if rows were given, and NaN if not
-        or if none of the rows gets there.
+    value : ndarray of shape (n_nodes, n_classes) or (n_nodes, n_outputs)
+        Class distributions, or means of targets; of a `DeepForestRegressor`, whose targets are
+        scaled to variance 1, of scaled ones. Those of inner nodes are known if rows were given,
+        and NaN if not or if none of the rows gets there.
     n_node_samples : ndarray of int of shape (n_nodes,) or None
         How many of the given rows get to each node. A model does not keep this of its training.
     """
@@ -64,7 +65,7 @@ def tree_arrays(model, *, layer=None, forest=None, X=None) -> list[TreeArrays]:
 
     Parameters
     ----------
-    model : forest or cascade of mddf, or DeepForestClassifier
+    model : forest, deep forest or cascade of mddf
         Fitted.
     layer : int, default=None
         Which layer of a cascade, from 0; negative numbers count from the last one. Must be None
@@ -102,7 +103,7 @@ def tree_arrays(model, *, layer=None, forest=None, X=None) -> list[TreeArrays]:
     return [
         tree
         for block in stage.blocks(forest)
-        for tree in _split(decode(block), stage.bins, _leaves(block, codes))
+        for tree in _split(_decoded(block, stage.unit), stage.bins, _leaves(block, codes))
     ]
 
 
@@ -111,7 +112,7 @@ def category_codes(model) -> dict[int, list]:
 
     Parameters
     ----------
-    model : forest or cascade of mddf, or DeepForestClassifier
+    model : forest, deep forest or cascade of mddf
         Fitted.
 
     Returns
@@ -139,6 +140,11 @@ def _chosen(name: str, number, n: int, only_for_cascades=False) -> int:
     if not isinstance(number, int | np.integer) or not -n <= number < n:
         raise ValueError(f"{name} must be a number from {-n} to {n - 1}, got {number!r}")
     return int(number) % n
+
+
+def _decoded(block, unit) -> Nodes:
+    nodes = decode(block)
+    return replace(nodes, value=nodes.value * unit)
 
 
 def _leaves(block, codes):

@@ -159,7 +159,7 @@ class ImportancesDisplay:
 
         Parameters
         ----------
-        estimator : forest or cascade of mddf, or DeepForestClassifier
+        estimator : forest, deep forest or cascade of mddf
         X : array or DataFrame of shape (n_samples, n_features), default=None
             Rows that the model was not fitted on.
         y : array of shape (n_samples,), default=None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from sklearn.base import is_regressor
 from sklearn.utils import Bunch
 
 from mddf import _cascade
 from mddf._validation import known_labels
 
-from ._paths import own_class_contributions
+from ._paths import own_class_contributions, path_contributions
 from ._shap_values import feature_names
 from ._stages import coded_stages, kind_of, model_stages, refuse_deep_forest
 
@@ -22,25 +23,27 @@ def importances(
 
     Parameters
     ----------
-    model : forest or cascade of mddf, or DeepForestClassifier
+    model : forest, deep forest or cascade of mddf
         Fitted. For "permutation" and "impurity", any classifier that has what they need.
     X : array or DataFrame of shape (n_samples, n_features), default=None
         Rows that the model was not fitted on, and at best many of them. Of those that it was
         fitted on it knows the labels, so that features which say nothing seem to help.
     y : array of shape (n_samples,), default=None
-        Their classes. "impurity" needs neither.
+        Their classes, or numbers. "impurity" needs neither.
     kind : {"held-out", "permutation", "impurity"}, default="held-out"
         - "held-out": by how much the splits of a feature raise the probability of the right class
           for these rows, on average; the sum over features is what the model gains on not asking
           anything. A feature that says nothing gets 0 but for chance, and may get less. In a
           cascade, what falls to a class vector is passed on to the features that it comes from.
+          Of a forest of numbers: by how much the splits of a feature raise the covariance of
+          targets and predictions, in units of the targets' variance.
         - "permutation": by how much the score falls if the feature's values are shuffled
           (scikit-learn's ``permutation_importance``). Of features that say the same, the model
           misses none.
         - "impurity": the mean decrease of impurity in training, `feature_importances_`. Biased:
           features with many different values gain even if they are noise.
     scoring : str, callable or None, default=None
-        For "permutation"; None means accuracy.
+        For "permutation"; None means accuracy, or R2.
     n_repeats : int, default=5
         How often "permutation" shuffles each feature.
     random_state : int, RandomState or None, default=None
@@ -111,6 +114,8 @@ def _gains(model, X, y) -> np.ndarray:
     """
     refuse_deep_forest(model, "kind='permutation'")
     stages, coded = model_stages(model), coded_stages(model, X)
+    if is_regressor(model):
+        return _covariances(stages[0], next(coded), y, model.n_jobs)
     labels = known_labels(y, model.classes_, len(y))
     if kind_of(model) == "forest":
         codes = next(coded)
@@ -135,6 +140,15 @@ def _gains(model, X, y) -> np.ndarray:
         )
         share = _shares(_cascade.combine(of_columns, alphas))
     return _cascade.combine(of_layers, all_alphas[-1])
+
+
+def _covariances(stage, codes, y, n_jobs) -> np.ndarray:
+    """What each feature adds to a row's part of the covariance of its target and prediction."""
+    y = np.asarray(y, float).reshape(len(codes), -1) / stage.unit  # of no size in these units
+    found, _ = path_contributions(stage.blocks(None), codes, codes, n_jobs=n_jobs)
+    away = y - y.mean(axis=0)
+    variance = np.square(away).mean(axis=0)
+    return np.mean(found * (away / np.where(variance > 0, variance, 1))[:, None], axis=2)
 
 
 def _shares(gains: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mddf._trees import Trees
+from mddf._trees import TreeArrays, Trees
 
 LEAF = -1
 # As `_kernel/forest/trees.hpp` lays out a node's word.
@@ -32,7 +32,7 @@ class Nodes:
     sets : dict of int to ndarray of int
         The codes that go left at nodes which split categories.
     value : ndarray of shape (n_nodes, n_classes)
-        The class distribution of leaves; NaN elsewhere.
+        The class distribution of leaves, or their numbers; NaN elsewhere.
     word_node : ndarray of int
         From the place of a word in the block to the node.
     word_start : ndarray of int of shape (n_trees + 1,)
@@ -83,7 +83,7 @@ class Nodes:
         return sums
 
 
-def decode(trees: Trees) -> Nodes:
+def decode(trees: TreeArrays) -> Nodes:
     """Unpack a block of trees."""
     words = trees.nodes
     is_node = _which_are_nodes(words, trees.tree_start)
@@ -110,7 +110,9 @@ def decode(trees: Trees) -> Nodes:
         np.where(kind == _MISSING_LEFT, threshold - 1, threshold),
         missing_left & inner,
         sets,
-        _values(trees, inner, payload),
+        _values(trees, inner, payload)
+        if isinstance(trees, Trees)
+        else _means(trees, inner, payload),
         word_node,
         trees.tree_start,
     )
@@ -137,6 +139,12 @@ def _which_are_nodes(words: np.ndarray, tree_start: np.ndarray) -> np.ndarray:
         left = base + _payload(words[level])
         level, base = np.concatenate([left, left + 1]), np.concatenate([base, base])
     return is_node
+
+
+def _means(trees, inner: np.ndarray, payload: np.ndarray) -> np.ndarray:
+    value = np.full((len(inner), trees.n_outputs), np.nan)
+    value[~inner] = trees.leaf_value.reshape(-1, trees.n_outputs)[payload[~inner]]
+    return value
 
 
 def _values(trees: Trees, inner: np.ndarray, payload: np.ndarray) -> np.ndarray:

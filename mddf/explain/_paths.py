@@ -37,6 +37,13 @@ def node_values(nodes: Nodes, leaf_indices: np.ndarray) -> np.ndarray:
     return found
 
 
+def nothing(blocks, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Contributions and a bias of zeros, for trees that say something of rows."""
+    first = blocks[0]
+    n_values = first.n_classes if isinstance(first, Trees) else first.n_outputs
+    return np.zeros((*codes.shape, n_values)), np.zeros(n_values)
+
+
 def path_contributions(
     blocks: Sequence[Trees], codes: np.ndarray, background: np.ndarray, *, n_jobs=None
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -60,8 +67,7 @@ def path_contributions(
     bias : ndarray of shape (n_classes,)
         With the sum over columns it makes the mean class distribution of a row.
     """
-    contributions = np.zeros((*codes.shape, blocks[0].n_classes))
-    bias = np.zeros(blocks[0].n_classes)
+    contributions, bias = nothing(blocks, codes)
     for block in blocks:
         nodes = decode(block)
         value = node_values(nodes, _growing.leaf_indices([block], background, n_jobs=n_jobs))

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from sklearn.base import is_regressor
 
 from mddf import _cascade
 from mddf._table import read_table
 
 from ._paths import path_contributions
 from ._stages import (
+    asked,
     coded_stages,
     kind_of,
     model_stages,
@@ -26,13 +28,14 @@ _PERMUTATION_ROWS = 100
 
 
 def shap_values(model, X, *, background=None, method="tree", random_state=0):
-    """Contributions of the features to the class probabilities of each row.
+    """Contributions of the features to the class probabilities of each row, or to its prediction.
 
-    The contributions of a row and the base values add up to its probabilities.
+    The contributions of a row and the base values add up to its probabilities; those of a
+    regressor to its prediction.
 
     Parameters
     ----------
-    model : forest or cascade of mddf, or DeepForestClassifier
+    model : forest, deep forest or cascade of mddf
         Fitted.
     X : array or DataFrame of shape (n_samples, n_features)
         Rows to be explained.
@@ -56,7 +59,8 @@ def shap_values(model, X, *, background=None, method="tree", random_state=0):
     -------
     shap.Explanation
         ``values`` has shape (n_samples, n_features, n_classes), ``base_values`` (n_samples,
-        n_classes); ``data`` holds the rows as numbers, categories as codes.
+        n_classes), with outputs in place of classes for a regressor, and without them if there is
+        only one; ``data`` holds the rows as numbers, categories as codes.
 
     References
     ----------
@@ -88,14 +92,24 @@ def shap_values(model, X, *, background=None, method="tree", random_state=0):
         values, base = _by_permutation(model, rows, background, random_state)
     else:
         values, base = _by_trees(model, X, X if background is None else background, method)
-    _check_sums(values.sum(axis=1) + base, model.predict_proba(X))
+    says = np.asarray(getattr(model, asked(model))(X)).reshape(len(rows), -1)
+    scale = np.abs(says).max(axis=0, initial=0) if is_regressor(model) else 1.0
+    _check_sums(values.sum(axis=1) + base, says, _TOLERANCE * scale)
+    if single := is_regressor(model) and values.shape[2] == 1:
+        values, base = values[..., 0], base[..., 0]
     return shap.Explanation(
         values,
-        base_values=np.tile(base, (len(rows), 1)) if base.ndim == 1 else base,
+        base_values=np.broadcast_to(base, (len(rows), *values.shape[2:])).copy(),
         data=rows,
         feature_names=feature_names(model),
-        output_names=[str(label) for label in model.classes_],
+        output_names=None if single else _outputs(model),
     )
+
+
+def _outputs(model) -> list[str]:
+    if is_regressor(model):
+        return [f"output{number}" for number in range(model.n_outputs_)]
+    return [str(label) for label in model.classes_]
 
 
 def feature_names(model) -> list[str]:
@@ -109,11 +123,12 @@ def _numbers(model, X) -> np.ndarray:
     return np.array(model._binner.numbers(table), float)
 
 
-def _check_sums(sums: np.ndarray, probabilities: np.ndarray) -> None:
-    wrong = np.abs(sums - probabilities).max(initial=0)
-    if not wrong <= _TOLERANCE:
+def _check_sums(sums: np.ndarray, says: np.ndarray, tolerance) -> None:
+    wrong = np.abs(sums - says).max(axis=0, initial=0)
+    if not np.all(wrong <= tolerance):
         raise RuntimeError(
-            f"contributions and base values must add up to the probabilities, but miss by {wrong}"
+            "contributions and base values must add up to what the model says, but miss by "
+            f"{wrong.max()}"
         )
 
 
@@ -124,7 +139,8 @@ def _by_trees(model, X, background, method: str) -> tuple[np.ndarray, np.ndarray
     stages = model_stages(model)
     coded = zip(coded_stages(model, X), coded_stages(model, background), strict=True)
     if kind_of(model) == "forest":
-        return contribute(stages[0].blocks(None), *next(coded))
+        values, base = contribute(stages[0].blocks(None), *next(coded))
+        return values * stages[0].unit, base * stages[0].unit
     cascade = model._cascade
     layout, n_raw = cascade.layout, cascade.n_raw
     columns: list[np.ndarray] = []  # what the features do to those that each layer adds
@@ -180,4 +196,5 @@ def _by_permutation(model, rows, background, random_state) -> tuple[np.ndarray, 
         seed=random_state,
     )
     found = explainer(rows)
-    return found.values, found.base_values
+    base = np.asarray(found.base_values)
+    return found.values.reshape(*rows.shape, -1), base.reshape(len(rows), -1)

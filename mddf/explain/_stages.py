@@ -7,20 +7,25 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from mddf import _cascade, _growing
 from mddf._binning import Bins, apply_bins, join_bins
 from mddf._cascade_estimator import BaseCascade
 from mddf._deep_forest import DeepForestClassifier
+from mddf._deep_regressor import DeepForestRegressor
 from mddf._forest import BaseForest
+from mddf._forest_regressor import BaseForestRegressor
 from mddf._table import read_table
-from mddf._trees import Trees
+from mddf._trees import TreeArrays
 
 _KINDS: dict[Any, str] = {
     BaseForest: "forest",
     BaseCascade: "cascade",
     DeepForestClassifier: "deep forest",
+    BaseForestRegressor: "forest",
+    DeepForestRegressor: "deep forest",
 }
 
 
@@ -36,16 +41,19 @@ class Stage:
         For each forest its blocks of trees; for a classifier from outside, the fitted clones.
     columns : ndarray of int
         Which of the columns the members see.
+    unit : float or ndarray of shape (n_outputs,)
+        What the leaves hold multiples of.
     """
 
     bins: Bins
     members: list[list]
     columns: np.ndarray
+    unit: float | np.ndarray = 1.0
 
-    def blocks(self, forest: int | None) -> list[Trees]:
+    def blocks(self, forest: int | None) -> list[Any]:
         """The blocks of trees of one forest, or of all."""
         chosen = self.members if forest is None else [self.members[forest]]
-        if guests := [found for found in chosen if not isinstance(found[0], Trees)]:
+        if guests := [found for found in chosen if not isinstance(found[0], TreeArrays)]:
             raise TypeError(
                 "only forests of mddf have trees that can be read, got a layer with "
                 f"{guests[0][0]!r}"
@@ -61,19 +69,24 @@ def kind_of(model) -> str:
     for base, kind in _KINDS.items():
         if isinstance(model, base):
             check_is_fitted(model)
-            if type(model).predict_proba is base.predict_proba:
+            if getattr(type(model), asked(model)) is getattr(base, asked(model)):
                 return kind
     raise TypeError(
-        "model must be a forest classifier of mddf, an MDDFClassifier, a GCForestClassifier or a "
-        f"DeepForestClassifier, got {model!r}"
+        "model must be a forest of mddf, an MDDFClassifier, a GCForestClassifier, a "
+        f"DeepForestClassifier or a DeepForestRegressor, got {model!r}"
     )
+
+
+def asked(model) -> str:
+    """The method by which a model says all that it knows."""
+    return "predict" if is_regressor(model) else "predict_proba"
 
 
 def refuse_deep_forest(model, remedy: str) -> None:
     """Refuse a model whose vote is not linear in its layers' vectors."""
     if kind_of(model) == "deep forest":
         raise TypeError(
-            "the vote of a DeepForestClassifier is not a sum over trees, so that contributions "
+            f"the vote of a {type(model).__name__} is not a sum over trees, so that contributions "
             f"cannot be passed back through its layers; use {remedy}"
         )
 
@@ -84,10 +97,16 @@ def model_stages(model) -> list[Stage]:
     raw = model._binner.bins_
     everything = np.arange(raw.n_columns)
     if kind == "forest":
-        return [Stage(raw, [model._trees], everything)]
+        unit = np.ldexp(1.0, model._exponents) if is_regressor(model) else 1.0
+        return [Stage(raw, [model._trees], everything, unit)]
     if kind == "deep forest":
         return [
-            Stage(join_bins(raw, layer.bins), [v.models for v in layer.voters], everything)
+            Stage(
+                join_bins(raw, layer.bins),
+                [v.models for v in layer.voters],
+                everything,
+                layer.voters[0].unit,
+            )
             for layer in model._layers
         ]
     return [
@@ -122,7 +141,10 @@ def coded_stages(model, X) -> Iterator[np.ndarray]:
 
 
 def predict_numbers(model, numbers: np.ndarray, *, n_jobs=None) -> np.ndarray:
-    """`predict_proba` of rows as numbers, categories as codes, NaN where missing."""
+    """What a model says of rows as numbers, categories as codes, NaN where missing.
+
+    Probabilities, or numbers of shape (n_rows, n_outputs).
+    """
     raw = apply_bins(np.ascontiguousarray(numbers, float), model._binner.bins_)
     codes = np.hstack([raw, np.zeros((len(raw), _n_spare(model)), np.uint8)])
     *_, probabilities = _ask(model, codes, numbers, n_jobs)
@@ -146,6 +168,6 @@ def _ask(model, codes, numbers, n_jobs) -> Iterator[np.ndarray]:
     elif kind == "deep forest":
         yield from model._votes(model._layer_vectors(codes, numbers, n_jobs))
     else:
-        sums = np.zeros((len(codes), len(model.classes_)))
-        _growing.add_probabilities(model._trees, codes, sums, n_jobs=n_jobs)
-        yield _growing.shares(sums)
+        n_columns = model.n_outputs_ if is_regressor(model) else len(model.classes_)
+        means = _growing.mean_vectors(model._trees, codes, n_columns, n_jobs=n_jobs)
+        yield means * model_stages(model)[0].unit

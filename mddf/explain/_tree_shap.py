@@ -11,6 +11,7 @@ from mddf._binning import MISSING
 from mddf._trees import Trees
 
 from ._nodes import LEAF, Nodes, decode
+from ._paths import nothing
 
 # Weight of a leaf that no row of the background gets to: TreeSHAP divides by the nodes' weights.
 _UNREACHED = 1e-6
@@ -24,8 +25,7 @@ def tree_contributions(
     The trees ask for bins, which are small whole numbers, so that single and double precision
     are the same. Parameters and results are those of `path_contributions`.
     """
-    contributions = np.zeros((*codes.shape, blocks[0].n_classes))
-    bias = np.zeros(blocks[0].n_classes)
+    contributions, bias = nothing(blocks, codes)
     cells = np.where(codes == MISSING, np.nan, codes)
     for block in blocks:
         nodes = decode(block)
@@ -57,8 +57,9 @@ def _explain(nodes: Nodes, weight, codes, cells) -> np.ndarray:
         for part in zip(nodes.start[:-1], nodes.start[1:], strict=True)
     ]
     explainer = shap.TreeExplainer({"trees": trees}, feature_perturbation="tree_path_dependent")
+    shape = (-1, codes.shape[1], nodes.value.shape[1])
     if not nodes.sets:
-        return explainer.shap_values(cells, check_additivity=False)
+        return explainer.shap_values(cells, check_additivity=False).reshape(shape)
     # Shapley values of one row depend on a split only by the side that the row goes to. So rows
     # with the same categories are explained together, and their splits by sets are made splits
     # by order which send them, and all that is present, to the right side.
@@ -73,7 +74,8 @@ def _explain(nodes: Nodes, weight, codes, cells) -> np.ndarray:
             side = np.inf if goes_left else -np.inf
             explainer.model.thresholds[tree, node - nodes.start[tree]] = side
         rows = np.flatnonzero(kind_of.ravel() == number)
-        values[rows] = explainer.shap_values(cells[rows], check_additivity=False)
+        found = explainer.shap_values(cells[rows], check_additivity=False)
+        values[rows] = found.reshape(shape)
     return values
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 import numpy as np
+from sklearn.base import is_regressor
 
 from mddf._layer import _GRAIN
 from mddf._table import NUMBER
@@ -30,7 +31,8 @@ def to_onnx(model, *, dtype=np.float32):
     ----------
     model : forest or cascade of mddf, or DeepForestClassifier
         Fitted. The classifiers from outside that a cascade may have must be logistic regressions,
-        alone or in a pipeline after a ``SimpleImputer`` and a ``StandardScaler``.
+        alone or in a pipeline after a ``SimpleImputer`` and a ``StandardScaler``. Of regressors,
+        forests only.
     dtype : float32 or float64, default=float32
         Of the numbers that go in, and of the probabilities that come out.
 
@@ -39,7 +41,8 @@ def to_onnx(model, *, dtype=np.float32):
     onnx.ModelProto
         Its inputs are those that `onnx_inputs` makes. Its outputs are "label", of shape
         (n_samples,), and "probabilities" (n_samples, n_classes). It needs operators that
-        onnxruntime has from 1.20 on (opset 18, ai.onnx.ml 5).
+        onnxruntime has from 1.20 on (opset 18, ai.onnx.ml 5). Of a regressor, there is one
+        output, "variable", of shape (n_samples, n_outputs).
 
     Examples
     --------
@@ -60,6 +63,10 @@ def to_onnx(model, *, dtype=np.float32):
     graph = Graph()
     raw = _add_inputs(graph, model, dtype)
     kind = kind_of(model)
+    if is_regressor(model):
+        variable = _add_means(graph, raw, stages, model)
+        graph.output(graph.cast(variable, dtype), "variable", dtype, [None, model.n_outputs_])
+        return graph.model(type(model).__name__, import_module("mddf").__version__)
     if kind == "cascade":
         probabilities = _add_cascade(graph, raw, stages, model._cascade)
     elif kind == "deep forest":
@@ -281,6 +288,16 @@ def _add_vector(graph: Graph, table: str, stage: Stage, members: list, n_classes
         seen = graph.add("Gather", table, graph.constant(stage.columns, np.int64), axis=1)
         sums = _add_sum(graph, [add_guest(graph, seen, found, n_classes) for found in members])
     return _add_rounded(graph, _add_shares(graph, sums))
+
+
+def _add_means(graph: Graph, raw: str, stages: list[Stage], model) -> str:
+    """The mean over trees of a forest that regresses."""
+    if kind_of(model) != "forest":
+        raise TypeError(f"of regressors, to_onnx takes forests only, got {model!r}")
+    (stage,) = stages
+    blocks = stage.blocks(None)
+    factor = stage.unit / sum(block.n_trees for block in blocks)
+    return graph.add("Mul", add_trees(graph, raw, blocks, stage.bins), graph.constant(factor))
 
 
 def _add_vote(graph: Graph, columns: list[str], alphas: np.ndarray) -> str:

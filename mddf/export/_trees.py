@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mddf._binning import Bins
-from mddf._trees import Trees
+from mddf._trees import TreeArrays, Trees
 from mddf.explain._arrays import thresholds
 from mddf.explain._nodes import LEAF, Nodes, decode
 
@@ -16,8 +16,8 @@ from ._graph import ML, Graph
 _LEQ, _MEMBER = 0, 6
 
 
-def add_trees(graph: Graph, X: str, blocks: Sequence[Trees], bins: Bins) -> str:
-    """Append an operator that sums the class distributions of trees.
+def add_trees(graph: Graph, X: str, blocks: Sequence[TreeArrays], bins: Bins) -> str:
+    """Append an operator that sums the class distributions, or the means, of trees.
 
     A leaf of the operator has the probability of one class. So a tree whose leaves have more is
     there several times: first with the first class of each leaf, then with the second, and so on,
@@ -29,19 +29,23 @@ def add_trees(graph: Graph, X: str, blocks: Sequence[Trees], bins: Bins) -> str:
     X : str
         Value of shape (n_rows, n_columns), in double precision: numbers, codes of categories, NaN
         where missing.
-    blocks : sequence of Trees
+    blocks : sequence of Trees or of ValueTrees
     bins : Bins
         Of the columns.
 
     Returns
     -------
     str
-        Value of shape (n_rows, n_classes).
+        Value of shape (n_rows, n_classes) or (n_rows, n_outputs).
     """
     table = TreeTable()
     for block in blocks:
-        table.add(decode(block), bins)
-    return table.operator(graph, X, blocks[0].n_classes)
+        nodes = decode(block)
+        if isinstance(block, Trees):
+            table.add(nodes, bins)
+        else:
+            table.add_means(nodes, bins)
+    return table.operator(graph, X, nodes.value.shape[1])
 
 
 class TreeTable:
@@ -61,6 +65,12 @@ class TreeTable:
             target = by_rank[:, rank]
             weight = np.where(leaf, nodes.value[np.arange(len(leaf)), target], 0)
             self.add_once(nodes, split, target, weight)
+
+    def add_means(self, nodes: Nodes, bins: Bins) -> None:
+        """Append all trees of a block, once for each output."""
+        leaf, split = nodes.left == LEAF, thresholds(nodes, bins)
+        for output, value in enumerate(nodes.value.T):
+            self.add_once(nodes, split, np.full(len(leaf), output), np.where(leaf, value, 0))
 
     def add_once(self, nodes: Nodes, split, target, weight) -> None:
         """Append the trees of a block, without the branches whose leaves all weigh nothing.

@@ -82,6 +82,7 @@ METRICS = {
     ),
 }  # fmt: skip
 QUANTILES = (0.05, 0.5, 0.95)
+COVERAGE = 0.9  # of intervals
 DEFAULTS = {
     "classification": ("accuracy", "log_loss", "balanced_accuracy", "roc_auc"),
     "regression": ("r2", "rmse", "mae", "pinball"),
@@ -190,4 +191,8 @@ def evaluate(model, split, task="classification", n_jobs=1) -> tuple[dict, objec
     else:
         errors = np.square(predicted - split.y_test)
         result["squared_error"] = [float(f"{error:.5g}") for error in errors]
+    if hasattr(model, "predict_interval"):
+        low, high = model.predict_interval(split.X_test, COVERAGE).T
+        result["coverage"] = float(np.mean((low <= split.y_test) & (split.y_test <= high)))
+        result["interval_width"] = float(np.mean(high - low) / np.std(split.y))
     return result, model
