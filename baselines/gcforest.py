@@ -55,6 +55,8 @@ class GCForestClassifier(BaseCascade):
     categorical_features : "from_dtype", array of bool, int or str, or None, \
             default="from_dtype"
         Which features are categories, as in `mddf.RandomForestClassifier`.
+    checkpoint : str or path, default=None
+        Folder in which each layer is kept as soon as it is grown, as in `mddf.MDDFClassifier`.
 
     Attributes
     ----------
@@ -106,6 +108,7 @@ class GCForestClassifier(BaseCascade):
         verbose=0,
         max_bins=255,
         categorical_features="from_dtype",
+        checkpoint=None,
     ):
         self.n_layers = n_layers
         self.n_estimators = n_estimators
@@ -124,6 +127,7 @@ class GCForestClassifier(BaseCascade):
         self.verbose = verbose
         self.max_bins = max_bins
         self.categorical_features = categorical_features
+        self.checkpoint = checkpoint
 
     def _kind(self) -> CascadeKind:
         forests = ("random",) * 4 + ("completely-random",) * 4

@@ -15,6 +15,7 @@ from mddf._deep_forest import DeepForestClassifier
 from mddf._deep_regressor import DeepForestRegressor
 from mddf._forests import CompletelyRandomForestClassifier, RandomForestClassifier
 from mddf._mddf import MDDFClassifier
+from mddf._parts import by_columns
 from mddf._regressors import CompletelyRandomForestRegressor, RandomForestRegressor
 
 __version__ = "0.1.0"
@@ -28,5 +29,6 @@ __all__ = [
     "MDDFClassifier",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "by_columns",
     "cost",
 ]

@@ -191,6 +191,10 @@ class BinnedTable:
         The parameters, read-only.
     cells : _core.BinnedTable
         What the kernel grows on.
+    n_fixed : int
+        The columns before this one have never been replaced.
+    version : int
+        How often columns have been replaced.
     """
 
     def __init__(self, bins: Bins, codes: np.ndarray, by_column: np.ndarray | None):
@@ -198,6 +202,7 @@ class BinnedTable:
         self.cells = _core.BinnedTable(codes, by_column, bins.values, bins.start, bins.categorical)
         # Always the same arrays: joblib then sends them to other processes only once.
         self.codes, self.by_column = self.cells.codes, self.cells.by_column
+        self.n_fixed, self.version = bins.n_columns, 0
 
     def __reduce__(self):
         return BinnedTable, (self.bins, self.codes, self.by_column)
@@ -229,6 +234,7 @@ class BinnedTable:
         self.cells.replace_columns(first, codes, bins.values, bins.start, bins.categorical)
         old = self.bins
         self.bins = join_bins(old.columns(0, first), bins, old.columns(last, old.n_columns))
+        self.n_fixed, self.version = min(first, self.n_fixed), self.version + 1
 
 
 def spare_bins(n: int) -> Bins:

@@ -9,6 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from mddf._binning import BinnedTable, apply_bins
+from mddf._checkpoint import Checkpoint
 from mddf._folds import Folds
 from mddf._layer import Layer, LayerInput, Samples, grow_layer, layer_vectors
 from mddf._margin_loss import (
@@ -234,8 +235,9 @@ def _distribution(samples: Samples, emphasis: np.ndarray | None) -> np.ndarray:
 class _Growth:
     """A cascade that is being grown: what the layers so far leave to the next one."""
 
-    def __init__(self, table: BinnedTable, numbers, samples: Samples, plan: CascadePlan, entropy):
-        self.table, self.numbers = table, numbers
+    def __init__(self, table, numbers, samples, plan, entropy, checkpoint):
+        self.table: BinnedTable = table
+        self.numbers, self.checkpoint = numbers, checkpoint
         self.samples, self.plan, self.entropy = samples, plan, entropy
         n_raw = table.bins.n_columns - plan.layout.n_columns
         self.model = CascadeModel([], [], plan.layout, n_raw)
@@ -255,9 +257,39 @@ class _Growth:
         return np.concatenate([raw, augmented]) if plan.sees_raw else augmented
 
     def add_layer(self, n_jobs, show_bar: bool) -> tuple[dict[str, float], np.ndarray]:
-        """Grow the next layer; what there is to say of it, and the probabilities so far."""
+        """Add the next layer; what there is to say of it, and the probabilities so far."""
         start = perf_counter()
         number = len(self.model.layers)
+        distribution = _distribution(self.samples, self.emphasis)
+        layer, vectors, seconds = self._layer(number, n_jobs, show_bar)
+        start -= seconds
+        alone = self._weigh(vectors, number)
+        self.model.layers.append(layer)
+        self.model.alphas.append(self.alphas)
+        self.trace.vectors.append(vectors)
+        self.trace.weights.append(distribution)
+        self.trace.member_scores.append(np.array([*map(self.plan.score, vectors)]))
+        record, probabilities = self._judge(alone)
+        record |= {
+            "layer": number + 1,
+            "effective_samples": effective_sample_size(distribution),
+            "time": perf_counter() - start,
+        }
+        return record, probabilities
+
+    def _layer(self, number: int, n_jobs, show_bar) -> tuple[Layer, np.ndarray, float]:
+        """A layer, its vectors, and the seconds that growing it took a fit before this one."""
+        if self.checkpoint is None:
+            return *self._grow(number, n_jobs, show_bar), 0.0
+        stored = self.checkpoint.load(number)
+        if stored is not None:
+            return stored
+        start = perf_counter()
+        grown = self._grow(number, n_jobs, show_bar)
+        self.checkpoint.save(number, *grown, perf_counter() - start)
+        return *grown, 0.0
+
+    def _grow(self, number: int, n_jobs, show_bar) -> tuple[Layer, np.ndarray]:
         if number:
             self.table.replace_columns(
                 self.model.n_raw,
@@ -265,8 +297,7 @@ class _Growth:
                 sample_weight=self.samples.weights.row,
                 n_jobs=n_jobs,
             )
-        distribution = _distribution(self.samples, self.emphasis)
-        layer, vectors = grow_layer(
+        return grow_layer(
             self.plan.forests(number),
             self.samples,
             LayerInput(
@@ -283,19 +314,6 @@ class _Growth:
             n_jobs=n_jobs,
             verbose=show_bar,
         )
-        alone = self._weigh(vectors, number)
-        self.model.layers.append(layer)
-        self.model.alphas.append(self.alphas)
-        self.trace.vectors.append(vectors)
-        self.trace.weights.append(distribution)
-        self.trace.member_scores.append(np.array([*map(self.plan.score, vectors)]))
-        record, probabilities = self._judge(alone)
-        record |= {
-            "layer": number + 1,
-            "effective_samples": effective_sample_size(distribution),
-            "time": perf_counter() - start,
-        }
-        return record, probabilities
 
     def _weigh(self, vectors: np.ndarray, number: int) -> np.ndarray:
         """Coefficients and emphasis with the new layer; returns its mean vector."""
@@ -345,6 +363,7 @@ def grow_cascade(
     n_jobs=None,
     verbose=0,
     keep_vectors=False,
+    checkpoint: Checkpoint | None = None,
 ) -> tuple[CascadeModel, Trace]:
     """Fit a cascade.
 
@@ -364,6 +383,8 @@ def grow_cascade(
         1 prints a line for each layer, 2 shows a bar that counts trees as well.
     keep_vectors : bool, default=False
         Whether the out-of-fold class vectors are wanted.
+    checkpoint : Checkpoint, default=None
+        Where layers are kept as soon as they are grown, and taken from if they are there.
 
     Returns
     -------
@@ -371,7 +392,7 @@ def grow_cascade(
         Of the layers that are kept.
     trace : Trace
     """
-    growth = _Growth(table, numbers, samples, plan, entropy)
+    growth = _Growth(table, numbers, samples, plan, entropy, checkpoint)
     model, trace = growth.model, growth.trace
     records: list[dict[str, float]] = []
     best = improved = 0

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral
+from os import PathLike
 from typing import ClassVar
 
 import numpy as np
@@ -26,6 +27,7 @@ from mddf._cascade import (
     side_by_side,
     stages,
 )
+from mddf._checkpoint import Checkpoint, description
 from mddf._classifier import LayeredClassifier, warn_of_seen
 from mddf._folds import make_folds
 from mddf._forest import BaseForest
@@ -108,6 +110,7 @@ class BaseCascade(LayeredClassifier):
         "verbose": ["verbose"],
         "max_bins": [Within(Integral, 2, 255, closed="both")],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+        "checkpoint": [str, PathLike, None],
     }
 
     def _kind(self) -> CascadeKind:
@@ -192,6 +195,22 @@ class BaseCascade(LayeredClassifier):
             canonical_order(binned.codes, labels),
         )
         own = all(isinstance(forest, BaseForest) for forest in forests)
+        checkpoint = None
+        if self.checkpoint is not None:
+            if not own:
+                raise ValueError(
+                    "checkpoint needs forests of this package, which are plain arrays, got "
+                    f"forests={self.forests!r}"
+                )
+            # X comes last: its bins depend on the weights.
+            inputs = {"y": [labels]}
+            inputs["sample_weight"] = [] if given is None else [given]
+            inputs["groups"] = (
+                [] if groups is None else [np.unique(groups, return_inverse=True)[1]]
+            )
+            inputs["X"] = [binned.codes, binned.bins.values]
+            with naming("checkpoint"):
+                checkpoint = Checkpoint(self.checkpoint, description(self, **inputs))
         numbers = None if own and not hasattr(self.cv, "split") else binner.numbers(table)
         plan = CascadePlan(
             forests=lambda number: [limit_depth(f, kind.depth(number)) for f in forests],
@@ -218,6 +237,7 @@ class BaseCascade(LayeredClassifier):
             n_jobs=self.n_jobs,
             verbose=self.verbose,
             keep_vectors=keep_vectors,
+            checkpoint=checkpoint,
         )
         self.classes_ = classes
         self._binner, self._cascade, self._seen = binner, model, seen

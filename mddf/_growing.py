@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from joblib.parallel import get_active_backend
 from tqdm import tqdm
 
 from mddf import _core
 from mddf._binning import BinnedTable
 from mddf._core import Cancel, ClassTarget, HeldOut, Sampling, TreeOptions, ValueTarget
+from mddf._engines import in_order, received_table, shared, shared_table
 from mddf._parallel import chunks, in_threads, job_count, stopped_on_error
 from mddf._trees import Trees, grown_trees
 
@@ -21,6 +22,8 @@ NO_DEPTH_LIMIT = 2**31 - 1
 OUT_OF_BAG = HeldOut.OUT_OF_BAG
 # So many ways of a row down a tree, about a millisecond, are worth a thread.
 _FEW_WALKS = 2**16
+# And so many, some tenth of a second, are worth sending trees and rows to other processes.
+_MANY_WALKS = 2**22
 
 
 @dataclass(frozen=True)
@@ -89,15 +92,10 @@ def shares(sums: np.ndarray) -> np.ndarray:
 
 
 def _grow_chunk(
-    table: BinnedTable,
-    target: ClassTarget | ValueTarget,
-    block: Block,
-    first,
-    last,
-    cancel: Cancel,
+    table, new, target: ClassTarget | ValueTarget, block: Block, first, last, cancel: Cancel
 ):
     reader, sums, n_trees, importances = _core.grow(
-        table.cells,
+        received_table(table, new).cells,
         target,
         block.sampling,
         block.options,
@@ -173,14 +171,16 @@ def grow(
     total = sum(len(block.seeds) for block in blocks)
     n_jobs = job_count(n_jobs, total, require=None)
     pieces = list(_pieces(blocks, n_jobs))
-    backend, _ = get_active_backend(prefer="threads")
-    kind = "generator" if backend.supports_return_generator else "list"
-    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as=kind)
+    everywhere = shared_table(table)
+    of_target, *of_blocks = shared([target, *blocks])
     bar = tqdm(total=total, desc=description, unit="tree", disable=not verbose)
     with stopped_on_error() as cancel, bar:
-        results = parallel(
-            delayed(_grow_chunk)(table, target, blocks[i], first, last, cancel)
-            for i, first, last in pieces
+        results = in_order(
+            (
+                delayed(_grow_chunk)(*everywhere, of_target, of_blocks[i], first, last, cancel)
+                for i, first, last in pieces
+            ),
+            n_jobs,
         )
         for (index, first, last), result in zip(pieces, results, strict=True):
             _collect(grown[index], *result)
@@ -195,6 +195,33 @@ def _row_ranges(trees, n_rows: int, n_jobs) -> list[tuple[int, int]]:
     return chunks(n_rows, job_count(n_jobs, n_rows // least), least)
 
 
+def _sums(method: str, trees, codes: np.ndarray, n_columns: int) -> np.ndarray:
+    sums = np.zeros((len(codes), n_columns))
+    for block in trees:
+        getattr(block, method)(codes, 0, len(codes), sums)
+    return sums
+
+
+def _add(method: str, trees, codes: np.ndarray, out: np.ndarray, n_jobs) -> None:
+    """Add what the trees say to `out`: in threads, or many rows where joblib's backend has it."""
+    n_rows, n_trees = len(codes), sum(block.n_trees for block in trees)
+    backend, _ = get_active_backend(prefer="threads")
+    if getattr(backend, "supports_sharedmem", False) or n_rows * n_trees < _MANY_WALKS:
+
+        def work(first, last, cancel):
+            for block in trees:
+                getattr(block, method)(codes, first, last, out, cancel)
+
+        in_threads(work, _row_ranges(trees, n_rows, n_jobs), n_jobs)
+        return
+    n_jobs = job_count(n_jobs, n_rows, require=None)
+    ranges = chunks(n_rows, 4 * n_jobs, max(1, _MANY_WALKS // (4 * n_trees)))
+    (of_trees,) = shared([trees])
+    tasks = (delayed(_sums)(method, of_trees, codes[i:j], out.shape[1]) for i, j in ranges)
+    for (first, last), sums in zip(ranges, in_order(tasks, n_jobs), strict=True):
+        out[first:last] += sums
+
+
 def add_probabilities(trees, codes: np.ndarray, out: np.ndarray, *, n_jobs=None) -> None:
     """Add the sum of the trees' class distributions to an array.
 
@@ -204,24 +231,14 @@ def add_probabilities(trees, codes: np.ndarray, out: np.ndarray, *, n_jobs=None)
     codes : ndarray of uint8 of shape (n_rows, n_columns)
     out : ndarray of float64 of shape (n_rows, n_classes)
     n_jobs : int, default=None
-        Number of threads; each takes a part of the rows.
+        Number of jobs; each takes a part of the rows.
     """
-
-    def work(first, last, cancel):
-        for block in trees:
-            block.add_probabilities(codes, first, last, out, cancel)
-
-    in_threads(work, _row_ranges(trees, len(codes), n_jobs), n_jobs)
+    _add("add_probabilities", trees, codes, out, n_jobs)
 
 
 def add_values(trees, codes: np.ndarray, out: np.ndarray, *, n_jobs=None) -> None:
-    """Add the sum of the trees' means to an array, as `add_probabilities` does."""
-
-    def work(first, last, cancel):
-        for block in trees:
-            block.add_values(codes, first, last, out, cancel)
-
-    in_threads(work, chunks(len(codes), job_count(n_jobs, len(codes)), 256), n_jobs)
+    """Add the sum of the trees' means to an array of zeros, as `add_probabilities` does."""
+    _add("add_values", trees, codes, out, n_jobs)
 
 
 def mean_vectors(trees, codes: np.ndarray, n_columns: int, *, n_jobs=None) -> np.ndarray:

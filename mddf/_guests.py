@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble._base import _set_random_states
@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import threadpool_limits
 
+from mddf._engines import in_order, shared
 from mddf._parallel import job_count
 
 
@@ -48,7 +49,7 @@ def _is_real(target: np.ndarray) -> bool:
     return target.dtype.kind == "f"
 
 
-def _fit_guest(guest, X, target, n_columns, weights, train, held_out, seed: int):
+def _fit_guest(guest, X, target, weights, n_columns, train, held_out, seed: int):
     fitted = clone(guest)
     random = np.random.RandomState(seed)
     _set_random_states(fitted, random)
@@ -99,8 +100,9 @@ def fit_guests(
     list of (estimator, ndarray of shape (n_held_out, n_columns) or None)
     """
     seeds = np.random.SeedSequence(entropy).generate_state(len(parts))
-    n_jobs = job_count(n_jobs, len(parts), require=None)
-    return Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(_fit_guest)(guest, X, target, n_columns, weights, *part, int(seed))
+    everywhere = shared([X, target, weights])
+    tasks = (
+        delayed(_fit_guest)(guest, *everywhere, n_columns, *part, int(seed))
         for part, seed in zip(parts, seeds, strict=True)
     )
+    return list(in_order(tasks, job_count(n_jobs, len(parts), require=None)))

@@ -103,6 +103,11 @@ class MDDFClassifier(BaseCascade):
     categorical_features : "from_dtype", array of bool, int or str, or None, \
             default="from_dtype"
         Which features are categories, as in `RandomForestClassifier`.
+    checkpoint : str or path, default=None
+        Folder in which each layer is kept, as plain arrays, as soon as it is grown. A fit with the
+        same data, parameters and seed, which has to be a number, goes on after the last layer
+        that is there and ends in the same bits; one with others is refused. All forests have to
+        be of this package.
 
     Attributes
     ----------
@@ -204,6 +209,7 @@ class MDDFClassifier(BaseCascade):
         verbose=0,
         max_bins=255,
         categorical_features="from_dtype",
+        checkpoint=None,
     ):
         self.n_layers = n_layers
         self.n_estimators = n_estimators
@@ -230,6 +236,7 @@ class MDDFClassifier(BaseCascade):
         self.verbose = verbose
         self.max_bins = max_bins
         self.categorical_features = categorical_features
+        self.checkpoint = checkpoint
 
     def _kind(self) -> CascadeKind:
         loss = {"target_margin": self.target_margin, "mu": self.mu}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 from numbers import Real
+from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
@@ -87,10 +88,13 @@ class Table:
     shape : tuple of (int, int)
     names : list or None
         Of the columns, if X is a data frame.
+    head : data frame or ndarray
+        No rows, but the columns, of tables that users make themselves, by `mddf.by_columns`.
     """
 
     shape: tuple[int, int]
     names: list | None = None
+    head: Any = None
 
     def place(self, c: int) -> str:
         """How column `c` is called in messages."""
@@ -304,6 +308,9 @@ def read_table(estimator, X, *, reset: bool, categorical_features=None) -> Table
     -------
     Table
     """
+    if isinstance(X, Table):
+        validate_data(estimator, X.head, skip_check_array=True, reset=reset)
+        return X
     if is_frame(X):
         if 0 in X.shape:
             what = "sample(s)" if X.shape[0] == 0 else "feature(s)"

@@ -69,7 +69,8 @@ def table():
 
 
 @pytest.mark.parametrize(("model", "name"), PARAMETERS, ids=named)
-def test_any_value_of_a_parameter_works_or_is_named(model, name):
+def test_any_value_of_a_parameter_works_or_is_named(model, name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some make folders
     options = {k: v for k, v in RELEVANT.get(name, {}).items() if k in model.get_params()}
     model = clone(model).set_params(**options)
     assert bad_values.problems(model, name, *table()) == {}

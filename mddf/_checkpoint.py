@@ -1,0 +1,145 @@
+"""Layers of a fit on disk, as plain arrays, so that a fit that was killed can go on."""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from mddf._binner import fingerprint
+from mddf._state import from_plain, to_plain
+
+# Parameters that do not change what is grown.
+_ANY = {"n_jobs", "verbose", "checkpoint", "transform_layers", "transform_forests"}
+# Inputs of which only a hash is kept.
+_INPUTS = ("X", "y", "sample_weight", "groups")
+
+
+class Checkpoint:
+    """A folder with a file for each layer that a fit has grown.
+
+    A file appears under its name when it is complete, and says which fit it is of.
+
+    Parameters
+    ----------
+    folder : str or path
+    fit : dict of str to str
+        What the fit is of, from `description`.
+    """
+
+    def __init__(self, folder, fit: dict[str, str]):
+        self.folder, self.fit = Path(folder), fit
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def _path(self, number: int) -> Path:
+        return self.folder / f"layer-{number + 1:03}.npz"
+
+    def load(self, number: int) -> tuple | None:
+        """What was saved of a layer, None if it has not been grown; ValueError if of another fit.
+
+        Parameters
+        ----------
+        number : int
+            From 0.
+        """
+        path = self._path(number)
+        if not path.exists():
+            return None
+        with np.load(path, allow_pickle=False) as arrays:
+            fit, plain = json.loads(arrays["outline"].tobytes())
+            self._compare(fit)
+            return from_plain(_filled(plain, arrays))
+
+    def save(self, number: int, *parts) -> None:
+        """Write what `load` gives back; whole or not at all, whenever the process is killed."""
+        arrays: dict[str, np.ndarray] = {}
+        outline = json.dumps([self.fit, _outline(to_plain(parts), arrays)])
+        arrays["outline"] = np.frombuffer(outline.encode(), np.uint8)
+        path = self._path(number)
+        unfinished = path.with_suffix(".part")
+        with unfinished.open("wb") as file:
+            np.savez(file, allow_pickle=False, **arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+
+    def _compare(self, before: dict[str, str]) -> None:
+        for name, now in self.fit.items():
+            if before.get(name) == now:
+                continue
+            what = f"another {name}"
+            if name not in _INPUTS:
+                what = f"{name}={before.get(name)}, not {name}={now}"
+            raise ValueError(
+                f"checkpoint: {str(self.folder)!r} is of a fit with {what}; give another folder, "
+                "or delete this one"
+            )
+
+
+def description(estimator, **inputs) -> dict[str, str]:
+    """What decides the result of a fit: parameters, the release, and hashes of the inputs.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its random_state has to be a number.
+    **inputs : list of ndarray
+        Of each name in X, y, sample_weight, groups.
+    """
+    seed = estimator.random_state
+    if not isinstance(seed, int | np.integer):
+        raise ValueError(
+            "checkpoint needs a number as random_state, so that a fit goes on with the same "
+            f"seeds, got random_state={seed!r}"
+        )
+    parameters = {
+        name: _text(value)
+        for name, value in estimator.get_params(deep=False).items()
+        if name not in _ANY
+    }
+    hashes = {name: fingerprint(*arrays) for name, arrays in inputs.items()}
+    return {"mddf": import_module("mddf").__version__, **parameters, **hashes}
+
+
+def _text(value) -> str:
+    """A parameter's value, alike in every process."""
+    if isinstance(value, BaseEstimator):
+        given = ", ".join(f"{k}={_text(v)}" for k, v in value.get_params(deep=False).items())
+        return f"{type(value).__name__}({given})"
+    if isinstance(value, np.ndarray):
+        return f"array {fingerprint(value)}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_text, value))}]"
+    if callable(value):
+        return f"{value.__module__}.{value.__qualname__}"
+    return repr(value)
+
+
+def _outline(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """The value for JSON, its arrays put aside under numbers."""
+    if isinstance(value, np.ndarray):
+        arrays[str(len(arrays))] = value
+        return {"array": len(arrays) - 1}
+    if isinstance(value, dict):
+        return {"dict": {key: _outline(item, arrays) for key, item in value.items()}}
+    if isinstance(value, list | tuple):
+        return [_outline(item, arrays) for item in value]
+    if value is None or isinstance(value, str | int | float):
+        return value
+    raise TypeError(f"a checkpoint holds arrays, numbers and text, got {value!r}")
+
+
+def _filled(outline: Any, arrays) -> Any:
+    """Undo `_outline`; tuples have become lists."""
+    if isinstance(outline, list):
+        return [_filled(item, arrays) for item in outline]
+    if not isinstance(outline, dict):
+        return outline
+    if "array" in outline:
+        return arrays[str(outline["array"])]
+    return {key: _filled(item, arrays) for key, item in outline["dict"].items()}

@@ -1,0 +1,134 @@
+"""Tables that are never in memory as a whole: their columns are read some at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from mddf._table import NUMBER, FrameTable, Table, _checked
+
+
+class FrameParts(Table):
+    """Columns with names and types of their own."""
+
+    def __init__(self, head, n_rows: int, fetch):
+        self.head, self._fetch = head, fetch
+        self._types = FrameTable(head)
+        self.names = self._types.names
+        assert self.names is not None
+        if len(set(self.names)) < len(self.names):
+            raise ValueError(f"by_columns needs different names for all columns, got {self.names}")
+        self.shape = n_rows, len(self.names)
+
+    def _read(self, columns: Sequence[int]) -> FrameTable:
+        assert self.names is not None
+        part = FrameTable(self._fetch([self.names[c] for c in columns]))
+        if part.shape[0] != self.shape[0]:
+            raise ValueError(
+                f"by_columns: the source had {self.shape[0]} rows, and now has {part.shape[0]}"
+            )
+        return part
+
+    def _is_number(self, c) -> bool:
+        return self._types._is_numeric(self._types._series(c))
+
+    def kind(self, c):
+        """See Table."""
+        return NUMBER if self._is_number(c) else self._read([c]).kind(0)
+
+    def holds_words(self, c):
+        """See Table."""
+        return not self._is_number(c) and self._read([c]).holds_words(0)
+
+    def is_plain_text(self, c):
+        """See Table."""
+        return self._types.is_plain_text(c)
+
+    def values(self, c):
+        """See Table."""
+        return self._read([c]).values(0)
+
+    def numbers(self, columns):
+        """See Table."""
+        columns = list(columns)
+        return self._read(columns).numbers(range(len(columns)))
+
+
+class ArrayParts(Table):
+    """Columns of numbers."""
+
+    def __init__(self, array):
+        self._array = array
+        self.shape = array.shape
+        self.head = np.empty((0, self.shape[1]))
+
+    def kind(self, c):
+        """See Table."""
+        return NUMBER
+
+    def values(self, c):
+        """See Table."""
+        return self.numbers([c])[:, 0]
+
+    def numbers(self, columns):
+        """See Table."""
+        part = np.asarray(self._array[:, list(columns)])
+        return _checked(part, [self.place(c) for c in columns])
+
+
+def by_columns(source) -> Table:
+    """A table on disk or on a cluster as X: never in memory as a whole, except one byte a cell.
+
+    Its columns are read one after the other, or some at a time, as many as take 64 MB as double
+    precision. The result is that of the whole table in memory, to the last bit.
+
+    Parameters
+    ----------
+    source : str, path, pyarrow.dataset.Dataset, dask.dataframe.DataFrame or dask.array.Array
+        A Parquet file or a folder of them (needs pyarrow), or partitions of Dask's, which are
+        computed again for each part: persist them, or read them from Parquet.
+
+    Returns
+    -------
+    object
+        To be passed as X to `fit`, `predict` and the like, of forests, cascades and deep forests.
+
+    Examples
+    --------
+    >>> import numpy as np, pyarrow, pyarrow.parquet, tempfile
+    >>> from mddf import RandomForestClassifier, by_columns
+    >>> x = np.random.default_rng(0).normal(size=400)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = pyarrow.table({"x": x, "noise": x[::-1]})
+    ...     pyarrow.parquet.write_table(table, f"{folder}/rows.parquet", row_group_size=100)
+    ...     X = by_columns(f"{folder}/rows.parquet")
+    ...     forest = RandomForestClassifier(10, random_state=0).fit(X, x > 0)
+    ...     forest.score(X, x > 0)
+    1.0
+    """
+    if isinstance(source, str | Path):
+        from pyarrow.dataset import dataset
+
+        source = dataset(source)
+    kinds = {(kind.__module__.split(".")[0], kind.__name__) for kind in type(source).__mro__}
+    if ("pyarrow", "Dataset") in kinds:
+        return FrameParts(
+            source.schema.empty_table(),
+            source.count_rows(),
+            lambda columns: source.to_table(columns=columns),
+        )
+    if ("dask", "DataFrame") in kinds:
+        return FrameParts(source._meta, len(source), lambda columns: source[columns].compute())
+    if ("dask", "Array") in kinds and source.ndim == 2:
+        if np.isnan(source.shape[0]):
+            raise ValueError(
+                "by_columns needs an array that knows how many rows it has: call its "
+                "compute_chunk_sizes() first"
+            )
+        return ArrayParts(source)
+    raise TypeError(
+        "by_columns needs the path of a Parquet file or folder, a pyarrow Dataset, or a DataFrame "
+        f"or two-dimensional Array of Dask's, got {type(source).__name__}"
+    )

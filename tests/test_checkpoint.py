@@ -1,0 +1,176 @@
+"""Fits that go on where another one was stopped, whenever that was."""
+
+import multiprocessing
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+from forest_cases import three_classes
+from mddf.baselines import GCForestClassifier
+from sklearn.linear_model import LogisticRegression
+
+from mddf import MDDFClassifier, RandomForestClassifier
+from mddf._checkpoint import Checkpoint
+
+N_LAYERS = 4
+
+
+def cascade(folder, Cascade=MDDFClassifier, **parameters):
+    parameters = {"n_layers": N_LAYERS, "n_estimators": 4, "cv": 2, **parameters}
+    parameters = {"early_stopping": False, "random_state": 0, **parameters}
+    return Cascade(checkpoint=folder, **parameters)
+
+
+def layers(folder):
+    return sorted(path.name for path in folder.glob("*.npz"))
+
+
+def assert_equal(model, expected):
+    X, _ = three_classes()
+    np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
+    np.testing.assert_array_equal(model.oof_probabilities_, expected.oof_probabilities_)
+    np.testing.assert_array_equal(model.feature_importances_, expected.feature_importances_)
+    for name, of_layers in expected.history_.items():
+        if name != "time":
+            np.testing.assert_array_equal(model.history_[name], of_layers)
+    for name in ("margins_", "weights_", "member_scores_", "alphas_"):
+        np.testing.assert_array_equal(getattr(model, name), getattr(expected, name))
+
+
+@pytest.mark.parametrize("Cascade", [MDDFClassifier, GCForestClassifier])
+def test_a_fit_goes_on_after_any_layer(Cascade, tmp_path):
+    X, y = three_classes()
+    weights = np.arange(len(y)) % 3 + 1.0
+    expected = cascade(None, Cascade).fit(X, y, weights)
+    whole = cascade(tmp_path, Cascade).fit(X, y, weights)
+    assert_equal(whole, expected)
+    names = layers(tmp_path)
+    assert names == ["layer-001.npz", "layer-002.npz", "layer-003.npz", "layer-004.npz"]
+    for n_kept in (4, 2, 1):
+        for name in names[n_kept:]:
+            (tmp_path / name).unlink()
+        before = {name: (tmp_path / name).stat().st_mtime_ns for name in names[:n_kept]}
+        again = cascade(tmp_path, Cascade, n_jobs=2).fit(X, y, weights)
+        assert_equal(again, expected)
+        after = {name: (tmp_path / name).stat().st_mtime_ns for name in names[:n_kept]}
+        assert after == before
+        assert again.history_["time"][0] >= whole.history_["time"][0] / 2
+
+
+def test_out_of_bag_and_features(tmp_path):
+    X, y = three_classes()
+    options = {"cv": "oob", "forests": ["random", RandomForestClassifier(3)]}
+    options |= {"early_stopping": True, "n_iter_no_change": 1}
+    expected = cascade(None, **options).fit_transform(X, y)
+    cascade(tmp_path, **options).fit(X, y)
+    again = cascade(tmp_path, **options).fit_transform(X, y)
+    np.testing.assert_array_equal(again, expected)
+
+
+def test_a_file_that_was_not_finished_counts_for_nothing(tmp_path):
+    X, y = three_classes()
+    (tmp_path / "layer-001.part").write_bytes(b"half a lay")
+    model = cascade(tmp_path, n_layers=1).fit(X, y)
+    assert_equal(model, cascade(None, n_layers=1).fit(X, y))
+    assert not list(tmp_path.glob("*.part"))
+
+
+# Refusals
+
+
+def test_another_fit_is_refused_by_what_differs(tmp_path):
+    X, y = three_classes()
+    model = cascade(tmp_path, n_layers=1, forests=["random", RandomForestClassifier(3)])
+    model.fit(X, y)
+    others = [RandomForestClassifier(3, max_depth=2)]
+    for parameters, message in (
+        ({"n_estimators": 5}, "n_estimators=4, not n_estimators=5"),
+        ({"random_state": 1}, "random_state=0, not random_state=1"),
+        ({"forests": ["random", *others]}, "forests=.*max_depth=None.* not forests=.*max_depth=2"),
+        ({"mu": 0.2}, "mu=0.1, not mu=0.2"),
+    ):
+        other = cascade(tmp_path, n_layers=1, forests=model.forests).set_params(**parameters)
+        with pytest.raises(ValueError, match=rf"checkpoint: .* is of a fit with {message}"):
+            other.fit(X, y)
+        assert not hasattr(other, "classes_")
+    moved = X.copy()
+    moved[0, 0] += 9
+    for name, arguments in {
+        "X": (moved, y),
+        "y": (X, y[::-1]),
+        "sample_weight": (X, y, np.arange(1.0, len(y) + 1)),
+        "groups": (X, y, None, np.arange(len(y)) // 2),
+    }.items():
+        with pytest.raises(ValueError, match=f"is of a fit with another {name};"):
+            model.fit(*arguments)
+    model.fit(X, y)
+    model.set_params(n_jobs=2, verbose=0, transform_layers="all").fit(X, y)
+
+
+def test_what_cannot_be_kept_is_refused(tmp_path):
+    X, y = three_classes()
+    guests = cascade(tmp_path, forests=["random", LogisticRegression()])
+    with pytest.raises(ValueError, match=r"checkpoint needs forests of this package.*Logistic"):
+        guests.fit(X, y)
+    for seed in (None, np.random.RandomState(0)):
+        with pytest.raises(ValueError, match=r"checkpoint needs a number as random_state.*got"):
+            cascade(tmp_path, random_state=seed).fit(X, y)
+    with pytest.raises(TypeError, match="holds arrays, numbers and text, got <object"):
+        Checkpoint(tmp_path, {}).save(0, object())
+    assert not layers(tmp_path)
+
+
+def test_values_come_back(tmp_path):
+    checkpoint = Checkpoint(tmp_path / "new" / "folder", {"seed": "0"})
+    assert checkpoint.load(0) is None
+    checkpoint.save(0, {"a": [np.arange(3.0), None, "text"]}, 0.1, [np.zeros((0, 2), np.uint8)])
+    first, second, (third,) = checkpoint.load(0)
+    np.testing.assert_array_equal(first["a"][0], np.arange(3.0))
+    assert first["a"][1:] == [None, "text"]
+    assert second == 0.1
+    assert third.shape == (0, 2)
+    assert third.dtype == np.uint8
+
+
+# Killed
+
+
+def fit_and_tell(folder, told):
+    os.dup2(told, 1)
+    X, y = three_classes()
+    cascade(folder, verbose=1).fit(X, y)
+
+
+def killed_fit(folder, seconds):
+    """How many layers a fit said it had grown before it was killed."""
+    read, write = os.pipe()
+    fit = multiprocessing.get_context("fork").Process(target=fit_and_tell, args=(folder, write))
+    fit.start()
+    os.close(write)
+    time.sleep(seconds)
+    os.kill(fit.pid, signal.SIGKILL)
+    fit.join()
+    with os.fdopen(read) as file:
+        return sum(line.startswith("layer ") for line in file)
+
+
+@pytest.mark.parametrize("times", [3, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_killed_at_random_moments(times, tmp_path):
+    X, y = three_classes()
+    start = time.perf_counter()
+    expected = cascade(None).fit(X, y)
+    whole = time.perf_counter() - start
+    random = np.random.default_rng(times)
+    stopped = set()
+    for number in range(times):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        n_told = killed_fit(folder, whole * random.uniform(0, 1.5))
+        stopped.add(len(layers(folder)))
+        assert len(layers(folder)) >= n_told
+        assert_equal(cascade(folder).fit(X, y), expected)
+        assert len(layers(folder)) == N_LAYERS
+    assert times < 20 or len(stopped) > 2

@@ -1,0 +1,269 @@
+"""Dask and Ray: the same bits as threads, little sent, and what happens when something dies.
+
+On real clusters of two processes. Nothing may hang, so that every test has a time limit.
+"""
+
+import gc
+import os
+import signal
+import threading
+import time
+import weakref
+
+import numpy as np
+import pytest
+from forest_cases import FORESTS, three_classes
+from joblib import parallel_config
+from mddf.baselines import GCForestClassifier, MultiGrainedScanner
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from mddf import DeepForestClassifier, MDDFClassifier, RandomForestClassifier, _engines, _growing
+from mddf._binning import BinnedTable, join_bins, spare_bins
+
+ENGINES = ("dask", "ray")
+
+
+@pytest.fixture(autouse=True)
+def time_limit():
+    def stop(*_):
+        raise TimeoutError("the test took more than a minute")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture(scope="module")
+def dask():
+    """A client of two worker processes with one thread each."""
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        client.wait_for_workers(2, timeout=60)
+        yield client
+
+
+@pytest.fixture(scope="module")
+def ray():
+    ray = pytest.importorskip("ray")
+    from ray.util.joblib import register_ray
+
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=2**27)
+    register_ray()
+    yield ray
+    ray.shutdown()
+
+
+@pytest.fixture
+def many_rows(monkeypatch):
+    """Let few rows count as many, so that predictions are distributed."""
+    monkeypatch.setattr(_growing, "_MANY_WALKS", 2**6)
+
+
+def forest_bits():
+    X, y = three_classes()
+    bits = []
+    for Forest in FORESTS:
+        forest = Forest(15, bootstrap=True, oob_score=True, random_state=0).fit(X, y)
+        bits += [forest.predict_proba(X), forest.oob_decision_function_]
+        bits += [forest.feature_importances_, forest.apply(X)]
+    return bits
+
+
+def cascade_bits():
+    X, y = three_classes()
+    forests = ["random", DecisionTreeClassifier()]
+    bits = []
+    for cascade in (
+        MDDFClassifier(3, n_estimators=5, early_stopping=False),
+        GCForestClassifier(2, n_estimators=5, forests=forests, early_stopping=False),
+    ):
+        model = cascade.set_params(random_state=0).fit(X, y)
+        bits += [model.predict_proba(X), model.transform(X[::2]), model.oof_probabilities_]
+    return bits
+
+
+def deep_bits():
+    X, y = three_classes()
+    members = ["random", "completely-random", "linear"]
+    model = DeepForestClassifier(n_estimators=5, members=members, cv=2, random_state=0)
+    return [model.fit(X, y).predict_proba(X), model.oof_probabilities_]
+
+
+def scanner_bits():
+    X, y = three_classes()
+    scanner = MultiGrainedScanner([1], n_estimators=5, cv=2, random_state=0)
+    return [scanner.fit_transform(X, y), scanner.transform(X[::2])]
+
+
+BITS = (forest_bits, cascade_bits, deep_bits, scanner_bits)
+
+
+@pytest.mark.parametrize("bits", BITS)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_same_bits_as_threads(engine, bits, many_rows, request):
+    request.getfixturevalue(engine)
+    expected = bits()
+    with parallel_config(engine, n_jobs=-1):
+        found = bits()
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bits", BITS)
+def test_the_same_bits_in_processes(bits, many_rows):
+    expected = bits()
+    with parallel_config("loky", n_jobs=2):
+        found = bits()
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_errors_arrive(engine, request):
+    """What fails on a worker fails here, and nothing is half fitted."""
+    request.getfixturevalue(engine)
+    X, y = three_classes()
+    model = GCForestClassifier(1, forests=[LogisticRegression(C="no number")], random_state=0)
+    with parallel_config(engine, n_jobs=-1), pytest.raises(ValueError, match="'C' parameter"):
+        model.fit(X, y)
+    assert not hasattr(model, "classes_")
+
+
+# What is sent
+
+
+def a_table(n_rows=50, n_raw=3, n_spare=2, seed=0):
+    rng = np.random.default_rng(seed)
+    bins = join_bins(spare_bins(n_raw + n_spare))
+    return BinnedTable(bins, np.zeros((n_rows, n_raw + n_spare), np.uint8), None), rng
+
+
+def test_only_new_columns_are_sent_again(dask):
+    table, rng = a_table()
+    with parallel_config("dask"):
+        sent, new = _engines.shared_table(table)
+        assert new is None
+        for n_new in (2, 1):
+            table.replace_columns(3, rng.normal(size=(50, n_new)))
+            again, new = _engines.shared_table(table)
+            assert again is sent
+            assert new.result().codes.shape == (50, 2)
+            assert _engines.shared_table(table) == (sent, new)
+            there = dask.submit(_engines.received_table, sent, new).result()
+            np.testing.assert_array_equal(there.codes, table.codes)
+            np.testing.assert_array_equal(there.bins.edges, table.bins.edges)
+    # Every worker has both, and nobody keeps them when the table is gone.
+    assert [len(holders) for holders in dask.who_has([sent, new]).values()] == [2, 2]
+    key, gone = sent.key, weakref.ref(table)
+    del table, sent, again, new
+    gc.collect()
+    assert gone() is None
+    for _ in range(100):
+        if key not in dask.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.tasks)):
+            break
+        time.sleep(0.05)
+    else:
+        raise AssertionError("the table is still there")
+
+
+def test_a_table_arrives_in_any_version():
+    table, rng = a_table(n_rows=2**17)  # large: by columns, too
+    sent = _engines._SentTable(table.bins, table.codes.copy())
+    assert sent.table(None) is sent.table(None)
+    for version in (1, 2):
+        table.replace_columns(3, rng.normal(size=(2**17, 2)))
+        new = _engines._NewColumns(version, table.bins.columns(3, 5), table.codes[:, 3:].copy())
+        there = sent.table(new)
+        assert sent.table(new) is there
+        np.testing.assert_array_equal(there.codes, table.codes)
+        np.testing.assert_array_equal(there.by_column, table.codes.T)
+    assert not sent.table(None).codes.any()
+
+
+def test_tables_are_sent_again_to_another_cluster(dask):
+    table, _ = a_table()
+    with parallel_config("dask"):
+        sent, _ = _engines.shared_table(table)
+        dask.cancel(sent)
+        again, _ = _engines.shared_table(table)
+        assert again is not sent
+        assert again.result().codes.shape == table.codes.shape
+
+
+# What dies
+
+
+def until(condition, seconds=30):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_a_worker_that_is_killed_costs_only_its_chunks(dask):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(8000, 10)), rng.integers(0, 2, 8000)
+    forest = RandomForestClassifier(400, random_state=0, min_samples_leaf=5)
+    expected = forest.fit(X, y).predict_proba(X[:500])
+    pids = dask.run(os.getpid)
+    scheduler = dask.cluster.scheduler
+    scheduler.transition_log.clear()
+
+    def runs():
+        started = [entry[0] for entry in [*scheduler.transition_log] if entry[2] == "processing"]
+        return [key for key in started if "_grow_chunk" in key]
+
+    def kill():
+        until(lambda: len(runs()) >= 4)
+        os.kill(next(iter(pids.values())), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with parallel_config("dask"):
+        found = forest.fit(X, y).predict_proba(X[:500])
+    killer.join()
+    np.testing.assert_array_equal(found, expected)
+    keys = runs()
+    assert len(set(keys)) < len(keys) < 1.75 * len(set(keys))
+    dask.wait_for_workers(2, timeout=30)
+    assert set(dask.run(os.getpid).values()) != set(pids.values())
+
+
+def test_a_scheduler_that_dies_is_an_error():
+    distributed = pytest.importorskip("distributed")
+    import dask as dask_itself
+
+    X, y = three_classes()
+    forest = RandomForestClassifier(5, random_state=0).fit(X, y)
+    expected = forest.predict_proba(X)
+    rng = np.random.default_rng(0)
+    many, labels = rng.normal(size=(30_000, 15)), rng.integers(0, 2, 30_000)
+    forest.set_params(n_estimators=2000)
+    with (
+        dask_itself.config.set({"distributed.comm.timeouts.connect": "1s"}),
+        distributed.LocalCluster(
+            1, threads_per_worker=2, processes=False, protocol="tcp://", dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+
+        def die():
+            until(lambda: any(client.processing().values()))
+            cluster.loop.add_callback(cluster.scheduler.close)
+
+        killer = threading.Thread(target=die)
+        killer.start()
+        with (
+            parallel_config("dask"),
+            pytest.raises(distributed.client.FutureCancelledError, match="lost the connection"),
+        ):
+            forest.fit(many, labels)
+        killer.join()
+    np.testing.assert_array_equal(forest.predict_proba(X), expected)

@@ -1,0 +1,132 @@
+"""Tables on disk and on clusters give the bits of the same table in memory."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+
+from mddf import (
+    DeepForestClassifier,
+    MDDFClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    _table,
+    by_columns,
+)
+
+pd = pytest.importorskip("pandas")
+pytest.importorskip("pyarrow")
+
+
+def frame(n_rows=300):
+    rng = np.random.default_rng(0)
+    made = pd.DataFrame(rng.normal(size=(n_rows, 3)).astype(np.float32), columns=[*"abc"])
+    made.loc[::7, "b"] = np.nan
+    made["whole"] = rng.integers(0, 9, n_rows)
+    made["words"] = pd.Categorical(rng.choice(["x", "y", "z"], n_rows))
+    made["text"] = rng.choice(["left", "right", None], n_rows)
+    y = (made["a"] + (made["words"] == "x") > 0.3).astype(int).to_numpy()
+    return made, y
+
+
+def parquet(folder, made):
+    for number in range(2):
+        made.iloc[number::2].to_parquet(folder / f"{number}.parquet", row_group_size=40)
+    return pd.concat([made.iloc[::2], made.iloc[1::2]], ignore_index=True)
+
+
+def from_parquet(folder, made):
+    return parquet(folder, made), by_columns(folder)
+
+
+def from_dask(folder, made):
+    dask_frames = pytest.importorskip("dask.dataframe")
+    # Its text is pyarrow's.
+    partitions = dask_frames.from_pandas(made, npartitions=4)
+    return partitions.compute(), by_columns(partitions)
+
+
+@pytest.mark.parametrize("source", [from_parquet, from_dask])
+def test_the_bits_of_the_table_in_memory(source, tmp_path, monkeypatch):
+    made, y = frame()
+    monkeypatch.setattr(_table, "_BLOCK_BYTES", 300 * 8 * 2)  # two columns
+    whole, parts = source(tmp_path, made)
+    if source is from_parquet:
+        y = np.concatenate([y[::2], y[1::2]])
+    for model in (
+        RandomForestClassifier(10, random_state=0, categorical_features="from_dtype"),
+        RandomForestRegressor(10, random_state=0, categorical_features=["words", "text"]),
+        MDDFClassifier(2, n_estimators=3, random_state=0, categorical_features="from_dtype"),
+        DeepForestClassifier(n_estimators=3, members=["random", "linear"], cv=2, random_state=0),
+    ):
+        ask = "predict_proba" if hasattr(model, "predict_proba") else "predict"
+        expected = getattr(model.fit(whole, y), ask)(whole)
+        model.fit(parts, y)
+        assert model.feature_names_in_.tolist() == [*whole.columns]
+        for asked in (parts, whole):
+            np.testing.assert_array_equal(getattr(model, ask)(asked), expected)
+
+
+def test_arrays_of_dask(tmp_path):
+    arrays = pytest.importorskip("dask.array")
+    X = np.random.default_rng(0).normal(size=(200, 5)).astype(np.float32)
+    X[::9, 1] = np.nan
+    y = X[:, 0] > 0
+    expected = RandomForestClassifier(9, random_state=0).fit(X, y).predict_proba(X)
+    parts = by_columns(arrays.from_array(X, chunks=(50, 2)))
+    forest = RandomForestClassifier(9, random_state=0)
+    with parallel_config("threading", n_jobs=2):
+        found = forest.fit(parts, y).predict_proba(parts)
+    np.testing.assert_array_equal(found, expected)
+    X[3, 4] = np.inf
+    with pytest.raises(ValueError, match=r"got inf in row 3, column 4"):
+        forest.fit(by_columns(arrays.from_array(X, chunks=(50, 2))), y)
+    unknown = arrays.from_array(X, chunks=(50, 2))
+    unknown = unknown[arrays.from_array(y, chunks=50)]
+    with pytest.raises(ValueError, match="compute_chunk_sizes"):
+        by_columns(unknown)
+
+
+def test_only_some_columns_are_read_at_a_time(tmp_path, monkeypatch):
+    made, y = frame()
+    monkeypatch.setattr(_table, "_BLOCK_BYTES", 300 * 8 * 2)
+    parts = from_parquet(tmp_path, made[[*"abc", "whole"]])[1]
+    read, fetch = [], parts._fetch
+
+    def watched(columns):
+        read.append(columns)
+        return fetch(columns)
+
+    parts._fetch = watched
+    RandomForestClassifier(2, categorical_features="from_dtype").fit(parts, y)
+    assert read == [["a", "b"], ["c", "whole"]]
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_mapped_file_is_not_copied(order, tmp_path):
+    shape = 100_000, 40
+    X = np.memmap(tmp_path / "table", np.float32, "w+", shape=shape, order=order)
+    X[:] = np.random.default_rng(0).standard_normal(shape, np.float32)
+    X[::5, 3] = np.nan
+    y = X[:, 0] > 0
+    forest = RandomForestClassifier(1, max_depth=3, random_state=0)
+    tracemalloc.start()
+    forest.fit(X, y)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # Two bytes a cell, where the table has four, and some for each row.
+    assert peak < 2.2 * X.size + 40 * len(X) < X.nbytes
+
+
+def test_what_is_refused(tmp_path):
+    made, y = frame()
+    parts = from_parquet(tmp_path, made)[1]
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        RandomForestClassifier(2).fit(parts, y[:-1])
+    forest = RandomForestClassifier(2, categorical_features="from_dtype").fit(parts, y)
+    parquet(tmp_path, made.rename(columns={"a": "other"}))
+    with pytest.raises(ValueError, match="feature names"):
+        forest.predict(by_columns(tmp_path))
+    with pytest.raises(TypeError, match=r"by_columns needs the path.* got ndarray"):
+        by_columns(np.zeros((3, 3)))
