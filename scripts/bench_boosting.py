@@ -1,160 +1,118 @@
 """Time the boosting classifiers on one core against scikit-learn and against each other.
 
     python scripts/bench_boosting.py             sets that are not present are left out
-    python scripts/bench_boosting.py --quick     fewer rounds
-    python scripts/bench_boosting.py --only mnist stumps
+    python scripts/bench_boosting.py --quick     bundled sets, fewer rounds
+    python scripts/bench_boosting.py --cases mnist stumps
 
-One line per comparison: seconds of both, their ratio, and the ratio aimed at.
+One line per case and set: CPU seconds of both, measured in turns, their ratio, and in brackets the
+ratio aimed at. DeepBoost on ionosphere, and on Table 2's grid (150 settings, one fold), is held
+against a limit in seconds. QuadBoost and AdaBoost have the same voters (10 stumps per feature) and
+rounds; a fit of one round is the set-up, which is the same work for both and most of a short run,
+so that the column "without set-up" leaves it out.
 """
 
 from __future__ import annotations
 
-import time
+from functools import partial
+from itertools import product
 
 import numpy as np
-from _lab import cli, data, measure, tables
+from _lab import bench, cli, data, tables
+from _lab.study import Study
 from mddf.baselines import AdaBoostClassifier, DeepBoostClassifier, QuadBoostClassifier
 from sklearn.ensemble import AdaBoostClassifier as ScikitAdaBoost
 from sklearn.tree import DecisionTreeClassifier
-from threadpoolctl import threadpool_limits
+
+GRID = [10.0**-k for k in range(3, 8)]
 
 
-def seconds(model, X, y, repeats=1):
-    """Least CPU time of some fits."""
-    return measure.least_seconds(lambda: model.fit(X, y), repeats)
+def scikit(depth, n):
+    """scikit-learn's AdaBoost."""
+    return ScikitAdaBoost(DecisionTreeClassifier(max_depth=depth), n_estimators=n)
 
 
-def table(*names):
-    """The first of some sets whose files are there: its name, numbers, and labels in {0, 1}."""
-    for name in names:
-        for rows in data.present([name]).values():
-            return name, rows.X, data.binary(rows.y)
-    return None
+def grid(depths, n):
+    """All settings of Table 2."""
+    return [
+        DeepBoostClassifier(n, max_depth=depth, beta=beta, lambda_=lambda_)
+        for depth, beta, lambda_ in product(depths, GRID, GRID)
+    ]
 
 
-def scikit(depth, rounds):
-    return ScikitAdaBoost(DecisionTreeClassifier(max_depth=depth), n_estimators=rounds)
+# Set, rows at most, ours for a number of rounds, the peer or a limit in seconds, and the aim.
+CASES = {
+    "exponential": ("ionosphere", 281, lambda n: DeepBoostClassifier(n, max_depth=4), 0.3, 1),
+    "logistic": ("ionosphere", 281,
+                 lambda n: DeepBoostClassifier(n, loss="logistic", max_depth=4), 0.3, 1),
+    "grid": ("ionosphere", 281, lambda n: grid(range(1, 7), n), 60.0, 1),
+    "mnist": ("mnist-49", 11791, lambda n: DeepBoostClassifier(n, max_depth=4),
+              lambda n: scikit(4, n), 1),
+    "stumps": ("adult", None, AdaBoostClassifier, lambda n: scikit(1, n), 5),
+    **{
+        f"quadboost-{name}": (name, 500, lambda n: QuadBoostClassifier(n_estimators=n, tol=0.0),
+                              lambda n: AdaBoostClassifier(n, voters="stumps"), 10)
+        for name in ("ionosphere", "pima", "optdigits", "breast_cancer")
+    },
+}  # fmt: skip
 
 
-def compare(name, ours, theirs, aim):
-    """One result: seconds of both, their ratio, and whether it is at least the aim."""
-    ratio = theirs / ours
-    print(f"x{ratio:8.1f}  aim x{aim:g}  {name}", flush=True)
-    return {
-        "what": name,
-        "seconds": ours,
-        "other": theirs,
-        "ratio": ratio,
-        "aim": aim,
-        "met": "yes" if ratio >= aim else "no",
-    }
+def seconds(make, n_rounds, X, y):
+    """CPU seconds of a fit, or of several."""
+    models = make(n_rounds)
+    models = models if isinstance(models, list) else [models]
+    return sum(bench.cost(model.fit, X, y, least=0.05)[0] for model in models)
 
 
-def bench_ionosphere(results, quick):
-    chosen, X, y = table("ionosphere", "breast_cancer")
-    X, y = X[:281], y[:281]
-    for loss in ("exponential", "logistic"):
-        model = DeepBoostClassifier(100, loss=loss, max_depth=4)
-        ours = seconds(model, X, y, 3 if quick else 5)
-        name = f"DeepBoost {loss}, 100 rounds, {chosen} {X.shape}; limit .3 s"
-        results.append(compare(name, ours, 0.3, 1.0))
-
-
-def bench_mnist(results, quick):
-    chosen, X, y = table("mnist-49", "digits-49")
-    X, y, rounds = X[:11791], y[:11791], 10 if quick else 100
-    model = DeepBoostClassifier(rounds, max_depth=4)
-    ours = seconds(model, X, y)
-    theirs = seconds(scikit(4, rounds), X, y)
-    name = f"DeepBoost depth 4, {rounds} rounds, {chosen} {X.shape}; scikit-learn"
-    results.append(compare(name, ours, theirs, 1.0))
-
-
-def bench_stumps(results, quick):
-    adult = measure.load("adult", None)  # categories as codes for both libraries
-    if adult is None:
-        name, (_, X, y) = "digits", table("digits")
+def cell(options, set, rounds):
+    """Both sides of a case in turns."""
+    name, n_rows, ours, peer, _ = CASES[set]
+    name = options.on or name
+    if set == "stumps":  # categories as codes for both libraries
+        split = data.codes(name, options.data_home)
+        X, y = np.nan_to_num(split.X, nan=-1.0), data.binary(split.y)
     else:
-        name, X, y = "adult", np.nan_to_num(adult[0], nan=-1.0), adult[1]
-    rounds = 20 if quick else 100
-    model = AdaBoostClassifier(rounds)
-    ours = seconds(model, X, y, 3)
-    theirs = seconds(scikit(1, rounds), X, y)
-    label = f"AdaBoost stumps, {rounds} rounds, {name} {X.shape}; scikit-learn"
-    results.append(compare(label, ours, theirs, 5.0))
+        X, y = data.two_classes(name, options.data_home)
+    X, y = X[:n_rows], y[:n_rows]
+
+    def side(make, _):
+        if isinstance(make, float):
+            return {"s": make, "rest_s": None}
+        whole = seconds(make, rounds, X, y)
+        if not set.startswith("quadboost"):
+            return {"s": whole, "rest_s": None}
+        return {"s": whole, "rest_s": max(whole - seconds(make, 1, X, y), 1e-6)}
+
+    times = bench.in_turns([partial(side, ours), partial(side, peer)], options.repeats)
+    return {"on": name, "shape": f"{len(y)} x {X.shape[1]}", **times}
 
 
-def bench_quadboost(results, quick):
-    """Equal voters and rounds: whole fits, and what the rounds take after the set-up.
-
-    The set-up (validation, making the voters) is the same work for both and most of a short run;
-    a fit of one round stands for it.
-    """
-    for name in ("ionosphere", "pima", "optdigits", "breast_cancer"):
-        found = table(name)
-        if found is None:
-            continue
-        X, y = found[1][:500], found[2][:500]  # the paper's largest training set
-
-        def times(rounds, X=X, y=y):
-            quad = QuadBoostClassifier(n_estimators=rounds, tol=0.0)
-            ada = AdaBoostClassifier(rounds, voters="stumps")
-            often = max(3 if quick else 5, min(100, 5000 // rounds))  # milliseconds need more
-            return np.array([seconds(quad, X, y, often), seconds(ada, X, y, often)])
-
-        set_up = times(1)
-        for rounds in (100, 1000) if quick else (100, 1000, 10_000):
-            fits = times(rounds)
-            label = f"{rounds} rounds, {name} {X.shape}; AdaBoost"
-            results.append(compare(f"QuadBoost, {label}", *fits, 10.0))
-            alone = np.maximum(fits - set_up, 1e-6)
-            results.append(compare(f"QuadBoost without set-up, {label}", *alone, 10.0))
+def report(frame, options):
+    """A row for each case."""
+    shown = """case=set rounds on shape s:.4f peer's=peer_s:.4f ratio=s_ratio
+    without_set-up=rest_s_ratio"""
+    aims = {(name,): {"s_ratio": case[-1], "rest_s_ratio": case[-1]}
+            for name, case in CASES.items()}  # fmt: skip
+    title = f"CPU seconds, one core, medians of {options.repeats}; ratio: peer / ours (aim)"
+    rows = bench.with_aims(frame, ["set"], aims)
+    return [tables.columns("boosting", title, rows, shown, 2, frame)]
 
 
-def bench_grid(results, quick):
-    """Table 2's grid on one small set, one fold: 6 depths x 5 beta x 5 lambda, 100 rounds."""
-    if quick:
-        return
-    chosen, X, y = table("ionosphere", "breast_cancer")
-    X, y = X[:281], y[:281]
-    grid = [10.0**-k for k in range(3, 8)]
-    start = time.perf_counter()
-    for depth in range(1, 7):
-        for beta in grid:
-            for lambda_ in grid:
-                DeepBoostClassifier(100, max_depth=depth, beta=beta, lambda_=lambda_).fit(X, y)
-    ours = time.perf_counter() - start
-    results.append(
-        compare(f"DeepBoost, Table 2's 150 settings, {chosen}; limit 60 s", ours, 60.0, 1.0)
-    )
+def keys(options):
+    """All cases; those of QuadBoost with more rounds too."""
+    return [
+        {"set": case, "rounds": n * options.rounds}
+        for case in options.cases
+        for n in ((1, 10, 100) if case.startswith("quadboost") and not options.quick else (1,))
+    ]
 
 
-BENCHES = {
-    "ionosphere": bench_ionosphere,
-    "mnist": bench_mnist,
-    "stumps": bench_stumps,
-    "quadboost": bench_quadboost,
-    "grid": bench_grid,
-}
-
-
-def parse(argv=None):
-    checks = {"only": list(BENCHES)}
-    return cli.study(__doc__, "bench_boosting", checks=checks, only=list(BENCHES)).read(argv)
-
-
-def main(argv=None):
-    options = parse(argv)
-    results: list[dict] = []
-    with threadpool_limits(1):
-        for name in options.only:
-            BENCHES[name](results, options.quick)
-    numbers = tables.pd.DataFrame(results)
-    form = {"seconds": "{:.4f}", "other": "{:.4f}", "ratio": "{:.1f}", "aim": "{:g}"}
-    shown = numbers.assign(**{c: numbers[c].map(f.format) for c, f in form.items()})
-    title = "CPU seconds on one core; ratio: other / ours"
-    tables.show(options.out, [tables.Table("boosting", title, shown.set_index("what"), numbers)])
-
+study = Study(
+    globals(), "bench_boosting", keys, fresh=True, checks={"on": cli.dataset},
+    cases=cli.All(CASES), on=None, rounds=100, repeats=3,
+    quick={"on": "breast_cancer", "rounds": 10, "repeats": 1,
+           "cases": [name for name in CASES if name != "grid"]},
+)  # fmt: skip
+parse, main = study.parse, study.main
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

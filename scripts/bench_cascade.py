@@ -3,7 +3,10 @@
     python scripts/bench_cascade.py --quick       the bundled digits, 20 trees; a minute
     python scripts/bench_cascade.py               all data sets; takes about an hour
     python scripts/bench_cascade.py --datasets letter satimage --repeats 5
-    python scripts/bench_cascade.py --mnist-full  four layers on all of MNIST, without the peer
+    python scripts/bench_cascade.py --alone --datasets mnist --rows 60000 --n-layers 4 --repeats 1
+
+The last line is all of MNIST, without the peer and with all cores. (Aims: 240 seconds of wall time
+for a layer, 3 GB for the model.)
 
 Both sides grow the layers of mdDF: 2 random and 2 completely-random forests of 100 trees
 (scikit-learn: RandomForestClassifier and ExtraTreesClassifier(max_features=1)) in the same folds,
@@ -12,34 +15,25 @@ they would outnumber the features), and the rows of that layer drawn by the loss
 margins; a fixed number of layers. Both get the same numbers (categories as ordinal codes) and one
 core, and are measured in turns, each time in a new process. Ratios are the peer's CPU seconds or
 bytes over mddf's, the median over the repeats. Memory is the peak of a fit beyond the data, the
-model included.
-A bracket holds the ratio that the project aims at.
+model included. A bracket holds the ratio that the project aims at. MNIST has 10000 training rows.
 """
 
-import os
-
-os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
-
-import pickle
-import time
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
-from statistics import median
+from functools import partial
 
 import numpy as np
-from _lab import cli, measure, tables
+from _lab import bench, data, tables
+from _lab.study import Study
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
-from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.model_selection import StratifiedKFold
 
 from mddf import MDDFClassifier
 from mddf._margin_loss import class_margins, margin_loss, reweight
 
-# The ratios that the project aims at: fit, predict_proba, memory.
-AIMS = {"adult": (6, 3, 5), "letter": (6, 3, 5), "satimage": (6, 3, 5), "mnist": (4, 3, 5)}
-MEASURES = {"fit_seconds": ("fit", 1), "predict_seconds": ("predict", 1),
-            "peak_bytes": ("MiB", 2**20)}  # fmt: skip
+AIMS = {
+    (name,): {"fit_s_ratio": fit, "predict_s_ratio": 3, "MiB_ratio": 5}
+    for name, fit in {"adult": 6, "letter": 6, "satimage": 6, "mnist": 4}.items()
+}
 N_FOLDS = 5
-MNIST_ROWS = 10_000
 
 
 class Peer:
@@ -100,137 +94,62 @@ class Peer:
         return sums.mean(axis=0) / len(self.layers_)
 
 
-def part(name, data_home, rows=None):
-    """A set's training part, or a stratified part of it, and its test part."""
-    data = measure.load(name, data_home)
-    if data is None or rows is None or rows >= len(data[1]):
-        return data
-    X, y, X_test, y_test = data
-    X, _, y, _ = train_test_split(X, y, train_size=rows, stratify=y, random_state=0)
-    return X, y, X_test, y_test
-
-
-def measure_side(side, name, data_home, rows, n_layers, n_trees, seed, n_jobs):
-    """Fit and predict in this process; returns what it took, or None without the data."""
-    data = part(name, data_home, rows)
-    if data is None:
-        return None
-    X, y, X_test, y_test = data
-    cv = list(StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed).split(X, y))
-    if side == "mddf":
-        model = MDDFClassifier(
-            n_layers,
-            n_estimators=n_trees,
-            cv=cv,
-            early_stopping=False,
-            random_state=seed,
-            n_jobs=n_jobs,
-        )
-    else:
-        model = Peer(n_layers, n_trees, cv, seed)
-    measure.forget_peak()
-    before, wall = measure.resident_bytes(), time.perf_counter()
-    fit, _ = measure.cpu_seconds(model.fit, X, y, least=0)
-    wall = time.perf_counter() - wall
-    memory = None if before is None else measure.peak_bytes() - before
-    predict, probabilities = measure.cpu_seconds(model.predict_proba, X_test)
-    result = {
-        "shape": list(X.shape),
-        "fit_seconds": fit,
-        "fit_wall_seconds": wall,
-        "predict_seconds": predict,
-        "peak_bytes": memory,
-        "accuracy": float(np.mean(model.classes_[probabilities.argmax(axis=1)] == y_test)),
-    }
-    if side == "mddf":
-        result["layer_seconds"] = model.history_["time"].tolist()
-        result["model_bytes"] = len(pickle.dumps(model, protocol=5))
-    return result
-
-
-def in_new_process(*arguments):
-    """What `measure_side` returns, from a process of its own."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(measure_side, *arguments).result()
-
-
-def compare(name, options):
-    """Both sides in turns; a row of the table, or None without the data."""
-    rows = MNIST_ROWS if name == "mnist" else None
-    found = {"mddf": [], "peer": []}
-    for seed in range(options.repeats):
-        for side, results in found.items():
-            arguments = (options.data_home, rows, options.n_layers, options.n_estimators, seed, 1)
-            results.append(in_new_process(side, name, *arguments))
-            if results[-1] is None:
-                return None
-    row = {"set": f"{name} {' x '.join(map(str, found['mddf'][0]['shape']))}"}
-    for (key, (title, scale)), aim in zip(
-        MEASURES.items(), AIMS.get(name, (None,) * 3), strict=True
-    ):
-        if found["peer"][0][key] is None:
-            continue
-        ours, theirs = ([result[key] / scale for result in found[side]] for side in found)
-        row[title], row[f"peer's {title}"] = median(ours), median(theirs)
-        row[f"{title} ratio"] = median(b / a for a, b in zip(ours, theirs, strict=True))
-        row[f"{title} aim"] = aim
-    for side, title in (("mddf", "accuracy %"), ("peer", "peer's accuracy %")):
-        row[title] = 100 * float(np.mean([result["accuracy"] for result in found[side]]))
-    return row
-
-
-def run_comparison(options):
-    """A table of all sets that are there."""
-    rows = [compare(name, options) for name in options.datasets]
-    numbers = tables.pd.DataFrame([row for row in rows if row is not None])
-    if numbers.empty:
-        raise SystemExit("none of the sets is there")
-    shown = numbers.drop(columns=[c for c in numbers if c.endswith(" aim")]).set_index("set")
-    shown = shown.map("{:.2f}".format)
-    for name in [c for c in shown if c.endswith(" ratio")]:
-        aims = numbers[name.replace(" ratio", " aim")]
-        shown[name] += ["" if aim != aim or aim is None else f" ({aim:g})" for aim in aims]
-    title = (
-        f"{options.n_layers} layers, 4 x {options.n_estimators} trees in {N_FOLDS} folds, one "
-        f"core, CPU seconds,\nMiB; medians of {options.repeats}; ratio: scikit-learn / mddf (aim)"
+def measure(side, options, name, seed):
+    """Fit and predict in this process."""
+    rows = options.rows or {"mnist": 10_000}.get(name)
+    split = data.codes(name, options.data_home, rows)
+    folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed)
+    cv = list(folds.split(split.X, split.y))
+    if side == "peer":
+        return bench.fit_cost(Peer(options.n_layers, options.n_estimators, cv, seed), split)
+    model = MDDFClassifier(
+        options.n_layers,
+        n_estimators=options.n_estimators,
+        cv=cv,
+        early_stopping=False,
+        random_state=seed,
+        n_jobs=options.n_jobs if options.alone else 1,
     )
-    return tables.Table("cascade", title, shown, numbers)
+    found = bench.fit_cost(model, split)
+    return (
+        {**found, "s_a_layer": float(np.max(model.history_["time"]))} if options.alone else found
+    )
 
 
-def run_mnist_full(options):
-    """Four layers of the paper's configuration on all of MNIST."""
-    result = in_new_process("mddf", "mnist", options.data_home, None, 4, 100, 0, options.n_jobs)
-    if result is None:
-        raise SystemExit("MNIST is not there")
-    layers = [f"{seconds:.0f}" for seconds in result["layer_seconds"]]
-    values = {
-        "wall seconds of the layers (aim 240 each)": ", ".join(layers),
-        "CPU seconds of the fit": f"{result['fit_seconds']:.0f}",
-        "model, GB (aim 3)": f"{result['model_bytes'] / 1e9:.2f}",
-        "peak beyond the data, GB": f"{result['peak_bytes'] / 1e9:.2f}",
-        "predict_proba of 10000 rows, CPU s": f"{result['predict_seconds']:.1f}",
-        "test accuracy %": f"{100 * result['accuracy']:.2f}",
-    }
-    title = f"MNIST, 60000 x 784, 4 layers of 4 x 100 trees, {options.n_jobs} threads"
-    shown = tables.pd.DataFrame(values.items(), columns=["what", "measured"]).set_index("what")
-    return tables.Table("mnist", title, shown)
+def cell(options, set):
+    """Both sides in turns, or ours alone."""
+    sides = [
+        partial(bench.in_new_process, measure, side, options, set)
+        for side in (("mddf",) if options.alone else ("mddf", "peer"))
+    ]
+    n_rows, n_columns = data.codes(set, options.data_home).X.shape
+    return {"columns": n_columns, "rows": n_rows} | bench.in_turns(sides, options.repeats)
 
 
-def parse(argv=None):
-    return cli.study(
-        __doc__,
-        "bench_cascade",
-        quick={"datasets": ["digits"], "n_estimators": 20},
-        **{"datasets": list(AIMS), "n_estimators": 100, "n_layers": 2, "repeats": 3},
-        mnist_full=False,
-    ).read(argv)
+SHOWN = """
+set columns fit_s:.2f peer's_fit=peer_fit_s:.2f ratio=fit_s_ratio predict_s:.2f
+peer's_predict=peer_predict_s:.2f ratio_=predict_s_ratio MiB:.0f peer's_MiB=peer_MiB:.0f
+ratio__=MiB_ratio accuracy:.2f peer's_accuracy=peer_accuracy:.2f wall_s:.1f
+layer,_at_most=s_a_layer:.1f pickle_bytes:.3g
+"""
 
 
-def main(argv=None):
-    options = parse(argv)
-    make = run_mnist_full if options.mnist_full else run_comparison
-    tables.show(options.out, [make(options)])
+def report(frame, options):
+    """One row for each set."""
+    title = (
+        f"{options.n_layers} layers, 4 x {options.n_estimators} trees in {N_FOLDS} folds, CPU "
+        f"seconds, MiB;\nmedians of {options.repeats}; ratio: scikit-learn / mddf (aim)"
+    )
+    rows = bench.with_aims(frame, ["set"], AIMS)
+    return [tables.columns("cascade", title, rows, SHOWN, numbers=frame)]
 
+
+study = Study(
+    globals(), "bench_cascade", "set=datasets", fresh=True,
+    datasets=[name for (name,) in AIMS], n_estimators=100, n_layers=2, repeats=3, rows=None,
+    alone=False, quick={"datasets": ["digits"], "n_estimators": 20},
+)  # fmt: skip
+parse, main = study.parse, study.main
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

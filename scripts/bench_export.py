@@ -3,108 +3,81 @@
     python scripts/bench_export.py --quick    bundled sets, half a minute
     python scripts/bench_export.py            some minutes
 
-Sets that are not there are left out. Both sides have one thread and get the same test rows in
-single precision. Times are CPU microseconds per row, medians over calls: of one row, and of many
-rows at once (--rows). Sizes are those of the pickle and of the graph.
+Forests have --n-estimators trees, cascades of two layers a fifth of them for each fold and forest.
+Both sides have one thread and get the same test rows in single precision. Times are CPU
+microseconds per row, medians over calls: of one row, and of many rows at once (--rows). Sizes are
+those of the pickle and of the graph.
 """
 
 from __future__ import annotations
 
 import pickle
-import time
-from statistics import median
 
 import numpy as np
-from _lab import cli, data, need, tables
+from _lab import bench, cli, data, need, tables
+from _lab.study import Study
 
 from mddf import MDDFClassifier, RandomForestClassifier
 from mddf.export import onnx_inputs, to_onnx
 
-QUICK = ["iris", "digits", "breast_cancer"]
+MODELS = {
+    "forest": lambda n: RandomForestClassifier(n, random_state=0),
+    "mdDF": lambda n: MDDFClassifier(
+        2, n_estimators=max(1, n // 5), early_stopping=False, random_state=0
+    ),
+}
 
 
-def parse(argv=None):
-    return cli.study(
-        __doc__,
-        "bench_export",
-        quick={"datasets": QUICK, "n_estimators": 20},
-        datasets=["adult", "letter", "satimage", *QUICK],
-        n_estimators=100,
-        rows=1000,
-    ).read(argv)
-
-
-def seconds(call, least=0.3):
-    """Median CPU seconds of a call."""
-    found, start = [], time.perf_counter()
-    while len(found) < 5 or time.perf_counter() - start < least:
-        before = time.process_time()
-        call()
-        found.append(time.process_time() - before)
-    return median(found)
-
-
-def compare(model, X, n_rows):
-    """One row of the table."""
+def cell(options, set, model):
+    """Both forms of one model on test rows."""
     onnxruntime = need("onnxruntime", "onnx")
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    split = data.split(data.Source(set, options.data_home), 0)
+    model = MODELS[model](options.n_estimators).fit(split.X, split.y)
+    rows = split.X_test
+    rows = rows.astype(np.float32) if hasattr(rows, "dtype") else rows
+    one = onnxruntime.SessionOptions()
+    one.intra_op_num_threads = one.inter_op_num_threads = 1
     graph = to_onnx(model).SerializeToString()
-    session = onnxruntime.InferenceSession(graph, options)
-    cells = onnx_inputs(model, X)
-    label, probabilities = session.run(["label", "probabilities"], cells)
-    rounded = X.astype(np.float32) if hasattr(X, "dtype") else X
-    expected = model.predict_proba(rounded)
+    session = onnxruntime.InferenceSession(graph, one)
+    label, probabilities = session.run(["label", "probabilities"], onnx_inputs(model, rows))
+    expected = model.predict_proba(rows)
     found = {
-        "classes equal": float(np.mean(label == model.classes_[expected.argmax(axis=1)])),
-        "probabilities differ": float(np.abs(probabilities - expected).max()),
-        "pickle MB": len(pickle.dumps(model)) / 1e6,
-        "ONNX MB": len(graph) / 1e6,
+        "equal": float(np.mean(label == model.classes_[expected.argmax(axis=1)])),
+        "differ": float(np.abs(probabilities - expected).max()),
+        "pickle_mb": len(pickle.dumps(model)) / 1e6,
+        "onnx_mb": len(graph) / 1e6,
     }
-    for words, n in (("one row", 1), ("many rows", min(n_rows, len(X)))):
-        few = {name: values[:n] for name, values in cells.items()}
-        rows = rounded[:n]
-        in_python = seconds(lambda rows=rows: model.predict_proba(rows))
-        found[f"Python us, {words}"] = 1e6 * in_python / n
-        found[f"ONNX us, {words}"] = 1e6 * seconds(lambda few=few: session.run(None, few)) / n
+    for words, n in (("one", 1), ("many", min(options.rows, len(rows)))):
+        few, cells = rows[:n], onnx_inputs(model, rows[:n])
+        sides = [
+            lambda _, few=few: {"us": 1e6 * bench.cost(model.predict_proba, few, least=0.05)[0]},
+            lambda _, c=cells: {"us": 1e6 * bench.cost(session.run, None, c, least=0.05)[0]},
+        ]
+        times = bench.in_turns(sides, 5)
+        found |= {f"python_{words}": times["us"] / n, f"onnx_{words}": times["peer_us"] / n}
     return found
 
 
-def main(argv=None):
-    options = parse(argv)
-    rows = []
-    for name in options.datasets:
-        try:
-            source = data.Source(name, options.data_home)
-            data.load(source, download=False)
-        except (OSError, ImportError) as error:
-            print(f"{name}: left out: {str(error).splitlines()[0]}")
-            continue
-        split = data.split(source, 0)
-        models = {
-            "forest": RandomForestClassifier(options.n_estimators, random_state=0),
-            "mdDF, 2 layers": MDDFClassifier(
-                2,
-                n_estimators=max(1, options.n_estimators // 5),
-                early_stopping=False,
-                random_state=0,
-            ),
-        }
-        for kind, model in models.items():
-            model.fit(split.X, split.y)
-            found = compare(model, split.X_test, options.rows)
-            rows.append({"set": name, "model": kind, **found})
-            print(f"{name}, {kind}: differ by {found['probabilities differ']:.1g}", flush=True)
-    numbers = tables.pd.DataFrame(rows)
-    if numbers.empty:
-        raise SystemExit("none of the sets is there")
-    title = (
-        f"forests of {options.n_estimators} trees, cascades of a fifth for each fold and forest; "
-        "one thread"
-    )
-    shown = numbers.set_index(["set", "model"]).map("{:.3g}".format)
-    tables.show(options.out, [tables.Table("export", title, shown, numbers)])
+SHOWN = """
+set model classes_equal=equal:.3g probabilities_differ=differ:.3g pickle_MB=pickle_mb:.3g
+ONNX_MB=onnx_mb:.3g Python_us,_one=python_one:.3g ONNX_us,_one=onnx_one:.3g
+Python_us,_many=python_many:.3g ONNX_us,_many=onnx_many:.3g
+"""
 
+
+def report(frame, options):
+    """A row for each model."""
+    title = f"{options.n_estimators} trees; one thread; microseconds per row"
+    return [tables.columns("export", title, frame, SHOWN, 2)]
+
+
+QUICK = ["iris", "digits", "breast_cancer"]
+study = Study(
+    globals(), "bench_export", "set=datasets model=models", fresh=True,
+    datasets=["adult", "letter", "satimage", *QUICK], models=cli.All(MODELS), n_estimators=100,
+    rows=1000, quick={"datasets": QUICK, "n_estimators": 20},
+)  # fmt: skip
+parse, main = study.parse, study.main
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

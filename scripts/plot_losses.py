@@ -28,8 +28,8 @@ def below_one(text):
 
 def parse(argv=None):
     names = {"target_margin": 0.9, "mu": 0.1, "theta": 0.2}
-    parser = cli.picture(__doc__, "losses", checks=dict.fromkeys(names, below_one), **names)
-    return cli.read_picture(parser, argv)
+    checks = dict.fromkeys(names, below_one)
+    return cli.Parser(__doc__, "losses", checks=checks, format=["png", "pdf"], **names).read(argv)
 
 
 def band_loss(z, theta, mu):
@@ -56,7 +56,7 @@ def curves(r, mu, theta):
 
 def main(argv=None):
     options = parse(argv)
-    figure, ((axis,),) = pictures.panels(1, 1, 5.2, 3.9)
+    figure, ((axis,),) = pictures.panels([3.9], 1, 5.2)
     losses = curves(options.target_margin, options.mu, options.theta)
     for (name, high, loss), style in zip(losses, pictures.STYLES, strict=False):
         z = np.linspace(-1, high, 1201)

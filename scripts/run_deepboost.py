@@ -1,26 +1,26 @@
-"""DeepBoost's Tables 1 to 3 and the data of its Figures 3 and 4.
+"""DeepBoost's Tables 1 to 3 and its Figures 3 and 4.
 
     python scripts/run_deepboost.py                      all tables, all sets that are present
     python scripts/run_deepboost.py --tables 2 --datasets ionosphere german
     python scripts/run_deepboost.py --runs 2 --thin 2    two of the ten runs, coarser grids
-    python scripts/run_deepboost.py --quick              three runs, coarser grids, two sets
+    python scripts/run_deepboost.py --quick              three runs, coarser grids, bundled sets
+    python scripts/run_deepboost.py --plot               draw run 0 of Table 2: deepboost-SET
 
 Protocol: ten random folds; run i tests on fold i, validates on fold i + 1 (mod 10) and trains on
 the other eight; of a method's settings those with the least validation error count, and where
 several tie (many do on small folds) their test errors are averaged. 100 rounds. Missing numbers
-become the medians of the training rows. Times are CPU seconds of all fits of a run. Every run is a
-file of its own in --out; a computation that was stopped goes on where it was, and more --runs may
-be added later. plot_boosting.py draws tree sizes and margins of run 0 of Table 2.
+become the medians of the training rows. Times are CPU seconds of all fits of a run. The tables
+have the one-sided paired t-test that DeepBoost is better, and the published numbers. More --runs
+may be added later.
 """
 
 from __future__ import annotations
 
-import time
 from itertools import product
 
 import numpy as np
-from _lab import cli, data, tables
-from _lab.running import conduct
+from _lab import bench, cli, data, pictures, tables
+from _lab.study import Study
 from joblib import Parallel, delayed
 from mddf.baselines import DeepBoostClassifier
 from scipy.stats import ttest_rel
@@ -29,23 +29,11 @@ from mddf.analysis import margin_report
 
 SETS = ("breastcancer", "ionosphere", "german", "diabetes", "ocr17", "ocr49", "ocr17-mnist",
         "ocr49-mnist")  # fmt: skip
-QUICK_SETS = ("breastcancer", "ionosphere")
-STAND_INS = ("breast_cancer", "digits-17", "digits-49")
 METHODS = {
     1: ("AdaBoost-H1", "AdaBoost-H2", "AdaBoost-L1", "DeepBoost"),
     2: ("AdaBoost", "AdaBoost-L1", "DeepBoost"),
     3: ("LogReg", "LogReg-L1", "DeepBoost"),
 }
-
-
-def parse(argv=None):
-    return cli.study(
-        __doc__,
-        "deepboost",
-        quick={"runs": 3, "thin": 2},
-        checks={"tables": lambda text: int(cli.among("123")(text))},
-        **{"datasets": None, "tables": [1, 2, 3], "rounds": 100, "runs": 10, "thin": 1, "seed": 0},
-    ).read(argv)
 
 
 def settings_of(table, method, thin=1):
@@ -54,20 +42,14 @@ def settings_of(table, method, thin=1):
     With `thin` k only every k-th value of beta, lambda and the depth is in the grid.
     """
     if table == 1:
-        betas = [2.0**-k for k in range(7)]
-        lambdas = [1e-4, 0.005, 0.01, 0.05, 0.1, 0.5]
-        if method == "AdaBoost-H1":
-            depths = [{"hypotheses": "trees", "max_depth": 1}]
-        else:
-            depths = [{"hypotheses": "stumps"}]
+        betas, lambdas = [2.0**-k for k in range(7)], [1e-4, 0.005, 0.01, 0.05, 0.1, 0.5]
+        stumps = method != "AdaBoost-H1"
+        depths = [{"hypotheses": "stumps"} if stumps else {"hypotheses": "trees", "max_depth": 1}]
     else:
         betas = lambdas = [10.0**-k for k in range(3, 8)]
         depths = [{"max_depth": depth} for depth in range(thin, 7, thin)]
-    betas, lambdas = betas[::thin], lambdas[::thin]
-    if method in ("AdaBoost", "AdaBoost-H1", "AdaBoost-H2", "LogReg"):
-        betas = [0.0]
-    if method != "DeepBoost":
-        lambdas = [0.0]
+    betas = betas[::thin] if method in ("DeepBoost", "AdaBoost-L1", "LogReg-L1") else [0.0]
+    lambdas = lambdas[::thin] if method == "DeepBoost" else [0.0]
     loss = "logistic" if table == 3 else "exponential"
     return [
         {"loss": loss, "beta": beta, "lambda_": lambda_, **depth}
@@ -75,12 +57,13 @@ def settings_of(table, method, thin=1):
     ]
 
 
-def folds_of(n_rows, seed):
-    """Ten random folds as one number per row."""
-    order = np.random.default_rng(np.random.SeedSequence(seed)).permutation(n_rows)
-    fold = np.empty(n_rows, dtype=int)
-    fold[order] = np.arange(n_rows) % 10
-    return fold
+def parts_of(X, y, run, seed):
+    """Training, validation and test rows of a rotation of ten folds, each as (X, y)."""
+    order = np.random.default_rng(np.random.SeedSequence(seed)).permutation(len(y))
+    test, validation = order[run::10], order[(run + 1) % 10 :: 10]
+    train = np.setdiff1d(order, np.concatenate([test, validation]))
+    rows = (train, np.sort(validation), np.sort(test))
+    return [(X, y[r]) for X, r in zip(data.fill_missing(*(X[r] for r in rows)), rows, strict=True)]
 
 
 def tree_sizes(model, table):
@@ -91,11 +74,10 @@ def tree_sizes(model, table):
 
 def one_setting(params, table, rounds, train, validation, test):
     """Errors and tree counts of one setting in one run."""
-    start = time.process_time()
-    model = DeepBoostClassifier(rounds, **params).fit(*train)
+    seconds, _, model = bench.cost(DeepBoostClassifier(rounds, **params).fit, *train)
     sizes = tree_sizes(model, table)
     return {
-        "seconds": time.process_time() - start,
+        "seconds": seconds,
         "validation": 1 - model.score(*validation),
         "test": 1 - model.score(*test),
         "tree_size": float(sizes.mean()) if len(sizes) else 0.0,
@@ -103,63 +85,53 @@ def one_setting(params, table, rounds, train, validation, test):
     }
 
 
-def parts_of(run, X, y, fold):
-    """Training, validation and test rows of a rotation of the folds, each as (X, y)."""
-    test, validation = fold == run, fold == (run + 1) % 10
-    masks = (~(test | validation), validation, test)
-    parts = data.fill_missing(*(X[m] for m in masks))
-    return list(zip(parts, (y[m] for m in masks), strict=True))
-
-
-def one_run(options, set, table, method, seed):
+def cell(options, set, table, method, seed):
     """One rotation of the folds: the settings of least validation error, averaged."""
-    run, rounds, grid = seed, options.rounds, settings_of(table, method, options.thin)
-    X, y = options.sets[set]
-    parts = parts_of(run, X, y, folds_of(len(y), options.seed))
-    results = Parallel(n_jobs=options.n_jobs)(
-        delayed(one_setting)(params, table, rounds, *parts) for params in grid
-    )
-    least = min(result["validation"] for result in results)
-    tied = [k for k, result in enumerate(results) if result["validation"] <= least + 1e-9]
-    mean = {key: float(np.mean([results[k][key] for k in tied])) for key in results[0]}
-    mean["seconds"] = sum(result["seconds"] for result in results)
-    first = grid[tied[0]]
-    if table == 2 and run == 0:  # for the figures
-        model = DeepBoostClassifier(rounds, **first).fit(*parts[0])
-        mean["tree_sizes"] = tree_sizes(model, 2).tolist()
-        mean["margins"] = margin_report(model.margins(*parts[0])).margins.round(6).tolist()
-    return {**mean, "n_tied": len(tied), "n_settings": len(grid), "first_setting": first}
-
-
-def against_deepboost(frame):
-    """One-sided paired t-test that DeepBoost is better, of each set, table and method."""
-    found = {}
-    for (name, table), group in frame.groupby(["set", "table"]):
-        wide = group.pivot_table("test", "seed", "method")
-        for method in wide.columns.drop("DeepBoost", errors="ignore"):
-            both = wide.reindex(columns=["DeepBoost", method]).dropna()
-            if len(both) > 1 and (both["DeepBoost"] != both[method]).any():
-                test = ttest_rel(both["DeepBoost"], both[method], alternative="less")
-                found[name, table, method] = float(test.pvalue)
+    parts = parts_of(*data.two_classes(set, options.data_home), seed, options.seed)
+    grid = settings_of(table, method, options.thin)
+    results = tables.pd.DataFrame(Parallel(n_jobs=options.n_jobs)(
+        delayed(one_setting)(params, table, options.rounds, *parts) for params in grid
+    ))  # fmt: skip
+    tied = results[results["validation"] <= results["validation"].min() + 1e-9]
+    first = grid[tied.index[0]]
+    found = {**tied.mean(), "seconds": results["seconds"].sum(), "n_tied": len(tied),
+             "n_settings": len(grid), "first_setting": first}  # fmt: skip
+    if table == 2 and seed == 0:  # for the figures
+        model = DeepBoostClassifier(options.rounds, **first).fit(*parts[0])
+        found["tree_sizes"] = tree_sizes(model, 2).tolist()
+        found["margins"] = margin_report(model.margins(*parts[0])).margins.round(6).tolist()
     return found
 
 
-def report(frame):
-    """A table for each of the paper's, with the published values beside."""
-    numbers = ["test", "tree_size", "n_trees", "n_tied", "n_settings", "seconds"]
-    frame = tables.in_order(frame, "method", [m for names in METHODS.values() for m in names])
-    frame = tables.in_order(frame, "set", SETS)
-    rows = tables.means(frame, ["table", "set", "method"], numbers)
-    p = against_deepboost(frame)
-    rows["p"] = [
-        p.get(key) for key in zip(rows["set"], rows["table"], rows["method"], strict=True)
+def keys(options):
+    """All methods of the tables."""
+    return [
+        {"set": name, "table": table, "method": method, "seed": run}
+        for name, table in product(options.datasets, options.tables)
+        for method, run in product(METHODS[table], range(options.runs))
     ]
+
+
+def p_value(group):
+    """Of each method of a set and table, that DeepBoost is better."""
+    wide = group.pivot_table("test", "seed", "method")
+    found = {}
+    for method in wide.columns.drop("DeepBoost", errors="ignore"):
+        both = wide.reindex(columns=["DeepBoost", method]).dropna()
+        if len(both) > 1 and (both["DeepBoost"] != both[method]).any():
+            found[method] = ttest_rel(*both.to_numpy().T, alternative="less").pvalue
+    return group["method"].map(found)
+
+
+def report(frame, options):
+    """A table for each of the paper's, with the published values beside."""
+    frame["test"] *= 100
+    groups = frame.groupby(["table", "set"], group_keys=False, sort=False)
+    frame["p"] = tables.pd.concat([p_value(group) for _, group in groups])
+    rows = tables.means(frame, ["table", "set", "method"])
+    # The folds' deviation, as the paper has it.
+    rows["test_std"] = rows["test_std"].fillna(0) * np.sqrt(1 - 1 / rows["n_seeds"])
     return [one_table(number, group) for number, group in rows.groupby("table")]
-
-
-def percent(mean, std):
-    """Such as "5.01 ± 2.41"; nothing of nothing."""
-    return f"{100 * float(mean):.2f} ± {100 * float(std):.2f}" if mean == mean else ""
 
 
 def one_table(number, rows):
@@ -167,32 +139,55 @@ def one_table(number, rows):
     there = tables.published(f"deepboost_table{number}.tsv")
     if len(there):
         there = there.rename(columns={"dataset": "set", "std": "error_std"})
+        there[["error", "error_std"]] = 100 * there[["error", "error_std"]].astype(float)
         rows = rows.merge(there, on=["set", "method"], how="left")
-        rows["published"] = [percent(*pair) for pair in rows[["error", "error_std"]].to_numpy()]
-    # The folds' deviation, as the paper has it.
-    rows["test_std"] = rows["test_std"].fillna(0) * np.sqrt(1 - 1 / rows["n_seeds"])
-    rows["shown"] = [percent(*pair) for pair in rows[["test", "test_std"]].to_numpy()]
-    ties = rows[["n_tied", "n_settings"]].to_numpy()
-    rows["ties"] = [f"{tied:.1f}/{settings:.0f}" for tied, settings in ties]
-    shown = """set method error_%=shown published size=tree_size:.1f (publ.)=avg_tree_size
-    trees=n_trees:.1f (publ.)_=avg_num_trees tied=ties p:.2f s/run=seconds:.1f"""
+    shown = """set method error_%=test:.2f± published=error:.2f± size=tree_size:.1f
+    (publ.)=avg_tree_size trees=n_trees:.1f (publ.)_=avg_num_trees tied=n_tied:.1f
+    of=n_settings:.0f p:.2f s/run=seconds:.1f"""
     runs = rows["n_seeds"].min()
     return tables.columns(f"table{number}", f"Table {number}, {runs} of 10 runs", rows, shown, 2)
 
 
-def main(argv=None) -> int:
-    options = parse(argv)
-    names = options.datasets or (QUICK_SETS if options.quick else SETS)
-    asked = {"asked": options.datasets is not None, "stand_ins": STAND_INS}
-    found = data.present(names, options.data_home, **asked)
-    options.sets = {name: (rows.X, data.binary(rows.y)) for name, rows in found.items()}
-    keys = [
-        {"set": name, "table": table, "method": method, "seed": run}
-        for name, table in product(options.sets, options.tables)
-        for method, run in product(METHODS[table], range(options.runs))
-    ]
-    return conduct(options, keys, one_run, report, settings=("rounds", "seed", "thin"))
+def draw(frame, options):
+    """Tree sizes of DeepBoost, and cumulative margins of the methods (Figures 3 and 4)."""
+    if "margins" not in frame or not len(frame := frame.dropna(subset="margins")):
+        raise SystemExit(
+            "no run 0 of Table 2: python scripts/run_deepboost.py --tables 2 makes it"
+        )
+    for name, rows in frame.groupby("set"):
+        figure, ((left, right),) = pictures.panels([3.4], 2, 3.7)
+        for row, style in zip(rows.to_dict("records"), pictures.STYLES, strict=False):
+            if row["method"] == "DeepBoost":
+                left.bar(*np.unique(row["tree_sizes"], return_counts=True), width=1.5, color="0.5")
+            shares = np.linspace(0, 100, len(row["margins"]) + 1)[1:]
+            right.step(row["margins"], shares, label=row["method"], markevery=0.12, **style)
+        left.set(xlabel="nodes", ylabel="trees", title=f"DeepBoost on {name}")
+        left.xaxis.get_major_locator().set_params(integer=True)
+        right.set(xlabel="normalised margin", ylabel="share of training rows (%)", title="margins")
+        right.legend(loc="best")
+        chosen = "; ".join(f"{m}: {parameters(s)}" for m, s in
+                           zip(rows["method"], rows["first_setting"], strict=True))  # fmt: skip
+        caption = (
+            f"{name}, first of ten runs, {len(rows['margins'].iloc[0])} training rows. "
+            f"Settings of least validation error: {chosen}. Left: sizes of the trees with a "
+            "weight. Right: cumulative margins of the training rows, over the sum of the weights."
+        )
+        pictures.save(figure, options, f"deepboost-{name}", caption)
 
+
+def parameters(setting) -> str:
+    """Such as "beta 0.001, lambda 1e-05, depth 4"; those that are 0 are left out."""
+    names = {"beta": "beta", "lambda_": "lambda", "max_depth": "depth"}
+    return ", ".join(f"{names[k]} {setting[k]:g}" for k in names if setting.get(k))
+
+
+study = Study(
+    globals(), "deepboost", keys, ("rounds", "seed", "thin"),
+    datasets=list(SETS), tables=[1, 2, 3], rounds=100, runs=10, thin=1, seed=0,
+    checks={"tables": lambda text: int(cli.among("123")(text))},
+    quick={"runs": 3, "thin": 2, "datasets": ["breast_cancer", "digits-49"]},
+)  # fmt: skip
+parse, main = study.parse, study.main
 
 if __name__ == "__main__":
     raise SystemExit(main())

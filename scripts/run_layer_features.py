@@ -12,18 +12,15 @@ with hyper-parameters (C of the logistic regression; number of neighbours and th
 itself stands beside. The features of a training row come from forests that saw the labels of the
 others, those that cross-validation holds out as well; so its own scores are a little too good on
 layer features, those on test rows are not.
-
-Every result is a file of its own in --out; the same command goes on where the last one stopped.
 """
 
 from __future__ import annotations
 
 import warnings
-from functools import partial
 
 import numpy as np
-from _lab import cli, data, models, tables
-from _lab.running import conduct
+from _lab import data, models, tables
+from _lab.study import Study
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
@@ -32,7 +29,6 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-FEATURES = ("raw", "layer", "raw + layer")
 MODELS = {
     "linear": (LogisticRegression(max_iter=2000), {"model__C": [0.001, 0.01, 0.1, 1.0, 10.0]}),
     "kNN": (
@@ -42,73 +38,46 @@ MODELS = {
 }
 
 
-def parse(argv=None):
-    return cli.study(
-        __doc__,
-        "layer-features",
-        quick={"datasets": ["wine"], "seeds": 1, "n_estimators": 5, "n_layers": 2},
-        **{"datasets": ["digits", "wine", "breast_cancer"], "seeds": 3},
-        **{"n_estimators": 100, "n_layers": 4},
-    ).read(argv)
-
-
-def evaluate(name, X, y, X_test, y_test, seed) -> dict:
-    """Choose hyper-parameters on the training rows, fit on all of them, score on the test rows."""
-    model, grid = MODELS[name]
-    search = GridSearchCV(
-        Pipeline([("scale", StandardScaler()), ("model", model)]),
-        grid,
-        cv=StratifiedKFold(5, shuffle=True, random_state=seed),
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        search.fit(X, y)
-    return {
-        "accuracy": float(search.score(X_test, y_test)),
-        "cv_accuracy": float(search.best_score_),
-        "chosen": search.best_params_,
-    }
-
-
-def one_split(options, set, seed) -> dict:
+def cell(options, set, seed):
     """All models on all kinds of features of a split."""
     split = data.split(data.Source(set, options.data_home), seed)
-    budget = models.Budget(options.n_estimators, options.n_layers)
-    cascade = models.build(models.METHODS["mddf"], seed, budget=budget, n_jobs=options.n_jobs)
-    cascade.set_params(transform_layers="all")
+    cascade = models.cascade(options, "mddf", seed, transform_layers="all")
     numbers = data.to_numbers().fit(split.X)
     raw = numbers.transform(split.X), numbers.transform(split.X_test)
     layers = cascade.fit_transform(split.X, split.y), cascade.transform(split.X_test)
     both = tuple(np.hstack(pair) for pair in zip(raw, layers, strict=True))
-    found = {"mdDF itself": {"accuracy": float(cascade.score(split.X_test, split.y_test))}}
-    with threadpool_limits(options.n_jobs):
-        for name in MODELS:
-            for kind, (X, X_test) in zip(FEATURES, (raw, layers, both), strict=True):
-                found[f"{name}, {kind}"] = evaluate(name, X, split.y, X_test, split.y_test, seed)
-    return {"n_layers": cascade.n_layers_, "models": found}
+    found = []
+    for name, (model, grid) in MODELS.items():
+        for kind, (X, X_test) in {"raw": raw, "layer": layers, "raw + layer": both}.items():
+            pipeline = Pipeline([("scale", StandardScaler()), ("model", model)])
+            folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+            search = GridSearchCV(pipeline, grid, cv=folds)
+            with threadpool_limits(options.n_jobs), warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+                search.fit(X, split.y)
+            accuracy = search.score(X_test, split.y_test)
+            found.append({"method": f"{name}, {kind}", "accuracy": accuracy,
+                          "cv_accuracy": search.best_score_})  # fmt: skip
+    itself = float(cascade.score(split.X_test, split.y_test))
+    return {"models": [*found, {"method": "mdDF itself", "accuracy": itself}]}
 
 
-def report(frame):
+def report(frame, options):
     """Test accuracy of each model and kind of features."""
-    order = [f"{name}, {kind}" for name in MODELS for kind in FEATURES] + ["mdDF itself"]
-    rows = [
-        {"set": row["set"], "seed": row["seed"], "method": name, **row["models"][name]}
-        for row in frame.to_dict("records")
-        for name in order
-    ]
-    long = tables.pd.DataFrame(rows)
-    shown = tables.pivot(long, "accuracy", show=partial(tables.spread, scale=100))
+    long = tables.unnest(frame, "models")
+    shown = tables.pivot(long, "accuracy", scale=100)
     shown.insert(0, "seeds", long.groupby("set")["seed"].nunique())
     title = "test accuracy in %, mean ± standard deviation over seeds"
-    return [tables.Table("accuracy", title, shown, tables.flat(long))]
+    return [tables.Table("accuracy", title, shown, long)]
 
 
-def main(argv=None) -> int:
-    options = parse(argv)
-    keys = {"set": options.datasets, "seed": range(options.seeds)}
-    return conduct(options, keys, one_split, report, settings=("n_estimators", "n_layers"))
-
+study = Study(
+    globals(), "layer-features", "set=datasets seed=seeds", ("n_estimators", "n_layers"),
+    datasets=["digits", "wine", "breast_cancer"], seeds=3, n_estimators=100, n_layers=4,
+    quick={"datasets": ["wine"], "seeds": 1, "n_estimators": 5, "n_layers": 2},
+)  # fmt: skip
+parse, main = study.parse, study.main
 
 if __name__ == "__main__":
     raise SystemExit(main())

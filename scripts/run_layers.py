@@ -2,6 +2,7 @@
 
     python scripts/run_layers.py --datasets satimage letter
     python scripts/run_layers.py --quick        the bundled digits, few trees, 1 seed, 3 layers
+    python scripts/run_layers.py --plot         draw what was computed
 
 mdDF, gcForest and mdDF's ablations (SF: random forests only; ST: later layers see the layers
 before and not x; NP: later layers see x alone) grow --n-layers layers each, without stopping. For
@@ -15,71 +16,51 @@ classes are fixed beforehand; with trees grown to purity it is far above 1 and s
 |H| = trees": |H_t| is the number of trees of a layer; this is no bound on the error, but shows the
 part of the theorem that depends on the margins.
 
-Every result is a file of its own in --out; the same command goes on where the last one stopped.
-Draw with plot_layers.py.
+Pictures: layers (a column for each set, a line for each method), and margins (the distribution of
+mdDF's out-of-fold margins after each layer, and how it differs from that after one layer).
 """
 
 from __future__ import annotations
 
 import numpy as np
-from _lab import cli, data, models, tables
-from _lab.running import conduct
+from _lab import cli, data, models, pictures, tables
+from _lab.study import Study
 
 from mddf.analysis import log_n_trees, margin_distribution_bound
 
 THRESHOLDS = np.round(np.linspace(-1, 1, 201), 2)
+KEY = ["set", "method", "layer"]
 
 
-def parse(argv=None):
-    return cli.study(
-        __doc__,
-        "layers",
-        quick={"datasets": ["digits"], "seeds": 1, "n_estimators": 5, "n_layers": 3},
-        checks={"methods": models.CASCADES},
-        **{"datasets": ["satimage", "letter"], "methods": list(models.CASCADES)},
-        **{"seeds": 3, "n_estimators": 100, "n_layers": 6},
-    ).read(argv)
-
-
-def layers_of(options, set, seed, method) -> dict:
+def cell(options, set, seed, method):
     """Fit a cascade; for each number of layers what there is to say."""
     split = data.split(data.Source(set, options.data_home), seed)
-    budget = models.Budget(options.n_estimators, options.n_layers)
-    model = models.build(models.METHODS[method], seed, budget=budget, n_jobs=options.n_jobs)
-    model.set_params(early_stopping=False).fit(split.X, split.y)
+    model = models.cascade(options, method, seed, early_stopping=False).fit(split.X, split.y)
     n_classes, (m, n_features) = len(model.classes_), split.X.shape
     # The later layers have features of the layers before besides those of the table.
     log_size = log_n_trees(m, n_features + n_classes * len(model.forests), n_classes)
+    log_grown = np.log(models.Budget(options.n_estimators).n_trees)
     rows = []
     staged = zip(model.staged_predict(split.X), model.staged_predict(split.X_test), strict=True)
     for layer, (seen, new) in enumerate(staged):
         margins = np.clip(model.margins_[layer], -1, 1)
-        anything, _ = margin_distribution_bound(margins, log_size)
-        trees, r = margin_distribution_bound(margins, np.log(budget.n_trees))
+        of_trees, r = margin_distribution_bound(margins, log_grown)
         shares = np.searchsorted(np.sort(margins), THRESHOLDS, side="right") / m
-        rows.append(
-            {
-                "layer": layer + 1,
-                "train_accuracy": float(np.mean(seen == split.y)),
-                "oof_accuracy": float(model.history_["accuracy"][layer]),
-                "test_accuracy": float(np.mean(new == split.y_test)),
-                "alpha": float(model.alphas_[layer]),
-                "margin_mean": float(margins.mean()),
-                "margin_std": float(margins.std()),
-                "margin_ratio": float(margins.std() / margins.mean()),
-                "bound": anything,
-                "bound_of_trees": trees,
-                "bound_margin": r,
-                "cumulative": shares.round(5).tolist(),
-            }
-        )
+        found = {
+            "layer": layer + 1,
+            "train_accuracy": np.mean(seen == split.y),
+            "oof_accuracy": model.history_["accuracy"][layer],
+            "test_accuracy": np.mean(new == split.y_test),
+            "alpha": model.alphas_[layer],
+            "margin_mean": margins.mean(),
+            "margin_std": margins.std(),
+            "margin_ratio": margins.std() / margins.mean(),
+            "bound": margin_distribution_bound(margins, log_size)[0],
+            "bound_of_trees": of_trees,
+            "bound_margin": r,
+        }
+        rows.append({**found, "cumulative": shares.round(5).tolist()})
     return {"layers": rows}
-
-
-def by_layer(frame):
-    """A row for each layer of each cell."""
-    long = frame.explode("layers", ignore_index=True)
-    return long.drop(columns="layers").join(tables.pd.DataFrame(long["layers"].tolist()))
 
 
 LAYERS = """
@@ -93,27 +74,65 @@ trees_of_any_shape=bound:.3g as_if_|H|_is_trees=bound_of_trees:.3f at_r=bound_ma
 """
 
 
-def report(frame):
+def report(frame, options):
     """Accuracies and margins of all methods, and Theorem 1 over the layers of mdDF."""
-    long = by_layer(tables.in_order(frame, "method", models.CASCADES)).drop(columns="cumulative")
-    by = ["set", "method", "layer"]
-    rows = tables.means(long, by, [c for c in long if c not in (*by, "seed")])
+    rows = tables.means(tables.unnest(frame, "layers"), KEY)
     mddf = rows[rows["method"] == "mddf"]
     mddf = mddf.assign(oof=1 - mddf["oof_accuracy"], test=1 - mddf["test_accuracy"])
-    rows["method"] = rows["method"].map(models.title_of)
+    named = rows.assign(method=rows["method"].map(models.title_of))
     title = "Theorem 1 over the layers of mdDF, delta = 0.05"
     return [
-        tables.columns("layers", "mean over seeds", rows, LAYERS, 3),
+        tables.columns("layers", "mean over seeds", named, LAYERS, 3, rows),
         *([tables.columns("bounds", title, mddf, BOUNDS, 2)] if len(mddf) else []),
     ]
 
 
-def main(argv=None) -> int:
-    options = parse(argv)
-    seeds = range(options.seeds)
-    keys = {"set": options.datasets, "seed": seeds, "method": options.methods}
-    return conduct(options, keys, layers_of, report, settings=("n_estimators", "n_layers"))
+def draw(frame, options):
+    """Both pictures; of a table, which has no margins, the first one."""
+    long = frame if "layer" in frame else tables.unnest(frame, "layers")
+    rows = long if "n_seeds" in long else tables.means(long, KEY)
+    rows = rows.assign(**{c: 100 * rows[c] for c in rows if "_accuracy" in c})
+    quantities = {"test_accuracy": "test (%)", "oof_accuracy": "out-of-fold (%)",
+                  "margin_ratio": "margin ratio"}  # fmt: skip
+    figure, axes = pictures.curves(rows, "layer", quantities)
+    for axis in axes[-1]:
+        axis.set(xlabel="layers", xticks=rows["layer"].unique())
+    caption = (
+        "Accuracy of the first layers together on test rows and out-of-fold, and the ratio "
+        f"std/mean of their out-of-fold margins; {pictures.seeds_of(rows)}. Accuracy on the "
+        f"training rows themselves is {rows['train_accuracy'].min():.1f} % or more throughout."
+    )
+    pictures.save(figure, options, "layers", caption)
+    if "cumulative" not in long or "mddf" not in set(long["method"]):
+        return
+    mddf = long[long["method"] == "mddf"].reset_index(drop=True)
+    first = mddf.merge(mddf[mddf["layer"] == 1][["set", "seed", "cumulative"]], on=["set", "seed"])
+    mddf["share"] = [100 * np.array(shares) for shares in first["cumulative_x"]]
+    mddf["gain"] = mddf["share"] - [100 * np.array(shares) for shares in first["cumulative_y"]]
+    mddf["margin"] = [THRESHOLDS] * len(mddf)
+    long = mddf[[*KEY, "seed", "margin", "share", "gain"]].explode(["margin", "share", "gain"])
+    rows = tables.means(
+        long.astype(dict.fromkeys(("margin", "share", "gain"), float)), ["set", "layer", "margin"]
+    )
+    quantities = {"share": "share of the training set (%)", "gain": "minus one layer's (points)"}
+    figure, axes = pictures.curves(
+        rows, "margin", quantities, "layer", heights=(3.4, 2.2), width=4
+    )
+    for axis in axes[-1]:
+        axis.set(xlabel="out-of-fold margin", xlim=(-1, 1))
+    caption = (
+        "Cumulative distribution of mdDF's out-of-fold margins after each layer (left of 0: "
+        f"errors), and how it differs from that after one layer; {pictures.seeds_of(rows)}."
+    )
+    pictures.save(figure, options, "margins", caption)
 
+
+study = Study(
+    globals(), "layers", "set=datasets seed=seeds method=methods", ("n_estimators", "n_layers"),
+    datasets=["satimage", "letter"], methods=cli.All(models.CASCADES), seeds=3, n_estimators=100,
+    n_layers=6, quick={"datasets": ["digits"], "seeds": 1, "n_estimators": 5, "n_layers": 3},
+)  # fmt: skip
+parse, main = study.parse, study.main
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -1,17 +1,17 @@
 """QuadBoost's Tables 1 and 2: six algorithms on 25 sets, and how they compare.
 
     python scripts/run_quadboost.py                  all sets that are present
-    python scripts/run_quadboost.py --datasets heart vote
+    python scripts/run_quadboost.py --datasets heart vote --methods AdaBoost
     python scripts/run_quadboost.py --adaboost-rounds 50000    leaves out larger values of its grid
-    python scripts/run_quadboost.py --quick          four sets, fewer rounds, about a minute
+    python scripts/run_quadboost.py --quick          bundled sets, fewer rounds, about a minute
 
 Protocol: half of the rows, at most 500, train; the rest test. Features become
 tanh((x - mean) / std) with training statistics; the voters of all algorithms are 10 stumps per
 feature and their complements. Hyperparameters: 10 values each on logarithmic grids, by the error
 in 5-fold cross-validation on the training rows, the first in grid order where several tie; one run
 serves all smaller numbers of rounds. Sets with more than two classes: the largest class against
-the rest (the paper does not say what it did). Times are CPU seconds. Every result is a file of its
-own in --out; a run that was stopped goes on where it was.
+the rest (the paper does not say what it did). Times are CPU seconds. Published numbers stand in
+brackets.
 """
 
 from __future__ import annotations
@@ -21,26 +21,20 @@ from itertools import product
 
 import numpy as np
 from _lab import cli, data, tables
-from _lab.running import conduct
+from _lab.study import Study
 from mddf.baselines import AdaBoostClassifier, LPBoostClassifier, QuadBoostClassifier
 from sklearn.model_selection import StratifiedKFold
+from sklearn.preprocessing import StandardScaler
 
 from mddf.analysis import discordant_counts, poisson_binomial_test, sign_test
 
-SETS = (
+SETS = [
     "australian", "balance", "breastcancer", "bupa", "car", "cmc", "credit", "cylinder", "ecoli",
     "flags", "glass", "heart", "hepatitis", "horse", "ionosphere", "letter-ab", "monks-1",
     "optdigits", "pima", "tictactoe", "titanic", "vote", "wine", "yeast", "zoo",
-)  # fmt: skip
+]  # fmt: skip
 PUBLISHED = {"breast": "breastcancer", "letter_ab": "letter-ab", "monks": "monks-1"}
-STAND_INS = ("breast_cancer", "wine", "digits")
-QUICK_SETS = ("heart", "ionosphere", "pima", "vote")
-
-
-def parse(argv=None):
-    return cli.study(__doc__, "quadboost", datasets=None, seed=0, adaboost_rounds=1_000_000).read(
-        argv
-    )
+METHODS = ("QuadBoost-L1", "QuadBoost-L2", "QuadBoost-Linf", "QuadBoost", "LPBoost", "AdaBoost")
 
 
 def rounds_grid(low, high, quick):
@@ -48,8 +42,8 @@ def rounds_grid(low, high, quick):
     return np.unique(np.round(np.logspace(low, min(high, 3) if quick else high, 10)).astype(int))
 
 
-def algorithms(quick, adaboost_rounds=1_000_000):
-    """Name -> (settings, numbers of rounds, make a classifier of a setting and most rounds)."""
+def algorithm(method, quick, adaboost_rounds=1_000_000):
+    """Settings, numbers of rounds, and a function that makes a classifier of both."""
     cap = 1000 if quick else 100_000
     of_adaboost = rounds_grid(2, 6, quick)
     return {
@@ -83,7 +77,7 @@ def algorithms(quick, adaboost_rounds=1_000_000):
             of_adaboost[of_adaboost <= adaboost_rounds],
             lambda v, n: AdaBoostClassifier(n, voters="stumps"),
         ),
-    }
+    }[method]
 
 
 def split(X, y, seed):
@@ -91,33 +85,29 @@ def split(X, y, seed):
     order = np.random.default_rng(np.random.SeedSequence(seed)).permutation(len(y))
     n_train = min(500, (len(y) + 1) // 2)
     train, test = order[:n_train], order[n_train:]
-    X_train, X_test = data.fill_missing(X[train], X[test])
-    mean, std = X_train.mean(axis=0), X_train.std(axis=0)
-    std[std == 0] = 1.0
-    normalised = (np.tanh((part - mean) / std) for part in (X_train, X_test))
-    return next(normalised), y[train], next(normalised), y[test]
+    filled = data.fill_missing(X[train], X[test])
+    scaler = StandardScaler().fit(filled[0])
+    normal, normal_test = (np.tanh(scaler.transform(part)) for part in filled)
+    return normal, y[train], normal_test, y[test]
 
 
 def errors_by_rounds(model, rounds, X, y):
     """Error of a fitted classifier after each number of rounds."""
     ensemble = model.ensembles_[0]
-    errors = []
-    for n in rounds:
-        f = ensemble.decision(X, min(int(n), ensemble.n_rounds))
-        errors.append(np.mean((f > 0) != (y == model.classes_[1])))
-    return errors
+    decisions = (ensemble.decision(X, min(int(n), ensemble.n_rounds)) for n in rounds)
+    return np.array([np.mean((f > 0) != (y == model.classes_[1])) for f in decisions])
 
 
-def tune_and_test(options, set, method, seed):
+def cell(options, set, method, seed):
     """Cross-validate, fit on all training rows with the best, predict the test rows."""
-    X, y, X_test, y_test = split(*options.sets[set], seed)
-    values, rounds, make = algorithms(options.quick, options.adaboost_rounds)[method]
+    X, y, X_test, y_test = split(*data.two_classes(set, options.data_home), seed)
+    values, rounds, make = algorithm(method, options.quick, options.adaboost_rounds)
     start = time.process_time()
     folds = list(StratifiedKFold(5, shuffle=True, random_state=seed).split(X, y))
     mean_errors = np.zeros((len(values), len(rounds)))
     for (k, value), (train, held) in product(enumerate(values), folds):
         model = make(value, int(rounds[-1])).fit(X[train], y[train])
-        mean_errors[k] += np.array(errors_by_rounds(model, rounds, X[held], y[held])) / 5
+        mean_errors[k] += errors_by_rounds(model, rounds, X[held], y[held]) / 5
     k, t = np.unravel_index(np.argmin(np.round(mean_errors, 12)), mean_errors.shape)
     fit_start = time.process_time()
     model = make(values[k], int(rounds[t])).fit(X, y)
@@ -139,70 +129,63 @@ def pairs(frame):
     right = frame.pivot(index="set", columns="method", values="right").dropna()
     rows = []
     for first, second in product(right.columns if len(right) else [], repeat=2):
-        only_first, only_second = np.transpose(
-            [
-                discordant_counts(["1"] * len(one), list(one), list(two))
-                for one, two in zip(right[first], right[second], strict=True)
-            ]
-        )
+        counts = [
+            discordant_counts(["1"] * len(one), list(one), list(two))
+            for one, two in zip(right[first], right[second], strict=True)
+        ]
+        only_first, only_second = np.transpose(counts)
         wins, losses = int((only_first > only_second).sum()), int((only_first < only_second).sum())
-        rows.append(
-            {
-                "row_algorithm": first,
-                "column_algorithm": second,
-                "prob_row_better": poisson_binomial_test(only_first, only_second),
-                "wins": wins,
-                "losses": losses,
-                "sign_test_p": min(sign_test(wins, losses), sign_test(losses, wins)),
-            }
-        )
-    return tables.pd.DataFrame(rows)
+        p = min(sign_test(wins, losses), sign_test(losses, wins))
+        better = poisson_binomial_test(only_first, only_second)
+        rows.append((first, second, better, wins, losses, p))
+    names = ["row_algorithm", "column_algorithm", "prob_row_better", "wins", "losses",
+             "sign_test_p"]  # fmt: skip
+    return tables.pd.DataFrame(rows, columns=names)
 
 
-def report(frame):
-    """Tables 1 and 2, each number with the published one in brackets."""
-    methods = [name for name in algorithms(False) if name in set(frame["method"])]
-    wide = frame.pivot(index="set", columns="method", values="risk")[methods]
+def report(frame, options):
+    """Tables 1 and 2."""
+    frame = tables.in_order(frame, "method", METHODS)
+    wide = frame.pivot(index="set", columns="method", values="risk")[frame["method"].unique()]
     there = tables.published("quadboost_table1.tsv")
-    there = there.set_index(there["dataset"].replace(PUBLISHED)) if len(there) else there
-    shown = wide.copy().astype(object)
-    for name, method in product(wide.index, methods):
-        beside = there[method].get(name, "-") if method in there else "-"
-        risk = wide.loc[name, method]
-        shown.loc[name, method] = "" if risk != risk else f"{risk:.3f} ({beside})"
+    if len(there):
+        there = there.set_index(there["dataset"].replace(PUBLISHED))
+    there = there.reindex(index=wide.index, columns=wide.columns).fillna("-")
+    shown = wide.map("{:.3f}".format) + " (" + there + ")"
+    shown = shown.mask(wide.isna(), "")
     for label, column in (("mean s, all", "seconds"), ("mean s, last fit", "fit_seconds")):
-        shown.loc[label] = frame.groupby("method")[column].mean()[methods].map("{:.3f}".format)
+        shown.loc[label] = frame.groupby("method")[column].mean().map("{:.3f}".format)
     one = tables.Table("table1", "Table 1: test risk (published)", shown, wide.reset_index())
     two = pairs(frame)
     if two.empty:  # no set has all algorithms yet
         return [one]
-    cells = two.set_index(["row_algorithm", "column_algorithm"])
-    published = tables.published("quadboost_table2.tsv")
-    known = published.set_index(["row_algorithm", "column_algorithm"]) if len(published) else {}
-
-    def cell(first, second):
-        row, beside = cells.loc[first, second], "-"
-        if (first, second) in getattr(known, "index", ()):
-            other = known.loc[first, second]
-            beside = other["prob_row_better"] + "*" * int(other["sign_test_star_p05"])
-        return f"{row['prob_row_better']:.2f}{'*' * int(row['sign_test_p'] <= 0.05)} ({beside})"
-
-    shown = tables.pd.DataFrame({b: {a: cell(a, b) for a in methods} for b in methods})
+    keys = ["row_algorithm", "column_algorithm"]
+    rows, there = two, tables.published("quadboost_table2.tsv")
+    if len(there):
+        stars = there["sign_test_star_p05"].astype(int).map(lambda n: n * "*")
+        there["published"] = there["prob_row_better"] + stars
+        rows = two.merge(there[[*keys, "published"]], on=keys, how="left")
+    stars = (rows["sign_test_p"] <= 0.05).map({True: "*", False: ""})
+    beside = rows["published"].fillna("-") if "published" in rows else "-"
+    rows["shown"] = rows["prob_row_better"].map("{:.2f}".format) + stars + " (" + beside + ")"
+    shown = rows.pivot(index=keys[0], columns=keys[1], values="shown")
+    shown = shown.reindex(index=wide.columns, columns=wide.columns).rename_axis("algorithm")
     title = "Table 2: P(row better than column), * sign test p <= .05 (published)"
-    return [one, tables.Table("table2", title, shown.rename_axis("algorithm"), two)]
+    return [one, tables.Table("table2", title, shown, two)]
 
 
-def main(argv=None) -> int:
-    options = parse(argv)
-    names = options.datasets or (QUICK_SETS if options.quick else SETS)
-    asked = {"asked": options.datasets is not None, "stand_ins": STAND_INS}
-    found = data.present(names, options.data_home, **asked)
-    options.sets = {name: (rows.X, data.binary(rows.y)) for name, rows in found.items()}
-    keys = {"set": options.sets, "method": algorithms(options.quick), "seed": [options.seed]}
-    names = ("seed", "quick", "adaboost_rounds")
-    notes = ["--quick: at most 1000 rounds and coarser grids"] * options.quick
-    return conduct(options, keys, tune_and_test, report, settings=names, notes=notes)
+def notes(options):
+    """What is smaller."""
+    return ["--quick: at most 1000 rounds and coarser grids"] * options.quick
 
+
+study = Study(
+    globals(), "quadboost", "set=datasets method=methods seed=seed",
+    ("seed", "quick", "adaboost_rounds"),
+    datasets=SETS, methods=cli.All(METHODS), seed=0, adaboost_rounds=10**6,
+    quick={"datasets": ["breast_cancer", "wine", "digits"]},
+)  # fmt: skip
+parse, main = study.parse, study.main
 
 if __name__ == "__main__":
     raise SystemExit(main())

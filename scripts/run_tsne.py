@@ -2,6 +2,7 @@
 
     python scripts/run_tsne.py --datasets satimage letter
     python scripts/run_tsne.py --quick        the bundled digits, few trees, 2 layers, 300 rows
+    python scripts/run_tsne.py --plot         draw what was computed: tsne-SET for each set
 
 A cascade is grown on the training set; its layer features (the class vectors, mean over the
 layer's forests) of training rows are out-of-fold, those of test rows are what `transform` gives.
@@ -11,28 +12,17 @@ stands the ratio of intra-class to inter-class variance, in the plane and in the
 features: the mean over rows of the squared distance to the class's mean, over that of the class's
 mean to the mean of all. t-SNE draws anew for each layer and does not keep distances; the ratio in
 the layer's features does not depend on it.
-
-A file for each set in --out; what is there already is not computed again. Draw with plot_tsne.py.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from _lab import cli, data, models, tables
-from _lab.running import conduct
+from _lab import data, models, pictures, tables
+from _lab.study import Study
 from sklearn.manifold import TSNE
 from threadpoolctl import threadpool_limits
 
-
-def parse(argv=None):
-    return cli.study(
-        __doc__,
-        "tsne",
-        quick={"datasets": ["digits"], "n_estimators": 5, "n_layers": 2, "rows": 300},
-        checks={"method": ("mddf", "gcforest")},
-        **{"datasets": ["satimage"], "method": "mddf", "n_estimators": 100, "n_layers": 4},
-        **{"rows": 1500, "perplexity": 30.0, "seed": 0},
-    ).read(argv)
+PARTS = {"train": "training rows", "test": "test rows"}
 
 
 def variance_ratio(X, y) -> float:
@@ -49,41 +39,30 @@ def variance_ratio(X, y) -> float:
         Sum of squared distances of the rows from their class's mean, over that of the means of
         the rows' classes from the mean of all rows; infinite where the means agree.
     """
-    classes, codes = np.unique(y, return_inverse=True)
-    means = np.stack([X[codes == code].mean(axis=0) for code in range(len(classes))])[codes]
+    table = tables.pd.DataFrame(X)
+    means = table.groupby(np.asarray(y)).transform("mean").to_numpy()
     between = np.square(means - X.mean(axis=0)).sum()
     return float(np.square(X - means).sum() / between) if between > 0 else float("inf")
 
 
-def features_of(split, options):
-    """Features of training and test rows: the raw ones, then those of each layer."""
-    budget, method = models.Budget(options.n_estimators, options.n_layers), options.method
-    model = models.build(
-        models.METHODS[method], options.seed, budget=budget, n_jobs=options.n_jobs
-    )
-    model.set_params(early_stopping=False, transform_layers="all")
-    numbers = data.to_scaled().fit(split.X)
-    train, test = model.fit_transform(split.X, split.y), model.transform(split.X_test)
-    n_classes = len(model.classes_)
-    for part, X, layers in (("train", split.X, train), ("test", split.X_test, test)):
-        of_layers = np.split(layers, layers.shape[1] // n_classes, axis=1)
-        yield part, [numbers.transform(X), *of_layers]
-
-
-def embed(options, set, method, seed) -> dict:
+def cell(options, set, method, seed):
     """Embeddings, labels and ratios of both parts; the first of each list is of the raw ones."""
     split = data.split(data.Source(set, options.data_home), seed)
-    random = np.random.default_rng(options.seed)
-    found = {}
-    for part, features in features_of(split, options):
-        y = {"train": split.y, "test": split.y_test}[part]
+    model = models.cascade(options, method, seed, early_stopping=False, transform_layers="all")
+    numbers = data.to_scaled().fit(split.X)
+    layers = {
+        "train": model.fit_transform(split.X, split.y),
+        "test": model.transform(split.X_test),
+    }
+    random, found = np.random.default_rng(seed), {}
+    for part, X, y in (("train", split.X, split.y), ("test", split.X_test, split.y_test)):
+        n_layers = layers[part].shape[1] // len(model.classes_)
+        features = [numbers.transform(X), *np.split(layers[part], n_layers, axis=1)]
         rows = np.sort(random.permutation(len(y))[: options.rows])
         tsne = TSNE(
-            perplexity=min(options.perplexity, (len(rows) - 1) / 3),
-            init="pca",
-            random_state=options.seed,
-            n_jobs=options.n_jobs,
-        )
+            perplexity=min(options.perplexity, (len(rows) - 1) / 3), init="pca",
+            random_state=seed, n_jobs=options.n_jobs,
+        )  # fmt: skip
         with threadpool_limits(options.n_jobs):  # TSNE's own n_jobs leaves out its descent
             planes = [tsne.fit_transform(X[rows].astype(np.float32)) for X in features]
         found[part] = {
@@ -95,27 +74,56 @@ def embed(options, set, method, seed) -> dict:
     return found
 
 
-def report(frame):
+def report(frame, options):
     """The ratios of each set."""
     rows = {
         (row["set"], f"{part}, {title}"): row[part][kind]
         for row in frame.to_dict("records")
-        for part in ("train", "test")
+        for part in PARTS
         for kind, title in (("in_plane", "t-SNE plane"), ("in_features", "features"))
     }
-    shown = tables.pd.DataFrame.from_dict(rows, orient="index")
-    shown.columns = ["raw", *(f"layer {layer}" for layer in shown.columns[1:])]
-    shown.index = tables.pd.MultiIndex.from_tuples(rows, names=["set", "part"])
+    numbers = tables.pd.DataFrame.from_dict(rows, orient="index")
+    numbers.columns = ["raw", *(f"layer {layer}" for layer in numbers.columns[1:])]
+    numbers.index = tables.pd.MultiIndex.from_tuples(rows, names=["set", "part"])
+    shown = numbers.map("{:.3f}".format)
     title = "ratio of intra-class to inter-class variance"
-    return [tables.Table("ratios", title, shown.map("{:.3f}".format), shown.reset_index())]
+    return [tables.Table("ratios", title, shown, numbers.reset_index())]
 
 
-def main(argv=None) -> int:
-    options = parse(argv)
-    keys = {"set": options.datasets, "method": [options.method], "seed": [options.seed]}
-    names = ("n_estimators", "n_layers", "rows", "perplexity")
-    return conduct(options, keys, embed, report, settings=names)
+def draw(frame, options):
+    """Of each set, training rows above and test rows below; a column for each layer."""
+    for row in frame.to_dict("records"):
+        n_columns = len(row["train"]["planes"])
+        figure, axes = pictures.panels([2.1, 2.1], n_columns, 1.75)
+        for line, (part, title) in zip(axes, PARTS.items(), strict=True):
+            found = row[part]
+            for layer, (axis, plane) in enumerate(zip(line, found["planes"], strict=True)):
+                name = f"layer {layer}" if layer else "raw features"
+                pictures.scatter(axis, plane, found["labels"])
+                axis.set_title(f"{name}, {found['in_plane'][layer]:.3f}")
+            line[0].set_ylabel(title)
+        handles, names = axes[0, 0].get_legend_handles_labels()
+        figure.legend(
+            handles, names, loc="outside right center", title="class",
+            ncols=1 + (len(names) - 1) // 14, columnspacing=0.6, handletextpad=0.1,
+        )  # fmt: skip
+        caption = (
+            f"t-SNE of {len(row['train']['labels'])} training and {len(row['test']['labels'])} "
+            f"test rows of {row['set']}, {models.title_of(row['method'])}, seed {row['seed']}; "
+            "class vectors of training rows are out-of-fold. Titles: ratio of intra-class to "
+            "inter-class variance in the plane."
+        )
+        pictures.save(figure, options, f"tsne-{row['set']}", caption)
 
+
+study = Study(
+    globals(), "tsne", "set=datasets method=method seed=seed",
+    ("n_estimators", "n_layers", "rows", "perplexity"),
+    datasets=["satimage"], method="mddf", n_estimators=100, n_layers=4, rows=1500, perplexity=30.0,
+    seed=0, checks={"method": ("mddf", "gcforest")},
+    quick={"datasets": ["digits"], "n_estimators": 5, "n_layers": 2, "rows": 300},
+)  # fmt: skip
+parse, main = study.parse, study.main
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -20,50 +20,45 @@ seed: yeast into 1038 and 446 rows as in the paper, others into 70 % and 30 % of
 
 Every result is a file of its own in --out as soon as it is there; the same command goes on where
 the last one stopped, and any number of commands may share a folder. Written at the end, of all
-results in the folder: cells.csv (one row for each fit), and a table for each metric.
+results in the folder: cells.csv (one row for each fit), a table for each metric, and costs.
 """
 
 from __future__ import annotations
 
-from functools import partial
+from _lab import contest, data, models, scores, tables
+from _lab.study import Study
 
-from _lab import cli, data, models, scores, tables
-from _lab.running import conduct
-
-SUITES = {"bundled": data.BUNDLED, "paper": data.PAPER}
+SUITES = {"bundled": list(data.BUNDLED), "paper": list(data.PAPER)}
 # Random splits differ more than fits on one split do; the bundled sets are for a first look.
 N_SEEDS = {"yeast": 10, **dict.fromkeys(data.BUNDLED, 2)}
 
 
-def parse(argv=None):
-    parser = cli.study(
-        __doc__,
-        "uci",
-        quick={"n_estimators": 20, "seeds": 1},
-        checks={"suite": list(SUITES), "metric": scores.of_task("classification")},
-        **{"suite": "bundled", "datasets": None, "methods": None, "ablations": False},
-        **{"seeds": None, "n_estimators": 100, "n_layers": None},
-        **{"metric": ["accuracy"], "drop": []},
-    )
-    parser.add_own()
-    options = parser.read(argv)
-    options.budget = models.Budget(
-        options.n_estimators, options.n_layers, max_epochs=40 if options.quick else 100
-    )
+def prepare(options, parser):
+    """Sets, methods, and the budget of all."""
+    epochs = 40 if options.quick else 100
+    options.task, options.tuned = "classification", False
+    options.budget = models.Budget(options.n_estimators, options.n_layers, max_epochs=epochs)
     options.methods = models.chosen(options, models.EQUAL)
     if options.ablations:
         options.methods |= {name: models.METHODS[name] for name in models.ABLATIONS}
     options.sources = data.sources(options, options.datasets or SUITES[options.suite])
-    return options
 
 
-def one(options, set, seed, method):
-    """Fit, predict and score."""
-    split = data.split(options.sources[set], seed)
-    common = {"budget": options.budget, "n_jobs": options.n_jobs, "n_rows": len(split.y)}
-    model = models.build(options.methods[method], seed, **common)
-    found, model = scores.evaluate(model, split, n_jobs=options.n_jobs)
-    return {**found, "layers": getattr(model, "n_layers_", None), "details": models.details(model)}
+def keys(options):
+    """Sets have seeds of their own number."""
+    return [
+        {"set": name, "seed": seed, "method": method}
+        for name in options.sources
+        for seed in range(options.seeds or N_SEEDS.get(name, 5))
+        for method in options.methods
+    ]
+
+
+def notes(options):
+    """The rules."""
+    rules = [f"budget: {options.budget}"] + ["--method: as given"] * bool(options.own)
+    contest.announce(options, rules)
+    return rules
 
 
 def published():
@@ -77,35 +72,26 @@ def published():
     return found
 
 
-def report(frame, metrics):
-    """A table for each metric, and of costs; the paper's accuracies stand below ours."""
-    frame = tables.in_order(frame, "method", models.METHODS)
-    there = {"accuracy": published()}
-    found = [tables.score_table(m, frame, m, published=there.get(m)) for m in metrics]
-    return [*found, tables.costs(frame)]
+cell = contest.cell
 
 
-def main(argv=None) -> int:
-    options = parse(argv)
-    seeds = {name: options.seeds or N_SEEDS.get(name, 5) for name in options.sources}
-    keys = [
-        {"set": name, "seed": seed, "method": method}
-        for name, n_seeds in seeds.items()
-        for seed in range(n_seeds)
-        for method in options.methods
-    ]
-    settings = {
-        **vars(options.budget),
-        "method": {name: method.fixed for name, method in options.methods.items()},
-        "set": {name: source.settings() for name, source in options.sources.items()},
-    }
-    print("sets (seeds):", ", ".join(f"{name} ({n})" for name, n in seeds.items()))
-    print("methods:", ", ".join(map(models.title_of, options.methods)))
-    notes = [f"budget: {options.budget}"] + ["--method: as given"] * bool(options.own)
-    print(*notes, sep="\n")
-    found = partial(report, metrics=options.metric)
-    return conduct(options, keys, one, found, settings=settings, notes=notes)
+def settings(options):
+    """The budget, and what is given of methods and sets."""
+    return {**vars(options.budget), **contest.settings(options)}
 
+
+def report(frame, options):
+    """The paper's accuracies stand below ours."""
+    return contest.report(frame, options, {"accuracy": published()})
+
+
+study = Study(
+    globals(), "uci", keys, own=True, suite="bundled", datasets=None, methods=None,
+    ablations=False, seeds=None, n_estimators=100, n_layers=None, metric=["accuracy"], drop=[],
+    checks={"suite": list(SUITES), "metric": scores.of_task("classification")},
+    quick={"n_estimators": 20, "seeds": 1},
+)  # fmt: skip
+parse, main = study.parse, study.main
 
 if __name__ == "__main__":
     raise SystemExit(main())

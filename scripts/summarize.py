@@ -90,15 +90,14 @@ def compare(frame, metric, options):
         bayes = pd.DataFrame(rows, columns=["first", "second", "first better", "alike",
                                             "second better"]).set_index("first")  # fmt: skip
         title = f"{metric}: Bayesian signed-rank test, rope {options.rope:g}"
-        shown.append(_table(f"{metric}-bayes", title, bayes, "{:.3f}"))
+        shown.append(_table(f"{metric}-bayes", title, bayes, "{:.3f}", "first"))
     return shown, found
 
 
 def _table(name, title, numbers, form, index="method"):
     shown = numbers.map(lambda v: form.format(v) if isinstance(v, float) else title_of(v))
-    columns = {c: title_of(c) for c in shown.columns if c in numbers.index}
-    shown = shown.rename(columns=columns, index=title_of).rename_axis(index)
-    return tables.Table(name, title, shown, numbers.reset_index())
+    shown = shown.rename(columns=title_of, index=title_of).rename_axis(index)
+    return tables.Table(name, title, shown, numbers.rename_axis(index).reset_index())
 
 
 def bootstrap(frame, first, second):
@@ -125,15 +124,9 @@ def bootstrap(frame, first, second):
 
 def draw(found, metric, options):
     """The critical-difference diagram; methods that are not told apart are joined."""
-    try:
-        import scikit_posthocs as diagrams
-
-        plt = pictures.pyplot()
-    except ImportError:
-        print('no diagrams: scikit-posthocs is not installed: pip install "mddf[league]"')
-        return
+    plt = pictures.pyplot()
     figure, axis = plt.subplots(figsize=(6.2, 1.1 + 0.22 * len(found.ranks)))
-    diagrams.critical_difference_diagram(
+    need("scikit_posthocs", "league").critical_difference_diagram(
         found.ranks.rename(index=title_of),
         found.p.rename(index=title_of, columns=title_of),
         ax=axis,
@@ -171,7 +164,7 @@ def main(argv=None) -> int:
     if options.pair:
         shown.append(bootstrap(frame, *options.pair))
     print("\n".join(table.text() for table in shown))
-    tables.write(options.out, shown, latex_too=True)
+    tables.write(options.out, shown, latex=True)
     print(f"written to {options.out}")
     return 0
 

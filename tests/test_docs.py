@@ -35,7 +35,7 @@ def test_there_are_commands():
     assert {"README.md", "guide.md", "gallery.md", "scanning.md"} <= {page for page, _ in COMMANDS}
     assert len(COMMANDS) > 40
     assert {Path(command.split()[0]) for _, command in COMMANDS} == {
-        path.relative_to(ROOT) for path in SCRIPTS if "def parse(" in path.read_text()
+        path.relative_to(ROOT) for path in SCRIPTS if re.search(r"^(def )?parse\b", path.read_text(), re.M)
     }
 
 

@@ -2,60 +2,13 @@
 
 import argparse
 import re
-from pathlib import Path
 
 import pytest
-
-SCRIPTS = Path(__file__).parents[1] / "scripts"
-COMMANDS = sorted(path.stem for path in SCRIPTS.glob("*.py"))
-STUDIES = [name for name in COMMANDS if name.startswith(("run_", "bench_", "compare_"))]
 
 
 @pytest.fixture
 def cli(script):
     return script("_lab.cli")
-
-
-def test_no_command_imports_another_one():
-    for path in SCRIPTS.glob("*.py"):
-        imported = re.findall(r"^\s*(?:from|import) (\w+)", path.read_text(), flags=re.MULTILINE)
-        assert not set(imported) & set(COMMANDS), path.name
-
-
-@pytest.mark.parametrize("name", [n for n in STUDIES if n != "bench_boosting"])
-def test_names_with_blanks_and_commas(script, name):
-    parse = script(name).parse
-    sets = ["bank", "carclaims"] if name == "compare_boosting" else ["digits", "letter"]
-    sets = ["adult", "letter"] if name == "bench_forest" else sets
-    assert parse(["--datasets", *sets]).datasets == sets
-    assert parse(["--datasets", ",".join(sets)]).datasets == sets
-    assert parse(["--datasets", f"{sets[0]},", *sets]).datasets == sets
-
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_bad_options_fail_in_one_line_before_anything_runs(script, name, tmp_path, capsys):
-    parse = script(name).parse
-    (tmp_path / "file").touch()
-    cases = [
-        (["--n-jobs", "0"], r"argument --n-jobs: must be a whole number other than 0 \(-1: all"),
-        (["--n-jobs", "two"], "argument --n-jobs: must be a whole number other than 0"),
-        (["--out", str(tmp_path / "file")], "argument --out: must be a folder, but .* is a file"),
-        (["--out", str(tmp_path / "file/below")], "argument --out: must be a folder"),
-    ]
-    if name != "bench_boosting":
-        cases.append((["--datasets", "iris,nonesuch"], "argument --datasets: .*nonesuch|'iris'"))
-    for arguments, message in cases:
-        if name == "bench_forest" and "nonesuch" in arguments[-1]:
-            continue  # has a synthetic one besides; those that are not there are left out
-        with pytest.raises(SystemExit):
-            parse(arguments)
-        assert re.search(message, capsys.readouterr().err.splitlines()[-1])
-
-
-@pytest.mark.parametrize("name", STUDIES)
-def test_one_default_for_threads(script, cli, name):
-    assert script(name).parse([]).n_jobs == cli.threads("-1")
-    assert script(name).parse(["--n-jobs", "1"]).n_jobs == 1
 
 
 def test_quick_changes_defaults_only(cli):

@@ -89,15 +89,12 @@ def test_medians_of_training_rows_fill_gaps(data):
     np.testing.assert_array_equal(test, [[2, 5]])
 
 
-@pytest.mark.usefixtures("no_data")
-def test_sets_asked_for_are_not_replaced(data, capsys):
-    assert list(data.present(["german"], stand_ins=["wine"])) == ["wine"]
-    assert list(data.present(["german", "wine"], stand_ins=["iris"])) == ["wine"]
-    with pytest.raises(SystemExit, match="--datasets: not available, see above: german"):
-        data.present(["german", "wine"], asked=True, stand_ins=["iris"])
-    assert "german: not available" in capsys.readouterr().out
-    digits = data.present(["digits-49"])["digits-49"]
-    assert set(digits.y) == {4, 9}
+def test_two_classes_and_codes(data):
+    X, y = data.two_classes("digits-49")
+    assert X.shape == (len(y), 64)
+    assert set(y) == {0, 1}
+    part = data.codes("iris", rows=60)
+    assert (part.X.shape, part.X_test.shape, part.X.dtype) == ((60, 4), (45, 4), float)
 
 
 def csv(path, **columns):

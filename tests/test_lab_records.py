@@ -81,23 +81,15 @@ def test_damaged_and_foreign_files_are_named(records, tmp_path, content, message
         assert "\n" not in str(caught.value)
 
 
-def test_results_of_earlier_versions_are_refused(records, tmp_path):
-    (tmp_path / "results.json").write_text("{}")
-    with pytest.raises(SystemExit, match=r"results\.json of an earlier version"):
-        records.Store(tmp_path, {})
-    with pytest.raises(SystemExit, match=r"results\.json of an earlier version"):
-        records.read_cells([tmp_path])
-
-
 def test_reading_names_the_command_that_makes_it(records, tmp_path):
     with pytest.raises(SystemExit, match=r"no .*nowhere: python scripts/run_tsne.py makes it"):
-        records.read_cells([tmp_path / "nowhere"], "tsne")
+        records.read_cells([tmp_path / "nowhere"], "tsne", "python scripts/run_tsne.py")
     with pytest.raises(SystemExit, match=r"has no results yet: python scripts/run_layers.py"):
-        records.read_cells([tmp_path], "layers")
+        records.read_cells([tmp_path], "layers", "python scripts/run_layers.py")
     store = records.Store(tmp_path, {"study": "uci"})
     store.save(KEY, {})
     with pytest.raises(SystemExit, match=r"of another kind, 'uci': python .*run_layers\.py"):
-        records.read_cells([tmp_path], "layers")
+        records.read_cells([tmp_path], "layers", "python scripts/run_layers.py")
     assert records.read_cells([store.path(KEY)]) == records.read_cells([tmp_path])
 
 
@@ -126,7 +118,7 @@ def test_four_processes_with_one_folder_keep_all_results(tmp_path):
 
 
 def test_tables_are_made_again_if_others_added_results_meanwhile(script, records, tmp_path):
-    running = script("_lab.running")
+    study = script("_lab.study")
     store = records.Store(tmp_path, {})
     store.save(KEY, {"x": 1})
     seen = []
@@ -137,7 +129,7 @@ def test_tables_are_made_again_if_others_added_results_meanwhile(script, records
             store.save({**KEY, "seed": 1}, {"x": 2})
         return []
 
-    assert running.publish(store, report) == []
+    assert study.publish(store, [], report) == []
     assert seen == [1, 2]
     assert len(pd.read_csv(tmp_path / "cells.csv")) == 2
 
@@ -147,5 +139,5 @@ def test_versions_that_differ_are_told(script, records, tmp_path):
     store.save(KEY, {"x": 1})
     cell = json.loads(store.path(KEY).read_text())
     cell["provenance"]["versions"]["numpy"] = "0.1"
-    told = script("_lab.running").mixed_versions([*store.cells(), cell])
+    told = script("_lab.study").about_versions([*store.cells(), cell])
     assert told == [f"results of numpy 0.1 and {records.versions()['numpy']}"]

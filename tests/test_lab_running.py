@@ -24,18 +24,15 @@ def store(script, tmp_path):
     return script("_lab.records").Store(tmp_path, {"study": "made"})
 
 
-def cells_of(running, compute, names=("a", "b", "c"), seeds=2):
-    return [
-        running.Cell({"set": name, "seed": seed}, lambda name=name, seed=seed: compute(name, seed))
-        for name in names
-        for seed in range(seeds)
-    ]
+def run(running, store, compute, names=("a", "b", "c"), seeds=2):
+    keys = [{"set": name, "seed": seed} for name in names for seed in range(seeds)]
+    return running.run(store, keys, lambda set, seed: compute(set, seed))
 
 
 def test_nothing_is_computed_twice(running, store):
-    outcome = running.run(store, cells_of(running, lambda *key: {"x": key}))
+    outcome = run(running, store, lambda *key: {"x": key})
     assert (outcome.n_asked, outcome.n_found, outcome.stopped) == (6, 0, False)
-    outcome = running.run(store, cells_of(running, lambda *_: pytest.fail("computed twice")))
+    outcome = run(running, store, lambda *_: pytest.fail("computed twice"))
     assert (outcome.n_found, outcome.failures) == (6, [])
     assert list(outcome.notes()) == ["6 of 6 results were there from earlier runs"]
 
@@ -46,7 +43,7 @@ def test_a_failure_does_not_cost_the_others(running, store):
             raise RuntimeError("no memory\nat all")
         return {}
 
-    outcome = running.run(store, cells_of(running, compute))
+    outcome = run(running, store, compute)
     assert len(store.cells()) == 5
     (failure,) = outcome.failures
     assert "in compute" in failure["traceback"]
@@ -62,7 +59,7 @@ def test_a_set_that_cannot_be_had_is_asked_for_once(running, store):
             raise DataFileNotFoundError("b: no file\nget it from ...")
         return {}
 
-    outcome = running.run(store, cells_of(running, compute))
+    outcome = run(running, store, compute)
     assert asked.count("b") == 1
     assert outcome.left_out == {"b": "b: no file\nget it from ..."}
     assert len(store.cells()) == 4
@@ -74,7 +71,7 @@ def test_ctrl_c_keeps_what_is_done_and_discards_the_rest(running, store):
             signal.raise_signal(signal.SIGINT)
         return {}
 
-    outcome = running.run(store, cells_of(running, compute))
+    outcome = run(running, store, compute)
     assert outcome.stopped
     assert len(store.cells()) == 3
 
@@ -87,7 +84,7 @@ def test_a_result_that_swallowed_ctrl_c_is_discarded(running, store):
             signal.raise_signal(signal.SIGINT)
         return {"cut": "short"}
 
-    outcome = running.run(store, cells_of(running, compute))
+    outcome = run(running, store, compute)
     assert outcome.stopped
     assert store.cells() == []
     assert signal.getsignal(signal.SIGINT) is before

@@ -57,9 +57,9 @@ def test_costs(tables, frame):
 
 def test_latex(tables):
     shown = pd.DataFrame({"set": ["a_b"], "x %": ["1 ± 2"]})
-    assert tables.latex(shown) == (
+    assert tables.Table("t", "title", shown).latex() == (
         "\\begin{tabular}{lr}\n\\toprule\nset & x \\% \\\\\n\\midrule\n"
-        "a\\_b & 1 $\\pm$ 2 \\\\\n\\bottomrule\n\\end{tabular}"
+        "a\\_b & 1 $\\pm$ 2 \\\\\n\\bottomrule\n\\end{tabular}\n"
     )
 
 
@@ -70,6 +70,8 @@ def test_columns(tables):
         {"set": "a", "layers of": "3", "share": "50.0%", "y": ""}
     ]
     assert table.data is rows
+    table = tables.columns("t", "title", rows.assign(x_std=0.1), "set x:+.1f±")
+    assert table.shown["x"].tolist() == ["+0.5 ± 0.1"]
 
 
 def test_order_and_published(tables, frame):

@@ -1,4 +1,4 @@
-"""export_features.py and run_layer_features.py."""
+"""export_features.py."""
 
 import json
 
@@ -186,18 +186,3 @@ def test_options_that_do_not_go_together(script, capsys):
         with pytest.raises(SystemExit):
             parse(arguments)
         assert message in capsys.readouterr().err
-
-
-def test_comparison_of_features(script, tmp_path, monkeypatch):
-    run = script("run_layer_features")
-    model, _ = run.MODELS["kNN"]
-    monkeypatch.setitem(run.MODELS, "kNN", (model, {"model__n_neighbors": [3, 5]}))
-    arguments = ["--quick", "--datasets", "iris", "--n-jobs", "1", "--out", str(tmp_path)]
-    assert run.main(arguments) == 0
-    rows = pd.read_csv(tmp_path / "accuracy.csv")
-    assert len(rows) == 2 * 3 + 1
-    assert rows["accuracy"].min() > 0.8
-    assert rows["cv_accuracy"].notna().sum() == 6
-    assert "| iris | 1 |" in (tmp_path / "accuracy.md").read_text()
-    monkeypatch.setattr(run, "one_split", lambda *_, **__: pytest.fail("computed twice"))
-    run.main(arguments)

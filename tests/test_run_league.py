@@ -68,5 +68,5 @@ def test_metrics_of_the_other_task(run, capsys):
 
 def test_training_rows_are_capped(run):
     options = run.parse(["--datasets", "digits", "--max-train", "100", "--methods", "extratrees"])
-    found = run.one(options, "digits", 0, "extratrees")
+    found = run.cell(options, "digits", 0, "extratrees")
     assert (found["n_train"], found["n_test"]) == (100, 540)

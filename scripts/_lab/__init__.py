@@ -6,11 +6,12 @@ models     the registry of methods: adding one is one entry
 chosen     methods that choose among variants of themselves
 scores     metrics for classes and numbers
 records    results: one file per cell
-running    going through cells: progress, failures, Ctrl-C, tables at the end
+study      a command: cells, the tables and the pictures of them
+running    going through cells: progress, failures, Ctrl-C
 tables     means over seeds as text, Markdown, LaTeX and CSV
 stats      ranks, tests, intervals
 pictures   one style, PNG and PDF
-measure    CPU seconds and memory
+bench      CPU seconds, memory, two sides in turns
 """
 
 import importlib

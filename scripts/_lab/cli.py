@@ -20,8 +20,10 @@ HELP = {
     "seed": "of splits and folds",
     "n_estimators": "trees of each of a cascade's forests",
     "n_layers": "most layers of a cascade",
+    "n_jobs": "threads (default: all cores)",
     "rounds": "of boosting",
     "rows": "rows at most",
+    "on": "this set instead",
     "splits": "random splits of sets without a standard one",
     "drop": "columns to leave out",
     "repeats": "of each measurement",
@@ -29,17 +31,22 @@ HELP = {
 }
 
 
+def refuse(must, got):
+    """What argparse tells the user in one line."""
+    return argparse.ArgumentTypeError(f"{must}, got {got!r}")
+
+
 def count(text):
     """A whole number above zero."""
     if not re.fullmatch(r"0*[1-9]\d*", text):
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
+        raise refuse("must be a whole number of at least 1", text)
     return int(text)
 
 
 def share(text):
     """A number in (0, 1]."""
     if not re.fullmatch(r"[\d.]+", text) or not 0 < float(text) <= 1:
-        raise argparse.ArgumentTypeError(f"must lie in (0, 1], got {text}")
+        raise refuse("must lie in (0, 1]", text)
     return float(text)
 
 
@@ -48,9 +55,7 @@ def threads(text):
     try:
         return effective_n_jobs(int(text))
     except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"must be a whole number other than 0 (-1: all cores), got {text!r}"
-        ) from None
+        raise refuse("must be a whole number other than 0 (-1: all cores)", text) from None
 
 
 def dataset(text):
@@ -67,7 +72,7 @@ def among(names):
 
     def check(text):
         if text not in names:
-            raise argparse.ArgumentTypeError(f"must be among {', '.join(names)}, got {text!r}")
+            raise refuse(f"must be among {', '.join(names)}", text)
         return text
 
     return check
@@ -99,7 +104,7 @@ def setting(text):
     """Such as mddf.strength=0.7: method, parameter and value."""
     found = re.fullmatch(r"([^.=]+)\.(\w+)=(.*)", text)
     if found is None:
-        raise argparse.ArgumentTypeError(f"must be method.parameter=value, got {text!r}")
+        raise refuse("must be method.parameter=value", text)
     return found[1], found[2], value(found[3])
 
 
@@ -114,11 +119,12 @@ class Own(argparse.Action):
                 f"argument {option_string}: must be name=module:Class, then key=value arguments, "
                 f"got {' '.join(values)!r}"
             )
+        name, module, of = found.groups()
         try:
-            getattr(importlib.import_module(found[2]), found[3])
+            getattr(importlib.import_module(module), of)
         except (ImportError, AttributeError) as error:
-            parser.error(f"argument {option_string}: {found[1]} cannot be had: {error}")
-        own = (found[1], f"{found[2]}:{found[3]}", {key: value(text) for key, _, text in pairs})
+            parser.error(f"argument {option_string}: {name} cannot be had: {error}")
+        own = (name, f"{module}:{of}", {key: value(text) for key, _, text in pairs})
         setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or []), own])
 
 
@@ -127,6 +133,10 @@ class Many(argparse.Action):
 
     def __call__(self, parser, namespace, values, option_string=None):
         setattr(namespace, self.dest, list(dict.fromkeys(v for group in values for v in group)))
+
+
+class All(list):
+    """A default of all these names, among which the user may choose."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -152,24 +162,23 @@ class Parser(argparse.ArgumentParser):
         self.study, self.defaults, self.quick = study, defaults, quick or {}
         for name, default in defaults.items():
             self._add(name, default, (checks or {}).get(name))
-        shown = "; ".join(f"{name} {_words(default)}" for name, default in self.quick.items())
+        shown = "; ".join(f"{name} {_shown(default)}" for name, default in self.quick.items())
         self.add_argument("--quick", action="store_true", help=shown or "a small version")
         self.add_argument("--out", type=folder, help=f"folder (default: results/{study})")
 
     def _add(self, name, default, check):
-        option = f"--{name.replace('_', '-')}"
-        text = HELP.get(name, name.replace("_", " "))
+        option, text = f"--{name.replace('_', '-')}", HELP.get(name, name.replace("_", " "))
         if default not in (None, [], False):
-            text += f" (default: {_words(default)})"
+            text += f" (default: {_shown(default)})"
         if isinstance(check, tuple | list):
-            text += f"; among {', '.join(check)}"
-            check = among(check)
-        check = check or {"datasets": dataset, "data_home": str, "seed": int}.get(name)
-        if name == "n_jobs":
-            self.add_argument(option, type=threads, help="threads (default: all cores)")
-        elif default is False:
+            text, check = f"{text}; among {', '.join(check)}", among(check)
+        if isinstance(default, All):
+            check = among(default)
+        of_name = {"datasets": dataset, "n_jobs": threads, "data_home": str, "seed": int}
+        check = check or of_name.get(name)
+        if default is False:
             self.add_argument(option, action="store_true", help=text)
-        elif isinstance(default, list) or name in ("datasets", "methods", "metric"):
+        elif isinstance(default, list | tuple) or name in ("datasets", "methods", "metric"):
             check = check or type((default or [""])[0])
             self.add_argument(
                 option, nargs="+", action=Many, type=lambda line: list(map(check, words(line))),
@@ -201,13 +210,9 @@ class Parser(argparse.ArgumentParser):
                 setattr(options, name, threads("-1") if name == "n_jobs" else default)
         if hasattr(options, "csv") and (options.csv is None) != (options.target is None):
             self.error("--csv and --target go together")
-        options.study = self.study
-        options.out = options.out or self.default_out(options)
+        options.study, options.asked_out = self.study, options.out
+        options.out = options.out or RESULTS / f"{self.study}{'-quick' * options.quick}"
         return options
-
-    def default_out(self, options):
-        """Where the command writes to if nothing else is asked for."""
-        return RESULTS / f"{self.study}{'-quick' * options.quick}"
 
 
 def study(doc, name, **options):
@@ -215,21 +220,5 @@ def study(doc, name, **options):
     return Parser(doc, name, n_jobs=None, data_home=None, **options)
 
 
-def picture(doc, name, **options):
-    """A parser of what draws the results of a study."""
-    parser = Parser(doc, name, format=["png", "pdf"], **options)
-    parser.add_argument("source", nargs="*", type=Path, help="folders of results, or cells' files")
-    return parser
-
-
-def read_picture(parser, argv=None):
-    """The options; without a source, what the study writes by default."""
-    out, options = parser.parse_args(argv).out, parser.read(argv)
-    options.source = options.source or [parser.default_out(options)]
-    first = options.source[0]
-    options.out = out or (first if first.is_dir() or not first.suffix else first.parent)
-    return options
-
-
-def _words(values):
+def _shown(values):
     return " ".join(map(str, values)) if isinstance(values, list | tuple) else values

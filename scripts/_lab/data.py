@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -158,26 +158,20 @@ def binary(y):
     return codes if len(classes) == 2 else (codes == counts.argmax()).astype(int)
 
 
-def present(names, data_home=None, *, asked=False, stand_ins=(), drop=()) -> dict[str, Rows]:
-    """Sets whose files are there, with categories as indicator columns.
+def two_classes(name, data_home=None, drop=()):
+    """All rows of a set as numbers (categories as indicator columns), and labels in {0, 1}."""
+    found = load(Source(name, data_home, drop=drop), download=False)
+    return encoded(found.X), binary(found.y)
 
-    If the user asked for them, all must be there. Else those that are not are left out, and where
-    none is there, bundled sets stand in.
-    """
-    found, absent = {}, []
-    for name in names:
-        try:
-            rows = load(Source(name, data_home, drop=drop), download=False)
-            found[name] = Rows(encoded(rows.X), rows.y)
-        except (OSError, ImportError) as error:
-            print(f"{name}: not available: {str(error).splitlines()[0]}")
-            absent.append(name)
-    if asked and absent:
-        raise SystemExit(f"--datasets: not available, see above: {', '.join(absent)}")
-    if not found and stand_ins:
-        print("none of the sets is available: scikit-learn's bundled sets stand in")
-        return present(stand_ins, data_home)
-    return found
+
+def codes(name, data_home=None, rows=None):
+    """The first split of a set, or so many training rows of it, with codes for categories."""
+    source = Source(name, data_home)
+    load(source, download=False)
+    part = split(source, 0, rows)
+    encoder = to_codes().fit(part.X)
+    X, X_test = (np.asarray(encoder.transform(X), dtype=float) for X in (part.X, part.X_test))
+    return replace(part, X=X, X_test=X_test)
 
 
 def encoded(X):
@@ -255,22 +249,20 @@ def read_csv(path, target, drop=(), like=None, task="classification"):
         if wrong := [name for name in names if name not in table]:
             known = ", ".join(table)
             raise SystemExit(f"{option} must be a column of {path}: {known}; got {wrong[0]!r}")
-    if unnamed := [name for name in table if name.startswith("Unnamed: ")]:
-        raise SystemExit(
-            f"the columns of {path} must have names, got {', '.join(unnamed)}; a table of pandas "
-            "is written without its row numbers by to_csv(..., index=False)"
-        )
     X, y, least = table.drop(columns=[target, *drop]), table[target], 2 if like is None else 1
-    if X.shape[1] < 1 or len(X) < least:
-        raise SystemExit(
-            f"{path} must have at least {least} rows, and a column of features besides the "
-            f"labels; got {len(X)} rows and the columns {', '.join(table)}"
-        )
-    if y.isna().any():
-        raise SystemExit(f"the labels of {path} must be complete, got missing ones in {target!r}")
-    if task == "regression" and y.dtype.kind not in "iufb":
-        raise SystemExit(f"column {target!r} of {path} must hold numbers for --task regression")
     words = X.select_dtypes(exclude=["number", "bool"]).columns
+    unnamed = [name for name in table if name.startswith("Unnamed: ")]
+    for wrong, why in (
+        (unnamed, f"the columns of {path} must have names, got {', '.join(unnamed)}; a table of "
+         "pandas is written without its row numbers by to_csv(..., index=False)"),
+        (X.shape[1] < 1 or len(X) < least, f"{path} must have at least {least} rows, and a column "
+         f"of features besides the labels; got {len(X)} rows and the columns {', '.join(table)}"),
+        (y.isna().any(), f"the labels of {path} must be complete, got missing ones in {target!r}"),
+        (task == "regression" and y.dtype.kind not in "iufb",
+         f"column {target!r} of {path} must hold numbers for --task regression"),
+    ):  # fmt: skip
+        if wrong:
+            raise SystemExit(why)
     return X.astype(dict.fromkeys(words, "category")), y.to_numpy()
 
 
@@ -280,9 +272,7 @@ def read_test_csv(path, target, X, y, drop=()):
     if list(X_test) != list(X):
         there = ", ".join(X_test)
         raise SystemExit(f"--test-csv must have the columns {', '.join(X)}; got {there}")
-    known = set(y.tolist())
-    unknown = sorted({repr(label) for label in y_test.tolist() if label not in known})
-    if unknown:
+    if unknown := sorted(map(repr, set(y_test.tolist()) - set(y.tolist()))):
         raise SystemExit(f"the labels of {path} must be in training too; got {', '.join(unknown)}")
     for name in X_test.select_dtypes("category"):
         if str(X[name].dtype) != "category":

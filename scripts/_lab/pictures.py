@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from . import need
+from .models import title_of
 
 # Colours of Okabe and Ito, which colour-blind readers tell apart; every line also has a dash
 # pattern and a marker of its own.
@@ -48,20 +49,74 @@ def pyplot():
     return plt
 
 
-def panels(n_rows, n_columns, width, height, **options):
-    """A figure of so many panels of a size in inches, and its axes as a 2-D array."""
-    size = (max(n_columns * width, 5.2), n_rows * height)
-    return pyplot().subplots(n_rows, n_columns, figsize=size, squeeze=False, **options)
+def panels(heights, n_columns, width, **options):
+    """A figure with rows of such heights in inches, and its axes as a 2-D array."""
+    size = (max(n_columns * width, 5.2), sum(heights))
+    ratios = {"height_ratios": heights}
+    shape = {"figsize": size, "squeeze": False, "gridspec_kw": ratios, **options}
+    return pyplot().subplots(len(heights), n_columns, **shape)
 
 
-def line(axis, x, values, style, label=None, error=None, **options):
-    """Means over seeds (the rows of `values`) with a band of one deviation, or of `error`."""
-    values = np.atleast_2d(values)
-    mean = values.mean(axis=0)
-    if error is None:
-        error = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(len(mean))
-    axis.plot(x, mean, label=label, **style, **options)
-    axis.fill_between(x, mean - error, mean + error, color=style["color"], alpha=0.15, linewidth=0)
+def curves(rows, x, quantities, by="method", *, heights=None, width=3.2):
+    """A column for each set, a row for each quantity, in which a line for each method.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Means with columns set, x, `by`, the quantities, and what their bands reach to either side
+        in columns that end in "_std".
+    x : str
+    quantities : dict of str to str
+        Columns and their labels, from the top to the bottom.
+    by : str
+        Column of what has a line of its own.
+    heights : sequence of float, optional
+        Of the rows, in inches.
+    width : float
+        Of a column, in inches.
+
+    Returns
+    -------
+    figure, axes
+    """
+    sets, lines = rows["set"].unique(), rows[by].unique()
+    known = [name for name in ORDER if name in lines]
+    lines = [*known, *(name for name in lines if name not in known)]
+    figure, axes = panels(heights or [1.9] * len(quantities), len(sets), width, sharex="col")
+    for column, name in zip(axes.T, sets, strict=True):
+        column[0].set_title(name)
+        for axis, quantity in zip(column, quantities, strict=True):
+            for place, line in enumerate(lines):
+                found = rows[(rows["set"] == name) & (rows[by] == line)].sort_values(x)
+                found = found.dropna(subset=quantity)
+                style = style_of(line) if known else STYLES[place % len(STYLES)]
+                every = (5 * place, len(found) // 8) if len(found) > 20 else None
+                mean, band = found[quantity], found[f"{quantity}_std"].fillna(0)
+                axis.plot(found[x], mean, label=title_of(str(line)), markevery=every, **style)
+                axis.fill_between(
+                    found[x], mean - band, mean + band, color=style["color"], alpha=0.15, lw=0
+                )
+    for axis, label in zip(axes[:, 0], quantities.values(), strict=True):
+        axis.set_ylabel(label)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center",
+                  ncols=min(6, len(lines)), title=by if by != "method" else None)  # fmt: skip
+    return figure, axes
+
+
+def scatter(axis, plane, labels):
+    """Points in the plane; each class has a colour and a marker."""
+    plane, labels = np.asarray(plane), np.asarray(labels)
+    classes = np.unique(labels)
+    styles = dict(zip(classes, class_styles(len(classes)), strict=True))
+    for label, style in styles.items():
+        axis.scatter([], [], s=22, linewidths=0, label=str(label), **style)
+    order = np.random.default_rng(0).permutation(len(labels))  # no class lies on top throughout
+    for chunk in np.array_split(order, 8):
+        for label, style in styles.items():
+            rows = plane[chunk[labels[chunk] == label]]
+            axis.scatter(*rows.T, s=9, linewidths=0.2, edgecolors="white", **style)
+    axis.set(xticks=[], yticks=[], aspect="equal", adjustable="datalim")
+    axis.grid(False)
 
 
 def save(figure, options, name, caption):
@@ -89,6 +144,10 @@ def _use_palette(path):
         small.save(path, optimize=True, dpi=image.info["dpi"])
 
 
-def seeds_in_words(n):
-    """Such as "1 seed" or "mean over 3 seeds, bands of one standard deviation"."""
-    return "1 seed" if n == 1 else f"mean over {n} seeds, bands of one standard deviation"
+def seeds_of(rows):
+    """Such as "mean over 3 seeds", or "4 to 10 seeds", with what the bands are."""
+    least, most = int(rows["n_seeds"].min()), int(rows["n_seeds"].max())
+    if most == 1:
+        return "one seed"
+    of = f"{least} to {most}" if least < most else f"{most}"
+    return f"mean over {of} seeds, bands of one standard deviation"

@@ -42,11 +42,8 @@ def provenance():
     try:
         revision = subprocess.run(
             ["git", "describe", "--always", "--dirty"],
-            capture_output=True,
-            text=True,
-            check=True,
-            cwd=Path(__file__).parent,
-        ).stdout.strip()
+            capture_output=True, text=True, check=True, cwd=Path(__file__).parent,
+        ).stdout.strip()  # fmt: skip
     except (OSError, subprocess.CalledProcessError):
         revision = None
     return {
@@ -96,58 +93,22 @@ def read_cell(path):
     return cell
 
 
-def read_cells(sources, study=()):
-    """All cells of folders and files.
+def read_cells(sources, study=None, maker="a run_ command"):
+    """All cells of folders that a command wrote to, and of files.
 
-    Parameters
-    ----------
-    sources : iterable of path
-        Folders that a command wrote to, or files of cells.
-    study : str or tuple of str
-        What the cells must be of; errors name the command that makes them.
-
-    Returns
-    -------
-    list of dict
+    Errors name the command that makes them (`maker`), also where they are of another study.
     """
-    studies = (study,) if isinstance(study, str) else study
-    makers = [f"python scripts/{COMMANDS[name]}" for name in studies] or ["a run_ command"]
-    made = f"{' or '.join(makers)} makes it"
     cells = []
     for source in map(Path, sources):
-        if not source.exists():
-            raise SystemExit(f"no {source}: {made}")
-        if source.is_dir():
-            check_format(source)
-            paths = sorted((source / "cells").glob("*.json"))
-            if not paths:
-                raise SystemExit(f"{source} has no results yet: {made}")
-            cells += map(read_cell, paths)
-        else:
-            cells.append(read_cell(source))
-    for cell in cells:
-        if studies and cell["settings"].get("study") not in studies:
-            there = cell["settings"].get("study")
-            raise SystemExit(f"{source} has results of another kind, {there!r}: {made}")
+        paths = sorted((source / "cells").glob("*.json")) if source.is_dir() else [source]
+        if not paths or not source.exists():
+            why = f"{source} has no results yet" if source.exists() else f"no {source}"
+            raise SystemExit(f"{why}: {maker} makes it")
+        cells += map(read_cell, paths)
+        there = cells[-1]["settings"].get("study")
+        if study is not None and there != study:
+            raise SystemExit(f"{source} has results of another kind, {there!r}: {maker} makes it")
     return cells
-
-
-def check_format(folder):
-    """Refuse a folder with results of versions before 0.2, which kept them in one file."""
-    if (Path(folder) / "results.json").exists():
-        raise SystemExit(
-            f"{folder} holds results.json of an earlier version, which is not read any more; "
-            "choose another folder"
-        )
-
-
-COMMANDS = {
-    "layers": "run_layers.py",
-    "tsne": "run_tsne.py",
-    "small-sample": "run_small_sample.py",
-    "deepboost": "run_deepboost.py",
-    "comparison": "compare_boosting.py",
-}
 
 
 def frame(cells):
@@ -171,7 +132,6 @@ class Store:
 
     def __init__(self, folder, settings):
         self.folder, self.settings = Path(folder), plain(settings)
-        check_format(self.folder)
         try:
             (self.folder / "cells").mkdir(parents=True, exist_ok=True)
             write(self.folder / "cells" / ".probe", "")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,12 @@ def by_set(frame, metric) -> pd.DataFrame:
 def ranks(values, greater=True) -> pd.DataFrame:
     """Rank of each method on each set, 1 the best; what differs by rounding only is equal."""
     return values.round(9).rank(axis=1, ascending=not greater)
+
+
+def critical_difference(n_sets, n_methods, level=0.05) -> float:
+    """Of mean ranks, by Nemenyi."""
+    error = np.sqrt(n_methods * (n_methods + 1) / (6 * n_sets))
+    return float(stats.studentized_range.ppf(1 - level, n_methods, np.inf) / np.sqrt(2) * error)
 
 
 @dataclass(frozen=True)
@@ -59,38 +65,25 @@ def compare(values, greater=True, test="nemenyi", level=0.05) -> Comparison:
         Of pairs: "nemenyi" on mean ranks, or "wilcoxon": signed ranks with Holm's correction.
     level : float
     """
+    posthocs = need("scikit_posthocs", "league")
+    values = values.round(9)
     n_sets, n_methods = values.shape
     mean_ranks = ranks(values, greater).mean().sort_values(kind="stable")
     friedman = float("nan")
     if n_methods > 2 and n_sets > 1:
-        friedman = float(stats.friedmanchisquare(*values.round(9).to_numpy().T).pvalue)
-    error = np.sqrt(n_methods * (n_methods + 1) / (6 * n_sets))
-    reach = stats.studentized_range.ppf(1 - level, n_methods, np.inf) / np.sqrt(2) * error
-    pairs = list(combinations(mean_ranks.index, 2))
+        friedman = float(stats.friedmanchisquare(*values.to_numpy().T).pvalue)
     if test == "nemenyi":
-        gaps = np.array([abs(mean_ranks[a] - mean_ranks[b]) for a, b in pairs])
-        found = stats.studentized_range.sf(gaps / error * np.sqrt(2), n_methods, np.inf)
+        p = posthocs.posthoc_nemenyi_friedman(values)
     else:
-        found = holm([_wilcoxon(values[a] - values[b]) for a, b in pairs])
-    p = pd.DataFrame(1.0, mean_ranks.index, mean_ranks.index)
-    for (a, b), one in zip(pairs, found, strict=True):
-        p.loc[a, b] = p.loc[b, a] = one
-    return Comparison(mean_ranks, friedman, float(reach), p, n_sets)
-
-
-def _wilcoxon(differences):
-    differences = differences.round(9)
-    return float(stats.wilcoxon(differences).pvalue) if differences.any() else 1.0
-
-
-def holm(p) -> np.ndarray:
-    """Holm's correction of several p-values."""
-    p = np.asarray(p, dtype=float)
-    order = np.argsort(p)
-    corrected = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    found = np.empty(len(p))
-    found[order] = np.minimum(corrected, 1)
-    return found
+        long = values.melt(var_name="method")
+        with warnings.catch_warnings():  # of methods that are alike
+            warnings.simplefilter("ignore", RuntimeWarning)
+            p = posthocs.posthoc_wilcoxon(long, "value", "method", p_adjust="holm", sort=False)
+        alike = np.array([[values[a].equals(values[b]) for b in values] for a in values])
+        p = p.mask(alike, 1.0)
+    p = p.loc[mean_ranks.index, mean_ranks.index]
+    reach = critical_difference(n_sets, n_methods, level)
+    return Comparison(mean_ranks, friedman, reach, p, n_sets)
 
 
 def bayes(first, second, rope=0.01, seed=0) -> tuple[float, float, float]:
@@ -123,6 +116,8 @@ def paired_bootstrap(first, second, n_draws=10_000, level=0.05, seed=0):
     difference, low, high : float
     """
     gains = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
-    random, n = np.random.default_rng(seed), len(gains)
-    draws = [gains[random.integers(n, size=n)].mean() for _ in range(n_draws)]
-    return float(gains.mean()), *map(float, np.quantile(draws, [level / 2, 1 - level / 2]))
+    found = stats.bootstrap(
+        (gains,), np.mean, n_resamples=n_draws, confidence_level=1 - level, method="percentile",
+        rng=seed, batch=100,
+    )  # fmt: skip
+    return float(gains.mean()), *map(float, found.confidence_interval)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -43,54 +42,37 @@ class Table:
         return f"{self.title}\n\n{shown.to_string(line_width=WIDTH, na_rep='')}\n"
 
     def markdown(self, notes=()):
-        """For a page."""
-        lines = "".join(f"- {note}\n" for note in notes)
-        return f"{self.title}\n\n{markdown(self.rows())}\n" + (f"\n{lines}" if lines else "")
+        """For a page; the first column to the left."""
+        rows = [
+            self.rows().columns,
+            ["---"] + ["--:"] * (self.rows().shape[1] - 1),
+            *self._cells(),
+        ]
+        lines = [f"| {' | '.join(str(c).replace('|', '&#124;') for c in row)} |" for row in rows]
+        below = "".join(f"- {note}\n" for note in notes)
+        return f"{self.title}\n\n" + "\n".join(lines) + "\n" + (f"\n{below}" if below else "")
+
+    def latex(self):
+        """A tabular, with the lines of booktabs."""
+        signs = str.maketrans({s: f"\\{s}" for s in "&%$#_"} | {s: f"${s}$" for s in "<>"})
+        rows = [[str(c).translate(signs) for c in row] for row in [[*self.rows()], *self._cells()]]
+        lines = [" & ".join(row).replace("±", r"$\pm$") + r" \\" for row in rows]
+        lines = [r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
+        columns = "l" + "r" * (len(rows[0]) - 1)
+        return "\n".join([rf"\begin{{tabular}}{{{columns}}}", *lines, r"\end{tabular}", ""])
+
+    def _cells(self):
+        frame = self.rows()
+        return frame.astype(object).where(frame.notna(), "").to_numpy()
 
 
-def write(folder, found, notes=(), latex_too=False):
+def write(folder, found, notes=(), latex=False):
     """Write tables as NAME.md and NAME.csv, and NAME.tex if asked for."""
     for table in found:
         records.write(folder / f"{table.name}.md", table.markdown(notes))
         records.write(folder / f"{table.name}.csv", table.data.to_csv(index=False))
-        if latex_too:
-            records.write(folder / f"{table.name}.tex", latex(table.rows()) + "\n")
-
-
-def show(folder, found):
-    """Print and write the tables of a benchmark, with what they come from."""
-    about = records.provenance()
-    versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
-    print("\n".join(["", *(table.text() for table in found)]))
-    write(folder, found, [f"{versions}; Python {about['python']}, {about['machine']}"])
-    text = json.dumps({**about, "time": records.now()}, indent=1)
-    records.write(folder / "run.json", text + "\n")
-    print(f"written to {folder}")
-
-
-def markdown(frame):
-    """A Markdown table of a DataFrame without its index; the first column to the left."""
-    cells = frame.astype(object).where(frame.notna(), "")
-    rows = [list(map(str, frame.columns)), ["---", *["--:"] * (frame.shape[1] - 1)]]
-    rows += [[str(cell).replace("|", "\\|") for cell in row] for row in cells.to_numpy()]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
-def latex(frame):
-    """A LaTeX tabular (with booktabs) of a DataFrame without its index."""
-    cells = frame.astype(object).where(frame.notna(), "")
-    rows = [[_escaped(cell) for cell in row] for row in [frame.columns, *cells.to_numpy()]]
-    head, *body = (" & ".join(row) + r" \\" for row in rows)
-    columns = "l" + "r" * (frame.shape[1] - 1)
-    inner = "\n".join([r"\toprule", head, r"\midrule", *body, r"\bottomrule"])
-    return f"\\begin{{tabular}}{{{columns}}}\n{inner}\n\\end{{tabular}}"
-
-
-def _escaped(cell):
-    text = str(cell)
-    for sign in "&%$#_":
-        text = text.replace(sign, f"\\{sign}")
-    return text.replace("±", r"$\pm$").replace("<", r"$<$").replace(">", r"$>$")
+        if latex:
+            records.write(folder / f"{table.name}.tex", table.latex())
 
 
 def flat(frame):
@@ -100,8 +82,20 @@ def flat(frame):
     ]
 
 
-def means(frame, by, columns):
-    """Mean, deviation (NaN of one seed) and number of results of each group, in order."""
+def unnest(frame, column):
+    """A row for each dict in the lists of a column, with the other columns of single values."""
+    long = frame[[*flat(frame.drop(columns=column)), column]].explode(column, ignore_index=True)
+    long = long.dropna(subset=column).reset_index(drop=True)
+    return long.drop(columns=column).join(pd.DataFrame(long[column].tolist()))
+
+
+def means(frame, by, columns=None):
+    """Mean, deviation (NaN of one seed) and number of results of each group, in order.
+
+    Without columns, of all numbers.
+    """
+    if columns is None:
+        columns = [c for c in frame.select_dtypes("number") if c not in (*by, "seed")]
     groups = frame.groupby(by, sort=False, dropna=False)[columns]
     found = groups.mean().join(groups.std().add_suffix("_std"))
     return found.assign(n_seeds=groups.size()).reset_index()
@@ -114,12 +108,46 @@ def spread(values, digits=2, scale=1.0):
     return f"{values.mean():.{digits}f}{deviation}"
 
 
-def pivot(frame, values, rows="set", columns="method", show=spread):
-    """A table of groups shown as text, in the order of their first results."""
+def pivot(frame, values, rows="set", columns="method", digits=2, scale=1.0):
+    """Means and deviations of groups, in the order of their first results."""
     groups = frame.groupby([rows, columns], sort=False)[values]
-    table = groups.apply(show).unstack(columns)
-    return table.reindex(index=list(dict.fromkeys(frame[rows])),
-                         columns=list(dict.fromkeys(frame[columns])))  # fmt: skip
+    table = groups.apply(lambda found: spread(found, digits, scale)).unstack(columns)
+    return table.reindex(index=frame[rows].unique(), columns=frame[columns].unique())
+
+
+def in_order(frame, column, order):
+    """Rows sorted by an order of the values of a column; others come last."""
+    places = {name: place for place, name in enumerate(order)}
+    key = frame[column].map(lambda name: places.get(name, len(places)))
+    return frame.iloc[np.argsort(key.to_numpy(), kind="stable")]
+
+
+def columns(name, title, rows, shown, n_index=1, numbers=None) -> Table:
+    """A table of some columns of `rows`; the CSV file gets `numbers`, or all of `rows`.
+
+    `shown` has a word for each: "title=column:format", of which "=column" and ":format" may be
+    left out; an underscore in a title stands for a blank. A format that ends in "±" adds the
+    column's deviation; columns that are not there are left out. The first `n_index` columns tell
+    rows apart.
+    """
+    found = {}
+    for word in shown.split():
+        left, _, form = word.partition(":")
+        heading, _, column = left.partition("=")
+        column = column or heading
+        if column in rows:
+            cells = [_cell(v, form.rstrip("±")) for v in rows[column]]
+            if form.endswith("±"):
+                deviations = [_cell(v, form.strip("±+")) for v in rows[f"{column}_std"]]
+                cells = [f"{a} ± {b}" if b else a for a, b in zip(cells, deviations, strict=True)]
+            found[heading.replace("_", " ")] = cells
+    frame = pd.DataFrame(found)
+    shown = frame.set_index(list(frame)[:n_index])
+    return Table(name, title, shown, rows if numbers is None else numbers)
+
+
+def _cell(value, form):
+    return "" if pd.isna(value) else f"{value:{form}}"
 
 
 def score_table(name, frame, metric, published=None, greater=True) -> Table:
@@ -139,67 +167,41 @@ def score_table(name, frame, metric, published=None, greater=True) -> Table:
     """
     about = METRICS.get(metric) or Metric(metric, None, greater)
     frame = frame.dropna(subset=metric)
-    shown = pivot(frame, metric, show=lambda v: spread(v, about.digits, about.scale))
+    shown = pivot(frame, metric, digits=about.digits, scale=about.scale)
     lines = []
     for row in shown.index:
         lines.append(shown.loc[row])
-        there = {m: (published or {}).get((row, m)) for m in shown}
-        if any(value is not None for value in there.values()):
-            beside = {m: "" if v is None else f"{v:.{about.digits}f}" for m, v in there.items()}
+        there = {m: (published or {}).get((row, m), np.nan) for m in shown}
+        if not np.isnan(list(there.values())).all():
+            beside = {m: _cell(v, f".{about.digits}f") for m, v in there.items()}
             lines.append(pd.Series(beside, name="  published"))
     values = stats.by_set(frame, metric)
     if len(values):
-        mean_ranks = stats.ranks(values, about.greater).mean()
-        lines.append(mean_ranks.map("{:.2f}".format).rename(f"mean rank, {len(values)} sets"))
+        ranks = stats.ranks(values, about.greater).mean()
+        lines.append(ranks.map("{:.2f}".format).rename(f"mean rank, {len(values)} sets"))
     shown = pd.DataFrame(lines).reindex(columns=shown.columns).rename_axis("set")
-    if "layers" in frame and (frame["method"] == "mddf").any():
-        kept = frame[frame["method"] == "mddf"].groupby("set")["layers"]
-        spans = {s: f"{v.min():g} to {v.max():g}" if v.nunique() > 1 else f"{v.min():g}"
-                 for s, v in kept}  # fmt: skip
-        shown["layers of mdDF"] = [spans.get(row, "") for row in shown.index]
+    kept = frame[frame["method"] == "mddf"] if "layers" in frame else frame[:0]
+    if len(kept):
+        spans = kept.groupby("set")["layers"].agg(
+            lambda v: " to ".join(f"{n:g}" for n in dict.fromkeys((v.min(), v.max())))
+        )
+        shown["layers of mdDF"] = shown.index.map(spans).fillna("")
     numbers = [c for c in (*METRICS, *COSTS, "n_train", "n_test", "layers") if c in frame]
-    numbers += [metric] if metric not in numbers else []
-    data = means(frame, ["set", "method"], numbers).dropna(axis=1, how="all")
+    data = means(frame, ["set", "method"], list(dict.fromkeys([*numbers, metric])))
     title = f"{about.title}, mean ± standard deviation over seeds"
-    return Table(name, title, shown.rename(columns=title_of), data)
+    return Table(name, title, shown.rename(columns=title_of), data.dropna(axis=1, how="all"))
 
 
 def costs(frame) -> Table:
     """What a fit of each method costs, mean over sets and seeds."""
-    known = [name for name in COSTS if name in frame]
-    numbers = means(frame, ["method"], known)
-    shown = numbers.set_index("method")[known].rename(index=title_of, columns=COSTS)
-    return Table("costs", "mean over sets and seeds", shown.map("{:.4g}".format), numbers)
-
-
-def in_order(frame, column, order):
-    """Rows sorted by an order of the values of a column; others come last."""
-    places = {name: place for place, name in enumerate(order)}
-    key = frame[column].map(lambda name: places.get(name, len(places)))
-    return frame.iloc[np.argsort(key.to_numpy(), kind="stable")]
+    rows = means(frame, ["method"], [name for name in COSTS if name in frame])
+    words = (f"{title.replace(' ', '_')}={name}:.4g" for name, title in COSTS.items())
+    rows_shown = rows.assign(method=rows["method"].map(title_of))
+    words = "method " + " ".join(words)
+    return columns("costs", "mean over sets and seeds", rows_shown, words, numbers=rows)
 
 
 def published(name):
     """A published table; empty when the file is not present."""
     path = PUBLISHED / name
     return pd.read_csv(path, sep="\t", dtype=str) if path.exists() else pd.DataFrame()
-
-
-def columns(name, heading, rows, shown, n_index=1) -> Table:
-    """A table of some columns of `rows`.
-
-    `shown` has a word for each: "title=column:format", of which "=column" and ":format" may be
-    left out; an underscore in a title stands for a blank, and columns that are not there for
-    none. The first `n_index` columns tell rows apart.
-    """
-    found = {}
-    for word in shown.split():
-        left, _, form = word.partition(":")
-        title, _, column = left.partition("=")
-        if (column or title) in rows:
-            form = f"{{:{form}}}".format
-            found[title.replace("_", " ")] = [
-                "" if pd.isna(value) else form(value) for value in rows[column or title]
-            ]
-    frame = pd.DataFrame(found)
-    return Table(name, heading, frame.set_index(list(frame)[:n_index]), rows)

@@ -1,0 +1,61 @@
+"""Methods on sets: what run_uci.py and run_league.py have in common."""
+
+from __future__ import annotations
+
+from . import data, models, scores, stats, tables
+
+
+def cell(options, set, seed, method):
+    """Fit, predict and score; a search too, with --tuned."""
+    method, tuned = options.methods[method], getattr(options, "tuned", False)
+    split = data.split(options.sources[set], seed, getattr(options, "max_train", None))
+    common = {"budget": options.budget, "n_jobs": options.n_jobs, "n_rows": len(split.y)}
+    model = models.build(method, seed, task=options.task, **common)
+    if tuned and method.space:
+        by = options.metric[0]
+        model = models.tuned(model, method, seed, by, options.n_iter, options.task)
+    found, model = scores.evaluate(model, split, options.task, options.n_jobs)
+    return {**found, "layers": getattr(model, "n_layers_", None), "details": models.details(model)}
+
+
+def settings(options):
+    """What results of a method, and of a set, must have in common."""
+    search = {"n_iter": options.n_iter, "by": options.metric[0]} if options.tuned else {}
+    return {
+        "method": {name: {**method.fixed, **(search if method.space else {})}
+                   for name, method in options.methods.items()},
+        "set": {name: source.settings() for name, source in options.sources.items()},
+    }  # fmt: skip
+
+
+def announce(options, rules):
+    """Say what will be compared, and by which rules."""
+    print(f"{len(options.sources)} sets:", *options.sources)
+    print("methods:", ", ".join(map(models.title_of, options.methods)))
+    print(*rules, sep="\n")
+
+
+def report(frame, options, published=None):
+    """A table for each metric, and of costs."""
+    order = [name for m in models.METHODS for name in (m, f"{m}-tuned")]
+    frame, there = tables.in_order(frame, "method", order), published or {}
+    metrics = [name for name in options.metric if name in frame]
+    found = [tables.score_table(m, frame, m, published=there.get(m)) for m in metrics]
+    return [*found, tables.costs(frame)]
+
+
+def ranking(frame, metrics):
+    """Mean ranks over the sets where all methods have a result, with critical differences."""
+    found, differences = {}, {}
+    for name in metrics:
+        values = stats.by_set(frame, name) if name in frame else []
+        if len(values) and values.shape[1] > 1:
+            title = f"{scores.METRICS[name].title} ({len(values)} sets)"
+            found[title] = stats.ranks(values, scores.greater(name)).mean()
+            differences[title] = stats.critical_difference(*values.shape)
+    ranks = tables.pd.DataFrame(found)
+    ranks = ranks.sort_values(next(iter(ranks)), kind="stable") if len(ranks) else ranks
+    numbers = ranks.rename_axis("method").reset_index()
+    shown = tables.pd.concat([ranks, tables.pd.DataFrame(differences, ["critical difference"])])
+    shown = shown.rename(index=models.title_of).rename_axis("method").map("{:.2f}".format)
+    return tables.Table("ranks", "mean ranks; Nemenyi at .05", shown, numbers)

@@ -1,0 +1,162 @@
+"""A study: what its cells are, how one is computed, and what is made of all of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from datetime import UTC, datetime
+from functools import partial
+from itertools import product
+from pathlib import Path
+
+from . import cli, records, tables
+from .bench import one_thread
+from .running import run
+
+
+class Study:
+    """A command: it computes the cells that are not there yet, and writes tables of all.
+
+    Parameters
+    ----------
+    module : dict
+        The script's globals. It has a docstring and these functions:
+
+        - ``cell(options, **key)`` makes the result of a cell, a dict;
+        - ``report(frame, options)`` makes a list of `tables.Table` from a row for each result;
+        - perhaps ``draw(frame, options)``, which draws results or a table of them (--plot),
+          ``prepare(options, parser)``, which looks at the options before anything runs,
+          ``settings(options)``, what all results must have in common, and ``notes(options)``,
+          lines that a reader of the tables has to know.
+    name : str
+        Of the study, and of the folder below "results".
+    keys : str or function
+        Parts of a cell's key with the options that hold their values, such as "set=datasets
+        seed=seeds". All combinations are computed, those of the first part together. Or a function
+        that makes a list of keys from the options.
+    common : sequence of str
+        Options that all results must have in common.
+    fresh : bool
+        A benchmark: it measures anew what is there already, and libraries have one thread.
+    own : bool
+        Whether the user's own table, methods and parameters can be had.
+    quick, checks, **options
+        As `cli.Parser` has them.
+    """
+
+    def __init__(
+        self, module, name, keys, common=(), *, fresh=False, own=False, quick=None, checks=None,
+        **options,
+    ):  # fmt: skip
+        self.module, self.name, self.keys, self.fresh, self.own = module, name, keys, fresh, own
+        self.draw, self.cell, self.report = (module.get(f) for f in ("draw", "cell", "report"))
+        self.common = module.get("settings", lambda o: {n: getattr(o, n) for n in common})
+        self.prepare = module.get("prepare", lambda options, parser: None)
+        self.notes = module.get("notes", lambda options: [])
+        if self.draw is not None:
+            options["format"] = ["png", "pdf"]
+        self.options = {"quick": quick, "checks": checks, **options}
+
+    def parse(self, argv=None):
+        """The options."""
+        parser = cli.study(self.module["__doc__"], self.name, **self.options)
+        if self.own:
+            parser.add_own()
+        if self.draw is not None:
+            parser.add_argument(
+                "--plot", nargs="*", type=Path, metavar="SOURCE",
+                help="compute nothing, but draw the results in folders or files (default: --out)",
+            )  # fmt: skip
+        options = parser.read(argv)
+        self.prepare(options, parser)
+        return options
+
+    def main(self, argv=None) -> int:
+        """Run the command; returns the exit code."""
+        options = self.parse(argv)
+        if getattr(options, "plot", None) is not None:
+            self.plot(options)
+            return 0
+        store = records.Store(options.out, {"study": self.name, **self.common(options)})
+        notes, start = list(self.notes(options)), time.perf_counter()
+        keys = self.all_keys(options)
+        compute = partial(self.cell, options)
+        outcome = run(store, keys, one_thread(compute) if self.fresh else compute, self.fresh)
+        shown = publish(store, keys, partial(self.report, options=options), notes)
+        if shown is None:
+            print("\nno results", *outcome.left_out.values(), sep="\n\n")
+        else:
+            print("\n".join(["", *(table.text() for table in shown)]))
+        print(*notes, *outcome.notes(), sep="\n")
+        about = {**records.provenance(), "settings": store.settings, **vars(outcome)}
+        about["seconds"] = time.perf_counter() - start
+        stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}"
+        text = json.dumps(about, indent=1, default=str)
+        records.write(store.folder / "runs" / f"{stamp}.json", text + "\n")
+        print(f"written to {store.folder}", flush=True)
+        if outcome.stopped:
+            print("stopped; the same command goes on from here", file=sys.stderr)
+            return 130
+        return 1 if outcome.failures or shown is None else 0
+
+    def all_keys(self, options):
+        """Keys of all cells that are asked for."""
+        if callable(self.keys):
+            return self.keys(options)
+        parts = dict(word.split("=") for word in self.keys.split())
+        values = [_values(getattr(options, name), part == name) for part, name in parts.items()]
+        return [dict(zip(parts, found, strict=True)) for found in product(*values)]
+
+    def plot(self, options):
+        """Draw results; pictures go to --out, or beside the first source."""
+        if options.plot:
+            first = options.plot[0]
+            options.out = options.asked_out or (first.parent if first.suffix else first)
+        sources = options.plot or [options.out]
+        made = [path for path in sources if path.suffix == ".csv" and path.exists()]
+        if made:
+            frame = tables.pd.concat([tables.pd.read_csv(path) for path in made])
+        else:
+            maker = f"python scripts/{Path(self.module['__file__']).name}"
+            frame = records.frame(records.read_cells(sources, self.name, maker))
+        self.draw(frame, options)
+
+
+def _values(found, single):
+    """Values of a part of a key: a number of seeds counts from 0."""
+    if single or not isinstance(found, int):
+        return [found] if single or isinstance(found, str) else list(found)
+    return range(found)
+
+
+def publish(store, keys, report, notes=()):
+    """Write the tables of all results, those of some keys first; again if others have added some
+    meanwhile."""  # noqa: D205, D209
+    places = {store.path(key): place for place, key in enumerate(keys)}
+    while True:
+        paths = store.paths()
+        if not paths:
+            return None
+        paths_in_order = sorted(paths, key=lambda path: places.get(path, len(places)))
+        cells = [records.read_cell(path) for path in paths_in_order]
+        frame = records.frame(cells)
+        shown = report(frame)
+        records.write(store.folder / "cells.csv", tables.flat(frame).to_csv(index=False))
+        tables.write(store.folder, shown, [*notes, *about_versions(cells)])
+        if store.paths() == paths:
+            return shown
+
+
+def about_versions(cells):
+    """Lines about packages of which results have several versions."""
+    found: dict[str, set[str]] = {}
+    for cell in cells:
+        for name, version in cell["provenance"]["versions"].items():
+            found.setdefault(name, set()).add(version)
+    return [
+        f"results of {name} {' and '.join(sorted(several))}"
+        for name, several in found.items()
+        if len(several) > 1
+    ]

@@ -1,0 +1,181 @@
+"""All commands of scripts: what they print and write, options that mean the same, pictures."""
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mddf._margin_loss import margin_loss
+
+SCRIPTS = Path(__file__).parents[1] / "scripts"
+COMMANDS = sorted(path.stem for path in SCRIPTS.glob("*.py"))
+# A small version of each study, and the tables it writes.
+STUDIES = {
+    "bench_boosting": ("--cases exponential,stumps --rounds 2", "boosting"),
+    "bench_cascade": ("--datasets iris --n-estimators 1 --repeats 1", "cascade"),
+    "bench_export": ("--datasets iris --n-estimators 2 --rows 10", "export"),
+    "bench_forest": (
+        "--datasets breast_cancer --n-estimators 2 --repeats 1 --forests random "
+        "--measures speed,threads,row,memory,growth",
+        "speed threads row memory growth",
+    ),
+    "compare_boosting": ("--datasets breast_cancer,wine --rounds 3", "comparison"),
+    "run_deepboost": (
+        "--datasets digits-49 --rounds 2 --thin 3 --runs 2",
+        "table1 table2 table3",
+    ),
+    "run_explain": ("--datasets iris --n-estimators 5 --rows 3", "agreement noise"),
+    "run_layer_features": ("--datasets iris --n-estimators 1", "accuracy"),
+    "run_layers": ("--datasets iris --seeds 2 --n-estimators 1 --n-layers 2", "layers bounds"),
+    "run_league": (
+        "--datasets iris,wine --methods mddf histgb --set mddf.n_estimators=1 histgb.max_iter=3",
+        "ranks accuracy log_loss costs",
+    ),
+    "run_quadboost": ("--datasets wine --methods QuadBoost AdaBoost", "table1"),
+    "run_scanning": (
+        "--models forest --train 100 --trees 2 --scanner-trees 1",
+        "accuracy scanner",
+    ),
+    "run_settings": ("--settings gcForest defaults cv=3", "settings"),
+    "run_small_sample": (
+        "--datasets iris --n-estimators 1 --methods rf,mddf --fractions .1 1",
+        "accuracy",
+    ),
+    "run_tsne": ("--datasets iris --n-estimators 1 --rows 30", "ratios"),
+    "run_uci": ("--datasets iris,wine --n-estimators 1 --methods rf mddf gcforest", "accuracy"),
+}
+PICTURES = {
+    "run_layers": ["layers", "margins"],
+    "run_tsne": ["tsne-iris"],
+    "run_small_sample": ["small-sample"],
+    "compare_boosting": ["roc"],
+    "run_deepboost": ["deepboost-digits-49"],
+}
+NEEDS = {"bench_export": "onnxruntime", "run_explain": "shap"}
+
+
+def test_every_command_is_here():
+    others = {"export_features", "make_stub", "plot_losses", "summarize"}
+    assert set(COMMANDS) == set(STUDIES) | others
+
+
+def test_no_command_imports_another_one():
+    for path in SCRIPTS.glob("*.py"):
+        imported = re.findall(r"^\s*(?:from|import) (\w+)", path.read_text(), flags=re.MULTILINE)
+        assert not set(imported) & set(COMMANDS), path.name
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    return tmp_path_factory.mktemp("results")
+
+
+@pytest.mark.usefixtures("no_data")
+@pytest.mark.parametrize("name", STUDIES)
+def test_quick_form(script, name, results, capsys, monkeypatch):
+    pytest.importorskip(NEEDS.get(name, "pandas"))
+    monkeypatch.chdir(results)
+    command, (arguments, tables) = script(name), STUDIES[name]
+    arguments = ["--quick", "--n-jobs", "1", *arguments.split()]
+    assert command.main(arguments) == 0, capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 80
+    folder = Path(re.search("written to (.*)", shown)[1])
+    assert folder == Path("results") / f"{command.study.name}-quick"
+    n_cells = len(pd.read_csv(folder / "cells.csv"))
+    assert n_cells == len(command.study.all_keys(command.parse(arguments)))
+    for table in tables.split():
+        assert len(pd.read_csv(folder / f"{table}.csv")) > 0
+        assert "| --- |" in (folder / f"{table}.md").read_text()
+    if not command.study.fresh:
+        assert command.main(arguments) == 0
+        assert f"{n_cells} of {n_cells} results were there" in capsys.readouterr().out
+    if name in PICTURES:
+        command.main(["--quick", "--plot"])
+        (one, *_) = (folder / "cells").iterdir()
+        command.main(["--plot", str(folder), "--out", "pictures", "--format", "svg"])
+        if name == "run_tsne":
+            command.main(["--plot", str(one), "--out", "one", "--format", "png"])
+        for picture in PICTURES[name]:
+            assert (folder / f"{picture}.png").read_bytes().startswith(b"\x89PNG")
+            assert (folder / f"{picture}.pdf").read_bytes().startswith(b"%PDF")
+            assert (Path("pictures") / f"{picture}.svg").read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize("name", [n for n in STUDIES if n != "bench_boosting"])
+def test_names_with_blanks_and_commas(script, name):
+    parse, sets = script(name).parse, ["digits", "letter"]
+    for given in (sets, [",".join(sets)], [f"{sets[0]},", *sets]):
+        assert parse(["--datasets", *given]).datasets == sets
+
+
+@pytest.mark.parametrize("name", [*STUDIES, "plot_losses"])
+def test_bad_options_fail_in_one_line_before_anything_runs(script, name, tmp_path, capsys):
+    parse = script(name).parse
+    (tmp_path / "file").touch()
+    cases = [
+        (["--out", str(tmp_path / "file")], "argument --out: must be a folder, but .* is a file"),
+        (["--out", str(tmp_path / "file/below")], "argument --out: must be a folder"),
+    ]
+    if name != "plot_losses":
+        threads = r"argument --n-jobs: must be a whole number other than 0 \(-1: all"
+        cases += [(["--n-jobs", "0"], threads), (["--n-jobs", "two"], threads)]
+    if name not in ("plot_losses", "bench_boosting"):
+        cases.append((["--datasets", "iris,nonesuch"], "argument --datasets: .*'nonesuch'"))
+    for arguments, message in cases:
+        with pytest.raises(SystemExit):
+            parse(arguments)
+        assert re.search(message, capsys.readouterr().err.splitlines()[-1])
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_one_default_for_threads(script, name):
+    assert script(name).parse([]).n_jobs == script("_lab.cli").threads("-1")
+    assert script(name).parse(["--n-jobs", "1"]).n_jobs == 1
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_errors_of_plots_name_the_command_that_makes_their_input(
+    script, name, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match=rf"no results/.*: python scripts/{name}\.py makes it"):
+        script(name).main(["--plot"])
+    store = script("_lab.records").Store(tmp_path, {"study": "made"})
+    store.save({"set": "iris"}, {})
+    for source in (tmp_path, store.path({"set": "iris"})):
+        with pytest.raises(SystemExit, match=rf"of another kind, 'made': python .*{name}\.py"):
+            script(name).main(["--plot", str(source)])
+
+
+def test_without_matplotlib(script, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(SystemExit, match=r'matplotlib .* pip install "mddf\[plots\]"'):
+        script("plot_losses").main([])
+
+
+def test_tables_are_drawn_too(script, tmp_path):
+    there = Path(__file__).parents[1] / "docs/results"
+    for name, table in (("run_layers", "layers-layers"), ("run_small_sample", "small-sample")):
+        arguments = ["--plot", str(there / f"{table}.csv"), "--format", "svg"]
+        script(name).main([*arguments, "--out", str(tmp_path)])
+    assert {path.name for path in tmp_path.iterdir()} == {"layers.svg", "small-sample.svg"}
+
+
+def test_losses(script, tmp_path, capsys):
+    plot = script("plot_losses")
+    z = np.linspace(-1, 2, 13)
+    band = plot.band_loss(z, 0.2, 0.1)
+    assert band[z <= 0].min() >= 1  # they bound the 0-1 loss
+    assert margin_loss(z, 0.9, 0.1)[z <= 0].min() >= 1
+    inside = (z > 0.8) & (z <= 1.2)
+    assert (band[inside] == 0).all()
+    assert band[-1] == pytest.approx(0.1 * 0.8**2 / 1.2**2)
+    plot.main(["--out", str(tmp_path)])
+    assert {path.suffix for path in tmp_path.iterdir()} == {".png", ".pdf"}
+    with pytest.raises(SystemExit):
+        plot.main(["--theta", "1"])
+    assert re.search("--theta: must lie between 0 and 1, got '?1", capsys.readouterr().err)

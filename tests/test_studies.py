@@ -1,0 +1,250 @@
+"""What single studies of scripts compute, beyond what test_commands.py asks of all."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+
+@pytest.mark.parametrize("method", ["mddf", "gcforest", "mddf-np"])
+def test_layers(script, method):
+    run = script("run_layers")
+    options = run.parse(["--quick", "--n-jobs", "1"])
+    rows = run.cell(options, "iris", 0, method)["layers"]
+    assert [row["layer"] for row in rows] == [1, 2, 3]
+    for row in rows:
+        assert row["train_accuracy"] >= row["oof_accuracy"] > 0.8
+        assert row["test_accuracy"] > 0.8
+        assert row["margin_ratio"] == pytest.approx(row["margin_std"] / row["margin_mean"])
+        shares = np.array(row["cumulative"])
+        assert (np.diff(shares) >= 0).all()
+        assert (shares[0] >= 0, shares[-1]) == (True, 1)
+        # The margin of a tie is 0, so that some of the share at 0 may be right.
+        assert shares[99] - 2e-5 <= 1 - row["oof_accuracy"] <= shares[100] + 2e-5
+        assert row["bound"] > 1  # of trees that are grown to purity
+        assert row["bound_of_trees"] < row["bound"]
+
+
+def test_planes(script):
+    run = script("run_tsne")
+    options = run.parse(["--quick", "--rows", "45", "--n-jobs", "1"])
+    found = run.cell(options, "iris", "mddf", 0)
+    train, test = found["train"], found["test"]
+    assert np.shape(train["planes"]) == np.shape(test["planes"]) == (3, 45, 2)
+    assert train["in_features"][2] < train["in_features"][0]
+    assert set(train["labels"]) == set(test["labels"])
+
+
+def test_variance_ratio(script):
+    ratio = script("run_tsne").variance_ratio
+    X = np.array([[0.0, 0], [2, 0], [10, 0], [12, 0]])
+    y = np.array(["a", "a", "b", "b"])
+    assert ratio(X, y) == pytest.approx(4 / 100)
+    assert ratio(3 * X + 1, y) == pytest.approx(4 / 100)
+    assert ratio(X, y[[0, 2, 2, 0]]) == np.inf
+
+
+def test_classes_are_told_apart(script):
+    styles = script("_lab.pictures").class_styles(26)
+    assert len({(style["color"], style["marker"]) for style in styles}) == 26
+
+
+def test_small_samples_are_paired(script):
+    frame = pd.DataFrame(
+        [
+            {"set": "iris", "seed": seed, "method": method, "fraction": share, "n_train": 10}
+            | {"accuracy": (seed + share + (method == "mddf") / 2) / 10, "fit_seconds": 1}
+            for seed in (0, 1)
+            for method in ("rf", "mddf")
+            for share in (1.0, 0.1)
+        ]
+    )
+    run = script("run_small_sample")
+    rows = run.summary(frame).set_index(["fraction", "method"])
+    assert list(rows.index.get_level_values("fraction")) == [0.1, 0.1, 1, 1]
+    assert rows.loc[(0.1, "rf"), "ahead"] == pytest.approx(5)
+    assert rows.loc[(0.1, "rf"), "ahead_std"] == pytest.approx(0)
+    assert np.isnan(rows.loc[(0.1, "mddf"), "ahead"])
+    assert rows.loc[(1, "rf"), "accuracy"] == pytest.approx(15)
+    (table,) = run.report(frame, None)
+    assert table.shown.loc[("iris", "10%", "RandomForest"), "mdDF ahead by"] == "+5.00 ± 0.00"
+    assert run.summary(frame[frame["method"] == "rf"])["ahead"].isna().all()
+
+
+def test_settings_leave_standard_test_rows_alone(script, data_home):
+    run, data = script("run_settings"), script("_lab.data")
+    source = data.Source("satimage", str(data_home))
+    split = run.held_out(source, 600, seed=3)
+    assert (len(split.y), len(split.y_test)) == (600, 1109)
+    assert max(*split.rows, *split.rows_test) < 4435
+    assert not set(split.rows) & set(split.rows_test)
+    assert np.array_equal(split.rows, run.held_out(source, 600, seed=3).rows)
+
+
+@pytest.mark.parametrize("text", ["strength", "strength=", "strenght=1", "cv=3+mu"])
+def test_settings_that_do_not_do(script, text, capsys):
+    with pytest.raises(SystemExit):
+        script("run_settings").parse(["--settings", text])
+    assert "argument --settings: must be parameter=value, got" in capsys.readouterr().err
+
+
+def test_results_of_all_sizes_share_a_folder(script, tmp_path):
+    run = script("run_settings")
+    arguments = ["--quick", "--settings", "strength=1+cv=3", "--out", str(tmp_path)]
+    for rows in ([], ["--rows", "50"]):
+        assert run.main([*arguments, *rows]) == 0
+    rows = pd.read_csv(tmp_path / "settings.csv")
+    assert rows["rows"].tolist() == ["50", "all"]
+    assert rows["valid_by_ratio"].between(70, 100).all()
+
+
+def test_the_estimate_for_all_images(script):
+    cell = {"set": "mnist", "seed": 0, "n_train": 100, "n_all": 10_000, "fit_s": 1.0}
+    cell |= {"transform_s": 1.0, "peak_gib": 1.0}
+    cell["models"] = [{"model": "forest", "input": "pixels", "accuracy": 0.9, "s": 36.0}]
+    accuracy, scanner = script("run_scanning").report(pd.DataFrame([cell]), None)
+    # 100 times as many, twice the logarithm
+    assert accuracy.shown["all rows, h"].tolist() == ["2.00"]
+    assert accuracy.shown["minus pixels"].tolist() == ["0.00"]
+    assert "cascade alone 98.02 %" in scanner.title
+
+
+def test_grids_and_folds_of_deepboost(script):
+    run = script("run_deepboost")
+    sizes = {
+        number: [len(run.settings_of(number, m)) for m in names]
+        for number, names in run.METHODS.items()
+    }
+    assert sizes == {1: [1, 1, 7, 42], 2: [6, 30, 150], 3: [6, 30, 150]}
+    assert len(run.settings_of(1, "DeepBoost", thin=2)) == 4 * 3
+    thinned = run.settings_of(2, "DeepBoost", thin=2)
+    assert sorted({p["max_depth"] for p in thinned}) == [2, 4, 6]
+    X, y = np.arange(105.0)[:, None], np.zeros(105)
+    parts = [[set(X[:, 0]) for X, _ in run.parts_of(X, y, i, seed=0)] for i in range(10)]
+    assert sorted(len(test) for *_, test in parts) == [10] * 5 + [11] * 5
+    for i, (train, validation, test) in enumerate(parts):
+        assert validation == parts[(i + 1) % 10][2]
+        assert not train & (validation | test)
+        assert len(train | validation | test) == 105
+    assert parts[0] != [set(X[:, 0]) for X, _ in run.parts_of(X, y, 0, seed=1)]
+
+
+def test_a_run_of_deepboost_averages_ties(script, monkeypatch):
+    run = script("run_deepboost")
+    X = np.random.default_rng(0).random((100, 2))
+    y = (X[:, 0] > 0.5).astype(int)  # every depth makes no mistake
+    monkeypatch.setattr(run.data, "two_classes", lambda *_: (X, y))
+    options = run.parse(["--rounds", "5", "--n-jobs", "1"])
+    result = run.cell(options, "made", 2, "AdaBoost", 3)
+    assert result["n_tied"] == result["n_settings"] == 6
+    assert result["first_setting"] == run.settings_of(2, "AdaBoost")[0]
+    assert "margins" not in result
+    margins = run.cell(options, "made", 2, "AdaBoost", 0)["margins"]
+    assert len(margins) == 80
+    assert (np.diff(margins) >= 0).all()
+    setting = {"beta": 0.0, "lambda_": 1e-5, "max_depth": 3}
+    assert run.parameters(setting) == "lambda 1e-05, depth 3"
+
+
+@pytest.mark.usefixtures("data_home")
+def test_published_numbers_of_deepboost_stand_beside(script, tmp_path, capsys):
+    arguments = ["--tables", "3", "--datasets", "ionosphere", "--runs", "1", "--thin", "3"]
+    arguments += ["--rounds", "2", "--n-jobs", "1", "--out", str(tmp_path)]
+    run = script("run_deepboost")
+    run.main(arguments)
+    assert "4.30 ± 1.88" in (tmp_path / "table3.md").read_text()
+    with pytest.raises(SystemExit, match=r"no run 0 of Table 2: python scripts/run_deepboost.py"):
+        run.main(["--plot", str(tmp_path)])
+
+
+def test_protocol_of_quadboost(script):
+    run = script("run_quadboost")
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(3, 5, size=(1200, 2)), rng.integers(0, 2, 1200)
+    train, _, test, _ = run.split(X, y, seed=0)
+    assert (len(train), len(test)) == (500, 700)
+    np.testing.assert_allclose(np.arctanh(train).mean(axis=0), 0, atol=1e-9)
+    assert len(run.split(X[:41], y[:41], seed=0)[0]) == 21
+    grids = {name: tuple(map(len, run.algorithm(name, False)[:2])) for name in run.METHODS}
+    assert grids["QuadBoost-L2"] == grids["QuadBoost-Linf"] == (10, 10)
+    assert grids["AdaBoost"] == grids["QuadBoost"] == (1, 10)
+    whole, cut = (run.algorithm("AdaBoost", False, most)[1] for most in (10**6, 50_000))
+    np.testing.assert_array_equal(cut, whole[whole <= 50_000])
+    assert (whole[0], whole[-1], cut[-1]) == (100, 10**6, 46416)
+
+
+def test_tables_of_quadboost(script):
+    right = {"AdaBoost": "1111", "LPBoost": "1000"}
+    rows = [{"set": s, "method": m, "right": right[m]} for s in ("wine", "x", "y") for m in right]
+    run = script("run_quadboost")
+    found = run.pairs(pd.DataFrame(rows)).set_index(["row_algorithm", "column_algorithm"])
+    assert found.loc[("AdaBoost", "LPBoost"), "wins"] == 3
+    assert found.loc[("AdaBoost", "LPBoost"), "sign_test_p"] == 0.125
+    both = found["prob_row_better"]["AdaBoost", "LPBoost"]
+    assert both + found["prob_row_better"]["LPBoost", "AdaBoost"] == pytest.approx(1)
+    assert found["prob_row_better"]["AdaBoost", "AdaBoost"] == 0.5
+    frame = pd.DataFrame(rows).assign(seconds=1.0, fit_seconds=1.0, risk=0.25)
+    one, two = run.report(frame, None)
+    assert one.shown.loc["wine", "AdaBoost"] == "0.250 (0.045)"  # the published risk on wine
+    assert two.shown.loc["LPBoost", "AdaBoost"].endswith("(0.42)")
+    (one,) = run.report(frame.iloc[[0, 3]], None)  # no set has both
+    assert one.shown.loc["wine", "LPBoost"] == ""
+
+
+def test_curves_of_the_comparison(script):
+    run = script("compare_boosting")
+    options = run.parse(["--rounds", "10"])
+    for method in run.METHODS:
+        found = run.cell(options, "breast_cancer", method, 0)
+        rise = found["rise"]
+        assert (np.diff(rise) >= 0).all()
+        assert rise[-1] == 1
+        assert np.trapezoid(rise, run.GRID) == pytest.approx(found["auc"], abs=0.01)
+        assert found["auc"] > 0.9
+
+
+@pytest.mark.usefixtures("data_home")
+def test_length_of_the_call_leaks(script, tmp_path, capsys):
+    arguments = ["--splits", "1", "--max-rows", "6000", "--datasets", "bank", "bank-no-duration"]
+    script("compare_boosting").main([*arguments, "--rounds", "10", "--out", str(tmp_path)])
+    assert " 0.85 " in capsys.readouterr().out  # the published AUC on bank
+    rows = pd.read_csv(tmp_path / "comparison.csv").set_index(["set", "method"])["auc"]
+    for method in ("AdaBoost", "DeepBoost"):
+        assert rows["bank", method] > rows["bank-no-duration", method] + 0.05
+
+
+@pytest.mark.usefixtures("no_data")
+def test_graphs_and_explanations(script, tmp_path, capsys):
+    pytest.importorskip("onnxruntime", reason='needs "mddf[onnx]"')
+    pytest.importorskip("shap", reason='needs "mddf[explain]"')
+    export = script("bench_export")
+    found = export.cell(export.parse(["--n-estimators", "5"]), "iris", "mdDF")
+    assert found["equal"] == 1
+    assert found["differ"] < 1e-6
+    explain = script("run_explain")
+    found = explain.cell(explain.parse(["--quick", "--rows", "3"]), "wine", "forest")
+    assert [row["correlation"] > 0.7 for row in found["agreement"]] == [True, True]
+    assert [row["kind"] for row in found["noise"]] == ["held-out", "permutation", "impurity"]
+
+
+def test_cascade_and_its_peer(script):
+    bench = script("bench_cascade")
+    options = bench.parse(["--n-estimators", "2", "--rows", "200"])
+    for side in ("mddf", "peer"):
+        assert bench.measure(side, options, "breast_cancer", 0)["accuracy"] > 80
+
+
+def test_forests_of_both_sides(script):
+    bench, lab = script("bench_forest"), script("_lab.bench")
+    split = bench.load("curves", None)
+    split = script("_lab.data").Split(
+        *(part[:500] for part in vars(split).values() if part is not None)
+    )
+    found = bench.fit(bench.forests("curves")["random"][0], split, 5, 0)
+    assert 20 < found["accuracy"] < 90
+    assert found["bytes_per_node"] > 7
+    pairs = lab.in_turns([lambda seed: {"s": 1 + seed}, lambda seed: {"s": 4.0}], 3)
+    assert pairs == {"s": 2, "peer_s": 4, "s_ratio": 2}
+    used, wall, result = lab.cost(sum, range(10**6))
+    assert 0 < used < 1
+    assert (wall > 0, result) == (True, sum(range(10**6)))
+    assert lab.peak_bytes() > 10**7
