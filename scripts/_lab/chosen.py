@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
+from itertools import islice
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.metrics import accuracy_score, log_loss
+from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
-from threadpoolctl import threadpool_limits
 
 from mddf import MDDFClassifier
 
@@ -26,30 +24,12 @@ class ChosenMLP(ClassifierMixin, BaseEstimator):
     the most accurate predictions of the others and, among equally accurate ones, those of the
     smallest cross-entropy. Then it is trained on all rows. Rectified linear units, cross-entropy
     and no dropout, as in the mdDF paper; Adam (rate 0.001) in place of Adadelta, which
-    scikit-learn does not have.
-
-    Parameters
-    ----------
-    max_epochs : int
-        An architecture is given up after a twentieth of them without a better epoch.
-    architectures : sequence of tuple of int
-        Widths of the hidden layers.
-    n_jobs : int or None
-        Architectures examined at a time.
-    random_state : int or None
-
-    Attributes
-    ----------
-    architecture_ : tuple of int
-    n_epochs_ : int
+    scikit-learn does not have. An architecture is given up after a twentieth of `max_epochs`
+    without a better one. `architecture_` and `n_epochs_` are what was chosen.
     """
 
-    def __init__(
-        self, max_epochs=100, *, architectures=ARCHITECTURES, n_jobs=None, random_state=None
-    ):
-        self.max_epochs = max_epochs
-        self.architectures = architectures
-        self.n_jobs = n_jobs
+    def __init__(self, max_epochs=100, *, architectures=ARCHITECTURES, random_state=None):
+        self.max_epochs, self.architectures = max_epochs, architectures
         self.random_state = random_state
 
     def fit(self, X, y):
@@ -63,51 +43,37 @@ class ChosenMLP(ClassifierMixin, BaseEstimator):
             np.flatnonzero(~alone), test_size=0.2, stratify=labels[~alone], random_state=split_seed
         )
         train = np.concatenate([train, np.flatnonzero(alone)])
-        with threadpool_limits(1, user_api="blas"):
-            results = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                delayed(self._examine)(
-                    self._network(architecture, len(train), seed), X, labels, train, held_out
-                )
-                for architecture, seed in zip(self.architectures, seeds, strict=True)
-            )
-        best = max(range(len(results)), key=lambda i: results[i][0])
-        self.architecture_, self.n_epochs_ = self.architectures[best], results[best][1]
-        self.network_ = self._network(self.architecture_, len(labels), last_seed)
-        for _ in range(self.n_epochs_):
-            self._epoch(self.network_, X, labels)
+        with warnings.catch_warnings():
+            # MLPClassifier makes a warning of Ctrl-C, and its caller would go on.
+            warnings.filterwarnings("error", "Training interrupted by user")
+            best = best_of_none = (-np.inf, -np.inf)
+            for architecture, seed in zip(self.architectures, seeds, strict=True):
+                trained = self._epochs(architecture, seed, X[train], labels[train])
+                of_this, best_epoch = best_of_none, 0
+                for epoch, network in enumerate(islice(trained, self.max_epochs), 1):
+                    found = network.predict_proba(X[held_out])
+                    accuracy = np.mean(found.argmax(axis=1) == labels[held_out])
+                    every = np.arange(len(self.classes_))
+                    score = accuracy, -log_loss(labels[held_out], found, labels=every)
+                    if score > best:
+                        self.architecture_, self.n_epochs_ = architecture, epoch
+                    if score > of_this:
+                        of_this, best_epoch = score, epoch
+                    elif epoch - best_epoch >= max(2, self.max_epochs // 20):
+                        break
+                    best = max(best, score)
+            trained = self._epochs(self.architecture_, last_seed, X, labels)
+            (self.network_,) = islice(trained, self.n_epochs_ - 1, self.n_epochs_)
         return self
 
-    def _network(self, architecture, n_rows, seed):
+    def _epochs(self, architecture, seed, X, labels):
+        """The network after each epoch."""
         # Several steps for each epoch of a small set.
-        batch_size = int(np.clip(n_rows // 5, min(16, n_rows), 200))
-        return MLPClassifier(architecture, batch_size=batch_size, random_state=seed)
-
-    def _epoch(self, network, X, labels):
-        classes = np.arange(len(self.classes_))
-        if threading.current_thread() is not threading.main_thread():
-            network.partial_fit(X, labels, classes=classes)
-            return
-        # MLPClassifier turns Ctrl-C, which comes to the main thread, into a warning.
-        with warnings.catch_warnings():
-            warnings.filterwarnings("error", "Training interrupted by user")
-            try:
-                network.partial_fit(X, labels, classes=classes)
-            except UserWarning:
-                raise KeyboardInterrupt from None
-
-    def _examine(self, network, X, labels, train, held_out):
-        """Accuracy and negative cross-entropy of the best epoch, and its number."""
-        best, best_epoch = (-np.inf, -np.inf), 0
-        for epoch in range(1, self.max_epochs + 1):
-            self._epoch(network, X[train], labels[train])
-            probabilities = network.predict_proba(X[held_out])
-            accuracy = accuracy_score(labels[held_out], probabilities.argmax(axis=1))
-            loss = log_loss(labels[held_out], probabilities, labels=np.arange(len(self.classes_)))
-            if (accuracy, -loss) > best:
-                best, best_epoch = (accuracy, -loss), epoch
-            elif epoch - best_epoch >= max(2, self.max_epochs // 20):
-                break
-        return best, best_epoch
+        batch_size = int(np.clip(len(X) // 5, min(16, len(X)), 200))
+        network = MLPClassifier(architecture, batch_size=batch_size, random_state=seed)
+        while True:
+            network.partial_fit(X, labels, classes=np.arange(len(self.classes_)))
+            yield network
 
     def predict_proba(self, X):
         """Probabilities in the order of `classes_`."""

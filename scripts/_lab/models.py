@@ -89,7 +89,11 @@ class Method:
 
 
 def _registry():
-    content = tomllib.loads(Path(__file__).with_name("methods.toml").read_text("utf-8"))
+    here = Path(__file__).parent
+    content = tomllib.loads((here / "methods.toml").read_text("utf-8"))
+    spaces = tomllib.loads((here.parent / "published/search_spaces.toml").read_text("utf-8"))
+    for name, space in spaces.items():
+        content[name]["space"] = space
     entries = {n: {**content.get(e.get("like"), {}), **e} for n, e in content.items()}
     return {n: Method(**{k: v for k, v in e.items() if k != "like"}) for n, e in entries.items()}
 
