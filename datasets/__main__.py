@@ -92,7 +92,7 @@ def listing(chosen: list[str], home: Path, check: bool) -> Iterator[str]:
         kinds = f" ({spec.format.n_categorical})" if spec.format.n_categorical else ""
         columns = f"{spec.format.n_features}{kinds}"
         yield (
-            f"{spec.name:20s} {rows_of(spec):>13s} {columns:>7s}  {target:15s}"
+            f"{spec.name:20s} {rows_of(spec):>13s} {columns:>7s}  {target:16s}"
             f" {state(spec, home, check)}"
         )
 
