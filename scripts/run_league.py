@@ -25,7 +25,7 @@ of methods that say some. `summarize.py` has more tests and pictures.
 
 from __future__ import annotations
 
-from _lab import contest, data, models, scores
+from _lab import contest, data, models, scores, tables
 from _lab.study import Study
 from mddf.datasets import names
 
@@ -72,8 +72,19 @@ cell = contest.cell
 
 
 def report(frame, options):
-    """Ranks first."""
-    return [contest.ranking(frame, options.metric), *contest.report(frame, options)]
+    """Ranks first; last, intervals where there are any."""
+    found = [contest.ranking(frame, options.metric), *contest.report(frame, options)]
+    return [*found, *([intervals(frame)] if "coverage" in frame else [])]
+
+
+def intervals(frame):
+    """How many test rows lie in the intervals of methods that say some, and how wide these are."""
+    columns = ["coverage", "interval_width"]
+    rows = tables.means(frame.dropna(subset="coverage"), ["set", "method"], columns)
+    shown = rows.assign(method=rows["method"].map(models.title_of))
+    title = f"intervals for {scores.COVERAGE:.0%} of test rows, mean over seeds"
+    words = "set method covered=coverage:.3f width_in_deviations_of_y=interval_width:.2f n_seeds"
+    return tables.columns("intervals", title, shown, words, 2, rows)
 
 
 study = Study(

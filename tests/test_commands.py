@@ -28,6 +28,7 @@ STUDIES = {
         "table1 table2 table3",
     ),
     "run_explain": ("--datasets iris --n-estimators 5 --rows 3", "agreement noise"),
+    "run_imbalance": ("--methods forest%5,mdDF", "imbalance"),
     "run_layer_features": ("--datasets iris --n-estimators 1", "accuracy"),
     "run_layers": ("--datasets iris --seeds 2 --n-estimators 1 --n-layers 2", "layers bounds"),
     "run_league": (
@@ -79,7 +80,12 @@ def test_quick_form(script, name, results, capsys, monkeypatch):
     pytest.importorskip(NEEDS.get(name, "pandas"))
     monkeypatch.chdir(results)
     command, (arguments, tables) = script(name), STUDIES[name]
-    arguments = ["--quick", "--n-jobs", "1", *arguments.split()]
+    arguments = [
+        "--quick",
+        "--n-jobs",
+        "1",
+        *(word.replace("%", " ") for word in arguments.split()),
+    ]
     assert command.main(arguments) == 0, capsys.readouterr().out
     shown = capsys.readouterr().out
     assert max(map(len, shown.splitlines())) <= 80

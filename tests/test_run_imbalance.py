@@ -1,7 +1,6 @@
 """run_imbalance.py: thresholds, leaves and weights where a class is rare."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.metrics import f1_score
 
@@ -18,12 +17,10 @@ def test_threshold_is_the_best_of_all(run):
     assert f1_score(y, scores >= run.best_threshold(y, scores)) == pytest.approx(best)
 
 
-def test_table(run, tmp_path, monkeypatch):
-    forest = run.RandomForestClassifier(20, random_state=0)
-    monkeypatch.setattr(run, "models", lambda *_: {"forest": forest})
-    run.main(["--quick", "--out", str(tmp_path)])
-    (row,) = pd.read_csv(tmp_path / "imbalance.csv").to_dict("records")
-    assert row["AUC"] > 0.9
-    assert row["F1"] > 0.8
-    with pytest.raises(SystemExit, match="iris must have two classes, got 3"):
-        run.main(["--quick", "--datasets", "iris", "--out", str(tmp_path)])
+def test_two_classes(run):
+    options = run.parse(["--quick", "--n-estimators", "20"])
+    found = run.cell(options, "breast_cancer", 0, "forest 5 balanced")
+    assert found["AUC"] > 0.9
+    assert found["F1"] > 0.8
+    with pytest.raises(ValueError, match="iris must have two classes, got 3"):
+        run.cell(options, "iris", 0, "mdDF")
