@@ -6,6 +6,7 @@ import argparse
 import ast
 import importlib
 import re
+import textwrap
 from pathlib import Path
 
 from joblib import effective_n_jobs
@@ -158,7 +159,8 @@ class Parser(argparse.ArgumentParser):
     """
 
     def __init__(self, doc, study, *, quick=None, checks=None, **defaults):
-        super().__init__(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+        raw = argparse.RawDescriptionHelpFormatter
+        super().__init__(description=for_screen(doc), formatter_class=raw)
         self.study, self.defaults, self.quick = study, defaults, quick or {}
         for name, default in defaults.items():
             self._add(name, default, (checks or {}).get(name))
@@ -213,6 +215,16 @@ class Parser(argparse.ArgumentParser):
         options.study, options.asked_out = self.study, options.out
         options.out = options.out or RESULTS / f"{self.study}{'-quick' * options.quick}"
         return options
+
+
+def for_screen(doc):
+    """A docstring in 80 columns; what long commands do stands below them."""
+    lines = "\n".join(
+        re.sub(r"(\S)  +", r"\1\n        ", line) if line[:1] == " " and len(line) > 79 else line
+        for line in doc.splitlines()
+    )
+    parts = lines.split("\n\n")
+    return "\n\n".join(p if p.startswith(" ") else textwrap.fill(p, 79) for p in parts)
 
 
 def study(doc, name, **options):
