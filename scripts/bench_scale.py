@@ -2,6 +2,7 @@
 
     python scripts/bench_scale.py                 100 000 and 1 000 000 rows of 50 columns
     python scripts/bench_scale.py --rows 10000000 --n-jobs 2
+    python scripts/bench_scale.py --quick         10 000 rows
 
 A table of float32 is written to a file, which fit gets as a numpy.memmap; every size has a process
 of its own. Four forests of ten trees, two layers, out-of-bag. Memory is what the fit adds beyond
@@ -9,16 +10,15 @@ the mapped file: the most of the process's anonymous memory, looked at 20 times 
 hold only noise in their classes, so that trees grow deep.
 """
 
-import argparse
 import math
-import multiprocessing
 import re
 import tempfile
 import threading
 from pathlib import Path
 
 import numpy as np
-from _lab import cli, measure, tables
+from _lab import bench, cli, tables
+from _lab.study import Study
 
 from mddf import MDDFClassifier
 
@@ -65,18 +65,17 @@ class Peak(threading.Thread):
         return self.most - self.before
 
 
-def fit(n_rows, n_columns, n_jobs, folder):
+def fit(options, n_rows):
     """One fit: what it took."""
-    with tempfile.TemporaryDirectory(dir=folder) as work:
+    with tempfile.TemporaryDirectory(dir=options.scratch) as work:
         path = Path(work) / "table"
-        y = write_table(path, n_rows, n_columns)
-        X = np.memmap(path, np.float32, "r", shape=(n_rows, n_columns))
-        model = MDDFClassifier(
-            2, n_estimators=10, cv="oob", early_stopping=False, random_state=0, n_jobs=n_jobs
-        )
+        y = write_table(path, n_rows, options.columns)
+        X = np.memmap(path, np.float32, "r", shape=(n_rows, options.columns))
+        common = {"random_state": 0, "n_jobs": options.n_jobs}
+        model = MDDFClassifier(2, n_estimators=10, cv="oob", early_stopping=False, **common)
         peak = Peak()
         peak.start()
-        model, taken = measure.timed(model.fit, X, y)
+        seconds, wall, model = bench.cost(model.fit, X, y)
         most = peak.end()
     trees = sum(
         part.n_bytes
@@ -85,42 +84,40 @@ def fit(n_rows, n_columns, n_jobs, folder):
         for of_fold in member
         for part in of_fold
     )
-    seconds = taken["cpu_s"]
     return {
-        "rows": n_rows,
-        "CPU s": seconds,
-        "wall s": taken["wall_s"],
-        "ns per n log2 n": 1e9 * seconds / (n_rows * math.log2(n_rows)),
-        "peak GiB": most / 2**30,
-        "trees GiB": trees / 2**30,
-        "bytes per row, without trees": (most - trees) / n_rows,
-        "accuracy": model.history_["accuracy"][-1],
+        "cpu_s": seconds,
+        "wall_s": wall,
+        "ns": 1e9 * seconds / (n_rows * math.log2(n_rows)),
+        "peak_gib": most / 2**30,
+        "trees_gib": trees / 2**30,
+        "bytes_per_row": (most - trees) / n_rows,
+        "accuracy": float(model.history_["accuracy"][-1]),
     }
 
 
-def parse(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=cli.count, nargs="+", default=[100_000, 1_000_000])
-    parser.add_argument("--columns", type=cli.count, default=50)
-    parser.add_argument("--n-jobs", type=cli.threads, default=1)
-    parser.add_argument("--scratch", help="folder for the tables' files; the system's by default")
-    parser.add_argument("--out", type=Path, default=Path("results/scale"))
-    return parser.parse_args(argv)
+def cell(options, set, rows):
+    """One size, in a process of its own."""
+    return bench.in_new_process(fit, options, rows)
 
 
-def main(argv=None):
-    options = parse(argv)
-    rows = []
-    for n_rows in options.rows:
-        with multiprocessing.get_context("spawn").Pool(1) as alone:
-            given = n_rows, options.columns, options.n_jobs, options.scratch
-            rows.append(alone.apply(fit, given))
-        print(", ".join(f"{name} {value:.4g}" for name, value in rows[-1].items()), flush=True)
-    numbers = tables.pd.DataFrame(rows)
+def report(frame, options):
+    """A row for each size."""
     title = f"mdDF, 2 layers of 4 x 10 trees, out-of-bag, {options.columns} columns of float32"
-    shown = numbers.set_index("rows").map("{:.3g}".format)
-    tables.show(options.out, [tables.Table("scale", title, shown, numbers)])
+    shown = """rows CPU_s=cpu_s:.3g wall_s:.3g ns_per_n_log2_n=ns:.3g peak_GiB=peak_gib:.3g
+    trees_GiB=trees_gib:.3g bytes_per_row,_without_trees=bytes_per_row:.3g accuracy:.3g"""
+    return [tables.columns("scale", title, frame, shown)]
 
+
+def keys(options):
+    """Sizes of the made set."""
+    return [{"set": "made", "rows": n} for n in options.rows]
+
+
+study = Study(
+    globals(), "bench_scale", keys, fresh=True, rows=[100_000, 1_000_000], columns=50,
+    scratch=None, checks={"rows": cli.count, "scratch": str}, quick={"rows": [10_000]},
+)  # fmt: skip
+parse, main = study.parse, study.main
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -22,6 +22,7 @@ STUDIES = {
         "--measures speed,threads,row,memory,growth",
         "speed threads row memory growth",
     ),
+    "bench_scale": ("--rows 2000 --columns 5", "scale"),
     "compare_boosting": ("--datasets breast_cancer,wine --rounds 3", "comparison"),
     "run_deepboost": (
         "--datasets digits-49 --rounds 2 --thin 3 --runs 2",
@@ -55,6 +56,7 @@ PICTURES = {
     "compare_boosting": ["roc"],
     "run_deepboost": ["deepboost-digits-49"],
 }
+WITHOUT_SETS = ("bench_boosting", "bench_scale", "plot_losses")
 NEEDS = {"bench_export": "onnxruntime", "run_explain": "shap"}
 
 
@@ -111,7 +113,9 @@ def test_quick_form(script, name, results, capsys, monkeypatch):
             assert (Path("pictures") / f"{picture}.svg").read_text().startswith("<?xml")
 
 
-@pytest.mark.parametrize("name", [n for n in STUDIES if n != "bench_boosting"])
+@pytest.mark.parametrize(
+    "name", [n for n in STUDIES if n not in ("bench_boosting", "bench_scale")]
+)
 def test_names_with_blanks_and_commas(script, name):
     parse, sets = script(name).parse, ["digits", "letter"]
     for given in (sets, [",".join(sets)], [f"{sets[0]},", *sets]):
@@ -129,7 +133,7 @@ def test_bad_options_fail_in_one_line_before_anything_runs(script, name, tmp_pat
     if name != "plot_losses":
         threads = r"argument --n-jobs: must be a whole number other than 0 \(-1: all"
         cases += [(["--n-jobs", "0"], threads), (["--n-jobs", "two"], threads)]
-    if name not in ("plot_losses", "bench_boosting"):
+    if name not in WITHOUT_SETS:
         cases.append((["--datasets", "iris,nonesuch"], "argument --datasets: .*'nonesuch'"))
     for arguments, message in cases:
         with pytest.raises(SystemExit):

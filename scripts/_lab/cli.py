@@ -25,6 +25,7 @@ HELP = {
     "rounds": "of boosting",
     "rows": "rows at most",
     "on": "this set instead",
+    "scratch": "folder for files that are used meanwhile",
     "splits": "random splits of sets without a standard one",
     "drop": "columns to leave out",
     "repeats": "of each measurement",
