@@ -82,8 +82,8 @@ def intervals(frame):
     columns = ["coverage", "interval_width"]
     rows = tables.means(frame.dropna(subset="coverage"), ["set", "method"], columns)
     shown = rows.assign(method=rows["method"].map(models.title_of))
-    title = f"intervals for {scores.COVERAGE:.0%} of test rows, mean over seeds"
-    words = "set method covered=coverage:.3f width_in_deviations_of_y=interval_width:.2f n_seeds"
+    title = f"intervals for {scores.COVERAGE:.0%} of test rows; widths in deviations of y"
+    words = "set method covered=coverage:.3f width=interval_width:.2f seeds=n_seeds"
     return tables.columns("intervals", title, shown, words, 2, rows)
 
 

@@ -7,6 +7,7 @@ chosen     methods that choose among variants of themselves
 scores     metrics for classes and numbers
 records    results: one file per cell
 study      a command: cells, the tables and the pictures of them
+contest    methods on sets, for run_uci and run_league
 running    going through cells: progress, failures, Ctrl-C
 tables     means over seeds as text, Markdown, LaTeX and CSV
 stats      ranks, tests, intervals
