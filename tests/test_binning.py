@@ -137,6 +137,23 @@ def test_single_precision_on_bins_of_double_precision():
     assert np.array_equal(apply_bins(new, bins), expected)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_whole_numbers_side_by_side(dtype):
+    rng = np.random.default_rng(9)
+    x = (rng.integers(0, 250, (400, 150)) * (rng.random((400, 150)) < 0.3)).astype(dtype)
+    x[:, 3] = 0
+    bins = find_bins(x)
+    other = x.copy()  # with cells that are in no table, in some blocks of rows and columns
+    other[150, 2], other[300, 140], other[301, 3] = (250, 251, 7)
+    if dtype[0] == "f":
+        other[10, 20], other[151, 2], other[302, 149] = (np.nan, -1.5, 0.25)
+    for table in (x, other):
+        codes = apply_bins(table, bins)
+        for c in range(150):
+            edges = bins.columns(c, c + 1).edges
+            assert np.array_equal(codes[:, c], naive.apply_bins(table[:, c], edges))
+
+
 def test_values_between_and_beyond_the_bins():
     rng = np.random.default_rng(3)
     for n_distinct in (1, 2, 5, 200, 2000):

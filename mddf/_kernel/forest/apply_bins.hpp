@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -30,6 +31,28 @@ Value edge_below(double edge) {
   return near > edge ? std::nextafter(near, -std::numeric_limits<Value>::infinity()) : near;
 }
 
+// How long a table of whole numbers is that goes beyond the last edge; 0 if the edges do not look
+// as if they were between small ones.
+inline int most_wholes(const double* edges, int n_edges) {
+  const auto suits = [](double edge) {
+    return edge > -1 && edge < Wholes<double>::kMost - 1 && edge + edge == std::floor(edge + edge);
+  };
+  if (!std::all_of(edges, edges + n_edges, suits)) return 0;
+  return n_edges == 0 ? 1 : static_cast<int>(std::max(edges[n_edges - 1], 0.0)) + 2;
+}
+
+// Fills a table of n whole numbers' codes, which is not shorter than that, and has a place more for
+// what is missing.
+inline void fill_wholes(const double* edges, int n_edges, uint8_t* codes, int n) {
+  int whole = 0;
+  for (int bin = 0; bin < n_edges; ++bin) {
+    const int last = static_cast<int>(std::floor(edges[bin]));
+    for (; whole <= last; ++whole) codes[whole] = static_cast<uint8_t>(bin);
+  }
+  std::fill(codes + whole, codes + n, static_cast<uint8_t>(n_edges));
+  codes[n] = kMissing;
+}
+
 // Looks up the bins of one column, in the precision of the table: by a table of whole numbers, by
 // intervals that narrow the search to the few edges of one, or, where these are not few, by
 // halving. None of them branches on what no processor can foresee.
@@ -40,10 +63,8 @@ class ColumnLookup {
     for (int e = 0; e < n_edges; ++e) edges_[e] = edge_below<Value>(edges[e]);
     std::fill(edges_.begin() + n_edges, edges_.end(), std::numeric_limits<Value>::infinity());
     while (n_edges >= 2 * half_) half_ *= 2;
-    const auto is_half = [](double edge) { return edge + edge == std::floor(edge + edge); };
-    if (n_edges == 0 || (edges[0] > -1 && edges[n_edges - 1] < kCells &&
-                         std::all_of(edges, edges + n_edges, is_half)))
-      fill_whole(n_edges);
+    if ((has_wholes_ = most_wholes(edges, n_edges) > 0))
+      fill_wholes(edges, n_edges, cells_.data(), kCells);
     else if (n_edges > 4)
       fill_intervals(n_edges);
   }
@@ -76,15 +97,6 @@ class ColumnLookup {
 
   static constexpr int kCells = Wholes<Value>::kMost, kMostSteps = 4;
 
-  void fill_whole(int n_edges) {
-    int whole = 0;
-    for (int bin = 0; bin < n_edges; ++bin)
-      for (; static_cast<Value>(whole) <= edges_[bin]; ++whole)
-        cells_[whole] = static_cast<uint8_t>(bin);
-    std::fill(cells_.begin() + whole, cells_.end(), static_cast<uint8_t>(n_edges));
-    cells_[kCells] = kMissing;
-    has_wholes_ = true;
-  }
   void fill_intervals(int n_edges) {
     const Intervals<Value> intervals(edges_.data(), n_edges, kCells);
     std::array<int32_t, kMostBins> at;
@@ -103,7 +115,7 @@ class ColumnLookup {
   // False if some value is neither a small whole number nor missing.
   MDDF_INLINE bool look_up_whole(const Value* values, int64_t n, uint8_t* out) const {
     typename Wholes<Value>::Bits at[kBlockRows];
-    if (!Wholes<Value>::places(values, n, kCells, at)) return false;
+    if (!Wholes<Value>::places(values, n, kCells, kCells, at)) return false;
     for (int64_t i = 0; i < n; ++i) out[i] = cells_[at[i]];
     return true;
   }
@@ -134,6 +146,119 @@ uint8_t code_of(Value category, int count) {
   return category >= 0 && category < count ? static_cast<uint8_t>(category) : uint8_t{kMissing};
 }
 
+// Codes rows of a table, at least as many as make preparing worth it, by blocks.
+template <class T>
+class BlockCoder {
+ public:
+  using Value = CellValue<T>;
+
+  BlockCoder(const Table<T>& table, const Bins& bins)
+      : table_(table),
+        bins_(bins),
+        lookups_(table.n_columns),
+        values_(kBlockColumns<T> * kBlockRows),
+        codes_(values_.size()) {
+    for (int64_t column = 0; column < table.n_columns; column += kAcross)
+      groups_.push_back(group_of(column, std::min(column + kAcross, table.n_columns)));
+  }
+
+  // Codes n rows, at most kBlockRows, from `row` on: row by row, the order of memory, where there
+  // are tables of whole numbers and all cells are in them; the other columns one by one.
+  void code(int64_t row, int64_t n, uint8_t* out, int64_t out_stride) {
+    for (Group& group : groups_) group.suits = group.most > 0;
+    for (int64_t i = row; i < row + n; ++i)
+      for (Group& group : groups_)
+        group.suits = group.suits &&
+                      code_across(group, table_.data + i * table_.row_stride, out + i * out_stride);
+    for (const Group& group : groups_)
+      for (int64_t c = group.column; !group.suits && c < group.end; c += kBlockColumns<T>)
+        down(row, n, c, std::min(kBlockColumns<T>, group.end - c), out, out_stride);
+  }
+
+ private:
+  static constexpr int64_t kAcross = 128, kFewAcross = 8;
+
+  // Columns side by side; if all have tables of whole numbers, these too.
+  struct Group {
+    int64_t column, end;
+    int most = 0;  // whole numbers in a table
+    std::vector<uint8_t> codes{};
+    bool suits = false;
+  };
+
+  Group group_of(int64_t column, int64_t end) const {
+    Group group{column, end};
+    if (table_.column_stride != 1 || end - column < kFewAcross) return group;
+    int most = 0;
+    for (int64_t c = column; c < end; ++c) {
+      const int here = bins_.categorical[c] ? 0 : most_wholes(edges(c), n_edges(c));
+      if (here == 0) return group;
+      most = std::max(most, here);
+    }
+    group.most = most;
+    group.codes.resize((end - column) * (most + 1));
+    for (int64_t c = column; c < end; ++c)
+      fill_wholes(edges(c), n_edges(c), &group.codes[(c - column) * (most + 1)], most);
+    return group;
+  }
+  const double* edges(int64_t column) const { return bins_.edges + bins_.bin_start[column]; }
+  int n_edges(int64_t column) const { return bins_.count(column) - 1; }
+
+  // Codes a group's cells of a row; false if one is not in the tables.
+  bool code_across(const Group& group, const T* cells, uint8_t* out) const {
+#ifdef MDDF_AVX2
+    if (wide_) return code_across_avx2(group, cells, out);
+#endif
+    return code_across_body(group, cells, out);
+  }
+#ifdef MDDF_AVX2
+  MDDF_TARGET_AVX2 static bool code_across_avx2(const Group& group, const T* cells, uint8_t* out) {
+    return code_across_body(group, cells, out);
+  }
+#endif
+  static MDDF_INLINE bool code_across_body(const Group& group, const T* cells, uint8_t* out) {
+    Value values[kAcross];
+    typename Wholes<Value>::Bits at[kAcross];
+    const int64_t n = group.end - group.column;
+    const int most = group.most;
+    read_cells(cells + group.column, n, values);
+    if (!Wholes<Value>::places(values, n, most, most, at)) return false;
+    const uint8_t* codes = group.codes.data();
+    out += group.column;
+    for (int64_t j = 0; j < n; ++j, codes += most + 1) out[j] = codes[at[j]];
+    return true;
+  }
+
+  // Column by column.
+  void down(int64_t row, int64_t n, int64_t column, int64_t width, uint8_t* out,
+            int64_t out_stride) {
+    read_block(table_, row, n, column, width, values_.data());
+    for (int64_t j = 0; j < width; ++j) {
+      const int64_t c = column + j;
+      const Value* values = &values_[j * kBlockRows];
+      uint8_t* codes = &codes_[j * kBlockRows];
+      if (bins_.categorical[c]) {
+        for (int64_t i = 0; i < n; ++i) codes[i] = code_of(values[i], bins_.count(c));
+      } else {
+        if (!lookups_[c]) lookups_[c] = std::make_unique<Lookup>(edges(c), n_edges(c));
+        lookups_[c]->apply(values, n, codes, wide_);
+      }
+    }
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t j = 0; j < width; ++j)
+        out[(row + i) * out_stride + column + j] = codes_[j * kBlockRows + i];
+  }
+
+  using Lookup = ColumnLookup<Value>;
+  const Table<T>& table_;
+  const Bins& bins_;
+  const bool wide_ = simd::supported();
+  std::vector<Group> groups_;
+  std::vector<std::unique_ptr<Lookup>> lookups_;  // made when they are needed
+  std::vector<Value> values_;
+  std::vector<uint8_t> codes_;
+};
+
 // Codes rows [first, last) of the table into out (row-major, out_stride bytes a row) and,
 // if wanted, into by_column (one column after the other, all rows of the table). A categorical cell
 // holds its code already; anything that is not one of them counts as missing.
@@ -156,32 +281,14 @@ void apply_bins(const Table<T>& table, const Bins& bins, int64_t first, int64_t 
       }
     return;
   }
-  std::vector<ColumnLookup<Value>> lookups;
-  lookups.reserve(table.n_columns);
-  for (int64_t c = 0; c < table.n_columns; ++c)
-    lookups.emplace_back(bins.edges + bins.bin_start[c], bins.count(c) - 1);
-  const bool wide = simd::supported();
-  std::vector<Value> values(kBlockColumns<T> * kBlockRows);
-  std::vector<uint8_t> codes(values.size());
-  for (int64_t start = first; start < last; start += kBlockRows) {
-    const int64_t n = std::min(kBlockRows, last - start);
+  BlockCoder<T> coder(table, bins);
+  for (int64_t row = first; row < last; row += kBlockRows) {
+    const int64_t n = std::min(kBlockRows, last - row);
     watch.worked(2 * n * table.n_columns);
-    for (int64_t group = 0; group < table.n_columns; group += kBlockColumns<T>) {
-      const int64_t width = std::min(kBlockColumns<T>, table.n_columns - group);
-      read_block(table, start, n, group, width, values.data());
-      for (int64_t j = 0; j < width; ++j) {
-        const int64_t c = group + j;
-        if (bins.categorical[c])
-          for (int64_t i = 0; i < n; ++i)
-            codes[j * kBlockRows + i] = code_of(values[j * kBlockRows + i], bins.count(c));
-        else
-          lookups[c].apply(&values[j * kBlockRows], n, &codes[j * kBlockRows], wide);
-        if (by_column) std::copy_n(&codes[j * kBlockRows], n, by_column + c * table.n_rows + start);
-      }
-      for (int64_t i = 0; i < n; ++i)
-        for (int64_t j = 0; j < width; ++j)
-          out[(start + i) * out_stride + group + j] = codes[j * kBlockRows + i];
-    }
+    coder.code(row, n, out, out_stride);
+    for (int64_t c = 0; by_column && c < table.n_columns; ++c)
+      for (int64_t i = row; i < row + n; ++i)
+        by_column[c * table.n_rows + i] = out[i * out_stride + c];
   }
 }
 

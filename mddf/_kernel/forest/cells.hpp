@@ -24,25 +24,33 @@ constexpr int64_t kBlockRows = 128;
 template <class T>
 constexpr int64_t kBlockColumns = 64 / static_cast<int64_t>(sizeof(T));
 
+// Copies n cells that lie side by side. Each is read once: see read_cell.
+template <class T>
+MDDF_INLINE void read_cells(const T* cells, int64_t n, CellValue<T>* to) {
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<CellValue<T>>(cells[i]);
+  asm volatile("" : : "r"(to) : "memory");  // where the copies came from is forgotten
+#else
+  for (int64_t i = 0; i < n; ++i) to[i] = read_cell<CellValue<T>>(cells + i);
+#endif
+}
+
 // Copies columns column + [0, width) of rows row + [0, n) to `values`, where each column has
 // kBlockRows places.
 template <class T>
 void read_block(const Table<T>& table, int64_t row, int64_t n, int64_t column, int64_t width,
                 CellValue<T>* values) {
   const T* cells = table.data + row * table.row_stride + column * table.column_stride;
-  const auto read = [&](int64_t i, int64_t j) {
-    values[j * kBlockRows + i] =
-        read_cell<CellValue<T>>(cells + i * table.row_stride + j * table.column_stride);
-  };
   if (table.row_stride == 1) {
     for (int64_t j = 0; j < width; ++j)
-      for (int64_t i = 0; i < n; ++i) read(i, j);
+      read_cells(cells + j * table.column_stride, n, values + j * kBlockRows);
     return;
   }
   const int64_t ahead = std::min(kBlockColumns<T>, table.n_columns - 1 - column);
-  for (int64_t i = 0; i < n; ++i) {
-    prefetch(cells + i * table.row_stride + ahead * table.column_stride);
-    for (int64_t j = 0; j < width; ++j) read(i, j);
+  for (int64_t i = 0; i < n; ++i, cells += table.row_stride) {
+    prefetch(cells + ahead * table.column_stride);
+    for (int64_t j = 0; j < width; ++j)
+      values[j * kBlockRows + i] = read_cell<CellValue<T>>(cells + j * table.column_stride);
   }
 }
 
@@ -52,15 +60,17 @@ struct Wholes {
   using Bits = std::conditional_t<sizeof(Value) == 4, uint32_t, uint64_t>;
   static constexpr int kMost = 1024;
 
-  // Finds the places in [0, kMost) of n <= kBlockRows values; `missing` is that of NaN. False if
-  // some value is neither whole and small nor missing. By adding a number so large that the last
-  // bits count units: unlike conversions this makes vectors of any type.
-  static MDDF_INLINE bool places(const Value* values, int64_t n, Bits missing, Bits* to) {
+  // Finds the places in [0, most) of n <= kBlockRows values, 0 < most <= kMost; `missing` is that
+  // of NaN. False if some value is neither missing nor a whole number below `most`. By adding a
+  // number so large that the last bits count units: unlike conversions this makes vectors of any
+  // type.
+  static MDDF_INLINE bool places(const Value* values, int64_t n, int most, Bits missing, Bits* to) {
+    const Value last = static_cast<Value>(most - 1);
     constexpr Value kUnits = sizeof(Value) == 4 ? 0x1p23 : 0x1p52;
     Bits n_others = 0;
     for (int64_t i = 0; i < n; ++i) {
       const Value value = values[i] > 0 ? values[i] : 0;
-      const Value near = (value < kMost - 1 ? value : kMost - 1) + kUnits;
+      const Value near = (value < last ? value : last) + kUnits;
       Bits bits;
       std::memcpy(&bits, &near, sizeof bits);
       to[i] = values[i] == values[i] ? bits & (kMost - 1) : missing;

@@ -98,7 +98,7 @@ class DistinctValues {
   template <class Value>
   MDDF_INLINE bool tick_off_body(const Value* values, int64_t n) {
     typename Wholes<Value>::Bits at[kBlockRows];
-    if (!Wholes<Value>::places(values, n, kTicks, at)) return false;
+    if (!Wholes<Value>::places(values, n, kTicks, kTicks, at)) return false;
     for (int64_t i = 0; i < n; ++i) ticked_[at[i]] = 1;
     return true;
   }
@@ -136,7 +136,7 @@ class WholeCounts {
   void add(const Value* values, int64_t n) {
     typename Wholes<Value>::Bits at[kBlockRows];
     // False only if another thread has written into the table meanwhile.
-    if (!Wholes<Value>::places(values, n, Wholes<Value>::kMost, at)) return;
+    if (!Wholes<Value>::places(values, n, kMost, kMost, at)) return;
     for (int64_t i = 0; i < n; ++i) ++counts_[i % 2][at[i]];
   }
   // Bins of about equal weight.

@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "common/watch.hpp"
 #include "forest/binning.hpp"
 
 namespace mddf {
