@@ -187,10 +187,11 @@ class ColumnReader {
   std::vector<Value> values_;
 };
 
+using Run = std::pair<int64_t, int64_t>;
+
 // Runs of ascending numbers, none longer than `most`: where each begins, and its length.
-inline std::vector<std::pair<int64_t, int64_t>> neighbours(const std::vector<int64_t>& numbers,
-                                                           int64_t most) {
-  std::vector<std::pair<int64_t, int64_t>> runs;
+inline std::vector<Run> neighbours(const std::vector<int64_t>& numbers, int64_t most) {
+  std::vector<Run> runs;
   for (const int64_t number : numbers) {
     if (runs.empty() || runs.back().second == most ||
         number != runs.back().first + runs.back().second)
@@ -245,7 +246,8 @@ std::vector<ColumnBins> find_bins(const Table<T>& table, const double* weights, 
         many.push_back(c);
     }
   }
-  for (const auto& [column, width] : neighbours(whole, kWidth)) {
+  for (const Run& run : neighbours(whole, kWidth)) {
+    const int64_t column = run.first, width = run.second;  // lambdas cannot capture bindings
     std::vector<detail::WholeCounts> counts(width);
     for (int64_t row = 0; row < n_rows; row += kBlockRows) {
       reader.read(
@@ -260,7 +262,8 @@ std::vector<ColumnBins> find_bins(const Table<T>& table, const double* weights, 
       kGroupBytes / (static_cast<int64_t>(sizeof(Value)) * std::max<int64_t>(n_rows, 1)), 1,
       kWidth);
   std::vector<Value> scratch(n_rows), group(group_size * n_rows);
-  for (const auto& [column, width] : neighbours(many, group_size)) {
+  for (const Run& run : neighbours(many, group_size)) {
+    const int64_t column = run.first, width = run.second;
     std::array<Value*, kWidth> end;
     for (int64_t j = 0; j < width; ++j) end[j] = &group[j * n_rows];
     for (int64_t row = 0; row < n_rows; row += kBlockRows) {

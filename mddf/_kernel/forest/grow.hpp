@@ -70,12 +70,11 @@ class TreeGrower {
 
  private:
   using List = ClassList<Weight>;
+  using Small = SmallSubtree<Criterion>;
 #ifdef MDDF_AVX2
   static constexpr bool kHasSmall = std::is_same_v<Sample, CountedSample>;
-  using Small = SmallSubtree<Criterion>;
 #else
   static constexpr bool kHasSmall = false;
-  using Small = int;
 #endif
 
   struct Frame {

@@ -219,6 +219,12 @@ class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
   std::vector<uint16_t> number_;  // of a class among those present
 };
 
+#else
+
+// Stands in where there are no wide vectors, and is never used.
+template <class Criterion>
+class SmallSubtree {};
+
 #endif
 
 }  // namespace mddf
