@@ -242,7 +242,8 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         return goal, weights, {"classes_": classes}
 
     def _members(self, goal, categorical):
-        makers = named_classifiers(self.n_estimators, categorical)
+        n_rows = len(goal.target)
+        makers = named_classifiers(self.n_estimators, categorical, n_rows, goal.n_columns)
         return resolve_members(
             self.members, makers, auto_classifiers(goal.n_columns), "classifier"
         )

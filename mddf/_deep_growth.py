@@ -7,9 +7,11 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from mddf import _growing
 from mddf._binning import Bins
+from mddf._boosted import best_round
 from mddf._deep_goals import ClassGoal
 from mddf._guests import fit_guests, guest_vectors
 from mddf._margin_loss import class_margins
@@ -24,6 +26,9 @@ _GRAIN = 2.0**-40
 # A classifier that has so many times the log-loss of the best forest on the first fold is
 # dropped.
 _HOPELESS = 1.5
+_FEWEST_TRIED = 100
+# So many kinds of forests are members of later layers: those with the least losses in the first.
+_LATER = 2
 
 
 @part("voter")
@@ -147,6 +152,9 @@ class Growth:
         """Grow layers until they no longer help, and decide the vote."""
         self._choose_options()
         for number in range(self.model.n_layers):
+            if number and not any(member.is_forest for member in self.members):
+                self.stop_reason = "later layers are of forests, and no member is one"
+                break
             before = self.vote
             self._add_layer(number)
             if before is not None and not self._helps(before, number):
@@ -227,7 +235,7 @@ class Growth:
                 self.n_raw, handed, sample_weight=training.weights.row, n_jobs=self.model.n_jobs
             )
             columns = np.arange(self.n_raw + handed.shape[1], dtype=np.int32)
-            members = [member for member in members if member.is_forest]
+            members = self._best_forests()
             emphasis = self._choose_emphasis(columns)
         members, vectors, models, seconds = self._out_of_fold(members, columns, emphasis, number)
         exponents = [training.goal.own_exponent(of_member) for of_member in vectors]
@@ -249,6 +257,17 @@ class Growth:
         )
         self.vote = self._decide()
         self._record(number, members, vectors, seconds, perf_counter() - start)
+
+    def _best_forests(self) -> list[Member]:
+        """The members of later layers."""
+        first, goal = self.layers[0], self.training.goal
+        losses = [
+            (np.average(goal.losses(vote), weights=goal.weight), i)
+            for i, (member, vote) in enumerate(zip(first.members, first.votes, strict=True))
+            if member.is_forest
+        ]
+        best = sorted(losses)[:_LATER]
+        return [first.members[i] for i in sorted(i for _, i in best)]
 
     def _out_of_fold(self, members, columns, emphasis, number: int):
         training, keep = self.training, not self.model.refit
@@ -278,30 +297,23 @@ class Growth:
                 vectors[i][held_out] += rounded(goal.means(of_fold.sums, of_fold.n_trees))
             models[i] = of_folds
             seconds[i] = (perf_counter() - start) / len(forests)
-        _, first_held_out = training.folds[0]
-        often = times[first_held_out, None]
-        best = (
-            min(
-                (goal.least_losses(vectors[i][first_held_out] / often, first_held_out).mean())
-                for i in forests
-            )
-            if forests
-            else np.inf
+        first = training.folds[0][1]
+        often = times[first, None]
+        best = min(
+            (goal.least_losses(v[first] / often, first).mean() for v in vectors[forests]),
+            default=np.inf,
         )
         for i, member in enumerate(members):
             if member.is_forest:
                 continue
             start = perf_counter()
-            seeds = (*self.entropy, 5, i)
-            first = self._fit(member, training.folds[:1], seeds)
-            if goal.least_losses(first[0][1], first_held_out).mean() > _HOPELESS * best:
+            fitted = self._fit_folds(member, (*self.entropy, 5, i), best)
+            if not fitted:
                 dropped.append(i)
                 continue
-            rest = self._fit(member, training.folds[1:], (*seeds, 1))
-            fitted = first + rest
             for (_, held_out), (_, of_fold) in zip(training.folds, fitted, strict=True):
                 vectors[i][held_out] += of_fold
-            models[i] = [model for model, _ in fitted] if keep else []
+            models[i] = [model for model, _ in fitted] if keep or member.is_boosted else []
             seconds[i] = perf_counter() - start
         kept = [i for i in range(len(members)) if i not in dropped]
         return (
@@ -311,11 +323,38 @@ class Growth:
             seconds[kept],
         )
 
-    def _fit(self, member: Member, parts, entropy) -> list:
+    def _fit_folds(self, member: Member, entropy, best: float) -> list:
+        """A classifier's models of all folds and what they say; nothing if it is hopeless."""
+        folds, model = self.training.folds, member.model
+        fitted = said = self._fit(model, folds[:1], entropy)
+        if member.is_boosted:
+            n_rounds, said = self._cut(fitted, model.max_iter)
+            model = clone(model).set_params(max_iter=min(model.max_iter, 10 + 2 * n_rounds))
+        loss = self.training.goal.least_losses(said[0][1], folds[0][1]).mean()
+        if len(folds[0][1]) >= _FEWEST_TRIED and loss > _HOPELESS * best:
+            return []
+        fitted = fitted + self._fit(model, folds[1:], (*entropy, 1))
+        return self._cut(fitted, model.max_iter)[1] if member.is_boosted else fitted
+
+    def _cut(self, fitted, most: int) -> tuple[int, list]:
+        """How many rounds of boosting are best, and the models with as many."""
+        training = self.training
+        assert training.numbers is not None
+        models, folds = [model for model, _ in fitted], training.folds[: len(fitted)]
+        n_rounds = best_round(
+            models, training.numbers, training.goal.target, folds, most, training.weights.row
+        )
+        models = [model.cut(n_rounds) for model in models]
+        return n_rounds, [
+            (model, guest_vectors(model, training.numbers[held_out], training.goal.n_columns))
+            for model, (_, held_out) in zip(models, folds, strict=True)
+        ]
+
+    def _fit(self, model, parts, entropy) -> list:
         training = self.training
         assert training.numbers is not None
         return fit_guests(
-            member.model,
+            model,
             training.numbers,
             training.goal.target,
             training.goal.n_columns,
@@ -405,9 +444,9 @@ class Growth:
                 importances = np.sum([part.importances for part in grown[i]], axis=0)
             else:
                 models, importances = layer.models[i], None
-                if self.model.refit:
+                if self.model.refit and not member.is_boosted:
                     parts = [(training.everything, None)]
-                    again = self._fit(member, parts, (*self.entropy, 7, i))
+                    again = self._fit(member.model, parts, (*self.entropy, 7, i))
                     models = [model for model, _ in again]
             voters.append(
                 Voter(
