@@ -92,7 +92,9 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         and "layer", its number from 1.
     leaderboard_ : list of dict
         All members of all layers that were grown: "layer", "member", out-of-fold "log_loss" and
-        "accuracy" of its own, "weight" in the vote, "seconds".
+        "accuracy" of its own, "weight" in the vote, "seconds", and "bytes" in the model, 0 if
+        dropped. Figures of members that were given up after one fold are NaN.
+        ``pandas.DataFrame`` takes it as it is.
     min_samples_leaf_ : dict of str to int
         Chosen for the named forests.
     strength_ : float

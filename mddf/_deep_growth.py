@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import textwrap
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -17,7 +19,7 @@ from mddf._guests import fit_guests, guest_vectors
 from mddf._margin_loss import class_margins
 from mddf._members import Member, Training, grow_forests
 from mddf._pilots import choose_emphasis, choose_options
-from mddf._state import part
+from mddf._state import part, to_plain
 from mddf._vote import sharpened
 
 # Vectors of more columns than this are handed on as their weighted mean.
@@ -104,6 +106,17 @@ def rounded(vectors: np.ndarray) -> np.ndarray:
     return np.rint(vectors / _GRAIN) * _GRAIN
 
 
+def tell(line: str) -> None:
+    """Print what `verbose` asks for, in lines of at most 80 columns."""
+    print(textwrap.fill(line, 80, subsequent_indent="    "))
+
+
+def _row(number: int, member: Member, figures: dict, seconds) -> dict:
+    """A row of the leaderboard, of a member that has no vote yet."""
+    told = {"weight": 0.0, "seconds": float(seconds), "bytes": 0}
+    return {"layer": number + 1, "member": member.name} | figures | told
+
+
 @dataclass
 class _GrownLayer:
     """A layer with its out-of-fold vectors."""
@@ -141,6 +154,7 @@ class Growth:
         self.vote: Any = None  # of type _Vote once there is a layer
         self.records: list[dict] = []
         self.leaderboard: list[dict] = []
+        self.hopeless: list[dict] = []  # rows of the leaderboard, of those tried on one fold
         self.chosen: dict[str, dict] = {}
         self.strength = 0.0
         self.features: list[np.ndarray] = []  # out-of-fold, of the members that are kept
@@ -155,14 +169,24 @@ class Growth:
             if number and not any(member.is_forest for member in self.members):
                 self.stop_reason = "later layers are of forests, and no member is one"
                 break
-            before = self.vote
+            if number and not self._forests_vote():
+                self.stop_reason = f"no forest of layer {number} has a vote"
+                break
+            before, strength = self.vote, self.strength
             self._add_layer(number)
             if before is not None and not self._helps(before, number):
                 self.layers.pop()
-                self.vote = before
+                self.vote, self.strength = before, strength
                 break
         for row, weight in zip(self.leaderboard, self.vote.weights, strict=False):
             row["weight"] = float(weight)
+        self.leaderboard = sorted(self.leaderboard + self.hopeless, key=lambda row: row["layer"])
+
+    def _forests_vote(self) -> bool:
+        """Whether a forest has a weight in the vote so far."""
+        members = [member for layer in self.layers for member in layer.members]
+        weighed = zip(members, self.vote.weights, strict=True)
+        return any(member.is_forest and weight > 0 for member, weight in weighed)
 
     def _helps(self, before: _Vote, number: int) -> bool:
         """Whether a layer's gain on the vote before is above its error; says why not."""
@@ -310,6 +334,8 @@ class Growth:
             fitted = self._fit_folds(member, (*self.entropy, 5, i), best)
             if not fitted:
                 dropped.append(i)
+                figures = dict.fromkeys(goal.figures(vectors[forests[0]]), np.nan)
+                self.hopeless.append(_row(number, member, figures, perf_counter() - start))
                 continue
             for (_, held_out), (_, of_fold) in zip(training.folds, fitted, strict=True):
                 vectors[i][held_out] += of_fold
@@ -374,18 +400,27 @@ class Growth:
     def _record(self, number, members, vectors, seconds, elapsed) -> None:
         goal = self.training.goal
         for member, of_member, spent in zip(members, vectors, seconds, strict=True):
-            self.leaderboard.append(
-                {"layer": number + 1, "member": member.name}
-                | goal.figures(of_member)
-                | {"weight": 0.0, "seconds": float(spent)}
-            )
+            self.leaderboard.append(_row(number, member, goal.figures(of_member), spent))
         figures = goal.vote_figures(self.vote.probabilities)
         self.records.append({"layer": number + 1} | figures | {"time": elapsed})
         if self.model.verbose:
             told = ", ".join(
                 f"{name.replace('_', '-')} {figures[name]:.4f}" for name in goal.shown
             )
-            print(f"layer {number + 1}: {told}, {elapsed:.1f} s")
+            tell(f"layer {number + 1}: {told}, {elapsed:.1f} s")
+            self._tell_members(number)
+
+    def _tell_members(self, number: int) -> None:
+        """Who has a vote, by layer and weight, who has none, and who was given up."""
+        rows = zip(self.leaderboard, self.vote.weights, strict=True)
+        kept = [(w, row["layer"], row["member"]) for row, w in rows if w > 0]
+        shares = [f"{name} ({layer}) {w:.2f}" for w, layer, name in sorted(kept, reverse=True)]
+        tell("  votes: " + ", ".join(shares))
+        there = {name for _, layer, name in kept if layer == number + 1}
+        for what, these in (("no vote", self.leaderboard), ("given up", self.hopeless)):
+            names = [row["member"] for row in these if row["layer"] == number + 1]
+            if names := [name for name in names if name not in there]:
+                tell(f"  {what}: " + ", ".join(names))
 
     def history(self) -> dict[str, np.ndarray]:
         """Figures of all layers by name."""
@@ -405,6 +440,10 @@ class Growth:
             fed = set(layer.inputs) if number + 1 < len(weights) else set()
             kept = [i for i in range(len(layer.members)) if of_layer[i] > 0 or i in fed]
             voters = self._voters(number, layer, kept, of_layer)
+            sizes = {voter.name: len(pickle.dumps(to_plain(voter.models))) for voter in voters}
+            for row in self.leaderboard:
+                if row["layer"] == number + 1:
+                    row["bytes"] = sizes.get(row["member"], 0)
             self.features.append(columns_of(layer.vectors[kept], None))
             inputs = [kept.index(i) for i in layer.inputs] if fed else []
             n_handed = 0 if layer.handed is None else layer.handed.shape[1]

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine, make_classification
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold, cross_val_predict, train_test_split
@@ -187,7 +188,8 @@ def test_the_lines_that_verbose_prints(data, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("layer 1: log-loss 0.")
     assert lines[-1] == f"stopped: {model.stop_reason_}"
-    assert max(map(len, lines)) <= 100
+    assert any(line.startswith("  votes: ") for line in lines)
+    assert max(map(len, lines)) <= 80
     DeepForestClassifier(**SMALL).fit(X, y)
     assert capsys.readouterr().out == ""
 
@@ -302,3 +304,18 @@ def test_later_layers_need_a_forest(data):
     X, y, *_ = data
     model = DeepForestClassifier(members=["linear"], random_state=0).fit(X, y)
     assert model.stop_reason_ == "later layers are of forests, and no member is one"
+
+
+def test_the_leaderboard_has_all_that_were_tried(data):
+    X, y, *_ = data
+    X, y = np.tile(X, (2, 1)), np.tile(y, 2)  # enough rows for a trial on one fold
+    useless = DummyClassifier(strategy="uniform")
+    model = DeepForestClassifier(n_estimators=10, members=["random", useless], random_state=0)
+    table = pd.DataFrame(model.fit(X, y).leaderboard_)
+    first = table[table.layer == 1].set_index("member")
+    assert set(first.index) == {"random", "DummyClassifier"}
+    assert np.isnan(first.log_loss["DummyClassifier"])
+    assert table.weight.sum() == pytest.approx(1)
+    assert (table.bytes[table.weight > 0] > 0).all()
+    assert first.bytes["DummyClassifier"] == 0
+    assert model.n_layers_ == 2 or model.strength_ == 0
