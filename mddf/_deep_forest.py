@@ -47,15 +47,16 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         Of a layer: "random", "random-half" (half of the features for each split),
         "completely-random", "completely-random-sqrt", "boosted" (scikit-learn's
         `HistGradientBoostingClassifier`), "linear" (logistic regression on scaled and one-hot
-        features), or classifiers with ``predict_proba``. Forests of this package are members of
-        all layers, others of the first one only: they get the features as numbers, categories as
-        codes, missing values as NaN. "auto" means one of each name, without boosting above 30
-        classes.
+        features), or classifiers with ``predict_proba``. All are members of the first layer, the
+        two forests of this package with the least log-loss those of later ones. Others get the
+        features as numbers, categories as codes, missing values as NaN. "auto" means one of each
+        name, without boosting above 30 classes.
     cv : int, splitter, iterable of (train, test) or "auto", default="auto"
         Folds. "auto" means 5, and 10 below 400 samples.
     refit : bool, default=True
         Grow the members that are kept once more on all samples, instead of keeping the models of
-        all folds: a model a fifth as large.
+        all folds: a model a fifth as large. Only "boosted" keeps those of its folds, whose mean
+        is better, cut to the number of rounds with the least out-of-fold log-loss.
     calibrate : bool, default=True
         Fit the exponent of the probabilities (one over a temperature) by out-of-fold log-loss.
     scoring : str or callable, default="log-loss"
