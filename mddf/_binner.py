@@ -22,6 +22,8 @@ from mddf._table import NUMBER, Table, category_mask, missing_cells
 
 # From so many rows on it is worth saying that a column has nearly as many categories.
 _MANY_ROWS = 100
+# So few rows are coded by a dict: an encoder looks at its input for longer.
+_FEW_ROWS = 100
 _NEARLY_ALL = 0.9
 
 
@@ -100,7 +102,7 @@ class Binner:
         by_column = np.ascontiguousarray(codes.T) if is_large(codes.shape) else None
         return BinnedTable(self.bins_, codes, by_column)
 
-    def transform(self, table: Table, *, n_spare=0) -> np.ndarray:
+    def transform(self, table: Table, *, n_spare=0, numbers=None) -> np.ndarray:
         """Code a table for asking trees about it.
 
         Parameters
@@ -108,6 +110,8 @@ class Binner:
         table : Table
         n_spare : int, default=0
             Columns to leave room for on the right.
+        numbers : ndarray of float64 of shape (n_rows, n_columns), default=None
+            What `numbers` gives is put there, for both at the price of one.
 
         Returns
         -------
@@ -118,6 +122,8 @@ class Binner:
         unseen: list[str] = []
         for columns in table.blocks():
             block = self._numbers(table, columns, unseen)
+            if numbers is not None:
+                numbers[:, columns.start : columns.stop] = block
             bins = self.bins_.columns(columns.start, columns.stop)
             self._code(block, bins, columns, codes, None)
         _warn_of_unseen(unseen)
@@ -202,13 +208,28 @@ class Binner:
         for i, c in enumerate(columns):
             if self.categorical_[c]:
                 values = table.values(c)
-                codes = self.encoders_[c].transform(values.reshape(-1, 1)).ravel()
+                codes = self._codes(c, values)
                 block[:, i] = codes
                 if unseen is not None:
                     share = np.mean(np.isnan(codes) & ~missing_cells(values))
                     if share > 0.5:
                         unseen.append(f"{table.place(c)} ({share:.0%} of the rows)")
         return block
+
+    def _codes(self, c: int, values: np.ndarray) -> np.ndarray:
+        """Codes of a column's cells, NaN for what is missing or new."""
+        encoder = self.encoders_[c]
+        if len(values) > _FEW_ROWS or encoder.categories_[0].dtype.kind in "mM":
+            return encoder.transform(values.reshape(-1, 1)).ravel()
+        lookups = self.__dict__.setdefault("_lookups", {})
+        if c not in lookups:
+            known = encoder.categories_[0]
+            codes = encoder.transform(known.astype(object).reshape(-1, 1)).ravel()
+            lookups[c] = dict(zip(known.tolist(), codes.tolist(), strict=True))
+        return np.array([lookups[c].get(value, np.nan) for value in values.tolist()], float)
+
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if name != "_lookups"}
 
     def _compare_kinds(self, table: Table) -> None:
         """Refuse a table whose columns hold something else than at fit."""

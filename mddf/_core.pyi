@@ -56,6 +56,18 @@ Float64TableInOrder = Annotated[
 Int64TableInOrder = Annotated[
     NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")
 ]
+ReadFloat64TableInOrder = Annotated[
+    NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+]
+ReadInt32sInOrder = Annotated[
+    NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+]
+ReadBool_sInOrder = Annotated[
+    NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)
+]
+ReadUint64TableInOrder = Annotated[
+    NDArray[numpy.uint64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+]
 ReadUint8Array = Annotated[NDArray[numpy.uint8], dict(writable=False)]
 ReadUint16Array = Annotated[NDArray[numpy.uint16], dict(writable=False)]
 ReadInt64TableInOrder = Annotated[
@@ -63,9 +75,6 @@ ReadInt64TableInOrder = Annotated[
 ]
 ReadInt64Array = Annotated[NDArray[numpy.int64], dict(writable=False)]
 ReadFloat64Array = Annotated[NDArray[numpy.float64], dict(writable=False)]
-ReadInt32sInOrder = Annotated[
-    NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
-]
 ReadInt32Array = Annotated[NDArray[numpy.int32], dict(writable=False)]
 ReadUint64Array = Annotated[NDArray[numpy.uint64], dict(writable=False)]
 Float64Table = Annotated[NDArray[numpy.float64], dict(shape=(None, None))]
@@ -254,6 +263,18 @@ class ValueTreeReader:
         out: Int64TableInOrder,
         cancel: Cancel | None = None,
     ) -> None: ...
+
+def add_boosted(
+    X: ReadFloat64TableInOrder,
+    roots: ReadInt32sInOrder,
+    column: ReadInt32sInOrder,
+    left: ReadInt32sInOrder,
+    split: ReadFloat64sInOrder,
+    set: ReadInt32sInOrder,
+    missing_left: ReadBool_sInOrder,
+    sets: ReadUint64TableInOrder,
+    out: Float64TableInOrder,
+) -> None: ...
 
 class BinnedTable:
     @overload

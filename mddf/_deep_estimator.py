@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from mddf._binner import Binner, fingerprint
 from mddf._binning import apply_bins
 from mddf._classifier import warn_of_seen
-from mddf._deep_growth import MOST_COLUMNS, Growth, columns_of
+from mddf._deep_growth import MOST_COLUMNS, Growth, columns_of, tell
 from mddf._folds import make_folds
 from mddf._guests import weight_parameter
 from mddf._members import Training
@@ -105,7 +105,7 @@ class BaseDeepForest(TransformerMixin):
         self.history_, self.leaderboard_ = growth.history(), growth.leaderboard
         self.stop_reason_ = growth.stop_reason
         if self.verbose:
-            print(f"stopped: {self.stop_reason_}")
+            tell(f"stopped: {self.stop_reason_}")
         return growth
 
     def _folds(self, X, goal, entropy, groups):
@@ -122,11 +122,11 @@ class BaseDeepForest(TransformerMixin):
         """Yield each layer's vectors: (n_voters, n_samples, n_columns)."""
         check_is_fitted(self, "_layers")
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
-        codes = self._binner.transform(table, n_spare=self._n_spare)
+        needs_numbers = any(not voter.is_forest for voter in self._layers[0].voters)
+        numbers = np.empty(table.shape) if needs_numbers else None
+        codes = self._binner.transform(table, n_spare=self._n_spare, numbers=numbers)
         if warn_if_seen:
             warn_of_seen(codes[:, : self._n_raw], self._seen)
-        needs_numbers = any(not voter.is_forest for voter in self._layers[0].voters)
-        numbers = self._binner.numbers(table) if needs_numbers else None
         return self._layer_vectors(codes, numbers, self.n_jobs)
 
     def _layer_vectors(self, codes, numbers, n_jobs) -> Iterator[np.ndarray]:

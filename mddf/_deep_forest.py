@@ -47,15 +47,16 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         Of a layer: "random", "random-half" (half of the features for each split),
         "completely-random", "completely-random-sqrt", "boosted" (scikit-learn's
         `HistGradientBoostingClassifier`), "linear" (logistic regression on scaled and one-hot
-        features), or classifiers with ``predict_proba``. Forests of this package are members of
-        all layers, others of the first one only: they get the features as numbers, categories as
-        codes, missing values as NaN. "auto" means one of each name, without boosting above 30
-        classes.
+        features), or classifiers with ``predict_proba``. All are members of the first layer, the
+        two forests of this package with the least log-loss those of later ones. Others get the
+        features as numbers, categories as codes, missing values as NaN. "auto" means one of each
+        name, without boosting above 30 classes.
     cv : int, splitter, iterable of (train, test) or "auto", default="auto"
         Folds. "auto" means 5, and 10 below 400 samples.
     refit : bool, default=True
         Grow the members that are kept once more on all samples, instead of keeping the models of
-        all folds: a model a fifth as large.
+        all folds: a model a fifth as large. Only "boosted" keeps those of its folds, whose mean
+        is better, cut to the number of rounds with the least out-of-fold log-loss.
     calibrate : bool, default=True
         Fit the exponent of the probabilities (one over a temperature) by out-of-fold log-loss.
     scoring : str or callable, default="log-loss"
@@ -92,7 +93,9 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         and "layer", its number from 1.
     leaderboard_ : list of dict
         All members of all layers that were grown: "layer", "member", out-of-fold "log_loss" and
-        "accuracy" of its own, "weight" in the vote, "seconds".
+        "accuracy" of its own, "weight" in the vote, "seconds", and "bytes" in the model, 0 if
+        dropped. Figures of members that were given up after one fold are NaN.
+        ``pandas.DataFrame`` takes it as it is.
     min_samples_leaf_ : dict of str to int
         Chosen for the named forests.
     strength_ : float
@@ -242,7 +245,8 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         return goal, weights, {"classes_": classes}
 
     def _members(self, goal, categorical):
-        makers = named_classifiers(self.n_estimators, categorical)
+        n_rows = len(goal.target)
+        makers = named_classifiers(self.n_estimators, categorical, n_rows, goal.n_columns)
         return resolve_members(
             self.members, makers, auto_classifiers(goal.n_columns), "classifier"
         )

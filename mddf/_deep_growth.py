@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import pickle
+import textwrap
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from mddf import _growing
 from mddf._binning import Bins
+from mddf._boosted import best_round
 from mddf._deep_goals import ClassGoal
 from mddf._guests import fit_guests, guest_vectors
 from mddf._margin_loss import class_margins
 from mddf._members import Member, Training, grow_forests
 from mddf._pilots import choose_emphasis, choose_options
-from mddf._state import part
+from mddf._state import part, to_plain
 from mddf._vote import sharpened
 
 # Vectors of more columns than this are handed on as their weighted mean.
@@ -24,6 +28,9 @@ _GRAIN = 2.0**-40
 # A classifier that has so many times the log-loss of the best forest on the first fold is
 # dropped.
 _HOPELESS = 1.5
+_FEWEST_TRIED = 100
+# So many kinds of forests are members of later layers: those with the least losses in the first.
+_LATER = 2
 
 
 @part("voter")
@@ -99,6 +106,17 @@ def rounded(vectors: np.ndarray) -> np.ndarray:
     return np.rint(vectors / _GRAIN) * _GRAIN
 
 
+def tell(line: str) -> None:
+    """Print what `verbose` asks for, in lines of at most 80 columns."""
+    print(textwrap.fill(line, 80, subsequent_indent="    "))
+
+
+def _row(number: int, member: Member, figures: dict, seconds) -> dict:
+    """A row of the leaderboard, of a member that has no vote yet."""
+    told = {"weight": 0.0, "seconds": float(seconds), "bytes": 0}
+    return {"layer": number + 1, "member": member.name} | figures | told
+
+
 @dataclass
 class _GrownLayer:
     """A layer with its out-of-fold vectors."""
@@ -136,6 +154,7 @@ class Growth:
         self.vote: Any = None  # of type _Vote once there is a layer
         self.records: list[dict] = []
         self.leaderboard: list[dict] = []
+        self.hopeless: list[dict] = []  # rows of the leaderboard, of those tried on one fold
         self.chosen: dict[str, dict] = {}
         self.strength = 0.0
         self.features: list[np.ndarray] = []  # out-of-fold, of the members that are kept
@@ -147,14 +166,27 @@ class Growth:
         """Grow layers until they no longer help, and decide the vote."""
         self._choose_options()
         for number in range(self.model.n_layers):
-            before = self.vote
+            if number and not any(member.is_forest for member in self.members):
+                self.stop_reason = "later layers are of forests, and no member is one"
+                break
+            if number and not self._forests_vote():
+                self.stop_reason = f"no forest of layer {number} has a vote"
+                break
+            before, strength = self.vote, self.strength
             self._add_layer(number)
             if before is not None and not self._helps(before, number):
                 self.layers.pop()
-                self.vote = before
+                self.vote, self.strength = before, strength
                 break
         for row, weight in zip(self.leaderboard, self.vote.weights, strict=False):
             row["weight"] = float(weight)
+        self.leaderboard = sorted(self.leaderboard + self.hopeless, key=lambda row: row["layer"])
+
+    def _forests_vote(self) -> bool:
+        """Whether a forest has a weight in the vote so far."""
+        members = [member for layer in self.layers for member in layer.members]
+        weighed = zip(members, self.vote.weights, strict=True)
+        return any(member.is_forest and weight > 0 for member, weight in weighed)
 
     def _helps(self, before: _Vote, number: int) -> bool:
         """Whether a layer's gain on the vote before is above its error; says why not."""
@@ -227,7 +259,7 @@ class Growth:
                 self.n_raw, handed, sample_weight=training.weights.row, n_jobs=self.model.n_jobs
             )
             columns = np.arange(self.n_raw + handed.shape[1], dtype=np.int32)
-            members = [member for member in members if member.is_forest]
+            members = self._best_forests()
             emphasis = self._choose_emphasis(columns)
         members, vectors, models, seconds = self._out_of_fold(members, columns, emphasis, number)
         exponents = [training.goal.own_exponent(of_member) for of_member in vectors]
@@ -249,6 +281,17 @@ class Growth:
         )
         self.vote = self._decide()
         self._record(number, members, vectors, seconds, perf_counter() - start)
+
+    def _best_forests(self) -> list[Member]:
+        """The members of later layers."""
+        first, goal = self.layers[0], self.training.goal
+        losses = [
+            (np.average(goal.losses(vote), weights=goal.weight), i)
+            for i, (member, vote) in enumerate(zip(first.members, first.votes, strict=True))
+            if member.is_forest
+        ]
+        best = sorted(losses)[:_LATER]
+        return [first.members[i] for i in sorted(i for _, i in best)]
 
     def _out_of_fold(self, members, columns, emphasis, number: int):
         training, keep = self.training, not self.model.refit
@@ -278,30 +321,25 @@ class Growth:
                 vectors[i][held_out] += rounded(goal.means(of_fold.sums, of_fold.n_trees))
             models[i] = of_folds
             seconds[i] = (perf_counter() - start) / len(forests)
-        _, first_held_out = training.folds[0]
-        often = times[first_held_out, None]
-        best = (
-            min(
-                (goal.least_losses(vectors[i][first_held_out] / often, first_held_out).mean())
-                for i in forests
-            )
-            if forests
-            else np.inf
+        first = training.folds[0][1]
+        often = times[first, None]
+        best = min(
+            (goal.least_losses(v[first] / often, first).mean() for v in vectors[forests]),
+            default=np.inf,
         )
         for i, member in enumerate(members):
             if member.is_forest:
                 continue
             start = perf_counter()
-            seeds = (*self.entropy, 5, i)
-            first = self._fit(member, training.folds[:1], seeds)
-            if goal.least_losses(first[0][1], first_held_out).mean() > _HOPELESS * best:
+            fitted = self._fit_folds(member, (*self.entropy, 5, i), best)
+            if not fitted:
                 dropped.append(i)
+                figures = dict.fromkeys(goal.figures(vectors[forests[0]]), np.nan)
+                self.hopeless.append(_row(number, member, figures, perf_counter() - start))
                 continue
-            rest = self._fit(member, training.folds[1:], (*seeds, 1))
-            fitted = first + rest
             for (_, held_out), (_, of_fold) in zip(training.folds, fitted, strict=True):
                 vectors[i][held_out] += of_fold
-            models[i] = [model for model, _ in fitted] if keep else []
+            models[i] = [model for model, _ in fitted] if keep or member.is_boosted else []
             seconds[i] = perf_counter() - start
         kept = [i for i in range(len(members)) if i not in dropped]
         return (
@@ -311,11 +349,38 @@ class Growth:
             seconds[kept],
         )
 
-    def _fit(self, member: Member, parts, entropy) -> list:
+    def _fit_folds(self, member: Member, entropy, best: float) -> list:
+        """A classifier's models of all folds and what they say; nothing if it is hopeless."""
+        folds, model = self.training.folds, member.model
+        fitted = said = self._fit(model, folds[:1], entropy)
+        if member.is_boosted:
+            n_rounds, said = self._cut(fitted, model.max_iter)
+            model = clone(model).set_params(max_iter=min(model.max_iter, 10 + 2 * n_rounds))
+        loss = self.training.goal.least_losses(said[0][1], folds[0][1]).mean()
+        if len(folds[0][1]) >= _FEWEST_TRIED and loss > _HOPELESS * best:
+            return []
+        fitted = fitted + self._fit(model, folds[1:], (*entropy, 1))
+        return self._cut(fitted, model.max_iter)[1] if member.is_boosted else fitted
+
+    def _cut(self, fitted, most: int) -> tuple[int, list]:
+        """How many rounds of boosting are best, and the models with as many."""
+        training = self.training
+        assert training.numbers is not None
+        models, folds = [model for model, _ in fitted], training.folds[: len(fitted)]
+        n_rounds = best_round(
+            models, training.numbers, training.goal.target, folds, most, training.weights.row
+        )
+        models = [model.cut(n_rounds) for model in models]
+        return n_rounds, [
+            (model, guest_vectors(model, training.numbers[held_out], training.goal.n_columns))
+            for model, (_, held_out) in zip(models, folds, strict=True)
+        ]
+
+    def _fit(self, model, parts, entropy) -> list:
         training = self.training
         assert training.numbers is not None
         return fit_guests(
-            member.model,
+            model,
             training.numbers,
             training.goal.target,
             training.goal.n_columns,
@@ -335,18 +400,27 @@ class Growth:
     def _record(self, number, members, vectors, seconds, elapsed) -> None:
         goal = self.training.goal
         for member, of_member, spent in zip(members, vectors, seconds, strict=True):
-            self.leaderboard.append(
-                {"layer": number + 1, "member": member.name}
-                | goal.figures(of_member)
-                | {"weight": 0.0, "seconds": float(spent)}
-            )
+            self.leaderboard.append(_row(number, member, goal.figures(of_member), spent))
         figures = goal.vote_figures(self.vote.probabilities)
         self.records.append({"layer": number + 1} | figures | {"time": elapsed})
         if self.model.verbose:
             told = ", ".join(
                 f"{name.replace('_', '-')} {figures[name]:.4f}" for name in goal.shown
             )
-            print(f"layer {number + 1}: {told}, {elapsed:.1f} s")
+            tell(f"layer {number + 1}: {told}, {elapsed:.1f} s")
+            self._tell_members(number)
+
+    def _tell_members(self, number: int) -> None:
+        """Who has a vote, by layer and weight, who has none, and who was given up."""
+        rows = zip(self.leaderboard, self.vote.weights, strict=True)
+        kept = [(w, row["layer"], row["member"]) for row, w in rows if w > 0]
+        shares = [f"{name} ({layer}) {w:.2f}" for w, layer, name in sorted(kept, reverse=True)]
+        tell("  votes: " + ", ".join(shares))
+        there = {name for _, layer, name in kept if layer == number + 1}
+        for what, these in (("no vote", self.leaderboard), ("given up", self.hopeless)):
+            names = [row["member"] for row in these if row["layer"] == number + 1]
+            if names := [name for name in names if name not in there]:
+                tell(f"  {what}: " + ", ".join(names))
 
     def history(self) -> dict[str, np.ndarray]:
         """Figures of all layers by name."""
@@ -366,6 +440,10 @@ class Growth:
             fed = set(layer.inputs) if number + 1 < len(weights) else set()
             kept = [i for i in range(len(layer.members)) if of_layer[i] > 0 or i in fed]
             voters = self._voters(number, layer, kept, of_layer)
+            sizes = {voter.name: len(pickle.dumps(to_plain(voter.models))) for voter in voters}
+            for row in self.leaderboard:
+                if row["layer"] == number + 1:
+                    row["bytes"] = sizes.get(row["member"], 0)
             self.features.append(columns_of(layer.vectors[kept], None))
             inputs = [kept.index(i) for i in layer.inputs] if fed else []
             n_handed = 0 if layer.handed is None else layer.handed.shape[1]
@@ -405,9 +483,9 @@ class Growth:
                 importances = np.sum([part.importances for part in grown[i]], axis=0)
             else:
                 models, importances = layer.models[i], None
-                if self.model.refit:
+                if self.model.refit and not member.is_boosted:
                     parts = [(training.everything, None)]
-                    again = self._fit(member, parts, (*self.entropy, 7, i))
+                    again = self._fit(member.model, parts, (*self.entropy, 7, i))
                     models = [model for model, _ in again]
             voters.append(
                 Voter(

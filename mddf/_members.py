@@ -9,20 +9,22 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.kernel_approximation import Nystroem
-from sklearn.linear_model import LogisticRegression, Ridge, RidgeCV
+from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from mddf import _growing
 from mddf._binning import BinnedTable
+from mddf._boosted import BoostedClassifier
 from mddf._deep_goals import ClassGoal, ValueGoal
 from mddf._folds import Folds
 from mddf._forest import Forest
 from mddf._forests import CompletelyRandomForestClassifier, RandomForestClassifier
+from mddf._linear import LinearClassifier
 from mddf._regressors import CompletelyRandomForestRegressor, RandomForestRegressor
 from mddf._sampling import RowWeights, plan_sampling
 from mddf._validation import is_list
@@ -39,6 +41,9 @@ AUTO = (
 AUTO_REGRESSORS = ("random", "completely-random", "boosted", "kernel", "linear")
 # Boosting grows a tree for each class and round, which many classes make slow and no better.
 _MOST_CLASSES_BOOSTED = 30
+_MANY_ROWS = 10_000
+# Up to so many rows: learning rate, and most trees of one model.
+_BOOSTING = ((400, 0.4, 90), (2500, 0.25, 300), (np.inf, 0.15, 500))
 
 Makers = dict[str, Callable[[], Any]]
 
@@ -65,6 +70,14 @@ class Member:
     def is_forest(self) -> bool:
         """Whether it is a forest of this package, which grows on the binned table."""
         return isinstance(self.model, Forest)
+
+    @property
+    def is_boosted(self) -> bool:
+        """Whether it is cut to the best number of rounds, and its models of all folds are kept.
+
+        The mean of these is better than one model that is fitted on all rows.
+        """
+        return isinstance(self.model, BoostedClassifier)
 
 
 class EmptyColumns(TransformerMixin, BaseEstimator):
@@ -124,12 +137,32 @@ def linear(model, categorical: np.ndarray) -> Pipeline:
     return Pipeline([("encode", encode), ("model", model)])
 
 
+def boosted_classifier(categorical: np.ndarray, n_rows: int, n_classes: int) -> BoostedClassifier:
+    """Gradient boosting with at most as many rounds as the number of rows and classes allows.
+
+    Small trees that learn fast: more, larger or slower ones cost much and gain little where they
+    are one voice of many, and a layer finds out how many rounds are best.
+    """
+    trees = n_classes if n_classes > 2 else 1
+    rate, most = next(rest for rows, *rest in _BOOSTING if n_rows < rows)
+    return BoostedClassifier(
+        categorical,
+        max_iter=max(12, min(150, most // trees)),
+        learning_rate=rate,
+        max_leaf_nodes=8 if n_rows < _MANY_ROWS else 20,
+        min_samples_leaf=5,
+        l2_regularization=1.0,
+    )
+
+
 def auto_classifiers(n_classes: int) -> list[str]:
     """What "auto" means for a classifier."""
     return [n for n in AUTO if n != "boosted" or n_classes <= _MOST_CLASSES_BOOSTED]
 
 
-def named_classifiers(n_estimators: int, categorical: np.ndarray) -> Makers:
+def named_classifiers(
+    n_estimators: int, categorical: np.ndarray, n_rows: int, n_classes: int
+) -> Makers:
     """What makes the named members of a classifier."""
     return {
         "random": lambda: RandomForestClassifier(n_estimators),
@@ -138,17 +171,8 @@ def named_classifiers(n_estimators: int, categorical: np.ndarray) -> Makers:
         "completely-random-sqrt": lambda: CompletelyRandomForestClassifier(
             n_estimators, max_features="sqrt"
         ),
-        "boosted": lambda: boosted(
-            HistGradientBoostingClassifier(
-                max_iter=150,
-                learning_rate=0.07,
-                max_leaf_nodes=20,
-                l2_regularization=1.0,
-                early_stopping=False,
-                categorical_features=categorical if categorical.any() else None,
-            )
-        ),
-        "linear": lambda: linear(LogisticRegression(C=1.0, max_iter=200, tol=1e-3), categorical),
+        "boosted": lambda: boosted_classifier(categorical, n_rows, n_classes),
+        "linear": lambda: LinearClassifier(categorical),
     }
 
 

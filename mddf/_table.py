@@ -19,6 +19,7 @@ from mddf._binning import NUMERIC_DTYPES
 NUMBER = "number"
 # What a block of columns that are turned into numbers together may take.
 _BLOCK_BYTES = 2**26
+_FEW_ROWS = 100
 
 
 def is_frame(X) -> bool:
@@ -186,10 +187,13 @@ class FrameTable(Table):
             X = X.set_axis(range(len(self.names)), axis=1)
         self.cells = nw.from_native(X, eager_only=True)
         self.shape = self.cells.shape
-        self._last: tuple[int, np.ndarray] | None = None
+        self._values: dict[int, np.ndarray] = {}
+        self._columns: dict[int, Any] = {}
 
     def _series(self, c):
-        return self.cells[:, c]
+        if c not in self._columns:
+            self._columns[c] = self.cells[:, c]
+        return self._columns[c]
 
     def _is_numeric(self, series) -> bool:
         if series.dtype.is_numeric() or series.dtype == nw.Boolean:
@@ -223,12 +227,14 @@ class FrameTable(Table):
 
     def values(self, c):
         """See Table."""
-        if self._last is None or self._last[0] != c:
+        if c not in self._values:
             series = self._series(c)
             values = np.fromiter(series.to_list(), object, self.shape[0])
             values[series.is_null().to_numpy()] = np.nan
-            self._last = c, values
-        return self._last[1]
+            if self.shape[0] > _FEW_ROWS:  # objects are large: only the last column's are kept
+                self._values.clear()
+            self._values[c] = values
+        return self._values[c]
 
     def numbers(self, columns):
         """See Table."""

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_wine, make_classification
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold, cross_val_predict, train_test_split
@@ -60,7 +61,7 @@ def test_better_probabilities_and_a_smaller_model_than_mddf():
     mddf = MDDFClassifier(n_estimators=30, random_state=0).fit(X, y)
     losses = [log_loss(truth, model.predict_proba(new)) for model in (deep, mddf)]
     assert losses[0] < 0.6 * losses[1]
-    assert deep.score(new, truth) > mddf.score(new, truth) - 0.01
+    assert deep.score(new, truth) > mddf.score(new, truth) - 0.02
     assert len(pickle.dumps(deep)) < 0.5 * len(pickle.dumps(mddf))
 
 
@@ -187,7 +188,8 @@ def test_the_lines_that_verbose_prints(data, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("layer 1: log-loss 0.")
     assert lines[-1] == f"stopped: {model.stop_reason_}"
-    assert max(map(len, lines)) <= 100
+    assert any(line.startswith("  votes: ") for line in lines)
+    assert max(map(len, lines)) <= 80
     DeepForestClassifier(**SMALL).fit(X, y)
     assert capsys.readouterr().out == ""
 
@@ -296,3 +298,24 @@ def test_layer_features_of_training_samples_are_out_of_fold():
     assert np.mean(held_out.argmax(axis=1) == y) < 0.6 < np.mean(seen.argmax(axis=1) == y)
     votes = sharpened(sharpened(held_out, forest._layers[0].voters[0].exponent), forest.exponent_)
     np.testing.assert_array_equal(votes, forest.oof_probabilities_)
+
+
+def test_later_layers_need_a_forest(data):
+    X, y, *_ = data
+    model = DeepForestClassifier(members=["linear"], random_state=0).fit(X, y)
+    assert model.stop_reason_ == "later layers are of forests, and no member is one"
+
+
+def test_the_leaderboard_has_all_that_were_tried(data):
+    X, y, *_ = data
+    X, y = np.tile(X, (2, 1)), np.tile(y, 2)  # enough rows for a trial on one fold
+    useless = DummyClassifier(strategy="uniform")
+    model = DeepForestClassifier(n_estimators=10, members=["random", useless], random_state=0)
+    table = pd.DataFrame(model.fit(X, y).leaderboard_)
+    first = table[table.layer == 1].set_index("member")
+    assert set(first.index) == {"random", "DummyClassifier"}
+    assert np.isnan(first.log_loss["DummyClassifier"])
+    assert table.weight.sum() == pytest.approx(1)
+    assert (table.bytes[table.weight > 0] > 0).all()
+    assert first.bytes["DummyClassifier"] == 0
+    assert model.n_layers_ == 2 or model.strength_ == 0

@@ -10,9 +10,10 @@ from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from mddf._members import EmptyColumns
+from mddf._boosted import BoostedClassifier, trees_of
+from mddf._linear import LinearClassifier
 
-from ._boosting import add_boosting
+from ._boosting import add_boosting, add_softmax
 from ._graph import Graph
 
 
@@ -40,7 +41,16 @@ def add_guest(graph: Graph, X: str, classifier, n_classes: int) -> str:
     if isinstance(last, LogisticRegression | LogisticRegressionCV):
         probabilities = _add_logistic(graph, X, last)
     elif isinstance(last, HistGradientBoostingClassifier):
-        probabilities = add_boosting(graph, X, last)
+        start = np.reshape(last._baseline_prediction, -1)
+        probabilities = add_boosting(graph, X, start, trees_of(last))
+    elif isinstance(last, BoostedClassifier) and len(last.classes_) > 1:
+        probabilities = add_boosting(graph, X, last.start_, last.trees_)
+    elif isinstance(last, LinearClassifier) and len(last.classes_) > 1:
+        probabilities = _add_linear(graph, X, last)
+    elif isinstance(last, BoostedClassifier | LinearClassifier):
+        first = graph.add("Gather", X, graph.constant([0], np.int64), axis=1)
+        one = graph.constant(1.0)
+        probabilities = graph.add("Where", graph.add("IsNaN", first), one, one)
     else:
         raise _refusal(classifier)
     classes = last.classes_
@@ -52,10 +62,33 @@ def add_guest(graph: Graph, X: str, classifier, n_classes: int) -> str:
 def _add_logistic(graph: Graph, X: str, model) -> str:
     scores = graph.add("MatMul", X, graph.constant(model.coef_.T))
     scores = graph.add("Add", scores, graph.constant(model.intercept_))
-    if len(model.classes_) > 2:
-        return graph.add("Softmax", scores, axis=1)
-    second = graph.add("Sigmoid", scores)
-    return graph.add("Concat", graph.add("Sub", graph.constant(1.0), second), second, axis=1)
+    return add_softmax(graph, scores, len(model.intercept_))
+
+
+def _add_linear(graph: Graph, X: str, model: LinearClassifier) -> str:
+    categorical = np.asarray(model.categorical, bool)
+    scores = graph.constant(model.intercept_[None])
+    if not categorical.all():
+        numbers = graph.add("Gather", X, _columns_of(graph, ~categorical), axis=1)
+        means = graph.constant(model.means_)
+        numbers = graph.add("Where", graph.add("IsNaN", numbers), means, numbers)
+        numbers = graph.add("Sub", numbers, means)
+        product = graph.add("MatMul", numbers, graph.constant(model.numbers_))
+        scores = graph.add("Add", product, scores)
+    if categorical.any():
+        words = graph.add("Gather", X, _columns_of(graph, categorical), axis=1)
+        words = graph.add("Where", graph.add("IsNaN", words), graph.constant(-1.0), words)
+        column, code = np.nonzero(model.places_ >= 0)
+        words = graph.add("Gather", words, graph.constant(column, np.int64), axis=1)
+        equal = graph.add("Equal", words, graph.constant(code[None] - 1.0))
+        rows = model.categories_[model.places_[column, code]]
+        product = graph.add("MatMul", graph.cast(equal, np.float64), graph.constant(rows))
+        scores = graph.add("Add", product, scores)
+    return add_softmax(graph, scores, len(model.intercept_))
+
+
+def _columns_of(graph: Graph, mask: np.ndarray) -> str:
+    return graph.constant(np.flatnonzero(mask), np.int64)
 
 
 def _add_step(graph: Graph, X: str, step, classifier) -> str:
@@ -74,8 +107,6 @@ def _add_step(graph: Graph, X: str, step, classifier) -> str:
         values = np.asarray(step.statistics_, float)
         if np.isnan(step.missing_values) and not np.isnan(values).any():
             return graph.add("Where", graph.add("IsNaN", X), graph.constant(values), X)
-    if isinstance(step, EmptyColumns):
-        return graph.add("Where", graph.constant(step.empty_, bool), graph.constant(0.0), X)
     if isinstance(step, OneHotEncoder) and step.drop is None and not step._infrequent_enabled:
         return _add_one_hot(graph, X, step)
     if isinstance(step, ColumnTransformer):

@@ -11,6 +11,7 @@ namespace nb = nanobind;
 void bind_binning(nb::module_& m);
 void bind_growing(nb::module_& m);
 void bind_trees(nb::module_& m);
+void bind_boosted(nb::module_& m);
 
 void bind_calls(nb::module_& m) {
   using mddf::Cancel;
@@ -64,6 +65,7 @@ released while a function works.)";
   bind_calls(m);
   bind_binning(m);
   bind_trees(m);
+  bind_boosted(m);
   bind_growing(m);
   mddf::boosting::bind_boosting(m);
   m.def("build_options", &build_options, "Return what the module was built by and for.");
