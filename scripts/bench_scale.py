@@ -2,6 +2,7 @@
 
     python scripts/bench_scale.py                 100 000 and 1 000 000 rows of 50 columns
     python scripts/bench_scale.py --rows 10000000 --n-jobs 2
+    python scripts/bench_scale.py --quick
 
 A table of float32 is written to a file, which fit gets as a numpy.memmap; every size has a process
 of its own. Four forests of ten trees, two layers, out-of-bag. Memory is what the fit adds beyond
@@ -9,7 +10,6 @@ the mapped file: the most of the process's anonymous memory, looked at 20 times 
 hold only noise in their classes, so that trees grow deep.
 """
 
-import argparse
 import math
 import multiprocessing
 import re
@@ -99,13 +99,16 @@ def fit(n_rows, n_columns, n_jobs, folder):
 
 
 def parse(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=cli.count, nargs="+", default=[100_000, 1_000_000])
-    parser.add_argument("--columns", type=cli.count, default=50)
-    parser.add_argument("--n-jobs", type=cli.threads, default=1)
-    parser.add_argument("--scratch", help="folder for the tables' files; the system's by default")
-    parser.add_argument("--out", type=Path, default=Path("results/scale"))
-    return parser.parse_args(argv)
+    return cli.Parser(
+        __doc__,
+        "bench_scale",
+        quick={"rows": [20_000]},
+        checks={"scratch": str},
+        rows=[100_000, 1_000_000],
+        columns=50,
+        n_jobs=None,
+        scratch=None,
+    ).read(argv)
 
 
 def main(argv=None):
