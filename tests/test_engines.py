@@ -53,10 +53,15 @@ def ray():
     ray = pytest.importorskip("ray")
     from ray.util.joblib import register_ray
 
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=2**27)
-    register_ray()
-    yield ray
-    ray.shutdown()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_AUTH_MODE", "disabled")  # else it writes a token into the home folder
+        ray.init(
+            num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=2**27
+        )
+        register_ray()
+        yield ray
+        ray.shutdown()
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ PAGES = (
     "docs/guide.md",
     "docs/in-practice.md",
     "docs/saving.md",
+    "docs/scaling.md",
     "docs/scanning.md",
 )
 EXAMPLES = [
