@@ -9,67 +9,47 @@ trees in total and no other setting differs from a forest on all rows.
 """
 
 import numpy as np
-from _lab import cli, data, tables
+from _lab import data, tables
+from _lab.study import Study
+from sklearn.metrics import log_loss
 
 from mddf import RandomForestClassifier
 
-PARTS = (1, 2, 4, 8)
+PARTS = [1, 2, 4, 8]
 
 
-def parse(argv=None):
-    return cli.study(
-        __doc__,
-        "bench_parts",
-        quick={"datasets": ["digits"], "n_estimators": 40, "repeats": 1},
-        datasets=["letter", "adult"],
-        n_estimators=200,
-        repeats=3,
-    ).read(argv)
-
-
-def error(split, n_parts, n_estimators, seed):
+def cell(options, set, parts, seed):
     """Test error in percent, and log-loss, of a forest on so many parts."""
-    deal = np.random.default_rng(seed).permutation(len(split.y)) % n_parts
+    split = data.split(data.Source(set, options.data_home), 0)
+    deal = np.random.default_rng(seed).permutation(len(split.y)) % parts
     classes = np.unique(split.y)
     total = np.zeros((len(split.y_test), len(classes)))
-    for part in range(n_parts):
+    for part in range(parts):
         forest = RandomForestClassifier(
-            n_estimators // n_parts, random_state=seed * max(PARTS) + part
+            options.n_estimators // parts, random_state=seed * max(PARTS) + part
         )
         mine = deal == part
         forest.fit(split.X[mine], split.y[mine])
         total[:, np.searchsorted(classes, forest.classes_)] += forest.predict_proba(split.X_test)
-    true = np.searchsorted(classes, split.y_test)
-    wrong = 100 * np.mean(total.argmax(axis=1) != true)
-    loss = -np.log(np.clip(total[np.arange(len(true)), true] / n_parts, 1e-6, 1)).mean()
-    return {"error": wrong, "log-loss": loss}
+    total = np.clip(total / parts, 1e-6, 1)
+    wrong = classes[total.argmax(axis=1)] != split.y_test
+    total /= total.sum(axis=1, keepdims=True)
+    return {"error": 100 * wrong.mean(), "log_loss": log_loss(split.y_test, total, labels=classes)}
 
 
-def main(argv=None):
-    options = parse(argv)
-    rows = []
-    for name in options.datasets:
-        try:
-            source = data.Source(name, options.data_home)
-            data.load(source, download=False)
-        except (OSError, ImportError) as failure:
-            print(f"{name}: left out: {str(failure).splitlines()[0]}")
-            continue
-        split = data.split(source, 0)
-        for n_parts in PARTS:
-            for seed in range(options.repeats):
-                found = error(split, n_parts, options.n_estimators, seed)
-                rows.append({"set": name, "parts": n_parts, "seed": seed, **found})
-    numbers = tables.pd.DataFrame(rows)
-    if numbers.empty:
-        raise SystemExit("none of the sets is there")
-    shown = numbers.groupby(["set", "parts"])[["error", "log-loss"]].mean().map("{:.4g}".format)
-    title = (
-        f"random forests of {options.n_estimators} trees on parts of the rows: test error in %, "
-        f"log-loss; means of {options.repeats} seeds"
-    )
-    tables.show(options.out, [tables.Table("parts", title, shown, numbers)])
+def report(frame, options):
+    """Means over seeds."""
+    title = f"Random forests of {options.n_estimators} trees in all; test error in %, log-loss"
+    rows = tables.means(frame, ["set", "parts"], ["error", "log_loss"])
+    return [tables.columns("parts", title, rows, "set parts error:.2f log_loss:.4f", 2)]
 
+
+study = Study(
+    globals(), "bench_parts", "set=datasets parts=n_parts seed=seeds", ("n_estimators",),
+    datasets=["letter", "adult"], n_parts=PARTS, n_estimators=200, seeds=3,
+    quick={"datasets": ["digits"], "n_estimators": 40, "seeds": 1},
+)  # fmt: skip
+parse, main = study.parse, study.main
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())
