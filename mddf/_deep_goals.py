@@ -21,8 +21,8 @@ from mddf._vote import (
 )
 
 _LEAVES: list[dict] = [{"min_samples_leaf": leaf} for leaf in (1, 2, 5)]
-# So many samples make a member's own exponent count half.
-_SHRINKAGE = 500
+# So many samples make an exponent count half: a member's own, and that of the vote.
+_SHRINKAGE, _VOTE_SHRINKAGE = 500, 100
 
 
 class ClassGoal:
@@ -90,16 +90,20 @@ class ClassGoal:
         """How a member's forecasts are sharpened before the vote: less with few samples."""
         if not self.calibrate:
             return 1.0
-        n = len(self.target)
-        exponent = fit_exponent(forecasts, self.target, self.weight)
-        return float(f"{exponent ** (n / (n + _SHRINKAGE)):.4g}")
+        return self._shrunk_exponent(forecasts, _SHRINKAGE)
 
     def calibrated(self, forecasts: np.ndarray) -> tuple[float, np.ndarray]:
         """The exponent of a vote, and what it makes of it."""
         if not self.calibrate:
             return 1.0, forecasts
-        exponent = fit_exponent(forecasts, self.target, self.weight)
+        exponent = self._shrunk_exponent(forecasts, _VOTE_SHRINKAGE)
         return exponent, sharpened(forecasts, exponent)
+
+    def _shrunk_exponent(self, forecasts: np.ndarray, half: int) -> float:
+        """The exponent of least log-loss, the nearer to 1 the fewer samples there are."""
+        n = len(self.target)
+        exponent = fit_exponent(forecasts, self.target, self.weight)
+        return float(f"{exponent ** (n / (n + half)):.4g}")
 
     def weigh(self, forecasts) -> np.ndarray:
         """Weights of members in the vote."""

@@ -31,6 +31,7 @@ from sklearn.tree import DecisionTreeClassifier
 from mddf import (
     CompletelyRandomForestClassifier,
     CompletelyRandomForestRegressor,
+    DeepForestClassifier,
     DeepForestRegressor,
     MDDFClassifier,
     RandomForestClassifier,
@@ -274,8 +275,14 @@ def _scanners() -> dict[str, Case]:
 def _deep_forests() -> dict[str, Case]:
     # Members of other packages depend on their versions and are left out.
     members = ["random", "completely-random"]
-    make = partial(DeepForestRegressor, n_estimators=6, members=members, cv=3, random_state=2)
+    small = {"n_estimators": 6, "members": members, "cv": 3, "random_state": 2}
+    make, classify = partial(DeepForestRegressor, **small), partial(DeepForestClassifier, **small)
     return {
+        "deep forest": _case(classify, numbers),
+        "deep forest, folds kept, two jobs": _case(
+            partial(classify, refit=False, n_jobs=2), partial(numbers, missing=0.1)
+        ),
+        "deep forest, mixed, weights": _case(classify, mixed, sample_weight=weights("real")),
         "deep forest regressor": _case(make, curve),
         "deep forest regressor, folds kept, two jobs": _case(
             partial(make, refit=False, n_jobs=2), partial(curve, 2, missing=0.1)

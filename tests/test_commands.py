@@ -22,6 +22,7 @@ STUDIES = {
         "--measures speed,threads,row,memory,growth",
         "speed threads row memory growth",
     ),
+    "bench_parts": ("--datasets iris --n-estimators 8", "parts"),
     "bench_scale": ("--rows 2000 --columns 5", "scale"),
     "compare_boosting": ("--datasets breast_cancer,wine --rounds 3", "comparison"),
     "run_deepboost": (
