@@ -1,17 +1,18 @@
-"""Growing a cascade layer by layer, and asking one."""
+"""Growing a cascade layer by layer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 
 import numpy as np
 
-from mddf._binning import BinnedTable, apply_bins
+from mddf._binning import BinnedTable
+from mddf._cascade_model import CascadeModel, VectorLayout, combine
 from mddf._checkpoint import Checkpoint
 from mddf._folds import Folds
-from mddf._layer import Layer, LayerInput, Samples, grow_layer, layer_vectors
+from mddf._layer import Layer, LayerInput, Samples, grow_layer
 from mddf._margin_loss import (
     class_margins,
     effective_sample_size,
@@ -19,45 +20,7 @@ from mddf._margin_loss import (
     margin_ratio,
 )
 from mddf._rules import Emphasis, Evidence, LastLayer, Rule
-from mddf._state import part
 from mddf._validation import is_list
-
-
-@part("vector layout")
-@dataclass(frozen=True)
-class VectorLayout:
-    """How the class vectors of a layer's forests lie in the columns that the next layer sees.
-
-    Attributes
-    ----------
-    n_forests, n_classes : int
-    per_forest : bool
-        Each forest's vector, side by side, rather than their mean.
-    """
-
-    n_forests: int
-    n_classes: int
-    per_forest: bool
-
-    @property
-    def n_columns(self) -> int:
-        """Columns that a layer adds."""
-        return self.n_classes * (self.n_forests if self.per_forest else 1)
-
-    def columns(self, vectors: np.ndarray) -> np.ndarray:
-        """Those of a layer's vectors (n_forests, n_samples, n_classes)."""
-        return side_by_side(vectors) if self.per_forest else vectors.mean(axis=0)
-
-    def mean(self, columns: np.ndarray) -> np.ndarray:
-        """The mean over forests of such columns, shape (n_samples, n_classes)."""
-        if not self.per_forest:
-            return columns
-        return columns.reshape(len(columns), self.n_forests, self.n_classes).mean(axis=1)
-
-
-def side_by_side(vectors: np.ndarray) -> np.ndarray:
-    """Vectors of shape (n_forests, n_samples, n_classes) as columns, forest by forest."""
-    return np.ascontiguousarray(vectors.transpose(1, 0, 2)).reshape(vectors.shape[1], -1)
 
 
 @dataclass(frozen=True)
@@ -106,32 +69,6 @@ class CascadePlan:
     layout: VectorLayout
 
 
-@part("cascade")
-@dataclass
-class CascadeModel:
-    """What predictions need of a fitted cascade.
-
-    Attributes
-    ----------
-    layers : list of Layer
-    alphas : list of ndarray
-        For each layer, the coefficients of it and those before once it was grown.
-    layout : VectorLayout
-    n_raw : int
-        Columns of X.
-    """
-
-    layers: list[Layer]
-    alphas: list[np.ndarray]
-    layout: VectorLayout
-    n_raw: int
-
-    @property
-    def needs_numbers(self) -> bool:
-        """Whether some member is a classifier from outside, which sees numbers."""
-        return any(layer.has_guests for layer in self.layers)
-
-
 @dataclass
 class Trace:
     """How the growing of a cascade went.
@@ -161,15 +98,6 @@ class Trace:
     vectors: list[np.ndarray] = field(default_factory=list)
     probabilities: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     stop_reason: str = ""
-
-
-def combine(columns: Sequence[np.ndarray], alphas: np.ndarray) -> np.ndarray:
-    """Mean of the layers' columns, weighted by their coefficients, of which one is not 0."""
-    used = np.flatnonzero(alphas)
-    total = columns[used[0]] * (alphas[used[0]] / alphas.sum())
-    for layer in used[1:]:
-        total += columns[layer] * (alphas[layer] / alphas.sum())
-    return total
 
 
 def resolve_grains(grains, n_features: int) -> list[np.ndarray]:
@@ -436,36 +364,3 @@ HISTORY = (
     "effective_samples",
     "time",
 )
-
-
-def stages(
-    model: CascadeModel, codes: np.ndarray, numbers: np.ndarray | None, *, n_jobs=None
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Ask the layers in turn about new samples.
-
-    Parameters
-    ----------
-    model : CascadeModel
-    codes : ndarray of uint8 of shape (n_samples, n_raw + layout.n_columns)
-        The columns of the layer before are written over.
-    numbers : ndarray of shape (n_samples, n_raw) or None
-        Only needed if ``model.needs_numbers``.
-    n_jobs : int, default=None
-
-    Yields
-    ------
-    vectors : ndarray of shape (n_forests, n_samples, n_classes)
-        The layer's own.
-    probabilities : ndarray of shape (n_samples, n_classes)
-        Of the layers so far together.
-    """
-    layout = model.layout
-    augmented = np.zeros((len(codes), layout.n_columns))
-    columns: list = []
-    for layer, alphas in zip(model.layers, model.alphas, strict=True):
-        if columns:
-            apply_bins(augmented, layer.bins, out=codes, first_column=model.n_raw, n_jobs=n_jobs)
-        vectors = layer_vectors(layer, codes, numbers, augmented, layout.n_classes, n_jobs=n_jobs)
-        columns.append(layout.columns(vectors))
-        augmented = combine(columns, alphas)
-        yield vectors, layout.mean(augmented)

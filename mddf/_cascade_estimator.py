@@ -18,15 +18,8 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mddf._binner import Binner, fingerprint
-from mddf._cascade import (
-    CascadePlan,
-    Trace,
-    VectorLayout,
-    grow_cascade,
-    resolve_grains,
-    side_by_side,
-    stages,
-)
+from mddf._cascade import CascadePlan, Trace, grow_cascade, resolve_grains
+from mddf._cascade_model import VectorLayout, side_by_side, stages
 from mddf._checkpoint import Checkpoint, description
 from mddf._classifier import LayeredClassifier, warn_of_seen
 from mddf._folds import make_folds

@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from mddf._binner import Binner, fingerprint
 from mddf._binning import apply_bins
 from mddf._classifier import warn_of_seen
-from mddf._deep_growth import MOST_COLUMNS, Growth, columns_of, tell
+from mddf._deep_growth import MOST_COLUMNS, Growth, tell
+from mddf._deep_layers import columns_of
 from mddf._folds import make_folds
 from mddf._guests import weight_parameter
 from mddf._members import Training

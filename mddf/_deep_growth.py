@@ -1,4 +1,4 @@
-"""Growing a deep forest: layers, votes, and what is kept of them."""
+"""Growing a deep forest: layers, votes, and what of them is kept."""
 
 from __future__ import annotations
 
@@ -11,99 +11,24 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from mddf import _growing
-from mddf._binning import Bins
 from mddf._boosted import best_round
 from mddf._deep_goals import ClassGoal
+from mddf._deep_layers import DeepLayer, Voter, columns_of, rounded
 from mddf._guests import fit_guests, guest_vectors
 from mddf._margin_loss import class_margins
 from mddf._members import Member, Training, grow_forests
 from mddf._pilots import choose_emphasis, choose_options
-from mddf._state import part, to_plain
+from mddf._state import to_plain
 from mddf._vote import sharpened
 
 # Vectors of more columns than this are handed on as their weighted mean.
 MOST_COLUMNS = 300
-_GRAIN = 2.0**-40
 # A classifier that has so many times the log-loss of the best forest on the first fold is
 # dropped.
 _HOPELESS = 1.5
 _FEWEST_TRIED = 100
 # So many kinds of forests are members of later layers: those with the least losses in the first.
 _LATER = 2
-
-
-@part("voter")
-@dataclass
-class Voter:
-    """A fitted member of a layer.
-
-    Attributes
-    ----------
-    name : str
-    weight : float
-        In the vote.
-    exponent : float
-        Of its probabilities in the vote.
-    models : list
-        Trees, or fitted classifiers; one after a refit, else one for each fold.
-    is_forest : bool
-    importances : ndarray or None
-    unit : float or ndarray of shape (n_outputs,)
-        What the leaves of its trees hold multiples of.
-    """
-
-    name: str
-    weight: float
-    exponent: float
-    models: list
-    is_forest: bool
-    importances: np.ndarray | None = None
-    unit: float | np.ndarray = 1.0
-
-    def vectors(self, codes, numbers, n_columns: int, n_jobs) -> np.ndarray:
-        """Class vectors of samples, or numbers: the mean over trees, or over other models."""
-        if self.is_forest:
-            means = _growing.mean_vectors(self.models, codes, n_columns, n_jobs=n_jobs)
-            return rounded(means * self.unit)
-        return np.mean([guest_vectors(m, numbers, n_columns) for m in self.models], axis=0)
-
-
-@part("deep layer")
-@dataclass
-class DeepLayer:
-    """A fitted layer.
-
-    Attributes
-    ----------
-    voters : list of Voter
-    inputs : list of int
-        Those whose vectors the next layer sees.
-    mix : ndarray or None
-        Weights of the inputs' mean, where the next layer sees only that.
-    bins : Bins
-        Of the columns that this layer sees of the one before.
-    """
-
-    voters: list[Voter]
-    inputs: list[int]
-    mix: np.ndarray | None
-    bins: Bins
-
-    def hand_on(self, vectors: np.ndarray) -> np.ndarray:
-        """Columns for the next layer, from the vectors of all voters of this one."""
-        return columns_of(vectors[self.inputs], self.mix)
-
-
-def columns_of(vectors: np.ndarray, mix: np.ndarray | None) -> np.ndarray:
-    if mix is not None:
-        return np.average(vectors, axis=0, weights=mix)
-    return np.ascontiguousarray(vectors.transpose(1, 0, 2)).reshape(vectors.shape[1], -1)
-
-
-def rounded(vectors: np.ndarray) -> np.ndarray:
-    """Whole multiples of a power of two, so that equal votes stay equal when they are added."""
-    return np.rint(vectors / _GRAIN) * _GRAIN
 
 
 def tell(line: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from mddf import _cascade, _growing
+from mddf import _cascade_model, _growing
 from mddf._binning import Bins, apply_bins, join_bins
 from mddf._cascade_estimator import BaseCascade
 from mddf._deep_forest import DeepForestClassifier
@@ -163,7 +163,9 @@ def _ask(model, codes, numbers, n_jobs) -> Iterator[np.ndarray]:
     """What a model says up to each stage; `codes` are what the stage saw."""
     kind = kind_of(model)
     if kind == "cascade":
-        for _, probabilities in _cascade.stages(model._cascade, codes, numbers, n_jobs=n_jobs):
+        for _, probabilities in _cascade_model.stages(
+            model._cascade, codes, numbers, n_jobs=n_jobs
+        ):
             yield probabilities
     elif kind == "deep forest":
         yield from model._votes(model._layer_vectors(codes, numbers, n_jobs))
