@@ -49,11 +49,13 @@ def dask():
 
 
 @pytest.fixture(scope="module")
-def ray():
+def ray(tmp_path_factory):
     ray = pytest.importorskip("ray")
     from ray.util.joblib import register_ray
 
     with pytest.MonkeyPatch.context() as patch:
+        # Workers import from where Ray was started, which must not be the sources.
+        patch.chdir(tmp_path_factory.mktemp("ray"))
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("RAY_AUTH_MODE", "disabled")  # else it writes a token into the home folder
         ray.init(

@@ -8,7 +8,7 @@ from scipy import stats as scipy_stats
 
 @pytest.fixture
 def stats(script):
-    pytest.importorskip("scikit_posthocs", reason='needs "mddf[league]"')
+    pytest.importorskip("scikit_posthocs", reason='needs "mddf[stats]"')
     return script("_lab.stats")
 
 

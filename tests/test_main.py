@@ -9,10 +9,12 @@ import numpy as np
 from mddf import __version__, _core
 
 
-def test_report():
+def test_report(tmp_path):
     command = [sys.executable, "-m", "mddf"]
     environment = {**os.environ, "MDDF_WIDE_VECTORS": "0"}
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, env=environment, cwd=tmp_path
+    )
     told = dict(line.split(": ", 1) for line in done.stdout.splitlines())
     assert told["mddf"] == __version__
     assert told["numpy"] == np.__version__

@@ -65,7 +65,7 @@ def compare(values, greater=True, test="nemenyi", level=0.05) -> Comparison:
         Of pairs: "nemenyi" on mean ranks, or "wilcoxon": signed ranks with Holm's correction.
     level : float
     """
-    posthocs = need("scikit_posthocs", "league")
+    posthocs = need("scikit_posthocs", "stats")
     values = values.round(9)
     n_sets, n_methods = values.shape
     mean_ranks = ranks(values, greater).mean().sort_values(kind="stable")
@@ -92,7 +92,7 @@ def bayes(first, second, rope=0.01, seed=0) -> tuple[float, float, float]:
     The probabilities that the first is better, that they differ by less than the rope, and that
     the second is better.
     """
-    found = need("baycomp", "league").two_on_multiple(
+    found = need("baycomp", "stats").two_on_multiple(
         np.asarray(first), np.asarray(second), rope=rope, random_state=seed
     )
     better, *alike, worse = map(float, found)

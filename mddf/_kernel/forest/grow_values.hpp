@@ -32,6 +32,7 @@ class ValueGrower {
         wide_(options.wide()),
         node_(data.target),
         root_(data.target),
+        subtree_(data.target),
         search_(data, options, node_) {
 #ifdef MDDF_AVX2
     if constexpr (kOne)
@@ -51,7 +52,7 @@ class ValueGrower {
     samples_[1].resize(samples_[0].size());
     waiting_.clear();
     const uint32_t n = static_cast<uint32_t>(samples_[0].size());
-    if (from_root_) root_.look(samples_[0].data(), n), root_.fill();
+    if (from_root_) measure_from(root_, samples_[0].data(), n);
     const Sums sums = add_up(samples_[0].data(), n);
     search_.set_least_weight(options_.min_weight_leaf * static_cast<double>(sums.weight));
     light_ = true;
@@ -74,14 +75,22 @@ class ValueGrower {
     int32_t from_column;  // the column that the parent was split on
     uint32_t buffer;      // which of the two arrays of samples holds the node's
     Sums sums;
+    bool in_subtree = false;  // of at most kSmall samples
   };
 
   Sums add_up(const RowSample* samples, int64_t n) const {
     Sums sums;
     for (int64_t i = 0; i < n; ++i) sums.weight += samples[i].weight;
     if constexpr (kOne)
-      for (int64_t i = 0; from_root_ && i < n; ++i) sums.part += root_.part(samples[i]);
+      for (int64_t i = 0; from_root_ && i < n; ++i) sums.part += from_->part(samples[i]);
     return sums;
+  }
+
+  // From now on, sums are of distances from the least target of these samples.
+  void measure_from(NodeValues<kOne>& least, const RowSample* samples, int64_t n) {
+    least.look(samples, n);
+    least.fill();
+    from_ = &least;
   }
 
   // Makes a leaf of a node whose targets are all the same; others wait.
@@ -94,7 +103,7 @@ class ValueGrower {
   }
 
   // Splits the node or makes it a leaf.
-  void visit(const Frame& frame) {
+  void visit(Frame frame) {
     const RowSample* samples = samples_[frame.buffer].data() + frame.start;
     const int64_t n = frame.end - frame.start;
     watch_.worked(16 * n);
@@ -103,6 +112,13 @@ class ValueGrower {
       return small_->grow({frame.index, frame.depth, frame.n_constant, frame.from_column, 0},
                           samples, static_cast<int>(n), *random_);
 #endif
+    // Depth first: a subtree is done before the nodes that wait beside it.
+    from_ = frame.in_subtree ? &subtree_ : &root_;
+    if (from_root_ && light_ && n <= kSmall && !frame.in_subtree) {  // as SmallValues does it
+      measure_from(subtree_, samples, n);
+      frame.sums = add_up(samples, n);
+      frame.in_subtree = true;
+    }
     if (!from_root_) node_.look(samples, n);
     Split split;
     if (frame.depth < options_.max_depth && n >= options_.min_samples_split &&
@@ -172,14 +188,16 @@ class ValueGrower {
     const Sums &of_left = count_left ? counted : other, &of_right = count_left ? other : counted;
     if (from_root_)
       writer_.gain(split.column,
-                   root_.gain(of_left.weight, of_left.part, of_right.weight, of_right.part));
+                   from_->gain(of_left.weight, of_left.part, of_right.weight, of_right.part));
     send_unseen(split, of_left.weight > of_right.weight, to + n_left, n - n_left, data_);
     const uint32_t left = writer_.inner(frame.index, split);
     const uint32_t middle = frame.start + n_left, depth = frame.depth + 1;
     const uint32_t n_constant = static_cast<uint32_t>(pool_.constant());
     const uint32_t buffer = 1 - frame.buffer;
-    place({left + 1, middle, frame.end, depth, n_constant, split.column, buffer, of_right});
-    place({left, frame.start, middle, depth, n_constant, split.column, buffer, of_left});
+    place({left + 1, middle, frame.end, depth, n_constant, split.column, buffer, of_right,
+           frame.in_subtree});
+    place({left, frame.start, middle, depth, n_constant, split.column, buffer, of_left,
+           frame.in_subtree});
   }
 
   static constexpr int64_t kMostDrawn = 64;
@@ -190,10 +208,11 @@ class ValueGrower {
   const GrowOptions options_;
   const bool take_first_;  // completely random: the first column drawn is split
   // The search needs no targets then, so that importances may be found with less precision: from
-  // sums of distances from the least target of all.
+  // sums of distances from the least target of all, or of a small subtree.
   const bool from_root_;
   const bool wide_;
-  NodeValues<kOne> node_, root_;
+  NodeValues<kOne> node_, root_, subtree_;
+  const NodeValues<kOne>* from_ = &root_;  // whose least target sums are measured from
   ValueSearch<kOne> search_;
   ColumnPool pool_;
   ValueWriter writer_;
