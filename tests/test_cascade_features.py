@@ -140,3 +140,15 @@ def test_no_importances_with_other_classifiers(data):
     forest = MDDFClassifier(**SMALL, forests=["random", LogisticRegression(max_iter=1000)])
     with pytest.raises(AttributeError, match="of this package"):
         _ = forest.fit(X, y).feature_importances_
+
+
+@pytest.mark.parametrize("library", ["xgboost.XGBClassifier", "lightgbm.LGBMClassifier"])
+def test_other_libraries_learn_from_features(library, data):
+    module, name = library.split(".")
+    model = getattr(pytest.importorskip(module), name)(n_estimators=3)
+    X, y, X_test, _ = data
+    labels = np.array(["<10]", "[10, 20", "a b"])[np.unique(y, return_inverse=True)[1]]
+    cascade = MDDFClassifier(**SMALL, transform_layers="all").set_output(transform="pandas")
+    codes = np.unique(labels, return_inverse=True)[1]
+    model.fit(cascade.fit_transform(X, labels), codes)
+    assert set(model.predict(cascade.transform(X_test))) <= {0, 1, 2}
