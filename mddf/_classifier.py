@@ -41,6 +41,19 @@ class ProbabilityClassifier(Saved, ClassifierMixin, BaseEstimator):
         return tags
 
 
+class AsksForGroups(BaseEstimator):
+    """Has a `cv` whose splitter may need the groups that `fit` gets."""
+
+    def get_metadata_routing(self):
+        """What `fit` asks for: groups, where `cv` is a splitter that does.
+
+        Returns
+        -------
+        MetadataRequest
+        """
+        return ask_for_groups(super().get_metadata_routing(), self.cv)
+
+
 def warn_of_seen(codes: np.ndarray, seen: str | None) -> None:
     """Warn of layer features for the very codes whose fingerprint fit has kept."""
     if fingerprint(codes) == seen:
@@ -52,7 +65,7 @@ def warn_of_seen(codes: np.ndarray, seen: str | None) -> None:
         )
 
 
-class LayeredClassifier(TransformerMixin, ProbabilityClassifier):
+class LayeredClassifier(AsksForGroups, TransformerMixin, ProbabilityClassifier):
     """A classifier whose layers predict one after the other; `_staged` yields what they say."""
 
     def staged_predict_proba(self, X):
@@ -98,12 +111,3 @@ class LayeredClassifier(TransformerMixin, ProbabilityClassifier):
         """
         *_, probabilities = self._staged(X)
         return probabilities
-
-    def get_metadata_routing(self):
-        """What `fit` asks for: groups, where `cv` is a splitter that does.
-
-        Returns
-        -------
-        MetadataRequest
-        """
-        return ask_for_groups(super().get_metadata_routing(), self.cv)

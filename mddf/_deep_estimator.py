@@ -7,14 +7,14 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import TransformerMixin
+from sklearn.base import TransformerMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mddf._binner import Binner, fingerprint
 from mddf._binning import apply_bins
-from mddf._classifier import warn_of_seen
+from mddf._classifier import AsksForGroups, warn_of_seen
 from mddf._deep_growth import MOST_COLUMNS, Growth, tell
 from mddf._deep_layers import columns_of
 from mddf._folds import make_folds
@@ -22,14 +22,14 @@ from mddf._guests import weight_parameter
 from mddf._members import Training
 from mddf._sampling import canonical_order
 from mddf._table import category_mask, read_table
-from mddf._validation import COUNT, JOBS, Within, check_weights
+from mddf._validation import COUNT, JOBS, Within, check_weights, unchanged_on_failure
 from mddf._vote import sharpened
 
 # Below so many samples there are ten folds.
 _FEW_ROWS = 400
 
 
-class BaseDeepForest(TransformerMixin):
+class BaseDeepForest(AsksForGroups, TransformerMixin):
     """What both deep forests share; use one of them.
 
     It comes before scikit-learn's other classes among the bases of those, which say what a target
@@ -53,6 +53,31 @@ class BaseDeepForest(TransformerMixin):
     _layers: list
     _binner: Binner
 
+    def __init__(
+        self,
+        n_layers=2,
+        *,
+        n_estimators=100,
+        members="auto",
+        cv="auto",
+        refit=True,
+        categorical_features="from_dtype",
+        max_bins=255,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_layers = n_layers
+        self.n_estimators = n_estimators
+        self.members = members
+        self.cv = cv
+        self.refit = refit
+        self.categorical_features = categorical_features
+        self.max_bins = max_bins
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
     def _read(self, y, given) -> tuple:
         """From a user's target and weights: a goal, weights of rows, and fitted attributes."""
         raise NotImplementedError
@@ -64,6 +89,55 @@ class BaseDeepForest(TransformerMixin):
     @property
     def _outputs(self) -> list[str]:
         """What a forecast's numbers are called in names of columns."""
+        raise NotImplementedError
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None, groups=None):
+        """Grow the deep forest.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            Numbers, NaN where missing, and categories as `categorical_features` says. Infinities
+            are refused.
+        y : array of shape (n_samples,), or (n_samples, n_outputs) of a regressor
+            Classes, which are numbers, strings or booleans; a regressor's are numbers.
+        sample_weight : array of shape (n_samples,), default=None
+            Not negative.
+        groups : array of shape (n_samples,), default=None
+            Samples of one group are held out together, by a number of folds and by splitters
+            that look at groups. With scikit-learn's metadata routing they are asked for if `cv`
+            is such a splitter, or after ``set_fit_request(groups=True)``.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_failure(self):
+            self._fit(X, y, sample_weight, groups)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit_transform(self, X, y, sample_weight=None, groups=None):
+        """Grow the deep forest and give the layer features of the samples it was grown on.
+
+        The features are out-of-fold, so that another model can be trained on them; see
+        `MDDFClassifier.fit_transform`. This is why they differ from ``fit(X, y).transform(X)``.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_out)
+        """
+        with unchanged_on_failure(self):
+            return np.hstack(self._fit(X, y, sample_weight, groups))
+
+    def _fit(self, X, y, sample_weight, groups) -> list[np.ndarray]:
+        """Grow, and return the out-of-fold features of the layers."""
         raise NotImplementedError
 
     def _grow(self, X, y, sample_weight, groups) -> Growth:

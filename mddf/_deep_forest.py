@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.metrics import get_scorer_names
 from sklearn.utils._param_validation import StrOptions
 
@@ -20,7 +19,6 @@ from mddf._validation import (
     class_factors,
     encode_labels,
     refuse_class,
-    unchanged_on_failure,
 )
 from mddf._vote import sharpened
 
@@ -158,64 +156,21 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         random_state=None,
         verbose=0,
     ):
-        self.n_layers = n_layers
-        self.n_estimators = n_estimators
-        self.members = members
-        self.cv = cv
-        self.refit = refit
+        super().__init__(
+            n_layers,
+            n_estimators=n_estimators,
+            members=members,
+            cv=cv,
+            refit=refit,
+            categorical_features=categorical_features,
+            max_bins=max_bins,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
         self.calibrate = calibrate
         self.scoring = scoring
         self.class_weight = class_weight
-        self.categorical_features = categorical_features
-        self.max_bins = max_bins
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None, groups=None):
-        """Grow the deep forest.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            Numbers, NaN where missing, and categories as `categorical_features` says. Infinities
-            are refused.
-        y : array of shape (n_samples,)
-            Classes: numbers, strings or booleans.
-        sample_weight : array of shape (n_samples,), default=None
-            Not negative.
-        groups : array of shape (n_samples,), default=None
-            Samples of one group are held out together, by a number of folds and by splitters
-            that look at groups. With scikit-learn's metadata routing they are asked for if `cv`
-            is such a splitter, or after ``set_fit_request(groups=True)``.
-
-        Returns
-        -------
-        self
-        """
-        with unchanged_on_failure(self):
-            self._fit(X, y, sample_weight, groups)
-        return self
-
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit_transform(self, X, y, sample_weight=None, groups=None):
-        """Grow the deep forest and give the layer features of the samples it was grown on.
-
-        The features are out-of-fold, so that another model can be trained on them; see
-        `MDDFClassifier.fit_transform`. This is why they differ from ``fit(X, y).transform(X)``.
-
-        Parameters
-        ----------
-        X, y, sample_weight, groups
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features_out)
-        """
-        with unchanged_on_failure(self):
-            return np.hstack(self._fit(X, y, sample_weight, groups))
 
     def _fit(self, X, y, sample_weight, groups) -> list[np.ndarray]:
         """Grow, and return the out-of-fold features of the layers."""

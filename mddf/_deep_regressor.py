@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.base import BaseEstimator, RegressorMixin
 
 from mddf._deep_estimator import BaseDeepForest
 from mddf._deep_goals import ValueGoal
-from mddf._folds import ask_for_groups
 from mddf._members import AUTO_REGRESSORS, named_regressors, resolve_members
 from mddf._sampling import row_weights
 from mddf._state import Saved
 from mddf._targets import Units, read_values
-from mddf._validation import Within, unchanged_on_failure
+from mddf._validation import Within
 
 _COVERAGE = Within(Real, 0, 1, closed="neither")
 
@@ -115,78 +113,6 @@ class DeepForestRegressor(BaseDeepForest, Saved, RegressorMixin, BaseEstimator):
     >>> bool(forest.score(X[1::2], y[1::2]) > 0.4)
     True
     """
-
-    _parameter_constraints: ClassVar[dict] = BaseDeepForest._parameter_constraints
-
-    def __init__(
-        self,
-        n_layers=2,
-        *,
-        n_estimators=100,
-        members="auto",
-        cv="auto",
-        refit=True,
-        categorical_features="from_dtype",
-        max_bins=255,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-        self.n_layers = n_layers
-        self.n_estimators = n_estimators
-        self.members = members
-        self.cv = cv
-        self.refit = refit
-        self.categorical_features = categorical_features
-        self.max_bins = max_bins
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None, groups=None):
-        """Grow the deep forest.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            Numbers, NaN where missing, and categories as `categorical_features` says. Infinities
-            are refused.
-        y : array of shape (n_samples,) or (n_samples, n_outputs)
-            Numbers.
-        sample_weight : array of shape (n_samples,), default=None
-            Not negative.
-        groups : array of shape (n_samples,), default=None
-            Samples of one group are held out together, by a number of folds and by splitters
-            that look at groups. With scikit-learn's metadata routing they are asked for if `cv`
-            is such a splitter, or after ``set_fit_request(groups=True)``.
-
-        Returns
-        -------
-        self
-        """
-        with unchanged_on_failure(self):
-            self._fit(X, y, sample_weight, groups)
-        return self
-
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit_transform(self, X, y, sample_weight=None, groups=None):
-        """Grow the deep forest and give the layer features of the samples it was grown on.
-
-        The features are out-of-fold, so that another model can be trained on them. This is why
-        they differ from ``fit(X, y).transform(X)``.
-
-        Parameters
-        ----------
-        X, y, sample_weight, groups
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features_out)
-        """
-        with unchanged_on_failure(self):
-            return np.hstack(self._fit(X, y, sample_weight, groups))
 
     def _fit(self, X, y, sample_weight, groups) -> list[np.ndarray]:
         """Grow, and return the out-of-fold features of the layers."""
@@ -309,15 +235,6 @@ class DeepForestRegressor(BaseDeepForest, Saved, RegressorMixin, BaseEstimator):
             if enough.any():
                 reach[j] = self._errors[np.argmax(enough), j]
         return reach
-
-    def get_metadata_routing(self):
-        """What `fit` asks for: groups, where `cv` is a splitter that does.
-
-        Returns
-        -------
-        MetadataRequest
-        """
-        return ask_for_groups(super().get_metadata_routing(), self.cv)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
