@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
@@ -41,8 +42,10 @@ class ProbabilityClassifier(Saved, ClassifierMixin, BaseEstimator):
         return tags
 
 
-class AsksForGroups(BaseEstimator):
+class AsksForGroups:
     """Has a `cv` whose splitter may need the groups that `fit` gets."""
+
+    cv: Any
 
     def get_metadata_routing(self):
         """What `fit` asks for: groups, where `cv` is a splitter that does.
@@ -51,7 +54,7 @@ class AsksForGroups(BaseEstimator):
         -------
         MetadataRequest
         """
-        return ask_for_groups(super().get_metadata_routing(), self.cv)
+        return ask_for_groups(super().get_metadata_routing(), self.cv)  # type: ignore[misc]
 
 
 def warn_of_seen(codes: np.ndarray, seen: str | None) -> None:
