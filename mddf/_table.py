@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -19,7 +20,9 @@ from mddf._binning import NUMERIC_DTYPES
 NUMBER = "number"
 # What a block of columns that are turned into numbers together may take.
 _BLOCK_BYTES = 2**26
+# Frames of so few rows are read as a whole, where the types of columns are simple.
 _FEW_ROWS = 100
+_SIMPLE = (nw.Boolean, nw.String, nw.Categorical, nw.Enum)
 
 
 def is_frame(X) -> bool:
@@ -187,6 +190,7 @@ class FrameTable(Table):
             X = X.set_axis(range(len(self.names)), axis=1)
         self.cells = nw.from_native(X, eager_only=True)
         self.shape = self.cells.shape
+        self._dtypes = list(self.cells.schema.values())
         self._values: dict[int, np.ndarray] = {}
         self._columns: dict[int, Any] = {}
 
@@ -195,20 +199,32 @@ class FrameTable(Table):
             self._columns[c] = self.cells[:, c]
         return self._columns[c]
 
-    def _is_numeric(self, series) -> bool:
-        if series.dtype.is_numeric() or series.dtype == nw.Boolean:
+    @cached_property
+    def _objects(self) -> np.ndarray:
+        """All cells at once: of a few rows, reading column after column takes far longer."""
+        if self.cells.implementation.is_pandas():
+            return self.cells.to_native().to_numpy(dtype=object)
+        return np.array(self.cells.rows(), dtype=object)
+
+    def _is_read_at_once(self, c) -> bool:
+        dtype = self._dtypes[c]
+        return self.shape[0] <= _FEW_ROWS and (dtype.is_numeric() or dtype in _SIMPLE)
+
+    def _is_numeric(self, c) -> bool:
+        dtype = self._dtypes[c]
+        if dtype.is_numeric() or dtype == nw.Boolean:
             return True
+        if dtype != nw.Unknown:
+            return False
         # pandas' sparse columns have no type of their own in narwhals.
-        kind = getattr(getattr(series.to_native(), "dtype", None), "kind", "O")
-        return series.dtype == nw.Unknown and kind in "biufc"
+        return getattr(getattr(self._series(c).to_native(), "dtype", None), "kind", "O") in "biufc"
 
     def kind(self, c):
         """See Table."""
-        series = self._series(c)
-        if self._is_numeric(series):
+        if self._is_numeric(c):
             return NUMBER
-        if series.dtype.is_temporal():
-            return str(series.dtype)
+        if self._dtypes[c].is_temporal():
+            return str(self._dtypes[c])
         return _kind_of_values(self.values(c))
 
     def holds_words(self, c):
@@ -216,17 +232,18 @@ class FrameTable(Table):
 
         One of objects holds numbers if something is there and all that is there are numbers.
         """
-        series = self._series(c)
-        if self._is_numeric(series) or series.dtype.is_temporal():
+        if self._is_numeric(c) or self._dtypes[c].is_temporal():
             return False
-        return series.dtype != nw.Object or _kind_of_values(self.values(c)) != NUMBER
+        return self._dtypes[c] != nw.Object or _kind_of_values(self.values(c)) != NUMBER
 
     def is_plain_text(self, c):
         """See Table."""
-        return self._series(c).dtype in (nw.String, nw.Object)
+        return self._dtypes[c] in (nw.String, nw.Object)
 
     def values(self, c):
         """See Table."""
+        if self._is_read_at_once(c):
+            return _with_nan(self._objects[:, c])
         if c not in self._values:
             series = self._series(c)
             values = np.fromiter(series.to_list(), object, self.shape[0])
@@ -244,15 +261,20 @@ class FrameTable(Table):
         return _checked(block, [self.place(c) for c in columns])
 
     def _column_of_numbers(self, c):
-        series = self._series(c)
-        if not self._is_numeric(series):
-            if series.dtype.is_temporal():
+        dtype = self._dtypes[c]
+        if not self._is_numeric(c):
+            if dtype.is_temporal():
                 error = TypeError("dates and times are no numbers; turn them into some first")
-                raise _no_number(series.to_list()[0], 0, self.place(c), error)
+                raise _no_number(self._series(c).to_list()[0], 0, self.place(c), error)
             return _parsed(self.values(c), self.place(c))
-        if series.dtype != nw.Unknown:
-            return series.cast(nw.Float64).to_numpy()
-        column = np.asarray(series.to_native())
+        if self._is_read_at_once(c):
+            return self.values(c).astype(np.float64)
+        if dtype.is_integer() and self.cells.implementation.is_pyarrow():
+            # pyarrow casts no integer that would be rounded unless it is told to.
+            return self._series(c).to_native().cast("double", safe=False).to_numpy()
+        if dtype != nw.Unknown:
+            return self._series(c).cast(nw.Float64).to_numpy()
+        column = np.asarray(self._series(c).to_native())
         if column.dtype.kind == "c":
             raise ValueError(f"Complex data not supported: X has some in column {self.place(c)}")
         return column

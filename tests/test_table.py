@@ -1,5 +1,8 @@
 """What users pass as X, column by column."""
 
+from datetime import datetime
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -112,6 +115,56 @@ def test_types_of_pandas():
     numbers = table.numbers(np.flatnonzero(~np.array(words)).tolist())
     nan = np.nan
     np.testing.assert_array_equal(numbers, [[1, 1, 1, 0, 1.5, nan], [nan, nan, 2, 2, nan, 3]])
+
+
+def _mixed_frames():
+    when = pd.to_datetime(["2020-01-01", None, "2020-01-03"])
+    yield pd.DataFrame(
+        {
+            "float": [1.5, np.nan, 1e300],
+            "single": np.array([0.1, 2, 3], np.float32),
+            "large": [2**53 + 1, 2**60 + 1, 3],
+            "small": np.array([1, 2, 255], np.uint8),
+            "nullable": pd.array([1, None, 3], "Int64"),
+            "flag": [True, False, True],
+            "maybe": pd.array([True, None, False], "boolean"),
+            "word": ["a", None, "b"],
+            "category": pd.Categorical(["x", None, "x"]),
+            "number category": pd.Categorical([3, None, 5]),
+            "object": np.array(["a", 1, None], object),
+            "decimal": [Decimal("1.5"), None, Decimal(2)],
+            "when": when,
+            "whens": pd.Series([when[0], pd.NaT, "z"], dtype=object),
+            "sparse": pd.arrays.SparseArray([0.0, 1.0, np.nan]),
+            "nothing": np.array([None, None, None], object),
+        }
+    )
+    columns = {
+        "float": [1.5, None, np.nan],
+        "large": [2**53 + 1, None, 3],
+        "word": ["a", None, ""],
+    }
+    columns |= {"flag": [True, None, False], "when": [datetime(2020, 1, 1), None, None]}
+    yield pl.DataFrame(columns, strict=False)
+    yield pl.DataFrame({"category": pl.Series(["x", None, "y"], dtype=pl.Categorical)})
+    yield pa.table(columns)
+    yield pa.table({"category": pa.array(["x", None, "y"]).dictionary_encode()})
+
+
+@pytest.mark.parametrize("X", list(_mixed_frames()), ids=lambda X: type(X).__module__)
+def test_few_rows_are_read_at_once_like_many(X, monkeypatch):
+    at_once = FrameTable(X)
+    monkeypatch.setattr("mddf._table._FEW_ROWS", 0)
+    by_column = FrameTable(X)
+    for c, name in enumerate(at_once.names):
+        assert at_once.kind(c) == by_column.kind(c), name
+        assert at_once.holds_words(c) == by_column.holds_words(c), name
+        values, expected = at_once.values(c), by_column.values(c)
+        assert [type(v) for v in values] == [type(v) for v in expected], name
+        same = (values == expected) | (missing_cells(values) & missing_cells(expected))
+        assert np.asarray(same, bool).all(), name
+        if not by_column.holds_words(c) and "when" not in name:
+            np.testing.assert_array_equal(at_once.numbers([c]), by_column.numbers([c]), name)
 
 
 def test_names_may_be_equal_or_numbers():

@@ -47,19 +47,23 @@ void add_boosted(In<double, 2> X, In<int32_t, 1> roots, In<int32_t, 1> column, I
   check(sets.shape(1) == 4, "sets: expected 4 words for each set");
   check(out.shape(0) == X.shape(0) && out.shape(1) > 0,
         "out: expected one row per row of X and one column per score");
+  // Without a way out of the loop, which is read many nodes at a time.
+  const auto n_columns = static_cast<int32_t>(X.shape(1));
+  const auto n_sets = static_cast<int32_t>(sets.shape(0));
+  bool left_fits = true, column_fits = true, set_fits = true;
   for (int32_t i = 0; i < n_nodes; ++i) {
-    check(left.data()[i] == 0 || (left.data()[i] > i && left.data()[i] < n_nodes - 1),
-          "left: expected nodes behind their parents");
-    check(column.data()[i] >= 0 && column.data()[i] < static_cast<int64_t>(X.shape(1)),
-          "column: expected columns of X");
-    check(set.data()[i] >= -1 && set.data()[i] < static_cast<int64_t>(sets.shape(0)),
-          "set: expected rows of sets, or -1");
+    const int32_t child = left.data()[i];
+    left_fits &= (child == 0) | ((child > i) & (child < n_nodes - 1));
+    column_fits &= (column.data()[i] >= 0) & (column.data()[i] < n_columns);
+    set_fits &= (set.data()[i] >= -1) & (set.data()[i] < n_sets);
   }
+  check(left_fits, "left: expected nodes behind their parents");
+  check(column_fits, "column: expected columns of X");
+  check(set_fits, "set: expected rows of sets, or -1");
   check_each("roots", roots, "nodes", [=](int32_t root) { return root >= 0 && root < n_nodes; });
   const BoostedNodes nodes{column.data(), left.data(),         split.data(),
                            set.data(),    missing_left.data(), sets.data()};
   const auto n_rows = static_cast<int64_t>(X.shape(0));
-  const auto n_columns = static_cast<int64_t>(X.shape(1));
   const auto n_scores = static_cast<int64_t>(out.shape(1));
   const auto n_trees = static_cast<int64_t>(roots.shape(0));
   without_gil(nullptr, [&](Watch& watch) {
@@ -69,7 +73,7 @@ void add_boosted(In<double, 2> X, In<int32_t, 1> roots, In<int32_t, 1> column, I
       for (int64_t tree = 0; tree < n_trees; ++tree)
         for (int64_t row = first; row < last; ++row)
           out.data()[row * n_scores + tree % n_scores] +=
-              leaf_value(nodes, roots.data()[tree], X.data() + row * n_columns);
+              leaf_value(nodes, roots.data()[tree], X.data() + row * int64_t{n_columns});
     }
   });
 }
