@@ -20,20 +20,20 @@ from mddf._validation import (
     encode_labels,
     refuse_class,
 )
-from mddf._vote import sharpened
+from mddf._vote import doubted, sharpened
 
 
 class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
     """A deep forest that is accurate, calibrated and small without being tuned.
 
     Every layer holds forests of four kinds that differ in how many features they look at for a
-    split; the first one has gradient boosting and a logistic regression beside them. Class
-    vectors (predicted class probabilities) of the training samples are made by cross-validation.
-    The next layer sees them beside the features. What earns its place by out-of-fold log-loss is
-    weighed in the vote [1]_, the rest is dropped; layers are added only where they help by more
-    than the error of that. The members that are left are then grown once more on all samples, and
-    the vote's probabilities are calibrated [2]_. Margins of the samples guide which of them the
-    second layer draws more often, as in mdDF [3]_.
+    split; the first one has gradient boosting, a smooth model and a logistic regression beside
+    them. Class vectors (predicted class probabilities) of the training samples are made by
+    cross-validation. The next layer sees them beside the features. What earns its place by
+    out-of-fold log-loss is weighed in the vote [1]_, the rest is dropped; layers are added only
+    where they help by more than the error of that. The members that are left are then grown once
+    more on all samples, and the vote's probabilities are calibrated [2]_. Margins of the samples
+    guide which of them the second layer draws more often, as in mdDF [3]_.
 
     Parameters
     ----------
@@ -44,11 +44,12 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
     members : "auto" or list, default="auto"
         Of a layer: "random", "random-half" (half of the features for each split),
         "completely-random", "completely-random-sqrt", "boosted" (scikit-learn's
-        `HistGradientBoostingClassifier`), "linear" (logistic regression on scaled and one-hot
-        features), or classifiers with ``predict_proba``. All are members of the first layer, the
-        two forests of this package with the least log-loss those of later ones. Others get the
-        features as numbers, categories as codes, missing values as NaN. "auto" means one of each
-        name, without boosting above 30 classes.
+        `HistGradientBoostingClassifier`), "kernel" (ridge regression on features of a Gaussian
+        kernel [4]_), "linear" (logistic regression on scaled and one-hot features), or
+        classifiers with ``predict_proba``. All are members of the first layer, the two forests of
+        this package with the least log-loss those of later ones. Others get the features as
+        numbers, categories as codes, missing values as NaN. "auto" means one of each name,
+        without boosting above 30 classes.
     cv : int, splitter, iterable of (train, test) or "auto", default="auto"
         Folds. "auto" means 5, and 10 below 400 samples.
     refit : bool, default=True
@@ -83,6 +84,9 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         Layers that are kept.
     exponent_ : float
         Of the calibration; above 1 makes probabilities surer.
+    doubt_ : float
+        Share of the probabilities that calibration spreads over the classes evenly, half a
+        sample's worth, so that none is 0.
     oof_probabilities_ : ndarray of shape (n_samples, n_classes)
         Out-of-fold probabilities of the training samples, calibrated.
     history_ : dict of str to ndarray of shape (n_grown,)
@@ -121,6 +125,8 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
        networks", ICML 2017.
     .. [3] S.-H. Lv, L. Yang and Z.-H. Zhou, "A refined margin distribution analysis for forest
        representation learning", NeurIPS 2019.
+    .. [4] C. Williams and M. Seeger, "Using the Nystroem method to speed up kernel machines",
+       NIPS 2000.
 
     Examples
     --------
@@ -138,6 +144,8 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         "scoring": [StrOptions({*get_scorer_names(), "log-loss", MARGIN_RATIO}), callable],
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
+
+    doubt_ = 0.0  # of models of a release that had none
 
     def __init__(
         self,
@@ -176,7 +184,8 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         """Grow, and return the out-of-fold features of the layers."""
         refuse_class("scoring", self.scoring)
         growth = self._grow(X, y, sample_weight, groups)
-        self.exponent_ = growth.vote.exponent
+        assert isinstance(growth.training.goal, ClassGoal)
+        self.exponent_, self.doubt_ = growth.vote.exponent, growth.training.goal.doubt
         self.oof_probabilities_ = growth.vote.probabilities
         self.strength_ = growth.strength
         self.min_samples_leaf_ = {k: v["min_samples_leaf"] for k, v in growth.chosen.items()}
@@ -218,4 +227,4 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
     def _votes(self, stages):
         """Probabilities by the votes up to each layer that has some, from the layers' vectors."""
         for mean in self._means(stages):
-            yield sharpened(mean, self.exponent_)
+            yield doubted(sharpened(mean, self.exponent_), self.doubt_)

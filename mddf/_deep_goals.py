@@ -10,8 +10,10 @@ import numpy as np
 from mddf import _growing
 from mddf._core import ClassTarget, ValueTarget
 from mddf._margin_loss import class_margins, margin_moments, margin_ratio
+from mddf._sampling import n_counted
 from mddf._targets import Values
 from mddf._vote import (
+    doubted,
     error_weights,
     fit_exponent,
     greedy_weights,
@@ -23,6 +25,8 @@ from mddf._vote import (
 _LEAVES: list[dict] = [{"min_samples_leaf": leaf} for leaf in (1, 2, 5)]
 # So many samples make an exponent count half: a member's own, and that of the vote.
 _SHRINKAGE, _VOTE_SHRINKAGE = 500, 100
+# Samples that are unlike all others, as R. Krichevsky and V. Trofimov (IEEE T-IT 1981) count them.
+_UNSEEN = 0.5
 
 
 class ClassGoal:
@@ -52,6 +56,11 @@ class ClassGoal:
     ):
         self.target, self.n_columns, self.weight = labels, n_columns, weight
         self.calibrate, self.score, self.measure = calibrate, score, measure
+
+    @cached_property
+    def n_samples(self) -> int:
+        """Samples that were seen, of which a whole weight counts as so many."""
+        return n_counted(len(self.target), self.weight)
 
     @cached_property
     def cells(self) -> ClassTarget:
@@ -97,11 +106,20 @@ class ClassGoal:
         if not self.calibrate:
             return 1.0, forecasts
         exponent = self._shrunk_exponent(forecasts, _VOTE_SHRINKAGE)
-        return exponent, sharpened(forecasts, exponent)
+        return exponent, doubted(sharpened(forecasts, exponent), self.doubt)
+
+    @property
+    def doubt(self) -> float:
+        """The share of probabilities that nothing was seen of: as if half a sample were it.
+
+        Out-of-fold probabilities of a few samples that are easy to tell apart ask for an exponent
+        that leaves nothing for the sample that is not.
+        """
+        return _UNSEEN / (self.n_samples + _UNSEEN) if self.calibrate else 0.0
 
     def _shrunk_exponent(self, forecasts: np.ndarray, half: int) -> float:
         """The exponent of least log-loss, the nearer to 1 the fewer samples there are."""
-        n = len(self.target)
+        n = self.n_samples
         exponent = fit_exponent(forecasts, self.target, self.weight)
         return float(f"{exponent ** (n / (n + half)):.4g}")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy import sparse
 from scipy.special import expit, softmax
@@ -11,6 +13,69 @@ from sklearn.linear_model import LogisticRegression
 from mddf._state import part
 
 _MOST_CODES = 256
+
+
+@part("encoding")
+@dataclass
+class Encoding:
+    """How a table becomes columns for a linear model: scaled numbers, one for each category.
+
+    Attributes
+    ----------
+    categorical : ndarray of bool of shape (n_features,)
+    means, scales : ndarray of shape (n_numbers,)
+        Means are put for missing numbers.
+    places : ndarray of int32 of shape (n_categorical, 257)
+        Columns of missing values, of code 0, of code 1, ...; -1 of those that were not seen.
+    """
+
+    categorical: np.ndarray
+    means: np.ndarray
+    scales: np.ndarray
+    places: np.ndarray
+
+    @classmethod
+    def of(cls, X: np.ndarray, categorical: np.ndarray) -> Encoding:
+        """Learn it from rows."""
+        numbers, words = X[:, ~categorical], X[:, categorical]
+        seen = ~np.isnan(numbers)
+        means = np.where(seen, numbers, 0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+        centred = np.where(seen, numbers - means, 0)
+        scales = np.sqrt((centred**2).mean(axis=0))
+        scales[~(scales > 1e-12 * np.abs(means))] = 1
+        places = np.full((words.shape[1], 1 + _MOST_CODES), -1, np.int32)
+        places[np.arange(words.shape[1]), _entries(words)] = 0
+        places[places == 0] = np.arange((places == 0).sum())
+        return cls(categorical, means, scales, places)
+
+    @property
+    def n_codes(self) -> int:
+        """Categories that were seen."""
+        return int(self.places.max(initial=-1)) + 1
+
+    def centred(self, X: np.ndarray) -> np.ndarray:
+        """Numbers less their means, 0 where missing."""
+        numbers = X[:, ~self.categorical]
+        return np.where(np.isnan(numbers), 0, numbers - self.means)
+
+    def places_of(self, X: np.ndarray) -> np.ndarray:
+        """Columns of the cells that hold categories, -1 where that was not seen."""
+        words = X[:, self.categorical]
+        return self.places[np.arange(words.shape[1]), _entries(words)]
+
+    def matrix(self, X: np.ndarray):
+        """Rows as columns: ndarray, or sparse where most of it is zero."""
+        scaled = self.centred(X) / self.scales
+        if not self.n_codes:
+            return scaled
+        n, places = len(X), self.places_of(X)
+        rows = np.repeat(np.arange(n), places.shape[1])[places.ravel() >= 0]
+        known = places[places >= 0]
+        ones = np.ones(len(known))
+        indicators = sparse.csr_array((ones, (rows, known)), shape=(n, self.n_codes))
+        joined = sparse.hstack([sparse.csr_array(scaled), indicators], format="csr")
+        filled = scaled.size + places.size
+        return joined if filled < 0.3 * n * joined.shape[1] else joined.toarray()
 
 
 @part("linear")
@@ -30,11 +95,10 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
     means_ : ndarray of shape (n_numbers,)
-        Put for missing numbers.
+    places_ : ndarray of int32 of shape (n_categorical, 257)
+        See Encoding.
     numbers_ : ndarray of shape (n_numbers, n_scores)
         Coefficients.
-    places_ : ndarray of int32 of shape (n_categorical, 257)
-        Rows of `categories_`: of missing values, of code 0, of code 1, ...; -1 if not seen.
     categories_ : ndarray of shape (n_seen + 1, n_scores)
         Coefficients of the codes; the last row is zero.
     intercept_ : ndarray of shape (n_scores,)
@@ -55,44 +119,34 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         """
         self.n_features_in_ = X.shape[1]
         self.classes_ = np.unique(y)
-        categorical = np.asarray(self.categorical, bool)
-        numbers, words = X[:, ~categorical], X[:, categorical]
-        seen = ~np.isnan(numbers)
-        count = np.maximum(seen.sum(axis=0), 1)
-        self.means_ = np.where(seen, numbers, 0).sum(axis=0) / count
-        centred = np.where(seen, numbers - self.means_, 0)
-        scale = np.sqrt((centred**2).mean(axis=0))
-        scale[~(scale > 1e-12 * np.abs(self.means_))] = 1
-        self.places_ = np.full((words.shape[1], 1 + _MOST_CODES), -1, np.int32)
-        columns = np.arange(words.shape[1])
-        self.places_[columns, _entries(words)] = 0
-        n_codes = int((self.places_ == 0).sum())
-        self.places_[self.places_ == 0] = np.arange(n_codes)
-        places = self.places_[columns, _entries(words)]
+        encoding = Encoding.of(X, np.asarray(self.categorical, bool))
+        self.means_, self.places_ = encoding.means, encoding.places
+        n_codes, scales = encoding.n_codes, encoding.scales
         n_scores = len(self.classes_) if len(self.classes_) > 2 else 1
         if len(self.classes_) < 2:
-            coefficients, self.intercept_ = np.zeros((1, len(scale) + n_codes)), np.zeros(1)
+            coefficients, self.intercept_ = np.zeros((1, len(scales) + n_codes)), np.zeros(1)
         else:
-            design = _design(centred / scale, places, n_codes)
             model = LogisticRegression(C=self.C, max_iter=200, tol=1e-3)
-            model.fit(design, y, sample_weight)
+            model.fit(encoding.matrix(X), y, sample_weight)
             coefficients, self.intercept_ = model.coef_, model.intercept_
-        self.numbers_ = (coefficients[:, : len(scale)] / scale).T.copy()
+        self.numbers_ = (coefficients[:, : len(scales)] / scales).T.copy()
         self.categories_ = np.zeros((n_codes + 1, n_scores))
-        self.categories_[:-1] = coefficients[:, len(scale) :].T
+        self.categories_[:-1] = coefficients[:, len(scales) :].T
         return self
+
+    @property
+    def encoding_(self) -> Encoding:
+        """How rows are encoded: with scales of 1, as the coefficients know of them."""
+        categorical = np.asarray(self.categorical, bool)
+        return Encoding(categorical, self.means_, np.ones(len(self.means_)), self.places_)
 
     def predict_proba(self, X):
         """Probabilities of the classes, shape (n_rows, n_classes)."""
         if len(self.classes_) == 1:
             return np.ones((len(X), 1))
-        categorical = np.asarray(self.categorical, bool)
-        numbers = X[:, ~categorical]
-        centred = np.where(np.isnan(numbers), 0, numbers - self.means_)
-        scores = centred @ self.numbers_ + self.intercept_
-        words = X[:, categorical]
-        places = self.places_[np.arange(words.shape[1]), _entries(words)]
-        scores += self.categories_[places].sum(axis=1)
+        encoding = self.encoding_
+        scores = encoding.centred(X) @ self.numbers_ + self.intercept_
+        scores += self.categories_[encoding.places_of(X)].sum(axis=1)
         if len(self.classes_) > 2:
             return softmax(scores, axis=1)
         second = expit(scores)
@@ -106,17 +160,3 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 def _entries(words) -> np.ndarray:
     """Columns of `places_`: 0 for NaN, else one more than the code."""
     return np.clip(np.where(np.isnan(words), -1, words), -1, _MOST_CODES - 1).astype(np.intp) + 1
-
-
-def _design(scaled, places, n_codes):
-    """Scaled numbers and indicators of the codes: sparse where most of it is zero."""
-    if not n_codes:
-        return scaled
-    n = len(scaled)
-    rows = np.repeat(np.arange(n), places.shape[1])
-    indicators = sparse.csr_array(
-        (np.ones(places.size), (rows, places.ravel())), shape=(n, n_codes)
-    )
-    joined = sparse.hstack([sparse.csr_array(scaled), indicators], format="csr")
-    filled = scaled.size + places.size
-    return joined if filled < 0.3 * n * joined.shape[1] else joined.toarray()

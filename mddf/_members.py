@@ -11,8 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.impute import SimpleImputer
-from sklearn.kernel_approximation import Nystroem
-from sklearn.linear_model import Ridge, RidgeCV
+from sklearn.linear_model import Ridge
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -24,6 +23,7 @@ from mddf._deep_goals import ClassGoal, ValueGoal
 from mddf._folds import Folds
 from mddf._forest import Forest
 from mddf._forests import CompletelyRandomForestClassifier, RandomForestClassifier
+from mddf._gaussian import GaussianClassifier, GaussianRegressor
 from mddf._linear import LinearClassifier
 from mddf._regressors import CompletelyRandomForestRegressor, RandomForestRegressor
 from mddf._sampling import RowWeights, plan_sampling
@@ -36,6 +36,7 @@ AUTO = (
     "completely-random",
     "completely-random-sqrt",
     "boosted",
+    "kernel",
     "linear",
 )
 AUTO_REGRESSORS = ("random", "completely-random", "boosted", "kernel", "linear")
@@ -93,33 +94,6 @@ class EmptyColumns(TransformerMixin, BaseEstimator):
         return np.where(self.empty_, 0.0, X) if self.empty_.any() else X
 
 
-class KernelFeatures(TransformerMixin, BaseEstimator):
-    """Nystroem features of a Gaussian kernel with as many of the samples as there are, or fewer.
-
-    Parameters
-    ----------
-    gamma : float
-        The kernel is ``exp(-gamma * squared distance)``.
-    most : int, default=400
-        Samples that are drawn.
-    random_state : int, RandomState or None, default=None
-    """
-
-    def __init__(self, gamma, most=400, random_state=None):
-        self.gamma, self.most, self.random_state = gamma, most, random_state
-
-    def fit(self, X, y=None):
-        """Draw samples."""
-        n = min(self.most, X.shape[0])
-        map_ = Nystroem(gamma=self.gamma, n_components=n, random_state=self.random_state)
-        self.map_ = map_.fit(X)
-        return self
-
-    def transform(self, X):
-        """Features of shape (n_samples, n_drawn)."""
-        return self.map_.transform(X)
-
-
 def boosted(model) -> Pipeline:
     """Gradient boosting on numbers, NaN and the codes of categories."""
     return Pipeline([("fill", EmptyColumns()), ("model", model)])
@@ -172,6 +146,7 @@ def named_classifiers(
             n_estimators, max_features="sqrt"
         ),
         "boosted": lambda: boosted_classifier(categorical, n_rows, n_classes),
+        "kernel": lambda: GaussianClassifier(categorical, gamma=0.25),
         "linear": lambda: LinearClassifier(categorical),
     }
 
@@ -192,18 +167,13 @@ def named_regressors(n_estimators: int, categorical: np.ndarray, n_outputs: int)
         )
         return boosted(model if n_outputs == 1 else MultiOutputRegressor(model))
 
-    def kernel():
-        steps = linear(RidgeCV(np.logspace(-4, 2, 13)), categorical).steps
-        features = KernelFeatures(gamma=0.5 / len(categorical))
-        return Pipeline([steps[0], ("kernel", features), steps[1]])
-
     return {
         "random": lambda: RandomForestRegressor(n_estimators),
         "completely-random": lambda: CompletelyRandomForestRegressor(
             n_estimators, max_features=1.0
         ),
         "boosted": boosting,
-        "kernel": kernel,
+        "kernel": lambda: GaussianRegressor(categorical, gamma=0.5),
         "linear": lambda: linear(Ridge(), categorical),
     }
 

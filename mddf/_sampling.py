@@ -87,6 +87,13 @@ def whole_weights(weights: np.ndarray) -> bool:
         return bool(np.all(weights == np.rint(weights)) and weights.sum() <= 2**53)
 
 
+def n_counted(n_rows: int, weights: np.ndarray | None) -> int:
+    """Samples that rows stand for: the sum of whole weights, else the rows that have some."""
+    if weights is None:
+        return n_rows
+    return int(weights.sum() if whole_weights(weights) else np.count_nonzero(weights))
+
+
 def scale_weights(weights: np.ndarray) -> np.ndarray:
     """Weights times a power of two, which changes no tree, unless they are whole numbers.
 
@@ -115,10 +122,7 @@ def n_draws(max_samples, n_rows: int, sample_weight: np.ndarray | None) -> int:
     if isinstance(max_samples, Integral):
         draws = int(max_samples)
     else:
-        n = n_rows
-        if sample_weight is not None and whole_weights(sample_weight):
-            n = int(sample_weight.sum())
-        share = max_samples * n
+        share = max_samples * n_counted(n_rows, sample_weight)
         draws = max(1, round(share)) if isfinite(share) else _MOST_DRAWS + 1
     if draws > _MOST_DRAWS:
         raise ValueError(

@@ -39,6 +39,13 @@ def sharpened(probabilities: np.ndarray, exponent: float) -> np.ndarray:
     return powers / powers.sum(axis=-1, keepdims=True)
 
 
+def doubted(probabilities: np.ndarray, doubt: float) -> np.ndarray:
+    """Probabilities of which a share is spread over the classes evenly; their order stays."""
+    return (
+        (1 - doubt) * probabilities + doubt / probabilities.shape[-1] if doubt else probabilities
+    )
+
+
 def fit_exponent(probabilities: np.ndarray, labels: np.ndarray, weight=None) -> float:
     """The exponent whose :func:`sharpened` probabilities have the least mean log-loss.
 

@@ -1,5 +1,7 @@
 """Boosted trees as arrays, against the model that grew them; and linear models on tables."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from sklearn.compose import ColumnTransformer
@@ -13,6 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from mddf import _core
 from mddf._boosted import BoostedClassifier, best_round
+from mddf._gaussian import GaussianClassifier
 from mddf._linear import LinearClassifier
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -88,7 +91,9 @@ def test_the_best_round_is_the_one_with_the_least_loss_on_held_out_rows():
     assert best_round(models, X, y, folds, 2) == np.argmin(losses[:2]) + 1
 
 
-@pytest.mark.parametrize("kind", [BoostedClassifier, LinearClassifier])
+@pytest.mark.parametrize(
+    "kind", [BoostedClassifier, LinearClassifier, partial(GaussianClassifier, gamma=0.25)]
+)
 def test_one_class(kind):
     X = table(20, 3)
     model = kind(CATEGORICAL).fit(X, np.full(20, 5))

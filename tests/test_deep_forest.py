@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mddf import DeepForestClassifier, MDDFClassifier, RandomForestClassifier
 from mddf._members import AUTO
-from mddf._vote import sharpened
+from mddf._vote import doubted, sharpened
 
 FORESTS = ["random", "completely-random"]
 SMALL = {"n_estimators": 10, "members": [*FORESTS, "linear"], "random_state": 0}
@@ -88,6 +88,7 @@ def test_out_of_fold_probabilities_are_those_of_the_vote(options, data):
     held_out = log_loss(y, model.oof_probabilities_)
     assert log_loss(truth, of_new) == pytest.approx(held_out, rel=0.35)
     assert (model.exponent_ == 1) == (not options.get("calibrate", True))
+    assert model.doubt_ == (0.5 / (len(y) + 0.5) if options.get("calibrate", True) else 0)
 
 
 def test_predictions_follow_from_the_members(data):
@@ -102,7 +103,8 @@ def test_predictions_follow_from_the_members(data):
         voter.weight * sharpened(vectors[:, i], voter.exponent) for i, voter in enumerate(voters)
     )
     total /= sum(voter.weight for voter in voters)
-    np.testing.assert_allclose(sharpened(total, model.exponent_), model.predict_proba(new))
+    said = doubted(sharpened(total, model.exponent_), model.doubt_)
+    np.testing.assert_allclose(said, model.predict_proba(new))
     *_, last = model.staged_predict_proba(new)
     np.testing.assert_array_equal(last, model.predict_proba(new))
     expected = model.classes_[last.argmax(axis=1)]
@@ -308,7 +310,7 @@ def test_layer_features_of_training_samples_are_out_of_fold():
     # Labels are noise: the trees know those that they saw, and nothing of the others.
     assert np.mean(held_out.argmax(axis=1) == y) < 0.6 < np.mean(seen.argmax(axis=1) == y)
     votes = sharpened(sharpened(held_out, forest._layers[0].voters[0].exponent), forest.exponent_)
-    np.testing.assert_array_equal(votes, forest.oof_probabilities_)
+    np.testing.assert_array_equal(doubted(votes, forest.doubt_), forest.oof_probabilities_)
 
 
 def test_later_layers_need_a_forest(data):

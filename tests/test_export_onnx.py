@@ -113,12 +113,22 @@ def test_linear_members():
 def test_deep_forests(kind, options):
     X = TABLES[kind](300)
     y = labels_of(X)
-    members = ["random", "completely-random", "linear"]
+    members = ["random", "completely-random", "kernel", "linear"]
     model = DeepForestClassifier(n_estimators=6, members=members, random_state=0, **options)
     model.fit(X[:150], y[:150])
     label, probabilities = said_by_runtime(model, X)
     assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
     assert np.array_equal(label, model.predict(X))
+
+
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("member", ["kernel", "linear"])
+def test_members_alone(kind, member):
+    X = TABLES[kind](300)
+    y = labels_of(X)
+    model = DeepForestClassifier(members=[member], random_state=0).fit(X[:150], y[:150])
+    _, probabilities = said_by_runtime(model, X)
+    assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", TABLES)

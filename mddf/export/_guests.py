@@ -11,7 +11,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from mddf._boosted import BoostedClassifier, trees_of
-from mddf._linear import LinearClassifier
+from mddf._gaussian import GaussianClassifier
+from mddf._linear import Encoding, LinearClassifier
 
 from ._boosting import add_boosting, add_softmax
 from ._graph import Graph
@@ -47,6 +48,8 @@ def add_guest(graph: Graph, X: str, classifier, n_classes: int) -> str:
         probabilities = add_boosting(graph, X, last.start_, last.trees_)
     elif isinstance(last, LinearClassifier) and len(last.classes_) > 1:
         probabilities = _add_linear(graph, X, last)
+    elif isinstance(last, GaussianClassifier):
+        probabilities = _add_gaussian(graph, X, last)
     elif isinstance(last, BoostedClassifier | LinearClassifier):
         first = graph.add("Gather", X, graph.constant([0], np.int64), axis=1)
         one = graph.constant(1.0)
@@ -66,25 +69,44 @@ def _add_logistic(graph: Graph, X: str, model) -> str:
 
 
 def _add_linear(graph: Graph, X: str, model: LinearClassifier) -> str:
-    categorical = np.asarray(model.categorical, bool)
-    scores = graph.constant(model.intercept_[None])
+    encoded = _add_encoding(graph, X, model.encoding_)
+    coefficients = np.vstack([model.numbers_, model.categories_[:-1]])
+    product = graph.add("MatMul", encoded, graph.constant(coefficients))
+    scores = graph.add("Add", product, graph.constant(model.intercept_[None]))
+    return add_softmax(graph, scores, len(model.intercept_))
+
+
+def _add_gaussian(graph: Graph, X: str, model: GaussianClassifier) -> str:
+    encoded = _add_encoding(graph, X, model.encoding_)
+    ones = graph.constant(np.ones((model.landmarks_.shape[1], 1)))
+    squares = graph.add("MatMul", graph.add("Mul", encoded, encoded), ones)
+    product = graph.add("MatMul", encoded, graph.constant(-2 * model.landmarks_.T))
+    constant = graph.constant(np.square(model.landmarks_).sum(axis=1)[None])
+    distances = graph.add("Add", graph.add("Add", product, squares), constant)
+    factor = graph.constant(-model.gamma / max(1, model.n_features_in_))
+    similar = graph.add("Exp", graph.add("Mul", distances, factor))
+    values = graph.add("MatMul", similar, graph.constant(model.scale_ * model.bumps_))
+    values = graph.add("Add", values, graph.constant(model.scale_ * model.intercept_[None]))
+    return graph.add("Softmax", values, axis=1)
+
+
+def _add_encoding(graph: Graph, X: str, encoding: Encoding) -> str:
+    """Scaled numbers, and a column for each category."""
+    categorical, parts = encoding.categorical, []
     if not categorical.all():
         numbers = graph.add("Gather", X, _columns_of(graph, ~categorical), axis=1)
-        means = graph.constant(model.means_)
+        means = graph.constant(encoding.means)
         numbers = graph.add("Where", graph.add("IsNaN", numbers), means, numbers)
-        numbers = graph.add("Sub", numbers, means)
-        product = graph.add("MatMul", numbers, graph.constant(model.numbers_))
-        scores = graph.add("Add", product, scores)
+        centred = graph.add("Sub", numbers, means)
+        parts.append(graph.add("Div", centred, graph.constant(encoding.scales)))
     if categorical.any():
         words = graph.add("Gather", X, _columns_of(graph, categorical), axis=1)
         words = graph.add("Where", graph.add("IsNaN", words), graph.constant(-1.0), words)
-        column, code = np.nonzero(model.places_ >= 0)
+        column, code = np.nonzero(encoding.places >= 0)  # in the order of their places
         words = graph.add("Gather", words, graph.constant(column, np.int64), axis=1)
         equal = graph.add("Equal", words, graph.constant(code[None] - 1.0))
-        rows = model.categories_[model.places_[column, code]]
-        product = graph.add("MatMul", graph.cast(equal, np.float64), graph.constant(rows))
-        scores = graph.add("Add", product, scores)
-    return add_softmax(graph, scores, len(model.intercept_))
+        parts.append(graph.cast(equal, np.float64))
+    return graph.add("Concat", *parts, axis=1)
 
 
 def _columns_of(graph: Graph, mask: np.ndarray) -> str:

@@ -262,7 +262,11 @@ def _add_deep_forest(graph: Graph, raw: str, stages: list[Stage], model) -> str:
         if handed:
             table = graph.add("Concat", raw, *handed, axis=1)
     mean = graph.add("Div", _add_sum(graph, votes), graph.constant(total))
-    return _add_sharpened(graph, mean, model.exponent_)
+    sharpened = _add_sharpened(graph, mean, model.exponent_)
+    if not model.doubt_:
+        return sharpened
+    shrunk = graph.add("Mul", sharpened, graph.constant(1 - model.doubt_))
+    return graph.add("Add", shrunk, graph.constant(model.doubt_ / len(model.classes_)))
 
 
 def _add_sharpened(graph: Graph, probabilities: str, exponent: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from mddf._members import EmptyColumns, KernelFeatures
+from mddf._members import EmptyColumns
 from mddf._state import Saved
 
 # What fitted histogram gradient boosting holds and skops does not trust by itself.
@@ -42,6 +42,5 @@ def skops_types(*, boosting=False) -> list[str]:
     rooms = [import_module(name) for name in ("mddf", "mddf.baselines")]
     public = [getattr(room, name) for room in rooms for name in room.__all__]
     kinds = [kind for kind in public if isinstance(kind, type) and issubclass(kind, Saved)]
-    steps = [EmptyColumns, KernelFeatures]
-    names = [f"{kind.__module__}.{kind.__qualname__}" for kind in [*kinds, *steps]]
+    names = [f"{kind.__module__}.{kind.__qualname__}" for kind in [*kinds, EmptyColumns]]
     return sorted([*names, "numpy.dtype", *(_OF_BOOSTING if boosting else ())])

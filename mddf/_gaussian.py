@@ -1,0 +1,146 @@
+"""Ridge regression on features of a Gaussian kernel, which fits smooth functions."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.linear_model import Ridge, RidgeCV
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import cross_val_predict
+from sklearn.utils import check_random_state
+
+from mddf._linear import Encoding
+from mddf._state import part
+from mddf._vote import fit_exponent
+
+# At most so many landmarks, rows to learn from, and rows by which the penalty is chosen.
+_LANDMARKS, _ROWS, _TRIED = 1000, 10_000, 600
+_PENALTIES = np.logspace(-4, 2, 13)
+# Makes the landmarks' kernel matrix positive definite in floating point.
+_JITTER = 1e-6
+_BLOCK = 4096
+
+
+class _GaussianRidge(BaseEstimator):
+    """What the classifier and the regressor share; use one of them.
+
+    The function that is fitted is a sum of Gaussian bumps around landmarks, rows that are drawn:
+    C. Williams and M. Seeger, NIPS 2000. Scaling and categories are as in `LinearClassifier`.
+
+    Parameters
+    ----------
+    categorical : ndarray of bool of shape (n_features,)
+        Which columns hold codes of categories, below 256.
+    gamma : float
+        The kernel is ``exp(-gamma * d / n_features)``, where d is the squared distance.
+    random_state : int, RandomState or None, default=None
+        Of the rows that are drawn.
+
+    Attributes
+    ----------
+    encoding_ : Encoding
+    landmarks_ : ndarray of shape (n_landmarks, n_encoded)
+    bumps_ : ndarray of shape (n_landmarks, n_outputs)
+        Coefficients.
+    intercept_ : ndarray of shape (n_outputs,)
+    """
+
+    def __init__(self, categorical, gamma, random_state=None):
+        self.categorical = categorical
+        self.gamma = gamma
+        self.random_state = random_state
+
+    def _learn(self, X, values, sample_weight):
+        """Fit; returns some rows, their features, values and weights, and the model of features.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+        values : ndarray of float64 of shape (n_samples, n_outputs)
+        sample_weight : ndarray of shape (n_samples,) or None
+        """
+        self.n_features_in_ = X.shape[1]
+        rows = check_random_state(self.random_state).permutation(len(X))[:_ROWS]
+        X, values = X[rows], values[rows]
+        weight = None if sample_weight is None else sample_weight[rows]
+        self.encoding_ = Encoding.of(X, np.asarray(self.categorical, bool))
+        landmarks = self.encoding_.matrix(X[:_LANDMARKS])
+        self.landmarks_ = landmarks if isinstance(landmarks, np.ndarray) else landmarks.toarray()
+        among = self._similarity(X[:_LANDMARKS])
+        among[np.diag_indices_from(among)] += _JITTER
+        root = cholesky(among, lower=True, overwrite_a=True)
+        features = solve_triangular(root, self._similarity(X).T, lower=True, overwrite_b=True).T
+        few, some = slice(_TRIED), None if weight is None else weight[:_TRIED]
+        penalty = 1.0
+        if len(X) > 1:
+            penalty = RidgeCV(_PENALTIES).fit(features[few], values[few], some).alpha_
+        model = Ridge(penalty).fit(features, values, weight)
+        coefficients = model.coef_.reshape(-1, len(root)).T
+        self.bumps_ = solve_triangular(root, coefficients, trans=1, lower=True)
+        self.intercept_ = np.atleast_1d(model.intercept_)
+        return rows[few], features[few], values[few], some, Ridge(penalty)
+
+    def _similarity(self, X) -> np.ndarray:
+        encoded = self.encoding_.matrix(X)
+        return rbf_kernel(encoded, self.landmarks_, self.gamma / max(1, X.shape[1]))
+
+    def _values(self, X) -> np.ndarray:
+        """What the function is at some rows, shape (n_rows, n_outputs)."""
+        blocks = [X[first : first + _BLOCK] for first in range(0, len(X), _BLOCK)]
+        return (
+            np.concatenate([self._similarity(b) @ self.bumps_ for b in blocks]) + self.intercept_
+        )
+
+
+@part("gaussian classifier")
+class GaussianClassifier(ClassifierMixin, _GaussianRidge):
+    """Classes as 1 and -1; what is fitted to them is scaled so that its softmax is calibrated."""
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit.
+
+        Parameters
+        ----------
+        X : ndarray of float64 of shape (n_samples, n_features)
+        y : ndarray of shape (n_samples,)
+        sample_weight : ndarray of shape (n_samples,), default=None
+        """
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        values = np.where(labels[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
+        rows, *known, weight, model = self._learn(X, values, sample_weight)
+        folds = min(5, len(rows))
+        held_out = cross_val_predict(model, *known, cv=folds, params={"sample_weight": weight})
+        said = softmax(held_out.reshape(values[rows].shape), axis=1)
+        self.scale_ = fit_exponent(said, labels[rows], weight)
+        return self
+
+    def predict_proba(self, X):
+        """Probabilities of the classes, shape (n_rows, n_classes)."""
+        return softmax(self.scale_ * self._values(X), axis=1)
+
+    def predict(self, X):
+        """The most probable classes."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+@part("gaussian regressor")
+class GaussianRegressor(RegressorMixin, _GaussianRidge):
+    """One function for each output."""
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit.
+
+        Parameters
+        ----------
+        X : ndarray of float64 of shape (n_samples, n_features)
+        y : ndarray of float64 of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : ndarray of shape (n_samples,), default=None
+        """
+        self._learn(X, np.reshape(y, (len(X), -1)), sample_weight)
+        return self
+
+    def predict(self, X):
+        """Numbers of shape (n_rows, n_outputs)."""
+        return self._values(X)

@@ -1,0 +1,100 @@
+"""Ridge regression on features of a Gaussian kernel."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import Ridge, RidgeCV
+from sklearn.metrics.pairwise import rbf_kernel
+
+from mddf import _gaussian
+from mddf._gaussian import GaussianClassifier, GaussianRegressor
+from mddf._vote import fit_exponent, log_losses
+
+NONE = np.zeros(3, bool)
+WORD = np.array([False, False, True])
+
+
+def table(n, seed):
+    X = np.random.default_rng(seed).normal(size=(n, 3))
+    X[:, 2] = np.random.default_rng(seed).integers(0, 4, n)
+    X[::7, 0] = np.nan
+    return X
+
+
+def smooth(X):
+    return np.sin(np.nan_to_num(X[:, 0])) + X[:, 1] * (X[:, 2] == 1)
+
+
+def twin_features(model, X):
+    """Features whose inner products are the kernel's values, by its eigenvectors."""
+    values, vectors = np.linalg.eigh(rbf_kernel(model.landmarks_, gamma=model.gamma / 3))
+    values += _gaussian._JITTER
+    encoded = np.asarray(model.encoding_.matrix(X))
+    return rbf_kernel(encoded, model.landmarks_, model.gamma / 3) @ vectors / np.sqrt(values)
+
+
+@pytest.mark.parametrize("landmarks", [1000, 40])
+@pytest.mark.parametrize("categorical", [NONE, WORD], ids=["numbers", "a category"])
+def test_it_is_ridge_regression_on_features(monkeypatch, landmarks, categorical):
+    monkeypatch.setattr(_gaussian, "_LANDMARKS", landmarks)
+    X, new = table(150, 0), table(50, 1)
+    y, weight = smooth(X), np.random.default_rng(0).uniform(0.5, 2, 150)
+    model = GaussianRegressor(categorical, 0.5, random_state=0).fit(X, y, weight)
+    assert len(model.landmarks_) == min(landmarks, 150)
+    features = twin_features(model, X)
+    chosen = RidgeCV(_gaussian._PENALTIES).fit(features, y[:, None], weight)
+    said = chosen.predict(twin_features(model, new))
+    np.testing.assert_allclose(model.predict(new), said.reshape(-1, 1), atol=1e-5)
+    again = Ridge(chosen.alpha_).fit(features, y, weight)
+    np.testing.assert_allclose(
+        model.predict(new)[:, 0], again.predict(twin_features(model, new)), atol=1e-5
+    )
+
+
+def test_many_rows_are_drawn_from_and_asked_in_blocks(monkeypatch):
+    X, new = table(400, 0), table(100, 1)
+    y = np.column_stack([smooth(X), X[:, 1]])
+    for name, value in {"_ROWS": 300, "_LANDMARKS": 100, "_TRIED": 80, "_BLOCK": 7}.items():
+        monkeypatch.setattr(_gaussian, name, value)
+    model = GaussianRegressor(WORD, 0.5, random_state=0).fit(X, y)
+    said = model.predict(new)
+    assert said.shape == (100, 2)
+    assert np.corrcoef(said[:, 0], smooth(new))[0, 1] > 0.95
+    monkeypatch.setattr(_gaussian, "_BLOCK", 1000)
+    np.testing.assert_allclose(model.predict(new), said, rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(clone(model).fit(X, y).predict(new), model.predict(new))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_probabilities_are_calibrated(n_classes):
+    X, new = table(500, 0), table(2000, 1)
+    noise = np.random.default_rng(0).normal(size=2500) * 0.5
+    values = np.concatenate([smooth(X), smooth(new)]) + noise
+    labels = np.digitize(values, [0, 1] if n_classes == 3 else [0])
+    y, y_new = labels[:500] + 10, labels[500:]
+    model = GaussianClassifier(WORD, 0.25, random_state=0).fit(X, y)
+    said = model.predict_proba(new)
+    np.testing.assert_allclose(said.sum(axis=1), 1)
+    assert 0.8 < fit_exponent(said, y_new) < 1.25
+    prior = np.bincount(labels[:500]) / 500
+    assert (
+        log_losses(said, y_new).mean() < 0.8 * log_losses(np.tile(prior, (2000, 1)), y_new).mean()
+    )
+    np.testing.assert_array_equal(model.predict(new), model.classes_[said.argmax(axis=1)])
+
+
+def test_rows_that_are_alike_and_columns_without_anything():
+    X = np.repeat(table(5, 0), 20, axis=0)
+    X[:, 1] = np.nan
+    y = np.arange(100) % 2
+    said = GaussianClassifier(WORD, 0.25, random_state=0).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(said, 0.5, atol=0.05)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_hardly_any_rows(n):
+    X = table(n, 0)
+    assert np.isfinite(GaussianRegressor(NONE, 0.5).fit(X, np.arange(n)).predict(X)).all()
+    if n > 1:
+        said = GaussianClassifier(NONE, 0.5).fit(X, np.arange(n)).predict_proba(X)
+        assert np.isfinite(said).all()
