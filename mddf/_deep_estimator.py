@@ -169,6 +169,7 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
             weights,
             canonical_order(binned.codes, goal.key),
             self._folds(numbers, goal, entropy, groups),
+            out_of_bag=groups is None and (self.cv is None or isinstance(self.cv, Integral | str)),
         )
         growth = Growth(self, training, members, table.shape[1], entropy)
         seen = fingerprint(binned.codes[:, : table.shape[1]])

@@ -141,7 +141,7 @@ class Growth:
     # What is chosen before a layer
 
     def _choose_options(self) -> None:
-        """Give the named forests the options that out-of-bag losses favour."""
+        """Give the named forests the options that losses on unseen samples favour."""
         columns = np.arange(self.n_raw, dtype=np.int32)
         for kind, trials in self.training.goal.trials.items():
             named = [member for member in self.members if member.kind == kind]

@@ -251,6 +251,9 @@ class Training:
     order : ndarray of int32 of shape (n_samples,)
         See :func:`mddf._sampling.canonical_order`.
     folds : list of (train, held out)
+    out_of_bag : bool, default=True
+        Whether rows that a tree did not draw may judge it. Not where groups, a splitter or splits
+        say what is held out together: others of a row's group may have been drawn.
     """
 
     table: BinnedTable
@@ -259,6 +262,7 @@ class Training:
     weights: RowWeights
     order: np.ndarray
     folds: Folds
+    out_of_bag: bool = True
 
     @property
     def everything(self) -> np.ndarray:

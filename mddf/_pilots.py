@@ -1,6 +1,8 @@
-"""What a deep forest tries with a few trees, out of bag, before it grows many."""
+"""What a deep forest tries with a few trees before it grows many."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -11,27 +13,39 @@ from mddf._rules import Emphasis, Evidence
 
 _STRENGTHS = (0.0, 0.25, 1.0)
 _TREES = 40
+_TREES_OF_A_FOLD = 15  # about as many as do not draw a sample
 _FEWEST_ROWS = 50
 
 
-def _out_of_bag_losses(
-    forest, training: Training, columns, emphasis, entropy, **options
-) -> np.ndarray:
-    """Losses of all samples, by the trees that did not draw them, as sharp as is best."""
-    n_trees = min(_TREES, forest.n_estimators)
-    pilot = Member("pilot", clone(forest).set_params(bootstrap=True, n_estimators=n_trees), None)
-    parts = [(training.everything, _growing.OUT_OF_BAG)]
-    ((grown,),) = grow_forests(
+def _pilot_losses(forest, training: Training, columns, emphasis, entropy, **options):
+    """Losses of all samples, by trees of a forest that did not see them, as sharp as is best.
+
+    Trees of all samples that did not draw one; trees of the folds, where a sample's group must
+    not have been drawn either.
+    """
+    goal, row = training.goal, training.weights.row
+    if training.out_of_bag:
+        drawn_by = row if emphasis is None else emphasis * (1 if row is None else row)
+        order = training.order
+        judged = [order if drawn_by is None else order[drawn_by[order] > 0]]
+        parts: Any = [(training.everything, _growing.OUT_OF_BAG)]
+        changes: dict = {"bootstrap": True, "n_estimators": min(_TREES, forest.n_estimators)}
+    else:
+        judged, parts = [held_out for _, held_out in training.folds], training.folds
+        changes = {"n_estimators": min(_TREES_OF_A_FOLD, forest.n_estimators)}
+    pilot = Member("pilot", clone(forest).set_params(**changes), None)
+    (grown,) = grow_forests(
         [pilot], training, columns, emphasis, entropy, parts=parts, keep=False, **options
     )
-    assert grown.sums is not None
-    assert grown.n_trees is not None
-    goal, row = training.goal, training.weights.row
-    forecasts = np.full((len(training.order), goal.n_columns), goal.ignorance)
-    drawn_by = row if emphasis is None else emphasis * (1 if row is None else row)
-    order = training.order if drawn_by is None else training.order[drawn_by[training.order] > 0]
-    seen = grown.n_trees > 0
-    forecasts[order[seen]] = goal.means(grown.sums[seen], grown.n_trees[seen])
+    assert grown[0].sums is not None
+    sums = np.zeros((len(training.order), grown[0].sums.shape[1]))
+    n_trees = np.zeros(len(sums))
+    for rows, of_part in zip(judged, grown, strict=True):
+        sums[rows] += of_part.sums
+        n_trees[rows] += of_part.n_trees
+    forecasts = np.full((len(sums), goal.n_columns), goal.ignorance)
+    seen = n_trees > 0
+    forecasts[seen] = goal.means(sums[seen], n_trees[seen])
     return goal.least_losses(forecasts, weight=row)
 
 
@@ -49,14 +63,14 @@ def _choose(losses: list[np.ndarray], weight) -> int:
 
 
 def choose_options(forest, trials: list[dict], training: Training, columns, entropy, **options):
-    """The options of a forest that its out-of-bag losses favour; the first ones with few rows.
+    """The options of a forest that its losses on unseen samples favour.
 
-    Others have to be better by more than one standard error.
+    The first ones if there are few rows; others have to be better by more than one standard error.
     """
     if len(training.order) < _FEWEST_ROWS:
         return trials[0]
     losses = [
-        _out_of_bag_losses(
+        _pilot_losses(
             clone(forest).set_params(**trial), training, columns, None, entropy, **options
         )
         for trial in trials
@@ -82,7 +96,7 @@ def choose_emphasis(
         for strength in _STRENGTHS
     ]
     losses = [
-        _out_of_bag_losses(forest, training, columns, emphasis, entropy, **options)
+        _pilot_losses(forest, training, columns, emphasis, entropy, **options)
         for emphasis in factors
     ]
     chosen = _choose(losses, row)

@@ -50,6 +50,21 @@ def test_groups_are_those_of_the_splits(kind, patients):
     np.testing.assert_array_equal(routed, given)
 
 
+def test_leaves_are_judged_by_other_groups():
+    rng = np.random.default_rng(1)
+    groups = np.repeat(np.arange(100), 4)
+    X = rng.normal(size=(100, 4))[groups] + 0.01 * rng.normal(size=(400, 4))
+    y = (X[::4, 0] > 0)[groups] ^ (rng.random(100) < 0.4)[groups]
+    folds = list(GroupKFold(5).split(X, y, groups))
+    options = {"n_estimators": 20, "members": ["random"], "random_state": 0}
+    leaves = [
+        DeepForestClassifier(1, cv=cv, **options).fit(X, y, groups=given).min_samples_leaf_
+        for cv, given in ((5, groups), (GroupKFold(5), groups), (folds, None), (5, None))
+    ]
+    # Rows of one's own group favour leaves of single rows.
+    assert leaves == [{"random": 5}] * 3 + [{"random": 1}]
+
+
 @pytest.mark.parametrize("kind", [MDDFClassifier, GCForestClassifier])
 def test_layer_features_of_groups(kind, patients):
     X, y, groups = patients
