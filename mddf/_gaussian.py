@@ -16,7 +16,7 @@ from mddf._state import part
 from mddf._vote import fit_exponent
 
 # At most so many landmarks, rows to learn from, and rows by which the penalty is chosen.
-_LANDMARKS, _ROWS, _TRIED = 1000, 10_000, 600
+_LANDMARKS, _ROWS, _TRIED = 1000, 10_000, 300
 _PENALTIES = np.logspace(-4, 2, 13)
 # Makes the landmarks' kernel matrix positive definite in floating point.
 _JITTER = 1e-6

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from joblib import delayed
 from sklearn.base import clone
@@ -9,7 +11,7 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble._base import _set_random_states
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from mddf._engines import in_order, shared
 from mddf._parallel import job_count
@@ -49,6 +51,12 @@ def _is_real(target: np.ndarray) -> bool:
     return target.dtype.kind == "f"
 
 
+@cache
+def _libraries(kind: type) -> ThreadpoolController:
+    """What starts threads, of all that is loaded where models of this type are: slow to find."""
+    return ThreadpoolController()
+
+
 def _fit_guest(guest, X, target, weights, n_columns, train, held_out, seed: int):
     fitted = clone(guest)
     random = np.random.RandomState(seed)
@@ -68,7 +76,7 @@ def _fit_guest(guest, X, target, weights, n_columns, train, held_out, seed: int)
     if isinstance(fitted, Pipeline) and np.all(y == y[:1]):
         fitted, options = DummyRegressor() if _is_real(target) else DummyClassifier(), {}
     # Folds are spread over the cores: what a classifier starts by itself would fight over them.
-    with threadpool_limits(1):
+    with _libraries(type(fitted)).limit(limits=1):
         fitted.fit(X[train], y, **options)
         vectors = None if held_out is None else guest_vectors(fitted, X[held_out], n_columns)
     return fitted, vectors
