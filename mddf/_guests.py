@@ -113,4 +113,6 @@ def fit_guests(
         delayed(_fit_guest)(guest, *everywhere, n_columns, *part, int(seed))
         for part, seed in zip(parts, seeds, strict=True)
     )
-    return list(in_order(tasks, job_count(n_jobs, len(parts), require=None)))
+    # Limits that threads set one by one are undone by the first that is ready.
+    with threadpool_limits(1):
+        return list(in_order(tasks, job_count(n_jobs, len(parts), require=None)))

@@ -1,0 +1,179 @@
+"""DeepForestClassifier with groups, odd tables, many threads, scorers and weights."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import get_scorer, make_scorer, roc_auc_score
+from sklearn.model_selection import GroupKFold
+from sklearn.naive_bayes import GaussianNB
+from threadpoolctl import threadpool_info
+
+from mddf import DeepForestClassifier
+
+SMALL = {"n_estimators": 5, "members": ["random", "completely-random"], "random_state": 0}
+
+
+class Spy(GaussianNB):
+    """Notes what it is fitted on, what it is asked, and how many threads it may start."""
+
+    seen: list = []
+
+    def fit(self, X, y, sample_weight=None):
+        self.trained_ = X[:, 0]
+        return super().fit(X, y, sample_weight)
+
+    def predict_proba(self, X):
+        pools = [pool["num_threads"] for pool in threadpool_info()]
+        self.seen.append((self.trained_, X[:, 0], pools))
+        return super().predict_proba(X)
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    found: list = []
+    monkeypatch.setattr(Spy, "seen", found)
+    return found
+
+
+def rows_of(n, n_columns=4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, n_columns))
+    return X, (X[:, 0] + 0.3 * rng.normal(size=n) > 0).astype(int)
+
+
+@pytest.mark.parametrize("cv", ["auto", 3, GroupKFold(4)], ids=["auto", "number", "splitter"])
+def test_groups_keep_together_in_every_fold(cv, seen):
+    X, y = rows_of(120)
+    groups = np.random.default_rng(1).integers(0, 15, 120)
+    X[:, 0] = groups
+    model = DeepForestClassifier(1, members=["random", Spy()], cv=cv, n_estimators=2)
+    model.fit(X, y, groups=[f"patient {g}" for g in groups])
+    n_folds = {"auto": 10, 3: 3}.get(cv, 4) if isinstance(cv, str | int) else 4
+    held_out = [set(asked) for _, asked, _ in seen[:n_folds]]
+    for trained, asked, _ in seen[:n_folds]:
+        assert set(trained) | set(asked) == set(groups)
+        assert not set(trained) & set(asked)
+    assert sum(map(len, held_out)) == len(set(groups))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_members_do_not_start_threads_of_their_own(n_jobs, seen):
+    X, y = rows_of(120)
+    model = DeepForestClassifier(1, members=["random", Spy()], n_estimators=2, n_jobs=n_jobs)
+    model.fit(X, y)
+    assert len(seen) >= 10
+    assert all(pools and max(pools) == 1 for *_, pools in seen[:10])
+
+
+# Tables
+
+
+@pytest.mark.parametrize("value", [3.0, np.nan])
+def test_columns_that_say_nothing(value):
+    X, y = rows_of(60)
+    nothing = np.full((60, 2), value)
+    model = DeepForestClassifier(1, n_estimators=5, random_state=0).fit(np.hstack([nothing, X]), y)
+    assert np.all(model.feature_importances_[:2] == 0)
+    assert model.score(np.hstack([nothing, X]), y) > 0.8
+    alone = DeepForestClassifier(n_estimators=3, random_state=0).fit(nothing, y)
+    shares = alone.predict_proba(nothing)
+    assert np.ptp(shares, axis=0).max() < 1e-12
+    assert shares[0] == pytest.approx(np.bincount(y) / 60, abs=0.1)
+
+
+def test_values_that_fit_did_not_see():
+    X, y = rows_of(80)
+    X[:, 1] = np.nan
+    model = DeepForestClassifier(1, n_estimators=5, random_state=0).fit(X, y)
+    X[:, 1], X[:, 2] = 7.0, np.nan
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_hundred_classes_some_of_one_row():
+    rng = np.random.default_rng(0)
+    y = np.concatenate([np.repeat(np.arange(90), 3), np.arange(90, 100)])
+    X = rng.normal(size=(100, 4))[y] * 5 + rng.normal(size=(len(y), 4))
+    names = np.array([f"class {label:02}" for label in y])
+    model = DeepForestClassifier(1, n_estimators=3, random_state=0).fit(X, names)
+    assert model.classes_.tolist() == sorted(set(names))
+    assert model.oof_probabilities_.shape == (280, 100)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+    assert model.score(X, names) > 0.8
+
+
+def test_linear_members_see_many_columns():
+    X, y = rows_of(50, 5000)
+    X[:, 0] *= 9
+    model = DeepForestClassifier(1, members=["random", "linear"], n_estimators=2, random_state=0)
+    model.fit(X, y)
+    assert np.isfinite(model.predict_proba(X)).all()
+    assert model.feature_importances_.shape == (5000,)
+
+
+# Scores and weights
+
+
+def benefit(estimator, X, y):
+    return float(np.mean(estimator.predict(X) == y)) - 0.5
+
+
+@pytest.mark.parametrize(
+    ("scoring", "expected"),
+    [
+        ("roc_auc", lambda y, p: roc_auc_score(y, p[:, 1])),
+        (get_scorer("balanced_accuracy"), None),
+        (make_scorer(roc_auc_score, response_method="predict_proba"), None),
+        (benefit, lambda y, p: np.mean(p.argmax(axis=1) == y) - 0.5),
+    ],
+    ids=["name", "scorer", "made scorer", "function"],
+)
+def test_scorers_by_name_and_as_objects(scoring, expected):
+    X, y = rows_of(150)
+    model = DeepForestClassifier(**SMALL, scoring=scoring).fit(X, y)
+    if expected is not None:
+        score = expected(y, model.oof_probabilities_)
+        assert score == pytest.approx(model.history_["score"][model.n_layers_ - 1])
+
+
+def test_scorers_that_do_not_do_are_named():
+    X, y = rows_of(60)
+    with pytest.raises(ValueError, match="scoring"):
+        DeepForestClassifier(**SMALL, scoring=lambda *_: None).fit(X, y)
+
+
+def test_balanced_weights_are_those_of_the_classes():
+    X, y = rows_of(150)
+    y[:100] = 0
+    weights = len(y) / (2 * np.bincount(y))
+    balanced, by_hand = (
+        DeepForestClassifier(1, **SMALL, class_weight=given).fit(X, y).predict_proba(X)
+        for given in ("balanced", dict(enumerate(weights)))
+    )
+    np.testing.assert_array_equal(balanced, by_hand)
+
+
+def test_what_the_leaderboard_says_of_a_member():
+    X, y = rows_of(200)
+    members = ["random", LogisticRegression()]
+    model = DeepForestClassifier(1, members=members, n_estimators=5, random_state=0)
+    features = model.fit_transform(X, y)
+    table = pd.DataFrame(model.leaderboard_)
+    assert list(table) == [
+        *("layer", "member", "log_loss", "accuracy", "weight", "seconds", "bytes"),
+    ]
+    assert table["layer"].eq(1).all()
+    assert table["member"].tolist() == ["random", "LogisticRegression"]
+    assert (table["seconds"] > 0).all()
+    kept = [name.rsplit("_", 1)[0].removeprefix("layer1_") for name in table["member"]]
+    names = model.get_feature_names_out()
+    for row, name in zip(model.leaderboard_, kept, strict=True):
+        columns = [i for i, column in enumerate(names) if f"_{name}_" in column]
+        if row["weight"] == 0:
+            assert not columns
+            continue
+        p = features[:, columns]
+        assert row["accuracy"] == pytest.approx(np.mean(p.argmax(axis=1) == y))
+        own = np.maximum(p[np.arange(len(y)), y], 1e-4)
+        assert row["log_loss"] == pytest.approx(-np.log(own).mean())
