@@ -52,8 +52,8 @@ def _is_real(target: np.ndarray) -> bool:
 
 
 @cache
-def _libraries(kind: type) -> ThreadpoolController:
-    """What starts threads, of all that is loaded where models of this type are: slow to find."""
+def _libraries(module: str) -> ThreadpoolController:
+    """What starts threads, of all that is loaded with a guest's module; slow to find."""
     return ThreadpoolController()
 
 
@@ -76,7 +76,7 @@ def _fit_guest(guest, X, target, weights, n_columns, train, held_out, seed: int)
     if isinstance(fitted, Pipeline) and np.all(y == y[:1]):
         fitted, options = DummyRegressor() if _is_real(target) else DummyClassifier(), {}
     # Folds are spread over the cores: what a classifier starts by itself would fight over them.
-    with _libraries(type(fitted)).limit(limits=1):
+    with _libraries(type(fitted).__module__).limit(limits=1):
         fitted.fit(X[train], y, **options)
         vectors = None if held_out is None else guest_vectors(fitted, X[held_out], n_columns)
     return fitted, vectors
@@ -114,5 +114,5 @@ def fit_guests(
         for part, seed in zip(parts, seeds, strict=True)
     )
     # Limits that threads set one by one are undone by the first that is ready.
-    with threadpool_limits(1):
+    with _libraries(type(guest).__module__).limit(limits=1):
         return list(in_order(tasks, job_count(n_jobs, len(parts), require=None)))

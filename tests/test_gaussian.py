@@ -66,7 +66,8 @@ def test_many_rows_are_drawn_from_and_asked_in_blocks(monkeypatch):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_probabilities_are_calibrated(n_classes):
+def test_probabilities_are_calibrated(monkeypatch, n_classes):
+    monkeypatch.setattr(_gaussian, "_TRIED", 500)
     X, new = table(500, 0), table(2000, 1)
     noise = np.random.default_rng(0).normal(size=2500) * 0.5
     values = np.concatenate([smooth(X), smooth(new)]) + noise
