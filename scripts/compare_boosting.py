@@ -89,7 +89,7 @@ def draw(frame, options):
 
 study = Study(
     globals(), "comparison", "set=datasets method=methods seed=splits", ("rounds", "max_rows"),
-    datasets=list(CASES), methods=cli.All(METHODS), rounds=100, splits=5, max_rows=None,
+    datasets=list(CASES), methods=METHODS, rounds=100, splits=5, max_rows=None,
     checks={"datasets": lambda text: text if text in CASES else cli.dataset(text)},
     quick={"datasets": ["breast_cancer", "digits"], "splits": 1},
 )  # fmt: skip

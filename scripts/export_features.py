@@ -11,7 +11,7 @@ A cascade is grown on the training rows. Their features are out-of-fold: the cla
 forests that did not see the row, so that a model trained on them meets the same on new rows.
 Features of test rows are what `transform` gives. Sets without a standard split, and CSV files
 without --test-csv, are split at random (30 % of each class for testing), and the rows are named.
-Test rows need no labels. Layer numbers of --layers count from 0, those in names from 1.
+Test rows need no labels. --layers takes numbers from 1, as names have them; -1 is the last layer.
 
 Written to --out: train and test (.npz with X, y, rows, names and, with --raw, X_raw; or .csv or
 .parquet with a column for each), and manifest.json (what was fitted on what, names, shapes,
@@ -22,8 +22,8 @@ the model; load models of people whom you trust only.
 
 from __future__ import annotations
 
-import argparse
 import json
+import re
 from pathlib import Path
 
 import joblib
@@ -34,15 +34,12 @@ FORMATS = ("npz", "csv", "parquet")
 
 
 def layers(text):
-    """A parser of "last", "all" or numbers of layers, 0 the first, -1 the last."""
+    """What `transform_layers` calls "last", "all", or numbers from 1 (-1: the last layer)."""
     if text in ("last", "all"):
         return text
-    try:
-        return [int(number) for number in text.split(",")]
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"must be last, all, or numbers such as 0,2 (0 the first, -1 the last), got {text!r}"
-        ) from None
+    if not re.fullmatch(r"-?[1-9]\d*(,-?[1-9]\d*)*", text):
+        raise cli.refuse("must be last, all, or numbers such as 1,3 (-1: the last layer)", text)
+    return [number - (number > 0) for number in map(int, text.split(","))]
 
 
 def parse(argv=None):
@@ -76,49 +73,22 @@ def parse(argv=None):
     return options
 
 
-def kinds(X):
-    """What later rows must be like: names of all columns and of those with categories."""
-    if not hasattr(X, "columns"):
-        return {"columns": None, "categories": []}
-    return {"columns": list(X), "categories": list(X.select_dtypes("category"))}
-
-
-def read_rows(path, like, target):
-    """Features, and labels or None, of rows to come; `like` is what `kinds` said of training."""
-    pd = need("pandas", "data")
-    try:
-        table = pd.read_csv(path, dtype=dict.fromkeys(like["categories"], str))
-    except (OSError, ValueError) as error:
-        raise SystemExit(f"{path} cannot be read as a table: {error}") from None
-    y = table[target].to_numpy() if target in table else None
-    if like["columns"] is None:
-        return table.drop(columns=target, errors="ignore").to_numpy(), y
-    if missing := [name for name in like["columns"] if name not in table]:
-        there = ", ".join(table)
-        raise SystemExit(f"{path} must have a column {missing[0]!r}, as in training; got {there}")
-    X = table[like["columns"]]
-    return X.astype(dict.fromkeys(like["categories"], "category")), y
-
-
 def load(options) -> data.Split:
     """Training and test part with the numbers of their rows; test labels may be None."""
     (source,) = data.sources(options, [options.name]).values()
-    if options.test_csv is None:
-        try:
-            found = data.split(source, options.seed)
-        except ValueError as error:
-            raise SystemExit(
-                f"the rows cannot be split with 30 % of each class for testing: {error}"
-            ) from None
-        return data.Split.of(data.load(source), np.sort(found.rows), np.sort(found.rows_test))
     rows = data.load(source)
-    test = read_rows(options.test_csv, kinds(rows.X), options.target)
-    if test[1] is not None:
-        known = (options.target, rows.X, rows.y, options.drop)
-        test = data.read_test_csv(options.test_csv, *known)
-    n = len(rows.y)
-    numbers = np.arange(n + len(test[0]))
-    return data.Split(rows.X, rows.y, *test, numbers[:n], numbers[n:])
+    if options.test_csv is not None:
+        n, like = len(rows.y), data.kinds(rows.X, options.target)
+        test = data.read_rows(options.test_csv, like, rows.y)
+        numbers = np.arange(n + len(test[0]))
+        return data.Split(rows.X, rows.y, *test, numbers[:n], numbers[n:])
+    try:
+        found = data.split(source, options.seed)
+    except ValueError as error:
+        raise SystemExit(
+            f"the rows cannot be split with 30 % of each class for testing: {error}"
+        ) from None
+    return data.take(rows, np.sort(found.rows), np.sort(found.rows_test))
 
 
 def write(path, features, names, X, y, rows):
@@ -165,7 +135,7 @@ def apply(options) -> None:
         raise SystemExit(
             f"--apply needs what --save-model wrote, with manifest.json beside it: {error}"
         ) from None
-    X, y = read_rows(options.csv, like, like["target"])
+    X, y = data.read_rows(options.csv, like)
     path = options.out / f"{options.csv.stem}.{options.format}"
     if path.exists() and not options.overwrite:
         raise SystemExit(f"{path} is there already: give another --out, or --overwrite")
@@ -196,7 +166,8 @@ def main(argv=None) -> None:
     try:
         train = model.fit_transform(split.X, split.y)
     except ValueError as error:  # of labels, layers and columns that do not do
-        raise SystemExit(f"no cascade can be grown: {error}") from error
+        hint = "; --layers counts from 1" * isinstance(options.layers, list)
+        raise SystemExit(f"no cascade can be grown: {error}{hint}") from error
     names = model.get_feature_names_out().astype(str)
     options.out.mkdir(parents=True, exist_ok=True)
     for part, features, X, y, rows in (
@@ -214,7 +185,7 @@ def main(argv=None) -> None:
         "n_layers": model.n_layers_,
         "classes": [str(label) for label in model.classes_],
         "names": names.tolist(),
-        "like": {**kinds(split.X), "target": options.target},
+        "like": data.kinds(split.X, options.target),
         "train": {"rows": len(split.y), "features": "out-of-fold"},
         "test": {"rows": len(split.rows_test), "features": "transform"},
         "out_of_fold_accuracy": float(right.mean()),

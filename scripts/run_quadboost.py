@@ -20,7 +20,7 @@ import time
 from itertools import product
 
 import numpy as np
-from _lab import cli, data, tables
+from _lab import data, tables
 from _lab.study import Study
 from mddf.baselines import AdaBoostClassifier, LPBoostClassifier, QuadBoostClassifier
 from sklearn.model_selection import StratifiedKFold
@@ -182,7 +182,7 @@ def notes(options):
 study = Study(
     globals(), "quadboost", "set=datasets method=methods seed=seed",
     ("seed", "quick", "adaboost_rounds"),
-    datasets=SETS, methods=cli.All(METHODS), seed=0, adaboost_rounds=10**6,
+    datasets=SETS, methods=METHODS, seed=0, adaboost_rounds=10**6,
     quick={"datasets": ["breast_cancer", "wine", "digits"]},
 )  # fmt: skip
 parse, main = study.parse, study.main

@@ -98,7 +98,7 @@ def report(frame, options):
 study = Study(
     globals(), "scanning", "set=datasets seed=seeds",
     ("train", "trees", "windows", "stride", "scanner_trees", "cv", "max_windows", "models"),
-    datasets=["mnist"], models=cli.All(MODELS), seeds=3, train=6000, trees=100,
+    datasets=["mnist"], models=MODELS, seeds=3, train=6000, trees=100,
     windows=[7, 10, 13], stride=2, scanner_trees=100, cv=3, max_windows=None,
     checks={"windows": cli.count},
     quick={"datasets": ["digits"], "seeds": 2, "train": 300, "trees": 20, "stride": 1,

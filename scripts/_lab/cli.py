@@ -13,6 +13,7 @@ from joblib import effective_n_jobs
 from mddf.datasets._registry import resolve
 
 RESULTS = Path("results")
+LISTS = ("datasets", "methods", "metric", "fractions", "features")  # also without a default
 HELP = {
     "datasets": "names of mddf.datasets",
     "methods": "names of methods",
@@ -28,6 +29,9 @@ HELP = {
     "scratch": "folder for files that are used meanwhile",
     "splits": "random splits of sets without a standard one",
     "drop": "columns to leave out",
+    "fractions": "shares of the training rows in (0, 1]",
+    "features": "what methods see: the table, what a cascade makes of it, or both",
+    "validate": "on a quarter of the training rows instead of on the test rows",
     "repeats": "of each measurement",
     "format": "of the files",
 }
@@ -137,10 +141,6 @@ class Many(argparse.Action):
         setattr(namespace, self.dest, list(dict.fromkeys(v for group in values for v in group)))
 
 
-class All(list):
-    """A default of all these names, among which the user may choose."""
-
-
 class Parser(argparse.ArgumentParser):
     """A parser with the options of a command: those that all have, and its own by their defaults.
 
@@ -156,7 +156,8 @@ class Parser(argparse.ArgumentParser):
         What values must be, where the default does not tell: a sequence of names, or a function
         of text.
     **defaults
-        Values without --quick. A list takes several values, None and whole numbers a count.
+        Values without --quick. A list takes several values, a dict or tuple several of its names,
+        None and whole numbers a count.
     """
 
     def __init__(self, doc, study, *, quick=None, checks=None, **defaults):
@@ -175,13 +176,14 @@ class Parser(argparse.ArgumentParser):
             text += f" (default: {_shown(default)})"
         if isinstance(check, tuple | list):
             text, check = f"{text}; among {', '.join(check)}", among(check)
-        if isinstance(default, All):
-            check = among(default)
+        if isinstance(default, dict | tuple):
+            default = self.defaults[name] = list(default)
+            check = check or among(default)
         of_name = {"datasets": dataset, "n_jobs": threads, "data_home": str, "seed": int}
         check = check or of_name.get(name)
         if default is False:
             self.add_argument(option, action="store_true", help=text)
-        elif isinstance(default, list | tuple) or name in ("datasets", "methods", "metric"):
+        elif isinstance(default, list) or name in LISTS:
             check = check or type((default or [""])[0])
             self.add_argument(
                 option, nargs="+", action=Many, type=lambda line: list(map(check, words(line))),

@@ -136,7 +136,8 @@ def columns(name, title, rows, shown, n_index=1, numbers=None) -> Table:
         heading, _, column = left.partition("=")
         column = column or heading
         if column in rows:
-            cells = [_cell(v, form.rstrip("±")) for v in rows[column]]
+            cells = rows[column].map(title_of) if column == "method" else rows[column]
+            cells = [_cell(v, form.rstrip("±")) for v in cells]
             if form.endswith("±"):
                 deviations = [_cell(v, form.strip("±+")) for v in rows[f"{column}_std"]]
                 cells = [f"{a} ± {b}" if b else a for a, b in zip(cells, deviations, strict=True)]
@@ -196,9 +197,8 @@ def costs(frame) -> Table:
     """What a fit of each method costs, mean over sets and seeds."""
     rows = means(frame, ["method"], [name for name in COSTS if name in frame])
     words = (f"{title.replace(' ', '_')}={name}:.4g" for name, title in COSTS.items())
-    rows_shown = rows.assign(method=rows["method"].map(title_of))
     words = "method " + " ".join(words)
-    return columns("costs", "mean over sets and seeds", rows_shown, words, numbers=rows)
+    return columns("costs", "mean over sets and seeds", rows, words)
 
 
 def published(name):
