@@ -265,7 +265,7 @@ def tuned(model, method, seed, metric, n_iter=30, task="classification"):
     space = {f"{prefix}{name}": distribution(text) for name, text in method.space.items()}
     return RandomizedSearchCV(
         model, space, n_iter=n_iter, cv=ThreeFolds(seed, task), random_state=seed,
-        scoring=scores.Scorer(metric), error_score="raise",
+        scoring=scores.scorer(metric), error_score="raise",
     )  # fmt: skip
 
 
