@@ -166,7 +166,7 @@ def draw(frame, options):
         rows, "margin", quantities, "layer", heights=(3.4, 2.2), width=4
     )
     for axis in axes[-1]:
-        axis.set(xlabel="out-of-fold margin", xlim=(-1, 1))
+        axis.set(xlabel="out-of-fold margin", xlim=(-1, 1), xticks=np.linspace(-1, 1, 5))
     caption = (
         "Cumulative distribution of mdDF's out-of-fold margins after each layer (left of 0: "
         f"errors), and how it differs from that after one layer; {pictures.seeds_of(rows)}."
