@@ -5,7 +5,6 @@
     python scripts/export_features.py letter --layers all --forests each --format parquet
     python scripts/export_features.py --csv table.csv --target kind --save-model --out table
     python scripts/export_features.py --apply table/model.joblib --csv table.csv
-    python scripts/export_features.py --quick          the bundled digits, few trees
 
 A cascade is grown on the training rows. Their features are out-of-fold: the class vectors of
 forests that did not see the row, so that a model trained on them meets the same on new rows.
@@ -44,14 +43,12 @@ def layers(text):
 
 def parse(argv=None):
     parser = cli.study(
-        __doc__,
-        "features",
-        quick={"n_estimators": 5, "n_layers": 2},
+        __doc__, "features", test_csv=None, apply=None, estimator="mddf", layers=None,
+        forests=None, format="npz", n_estimators=100, n_layers=None, seed=0, drop=[], raw=False,
+        save_model=False, verbose=False, overwrite=False,
         checks={"estimator": ("mddf", "gcforest", "deepforest"), "layers": layers,
                 "forests": ("mean", "each"), "format": FORMATS, "test_csv": Path, "apply": Path},
-        **{"test_csv": None, "apply": None, "estimator": "mddf", "layers": None, "forests": None},
-        **{"format": "npz", "n_estimators": 100, "n_layers": None, "seed": 0, "drop": []},
-        **{"raw": False, "save_model": False, "verbose": False, "overwrite": False},
+        quick={"n_estimators": 5, "n_layers": 2},
     )  # fmt: skip
     parser.add_argument("name", nargs="?", type=cli.dataset, help="a set of mddf.datasets")
     parser.add_argument("--csv", dest="table", type=Path, help="a table with a header instead")
@@ -117,13 +114,10 @@ def write(path, features, names, X, y, rows):
 
 def cascade(options):
     """The cascade that the options ask for, not yet fitted."""
-    budget = models.Budget(options.n_estimators, options.n_layers)
-    method = models.METHODS[options.estimator]
-    model = models.build(method, options.seed, budget=budget, n_jobs=options.n_jobs)
-    if options.estimator != "deepforest":
-        chosen = {"layers": options.layers or "last", "forests": options.forests or "mean"}
-        model.set_params(**{f"transform_{name}": value for name, value in chosen.items()})
-    return model.set_params(verbose=2 if options.verbose else 0)
+    given = {"transform_layers": options.layers, "transform_forests": options.forests}
+    given = {name: value for name, value in given.items() if value is not None}
+    verbose = 2 if options.verbose else 0
+    return models.cascade(options, options.estimator, options.seed, verbose=verbose, **given)
 
 
 def apply(options) -> None:

@@ -3,7 +3,6 @@
     python scripts/run_deepboost.py                      all tables, all sets that are present
     python scripts/run_deepboost.py --tables 2 --datasets ionosphere german
     python scripts/run_deepboost.py --runs 2 --thin 2    two of the ten runs, coarser grids
-    python scripts/run_deepboost.py --quick              three runs, coarser grids, bundled sets
     python scripts/run_deepboost.py --plot               draw run 0 of Table 2: deepboost-SET
 
 Protocol: ten random folds; run i tests on fold i, validates on fold i + 1 (mod 10) and trains on

@@ -1,7 +1,6 @@
 """What happens layer by layer: accuracy, margins and Theorem 1's bound (mdDF, Figs. 8 and 9).
 
     python scripts/run_layers.py --datasets satimage letter
-    python scripts/run_layers.py --quick        the bundled digits, few trees, 1 seed, 3 layers
     python scripts/run_layers.py --plot         draw what was computed
     python scripts/run_layers.py --validate --datasets satimage --n-estimators 50
     python scripts/run_layers.py --validate --datasets wine --methods mddf strength=1+cv=10

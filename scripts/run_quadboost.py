@@ -3,7 +3,6 @@
     python scripts/run_quadboost.py                  all sets that are present
     python scripts/run_quadboost.py --datasets heart vote --methods AdaBoost
     python scripts/run_quadboost.py --adaboost-rounds 50000    leaves out larger values of its grid
-    python scripts/run_quadboost.py --quick          bundled sets, fewer rounds, about a minute
 
 Protocol: half of the rows, at most 500, train; the rest test. Features become
 tanh((x - mean) / std) with training statistics; the voters of all algorithms are 10 stumps per

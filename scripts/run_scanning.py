@@ -3,7 +3,6 @@
     python scripts/run_scanning.py                       MNIST, 6000 training images, 3 seeds
     python scripts/run_scanning.py --train 60000 --seeds 1
     python scripts/run_scanning.py --models forest       without the cascades
-    python scripts/run_scanning.py --quick               scikit-learn's digits, a minute
 
 Protocol: each seed draws a stratified subset of the training images and seeds everything else;
 the test set is used whole, and only to score. A model sees either the pixels, or all scanned

@@ -21,7 +21,7 @@ from __future__ import annotations
 from itertools import combinations
 from pathlib import Path
 
-from _lab import cli, need, pictures, records, scores, stats, tables
+from _lab import cli, data, need, pictures, records, scores, stats, tables
 from _lab.models import title_of
 
 pd = need("pandas", "data")
@@ -30,12 +30,10 @@ KEY = ["set", "method", "seed"]
 
 def parse(argv=None):
     parser = cli.Parser(
-        __doc__,
-        "summary",
+        __doc__, "summary", metric=[], methods=None, smaller_is_better=False, test="nemenyi",
+        level=0.05, bayes=False, rope=0.0, format=["png", "pdf"],
         checks={"test": ("nemenyi", "wilcoxon"), "level": cli.share},
-        **{"metric": [], "methods": None, "smaller_is_better": False, "test": "nemenyi"},
-        **{"level": 0.05, "bayes": False, "rope": 0.0, "format": ["png", "pdf"]},
-    )
+    )  # fmt: skip
     parser.add_argument("source", nargs="+", type=Path, help="folders, files of cells, CSV files")
     parser.add_argument("--pair", nargs=2, metavar=("A", "B"), help="paired bootstrap")
     return parser.read(argv)
@@ -46,15 +44,12 @@ def read(sources):
     parts = []
     for source in sources:
         if source.suffix == ".csv":
-            try:
-                parts.append(pd.read_csv(source))
-            except (OSError, ValueError) as error:
-                raise SystemExit(f"{source} cannot be read: {error}") from None
+            parts.append(data.read_table(source))
         else:
             parts.append(records.frame(records.read_cells([source])))
         if missing := [name for name in KEY if name not in parts[-1]]:
             raise SystemExit(f"{source} must have columns {', '.join(KEY)}; no {missing[0]}")
-    frame = pd.concat(parts, ignore_index=True)
+    frame = tables.labelled(pd.concat(parts, ignore_index=True))
     costs = [name for name in frame if name.endswith("_seconds")]
     compared = [c for c in tables.flat(frame) if c not in (*costs, "bytes", "details")]
     frame = frame.loc[~frame.duplicated([c for c in compared if frame[c].notna().any()])]

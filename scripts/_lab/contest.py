@@ -59,11 +59,8 @@ def announce(options, rules):
 def report(frame, options, published=None):
     """A table for each metric, and of costs."""
     order = [name for m in models.METHODS for name in (m, f"{m}-tuned")]
-    frame, there = tables.in_order(frame, "method", order), published or {}
-    for part, column, form in (("set", "fraction", ", {:.0%}"), ("method", "features", ", {}")):
-        if column in frame:
-            there = frame[column].notna()
-            frame.loc[there, part] += frame.loc[there, column].map(form.format)
+    frame = tables.labelled(tables.in_order(frame, "method", order))
+    there = published or {}
     metrics = [name for name in options.metric if name in frame]
     found = [tables.score_table(m, frame, m, published=there.get(m)) for m in metrics]
     return [*found, tables.costs(frame)]
