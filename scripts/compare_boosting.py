@@ -56,11 +56,10 @@ def cell(options, set, method, seed):
 def report(frame, options):
     """Means over the splits, with the published values beside."""
     rows = tables.means(frame.assign(error=100 * frame["error"]), ["set", "method"])
-    there = tables.published("comparison_auc.tsv")
-    if len(there):
-        names = {"dataset": "set", "auc": "published", "train_eval_seconds": "published_s"}
-        there = there.replace({"dataset": PUBLISHED}).rename(columns=names)
-        rows = rows.merge(there[["method", *names.values()]], on=["set", "method"], how="left")
+    names = {"dataset": "set", "auc": "published", "train_eval_seconds": "published_s"}
+    there = tables.published("comparison_auc.tsv").replace({"dataset": PUBLISHED})
+    there = there.rename(columns=names)[["method", *names.values()]]
+    rows = rows.merge(there, on=["set", "method"], how="left")
     shown = """set method AUC=auc:.4f± published error_%=error:.2f fit_s=fit_seconds:.3f
     predict_s=predict_seconds:.4f published_s"""
     splits = rows["n_seeds"].max()

@@ -66,11 +66,12 @@ def compare(frame, metric, options):
     values = stats.by_set(frame, metric)
     shown = [tables.score_table(f"{metric}-scores", frame, metric, greater=greater)]
     if values.shape[1] < 2 or values.empty:
+        print(f"{metric}: no ranks, which need two methods and a set that all methods have")
         return shown, None
     found = stats.compare(values, greater, options.test, options.level)
     ranks = found.ranks.rename("mean rank").rename_axis("method").to_frame()
     title = (
-        f"{metric}: mean ranks over {found.n_sets} sets; Friedman p = {found.friedman_p:.3g}; "
+        f"{metric}: mean ranks over {found.n_sets} sets; Friedman p = {found.friedman_p:.3g};\n"
         f"critical difference (Nemenyi, {options.level:g}) {found.critical_difference:.2f}"
     )
     shown.append(_table(f"{metric}-ranks", title, ranks, "{:.2f}"))

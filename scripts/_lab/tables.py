@@ -203,6 +203,5 @@ def costs(frame) -> Table:
 
 
 def published(name):
-    """A published table; empty when the file is not present."""
-    path = PUBLISHED / name
-    return pd.read_csv(path, sep="\t", dtype=str) if path.exists() else pd.DataFrame()
+    """A published table, all of it text."""
+    return pd.read_csv(PUBLISHED / name, sep="\t", dtype=str)
