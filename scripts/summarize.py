@@ -127,12 +127,13 @@ def draw(found, metric, options):
         found.p.rename(index=title_of, columns=title_of),
         ax=axis,
         alpha=options.level,
-        label_fmt_left="{label} {rank:.2f}",
-        label_fmt_right="{rank:.2f} {label}",
+        label_fmt_left="{label} {rank:.2f} ",
+        label_fmt_right=" {rank:.2f} {label}",
         color_palette=["black"] * len(found.ranks),
         text_h_margin=0.15,
     )
     axis.grid(False)
+    axis.spines["top"].set_visible(True)
     caption = (
         f"{metric}: mean ranks over {found.n_sets} sets (1 is best). Joined methods are not told "
         f"apart at {options.level:g} ({options.test})."
