@@ -218,7 +218,8 @@ def _by_kind(words, numbers):
         make_column_selector(**{f"dtype_{kind}": "number"}) for kind in ("exclude", "include")
     )
     columns = make_column_transformer((words, of_words), (numbers, of_numbers))
-    return make_pipeline(FunctionTransformer(need("pandas", "data").DataFrame), columns)
+    table, by_rows = need("pandas", "data").DataFrame, np.ascontiguousarray
+    return make_pipeline(FunctionTransformer(table), columns, FunctionTransformer(by_rows))
 
 
 def read_table(path, text=()):
