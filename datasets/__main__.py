@@ -85,15 +85,15 @@ def state(spec: Spec, home: Path, check: bool) -> str:
 def listing(chosen: list[str], home: Path, check: bool) -> Iterator[str]:
     """A line for each set, for a screen."""
     yield f"data home: {home}"
-    yield "rows: training / test; columns: of these categories in brackets"
+    yield "rows: training/test; columns: of these categories in brackets"
     for name in chosen:
         spec = resolve(name, {})[0]
         target = target_of(spec) + (" classes" if spec.task == "classification" else "")
         kinds = f" ({spec.format.n_categorical})" if spec.format.n_categorical else ""
         columns = f"{spec.format.n_features}{kinds}"
         yield (
-            f"{spec.name:20s} {rows_of(spec):>13s} {columns:>7s}  {target:16s}"
-            f" {state(spec, home, check)}"
+            f"{spec.name:20s} {rows_of(spec).replace(' / ', '/'):>11s} {columns:>7s} {target:14s} "
+            + state(spec, home, check)
         )
 
 

@@ -1,4 +1,4 @@
-# Written by scripts/make_stub.py.
+# Written by mddf/_kernel/make_stub.py.
 # mypy: disable-error-code="overload-cannot-match"
 import enum
 from collections.abc import Callable

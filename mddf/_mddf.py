@@ -83,7 +83,8 @@ class MDDFClassifier(BaseCascade):
         callable is called as ``scoring(estimator, X, y)`` with an estimator that has ``predict``
         and ``predict_proba`` only.
     transform_layers : {"last", "all"}, int or array of int, default="last"
-        Layers whose features `transform` gives; the first one is 0, and -1 is the last one.
+        Layers whose features `transform` gives, by their positions as in a list: 0 is the first
+        layer, which names and ``history_["layer"]`` call 1, and -1 the last one.
     transform_forests : {"mean", "each"}, default="mean"
         Whether the features are the mean class vector of a layer's forests or all of them.
     grains : list of slices or arrays of int, default=None

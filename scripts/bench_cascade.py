@@ -46,14 +46,9 @@ class Peer:
         self.n_layers, self.n_trees, self.cv, self.seed = n_layers, n_trees, cv, seed
 
     def _forests(self, rng, drawn):
-        completely_random = {"max_features": 1, "bootstrap": drawn}
-        for make, options in (
-            (RandomForestClassifier, {}),
-            (RandomForestClassifier, {}),
-            (ExtraTreesClassifier, completely_random),
-            (ExtraTreesClassifier, completely_random),
-        ):
-            yield make(self.n_trees, random_state=int(rng.integers(2**31)), **options)
+        extra = partial(ExtraTreesClassifier, max_features=1, bootstrap=drawn)
+        kinds = (RandomForestClassifier, RandomForestClassifier, extra, extra)
+        return [make(self.n_trees, random_state=int(rng.integers(2**31))) for make in kinds]
 
     def _handed_on(self, X, vectors):
         """What the next layer sees: each forest's vector if there is room, else their mean."""
@@ -71,7 +66,7 @@ class Peer:
         for _ in range(self.n_layers):
             vectors, layer = np.empty((4, len(y), n_classes)), []
             for train, held_out in self.cv:
-                forests = list(self._forests(rng, drawn=weights is not None))
+                forests = self._forests(rng, drawn=weights is not None)
                 for forest, vector in zip(forests, vectors, strict=True):
                     given = None if weights is None else weights[train]
                     forest.fit(features[train], labels[train], sample_weight=given)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
-from _lab import bench, cli, data, need, tables
+from _lab import bench, data, need, tables
 from _lab.study import Study
 
 from mddf import MDDFClassifier, RandomForestClassifier
@@ -74,7 +74,7 @@ def report(frame, options):
 QUICK = ["iris", "digits", "breast_cancer"]
 study = Study(
     globals(), "bench_export", "set=datasets model=models", fresh=True,
-    datasets=["adult", "letter", "satimage", *QUICK], models=cli.All(MODELS), n_estimators=100,
+    datasets=["adult", "letter", "satimage", *QUICK], models=MODELS, n_estimators=100,
     rows=1000, quick={"datasets": QUICK, "n_estimators": 20},
 )  # fmt: skip
 parse, main = study.parse, study.main

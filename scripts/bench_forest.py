@@ -177,7 +177,7 @@ def report(frame, options):
 
 study = Study(
     globals(), "bench_forest", "set=datasets forest=forests measure=measures", fresh=True,
-    datasets=list(SETS), n_estimators=100, repeats=5, forests=cli.All(CLASSIFIERS),
+    datasets=list(SETS), n_estimators=100, repeats=5, forests=CLASSIFIERS,
     measures=["speed"],
     checks={"datasets": lambda text: text if text in SETS else cli.dataset(text),
             "measures": list(MEASURES)},

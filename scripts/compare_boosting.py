@@ -1,7 +1,6 @@
 """AdaBoost with stumps against DeepBoost with trees of depth 4: ROC curve, AUC and time.
 
     python scripts/compare_boosting.py           bank marketing and car insurance claims
-    python scripts/compare_boosting.py --quick   bundled sets, one split
     python scripts/compare_boosting.py --plot    draw the curves: roc
 
 Bank marketing is run with and without `duration`, the length of the call, which is known only
@@ -57,11 +56,10 @@ def cell(options, set, method, seed):
 def report(frame, options):
     """Means over the splits, with the published values beside."""
     rows = tables.means(frame.assign(error=100 * frame["error"]), ["set", "method"])
-    there = tables.published("comparison_auc.tsv")
-    if len(there):
-        names = {"dataset": "set", "auc": "published", "train_eval_seconds": "published_s"}
-        there = there.replace({"dataset": PUBLISHED}).rename(columns=names)
-        rows = rows.merge(there[["method", *names.values()]], on=["set", "method"], how="left")
+    names = {"dataset": "set", "auc": "published", "train_eval_seconds": "published_s"}
+    there = tables.published("comparison_auc.tsv").replace({"dataset": PUBLISHED})
+    there = there.rename(columns=names)[["method", *names.values()]]
+    rows = rows.merge(there, on=["set", "method"], how="left")
     shown = """set method AUC=auc:.4f± published error_%=error:.2f fit_s=fit_seconds:.3f
     predict_s=predict_seconds:.4f published_s"""
     splits = rows["n_seeds"].max()
@@ -89,7 +87,7 @@ def draw(frame, options):
 
 study = Study(
     globals(), "comparison", "set=datasets method=methods seed=splits", ("rounds", "max_rows"),
-    datasets=list(CASES), methods=cli.All(METHODS), rounds=100, splits=5, max_rows=None,
+    datasets=list(CASES), methods=METHODS, rounds=100, splits=5, max_rows=None,
     checks={"datasets": lambda text: text if text in CASES else cli.dataset(text)},
     quick={"datasets": ["breast_cancer", "digits"], "splits": 1},
 )  # fmt: skip

@@ -5,13 +5,12 @@
     python scripts/export_features.py letter --layers all --forests each --format parquet
     python scripts/export_features.py --csv table.csv --target kind --save-model --out table
     python scripts/export_features.py --apply table/model.joblib --csv table.csv
-    python scripts/export_features.py --quick          the bundled digits, few trees
 
 A cascade is grown on the training rows. Their features are out-of-fold: the class vectors of
 forests that did not see the row, so that a model trained on them meets the same on new rows.
 Features of test rows are what `transform` gives. Sets without a standard split, and CSV files
 without --test-csv, are split at random (30 % of each class for testing), and the rows are named.
-Test rows need no labels. Layer numbers of --layers count from 0, those in names from 1.
+Test rows need no labels. --layers takes numbers from 1, as names have them; -1 is the last layer.
 
 Written to --out: train and test (.npz with X, y, rows, names and, with --raw, X_raw; or .csv or
 .parquet with a column for each), and manifest.json (what was fitted on what, names, shapes,
@@ -22,8 +21,8 @@ the model; load models of people whom you trust only.
 
 from __future__ import annotations
 
-import argparse
 import json
+import re
 from pathlib import Path
 
 import joblib
@@ -34,27 +33,22 @@ FORMATS = ("npz", "csv", "parquet")
 
 
 def layers(text):
-    """A parser of "last", "all" or numbers of layers, 0 the first, -1 the last."""
+    """What `transform_layers` calls "last", "all", or numbers from 1 (-1: the last layer)."""
     if text in ("last", "all"):
         return text
-    try:
-        return [int(number) for number in text.split(",")]
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"must be last, all, or numbers such as 0,2 (0 the first, -1 the last), got {text!r}"
-        ) from None
+    if not re.fullmatch(r"-?[1-9]\d*(,-?[1-9]\d*)*", text):
+        raise cli.refuse("must be last, all, or numbers such as 1,3 (-1: the last layer)", text)
+    return [number - (number > 0) for number in map(int, text.split(","))]
 
 
 def parse(argv=None):
     parser = cli.study(
-        __doc__,
-        "features",
-        quick={"n_estimators": 5, "n_layers": 2},
+        __doc__, "features", test_csv=None, apply=None, estimator="mddf", layers=None,
+        forests=None, format="npz", n_estimators=100, n_layers=None, seed=0, drop=[], raw=False,
+        save_model=False, verbose=False, overwrite=False,
         checks={"estimator": ("mddf", "gcforest", "deepforest"), "layers": layers,
                 "forests": ("mean", "each"), "format": FORMATS, "test_csv": Path, "apply": Path},
-        **{"test_csv": None, "apply": None, "estimator": "mddf", "layers": None, "forests": None},
-        **{"format": "npz", "n_estimators": 100, "n_layers": None, "seed": 0, "drop": []},
-        **{"raw": False, "save_model": False, "verbose": False, "overwrite": False},
+        quick={"n_estimators": 5, "n_layers": 2},
     )  # fmt: skip
     parser.add_argument("name", nargs="?", type=cli.dataset, help="a set of mddf.datasets")
     parser.add_argument("--csv", dest="table", type=Path, help="a table with a header instead")
@@ -76,49 +70,22 @@ def parse(argv=None):
     return options
 
 
-def kinds(X):
-    """What later rows must be like: names of all columns and of those with categories."""
-    if not hasattr(X, "columns"):
-        return {"columns": None, "categories": []}
-    return {"columns": list(X), "categories": list(X.select_dtypes("category"))}
-
-
-def read_rows(path, like, target):
-    """Features, and labels or None, of rows to come; `like` is what `kinds` said of training."""
-    pd = need("pandas", "data")
-    try:
-        table = pd.read_csv(path, dtype=dict.fromkeys(like["categories"], str))
-    except (OSError, ValueError) as error:
-        raise SystemExit(f"{path} cannot be read as a table: {error}") from None
-    y = table[target].to_numpy() if target in table else None
-    if like["columns"] is None:
-        return table.drop(columns=target, errors="ignore").to_numpy(), y
-    if missing := [name for name in like["columns"] if name not in table]:
-        there = ", ".join(table)
-        raise SystemExit(f"{path} must have a column {missing[0]!r}, as in training; got {there}")
-    X = table[like["columns"]]
-    return X.astype(dict.fromkeys(like["categories"], "category")), y
-
-
 def load(options) -> data.Split:
     """Training and test part with the numbers of their rows; test labels may be None."""
     (source,) = data.sources(options, [options.name]).values()
-    if options.test_csv is None:
-        try:
-            found = data.split(source, options.seed)
-        except ValueError as error:
-            raise SystemExit(
-                f"the rows cannot be split with 30 % of each class for testing: {error}"
-            ) from None
-        return data.Split.of(data.load(source), np.sort(found.rows), np.sort(found.rows_test))
     rows = data.load(source)
-    test = read_rows(options.test_csv, kinds(rows.X), options.target)
-    if test[1] is not None:
-        known = (options.target, rows.X, rows.y, options.drop)
-        test = data.read_test_csv(options.test_csv, *known)
-    n = len(rows.y)
-    numbers = np.arange(n + len(test[0]))
-    return data.Split(rows.X, rows.y, *test, numbers[:n], numbers[n:])
+    if options.test_csv is not None:
+        n, like = len(rows.y), data.kinds(rows.X, options.target)
+        test = data.read_rows(options.test_csv, like, rows.y)
+        numbers = np.arange(n + len(test[0]))
+        return data.Split(rows.X, rows.y, *test, numbers[:n], numbers[n:])
+    try:
+        found = data.split(source, options.seed)
+    except ValueError as error:
+        raise SystemExit(
+            f"the rows cannot be split with 30 % of each class for testing: {error}"
+        ) from None
+    return data.take(rows, np.sort(found.rows), np.sort(found.rows_test))
 
 
 def write(path, features, names, X, y, rows):
@@ -147,13 +114,10 @@ def write(path, features, names, X, y, rows):
 
 def cascade(options):
     """The cascade that the options ask for, not yet fitted."""
-    budget = models.Budget(options.n_estimators, options.n_layers)
-    method = models.METHODS[options.estimator]
-    model = models.build(method, options.seed, budget=budget, n_jobs=options.n_jobs)
-    if options.estimator != "deepforest":
-        chosen = {"layers": options.layers or "last", "forests": options.forests or "mean"}
-        model.set_params(**{f"transform_{name}": value for name, value in chosen.items()})
-    return model.set_params(verbose=2 if options.verbose else 0)
+    given = {"transform_layers": options.layers, "transform_forests": options.forests}
+    given = {name: value for name, value in given.items() if value is not None}
+    verbose = 2 if options.verbose else 0
+    return models.cascade(options, options.estimator, options.seed, verbose=verbose, **given)
 
 
 def apply(options) -> None:
@@ -165,7 +129,7 @@ def apply(options) -> None:
         raise SystemExit(
             f"--apply needs what --save-model wrote, with manifest.json beside it: {error}"
         ) from None
-    X, y = read_rows(options.csv, like, like["target"])
+    X, y = data.read_rows(options.csv, like)
     path = options.out / f"{options.csv.stem}.{options.format}"
     if path.exists() and not options.overwrite:
         raise SystemExit(f"{path} is there already: give another --out, or --overwrite")
@@ -196,7 +160,8 @@ def main(argv=None) -> None:
     try:
         train = model.fit_transform(split.X, split.y)
     except ValueError as error:  # of labels, layers and columns that do not do
-        raise SystemExit(f"no cascade can be grown: {error}") from error
+        hint = "; --layers counts from 1" * isinstance(options.layers, list)
+        raise SystemExit(f"no cascade can be grown: {error}{hint}") from error
     names = model.get_feature_names_out().astype(str)
     options.out.mkdir(parents=True, exist_ok=True)
     for part, features, X, y, rows in (
@@ -214,7 +179,7 @@ def main(argv=None) -> None:
         "n_layers": model.n_layers_,
         "classes": [str(label) for label in model.classes_],
         "names": names.tolist(),
-        "like": {**kinds(split.X), "target": options.target},
+        "like": data.kinds(split.X, options.target),
         "train": {"rows": len(split.y), "features": "out-of-fold"},
         "test": {"rows": len(split.rows_test), "features": "transform"},
         "out_of_fold_accuracy": float(right.mean()),

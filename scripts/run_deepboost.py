@@ -3,7 +3,6 @@
     python scripts/run_deepboost.py                      all tables, all sets that are present
     python scripts/run_deepboost.py --tables 2 --datasets ionosphere german
     python scripts/run_deepboost.py --runs 2 --thin 2    two of the ten runs, coarser grids
-    python scripts/run_deepboost.py --quick              three runs, coarser grids, bundled sets
     python scripts/run_deepboost.py --plot               draw run 0 of Table 2: deepboost-SET
 
 Protocol: ten random folds; run i tests on fold i, validates on fold i + 1 (mod 10) and trains on
@@ -137,10 +136,9 @@ def report(frame, options):
 def one_table(number, rows):
     """One of the tables."""
     there = tables.published(f"deepboost_table{number}.tsv")
-    if len(there):
-        there = there.rename(columns={"dataset": "set", "std": "error_std"})
-        there[["error", "error_std"]] = 100 * there[["error", "error_std"]].astype(float)
-        rows = rows.merge(there, on=["set", "method"], how="left")
+    there = there.rename(columns={"dataset": "set", "std": "error_std"})
+    there[["error", "error_std"]] = 100 * there[["error", "error_std"]].astype(float)
+    rows = rows.merge(there, on=["set", "method"], how="left")
     shown = """set method error_%=test:.2f± published=error:.2f± size=tree_size:.1f
     (publ.)=avg_tree_size trees=n_trees:.1f (publ.)_=avg_num_trees tied=n_tied:.1f
     of=n_settings:.0f p:.2f s/run=seconds:.1f"""

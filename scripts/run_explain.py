@@ -13,7 +13,7 @@ second table only.
 from __future__ import annotations
 
 import numpy as np
-from _lab import cli, data, need, tables
+from _lab import data, need, tables
 from _lab.study import Study
 
 from mddf import MDDFClassifier, RandomForestClassifier
@@ -91,7 +91,7 @@ def report(frame, options):
 
 study = Study(
     globals(), "explain", "set=datasets model=models", ("n_estimators", "rows"),
-    datasets=["adult", "wine", "breast_cancer", "iris"], models=cli.All(MODELS), n_estimators=50,
+    datasets=["adult", "wine", "breast_cancer", "iris"], models=MODELS, n_estimators=50,
     rows=20, quick={"datasets": ["wine"], "n_estimators": 10, "rows": 6},
 )  # fmt: skip
 parse, main = study.parse, study.main

@@ -14,7 +14,7 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from _lab import cli, data, tables
+from _lab import data, tables
 from _lab.study import Study
 from sklearn import metrics
 from sklearn.model_selection import cross_val_predict
@@ -85,7 +85,7 @@ def report(frame, options):
 
 study = Study(
     globals(), "imbalance", "set=datasets seed=seeds method=methods", ("n_estimators",),
-    datasets=["carclaims"], methods=cli.All(METHODS), n_estimators=100, seeds=2,
+    datasets=["carclaims"], methods=METHODS, n_estimators=100, seeds=2,
     quick={"datasets": ["breast_cancer"], "n_estimators": 5, "seeds": 1},
 )  # fmt: skip
 parse, main = study.parse, study.main

@@ -1,14 +1,21 @@
 """What happens layer by layer: accuracy, margins and Theorem 1's bound (mdDF, Figs. 8 and 9).
 
     python scripts/run_layers.py --datasets satimage letter
-    python scripts/run_layers.py --quick        the bundled digits, few trees, 1 seed, 3 layers
     python scripts/run_layers.py --plot         draw what was computed
+    python scripts/run_layers.py --validate --datasets satimage --n-estimators 50
+    python scripts/run_layers.py --validate --datasets wine --methods mddf strength=1+cv=10
 
 mdDF, gcForest and mdDF's ablations (SF: random forests only; ST: later layers see the layers
-before and not x; NP: later layers see x alone) grow --n-layers layers each, without stopping. For
-each number of layers there are the accuracy on the training set as the finished forests see it
-(about 100 %: they have seen these labels), the out-of-fold and the test accuracy, and the mean,
-the standard deviation and the cumulative distribution of the out-of-fold margins.
+before and not x; NP: later layers see x alone) grow --n-layers layers each, without stopping; a
+method may also be settings of mdDF, parameter=value with a + between several. For each number of
+layers there are the accuracy on the training set as the finished forests see it (about 100 %: they
+have seen these labels), the out-of-fold and the test accuracy, and the mean, the standard
+deviation and the cumulative distribution of the out-of-fold margins; and what is kept of each
+cascade, by the margin ratio or by out-of-fold accuracy.
+
+With --validate, a quarter of the training rows takes the place of the test rows, which are not
+looked at, and settings of mdDF that its defaults were chosen by that of the ablations; --rows are
+the most rows to fit.
 
 The table of bounds is Theorem 1 over the layers of mdDF, delta = 0.05, in two ways. "Trees of any
 shape": |H_t| counts all trees that could have been grown on m rows, which a bound must do whose
@@ -22,20 +29,48 @@ mdDF's out-of-fold margins after each layer, and how it differs from that after 
 
 from __future__ import annotations
 
+import argparse
+
 import numpy as np
 from _lab import cli, data, models, pictures, tables
 from _lab.study import Study
 
 from mddf.analysis import log_n_trees, margin_distribution_bound
 
+SETTINGS = [
+    "gcforest", "mddf", "strength=0.5", "strength=1", "reweighting=None", "reweighting=weights",
+    "reweighting=weights+strength=1", "augmentation=mean", "augmentation=per-forest",
+    "alpha=mean-margin", "target_margin=0.7", "target_margin=0.98", "mu=0.01", "depth_step=8",
+    "depth_step=4", "cv=10", "cv=20", "cv=oob",
+]  # fmt: skip
 THRESHOLDS = np.round(np.linspace(-1, 1, 201), 2)
 KEY = ["set", "method", "layer"]
 
 
+def cascade(text):
+    """A cascade's name, or settings of mdDF."""
+    for part in [] if text in models.CASCADES else text.split("+"):
+        name, sign, value = part.partition("=")
+        if not (sign and value and name in models.build(models.METHODS["mddf"], 0).get_params()):
+            names = ", ".join(models.CASCADES)
+            raise argparse.ArgumentTypeError(f"must be {names} or parameter=value, got {part!r}")
+    return text
+
+
+def prepare(options, parser):
+    """The methods."""
+    options.methods = options.methods or (SETTINGS if options.validate else models.CASCADES)
+
+
 def cell(options, set, seed, method):
     """Fit a cascade; for each number of layers what there is to say."""
-    split = data.split(data.Source(set, options.data_home), seed)
-    model = models.cascade(options, method, seed, early_stopping=False).fit(split.X, split.y)
+    source, validate = data.Source(set, options.data_home), options.validate
+    split = data.split(source, seed, options.rows, validate=validate)
+    pairs = [part.partition("=") for part in method.split("+") if "=" in part]
+    parameters = {name: cli.value(text) for name, _, text in pairs}
+    kind = "mddf" if pairs else method
+    model = models.cascade(options, kind, seed, early_stopping=False, **parameters)
+    model.fit(split.X, split.y)
     n_classes, (m, n_features) = len(model.classes_), split.X.shape
     # The later layers have features of the layers before besides those of the table.
     log_size = log_n_trees(m, n_features + n_classes * len(model.forests), n_classes)
@@ -74,15 +109,26 @@ trees_of_any_shape=bound:.3g as_if_|H|_is_trees=bound_of_trees:.3f at_r=bound_ma
 """
 
 
+KEPT = """
+set method seeds=n_seeds by_ratio=test_accuracy:.2% by_accuracy:.2% layers=layer:.1f
+out-of-fold=oof_accuracy:.2% ratio=margin_ratio:.3f
+"""
+
+
 def report(frame, options):
-    """Accuracies and margins of all methods, and Theorem 1 over the layers of mdDF."""
-    rows = tables.means(tables.unnest(frame, "layers"), KEY)
+    """Accuracies and margins of all methods, what is kept, and Theorem 1 over mdDF's layers."""
+    long = tables.unnest(frame, "layers")
+    rows, of = tables.means(long, KEY), long.groupby(["set", "method", "seed"], sort=False)
+    best = long.loc[of["oof_accuracy"].idxmax(), "test_accuracy"].to_numpy()
+    kept = long.loc[of["margin_ratio"].idxmin()].assign(by_accuracy=best)
+    kept = tables.means(kept, ["set", "method"])
     mddf = rows[rows["method"] == "mddf"]
     mddf = mddf.assign(oof=1 - mddf["oof_accuracy"], test=1 - mddf["test_accuracy"])
-    named = rows.assign(method=rows["method"].map(models.title_of))
     title = "Theorem 1 over the layers of mdDF, delta = 0.05"
+    on = "held-out training rows" if options.validate else "test rows"
     return [
-        tables.columns("layers", "mean over seeds", named, LAYERS, 3, rows),
+        tables.columns("layers", "mean over seeds", rows, LAYERS, 3),
+        tables.columns("kept", f"accuracy on {on} of the layers kept", kept, KEPT, 2),
         *([tables.columns("bounds", title, mddf, BOUNDS, 2)] if len(mddf) else []),
     ]
 
@@ -119,7 +165,7 @@ def draw(frame, options):
         rows, "margin", quantities, "layer", heights=(3.4, 2.2), width=4
     )
     for axis in axes[-1]:
-        axis.set(xlabel="out-of-fold margin", xlim=(-1, 1))
+        axis.set(xlabel="out-of-fold margin", xlim=(-1, 1), xticks=np.linspace(-1, 1, 5))
     caption = (
         "Cumulative distribution of mdDF's out-of-fold margins after each layer (left of 0: "
         f"errors), and how it differs from that after one layer; {pictures.seeds_of(rows)}."
@@ -128,9 +174,11 @@ def draw(frame, options):
 
 
 study = Study(
-    globals(), "layers", "set=datasets seed=seeds method=methods", ("n_estimators", "n_layers"),
-    datasets=["satimage", "letter"], methods=cli.All(models.CASCADES), seeds=3, n_estimators=100,
-    n_layers=6, quick={"datasets": ["digits"], "seeds": 1, "n_estimators": 5, "n_layers": 3},
+    globals(), "layers", "set=datasets seed=seeds method=methods",
+    ("n_estimators", "n_layers", "validate", "rows"),
+    datasets=["satimage", "letter"], methods=None, seeds=3, n_estimators=100, n_layers=6,
+    validate=False, rows=None, checks={"methods": cascade},
+    quick={"datasets": ["digits"], "seeds": 1, "n_estimators": 5, "n_layers": 3},
 )  # fmt: skip
 parse, main = study.parse, study.main
 

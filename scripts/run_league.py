@@ -81,10 +81,9 @@ def intervals(frame):
     """How many test rows lie in the intervals of methods that say some, and how wide these are."""
     columns = ["coverage", "interval_width"]
     rows = tables.means(frame.dropna(subset="coverage"), ["set", "method"], columns)
-    shown = rows.assign(method=rows["method"].map(models.title_of))
     title = f"intervals for {scores.COVERAGE:.0%} of test rows; widths in deviations of y"
     words = "set method covered=coverage:.3f width=interval_width:.2f seeds=n_seeds"
-    return tables.columns("intervals", title, shown, words, 2, rows)
+    return tables.columns("intervals", title, rows, words, 2)
 
 
 study = Study(

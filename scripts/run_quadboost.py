@@ -3,7 +3,6 @@
     python scripts/run_quadboost.py                  all sets that are present
     python scripts/run_quadboost.py --datasets heart vote --methods AdaBoost
     python scripts/run_quadboost.py --adaboost-rounds 50000    leaves out larger values of its grid
-    python scripts/run_quadboost.py --quick          bundled sets, fewer rounds, about a minute
 
 Protocol: half of the rows, at most 500, train; the rest test. Features become
 tanh((x - mean) / std) with training statistics; the voters of all algorithms are 10 stumps per
@@ -17,10 +16,11 @@ brackets.
 from __future__ import annotations
 
 import time
+from functools import partial
 from itertools import product
 
 import numpy as np
-from _lab import cli, data, tables
+from _lab import data, tables
 from _lab.study import Study
 from mddf.baselines import AdaBoostClassifier, LPBoostClassifier, QuadBoostClassifier
 from sklearn.model_selection import StratifiedKFold
@@ -34,50 +34,32 @@ SETS = [
     "optdigits", "pima", "tictactoe", "titanic", "vote", "wine", "yeast", "zoo",
 ]  # fmt: skip
 PUBLISHED = {"breast": "breastcancer", "letter_ab": "letter-ab", "monks": "monks-1"}
-METHODS = ("QuadBoost-L1", "QuadBoost-L2", "QuadBoost-Linf", "QuadBoost", "LPBoost", "AdaBoost")
-
-
-def rounds_grid(low, high, quick):
-    """Ten numbers of rounds, log-spaced from 10^low to 10^high; --quick stops at 1000."""
-    return np.unique(np.round(np.logspace(low, min(high, 3) if quick else high, 10)).astype(int))
+# Of each algorithm: what makes it, the parameter to choose with the decades of its ten values in
+# the order in which they are tried, and those of ten numbers of rounds, or the only one.
+METHODS = {
+    "QuadBoost-L1": (partial(QuadBoostClassifier, "l1", tol=1e-12), "lambda_", (0, -4), (5, 5)),
+    "QuadBoost-L2": (partial(QuadBoostClassifier, "l2"), "lambda_", (3, 0), (1, 5)),
+    "QuadBoost-Linf": (partial(QuadBoostClassifier, "linf"), "alpha_max", (-4, -1), (0, 5)),
+    "QuadBoost": (QuadBoostClassifier, None, None, (0, 3)),
+    "LPBoost": (partial(LPBoostClassifier, voters="stumps"), "C", (-3, 3), 500),
+    "AdaBoost": (partial(AdaBoostClassifier, voters="stumps"), None, None, (2, 6)),
+}
 
 
 def algorithm(method, quick, adaboost_rounds=1_000_000):
-    """Settings, numbers of rounds, and a function that makes a classifier of both."""
-    cap = 1000 if quick else 100_000
-    of_adaboost = rounds_grid(2, 6, quick)
-    return {
-        "QuadBoost-L1": (
-            np.logspace(-4, 0, 10)[::-1],
-            [cap],
-            lambda v, n: QuadBoostClassifier("l1", lambda_=v, n_estimators=n, tol=1e-12),
-        ),
-        "QuadBoost-L2": (
-            np.logspace(0, 3, 10)[::-1],
-            rounds_grid(1, 5, quick),
-            lambda v, n: QuadBoostClassifier("l2", lambda_=v, n_estimators=n),
-        ),
-        "QuadBoost-Linf": (
-            np.logspace(-4, -1, 10),
-            rounds_grid(0, 5, quick),
-            lambda v, n: QuadBoostClassifier("linf", alpha_max=v, n_estimators=n),
-        ),
-        "QuadBoost": (
-            [None],
-            rounds_grid(0, 3, quick),
-            lambda v, n: QuadBoostClassifier(n_estimators=n),
-        ),
-        "LPBoost": (
-            np.logspace(-3, 3, 5 if quick else 10),
-            [500],
-            lambda v, n: LPBoostClassifier(C=v, voters="stumps", n_estimators=n),
-        ),
-        "AdaBoost": (
-            [None],
-            of_adaboost[of_adaboost <= adaboost_rounds],
-            lambda v, n: AdaBoostClassifier(n, voters="stumps"),
-        ),
-    }[method]
+    """Settings, numbers of rounds (at most 1000 with --quick), and a maker of both."""
+    make, name, decades, rounds = METHODS[method]
+    values = [None]
+    if name is not None:
+        low, high = sorted(decades)
+        n_values = 5 if quick and method == "LPBoost" else 10
+        values = np.logspace(low, high, n_values)[:: 1 if decades[0] == low else -1]
+    if isinstance(rounds, tuple):
+        rounds = np.logspace(*np.minimum(rounds, 3 if quick else 6), 10)
+    rounds = np.unique(np.round(rounds).astype(int))
+    if method == "AdaBoost":
+        rounds = rounds[rounds <= adaboost_rounds]
+    return values, rounds, lambda v, n: make(n_estimators=n, **({name: v} if name else {}))
 
 
 def split(X, y, seed):
@@ -148,30 +130,31 @@ def report(frame, options):
     frame = tables.in_order(frame, "method", METHODS)
     wide = frame.pivot(index="set", columns="method", values="risk")[frame["method"].unique()]
     there = tables.published("quadboost_table1.tsv")
-    if len(there):
-        there = there.set_index(there["dataset"].replace(PUBLISHED))
-    there = there.reindex(index=wide.index, columns=wide.columns).fillna("-")
-    shown = wide.map("{:.3f}".format) + " (" + there + ")"
-    shown = shown.mask(wide.isna(), "")
+    there = there.set_index(there["dataset"].replace(PUBLISHED))
+    shown = _beside(wide.map("{:.3f}".format), there).mask(wide.isna(), "")
     for label, column in (("mean s, all", "seconds"), ("mean s, last fit", "fit_seconds")):
         shown.loc[label] = frame.groupby("method")[column].mean().map("{:.3f}".format)
     one = tables.Table("table1", "Table 1: test risk (published)", shown, wide.reset_index())
     two = pairs(frame)
     if two.empty:  # no set has all algorithms yet
         return [one]
-    keys = ["row_algorithm", "column_algorithm"]
-    rows, there = two, tables.published("quadboost_table2.tsv")
-    if len(there):
-        stars = there["sign_test_star_p05"].astype(int).map(lambda n: n * "*")
-        there["published"] = there["prob_row_better"] + stars
-        rows = two.merge(there[[*keys, "published"]], on=keys, how="left")
-    stars = (rows["sign_test_p"] <= 0.05).map({True: "*", False: ""})
-    beside = rows["published"].fillna("-") if "published" in rows else "-"
-    rows["shown"] = rows["prob_row_better"].map("{:.2f}".format) + stars + " (" + beside + ")"
-    shown = rows.pivot(index=keys[0], columns=keys[1], values="shown")
+    there = tables.published("quadboost_table2.tsv")
+    stars = {True: "*", False: ""}
+    there["better"] = there["prob_row_better"] + (there["sign_test_star_p05"] == "1").map(stars)
+    better = two["prob_row_better"].map("{:.2f}".format) + (two["sign_test_p"] <= 0.05).map(stars)
+    shown, there = (
+        rows.pivot(index="row_algorithm", columns="column_algorithm", values="better")
+        for rows in (two.assign(better=better), there)
+    )
     shown = shown.reindex(index=wide.columns, columns=wide.columns).rename_axis("algorithm")
     title = "Table 2: P(row better than column), * sign test p <= .05 (published)"
-    return [one, tables.Table("table2", title, shown, two)]
+    return [one, tables.Table("table2", title, _beside(shown, there), two)]
+
+
+def _beside(shown, published):
+    """Published values in brackets."""
+    there = published.reindex(index=shown.index, columns=shown.columns).fillna("-")
+    return shown + " (" + there + ")"
 
 
 def notes(options):
@@ -182,7 +165,7 @@ def notes(options):
 study = Study(
     globals(), "quadboost", "set=datasets method=methods seed=seed",
     ("seed", "quick", "adaboost_rounds"),
-    datasets=SETS, methods=cli.All(METHODS), seed=0, adaboost_rounds=10**6,
+    datasets=SETS, methods=METHODS, seed=0, adaboost_rounds=10**6,
     quick={"datasets": ["breast_cancer", "wine", "digits"]},
 )  # fmt: skip
 parse, main = study.parse, study.main

@@ -1,7 +1,6 @@
 """t-SNE of the layers' features of training and test rows (mdDF, Fig. 7).
 
     python scripts/run_tsne.py --datasets satimage letter
-    python scripts/run_tsne.py --quick        the bundled digits, few trees, 2 layers, 300 rows
     python scripts/run_tsne.py --plot         draw what was computed: tsne-SET for each set
 
 A cascade is grown on the training set; its layer features (the class vectors, mean over the
@@ -26,19 +25,7 @@ PARTS = {"train": "training rows", "test": "test rows"}
 
 
 def variance_ratio(X, y) -> float:
-    """Intra-class over inter-class variance.
-
-    Parameters
-    ----------
-    X : array of shape (n_samples, n_features)
-    y : array of shape (n_samples,)
-
-    Returns
-    -------
-    float
-        Sum of squared distances of the rows from their class's mean, over that of the means of
-        the rows' classes from the mean of all rows; infinite where the means agree.
-    """
+    """Intra-class over inter-class variance; infinite where the means of the classes agree."""
     table = tables.pd.DataFrame(X)
     means = table.groupby(np.asarray(y)).transform("mean").to_numpy()
     between = np.square(means - X.mean(axis=0)).sum()

@@ -4,6 +4,9 @@ r"""mdDF beside gcForest, XGBoost, random forests and perceptrons: scores on rea
     python scripts/run_uci.py --quick           a fifth of the trees, one seed
     python scripts/run_uci.py --suite paper     the mdDF paper's sets; hours
     python scripts/run_uci.py --suite paper --ablations
+    python scripts/run_uci.py --suite small-sample         shares of training sets (mdDF, Fig. 6)
+    python scripts/run_uci.py --suite small-sample --plot  draw what was computed
+    python scripts/run_uci.py --suite layer-features       other models on a cascade's features
     python scripts/run_uci.py --datasets adult yeast --methods rf mddf --seeds 3
     python scripts/run_uci.py --csv table.csv --target kind --drop id
     python scripts/run_uci.py --datasets wine --set mddf.strength=0.7 \
@@ -18,6 +21,16 @@ depth step among the paper's by out-of-fold accuracy, with five times the budget
 `--method` get what is given and no more. Sets without a standard split are split anew for each
 seed: yeast into 1038 and 446 rows as in the paper, others into 70 % and 30 % of each class.
 
+With --fractions all methods train, for each seed, on the same stratified subsets of the training
+rows, of which the larger ones hold the smaller ones. "Ahead" is mdDF minus the other method on the
+same subset, in points: mean and standard error over seeds. The picture also takes that table.
+
+With --features "layer" or "both" a method sees what a cascade that is grown on the training rows
+makes of them (out-of-fold, all layers), alone or beside the raw features. `linear` and `knn`
+choose C, or neighbours and weights, by 5-fold cross-validation on training rows. The features of a
+row come from forests that saw the labels of those held out as well, so that these scores are a
+little too good; those on test rows are not.
+
 Every result is a file of its own in --out as soon as it is there; the same command goes on where
 the last one stopped, and any number of commands may share a folder. Written at the end, of all
 results in the folder: cells.csv (one row for each fit), a table for each metric, and costs.
@@ -25,33 +38,57 @@ results in the folder: cells.csv (one row for each fit), a table for each metric
 
 from __future__ import annotations
 
-from _lab import contest, data, models, scores, tables
+from _lab import cli, contest, data, models, pictures, scores, tables
 from _lab.study import Study
 
-SUITES = {"bundled": list(data.BUNDLED), "paper": list(data.PAPER)}
+SHARES = [0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0]
+# Options that a suite stands for, where they are not given.
+SUITES = {
+    "bundled": {"datasets": list(data.BUNDLED)},
+    "paper": {"datasets": list(data.PAPER)},
+    "small-sample": {
+        "datasets": ["satimage", "letter"], "methods": ["rf", "xgboost", "gcforest", "mddf"],
+        "fractions": SHARES, "seeds": 10, "n_layers": 4, "rounds": 300,
+    },
+    "layer-features": {
+        "datasets": ["digits", "wine", "breast_cancer"], "methods": ["linear", "knn", "mddf"],
+        "features": ["raw", "layer", "both"], "seeds": 3, "n_layers": 4,
+    },
+}  # fmt: skip
 # Random splits differ more than fits on one split do; the bundled sets are for a first look.
 N_SEEDS = {"yeast": 10, **dict.fromkeys(data.BUNDLED, 2)}
 
 
 def prepare(options, parser):
     """Sets, methods, and the budget of all."""
+    small = {"datasets": ["digits"]} if options.quick and "seeds" in SUITES[options.suite] else {}
+    for name, value in (SUITES[options.suite] | small).items():
+        setattr(options, name, getattr(options, name, None) or value)
+    if options.suite not in ("bundled", "paper") and options.asked_out is None:
+        options.out = options.out.with_name(options.out.name.replace("uci", options.suite))
     epochs = 40 if options.quick else 100
     options.task, options.tuned = "classification", False
-    options.budget = models.Budget(options.n_estimators, options.n_layers, max_epochs=epochs)
+    options.budget = models.Budget(
+        options.n_estimators, options.n_layers, rounds=options.rounds, max_epochs=epochs
+    )
     options.methods = models.chosen(options, models.EQUAL)
     if options.ablations:
         options.methods |= {name: models.METHODS[name] for name in models.ABLATIONS}
-    options.sources = data.sources(options, options.datasets or SUITES[options.suite])
+    options.sources = data.sources(options, options.datasets)
 
 
 def keys(options):
-    """Sets have seeds of their own number."""
-    return [
-        {"set": name, "seed": seed, "method": method}
+    """Sets have seeds of their own number; a cascade has no use for its own features."""
+    found = [
+        {"set": name, "seed": seed, "fraction": fraction, "features": features, "method": method}
         for name in options.sources
         for seed in range(options.seeds or N_SEEDS.get(name, 5))
+        for fraction in options.fractions or [None]
+        for features in options.features or [None]
         for method in options.methods
+        if features in (None, "raw") or method not in models.CASCADES
     ]
+    return [{part: value for part, value in key.items() if value is not None} for key in found]
 
 
 def notes(options):
@@ -80,15 +117,64 @@ def settings(options):
     return {**vars(options.budget), **contest.settings(options)}
 
 
+def ahead(frame):
+    """Mean accuracies in %, and what mdDF has above each method on the same subsets."""
+    frame = frame.assign(accuracy=100 * frame["accuracy"])
+    of_mddf = frame[frame["method"] == "mddf"].set_index(["set", "fraction", "seed"])["accuracy"]
+    key = tables.pd.MultiIndex.from_frame(frame[["set", "fraction", "seed"]])
+    frame["ahead"] = of_mddf.reindex(key).to_numpy() - frame["accuracy"]
+    frame.loc[frame["method"] == "mddf", "ahead"] = None
+    rows = tables.means(
+        frame, ["set", "fraction", "method"], ["accuracy", "ahead", "n_train", "fit_seconds"]
+    )
+    rows["ahead_std"] /= rows["n_seeds"] ** 0.5
+    return rows.sort_values(["set", "fraction"], kind="stable")
+
+
+AHEAD = """set share=fraction:.0% method rows=n_train:.0f seeds=n_seeds:.0f
+accuracy_%=accuracy:.2f± mdDF_ahead_by=ahead:+.2f±"""
+
+
 def report(frame, options):
-    """The paper's accuracies stand below ours."""
-    return contest.report(frame, options, {"accuracy": published()})
+    """The paper's accuracies stand below ours; of shares, there is a row for each."""
+    found = contest.report(frame, options, {"accuracy": published()})
+    if "fraction" in frame:
+        title = "accuracy: mean ± standard deviation; mdDF minus the method: ± standard error"
+        found.append(tables.columns("ahead", title, ahead(frame), AHEAD, 3))
+    return found
+
+
+def draw(frame, options):
+    """Accuracies on shares of the training set above; below, by how much mdDF is ahead."""
+    if "fraction" not in frame:
+        raise SystemExit(
+            "no --fractions: python scripts/run_uci.py --suite small-sample makes some"
+        )
+    rows = frame if "ahead" in frame else ahead(frame)
+    rows = rows[rows.groupby("set")["method"].transform("nunique") > 1].assign(
+        share=100 * rows["fraction"]
+    )
+    quantities = {"accuracy": "test accuracy (%)", "ahead": "mdDF ahead by\n(points)"}
+    figure, axes = pictures.curves(rows, "share", quantities, heights=[3.0, 2.2], width=3.0)
+    for above, below in axes.T:
+        shares = rows["share"].unique()
+        above.set_xscale("log")
+        below.set_xticks(shares, [f"{share:g}" for share in shares])
+        below.minorticks_off()
+        below.set_xlabel("share of the training set (%)")
+    caption = (
+        f"For each seed the same stratified subsets for all methods; {pictures.seeds_of(rows)}; "
+        "below of one standard error of the paired difference."
+    )
+    pictures.save(figure, options, "small-sample", caption)
 
 
 study = Study(
     globals(), "uci", keys, own=True, suite="bundled", datasets=None, methods=None,
-    ablations=False, seeds=None, n_estimators=100, n_layers=None, metric=["accuracy"], drop=[],
-    checks={"suite": list(SUITES), "metric": scores.of_task("classification")},
+    ablations=False, seeds=None, n_estimators=100, n_layers=None, rounds=None, fractions=None,
+    features=None, metric=["accuracy"], drop=[],
+    checks={"suite": list(SUITES), "metric": scores.of_task("classification"),
+            "fractions": cli.share, "features": ["raw", "layer", "both"]},
     quick={"n_estimators": 20, "seeds": 1},
 )  # fmt: skip
 parse, main = study.parse, study.main

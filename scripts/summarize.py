@@ -21,7 +21,7 @@ from __future__ import annotations
 from itertools import combinations
 from pathlib import Path
 
-from _lab import cli, need, pictures, records, scores, stats, tables
+from _lab import cli, data, need, pictures, records, scores, stats, tables
 from _lab.models import title_of
 
 pd = need("pandas", "data")
@@ -30,12 +30,10 @@ KEY = ["set", "method", "seed"]
 
 def parse(argv=None):
     parser = cli.Parser(
-        __doc__,
-        "summary",
+        __doc__, "summary", metric=[], methods=None, smaller_is_better=False, test="nemenyi",
+        level=0.05, bayes=False, rope=0.0, format=["png", "pdf"],
         checks={"test": ("nemenyi", "wilcoxon"), "level": cli.share},
-        **{"metric": [], "methods": None, "smaller_is_better": False, "test": "nemenyi"},
-        **{"level": 0.05, "bayes": False, "rope": 0.0, "format": ["png", "pdf"]},
-    )
+    )  # fmt: skip
     parser.add_argument("source", nargs="+", type=Path, help="folders, files of cells, CSV files")
     parser.add_argument("--pair", nargs=2, metavar=("A", "B"), help="paired bootstrap")
     return parser.read(argv)
@@ -46,15 +44,12 @@ def read(sources):
     parts = []
     for source in sources:
         if source.suffix == ".csv":
-            try:
-                parts.append(pd.read_csv(source))
-            except (OSError, ValueError) as error:
-                raise SystemExit(f"{source} cannot be read: {error}") from None
+            parts.append(data.read_table(source))
         else:
             parts.append(records.frame(records.read_cells([source])))
         if missing := [name for name in KEY if name not in parts[-1]]:
             raise SystemExit(f"{source} must have columns {', '.join(KEY)}; no {missing[0]}")
-    frame = pd.concat(parts, ignore_index=True)
+    frame = tables.labelled(pd.concat(parts, ignore_index=True))
     costs = [name for name in frame if name.endswith("_seconds")]
     compared = [c for c in tables.flat(frame) if c not in (*costs, "bytes", "details")]
     frame = frame.loc[~frame.duplicated([c for c in compared if frame[c].notna().any()])]
@@ -71,11 +66,12 @@ def compare(frame, metric, options):
     values = stats.by_set(frame, metric)
     shown = [tables.score_table(f"{metric}-scores", frame, metric, greater=greater)]
     if values.shape[1] < 2 or values.empty:
+        print(f"{metric}: no ranks, which need two methods and a set that all methods have")
         return shown, None
     found = stats.compare(values, greater, options.test, options.level)
     ranks = found.ranks.rename("mean rank").rename_axis("method").to_frame()
     title = (
-        f"{metric}: mean ranks over {found.n_sets} sets; Friedman p = {found.friedman_p:.3g}; "
+        f"{metric}: mean ranks over {found.n_sets} sets; Friedman p = {found.friedman_p:.3g};\n"
         f"critical difference (Nemenyi, {options.level:g}) {found.critical_difference:.2f}"
     )
     shown.append(_table(f"{metric}-ranks", title, ranks, "{:.2f}"))
@@ -131,12 +127,13 @@ def draw(found, metric, options):
         found.p.rename(index=title_of, columns=title_of),
         ax=axis,
         alpha=options.level,
-        label_fmt_left="{label} {rank:.2f}",
-        label_fmt_right="{rank:.2f} {label}",
+        label_fmt_left="{label} {rank:.2f} ",
+        label_fmt_right=" {rank:.2f} {label}",
         color_palette=["black"] * len(found.ranks),
         text_h_margin=0.15,
     )
     axis.grid(False)
+    axis.spines["top"].set_visible(True)
     caption = (
         f"{metric}: mean ranks over {found.n_sets} sets (1 is best). Joined methods are not told "
         f"apart at {options.level:g} ({options.test})."

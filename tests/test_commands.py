@@ -31,8 +31,10 @@ STUDIES = {
     ),
     "run_explain": ("--datasets iris --n-estimators 5 --rows 3", "agreement noise"),
     "run_imbalance": ("--methods forest%5,mdDF", "imbalance"),
-    "run_layer_features": ("--datasets iris --n-estimators 1", "accuracy"),
-    "run_layers": ("--datasets iris --seeds 2 --n-estimators 1 --n-layers 2", "layers bounds"),
+    "run_layers": (
+        "--datasets iris --seeds 2 --n-estimators 1 --n-layers 2",
+        "layers kept bounds",
+    ),
     "run_league": (
         "--datasets iris,wine --methods mddf histgb --set mddf.n_estimators=1 histgb.max_iter=3",
         "ranks accuracy log_loss costs",
@@ -42,18 +44,16 @@ STUDIES = {
         "--models forest --train 100 --trees 2 --scanner-trees 1",
         "accuracy scanner",
     ),
-    "run_settings": ("--settings gcForest defaults cv=3", "settings"),
-    "run_small_sample": (
-        "--datasets iris --n-estimators 1 --methods rf,mddf --fractions .1 1",
-        "accuracy",
-    ),
     "run_tsne": ("--datasets iris --n-estimators 1 --rows 30", "ratios"),
-    "run_uci": ("--datasets iris,wine --n-estimators 1 --methods rf mddf gcforest", "accuracy"),
+    "run_uci": (
+        "--datasets iris --n-estimators 1 --methods rf mddf gcforest --fractions .1 1",
+        "accuracy ahead costs",
+    ),
 }
 PICTURES = {
     "run_layers": ["layers", "margins"],
     "run_tsne": ["tsne-iris"],
-    "run_small_sample": ["small-sample"],
+    "run_uci": ["small-sample"],
     "compare_boosting": ["roc"],
     "run_deepboost": ["deepboost-digits-49"],
 }
@@ -62,7 +62,7 @@ NEEDS = {"bench_export": "onnxruntime", "run_explain": "shap"}
 
 
 def test_every_command_is_here():
-    others = {"export_features", "make_stub", "plot_losses", "summarize"}
+    others = {"export_features", "plot_losses", "summarize"}
     assert set(COMMANDS) == set(STUDIES) | others
 
 
@@ -170,7 +170,7 @@ def test_without_matplotlib(script, monkeypatch):
 
 def test_tables_are_drawn_too(script, tmp_path):
     there = Path(__file__).parents[1] / "docs/results"
-    for name, table in (("run_layers", "layers-layers"), ("run_small_sample", "small-sample")):
+    for name, table in (("run_layers", "layers-layers"), ("run_uci", "small-sample")):
         arguments = ["--plot", str(there / f"{table}.csv"), "--format", "svg"]
         script(name).main([*arguments, "--out", str(tmp_path)])
     assert {path.name for path in tmp_path.iterdir()} == {"layers.svg", "small-sample.svg"}

@@ -44,13 +44,12 @@ def test_realistic_sets_leave_out_what_is_known_too_late(data, data_home):
 
 def test_nested_subsets(data):
     y = np.repeat(["a", "b", "c"], [100, 60, 3])
-    found = data.nested_subsets(y, [0.01, 0.1, 0.5, 1.0], seed=0)
+    found = {s: data.nested_subset(y, s, seed=0) for s in (0.01, 0.1, 0.5, 1.0)}
     counts = [[int(np.sum(y[rows] == label)) for label in "abc"] for rows in found.values()]
     assert counts == [[1, 1, 1], [10, 6, 1], [50, 30, 2], [100, 60, 3]]
     for smaller, larger in zip(found.values(), list(found.values())[1:], strict=False):
         assert set(smaller) < set(larger)
-    assert np.array_equal(data.nested_subsets(y, [0.1], seed=0)[0.1], found[0.1])
-    assert not np.array_equal(data.nested_subsets(y, [0.1], seed=1)[0.1], found[0.1])
+    assert not np.array_equal(data.nested_subset(y, 0.1, seed=1), found[0.1])
 
 
 def test_the_largest_class_against_the_rest(data):
@@ -109,12 +108,12 @@ def test_tables(data, tmp_path):
     assert str(X["code"].dtype) == "category"
     assert y.tolist() == ["1", "x"]
     test = csv(tmp_path / "test.csv", id=[3, 4], size=[3, None], code=["1", None], kind=[1, 1])
-    X_test, y_test = data.read_test_csv(test, "kind", X, y, ["id"])
+    X_test, y_test = data.read_rows(test, data.kinds(X, "kind"), y)
     assert X_test["code"].isna().tolist() == [False, True]
     assert X_test["code"].dropna().tolist() == ["1"]
     assert y_test.tolist() == ["1", "1"]
     X, y = data.read_csv(csv(path, size=[1, 2], kind=[0, 1]), "kind")
-    y_test = data.read_test_csv(csv(path, size=[3, 4], kind=[1.0, 0.0]), "kind", X, y)[1]
+    y_test = data.read_rows(csv(path, size=[3, 4], kind=[1.0, 0.0]), data.kinds(X, "kind"), y)[1]
     assert (y_test.tolist(), y_test.dtype) == ([1, 0], y.dtype)
 
 
@@ -143,12 +142,12 @@ def test_tables_that_do_not_do(data, tmp_path, content, arguments, message):
     ("columns", "message"),
     [
         ({"size": [1, "?"], "kind": [0, 1]}, "column 'size' of .* must hold numbers, .*got '1'"),
+        ({"kind": [0, 1]}, "must have a column 'size', as in training; got kind"),
         ({"size": [1, 2], "kind": [0, 7]}, "labels of .* must be in training too; got 7"),
-        ({"kind": [0, 1], "size": [1, 2], "more": [1, 2]}, "--test-csv must have the columns"),
     ],
 )
 def test_test_tables_that_do_not_fit(data, tmp_path, columns, message):
     path = tmp_path / "table.csv"
     X, y = data.read_csv(csv(path, size=[1, 2], kind=[0, 1]), "kind")
     with pytest.raises(SystemExit, match=message):
-        data.read_test_csv(csv(path, **columns), "kind", X, y)
+        data.read_rows(csv(path, **columns), data.kinds(X, "kind"), y)

@@ -87,7 +87,7 @@ def test_scorers_are_greater_for_better(scores):
     X, y = np.array([[0.0], [1], [2], [3]]), np.array([0, 0, 1, 1])
     good, bad = LogisticRegression(C=100).fit(X, y), LogisticRegression(C=0.01).fit(X, y)
     for name in ("accuracy", "log_loss"):
-        scorer = scores.Scorer(name)
+        scorer = scores.scorer(name)
         assert scorer(good, X, y) >= scorer(bad, X, y)
     with pytest.raises(ValueError, match="log_loss needs predict_proba"):
-        scores.Scorer("log_loss")(SVC().fit(X, y), X, y)
+        scores.scorer("log_loss")(SVC().fit(X, y), X, y)

@@ -78,6 +78,5 @@ def test_order_and_published(tables, frame):
     ordered = tables.in_order(frame, "method", ["mddf", "rf"])
     assert ordered["method"].tolist() == ["mddf", "mddf", "rf", "rf", "rf"]
     assert len(tables.published("deepboost_table2.tsv")) == 24
-    assert tables.published("no_such.tsv").empty
     nested = frame.assign(nested=[[1]] * 5)
     assert "nested" not in tables.flat(nested)

@@ -22,13 +22,13 @@ def table(tmp_path):
 
 def test_export_of_a_named_set(script, tmp_path):
     script("export_features").main(
-        ["iris", "--quick", "--layers", "0", "--raw", "--out", str(tmp_path)]
+        ["iris", "--quick", "--layers", "1", "--raw", "--out", str(tmp_path)]
     )
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     with np.load(tmp_path / "train.npz") as train, np.load(tmp_path / "test.npz") as test:
         assert train["X"].shape == (105, 3)
         assert test["X"].shape == (45, 3)
-        assert train["names"].tolist() == manifest["names"]
+        assert train["names"].tolist() == manifest["names"] == [f"layer1_{c}" for c in "012"]
         assert np.array_equal(np.sort(np.append(train["rows"], test["rows"])), np.arange(150))
         X, y = load_iris(return_X_y=True)
         assert np.array_equal(train["X_raw"], X[train["rows"]])
@@ -139,7 +139,7 @@ def test_nothing_is_replaced_unasked(script, tmp_path):
     with pytest.raises(SystemExit, match="holds features already: give another --out, or --over"):
         script("export_features").main(arguments)
     script("export_features").main([*arguments, "--overwrite"])
-    with pytest.raises(SystemExit, match="no cascade can be grown: transform_layers must be"):
+    with pytest.raises(SystemExit, match=r"transform_layers must be .*\[6\]; --layers counts"):
         script("export_features").main([*arguments, "--overwrite", "--layers", "7"])
 
 
@@ -179,6 +179,7 @@ def test_options_that_do_not_go_together(script, capsys):
         (["--csv", "a.csv"], "--csv and --target go together"),
         (["iris", "--test-csv", "a.csv"], "--test-csv goes with --csv"),
         (["iris", "--layers", "first"], "must be last, all, or numbers"),
+        (["iris", "--layers", "0"], "such as 1,3 (-1: the last layer), got '0'"),
         (["iris", "--apply", "a.joblib"], "--apply goes with --csv"),
         (["--csv", "a.csv", "--apply", "a.joblib", "--target", "b"], "--apply, which knows"),
         (["iris", "--estimator", "deepforest", "--layers", "all"], "deepforest gives all"),

@@ -58,43 +58,74 @@ def test_small_samples_are_paired(script):
             for share in (1.0, 0.1)
         ]
     )
-    run = script("run_small_sample")
-    rows = run.summary(frame).set_index(["fraction", "method"])
+    run = script("run_uci")
+    rows = run.ahead(frame).set_index(["fraction", "method"])
     assert list(rows.index.get_level_values("fraction")) == [0.1, 0.1, 1, 1]
     assert rows.loc[(0.1, "rf"), "ahead"] == pytest.approx(5)
     assert rows.loc[(0.1, "rf"), "ahead_std"] == pytest.approx(0)
     assert np.isnan(rows.loc[(0.1, "mddf"), "ahead"])
     assert rows.loc[(1, "rf"), "accuracy"] == pytest.approx(15)
-    (table,) = run.report(frame, None)
+    *_, table = run.report(frame, run.parse([]))
     assert table.shown.loc[("iris", "10%", "RandomForest"), "mdDF ahead by"] == "+5.00 ± 0.00"
-    assert run.summary(frame[frame["method"] == "rf"])["ahead"].isna().all()
+    assert run.ahead(frame[frame["method"] == "rf"])["ahead"].isna().all()
 
 
-def test_settings_leave_standard_test_rows_alone(script, data_home):
-    run, data = script("run_settings"), script("_lab.data")
+def test_shares_and_suites(script):
+    run = script("run_uci")
+    options = run.parse(["--suite", "small-sample"])
+    assert (options.out.name, options.budget.n_rounds, options.budget.n_layers) == (
+        "small-sample", 300, 4,
+    )  # fmt: skip
+    assert len(run.keys(options)) == 2 * 10 * 7 * len(options.methods)
+    options = run.parse(["--suite", "layer-features", "--quick"])
+    assert list(options.sources) == ["digits"]
+    assert [(k["features"], k["method"]) for k in run.keys(options)] == [
+        ("raw", "linear"), ("raw", "knn"), ("raw", "mddf"), ("layer", "linear"),
+        ("layer", "knn"), ("both", "linear"), ("both", "knn"),
+    ]  # fmt: skip
+
+
+def test_layer_features_are_beside_the_raw_ones(script):
+    contest, run = script("_lab.contest"), script("run_uci")
+    arguments = "--quick --suite layer-features --datasets wine --n-estimators 1 --n-jobs 1"
+    options = run.parse([*arguments.split(), "--n-layers", "2"])
+    layer, both = contest.with_layers(options.sources["wine"], 0, None, None, (1, 2, 1))
+    assert (layer.X.shape, both.X_test.shape) == ((124, 6), (54, 13 + 6))
+    np.testing.assert_array_equal(both.X[:, 13:], layer.X)
+    found = contest.cell(options, "wine", 0, "knn", features="both")
+    assert found["accuracy"] > 0.8
+    assert "n_neighbors=" in found["details"]
+
+
+def test_validation_leaves_standard_test_rows_alone(script, data_home):
+    data = script("_lab.data")
     source = data.Source("satimage", str(data_home))
-    split = run.held_out(source, 600, seed=3)
+    split = data.split(source, 3, 600, validate=True)
     assert (len(split.y), len(split.y_test)) == (600, 1109)
     assert max(*split.rows, *split.rows_test) < 4435
     assert not set(split.rows) & set(split.rows_test)
-    assert np.array_equal(split.rows, run.held_out(source, 600, seed=3).rows)
+    assert np.array_equal(split.rows, data.split(source, 3, 600, validate=True).rows)
 
 
 @pytest.mark.parametrize("text", ["strength", "strength=", "strenght=1", "cv=3+mu"])
 def test_settings_that_do_not_do(script, text, capsys):
     with pytest.raises(SystemExit):
-        script("run_settings").parse(["--settings", text])
-    assert "argument --settings: must be parameter=value, got" in capsys.readouterr().err
+        script("run_layers").parse(["--methods", text])
+    assert "mddf-np or parameter=value, got" in capsys.readouterr().err
 
 
-def test_results_of_all_sizes_share_a_folder(script, tmp_path):
-    run = script("run_settings")
-    arguments = ["--quick", "--settings", "strength=1+cv=3", "--out", str(tmp_path)]
-    for rows in ([], ["--rows", "50"]):
-        assert run.main([*arguments, *rows]) == 0
-    rows = pd.read_csv(tmp_path / "settings.csv")
-    assert rows["rows"].tolist() == ["50", "all"]
-    assert rows["valid_by_ratio"].between(70, 100).all()
+def test_what_is_kept(script, tmp_path):
+    run = script("run_layers")
+    arguments = "--quick --validate --datasets iris --methods mddf strength=1+cv=3"
+    assert run.main([*arguments.split(), "--out", str(tmp_path)]) == 0
+    kept = pd.read_csv(tmp_path / "kept.csv").set_index("method")
+    assert list(kept.index) == ["mddf", "strength=1+cv=3"]
+    assert kept[["test_accuracy", "by_accuracy"]].stack().between(0.7, 1).all()
+    layers = pd.read_csv(tmp_path / "layers.csv").set_index(["method", "layer"])
+    ratios = layers.loc["mddf", "margin_ratio"]
+    assert (ratios.idxmin(), ratios.min()) == (
+        kept.loc["mddf", "layer"], kept.loc["mddf", "margin_ratio"],
+    )  # fmt: skip
 
 
 def test_the_estimate_for_all_images(script):

@@ -68,7 +68,7 @@ def tree_arrays(model, *, layer=None, forest=None, X=None) -> list[TreeArrays]:
     model : forest, deep forest or cascade of mddf
         Fitted.
     layer : int, default=None
-        Which layer of a cascade, from 0; negative numbers count from the last one. Must be None
+        Which layer of a cascade, as in a list: 0 is layer 1, and -1 the last one. Must be None
         for a forest.
     forest : int, default=None
         Which forest of the layer; None means all, one after the other.

@@ -49,19 +49,10 @@ def fit_cost(model, split):
 
 
 def in_turns(sides, repeats):
-    """What functions of a seed measure, each once before any is called again.
+    """What functions of a seed measure, ours and perhaps the peer's, in turns.
 
-    Parameters
-    ----------
-    sides : sequence of function
-        Ours and the peer's; they return dicts of numbers.
-    repeats : int
-
-    Returns
-    -------
-    dict
-        Medians of ours; with a peer its own as "peer_...", and as "..._ratio" the median of the
-        ratios of its numbers to ours, pair by pair.
+    They return dicts of numbers, of which there are medians of ours; with a peer its own as
+    "peer_...", and as "..._ratio" the median of the ratios of its numbers to ours, pair by pair.
     """
     found = [[side(seed) for side in sides] for seed in range(repeats)]
     row = {}

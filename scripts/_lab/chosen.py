@@ -7,9 +7,14 @@ from itertools import islice
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 
 from mddf import MDDFClassifier
 
@@ -102,3 +107,32 @@ class ChosenDepth(MDDFClassifier):
     def predict_proba(self, X):
         """Probabilities."""
         return self.cascade_.predict_proba(X)
+
+
+class Search(GridSearchCV):
+    """A search that does not warn of slow convergence and of classes with few rows."""
+
+    def fit(self, X, y):
+        """Search."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+            return super().fit(X, y)
+
+
+def linear(random_state=None):
+    """A logistic regression of scaled columns whose C is chosen by 5 folds."""
+    grid = {"model__C": [0.001, 0.01, 0.1, 1.0, 10.0]}
+    return _search(LogisticRegression(max_iter=2000), grid, random_state)
+
+
+def knn(random_state=None):
+    """Nearest neighbours of scaled columns; their number and weights are chosen by 5 folds."""
+    grid = {"n_neighbors": [1, 3, 5, 9, 15, 25], "weights": ["uniform", "distance"]}
+    grid = {f"model__{name}": values for name, values in grid.items()}
+    return _search(KNeighborsClassifier(), grid, random_state)
+
+
+def _search(model, grid, seed):
+    folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+    return Search(Pipeline([("scale", StandardScaler()), ("model", model)]), grid, cv=folds)

@@ -13,6 +13,7 @@ from joblib import effective_n_jobs
 from mddf.datasets._registry import resolve
 
 RESULTS = Path("results")
+LISTS = ("datasets", "methods", "metric", "fractions", "features")  # also without a default
 HELP = {
     "datasets": "names of mddf.datasets",
     "methods": "names of methods",
@@ -28,6 +29,9 @@ HELP = {
     "scratch": "folder for files that are used meanwhile",
     "splits": "random splits of sets without a standard one",
     "drop": "columns to leave out",
+    "fractions": "shares of the training rows in (0, 1]",
+    "features": "what methods see: the table, what a cascade makes of it, or both",
+    "validate": "on a quarter of the training rows instead of on the test rows",
     "repeats": "of each measurement",
     "format": "of the files",
 }
@@ -97,9 +101,9 @@ def value(text):
         return text
 
 
-def words(text):
+def words(text, check=str):
     """Words between commas."""
-    return [word.strip() for word in text.split(",") if word.strip()]
+    return [check(word.strip()) for word in text.split(",") if word.strip()]
 
 
 def setting(text):
@@ -130,33 +134,13 @@ class Own(argparse.Action):
         setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or []), own])
 
 
-class Many(argparse.Action):
-    """Names given as "A B" or "A,B", each once."""
-
-    def __call__(self, parser, namespace, values, option_string=None):
-        setattr(namespace, self.dest, list(dict.fromkeys(v for group in values for v in group)))
-
-
-class All(list):
-    """A default of all these names, among which the user may choose."""
-
-
 class Parser(argparse.ArgumentParser):
     """A parser with the options of a command: those that all have, and its own by their defaults.
 
-    Parameters
-    ----------
-    doc : str
-        The script's own docstring.
-    study : str
-        Of the folder below "results", if --out is not given.
-    quick : dict
-        Values of options that are not given, with --quick.
-    checks : dict
-        What values must be, where the default does not tell: a sequence of names, or a function
-        of text.
-    **defaults
-        Values without --quick. A list takes several values, None and whole numbers a count.
+    `doc` is the script's docstring, and `study` the folder below "results", if --out is not given.
+    Of the defaults a list takes several values, a dict or tuple several of its names, None and
+    whole numbers a count; `quick` has those with --quick. `checks` says what values must be where
+    the default does not tell: a sequence of names, or a function of text.
     """
 
     def __init__(self, doc, study, *, quick=None, checks=None, **defaults):
@@ -175,17 +159,18 @@ class Parser(argparse.ArgumentParser):
             text += f" (default: {_shown(default)})"
         if isinstance(check, tuple | list):
             text, check = f"{text}; among {', '.join(check)}", among(check)
-        if isinstance(default, All):
-            check = among(default)
+        if isinstance(default, dict | tuple):
+            default = self.defaults[name] = list(default)
+            check = check or among(default)
         of_name = {"datasets": dataset, "n_jobs": threads, "data_home": str, "seed": int}
         check = check or of_name.get(name)
         if default is False:
             self.add_argument(option, action="store_true", help=text)
-        elif isinstance(default, list | tuple) or name in ("datasets", "methods", "metric"):
+        elif isinstance(default, list) or name in LISTS:
             check = check or type((default or [""])[0])
             self.add_argument(
-                option, nargs="+", action=Many, type=lambda line: list(map(check, words(line))),
-                metavar=name[:-1].upper(), help=text,
+                option, nargs="+", type=lambda text: words(text, check), help=text,
+                metavar=name[:-1].upper(),
             )  # fmt: skip
         else:
             check = check or {float: float, str: str}.get(type(default), count)
@@ -209,8 +194,11 @@ class Parser(argparse.ArgumentParser):
         """The options, with the defaults of a full or a quick run."""
         options = self.parse_args(argv)
         for name, default in (self.defaults | (self.quick if options.quick else {})).items():
-            if getattr(options, name) is None:
+            given = getattr(options, name)
+            if given is None:
                 setattr(options, name, threads("-1") if name == "n_jobs" else default)
+            elif isinstance(given, list):  # "A B" or "A,B", each once
+                setattr(options, name, list(dict.fromkeys(v for group in given for v in group)))
         if hasattr(options, "csv") and (options.csv is None) != (options.target is None):
             self.error("--csv and --target go together")
         options.study, options.asked_out = self.study, options.out

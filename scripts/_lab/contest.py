@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
 from . import data, models, scores, stats, tables
 
 
-def cell(options, set, seed, method):
+def cell(options, set, seed, method, fraction=None, features="raw"):
     """Fit, predict and score; a search too, with --tuned."""
-    method, tuned = options.methods[method], getattr(options, "tuned", False)
-    split = data.split(options.sources[set], seed, getattr(options, "max_train", None))
+    method, most = options.methods[method], getattr(options, "max_train", None)
+    split = data.split(options.sources[set], seed, most, fraction)
+    if features != "raw":
+        common = (options.n_estimators, options.n_layers, options.n_jobs)
+        split = with_layers(options.sources[set], seed, most, fraction, common)[features == "both"]
     common = {"budget": options.budget, "n_jobs": options.n_jobs, "n_rows": len(split.y)}
     model = models.build(method, seed, task=options.task, **common)
-    if tuned and method.space:
+    if options.tuned and method.space:
         by = options.metric[0]
         model = models.tuned(model, method, seed, by, options.n_iter, options.task)
     found, model = scores.evaluate(model, split, options.task, options.n_jobs)
     return {**found, "layers": getattr(model, "n_layers_", None), "details": models.details(model)}
+
+
+@lru_cache(maxsize=1)
+def with_layers(source, seed, max_train, share, budget):
+    """The split with a cascade's features, out-of-fold for training rows; and with both kinds."""
+    split, sizes = data.split(source, seed, max_train, share), models.Budget(*budget[:2])
+    model = models.build(models.METHODS["mddf"], seed, budget=sizes, n_jobs=budget[2])
+    model.set_params(transform_layers="all")
+    numbers = data.to_numbers().fit(split.X)
+    layers = model.fit_transform(split.X, split.y), model.transform(split.X_test)
+    both = [np.hstack([numbers.transform(X), found])
+            for X, found in zip((split.X, split.X_test), layers, strict=True)]  # fmt: skip
+    return [replace(split, X=X, X_test=X_test) for X, X_test in (layers, both)]
 
 
 def settings(options):
@@ -38,7 +59,8 @@ def announce(options, rules):
 def report(frame, options, published=None):
     """A table for each metric, and of costs."""
     order = [name for m in models.METHODS for name in (m, f"{m}-tuned")]
-    frame, there = tables.in_order(frame, "method", order), published or {}
+    frame = tables.labelled(tables.in_order(frame, "method", order))
+    there = published or {}
     metrics = [name for name in options.metric if name in frame]
     found = [tables.score_table(m, frame, m, published=there.get(m)) for m in metrics]
     return [*found, tables.costs(frame)]

@@ -6,10 +6,10 @@ import hashlib
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 from mddf.datasets._io.fetch import find_home
-from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import train_test_split
@@ -69,16 +69,6 @@ def sources(options, names, task="classification", realistic=False) -> dict[str,
 
 
 @dataclass(frozen=True)
-class Rows:
-    """All rows of a set; the first `n_train` are for training where that is given."""
-
-    X: object
-    y: np.ndarray
-    n_train: int | None = None
-    task: str = "classification"
-
-
-@dataclass(frozen=True)
 class Split:
     """A training and a test part, and which rows of the set they are."""
 
@@ -89,45 +79,61 @@ class Split:
     rows: np.ndarray | None = None
     rows_test: np.ndarray | None = None
 
-    @classmethod
-    def of(cls, found, train, test):
-        """The split of a set by row numbers."""
-        parts = (_safe_indexing(found.X, train), found.y[train],
-                 _safe_indexing(found.X, test), found.y[test])  # fmt: skip
-        return cls(*parts, train, test)
 
+def load(source, download=True):
+    """X, y, the number of training rows if the set has a standard split, and the task.
 
-def load(source, download=True) -> Rows:
-    """Read a set, or take it from the last ones; raises whatever `mddf.datasets.load` does."""
+    The last sets are kept; raises whatever `mddf.datasets.load` does.
+    """
     return _load(source, download, find_home(source.data_home))
 
 
 @lru_cache(maxsize=2)
-def _load(source, download, home) -> Rows:
+def _load(source, download, home):
     if source.csv is not None:
         X, y = read_csv(source.csv, source.target, source.drop, task=source.task)
-        return Rows(X, y, None, source.task)
+        return SimpleNamespace(X=X, y=y, n_train=None, task=source.task)
     found = datasets.load(source.name, data_home=home, download=download, **dict(source.options))
     X = found.X
     if hasattr(X, "columns"):
-        X = X.drop(columns=[column for column in source.drop if column in X])
-    return Rows(X, np.asarray(found.y), found.n_train, found.task)
+        X = X.drop(columns=list(source.drop), errors="ignore")
+    return SimpleNamespace(X=X, y=np.asarray(found.y), n_train=found.n_train, task=found.task)
 
 
-def split(source, seed, max_train=None) -> Split:
-    """The standard split where there is one, else a random one by the seed, with at most so many
-    training rows, in shares of the classes."""  # noqa: D205, D209
+def take(found, train, test) -> Split:
+    """The split of a set by row numbers."""
+    X, X_test = (_safe_indexing(found.X, rows) for rows in (train, test))
+    return Split(X, found.y[train], X_test, found.y[test], train, test)
+
+
+def split(source, seed, max_train=None, share=None, validate=False) -> Split:
+    """The standard split where there is one, else a random one by the seed.
+
+    Of its training rows there are at most `max_train`, in shares of the classes, or a `share` of
+    each class, of which a larger one holds the smaller ones. To validate, the test rows are a
+    quarter of the training rows instead, and no test row is looked at.
+    """
     found = load(source)
-    rows = np.arange(len(found.y))
-    if found.n_train is not None:
+    rows, fixed = np.arange(len(found.y)), TEST_ROWS.get(source.name)
+    if validate:
+        rows = rows[: found.n_train]
+        few = np.unique(found.y[rows], return_counts=True)[1].min() < 5
+        by = (lambda rows: None) if few else found.y.__getitem__
+        train, test = train_test_split(rows, test_size=0.25, stratify=by(rows), random_state=seed)
+        if max_train is not None and max_train < len(train):
+            train, _ = train_test_split(
+                train, train_size=max_train, stratify=by(train), random_state=seed
+            )
+    elif found.n_train is not None:
         train, test = rows[: found.n_train], rows[found.n_train :]
     else:
-        fixed = TEST_ROWS.get(source.name)
         strata = None if fixed else strata_of(found.y, found.task)
         train, test = train_test_split(
             rows, test_size=fixed or 0.3, stratify=strata, random_state=seed
         )
-    return Split.of(found, subset(found.y, train, max_train, seed, found.task), test)
+    if share is not None:
+        train = train[nested_subset(found.y[train], share, seed)]
+    return take(found, subset(found.y, train, max_train, seed, found.task), test)
 
 
 def subset(y, rows, n, seed, task="classification"):
@@ -144,12 +150,11 @@ def strata_of(y, task="classification"):
     return None if few else y
 
 
-def nested_subsets(y, shares, seed) -> dict[float, np.ndarray]:
+def nested_subset(y, share, seed):
     """Rows of a share of every class, at least one; a larger share holds the smaller ones."""
     random = np.random.default_rng(seed)
     by_class = [random.permutation(np.flatnonzero(y == label)) for label in np.unique(y)]
-    parts = {s: [rows[: max(1, round(s * len(rows)))] for rows in by_class] for s in shares}
-    return {s: np.sort(np.concatenate(rows)) for s, rows in parts.items()}
+    return np.sort(np.concatenate([rows[: max(1, round(share * len(rows)))] for rows in by_class]))
 
 
 def binary(y):
@@ -176,23 +181,20 @@ def codes(name, data_home=None, rows=None):
 
 def encoded(X):
     """Categories as indicator columns (one for two categories), missing numbers as NaN."""
-    if not hasattr(X, "columns"):
-        return np.asarray(X, dtype=float)
-    encoder = OneHotEncoder(sparse_output=False, handle_unknown="ignore", drop="if_binary")
-    return np.asarray(_columns(encoder, "passthrough").fit_transform(X), dtype=float, order="C")
+    words = OneHotEncoder(sparse_output=False, handle_unknown="ignore", drop="if_binary")
+    return np.asarray(_by_kind(words, "passthrough").fit_transform(X), dtype=float, order="C")
 
 
 def fill_missing(train, *others):
     """Put the medians of the training rows for missing numbers, in all parts."""
-    imputer = SimpleImputer(strategy="median", keep_empty_features=True).fit(train)
+    imputer = _medians().fit(train)
     return [imputer.transform(part) for part in (train, *others)]
 
 
 def to_numbers(*last):
     """A transformer to numbers: categories one-hot, medians for missing numbers."""
-    numbers = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), *last)
-    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    return ByKind(_columns(encoder, numbers), numbers)
+    words = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    return _by_kind(words, make_pipeline(_medians(), *last))
 
 
 def to_scaled():
@@ -203,81 +205,87 @@ def to_scaled():
 def to_codes():
     """A transformer of categories to their positions, missing ones to NaN."""
     unknown = {"handle_unknown": "use_encoded_value", "unknown_value": -1}
-    encoder = OrdinalEncoder(**unknown, encoded_missing_value=np.nan)
-    return ByKind(_columns(encoder, "passthrough"), FunctionTransformer())
+    return _by_kind(OrdinalEncoder(**unknown, encoded_missing_value=np.nan), "passthrough")
 
 
-def _columns(categories, numbers):
-    words = make_column_selector(dtype_exclude="number")
-    rest = make_column_selector(dtype_include="number")
-    return make_column_transformer((categories, words), (numbers, rest))
+def _medians():
+    return SimpleImputer(strategy="median", keep_empty_features=True)
 
 
-class ByKind(TransformerMixin, BaseEstimator):
-    """One transformer for DataFrames, another one for arrays, which hold numbers."""
-
-    def __init__(self, frames, arrays):
-        self.frames, self.arrays = frames, arrays
-
-    def fit(self, X, y=None):
-        """Fit the one for such a table."""
-        self.transformer_ = clone(self.frames if hasattr(X, "columns") else self.arrays).fit(X)
-        return self
-
-    def transform(self, X):
-        """Numbers."""
-        return self.transformer_.transform(X)
+def _by_kind(words, numbers):
+    """Of tables and arrays; the columns of `words` come first."""
+    of_words, of_numbers = (
+        make_column_selector(**{f"dtype_{kind}": "number"}) for kind in ("exclude", "include")
+    )
+    columns = make_column_transformer((words, of_words), (numbers, of_numbers))
+    table, by_rows = need("pandas", "data").DataFrame, np.ascontiguousarray
+    return make_pipeline(FunctionTransformer(table), columns, FunctionTransformer(by_rows))
 
 
-def read_csv(path, target, drop=(), like=None, task="classification"):
-    """Features and labels of a table with a header; columns of text are categories.
-
-    `like` are training features and labels, whose types a table of test rows must have. A table
-    that does not do ends the command with one line.
-    """
-    pd = need("pandas", "data")
-    text = {}
-    if like is not None:
-        text = dict.fromkeys(like[0].select_dtypes("category"), str)
-        if like[1].dtype.kind not in "iufb":
-            text[target] = str
+def read_table(path, text=()):
+    """A CSV file with a header, with columns of text as they are; ends the command if it fails."""
     try:
-        table = pd.read_csv(path, dtype=text)
+        return need("pandas", "data").read_csv(path, dtype=dict.fromkeys(text, str))
     except (OSError, ValueError) as error:
         raise SystemExit(f"{path} cannot be read as a table: {error}") from None
+
+
+def read_csv(path, target, drop=(), task="classification"):
+    """Features and labels of a table; columns of text are categories.
+
+    A table that does not do ends the command with one line.
+    """
+    table = read_table(path)
     for option, names in (("--target", [target]), ("--drop", drop)):
         if wrong := [name for name in names if name not in table]:
             known = ", ".join(table)
             raise SystemExit(f"{option} must be a column of {path}: {known}; got {wrong[0]!r}")
-    X, y, least = table.drop(columns=[target, *drop]), table[target], 2 if like is None else 1
-    words = X.select_dtypes(exclude=["number", "bool"]).columns
+    X, y = table.drop(columns=[target, *drop]), table[target]
     unnamed = [name for name in table if name.startswith("Unnamed: ")]
     for wrong, why in (
         (unnamed, f"the columns of {path} must have names, got {', '.join(unnamed)}; a table of "
          "pandas is written without its row numbers by to_csv(..., index=False)"),
-        (X.shape[1] < 1 or len(X) < least, f"{path} must have at least {least} rows, and a column "
-         f"of features besides the labels; got {len(X)} rows and the columns {', '.join(table)}"),
+        (min(len(X) - 1, X.shape[1]) < 1, f"{path} must have at least 2 rows, and a column of "
+         f"features besides the labels; got {len(X)} rows and the columns {', '.join(table)}"),
         (y.isna().any(), f"the labels of {path} must be complete, got missing ones in {target!r}"),
         (task == "regression" and y.dtype.kind not in "iufb",
          f"column {target!r} of {path} must hold numbers for --task regression"),
     ):  # fmt: skip
         if wrong:
             raise SystemExit(why)
+    words = X.select_dtypes(exclude=["number", "bool"]).columns
     return X.astype(dict.fromkeys(words, "category")), y.to_numpy()
 
 
-def read_test_csv(path, target, X, y, drop=()):
-    """The same of test rows; refused where they do not fit the training ones."""
-    X_test, y_test = read_csv(path, target, drop, like=(X, y))
-    if list(X_test) != list(X):
-        there = ", ".join(X_test)
-        raise SystemExit(f"--test-csv must have the columns {', '.join(X)}; got {there}")
-    if unknown := sorted(map(repr, set(y_test.tolist()) - set(y.tolist()))):
-        raise SystemExit(f"the labels of {path} must be in training too; got {', '.join(unknown)}")
-    for name in X_test.select_dtypes("category"):
-        if str(X[name].dtype) != "category":
-            raise SystemExit(
-                f"column {name!r} of {path} must hold numbers, as in training; got "
-                f"{X_test[name].cat.categories[0]!r} and the like"
-            )
-    return X_test, y_test.astype(y.dtype)
+def kinds(X, target=None):
+    """What later rows must be like, for `read_rows`: names of all columns and of categories."""
+    named = hasattr(X, "columns")
+    words = list(X.select_dtypes("category")) if named else []
+    return {"columns": list(X) if named else None, "categories": words, "target": target}
+
+
+def read_rows(path, like, labels=None):
+    """Features, and labels or None, of a table of later rows; other columns are left out.
+
+    With labels of training, those of the table must be among them.
+    """
+    target, text = like["target"], labels is not None and labels.dtype.kind not in "iufb"
+    table = read_table(path, [*like["categories"], *([target] if text else [])])
+    y = table[target].to_numpy() if target in table else None
+    if y is not None and labels is not None:
+        if unknown := sorted(map(repr, {*y.tolist()} - {*labels.tolist()})):
+            unknown = ", ".join(unknown)
+            raise SystemExit(f"the labels of {path} must be in training too; got {unknown}")
+        y = y.astype(labels.dtype)
+    if like["columns"] is None:
+        return table.drop(columns=[target], errors="ignore").to_numpy(), y
+    if missing := [name for name in like["columns"] if name not in table]:
+        there = ", ".join(table)
+        raise SystemExit(f"{path} must have a column {missing[0]!r}, as in training; got {there}")
+    X = table[like["columns"]].astype(dict.fromkeys(like["categories"], "category"))
+    for name in X.select_dtypes(exclude=["number", "bool", "category"]):
+        raise SystemExit(
+            f"column {name!r} of {path} must hold numbers, as in training; got "
+            f"{X[name].dropna().iloc[0]!r} and the like"
+        )
+    return X, y

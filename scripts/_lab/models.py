@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -103,8 +104,10 @@ METHODS = _registry()
 
 def title_of(name):
     """What a method is called in pictures and tables."""
-    plain, _, rest = name.partition("(")
-    return (METHODS[plain].title if plain in METHODS else plain) + (f" ({rest}" if rest else "")
+    plain = re.match(r"[^(,]*", name)[0]
+    return (METHODS[plain].title if plain in METHODS else plain) + name[len(plain) :].replace(
+        "(", " (", 1
+    )
 
 
 def chosen(options, default, task="classification") -> dict[str, Method]:
@@ -262,7 +265,7 @@ def tuned(model, method, seed, metric, n_iter=30, task="classification"):
     space = {f"{prefix}{name}": distribution(text) for name, text in method.space.items()}
     return RandomizedSearchCV(
         model, space, n_iter=n_iter, cv=ThreeFolds(seed, task), random_state=seed,
-        scoring=scores.Scorer(metric), error_score="raise",
+        scoring=scores.scorer(metric), error_score="raise",
     )  # fmt: skip
 
 

@@ -58,26 +58,11 @@ def panels(heights, n_columns, width, **options):
 
 
 def curves(rows, x, quantities, by="method", *, heights=None, width=3.2):
-    """A column for each set, a row for each quantity, in which a line for each method.
+    """A figure and its axes: a column for each set, a row for each quantity, a line by method.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        Means with columns set, x, `by`, the quantities, and what their bands reach to either side
-        in columns that end in "_std".
-    x : str
-    quantities : dict of str to str
-        Columns and their labels, from the top to the bottom.
-    by : str
-        Column of what has a line of its own.
-    heights : sequence of float, optional
-        Of the rows, in inches.
-    width : float
-        Of a column, in inches.
-
-    Returns
-    -------
-    figure, axes
+    `rows` are means with columns set, x, `by`, the quantities, and what their bands reach to
+    either side in columns that end in "_std"; `quantities` has labels of columns, from the top to
+    the bottom. Heights and width are in inches.
     """
     sets, lines = rows["set"].unique(), rows[by].unique()
     known = [name for name in ORDER if name in lines]

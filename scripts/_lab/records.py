@@ -119,15 +119,10 @@ def frame(cells):
 
 
 class Store:
-    """The cells of a study in a folder.
+    """The cells of a study in a folder, which all have the same settings.
 
-    Parameters
-    ----------
-    folder : path
-    settings : dict
-        What all cells must have in common: with other settings the folder is refused rather than
-        mixed. Nested dicts, such as the arguments of each method, must agree where both have a
-        name.
+    With others it is refused rather than mixed. Nested dicts of settings, such as the arguments
+    of each method, must agree where both have a name.
     """
 
     def __init__(self, folder, settings):

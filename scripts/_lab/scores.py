@@ -9,80 +9,70 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn import metrics
+from sklearn.preprocessing import label_binarize
 from threadpoolctl import threadpool_limits
+
+QUANTILES = (0.05, 0.5, 0.95)
+COVERAGE = 0.9  # of intervals
 
 
 @dataclass(frozen=True)
 class Metric:
-    """How to score: `score(y, predicted, probabilities)`, the last of which is for classes."""
+    """How to score: `score(y, predicted)`, or `score(y, probabilities or quantiles)`."""
 
     title: str
     score: Callable
     greater: bool = True
     task: str = "classification"
+    extra: bool = False  # whether it needs probabilities or quantiles
     scale: float = 1.0  # for tables
     digits: int = 4
 
 
-def _log_loss(y, _, probabilities):
+def _log_loss(y, probabilities):
     """Mean of -log p of the right class, p at least 2e-16 as in scikit-learn."""
-    p = np.asarray(probabilities, dtype=float)[np.arange(len(y)), y]
-    return float(-np.log(np.clip(p, np.finfo(float).eps, 1)).mean())
+    p = probabilities[np.arange(len(y)), y]
+    return -np.log(np.clip(p, np.finfo(float).eps, 1)).mean()
 
 
-def _auc(y, _, probabilities):
+def _auc(y, probabilities):
     """Mean over the classes that occur, each against the rest, of the area under the ROC curve."""
-    classes = np.unique(y)
-    if len(classes) < 2:
-        return float("nan")
-    if probabilities.shape[1] == 2:
-        return float(metrics.roc_auc_score(y, probabilities[:, 1]))
-    areas = [metrics.roc_auc_score(y == c, probabilities[:, c]) for c in classes]
-    return float(np.mean(areas))
+    there, n_classes = np.unique(y), probabilities.shape[1]
+    if len(there) < 2:
+        return np.nan
+    if n_classes == 2:
+        return metrics.roc_auc_score(y, probabilities[:, 1])
+    hits = label_binarize(y, classes=range(n_classes))
+    return metrics.roc_auc_score(hits[:, there], probabilities[:, there])
+
+
+def _pinball(y, quantiles):
+    """Mean over quantiles."""
+    pairs = zip(np.transpose(quantiles), QUANTILES, strict=True)
+    return np.mean([metrics.mean_pinball_loss(y, found, alpha=a) for found, a in pairs])
 
 
 def _macro(score):
     """Of the classes that occur among the rows."""
-
-    def of_labels(y, predicted, _):
-        return float(score(y, predicted, labels=np.unique(y), average="macro", zero_division=0))
-
-    return of_labels
+    common = {"average": "macro", "zero_division": 0}
+    return lambda y, predicted: score(y, predicted, labels=np.unique(y), **common)
 
 
-def _numbers(score):
-    return lambda y, predicted, _: float(score(y, predicted))
-
-
+_percent, _numbers = {"scale": 100, "digits": 2}, {"task": "regression"}
+_loss = {**_numbers, "greater": False}
 METRICS = {
-    "accuracy": Metric(
-        "accuracy, %", lambda y, predicted, _: float(np.mean(predicted == y)), scale=100, digits=2
-    ),
-    "log_loss": Metric("log-loss", _log_loss, greater=False),
-    "balanced_accuracy": Metric(
-        "balanced accuracy, %", _macro(metrics.recall_score), scale=100, digits=2
-    ),
-    "roc_auc": Metric("AUC", _auc),
+    "accuracy": Metric("accuracy, %", metrics.accuracy_score, **_percent),
+    "log_loss": Metric("log-loss", _log_loss, greater=False, extra=True),
+    "balanced_accuracy": Metric("balanced accuracy, %", _macro(metrics.recall_score), **_percent),
+    "roc_auc": Metric("AUC", _auc, extra=True),
     "f1_macro": Metric("F1, mean over classes", _macro(metrics.f1_score)),
-    "r2": Metric("R2", _numbers(metrics.r2_score), task="regression"),
-    "rmse": Metric(
-        "RMSE", _numbers(metrics.root_mean_squared_error), greater=False, task="regression"
-    ),
-    "mae": Metric("MAE", _numbers(metrics.mean_absolute_error), greater=False, task="regression"),
+    "r2": Metric("R2", metrics.r2_score, **_numbers),
+    "rmse": Metric("RMSE", metrics.root_mean_squared_error, **_loss),
+    "mae": Metric("MAE", metrics.mean_absolute_error, **_loss),
     "pinball": Metric(
-        "pinball loss, mean over quantiles .05, .5, .95",
-        lambda y, _, quantiles: float(
-            np.mean([
-                metrics.mean_pinball_loss(y, q, alpha=a)
-                for q, a in zip(np.transpose(quantiles), QUANTILES, strict=True)
-            ])
-        ),
-        greater=False,
-        task="regression",
+        "pinball loss, mean over quantiles .05, .5, .95", _pinball, extra=True, **_loss
     ),
-}  # fmt: skip
-QUANTILES = (0.05, 0.5, 0.95)
-COVERAGE = 0.9  # of intervals
+}
 DEFAULTS = {
     "classification": ("accuracy", "log_loss", "balanced_accuracy", "roc_auc"),
     "regression": ("r2", "rmse", "mae", "pinball"),
@@ -114,12 +104,8 @@ def score(names, y, predicted, extra, classes=None):
             wide = np.zeros((len(y), len(every)))  # a class that training did not have gets 0
             wide[:, np.searchsorted(every, classes)] = extra
             extra = wide
-    needs = {"log_loss", "roc_auc", "pinball"}
-    return {
-        name: METRICS[name].score(y, predicted, extra)
-        for name in names
-        if extra is not None or name not in needs
-    }
+    asked = {name: METRICS[name] for name in names if extra is not None or not METRICS[name].extra}
+    return {n: float(m.score(y, extra if m.extra else predicted)) for n, m in asked.items()}
 
 
 def predictions(model, X):
@@ -134,19 +120,17 @@ def predictions(model, X):
     return classes[probabilities.argmax(axis=1)], probabilities, classes
 
 
-class Scorer:
+def scorer(name):
     """A scorer for scikit-learn's searches: more is better."""
 
-    def __init__(self, name):
-        self.name = name
-
-    def __call__(self, model, X, y):
-        """Score a fitted model."""
-        predicted, extra, classes = predictions(model, X)
-        found = score([self.name], y, predicted, extra, classes)
+    def of(model, X, y):
+        predicted, *extra = predictions(model, X)
+        found = score([name], y, predicted, *extra)
         if not found:
-            raise ValueError(f"{self.name} needs predict_proba, which {model} does not have")
-        return found[self.name] if greater(self.name) else -found[self.name]
+            raise ValueError(f"{name} needs predict_proba, which {model} does not have")
+        return found[name] if greater(name) else -found[name]
+
+    return of
 
 
 def library_threads(n_rows, n_jobs):
@@ -168,31 +152,31 @@ def evaluate(model, split, task="classification", n_jobs=1) -> tuple[dict, objec
     The result has all metrics of the task, seconds, bytes of the pickle, the rows, and for each
     test row whether it was right ("01..."), or its squared error.
     """
+    X, y = split.X_test, split.y_test
     with threadpool_limits(library_threads(len(split.y), n_jobs)):
         start = time.perf_counter()
         model.fit(split.X, split.y)
         fitted = time.perf_counter()
-        predicted, extra, classes = predictions(model, split.X_test)
+        predicted, extra, classes = predictions(model, X)
         done = time.perf_counter()
         # Where labels are not those of the largest probability, as with SVC.
-        few = split.X_test[:100] if extra is not None and classes is not None else []
+        few = X[:100] if extra is not None and classes is not None else []
         if len(few) and (np.asarray(model.predict(few)) != predicted[:100]).any():
-            predicted = np.asarray(model.predict(split.X_test))
+            predicted = np.asarray(model.predict(X))
     result = {
-        **score(of_task(task), split.y_test, predicted, extra, classes),
+        **score(of_task(task), y, predicted, extra, classes),
         "fit_seconds": fitted - start,
         "predict_seconds": done - fitted,
         "bytes": size_of(getattr(model, "best_estimator_", model)),
         "n_train": len(split.y),
-        "n_test": len(split.y_test),
+        "n_test": len(y),
     }
     if classes is not None:
-        result["right"] = "".join("01"[int(right)] for right in predicted == split.y_test)
+        result["right"] = "".join("01"[int(right)] for right in predicted == y)
     else:
-        errors = np.square(predicted - split.y_test)
-        result["squared_error"] = [float(f"{error:.5g}") for error in errors]
+        result["squared_error"] = [float(f"{error:.5g}") for error in np.square(predicted - y)]
     if hasattr(model, "predict_interval"):
-        low, high = model.predict_interval(split.X_test, COVERAGE).T
-        result["coverage"] = float(np.mean((low <= split.y_test) & (split.y_test <= high)))
+        low, high = model.predict_interval(X, COVERAGE).T
+        result["coverage"] = float(np.mean((low <= y) & (y <= high)))
         result["interval_width"] = float(np.mean(high - low) / np.std(split.y))
     return result, model

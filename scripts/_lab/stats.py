@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -28,48 +28,19 @@ def critical_difference(n_sets, n_methods, level=0.05) -> float:
     return float(stats.studentized_range.ppf(1 - level, n_methods, np.inf) / np.sqrt(2) * error)
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Methods on the same sets.
+def compare(values, greater=True, test="nemenyi", level=0.05):
+    """Friedman's test and its pairs, of a table of sets by methods without gaps.
 
-    Attributes
-    ----------
-    ranks : Series
-        Mean rank of each method, the best first.
-    friedman_p : float
-        That all are alike; NaN for fewer than three methods or two sets.
-    critical_difference : float
-        Of mean ranks by Nemenyi, at the level asked for.
-    p : DataFrame
-        Of each pair, by the test asked for.
-    n_sets : int
-    """
-
-    ranks: pd.Series
-    friedman_p: float
-    critical_difference: float
-    p: pd.DataFrame
-    n_sets: int
-
-
-def compare(values, greater=True, test="nemenyi", level=0.05) -> Comparison:
-    """Friedman's test and its pairs.
-
-    Parameters
-    ----------
-    values : DataFrame
-        Sets by methods, without gaps.
-    greater : bool
-        Whether more is better.
-    test : str
-        Of pairs: "nemenyi" on mean ranks, or "wilcoxon": signed ranks with Holm's correction.
-    level : float
+    Gives `ranks`, the mean rank of each method, the best first; `friedman_p`, that all are alike
+    (NaN for fewer than three methods or two sets); `critical_difference` of mean ranks by
+    Nemenyi, at the level; `p` of each pair by the test, "nemenyi" on mean ranks or "wilcoxon":
+    signed ranks with Holm's correction; and `n_sets`.
     """
     posthocs = need("scikit_posthocs", "stats")
     values = values.round(9)
     n_sets, n_methods = values.shape
-    mean_ranks = ranks(values, greater).mean().sort_values(kind="stable")
-    friedman = float("nan")
+    order = ranks(values, greater).mean().sort_values(kind="stable")
+    friedman = np.nan
     if n_methods > 2 and n_sets > 1:
         friedman = float(stats.friedmanchisquare(*values.to_numpy().T).pvalue)
     if test == "nemenyi":
@@ -79,11 +50,11 @@ def compare(values, greater=True, test="nemenyi", level=0.05) -> Comparison:
         with warnings.catch_warnings():  # of methods that are alike
             warnings.simplefilter("ignore", RuntimeWarning)
             p = posthocs.posthoc_wilcoxon(long, "value", "method", p_adjust="holm", sort=False)
-        alike = np.array([[values[a].equals(values[b]) for b in values] for a in values])
-        p = p.mask(alike, 1.0)
-    p = p.loc[mean_ranks.index, mean_ranks.index]
-    reach = critical_difference(n_sets, n_methods, level)
-    return Comparison(mean_ranks, friedman, reach, p, n_sets)
+        p = p.mask(np.array([[values[a].equals(values[b]) for b in values] for a in values]), 1.0)
+    return SimpleNamespace(
+        ranks=order, friedman_p=friedman, p=p.loc[order.index, order.index], n_sets=n_sets,
+        critical_difference=critical_difference(n_sets, n_methods, level),
+    )  # fmt: skip
 
 
 def bayes(first, second, rope=0.01, seed=0) -> tuple[float, float, float]:
@@ -100,20 +71,9 @@ def bayes(first, second, rope=0.01, seed=0) -> tuple[float, float, float]:
 
 
 def paired_bootstrap(first, second, n_draws=10_000, level=0.05, seed=0):
-    """Mean difference of two methods on the same test rows, and its interval.
+    """Mean difference of two methods on the same test rows, and its interval of 1 - level.
 
-    Parameters
-    ----------
-    first, second : array of shape (n_samples,)
-        Of each row, such as 1 where right and 0 where wrong.
-    n_draws : int
-    level : float
-        The interval leaves out half of it on either side.
-    seed : int
-
-    Returns
-    -------
-    difference, low, high : float
+    Of each row there is a number, such as 1 where right and 0 where wrong.
     """
     gains = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
     found = stats.bootstrap(

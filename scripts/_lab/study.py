@@ -19,31 +19,21 @@ from .running import run
 class Study:
     """A command: it computes the cells that are not there yet, and writes tables of all.
 
-    Parameters
-    ----------
-    module : dict
-        The script's globals. It has a docstring and these functions:
+    `module` are the script's globals. It has a docstring and these functions:
 
-        - ``cell(options, **key)`` makes the result of a cell, a dict;
-        - ``report(frame, options)`` makes a list of `tables.Table` from a row for each result;
-        - perhaps ``draw(frame, options)``, which draws results or a table of them (--plot),
-          ``prepare(options, parser)``, which looks at the options before anything runs,
-          ``settings(options)``, what all results must have in common, and ``notes(options)``,
-          lines that a reader of the tables has to know.
-    name : str
-        Of the study, and of the folder below "results".
-    keys : str or function
-        Parts of a cell's key with the options that hold their values, such as "set=datasets
-        seed=seeds". All combinations are computed, those of the first part together. Or a function
-        that makes a list of keys from the options.
-    common : sequence of str
-        Options that all results must have in common.
-    fresh : bool
-        A benchmark: it measures anew what is there already, and libraries have one thread.
-    own : bool
-        Whether the user's own table, methods and parameters can be had.
-    quick, checks, **options
-        As `cli.Parser` has them.
+    - ``cell(options, **key)`` makes the result of a cell, a dict;
+    - ``report(frame, options)`` makes a list of `tables.Table` from a row for each result;
+    - perhaps ``draw(frame, options)``, which draws results or a table of them (--plot),
+      ``prepare(options, parser)``, which looks at the options before anything runs,
+      ``settings(options)``, what all results must have in common (or `common`, names of options),
+      and ``notes(options)``, lines that a reader of the tables has to know.
+
+    `name` is that of the study, and of the folder below "results". `keys` are parts of a cell's
+    key with the options that hold their values, such as "set=datasets seed=seeds", of which all
+    combinations are computed, those of the first part together; or a function that makes a list
+    of keys from the options. A `fresh` study is a benchmark: it measures anew what is there
+    already, and libraries have one thread. With `own`, the user's own table, methods and
+    parameters can be had. `quick`, `checks` and `options` are as `cli.Parser` has them.
     """
 
     def __init__(

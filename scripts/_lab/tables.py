@@ -82,6 +82,15 @@ def flat(frame):
     ]
 
 
+def labelled(frame):
+    """Results with names of sets and methods that tell shares and layer features."""
+    for part, column, form in (("set", "fraction", ", {:.0%}"), ("method", "features", ", {}")):
+        if column in frame:
+            there = frame[column].notna()
+            frame.loc[there, part] += frame.loc[there, column].map(form.format)
+    return frame
+
+
 def unnest(frame, column):
     """A row for each dict in the lists of a column, with the other columns of single values."""
     long = frame[[*flat(frame.drop(columns=column)), column]].explode(column, ignore_index=True)
@@ -118,8 +127,9 @@ def pivot(frame, values, rows="set", columns="method", digits=2, scale=1.0):
 def in_order(frame, column, order):
     """Rows sorted by an order of the values of a column; others come last."""
     places = {name: place for place, name in enumerate(order)}
-    key = frame[column].map(lambda name: places.get(name, len(places)))
-    return frame.iloc[np.argsort(key.to_numpy(), kind="stable")]
+    return frame.sort_values(
+        column, kind="stable", key=lambda names: names.map(places).fillna(len(places))
+    )
 
 
 def columns(name, title, rows, shown, n_index=1, numbers=None) -> Table:
@@ -136,7 +146,8 @@ def columns(name, title, rows, shown, n_index=1, numbers=None) -> Table:
         heading, _, column = left.partition("=")
         column = column or heading
         if column in rows:
-            cells = [_cell(v, form.rstrip("±")) for v in rows[column]]
+            cells = rows[column].map(title_of) if column == "method" else rows[column]
+            cells = [_cell(v, form.rstrip("±")) for v in cells]
             if form.endswith("±"):
                 deviations = [_cell(v, form.strip("±+")) for v in rows[f"{column}_std"]]
                 cells = [f"{a} ± {b}" if b else a for a, b in zip(cells, deviations, strict=True)]
@@ -153,17 +164,8 @@ def _cell(value, form):
 def score_table(name, frame, metric, published=None, greater=True) -> Table:
     """A metric by set and method, mean ranks, and how many layers mdDF kept.
 
-    Parameters
-    ----------
-    name : str
-        Of the table.
-    frame : DataFrame
-        Results with columns set, method, seed and the metric.
-    metric : str
-    published : dict of (set, method) to float, optional
-        Stand below.
-    greater : bool
-        Whether more is better, of a metric that is not in `scores.METRICS`.
+    Published values, by set and method, stand below. `greater` says whether more is better of a
+    metric that is not in `scores.METRICS`.
     """
     about = METRICS.get(metric) or Metric(metric, None, greater)
     frame = frame.dropna(subset=metric)
@@ -196,12 +198,10 @@ def costs(frame) -> Table:
     """What a fit of each method costs, mean over sets and seeds."""
     rows = means(frame, ["method"], [name for name in COSTS if name in frame])
     words = (f"{title.replace(' ', '_')}={name}:.4g" for name, title in COSTS.items())
-    rows_shown = rows.assign(method=rows["method"].map(title_of))
     words = "method " + " ".join(words)
-    return columns("costs", "mean over sets and seeds", rows_shown, words, numbers=rows)
+    return columns("costs", "mean over sets and seeds", rows, words)
 
 
 def published(name):
-    """A published table; empty when the file is not present."""
-    path = PUBLISHED / name
-    return pd.read_csv(path, sep="\t", dtype=str) if path.exists() else pd.DataFrame()
+    """A published table, all of it text."""
+    return pd.read_csv(PUBLISHED / name, sep="\t", dtype=str)

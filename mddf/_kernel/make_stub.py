@@ -16,9 +16,12 @@ from nanobind.stubgen import StubGen
 
 import mddf._core
 
-STUB = Path(__file__).resolve().parent.parent / "mddf" / "_core.pyi"
+STUB = Path(__file__).resolve().parents[1] / "_core.pyi"
 # Arrays that can be written are a case of those that need not be.
-HEAD = '# Written by scripts/make_stub.py.\n# mypy: disable-error-code="overload-cannot-match"\n'
+HEAD = """\
+# Written by mddf/_kernel/make_stub.py.
+# mypy: disable-error-code="overload-cannot-match"
+"""
 ARRAY = re.compile(r"Annotated\[NDArray\[[^]]*\], dict\([^]]*\)\]")
 
 
@@ -56,6 +59,7 @@ def stub() -> str:
 
 
 def main() -> int:
+    """Write the file, or look at it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing")
     text = stub()
