@@ -15,8 +15,8 @@ from mddf._linear import Encoding
 from mddf._state import part
 from mddf._vote import fit_exponent
 
-# At most so many landmarks, rows to learn from, and rows by which the penalty is chosen.
-_LANDMARKS, _ROWS, _TRIED = 1000, 10_000, 300
+# At most so many landmarks, and rows to learn from.
+_LANDMARKS, _ROWS = 1000, 10_000
 _PENALTIES = np.logspace(-4, 2, 13)
 # Makes the landmarks' kernel matrix positive definite in floating point.
 _JITTER = 1e-6
@@ -47,6 +47,8 @@ class _GaussianRidge(BaseEstimator):
     intercept_ : ndarray of shape (n_outputs,)
     """
 
+    _tried = 1000  # rows, at most, by which the penalty is chosen
+
     def __init__(self, categorical, gamma, random_state=None):
         self.categorical = categorical
         self.gamma = gamma
@@ -72,7 +74,8 @@ class _GaussianRidge(BaseEstimator):
         among[np.diag_indices_from(among)] += _JITTER
         root = cholesky(among, lower=True, overwrite_a=True)
         features = solve_triangular(root, self._similarity(X).T, lower=True, overwrite_b=True).T
-        few, some = slice(_TRIED), None if weight is None else weight[:_TRIED]
+        few = slice(self._tried)
+        some = None if weight is None else weight[few]
         penalty = 1.0
         if len(X) > 1:
             penalty = RidgeCV(_PENALTIES).fit(features[few], values[few], some).alpha_
@@ -97,6 +100,8 @@ class _GaussianRidge(BaseEstimator):
 @part("gaussian classifier")
 class GaussianClassifier(ClassifierMixin, _GaussianRidge):
     """Classes as 1 and -1; what is fitted to them is scaled so that its softmax is calibrated."""
+
+    _tried = 300  # classes ask for less precision, and cross-validation for more time
 
     def fit(self, X, y, sample_weight=None):
         """Fit.

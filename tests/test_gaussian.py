@@ -54,8 +54,9 @@ def test_it_is_ridge_regression_on_features(monkeypatch, landmarks, categorical)
 def test_many_rows_are_drawn_from_and_asked_in_blocks(monkeypatch):
     X, new = table(400, 0), table(100, 1)
     y = np.column_stack([smooth(X), X[:, 1]])
-    for name, value in {"_ROWS": 300, "_LANDMARKS": 100, "_TRIED": 80, "_BLOCK": 7}.items():
+    for name, value in {"_ROWS": 300, "_LANDMARKS": 100, "_BLOCK": 7}.items():
         monkeypatch.setattr(_gaussian, name, value)
+    monkeypatch.setattr(GaussianRegressor, "_tried", 80)
     model = GaussianRegressor(WORD, 0.5, random_state=0).fit(X, y)
     said = model.predict(new)
     assert said.shape == (100, 2)
@@ -67,7 +68,7 @@ def test_many_rows_are_drawn_from_and_asked_in_blocks(monkeypatch):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_probabilities_are_calibrated(monkeypatch, n_classes):
-    monkeypatch.setattr(_gaussian, "_TRIED", 500)
+    monkeypatch.setattr(GaussianClassifier, "_tried", 500)
     X, new = table(500, 0), table(2000, 1)
     noise = np.random.default_rng(0).normal(size=2500) * 0.5
     values = np.concatenate([smooth(X), smooth(new)]) + noise
