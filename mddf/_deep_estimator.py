@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from mddf._binner import Binner, fingerprint
 from mddf._binning import apply_bins
 from mddf._classifier import AsksForGroups, warn_of_seen
+from mddf._deep_goals import FEW_SAMPLES
 from mddf._deep_growth import MOST_COLUMNS, Growth, tell
 from mddf._deep_layers import columns_of
 from mddf._folds import make_folds
@@ -24,9 +25,6 @@ from mddf._sampling import canonical_order
 from mddf._table import category_mask, read_table
 from mddf._validation import COUNT, JOBS, Within, check_weights, unchanged_on_failure
 from mddf._vote import sharpened
-
-# Below so many samples there are ten folds.
-_FEW_ROWS = 400
 
 
 class BaseDeepForest(AsksForGroups, TransformerMixin):
@@ -187,7 +185,7 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
     def _folds(self, X, goal, entropy, groups):
         cv = self.cv
         if isinstance(cv, str):
-            cv = 5 if len(goal.target) >= _FEW_ROWS else 10
+            cv = 5 if len(goal.target) >= FEW_SAMPLES else 10
         seed = np.random.SeedSequence((*entropy, 1)).generate_state(1)
         labels = goal.target if hasattr(cv, "split") else goal.strata
         return make_folds(cv, X, labels, int(seed[0]), groups)

@@ -25,6 +25,10 @@ from mddf._vote import (
 _LEAVES: list[dict] = [{"min_samples_leaf": leaf} for leaf in (1, 2, 5)]
 # So many samples make an exponent count half: a member's own, and that of the vote.
 _SHRINKAGE, _VOTE_SHRINKAGE = 500, 100
+# Below so many samples there are more folds, and nobody is left out of the vote.
+FEW_SAMPLES = 400
+# With so many samples, half of the vote is shared out evenly.
+_BY_CHANCE = 30
 # Samples that are unlike all others, as R. Krichevsky and V. Trofimov (IEEE T-IT 1981) count them.
 _UNSEEN = 0.5
 
@@ -124,8 +128,12 @@ class ClassGoal:
         return float(f"{exponent ** (n / (n + half)):.4g}")
 
     def weigh(self, forecasts) -> np.ndarray:
-        """Weights of members in the vote."""
-        return greedy_weights(forecasts, self.target, self.score, self.weight)
+        """Weights of members in the vote: with few samples, they are chosen by chance in part."""
+        weights = greedy_weights(forecasts, self.target, self.score, self.weight)
+        if self.n_samples >= FEW_SAMPLES:
+            return weights
+        share = _BY_CHANCE / (self.n_samples + _BY_CHANCE)
+        return (1 - share) * weights + share / len(weights)
 
     def figures(self, forecasts: np.ndarray) -> dict[str, float]:
         """What is told of a member."""

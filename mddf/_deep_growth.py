@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from mddf import _core
 from mddf._boosted import best_round
 from mddf._deep_goals import ClassGoal
 from mddf._deep_layers import DeepLayer, Voter, columns_of, rounded
@@ -18,6 +19,7 @@ from mddf._guests import fit_guests, guest_vectors
 from mddf._margin_loss import class_margins
 from mddf._members import Member, Training, grow_forests
 from mddf._pilots import choose_emphasis, choose_options
+from mddf._sampling import n_counted
 from mddf._state import to_plain
 from mddf._vote import sharpened
 
@@ -83,6 +85,7 @@ class Growth:
         self.chosen: dict[str, dict] = {}
         self.strength = 0.0
         self.features: list[np.ndarray] = []  # out-of-fold, of the members that are kept
+        self.n_samples = n_counted(len(training.order), training.weights.row)
         self.stop_reason = f"n_layers={model.n_layers} were grown"
 
     # Steps
@@ -93,6 +96,11 @@ class Growth:
         for number in range(self.model.n_layers):
             if number and not any(member.is_forest for member in self.members):
                 self.stop_reason = "later layers are of forests, and no member is one"
+                break
+            if number and self._rows_repeat():
+                self.stop_reason = (
+                    "most samples are copies of others, whose labels their class vectors tell"
+                )
                 break
             if number and not self._forests_vote():
                 self.stop_reason = f"no forest of layer {number} has a vote"
@@ -106,6 +114,19 @@ class Growth:
         for row, weight in zip(self.leaderboard, self.vote.weights, strict=False):
             row["weight"] = float(weight)
         self.leaderboard = sorted(self.leaderboard + self.hopeless, key=lambda row: row["layer"])
+
+    def _rows_repeat(self) -> bool:
+        """Whether less than half of the rows differ.
+
+        What is said of a row out-of-fold then comes from its copies in the other folds, and so
+        tells the labels of those in its own.
+        """
+        n_rows, weight = len(self.training.order), self.training.weights.row
+        hashes = _core.hash_rows(
+            self.training.table.codes, self.n_raw, np.zeros(n_rows, np.uint16)
+        )
+        there = hashes if weight is None else hashes[weight > 0]
+        return 2 * len(np.unique(there)) < self.n_samples
 
     def _forests_vote(self) -> bool:
         """Whether a forest has a weight in the vote so far."""
@@ -122,7 +143,7 @@ class Growth:
             gains = goal.losses(before.probabilities) - goal.losses(self.vote.probabilities)
             gain = float(np.average(gains, weights=goal.weight))
             spread = np.average((gains - gain) ** 2, weights=goal.weight)
-            error = float(np.sqrt(spread / len(gains)))
+            error = float(np.sqrt(spread / self.n_samples))
         if gain > error:
             return True
         self.stop_reason = (
@@ -316,7 +337,10 @@ class Growth:
         )
 
     def _inputs(self, vectors):
-        """Members whose vectors the next layer sees, those that a vote of this layer needs."""
+        """Members whose vectors the next layer sees: all, or those that a vote of them needs."""
+        inputs = list(range(len(vectors)))
+        if len(inputs) * vectors.shape[2] <= MOST_COLUMNS:
+            return inputs, None
         weights = self.training.goal.weigh(vectors)
         inputs = np.flatnonzero(weights).tolist()
         many = len(inputs) * vectors.shape[2] > MOST_COLUMNS
