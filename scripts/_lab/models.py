@@ -105,9 +105,8 @@ METHODS = _registry()
 def title_of(name):
     """What a method is called in pictures and tables."""
     plain = re.match(r"[^(,]*", name)[0]
-    return (METHODS[plain].title if plain in METHODS else plain) + name[len(plain) :].replace(
-        "(", " (", 1
-    )
+    title = METHODS[plain].title if plain in METHODS else plain
+    return title + name[len(plain) :].replace("(", " (", 1)
 
 
 def chosen(options, default, task="classification") -> dict[str, Method]:
