@@ -23,31 +23,24 @@ from statistics import median
 import numpy as np
 from _lab import bench, cli, data, tables
 from _lab.study import Study
+from sklearn import ensemble
 from sklearn.datasets import make_classification
-from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
-from sklearn.ensemble import RandomForestClassifier as ScikitRandomForest
-from sklearn.ensemble import RandomForestRegressor as ScikitRandomForestRegressor
 from sklearn.utils.validation import validate_data
 
-from mddf import (
-    CompletelyRandomForestClassifier,
-    CompletelyRandomForestRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
+import mddf
 
 CLASSIFIERS = {
-    "random": (RandomForestClassifier, ScikitRandomForest),
+    "random": (mddf.RandomForestClassifier, ensemble.RandomForestClassifier),
     "completely random": (
-        CompletelyRandomForestClassifier,
-        partial(ExtraTreesClassifier, max_features=1),
+        mddf.CompletelyRandomForestClassifier,
+        partial(ensemble.ExtraTreesClassifier, max_features=1),
     ),
 }
 REGRESSORS = {
-    "random": (RandomForestRegressor, ScikitRandomForestRegressor),
+    "random": (mddf.RandomForestRegressor, ensemble.RandomForestRegressor),
     "completely random": (
-        CompletelyRandomForestRegressor,
-        partial(ExtraTreesRegressor, max_features=1),
+        mddf.CompletelyRandomForestRegressor,
+        partial(ensemble.ExtraTreesRegressor, max_features=1),
     ),
 }
 CURVES = {"curves": (20_000, 16), "many curves": (200_000, 50)}

@@ -116,9 +116,9 @@ def p_value(group):
     wide = group.pivot_table("test", "seed", "method")
     found = {}
     for method in wide.columns.drop("DeepBoost", errors="ignore"):
-        both = wide.reindex(columns=["DeepBoost", method]).dropna()
-        if len(both) > 1 and (both["DeepBoost"] != both[method]).any():
-            found[method] = ttest_rel(*both.to_numpy().T, alternative="less").pvalue
+        ours, theirs = wide.reindex(columns=["DeepBoost", method]).dropna().to_numpy().T
+        if len(ours) > 1 and (ours != theirs).any():
+            found[method] = ttest_rel(ours, theirs, alternative="less").pvalue
     return group["method"].map(found)
 
 

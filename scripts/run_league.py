@@ -62,13 +62,7 @@ def notes(options):
     return rules
 
 
-def settings(options):
-    """What results must have in common."""
-    common = {"task": options.task, "max_train": options.max_train}
-    return {**common, **contest.settings(options)}
-
-
-cell = contest.cell
+cell, settings = contest.cell, contest.settings
 
 
 def report(frame, options):

@@ -63,18 +63,15 @@ def cell(options, set, method, seed):
 
 def report(frame, options):
     """The ratios of each set."""
-    rows = {
-        (row["set"], f"{part}, {title}"): row[part][kind]
+    rows = tables.pd.DataFrame(
+        {"set": row["set"], "part": f"{part}, {title}"}
+        | {f"layer {i}" if i else "raw": ratio for i, ratio in enumerate(row[part][kind])}
         for row in frame.to_dict("records")
         for part in PARTS
         for kind, title in (("in_plane", "t-SNE plane"), ("in_features", "features"))
-    }
-    numbers = tables.pd.DataFrame.from_dict(rows, orient="index")
-    numbers.columns = ["raw", *(f"layer {layer}" for layer in numbers.columns[1:])]
-    numbers.index = tables.pd.MultiIndex.from_tuples(rows, names=["set", "part"])
-    shown = numbers.map("{:.3f}".format)
-    title = "ratio of intra-class to inter-class variance"
-    return [tables.Table("ratios", title, shown, numbers.reset_index())]
+    )
+    shown = rows.set_index(["set", "part"]).map("{:.3f}".format)
+    return [tables.Table("ratios", "ratio of intra-class to inter-class variance", shown, rows)]
 
 
 def draw(frame, options):

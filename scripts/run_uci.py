@@ -109,12 +109,7 @@ def published():
     return found
 
 
-cell = contest.cell
-
-
-def settings(options):
-    """The budget, and what is given of methods and sets."""
-    return {**vars(options.budget), **contest.settings(options)}
+cell, settings = contest.cell, contest.settings
 
 
 def ahead(frame):

@@ -50,6 +50,8 @@ def read(sources):
         if missing := [name for name in KEY if name not in parts[-1]]:
             raise SystemExit(f"{source} must have columns {', '.join(KEY)}; no {missing[0]}")
     frame = tables.labelled(pd.concat(parts, ignore_index=True))
+    if "fraction" in frame and frame["fraction"].nunique() > 1:
+        print("ranks and tests count every share as a set of its own; they are not independent")
     costs = [name for name in frame if name.endswith("_seconds")]
     compared = [c for c in tables.flat(frame) if c not in (*costs, "bytes", "details")]
     frame = frame.loc[~frame.duplicated([c for c in compared if frame[c].notna().any()])]

@@ -146,7 +146,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, doc, study, *, quick=None, checks=None, **defaults):
         raw = argparse.RawDescriptionHelpFormatter
         super().__init__(description=for_screen(doc), formatter_class=raw)
-        self.study, self.defaults, self.quick = study, defaults, quick or {}
+        self.study, self.defaults, self.quick, self.several = study, defaults, quick or {}, set()
         for name, default in defaults.items():
             self._add(name, default, (checks or {}).get(name))
         shown = "; ".join(f"{name} {_shown(default)}" for name, default in self.quick.items())
@@ -168,6 +168,7 @@ class Parser(argparse.ArgumentParser):
             self.add_argument(option, action="store_true", help=text)
         elif isinstance(default, list) or name in LISTS:
             check = check or type((default or [""])[0])
+            self.several.add(name)
             self.add_argument(
                 option, nargs="+", type=lambda text: words(text, check), help=text,
                 metavar=name[:-1].upper(),
@@ -197,7 +198,7 @@ class Parser(argparse.ArgumentParser):
             given = getattr(options, name)
             if given is None:
                 setattr(options, name, threads("-1") if name == "n_jobs" else default)
-            elif isinstance(given, list):  # "A B" or "A,B", each once
+            elif name in self.several:  # "A B" or "A,B", each once
                 setattr(options, name, list(dict.fromkeys(v for group in given for v in group)))
         if hasattr(options, "csv") and (options.csv is None) != (options.target is None):
             self.error("--csv and --target go together")

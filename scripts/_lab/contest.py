@@ -42,7 +42,9 @@ def with_layers(source, seed, max_train, share, budget):
 def settings(options):
     """What results of a method, and of a set, must have in common."""
     search = {"n_iter": options.n_iter, "by": options.metric[0]} if options.tuned else {}
+    league = {"task": options.task, "max_train": getattr(options, "max_train", None)}
     return {
+        **(vars(options.budget) if options.budget else league),
         "method": {name: {**method.fixed, **(search if method.space else {})}
                    for name, method in options.methods.items()},
         "set": {name: source.settings() for name, source in options.sources.items()},

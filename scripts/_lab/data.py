@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 from mddf.datasets._io.fetch import find_home
-from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import (
-    FunctionTransformer,
-    OneHotEncoder,
-    OrdinalEncoder,
-    StandardScaler,
-)
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.utils import _safe_indexing
 
 from mddf import datasets
@@ -214,12 +209,16 @@ def _medians():
 
 def _by_kind(words, numbers):
     """Of tables and arrays; the columns of `words` come first."""
-    of_words, of_numbers = (
-        make_column_selector(**{f"dtype_{kind}": "number"}) for kind in ("exclude", "include")
+    return make_column_transformer(
+        (words, partial(_columns, numbers=False)), (numbers, partial(_columns, numbers=True))
     )
-    columns = make_column_transformer((words, of_words), (numbers, of_numbers))
-    table, by_rows = need("pandas", "data").DataFrame, np.ascontiguousarray
-    return make_pipeline(FunctionTransformer(table), columns, FunctionTransformer(by_rows))
+
+
+def _columns(X, numbers):
+    """Columns of numbers, or the others; an array has numbers only."""
+    if not hasattr(X, "columns"):
+        return slice(0, X.shape[1]) if numbers else []
+    return list(X.select_dtypes(**{"include" if numbers else "exclude": "number"}))
 
 
 def read_table(path, text=()):

@@ -105,9 +105,8 @@ METHODS = _registry()
 def title_of(name):
     """What a method is called in pictures and tables."""
     plain = re.match(r"[^(,]*", name)[0]
-    return (METHODS[plain].title if plain in METHODS else plain) + name[len(plain) :].replace(
-        "(", " (", 1
-    )
+    title = METHODS[plain].title if plain in METHODS else plain
+    return title + name[len(plain) :].replace("(", " (", 1)
 
 
 def chosen(options, default, task="classification") -> dict[str, Method]:
@@ -229,33 +228,33 @@ def cascade(options, method, seed, **parameters):
 
 
 class Draw:
-    """A distribution of methods.toml with whole numbers, or with 0 half of the time."""
+    """A distribution with whole numbers of at least `least`; of None with 0 half of the time."""
 
-    def __init__(self, of, kind, least=1):
-        self.of, self.kind, self.least = of, kind, least
+    def __init__(self, of, least=1):
+        self.of, self.least = of, least
 
     def rvs(self, random_state=None):
         """One value."""
-        if self.kind == "zero":
-            return 0.0 if random_state.random() < 0.5 else self.of.rvs(random_state=random_state)
-        return max(self.least, round(float(self.of.rvs(random_state=random_state))))
+        if self.least is None and random_state.random() < 0.5:
+            return 0.0
+        value = float(self.of.rvs(random_state=random_state))
+        return value if self.least is None else max(self.least, round(value))
 
 
 def distribution(text):
-    """What a text of methods.toml stands for; a list of values is itself, with None for "None"."""
+    """What a text of search_spaces.toml stands for; a list is itself, with None for "None"."""
     if not isinstance(text, str):
         return [None if value == "None" else value for value in text]
     kind, *numbers = text.replace("zero or log", "zero").split()
     a, b, *least = map(float, numbers)
-    if kind in ("log", "log-int", "zero"):
-        found = stats.loguniform(a, b)
-        return found if kind == "log" else Draw(found, kind)
-    if kind == "normal-int":
-        return Draw(stats.norm(a, b), kind, int(least[0]))
     return {
         "uniform": lambda: stats.uniform(a, b - a),
-        "int": lambda: stats.randint(int(a), int(b) + 1),
         "lognormal": lambda: stats.lognorm(s=a, scale=b),
+        "log": lambda: stats.loguniform(a, b),
+        "zero": lambda: Draw(stats.loguniform(a, b), None),
+        "int": lambda: stats.randint(int(a), int(b) + 1),
+        "log-int": lambda: Draw(stats.loguniform(a, b)),
+        "normal-int": lambda: Draw(stats.norm(a, b), int(*least)),
     }[kind]()
 
 
