@@ -32,9 +32,10 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
     cross-validation. The next layer sees them beside the features. What earns its place by
     out-of-fold log-loss is weighed in the vote [1]_, the rest is dropped (with fewer than 400
     samples, which tell too little, all have some weight); layers are added only where they help by
-    more than the error of that, and where rows are not mostly copies of each other. The members that are left are then grown once
-    more on all samples, and the vote's probabilities are calibrated [2]_. Margins of the samples
-    guide which of them the second layer draws more often, as in mdDF [3]_.
+    more than the error of that, and where rows are not mostly copies of each other. The members
+    that are left are then grown once more on all samples, and the vote's probabilities are
+    calibrated [2]_. Margins of the samples guide which of them the second layer draws more often,
+    as in mdDF [3]_.
 
     Parameters
     ----------

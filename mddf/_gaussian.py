@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.linear_model import Ridge, RidgeCV
-from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import cross_val_predict
 from sklearn.utils import check_random_state
 
-from mddf._linear import Encoding
+from mddf._linear import Encoding, product
 from mddf._state import part
 from mddf._vote import fit_exponent
 
@@ -20,7 +21,9 @@ _LANDMARKS, _ROWS = 1000, 10_000
 _PENALTIES = np.logspace(-4, 2, 13)
 # Makes the landmarks' kernel matrix positive definite in floating point.
 _JITTER = 1e-6
-_BLOCK = 4096
+# Encoded numbers, in standard deviations.
+GRAIN, FARTHEST = 2.0**-10, 2.0**8
+_BLOCK = 1024
 
 
 class _GaussianRidge(BaseEstimator):
@@ -68,12 +71,12 @@ class _GaussianRidge(BaseEstimator):
         X, values = X[rows], values[rows]
         weight = None if sample_weight is None else sample_weight[rows]
         self.encoding_ = Encoding.of(X, np.asarray(self.categorical, bool))
-        landmarks = self.encoding_.matrix(X[:_LANDMARKS])
-        self.landmarks_ = landmarks if isinstance(landmarks, np.ndarray) else landmarks.toarray()
+        self.landmarks_ = self._encoded(X[:_LANDMARKS])
         among = self._similarity(X[:_LANDMARKS])
         among[np.diag_indices_from(among)] += _JITTER
         root = cholesky(among, lower=True, overwrite_a=True)
-        features = solve_triangular(root, self._similarity(X).T, lower=True, overwrite_b=True).T
+        similar = np.vstack(list(self._similarities(X)))
+        features = solve_triangular(root, similar.T, lower=True, overwrite_b=True).T
         few = slice(self._tried)
         some = None if weight is None else weight[few]
         penalty = 1.0
@@ -85,16 +88,26 @@ class _GaussianRidge(BaseEstimator):
         self.intercept_ = np.atleast_1d(model.intercept_)
         return rows[few], features[few], values[few], some, Ridge(penalty)
 
+    def _similarities(self, X) -> Iterator[np.ndarray]:
+        """The kernel of rows and landmarks, some rows at a time."""
+        for first in range(0, len(X), _BLOCK):
+            yield self._similarity(X[first : first + _BLOCK])
+
     def _similarity(self, X) -> np.ndarray:
-        encoded = self.encoding_.matrix(X)
-        return rbf_kernel(encoded, self.landmarks_, self.gamma / max(1, X.shape[1]))
+        rows, landmarks = self._encoded(X), self.landmarks_
+        squares = np.square(rows).sum(axis=1)[:, None] + np.square(landmarks).sum(axis=1)
+        distances = squares - 2 * rows @ landmarks.T
+        return np.exp(distances * (-self.gamma / max(1, X.shape[1])))
+
+    def _encoded(self, X) -> np.ndarray:
+        """Rows of so few binary digits that distances are exact, in whatever order they add up."""
+        rows = np.clip(self.encoding_.dense(X), -FARTHEST, FARTHEST)
+        return np.rint(rows / GRAIN) * GRAIN
 
     def _values(self, X) -> np.ndarray:
         """What the function is at some rows, shape (n_rows, n_outputs)."""
-        blocks = [X[first : first + _BLOCK] for first in range(0, len(X), _BLOCK)]
-        return (
-            np.concatenate([self._similarity(b) @ self.bumps_ for b in blocks]) + self.intercept_
-        )
+        values = [product(similar, self.bumps_) for similar in self._similarities(X)]
+        return np.concatenate(values) + self.intercept_
 
 
 @part("gaussian classifier")

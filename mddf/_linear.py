@@ -15,6 +15,22 @@ from mddf._state import part
 _MOST_CODES = 256
 
 
+_BLOCK = 1024
+
+
+def product(rows: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """Their matrix product, each row of which does not depend on the rows beside it.
+
+    Libraries for it add in an order that depends on how many rows there are.
+    """
+    found = np.empty((len(rows), matrix.shape[1]))
+    for first in range(0, len(rows), _BLOCK):
+        block = slice(first, first + _BLOCK)
+        for score, column in enumerate(matrix.T):
+            found[block, score] = (rows[block] * column).sum(axis=1)
+    return found
+
+
 @part("encoding")
 @dataclass
 class Encoding:
@@ -63,8 +79,18 @@ class Encoding:
         words = X[:, self.categorical]
         return self.places[np.arange(words.shape[1]), _entries(words)]
 
+    def dense(self, X: np.ndarray) -> np.ndarray:
+        """Rows as columns."""
+        encoded = np.zeros((len(X), len(self.means) + self.n_codes + 1))
+        encoded[:, : len(self.means)] = self.centred(X) / self.scales
+        # The last column takes what was not seen.
+        places = len(self.means) + self.places_of(X)
+        places[self.places_of(X) < 0] = -1
+        encoded[np.arange(len(X))[:, None], places] = 1
+        return encoded[:, :-1]
+
     def matrix(self, X: np.ndarray):
-        """Rows as columns: ndarray, or sparse where most of it is zero."""
+        """The same, but sparse where most of it is zero."""
         scaled = self.centred(X) / self.scales
         if not self.n_codes:
             return scaled
@@ -145,7 +171,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         if len(self.classes_) == 1:
             return np.ones((len(X), 1))
         encoding = self.encoding_
-        scores = encoding.centred(X) @ self.numbers_ + self.intercept_
+        scores = product(encoding.centred(X), self.numbers_) + self.intercept_
         scores += self.categories_[encoding.places_of(X)].sum(axis=1)
         if len(self.classes_) > 2:
             return softmax(scores, axis=1)

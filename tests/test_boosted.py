@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from mddf import _core
 from mddf._boosted import BoostedClassifier, best_round
 from mddf._gaussian import GaussianClassifier
-from mddf._linear import LinearClassifier
+from mddf._linear import Encoding, LinearClassifier
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 OPTIONS = {"max_iter": 12, "max_leaf_nodes": 6, "min_samples_leaf": 3, "random_state": 0}
@@ -99,6 +99,30 @@ def test_one_class(kind):
     model = kind(CATEGORICAL).fit(X, np.full(20, 5))
     np.testing.assert_array_equal(model.predict_proba(X), np.ones((20, 1)))
     assert set(model.predict(X)) == {5}
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    "kind", [BoostedClassifier, LinearClassifier, partial(GaussianClassifier, gamma=0.25)]
+)
+def test_rows_are_predicted_alike_alone_and_together(kind, n_classes):
+    X, new = table(300, 0), table(211, 1)
+    model = kind(CATEGORICAL).fit(X, labels(X, n_classes))
+    together = model.predict_proba(new)
+    for rows in (slice(0, 1), slice(7, 8), slice(3, 36), slice(100, 211)):
+        np.testing.assert_array_equal(model.predict_proba(new[rows]), together[rows])
+    with threadpool_limits(2):
+        np.testing.assert_array_equal(model.predict_proba(new), together)
+
+
+@pytest.mark.parametrize("categorical", [CATEGORICAL, np.zeros(5, bool), np.ones(5, bool)])
+def test_encodings_are_the_same_dense_and_sparse(categorical):
+    X, new = np.abs(np.round(table(300, 0))), np.abs(np.round(table(100, 1) * 3))
+    encoding = Encoding.of(X, categorical)
+    for rows in (X, new):
+        matrix = encoding.matrix(rows)
+        matrix = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+        np.testing.assert_array_equal(encoding.dense(rows), matrix)
 
 
 @pytest.mark.parametrize(

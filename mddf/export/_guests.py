@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from mddf._boosted import BoostedClassifier, trees_of
-from mddf._gaussian import GaussianClassifier
+from mddf._gaussian import FARTHEST, GRAIN, GaussianClassifier
 from mddf._linear import Encoding, LinearClassifier
 
 from ._boosting import add_boosting, add_softmax
@@ -78,6 +78,9 @@ def _add_linear(graph: Graph, X: str, model: LinearClassifier) -> str:
 
 def _add_gaussian(graph: Graph, X: str, model: GaussianClassifier) -> str:
     encoded = _add_encoding(graph, X, model.encoding_)
+    for operation, value in (("Min", FARTHEST), ("Max", -FARTHEST), ("Div", GRAIN)):
+        encoded = graph.add(operation, encoded, graph.constant(value))
+    encoded = graph.add("Mul", graph.add("Round", encoded), graph.constant(GRAIN))
     ones = graph.constant(np.ones((model.landmarks_.shape[1], 1)))
     squares = graph.add("MatMul", graph.add("Mul", encoded, encoded), ones)
     product = graph.add("MatMul", encoded, graph.constant(-2 * model.landmarks_.T))
