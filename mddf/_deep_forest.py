@@ -20,7 +20,7 @@ from mddf._validation import (
     encode_labels,
     refuse_class,
 )
-from mddf._vote import doubted, sharpened
+from mddf._vote import Calibration
 
 
 class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
@@ -32,9 +32,10 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
     cross-validation. The next layer sees them beside the features. What earns its place by
     out-of-fold log-loss is weighed in the vote [1]_, the rest is dropped (with fewer than 400
     samples, which tell too little, all have some weight); layers are added only where they help by
-    more than the error of that, and where rows are not mostly copies of each other. The members that are left are then grown once
-    more on all samples, and the vote's probabilities are calibrated [2]_. Margins of the samples
-    guide which of them the second layer draws more often, as in mdDF [3]_.
+    more than the error of that, and where rows are not mostly copies of each other. The members
+    that are left are then grown once more on all samples, and the vote's probabilities are
+    calibrated [2]_. Margins of the samples guide which of them the second layer draws more often,
+    as in mdDF [3]_.
 
     Parameters
     ----------
@@ -186,7 +187,8 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         refuse_class("scoring", self.scoring)
         growth = self._grow(X, y, sample_weight, groups)
         assert isinstance(growth.training.goal, ClassGoal)
-        self.exponent_, self.doubt_ = growth.vote.exponent, growth.training.goal.doubt
+        calibration = growth.vote.calibration
+        self.exponent_, self.doubt_ = calibration.exponent, calibration.doubt
         self.oof_probabilities_ = growth.vote.probabilities
         self.strength_ = growth.strength
         self.min_samples_leaf_ = {k: v["min_samples_leaf"] for k, v in growth.chosen.items()}
@@ -227,5 +229,4 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
 
     def _votes(self, stages):
         """Probabilities by the votes up to each layer that has some, from the layers' vectors."""
-        for mean in self._means(stages):
-            yield doubted(sharpened(mean, self.exponent_), self.doubt_)
+        yield from map(Calibration(self.exponent_, self.doubt_), self._means(stages))
