@@ -32,6 +32,13 @@ class GCForestClassifier(BaseCascade):
     tol : float or "auto", default=0.0
         By how much a score must exceed the best one before for the patience to start anew;
         "auto" as in `mddf.MDDFClassifier`.
+    keep_layers : {"best", "fewest"}, default="best"
+        Keep the layers up to the best score, or the fewest within the error of it, as in
+        `mddf.MDDFClassifier`.
+    refit : bool, default=False
+        Keep forests of all samples instead of those of all folds, as in `mddf.MDDFClassifier`.
+    calibrate : bool, default=False
+        Calibrate the probabilities, as in `mddf.MDDFClassifier`.
     scoring : str, callable or None, default=None
         Score of the out-of-fold predictions, as in `mddf.MDDFClassifier`; None for accuracy.
     transform_layers : {"last", "all"}, int or array of int, default="last"
@@ -71,6 +78,8 @@ class GCForestClassifier(BaseCascade):
         1 for the last layer, 0 for all others.
     history_, margins_, weights_, member_scores_, oof_probabilities_, stop_reason_
         As in `mddf.MDDFClassifier`; all weights are the sample weights.
+    exponent_, doubt_ : float
+        Of the calibration.
     layer_importances_ : ndarray of shape (n_layers_, n_features)
     feature_importances_ : ndarray of shape (n_features,)
 
@@ -99,6 +108,9 @@ class GCForestClassifier(BaseCascade):
         early_stopping=True,
         n_iter_no_change=4,
         tol=0.0,
+        keep_layers="best",
+        refit=False,
+        calibrate=False,
         scoring=None,
         transform_layers="last",
         transform_forests="mean",
@@ -118,6 +130,9 @@ class GCForestClassifier(BaseCascade):
         self.early_stopping = early_stopping
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.keep_layers = keep_layers
+        self.refit = refit
+        self.calibrate = calibrate
         self.scoring = scoring
         self.transform_layers = transform_layers
         self.transform_forests = transform_forests

@@ -20,6 +20,7 @@ from mddf._margin_loss import (
     margin_ratio,
 )
 from mddf._rules import Emphasis, Evidence, LastLayer, Rule
+from mddf._scoring import Fewest
 from mddf._validation import is_list
 
 
@@ -39,12 +40,16 @@ class CascadePlan:
         From margins to the samples' weights in the next layer.
     redraw : bool
         Draw by the emphasis rather than weigh.
+    refit : bool
+        Keep forests of all samples rather than those of the folds.
     score : callable
         From out-of-fold probabilities to a number, larger if better.
     n_layers : int
         Most layers.
     patience : int or None
         Layers without a better score before the cascade stops; None grows all and keeps all.
+    fewest : Fewest or None
+        What finds fewer layers that are about as good as those up to the best score.
     tol : callable
         From the best score so far to how much better that has to be.
     grains : sequence of ndarray of int32
@@ -59,9 +64,11 @@ class CascadePlan:
     rule: Rule
     emphasis: Emphasis | None
     redraw: bool
-    score: Callable[[np.ndarray], float]
+    refit: bool
+    score: Callable[..., float]
     n_layers: int
     patience: int | None
+    fewest: Fewest | None
     tol: Callable[[float], float]
     grains: Sequence[np.ndarray]
     sees_raw: bool
@@ -132,18 +139,20 @@ def _layer_line(record: dict[str, float]) -> str:
     )
 
 
-def _stop_reason(records, best: int, improved: int, plan: CascadePlan) -> str:
+def _stop_reason(records, kept: int, best: int, improved: int, plan: CascadePlan) -> str:
     """One line for people: why the last layer was the last, and what is kept."""
     n_grown, last = len(records), records[improved]
-    kept = f"kept {best + 1} of {n_grown} layer{'s' * (n_grown > 1)}"
+    told = f"kept {kept + 1} of {n_grown} layer{'s' * (n_grown > 1)}"
+    if kept < best:
+        told += f", within the error of the best score (layer {best + 1})"
     if plan.patience is None:
-        return f"all n_layers={plan.n_layers} were grown, without early stopping; {kept}"
+        return f"all n_layers={plan.n_layers} were grown, without early stopping; {told}"
     if n_grown == plan.n_layers and n_grown - 1 - improved < plan.patience:
-        return f"n_layers={plan.n_layers} reached while the score still rose; {kept}"
+        return f"n_layers={plan.n_layers} reached while the score still rose; {told}"
     waited, tol = n_grown - 1 - improved, plan.tol(last["score"])
     return (
         f"no score above {last['score']:.4f} (layer {improved + 1}) by more than "
-        f"tol={tol:.3g} in the {waited} layer{'s' * (waited > 1)} after it; {kept}"
+        f"tol={tol:.3g} in the {waited} layer{'s' * (waited > 1)} after it; {told}"
     )
 
 
@@ -236,6 +245,7 @@ class _Growth:
                 self.plan.folds(number),
                 self.emphasis,
                 self.plan.redraw,
+                self.plan.refit,
             ),
             (*self.entropy, 0, number),
             name=f"layer {number + 1}",
@@ -323,6 +333,7 @@ def grow_cascade(
     growth = _Growth(table, numbers, samples, plan, entropy, checkpoint)
     model, trace = growth.model, growth.trace
     records: list[dict[str, float]] = []
+    said: dict[int, np.ndarray] = {}  # by the layers so far, where they may be those that are kept
     best = improved = 0
     for number in range(plan.n_layers):
         record, probabilities = growth.add_layer(n_jobs, verbose > 1)
@@ -332,7 +343,13 @@ def grow_cascade(
         if not keep_vectors:
             trace.vectors.clear()
         if plan.patience is None or number == 0 or _rank(record) > _rank(records[best]):
-            best, trace.probabilities = number, probabilities
+            best = number
+            if plan.fewest is None:
+                said.clear()
+        if best == number or plan.fewest is not None:
+            said[number] = probabilities
+        if plan.fewest is not None:
+            plan.fewest.add(probabilities, record["score"])
         before = records[improved]["score"]
         if record["score"] > before + plan.tol(before):
             improved = number
@@ -342,12 +359,14 @@ def grow_cascade(
             and number + 1 >= len(plan.grains)
         ):
             break
-    trace.stop_reason = _stop_reason(records, best, improved, plan)
+    last = best if plan.fewest is None else plan.fewest.below(best)
+    trace.probabilities = said[last]
+    trace.stop_reason = _stop_reason(records, last, best, improved, plan)
     if verbose:
         print(trace.stop_reason)
     trace.history = {name: np.array([record[name] for record in records]) for name in HISTORY}
     for kept in (model.layers, model.alphas, trace.vectors):
-        del kept[best + 1 :]
+        del kept[last + 1 :]
     return model, trace
 
 

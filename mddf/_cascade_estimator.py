@@ -22,12 +22,12 @@ from mddf._cascade import CascadePlan, Trace, grow_cascade, resolve_grains
 from mddf._cascade_model import VectorLayout, side_by_side, stages
 from mddf._checkpoint import Checkpoint, description
 from mddf._classifier import LayeredClassifier, warn_of_seen
-from mddf._folds import make_folds
+from mddf._folds import group_numbers, make_folds
 from mddf._forest import BaseForest
 from mddf._layer import OUT_OF_BAG, Samples, limit_depth, resolve_forests
 from mddf._rules import Emphasis, Rule
 from mddf._sampling import canonical_order, row_weights
-from mddf._scoring import MARGIN_RATIO, needed_gain, out_of_fold_score
+from mddf._scoring import MARGIN_RATIO, Fewest, needed_gain, out_of_fold_score
 from mddf._table import read_table
 from mddf._validation import (
     COUNT,
@@ -41,6 +41,7 @@ from mddf._validation import (
     refuse_class,
     unchanged_on_failure,
 )
+from mddf._vote import calibration
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,9 @@ class BaseCascade(LayeredClassifier):
         "early_stopping": ["boolean"],
         "n_iter_no_change": [Within(Integral, 1, None, closed="left")],
         "tol": [finite(), StrOptions({"auto"})],
+        "keep_layers": [StrOptions({"best", "fewest"})],
+        "refit": ["boolean"],
+        "calibrate": ["boolean"],
         "scoring": [StrOptions({*get_scorer_names(), MARGIN_RATIO}), callable, None],
         "transform_layers": [StrOptions({"last", "all"}), Integral, "array-like"],
         "transform_forests": [StrOptions({"mean", "each"})],
@@ -187,6 +191,9 @@ class BaseCascade(LayeredClassifier):
             row_weights(given, class_factors(self.class_weight, classes, labels, given), labels),
             canonical_order(binned.codes, labels),
         )
+        units = np.argsort(samples.order)  # what the samples are drawn as: alone, or in groups
+        if groups is not None:
+            units = group_numbers(groups, labels, self.cv)
         own = all(isinstance(forest, BaseForest) for forest in forests)
         checkpoint = None
         if self.checkpoint is not None:
@@ -198,22 +205,26 @@ class BaseCascade(LayeredClassifier):
             # X comes last: its bins depend on the weights.
             inputs = {"y": [labels]}
             inputs["sample_weight"] = [] if given is None else [given]
-            inputs["groups"] = (
-                [] if groups is None else [np.unique(groups, return_inverse=True)[1]]
-            )
+            inputs["groups"] = [] if groups is None else [units]
             inputs["X"] = [binned.codes, binned.bins.values]
             with naming("checkpoint"):
                 checkpoint = Checkpoint(self.checkpoint, description(self, **inputs))
         numbers = None if own and not hasattr(self.cv, "split") else binner.numbers(table)
+        score = out_of_fold_score(self.scoring, classes, labels, given)
+        fewest = None
+        if self.early_stopping and self.keep_layers == "fewest":
+            fewest = Fewest(score, units)
         plan = CascadePlan(
             forests=lambda number: [limit_depth(f, kind.depth(number)) for f in forests],
             folds=self._folds(numbers, labels, (*entropy, 1), groups),
             rule=kind.rule,
             emphasis=kind.emphasis,
             redraw=kind.redraw,
-            score=out_of_fold_score(self.scoring, classes, labels, given),
+            refit=self.refit,
+            score=score,
             n_layers=self.n_layers,
             patience=self.n_iter_no_change if self.early_stopping else None,
+            fewest=fewest,
             tol=needed_gain(self.tol, self.scoring),
             grains=grains,
             sees_raw=kind.sees_raw,
@@ -239,7 +250,10 @@ class BaseCascade(LayeredClassifier):
         self.history_, self.stop_reason_ = trace.history, trace.stop_reason
         self.margins_, self.weights_ = np.stack(trace.margins), np.stack(trace.weights)
         self.member_scores_ = np.stack(trace.member_scores)
-        self.oof_probabilities_ = trace.probabilities
+        if self.calibrate:
+            model.calibration = calibration(trace.probabilities, labels, samples.weights.row)
+        self.exponent_, self.doubt_ = model.calibration.exponent, model.calibration.doubt
+        self.oof_probabilities_ = model.calibration(trace.probabilities)
         return trace
 
     def _folds(self, X, labels, seeds, groups):
@@ -275,7 +289,7 @@ class BaseCascade(LayeredClassifier):
 
     def _staged(self, X):
         for _, probabilities in self._stages(X):
-            yield probabilities
+            yield self._cascade.calibration(probabilities)
 
     def decision_function(self, X):
         """``F(x)``, the sum of the layers' class vectors times their coefficients.
@@ -289,7 +303,8 @@ class BaseCascade(LayeredClassifier):
         ndarray of shape (n_samples, n_classes), or (n_samples,) if there are two classes
             With two classes, what the second has above the first.
         """
-        scores = self.predict_proba(X) * self.alphas_.sum()
+        *_, (_, probabilities) = self._stages(X)
+        scores = probabilities * self.alphas_.sum()
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     # Layer features.

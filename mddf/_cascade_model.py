@@ -10,6 +10,7 @@ import numpy as np
 from mddf._binning import apply_bins
 from mddf._layer import Layer, layer_vectors
 from mddf._state import part
+from mddf._vote import UNCALIBRATED, Calibration
 
 
 @part("vector layout")
@@ -62,12 +63,15 @@ class CascadeModel:
     layout : VectorLayout
     n_raw : int
         Columns of X.
+    calibration : Calibration
+        What `predict_proba` makes of the probabilities of the layers together.
     """
 
     layers: list[Layer]
     alphas: list[np.ndarray]
     layout: VectorLayout
     n_raw: int
+    calibration: Calibration = UNCALIBRATED  # of models of a release that had none, too
 
     @property
     def needs_numbers(self) -> bool:
@@ -103,7 +107,7 @@ def stages(
     vectors : ndarray of shape (n_forests, n_samples, n_classes)
         The layer's own.
     probabilities : ndarray of shape (n_samples, n_classes)
-        Of the layers so far together.
+        Of the layers so far together, not calibrated.
     """
     layout = model.layout
     augmented = np.zeros((len(codes), layout.n_columns))

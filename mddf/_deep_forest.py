@@ -20,7 +20,7 @@ from mddf._validation import (
     encode_labels,
     refuse_class,
 )
-from mddf._vote import doubted, sharpened
+from mddf._vote import Calibration
 
 
 class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
@@ -187,7 +187,8 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         refuse_class("scoring", self.scoring)
         growth = self._grow(X, y, sample_weight, groups)
         assert isinstance(growth.training.goal, ClassGoal)
-        self.exponent_, self.doubt_ = growth.vote.exponent, growth.training.goal.doubt
+        calibration = growth.vote.calibration
+        self.exponent_, self.doubt_ = calibration.exponent, calibration.doubt
         self.oof_probabilities_ = growth.vote.probabilities
         self.strength_ = growth.strength
         self.min_samples_leaf_ = {k: v["min_samples_leaf"] for k, v in growth.chosen.items()}
@@ -228,5 +229,4 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
 
     def _votes(self, stages):
         """Probabilities by the votes up to each layer that has some, from the layers' vectors."""
-        for mean in self._means(stages):
-            yield doubted(sharpened(mean, self.exponent_), self.doubt_)
+        yield from map(Calibration(self.exponent_, self.doubt_), self._means(stages))

@@ -13,7 +13,9 @@ from mddf._margin_loss import class_margins, margin_moments, margin_ratio
 from mddf._sampling import n_counted
 from mddf._targets import Values
 from mddf._vote import (
-    doubted,
+    UNCALIBRATED,
+    Calibration,
+    calibration,
     error_weights,
     fit_exponent,
     greedy_weights,
@@ -23,14 +25,12 @@ from mddf._vote import (
 )
 
 _LEAVES: list[dict] = [{"min_samples_leaf": leaf} for leaf in (1, 2, 5)]
-# So many samples make an exponent count half: a member's own, and that of the vote.
-_SHRINKAGE, _VOTE_SHRINKAGE = 500, 100
+# So many samples make a member's own exponent count half.
+_SHRINKAGE = 500
 # Below so many samples there are more folds, and nobody is left out of the vote.
 FEW_SAMPLES = 400
 # With so many samples, half of the vote is shared out evenly.
 _BY_CHANCE = 30
-# Samples that are unlike all others, as R. Krichevsky and V. Trofimov (IEEE T-IT 1981) count them.
-_UNSEEN = 0.5
 
 
 class ClassGoal:
@@ -103,29 +103,13 @@ class ClassGoal:
         """How a member's forecasts are sharpened before the vote: less with few samples."""
         if not self.calibrate:
             return 1.0
-        return self._shrunk_exponent(forecasts, _SHRINKAGE)
+        return fit_exponent(forecasts, self.target, self.weight, _SHRINKAGE)
 
-    def calibrated(self, forecasts: np.ndarray) -> tuple[float, np.ndarray]:
-        """The exponent of a vote, and what it makes of it."""
+    def calibration(self, forecasts: np.ndarray) -> Calibration:
+        """Of a vote."""
         if not self.calibrate:
-            return 1.0, forecasts
-        exponent = self._shrunk_exponent(forecasts, _VOTE_SHRINKAGE)
-        return exponent, doubted(sharpened(forecasts, exponent), self.doubt)
-
-    @property
-    def doubt(self) -> float:
-        """The share of probabilities that nothing was seen of: as if half a sample were it.
-
-        Out-of-fold probabilities of a few samples that are easy to tell apart ask for an exponent
-        that leaves nothing for the sample that is not.
-        """
-        return _UNSEEN / (self.n_samples + _UNSEEN) if self.calibrate else 0.0
-
-    def _shrunk_exponent(self, forecasts: np.ndarray, half: int) -> float:
-        """The exponent of least log-loss, the nearer to 1 the fewer samples there are."""
-        n = self.n_samples
-        exponent = fit_exponent(forecasts, self.target, self.weight)
-        return float(f"{exponent ** (n / (n + half)):.4g}")
+            return UNCALIBRATED
+        return calibration(forecasts, self.target, self.weight)
 
     def weigh(self, forecasts) -> np.ndarray:
         """Weights of members in the vote: with few samples, they are chosen by chance in part."""
@@ -206,9 +190,9 @@ class ValueGoal:
         """There is nothing to sharpen."""
         return 1.0
 
-    def calibrated(self, forecasts: np.ndarray) -> tuple[float, np.ndarray]:
-        """The forecasts as they are."""
-        return 1.0, forecasts
+    def calibration(self, forecasts: np.ndarray) -> Calibration:
+        """There is nothing to calibrate."""
+        return UNCALIBRATED
 
     def weigh(self, forecasts) -> np.ndarray:
         """Weights of members in the vote."""

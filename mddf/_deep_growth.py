@@ -21,7 +21,7 @@ from mddf._members import Member, Training, grow_forests
 from mddf._pilots import choose_emphasis, choose_options
 from mddf._sampling import n_counted
 from mddf._state import to_plain
-from mddf._vote import sharpened
+from mddf._vote import Calibration, sharpened
 
 # Vectors of more columns than this are handed on as their weighted mean.
 MOST_COLUMNS = 300
@@ -66,7 +66,7 @@ class _Vote:
 
     weights: np.ndarray
     mean: np.ndarray
-    exponent: float
+    calibration: Calibration
     probabilities: np.ndarray
 
 
@@ -157,7 +157,8 @@ class Growth:
         votes = [of_member for layer in self.layers for of_member in layer.votes]
         weights = self.training.goal.weigh(votes)
         mean = sum(w * of_member for w, of_member in zip(weights, votes, strict=True) if w)
-        return _Vote(weights, mean, *self.training.goal.calibrated(mean))
+        calibration = self.training.goal.calibration(mean)
+        return _Vote(weights, mean, calibration, calibration(mean))
 
     # What is chosen before a layer
 

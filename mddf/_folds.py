@@ -47,7 +47,8 @@ def make_folds(cv, X, labels: np.ndarray, seed: int, groups=None) -> Folds:
         raise ValueError(
             f"cv needs at least 2 samples to hold some out, got n_samples={n_samples}"
         )
-    groups = _check_groups(groups, labels, cv)
+    if groups is not None:
+        groups = _check_groups(groups, labels, cv)
     if cv is None or isinstance(cv, Integral):
         return _k_folds(int(cv or 5), labels, seed, groups)
     with naming("cv"):
@@ -65,9 +66,13 @@ def make_folds(cv, X, labels: np.ndarray, seed: int, groups=None) -> Folds:
     return folds
 
 
-def _check_groups(groups, labels: np.ndarray, cv) -> np.ndarray | None:
-    if groups is None:
-        return None
+def group_numbers(groups, labels: np.ndarray, cv) -> np.ndarray:
+    """Groups as numbers from 0; ValueError where they are none, or `cv` has no use for them."""
+    _, numbers = np.unique(_check_groups(groups, labels, cv), return_inverse=True)
+    return numbers
+
+
+def _check_groups(groups, labels: np.ndarray, cv) -> np.ndarray:
     if not (cv is None or isinstance(cv, Integral) or hasattr(cv, "split")):
         raise ValueError(
             "groups are for a number of folds or a splitter, which hold them out together, got "

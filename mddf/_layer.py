@@ -62,6 +62,8 @@ class LayerInput:
         Factors that the layer before makes of the samples' weights.
     redraw : bool
         Draw samples in proportion to the emphasis rather than weigh them.
+    refit : bool
+        Keep models of all samples rather than those of the folds.
     """
 
     table: BinnedTable
@@ -71,6 +73,16 @@ class LayerInput:
     folds: Folds | None
     emphasis: np.ndarray | None
     redraw: bool
+    refit: bool = False
+
+    @property
+    def parts(self) -> list[tuple]:
+        """Rows of each model: trained on, held out, and whether the model is kept."""
+        everything = np.arange(self.table.n_rows, dtype=np.int32)
+        if self.folds is None:
+            return [(everything, _growing.OUT_OF_BAG, True)]
+        parts: list[tuple] = [(*fold, not self.refit) for fold in self.folds]
+        return [*parts, (everything, None, True)] if self.refit else parts
 
 
 @part("layer")
@@ -81,7 +93,8 @@ class Layer:
     Attributes
     ----------
     members : list of list
-        For each forest, for each fold: a list of ``Trees``, or a fitted classifier.
+        For each forest, for each fold: a list of ``Trees``, or a fitted classifier. After a
+        refit there is one, of all samples.
     bins : Bins
         Those of the features of the layer before, which this layer's table ended with.
     columns : ndarray of int32
@@ -169,8 +182,9 @@ def limit_depth(forest, max_depth: int | None):
 
 
 def _block(
-    forest: BaseForest, train, held_out, samples: Samples, layer: LayerInput, seeds
+    forest: BaseForest, part: tuple, samples: Samples, layer: LayerInput, seeds
 ) -> _growing.Block:
+    train, held_out, keep = part
     sampling = plan_sampling(
         samples.order,
         samples.weights,
@@ -186,7 +200,8 @@ def _block(
         sampling=sampling,
         columns=layer.columns,
         held_out=held_out,
-        importances=True,
+        importances=keep,
+        keep=keep,
     )
 
 
@@ -205,18 +220,21 @@ def _held_out_vectors(sums: np.ndarray, samples: Samples) -> np.ndarray:
 
 def _fit_classifiers(classifier, samples: Samples, layer: LayerInput, seeds, n_jobs):
     """Fit a classifier on each fold; its members and the sums of what they say of the others."""
-    assert layer.folds is not None
     weights = samples.weights.row
     if layer.emphasis is not None:
         weights = layer.emphasis * (1 if weights is None else weights)
     X = _layer_numbers(layer.numbers, layer.augmented, layer.columns)
+    parts = [(train, held_out) for train, held_out, _ in layer.parts]
     fitted = fit_guests(
-        classifier, X, samples.labels, samples.n_classes, weights, layer.folds, seeds, n_jobs
+        classifier, X, samples.labels, samples.n_classes, weights, parts, seeds, n_jobs
     )
-    sums = np.zeros((len(samples.labels), samples.n_classes))
-    for (_, held_out), (_, vectors) in zip(layer.folds, fitted, strict=True):
-        sums[held_out] += vectors
-    return [model for model, _ in fitted], sums
+    members, sums = [], np.zeros((len(samples.labels), samples.n_classes))
+    for (_, held_out, keep), (model, vectors) in zip(layer.parts, fitted, strict=True):
+        if held_out is not None:
+            sums[held_out] += vectors
+        if keep:
+            members.append(model)
+    return members, sums
 
 
 def _layer_numbers(numbers, augmented, columns) -> np.ndarray:
@@ -231,12 +249,11 @@ def _layer_numbers(numbers, augmented, columns) -> np.ndarray:
 
 def _grow_forests(forests, samples: Samples, layer: LayerInput, seeds, n_jobs, verbose, name):
     """Grow forests of this package on all folds, in one go."""
-    rows = np.arange(len(samples.labels), dtype=np.int32)
-    folds = [(rows, _growing.OUT_OF_BAG)] if layer.folds is None else layer.folds
+    parts = layer.parts
     blocks = [
-        _block(forest, train, held_out, samples, layer, (*seeds, number, k))
+        _block(forest, part, samples, layer, (*seeds, number, k))
         for number, forest in forests.items()
-        for k, (train, held_out) in enumerate(folds)
+        for k, part in enumerate(parts)
     ]
     grown = _growing.grow(
         layer.table,
@@ -246,20 +263,23 @@ def _grow_forests(forests, samples: Samples, layer: LayerInput, seeds, n_jobs, v
         verbose=verbose,
         description=name,
     )
-    members, sums = {}, {}
+    members: dict[int, list] = {}
+    sums: dict[int, np.ndarray] = {}
     importances = np.zeros(layer.table.bins.n_columns)
     for position, number in enumerate(forests):
-        part = slice(position * len(folds), (position + 1) * len(folds))
-        members[number] = [of_fold.trees for of_fold in grown[part]]
+        of_forest = slice(position * len(parts), (position + 1) * len(parts))
+        members[number] = []
         sums[number] = np.zeros((len(samples.labels), samples.n_classes))
-        for block, of_fold in zip(blocks[part], grown[part], strict=True):
-            held_out = block.held_out
-            if held_out is _growing.OUT_OF_BAG:
-                held_out = block.sampling.rows
-            assert of_fold.sums is not None
-            assert of_fold.importances is not None
-            sums[number][held_out] += of_fold.sums
-            importances += of_fold.importances
+        for block, of_part in zip(blocks[of_forest], grown[of_forest], strict=True):
+            if of_part.sums is not None:
+                held_out = block.held_out
+                if held_out is _growing.OUT_OF_BAG:
+                    held_out = block.sampling.rows
+                sums[number][held_out] += of_part.sums
+            if block.keep:
+                assert of_part.importances is not None
+                members[number].append(of_part.trees)
+                importances += of_part.importances
     return members, sums, importances
 
 

@@ -77,6 +77,21 @@ class MDDFClassifier(BaseCascade):
         By how much a score must exceed the best one before for the patience to start anew.
         "auto" goes by the scale of `scoring`: 0.01 for the margin ratio, and of other scores a
         hundredth of what the best one lacks: of 1 if it is between 0 and 1, else of 0.
+    keep_layers : {"best", "fewest"}, default="best"
+        What early stopping keeps: the layers up to the best score, or the fewest whose score is
+        below the best one by no more than the standard error of that difference. The error is
+        that between twenty blocks of samples, or of groups.
+    refit : bool, default=False
+        Keep forests that are grown once on all samples instead of those of all folds, whose
+        out-of-fold class vectors are what the coefficients, the next layer, the score and
+        `oof_probabilities_` go by all the same. With 5 folds the model has a fifth of the trees,
+        is a quarter as large and predicts in about a fifth of the time; a layer takes a quarter
+        longer to grow. With ``cv="oob"`` the forests are grown on all samples anyway.
+    calibrate : bool, default=False
+        Raise the vote's probabilities to the power of `exponent_`, found by out-of-fold log-loss,
+        scale them to sum 1, and spread the share `doubt_` of them, as in `DeepForestClassifier`.
+        Predictions, coefficients and the choice of layers, whatever the score, do not depend on
+        it.
     scoring : str, callable or None, default="margin-ratio"
         Score of the out-of-fold predictions: "margin-ratio", the standard deviation of the margins
         over their mean, with a minus sign; a scorer of scikit-learn's; None for accuracy. A
@@ -133,7 +148,11 @@ class MDDFClassifier(BaseCascade):
     member_scores_ : ndarray of shape (n_grown, n_forests)
         Out-of-fold scores of each layer's forests alone.
     oof_probabilities_ : ndarray of shape (n_samples, n_classes)
-        Out-of-fold probabilities of the kept layers.
+        Out-of-fold probabilities of the kept layers, calibrated if those of `predict_proba` are.
+    exponent_ : float
+        Of the calibration; above 1 makes probabilities surer. 1 without.
+    doubt_ : float
+        Share of the probabilities that calibration spreads over the classes evenly. 0 without.
     stop_reason_ : str
         Why no more layers were grown, in one line.
     layer_importances_ : ndarray of shape (n_layers_, n_features)
@@ -200,6 +219,9 @@ class MDDFClassifier(BaseCascade):
         early_stopping=True,
         n_iter_no_change=2,
         tol="auto",
+        keep_layers="best",
+        refit=False,
+        calibrate=False,
         scoring="margin-ratio",
         transform_layers="last",
         transform_forests="mean",
@@ -227,6 +249,9 @@ class MDDFClassifier(BaseCascade):
         self.early_stopping = early_stopping
         self.n_iter_no_change = n_iter_no_change
         self.tol = tol
+        self.keep_layers = keep_layers
+        self.refit = refit
+        self.calibrate = calibrate
         self.scoring = scoring
         self.transform_layers = transform_layers
         self.transform_forests = transform_forests

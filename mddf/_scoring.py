@@ -14,6 +14,8 @@ from mddf._margin_loss import class_margins, margin_ratio
 from mddf._validation import naming
 
 MARGIN_RATIO = "margin-ratio"
+_ALL = slice(None)
+_N_BLOCKS = 20
 
 
 class OutOfFold(ClassifierMixin, BaseEstimator):
@@ -53,8 +55,10 @@ def needed_gain(tol, scoring) -> Callable[[float], float]:
     return lambda best: 0.01 * (1 - best if 0 <= best <= 1 else abs(best))
 
 
-def out_of_fold_score(scoring, classes, labels, sample_weight) -> Callable[[np.ndarray], float]:
+def out_of_fold_score(scoring, classes, labels, sample_weight) -> Callable[..., float]:
     """A function that scores out-of-fold probabilities, larger if better.
+
+    It may be told as its second argument which of the rows the probabilities are of.
 
     Parameters
     ----------
@@ -64,20 +68,23 @@ def out_of_fold_score(scoring, classes, labels, sample_weight) -> Callable[[np.n
     labels : ndarray of int of shape (n_samples,)
     sample_weight : ndarray of shape (n_samples,) or None
     """
+
+    def weights(rows):
+        return None if sample_weight is None else sample_weight[rows]
+
     if scoring == MARGIN_RATIO:
-        return lambda probabilities: (
-            -margin_ratio(class_margins(probabilities, labels), sample_weight)
+        return lambda probabilities, rows=_ALL: (
+            -margin_ratio(class_margins(probabilities, labels[rows]), weights(rows))
         )
     scorer = get_scorer("accuracy" if scoring is None else scoring)
-    options = {}
-    if sample_weight is not None and "sample_weight" in inspect.signature(scorer).parameters:
-        options["sample_weight"] = sample_weight
+    weighed = sample_weight is not None and "sample_weight" in inspect.signature(scorer).parameters
     stand_in = OutOfFold(classes)
     y = classes[labels]
 
-    def score(probabilities):
+    def score(probabilities, rows=_ALL):
+        options = {"sample_weight": weights(rows)} if weighed else {}
         with naming("scoring"):
-            value = scorer(stand_in, probabilities, y, **options)
+            value = scorer(stand_in, probabilities, y[rows], **options)
         try:
             number = float(value)
         except (TypeError, ValueError):
@@ -87,3 +94,49 @@ def out_of_fold_score(scoring, classes, labels, sample_weight) -> Callable[[np.n
         return number
 
     return score
+
+
+class Fewest:
+    """Finds the fewest layers whose score is below the best one by no more than its error.
+
+    How much the difference of two scores depends on which samples there are is seen by counting
+    some of them twice: they are cut into blocks, and each of these in turn is. This is a
+    jackknife that leaves nothing out, so that no class is ever missing, whatever the scorer. Of
+    means it is the usual standard error between blocks.
+
+    Parameters
+    ----------
+    score : callable
+        From `out_of_fold_score`.
+    units : ndarray of int of shape (n_samples,)
+        Samples of the same number are in the same block: groups, or each on its own.
+    """
+
+    def __init__(self, score: Callable[..., float], units: np.ndarray):
+        _, blocks = np.unique(units % _N_BLOCKS, return_inverse=True)
+        every = np.arange(len(blocks))
+        self.score, self.n_rows = score, len(blocks)
+        self.rows = [np.append(every, every[blocks == i]) for i in range(blocks.max() + 1)]
+        self.scores: list[float] = []
+        self.repeats: list[np.ndarray] = []  # the same with each block in turn counted twice
+
+    def add(self, probabilities: np.ndarray, score: float) -> None:
+        """Take the next layer's probabilities and their score into account."""
+        self.scores.append(score)
+        self.repeats.append(
+            np.array([self.score(probabilities[rows], rows) for rows in self.rows])
+        )
+
+    def below(self, best: int) -> int:
+        """The first layer, from 0, that is within the error of the best one."""
+        n = len(self.rows)
+        growth = np.array([len(rows) / self.n_rows for rows in self.rows])
+        for number in range(best):
+            if self.scores[number] == self.scores[best]:  # infinite ones, too
+                return number
+            loss = self.scores[best] - self.scores[number]
+            with np.errstate(invalid="ignore"):
+                changes = self.repeats[best] - self.repeats[number] - loss
+            if loss <= np.sqrt(np.square(growth * changes).sum() * n / max(1, n - 1)):
+                return number
+        return best

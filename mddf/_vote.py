@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize_scalar
+
+from mddf._sampling import n_counted
+from mddf._state import part
 
 # Probabilities below this are taken as this much where logarithms are taken: forests are never so
 # sure as they say.
@@ -13,6 +17,10 @@ FLOOR = 1e-4
 _STEPS = 40
 _DECIMALS = 6  # scores that agree so far are ties
 _COLDEST, _HOTTEST = -1.5, 2.5  # natural logarithms of the exponents that are tried
+# So many samples make the exponent of a vote count half.
+_VOTE_SHRINKAGE = 100
+# Samples that are unlike all others, as R. Krichevsky and V. Trofimov (IEEE T-IT 1981) count them.
+_UNSEEN = 0.5
 
 
 def own_probabilities(vectors: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -46,7 +54,9 @@ def doubted(probabilities: np.ndarray, doubt: float) -> np.ndarray:
     )
 
 
-def fit_exponent(probabilities: np.ndarray, labels: np.ndarray, weight=None) -> float:
+def fit_exponent(
+    probabilities: np.ndarray, labels: np.ndarray, weight=None, shrinkage: int = 0
+) -> float:
     """The exponent whose :func:`sharpened` probabilities have the least mean log-loss.
 
     Parameters
@@ -55,6 +65,9 @@ def fit_exponent(probabilities: np.ndarray, labels: np.ndarray, weight=None) -> 
         Of samples that the model was not trained on.
     labels : ndarray of int of shape (n_samples,)
     weight : ndarray of shape (n_samples,) or None, default=None
+    shrinkage : int, default=0
+        So many samples make the logarithm of the exponent count half; with fewer it is nearer
+        to 1.
 
     Returns
     -------
@@ -69,7 +82,41 @@ def fit_exponent(probabilities: np.ndarray, labels: np.ndarray, weight=None) -> 
         return float(np.average(losses, weights=weight))
 
     found = minimize_scalar(loss, bounds=(_COLDEST, _HOTTEST), method="bounded")
-    return float(f"{np.exp(found.x):.4g}") if found.fun < loss(0.0) else 1.0
+    if found.fun >= loss(0.0):
+        return 1.0
+    exponent, n = float(f"{np.exp(found.x):.4g}"), n_counted(len(labels), weight)
+    return float(f"{exponent ** (n / (n + shrinkage)):.4g}")
+
+
+@part("calibration")
+@dataclass(frozen=True)
+class Calibration:
+    """What makes the probabilities of a vote as sure as they should be.
+
+    Attributes
+    ----------
+    exponent : float
+    doubt : float
+        The share of probabilities that nothing was seen of: as if half a sample were it.
+        Out-of-fold probabilities of a few samples that are easy to tell apart ask for an
+        exponent that leaves nothing for the sample that is not.
+    """
+
+    exponent: float = 1.0
+    doubt: float = 0.0
+
+    def __call__(self, probabilities: np.ndarray) -> np.ndarray:
+        """Calibrated probabilities, whose order is the same."""
+        return doubted(sharpened(probabilities, self.exponent), self.doubt)
+
+
+UNCALIBRATED = Calibration()
+
+
+def calibration(probabilities: np.ndarray, labels: np.ndarray, weight=None) -> Calibration:
+    """The calibration of a vote, from its out-of-fold probabilities; see `fit_exponent`."""
+    exponent = fit_exponent(probabilities, labels, weight, _VOTE_SHRINKAGE)
+    return Calibration(exponent, _UNSEEN / (n_counted(len(labels), weight) + _UNSEEN))
 
 
 def greedy_weights(

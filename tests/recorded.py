@@ -210,6 +210,8 @@ def _cascades() -> dict[str, Case]:
         "stacking": {"structure": "stacking", "early_stopping": False},
         "no preconc": {"structure": "no-preconc", "early_stopping": False},
         "out-of-bag": {"cv": "oob", "early_stopping": False},
+        "refit": {"refit": True, "early_stopping": False},
+        "few layers, refit, two jobs": {"refit": True, "keep_layers": "fewest", "n_jobs": 2},
         "splitter": {"cv": StratifiedKFold(3), "scoring": "neg_log_loss"},
         "depth": {"depth_step": 2, "early_stopping": False},
         "grains": {"grains": [slice(0, 3), [2, 3, 4]], "early_stopping": False},
@@ -236,6 +238,7 @@ def _cascades() -> dict[str, Case]:
     gc = partial(GCForestClassifier, **few)
     cases["gcforest, default"] = _case(gc, numbers)
     cases["gcforest, out-of-bag"] = _case(partial(gc, cv="oob", n_jobs=2), numbers)
+    cases["gcforest, refit, calibrated"] = _case(partial(gc, refit=True, calibrate=True), mixed)
     cases["gcforest, mixed, weights"] = _case(gc, mixed, sample_weight=weights("real"))
     return cases
 

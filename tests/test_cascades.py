@@ -27,7 +27,7 @@ OPTIONS = [
     {"structure": "stacking", "augmentation": "per-forest"},
     {"structure": "no-preconc", "reweighting": None, "augmentation": "mean"},
     {"cv": "oob", "depth_step": 2, "class_weight": "balanced"},
-    {"forests": ["random", LogisticRegression(max_iter=1000)], "strength": 0.5},
+    {"forests": ["random", LogisticRegression(max_iter=1000)], "strength": 0.5, "refit": True},
 ]
 every_option = pytest.mark.parametrize("options", OPTIONS, ids=lambda o: ",".join(o) or "default")
 
@@ -53,8 +53,8 @@ def draws_rows(cascade):
     [
         MDDFClassifier(n_layers=2, n_estimators=10),
         MDDFClassifier(reweighting="weights", **WEIGHING),
-        GCForestClassifier(n_layers=2, n_estimators=10),
-        GCForestClassifier(**WEIGHING),
+        GCForestClassifier(n_layers=2, n_estimators=10, keep_layers="fewest", calibrate=True),
+        GCForestClassifier(**WEIGHING, refit=True),
     ],
     expected_failed_checks=draws_rows,
 )

@@ -59,14 +59,22 @@ def test_a_fit_goes_on_after_any_layer(Cascade, tmp_path):
         assert again.history_["time"][0] >= whole.history_["time"][0] / 2
 
 
-def test_out_of_bag_and_features(tmp_path):
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"cv": "oob", "forests": ["random", RandomForestClassifier(3)]},
+        {"refit": True, "calibrate": True, "keep_layers": "fewest"},
+    ],
+    ids=["out-of-bag", "refit"],
+)
+def test_features_and_what_is_kept(options, tmp_path):
     X, y = three_classes()
-    options = {"cv": "oob", "forests": ["random", RandomForestClassifier(3)]}
-    options |= {"early_stopping": True, "n_iter_no_change": 1}
+    options = {**options, "early_stopping": True, "n_iter_no_change": 1}
     expected = cascade(None, **options).fit_transform(X, y)
     cascade(tmp_path, **options).fit(X, y)
-    again = cascade(tmp_path, **options).fit_transform(X, y)
-    np.testing.assert_array_equal(again, expected)
+    again = cascade(tmp_path, **options)
+    np.testing.assert_array_equal(again.fit_transform(X, y), expected)
+    assert_equal(again, cascade(None, **options).fit(X, y))
 
 
 def test_a_file_that_was_not_finished_counts_for_nothing(tmp_path):

@@ -87,7 +87,7 @@ def test_forests_have_the_shapley_values_of_their_trees(kind):
         CompletelyRandomForestClassifier(**FOREST),
         MDDFClassifier(3, **CASCADE),
         MDDFClassifier(2, augmentation="mean", alpha="mean-margin", **CASCADE),
-        GCForestClassifier(2, **CASCADE),
+        GCForestClassifier(2, **CASCADE, refit=True),
     ],
     ids=["forest", "mddf", "mddf mean", "gcforest"],
 )
@@ -101,6 +101,23 @@ def test_contributions_add_up(kind, method, model):
     if method != "permutation":
         assert np.allclose(found.base_values.sum(axis=1), 1)
         assert np.allclose(found.base_values, found.base_values[0])
+
+
+@pytest.mark.parametrize("method", ["tree", "path", "permutation"])
+def test_calibrated_cascades_are_explained_by_their_trees(method):
+    X = number_table()
+    plain, sure = (
+        MDDFClassifier(2, **CASCADE, calibrate=calibrate).fit(X, labels_of(X))
+        for calibrate in (False, True)
+    )
+    expected, found = (
+        shap_values(model, X[:5], background=X[:40], method=method) for model in (plain, sure)
+    )
+    if method == "permutation":
+        sums = found.values.sum(axis=1) + found.base_values
+        assert np.allclose(sums, sure.predict_proba(X[:5]), atol=1e-7)
+    else:
+        assert np.array_equal(found.values, expected.values)
 
 
 def test_paths_by_hand():

@@ -32,6 +32,7 @@ MODELS = {
     "stacking": MDDFClassifier(2, structure="stacking", **CASCADE),
     "grains": MDDFClassifier(2, grains=[[0, 1, 4], [1, 2, 3]], **CASCADE),
     "gcforest": GCForestClassifier(2, **CASCADE),
+    "refit": MDDFClassifier(2, refit=True, **CASCADE),
 }
 
 
@@ -116,6 +117,15 @@ def test_deep_forests(kind, options):
     members = ["random", "completely-random", "kernel", "linear"]
     model = DeepForestClassifier(n_estimators=6, members=members, random_state=0, **options)
     model.fit(X[:150], y[:150])
+    label, probabilities = said_by_runtime(model, X)
+    assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
+    assert np.array_equal(label, model.predict(X))
+
+
+def test_calibrated_cascades():
+    X = table_with_holes(240)
+    y = labels_of(X)
+    model = MDDFClassifier(2, calibrate=True, **CASCADE).fit(X[:120], y[:120])
     label, probabilities = said_by_runtime(model, X)
     assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
     assert np.array_equal(label, model.predict(X))

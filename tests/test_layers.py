@@ -5,7 +5,7 @@ from dataclasses import replace
 import naive
 import numpy as np
 import pytest
-from forest_cases import bin_table, three_classes, watched_growth
+from forest_cases import bin_table, same_trees, three_classes, watched_growth
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -14,7 +14,7 @@ from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, _grow
 from mddf._binning import find_bins
 from mddf._folds import make_folds
 from mddf._layer import LayerInput, Samples, grow_layer, layer_vectors, limit_depth, named_forest
-from mddf._sampling import RowWeights, canonical_order
+from mddf._sampling import RowWeights, canonical_order, plan_sampling
 
 N_FEATURES = 5
 
@@ -114,6 +114,57 @@ def test_samples_that_every_tree_drew_get_the_classes_shares():
     prior = np.all(np.isclose(vectors, shares), axis=1)
     assert 0.5 < prior.mean() < 0.75  # a bootstrap draws 63 %
     np.testing.assert_allclose(vectors.sum(axis=1), 1)
+
+
+def test_a_refit_grows_forests_of_all_samples_beside_those_of_the_folds():
+    samples, layer = problem(weights=np.arange(120) % 3 + 1.0)
+    layer = replace(layer, emphasis=np.linspace(0.5, 1.5, 120), redraw=True)
+    plain, expected = grow_layer(FORESTS, samples, layer, (1, 2))
+    fitted, vectors = grow_layer(FORESTS, samples, replace(layer, refit=True), (1, 2), n_jobs=2)
+    np.testing.assert_array_equal(vectors, expected)
+    by_hand = [
+        _growing.Block(
+            _growing.draw_seeds((1, 2, number, 4), forest.n_estimators),  # 4 folds come before
+            forest._tree_options(120, N_FEATURES),
+            plan_sampling(
+                samples.order,
+                samples.weights,
+                bootstrap=forest.bootstrap,
+                emphasis=layer.emphasis,
+                redraw=True,
+            ),
+            layer.columns,
+            importances=True,
+        )
+        for number, forest in enumerate(FORESTS)
+    ]
+    grown = _growing.grow(layer.table, _growing.ClassTarget(samples.labels, 3), by_hand)
+    for (trees,), of_hand in zip(fitted.members, grown, strict=True):
+        (a,), (b,) = trees, of_hand.trees
+        assert same_trees(a, b)
+    importances = sum(of_hand.importances for of_hand in grown)
+    np.testing.assert_allclose(fitted.importances, importances / importances.sum())
+    assert not np.array_equal(fitted.importances, plain.importances)
+
+
+def test_a_refit_of_classifiers_is_of_all_samples():
+    samples, layer = problem()
+    fitted, vectors = grow_layer([GaussianNB()], samples, replace(layer, refit=True), (1,))
+    assert [len(of_forest) for of_forest in fitted.members] == [1]
+    expected = GaussianNB().fit(layer.numbers, samples.labels).predict_proba(layer.numbers)
+    new = layer_vectors(fitted, layer.table.codes, layer.numbers, layer.augmented, 3)
+    np.testing.assert_allclose(new[0], expected, atol=1e-10)
+    np.testing.assert_array_equal(vectors, grow_layer([GaussianNB()], samples, layer, (1,))[1])
+
+
+def test_out_of_bag_models_are_of_all_samples_anyway():
+    samples, layer = problem(out_of_bag=True)
+    fitted = [
+        grow_layer(FORESTS[:1], samples, replace(layer, refit=refit), (1,))[0]
+        for refit in (False, True)
+    ]
+    (((a,),),), (((b,),),) = (of_one.members for of_one in fitted)
+    assert same_trees(a, b)
 
 
 def test_new_samples_get_the_mean_over_all_folds():

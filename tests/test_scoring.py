@@ -2,11 +2,12 @@
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from sklearn.datasets import load_wine
 
 from mddf import MDDFClassifier
-from mddf._scoring import needed_gain
+from mddf._scoring import Fewest, needed_gain, out_of_fold_score
 
 
 @pytest.mark.parametrize(
@@ -37,3 +38,59 @@ def test_the_default_knows_the_scale_of_the_score():
     assert same.stop_reason_ == MDDFClassifier(**options, tol=0.01).fit(X, y).stop_reason_
     with pytest.raises(ValueError, match="tol"):
         MDDFClassifier(tol="automatic").fit(X, y)
+
+
+def fewest_of(scoring, labels, layers, units, weight=None):
+    classes = np.unique(labels)
+    score = out_of_fold_score(scoring, classes, np.searchsorted(classes, labels), weight)
+    fewest = Fewest(score, units)
+    scores = [score(of_layer) for of_layer in layers]
+    for of_layer, found in zip(layers, scores, strict=True):
+        fewest.add(of_layer, found)
+    return fewest.below(int(np.argmax(scores)))
+
+
+def own_probability(estimator, X, y):
+    return np.mean(estimator.predict_proba(X)[np.arange(len(y)), y])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_fewest_layers_are_those_of_the_twin(seed):
+    """Of a mean over samples, the error is that of the mean of the blocks' differences."""
+    n_blocks, n_rows = 20, 400
+    random = np.random.default_rng(seed)
+    labels = random.integers(0, 2, n_rows)
+    own = [share + 0.2 * random.normal(size=n_rows) for share in (0.5, 0.58, 0.585, 0.59, 0.58)]
+    best = int(np.argmax([of_layer.mean() for of_layer in own]))
+    within = []
+    for of_layer in own:
+        gains = own[best] - of_layer
+        blocks = [gains[first::n_blocks].mean() for first in range(n_blocks)]
+        within.append(gains.mean() <= np.std(blocks, ddof=1) / np.sqrt(n_blocks))
+    layers = [np.where(labels[:, None] == [0, 1], p[:, None], 1 - p[:, None]) for p in own]
+    found = fewest_of(own_probability, labels, layers, np.arange(n_rows))
+    assert found == within.index(True)
+
+
+def test_groups_are_blocks_and_equal_scores_need_no_more_layers():
+    alone = np.arange(400)
+    labels = np.random.default_rng(0).integers(0, 2, 400)
+    right = np.eye(2)[labels]
+    # Nothing is sure where what one gains is in a single group of ten, another loses a little.
+    first = np.where(alone < 40, 1 - labels, labels)
+    second = np.where((alone >= 40) & (alone < 44), 1 - labels, labels)
+    layers = [np.eye(2)[first], np.eye(2)[second]]
+    assert fewest_of(None, labels, layers, alone) == 1
+    assert fewest_of(None, labels, layers, alone // 40) == 0
+    assert fewest_of(None, labels, [right, right], alone) == 0
+    # Mean margins below 0, whose ratio is infinite.
+    assert fewest_of("margin-ratio", labels, [1 - right, 1 - right], alone) == 0
+    assert fewest_of("margin-ratio", labels, [1 - right, layers[0], right], alone) == 2
+
+
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "roc_auc_ovr", "margin-ratio"])
+def test_no_class_is_missed_by_a_scorer(scoring):
+    labels = np.array(["a", "b"] * 20 + ["c"])
+    random = np.random.default_rng(0)
+    layers = [random.dirichlet(np.ones(3), 41) for _ in range(3)]
+    assert 0 <= fewest_of(scoring, labels, layers, np.arange(41), np.arange(41) + 1.0) <= 2

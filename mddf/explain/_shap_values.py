@@ -31,7 +31,8 @@ def shap_values(model, X, *, background=None, method="tree", random_state=0):
     """Contributions of the features to the class probabilities of each row, or to its prediction.
 
     The contributions of a row and the base values add up to its probabilities; those of a
-    regressor to its prediction.
+    regressor to its prediction. Of a cascade with ``calibrate=True``, "tree" and "path" explain
+    the probabilities before the calibration, which changes how sure they are and not their order.
 
     Parameters
     ----------
@@ -92,7 +93,10 @@ def shap_values(model, X, *, background=None, method="tree", random_state=0):
         values, base = _by_permutation(model, rows, background, random_state)
     else:
         values, base = _by_trees(model, X, X if background is None else background, method)
-    says = np.asarray(getattr(model, asked(model))(X)).reshape(len(rows), -1)
+    if kind_of(model) == "cascade" and method != "permutation":
+        *_, (_, says) = model._stages(X)
+    else:
+        says = np.asarray(getattr(model, asked(model))(X)).reshape(len(rows), -1)
     scale = np.abs(says).max(axis=0, initial=0) if is_regressor(model) else 1.0
     _check_sums(values.sum(axis=1) + base, says, _TOLERANCE * scale)
     if single := is_regressor(model) and values.shape[2] == 1:

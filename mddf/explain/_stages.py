@@ -166,7 +166,7 @@ def _ask(model, codes, numbers, n_jobs) -> Iterator[np.ndarray]:
         for _, probabilities in _cascade_model.stages(
             model._cascade, codes, numbers, n_jobs=n_jobs
         ):
-            yield probabilities
+            yield model._cascade.calibration(probabilities)
     elif kind == "deep forest":
         yield from model._votes(model._layer_vectors(codes, numbers, n_jobs))
     else:

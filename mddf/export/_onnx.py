@@ -10,7 +10,7 @@ from sklearn.base import is_regressor
 from mddf._layer import _GRAIN
 from mddf._table import NUMBER
 from mddf._trees import Trees
-from mddf._vote import FLOOR
+from mddf._vote import FLOOR, Calibration
 from mddf.explain._arrays import category_codes
 from mddf.explain._shap_values import feature_names
 from mddf.explain._stages import Stage, kind_of, model_stages
@@ -68,7 +68,10 @@ def to_onnx(model, *, dtype=np.float32):
         graph.output(graph.cast(variable, dtype), "variable", dtype, [None, model.n_outputs_])
         return graph.model(type(model).__name__, import_module("mddf").__version__)
     if kind == "cascade":
-        probabilities = _add_cascade(graph, raw, stages, model._cascade)
+        mean = _add_cascade(graph, raw, stages, model._cascade)
+        probabilities = _add_calibrated(
+            graph, mean, model._cascade.calibration, len(model.classes_)
+        )
     elif kind == "deep forest":
         probabilities = _add_deep_forest(graph, raw, stages, model)
     else:
@@ -262,11 +265,17 @@ def _add_deep_forest(graph: Graph, raw: str, stages: list[Stage], model) -> str:
         if handed:
             table = graph.add("Concat", raw, *handed, axis=1)
     mean = graph.add("Div", _add_sum(graph, votes), graph.constant(total))
-    sharpened = _add_sharpened(graph, mean, model.exponent_)
-    if not model.doubt_:
+    return _add_calibrated(
+        graph, mean, Calibration(model.exponent_, model.doubt_), len(model.classes_)
+    )
+
+
+def _add_calibrated(graph: Graph, mean: str, calibration: Calibration, n_classes: int) -> str:
+    sharpened = _add_sharpened(graph, mean, calibration.exponent)
+    if not calibration.doubt:
         return sharpened
-    shrunk = graph.add("Mul", sharpened, graph.constant(1 - model.doubt_))
-    return graph.add("Add", shrunk, graph.constant(model.doubt_ / len(model.classes_)))
+    shrunk = graph.add("Mul", sharpened, graph.constant(1 - calibration.doubt))
+    return graph.add("Add", shrunk, graph.constant(calibration.doubt / n_classes))
 
 
 def _add_sharpened(graph: Graph, probabilities: str, exponent: float) -> str:
