@@ -8,6 +8,7 @@ from hashlib import blake2b
 import numpy as np
 from sklearn.preprocessing import OrdinalEncoder
 
+from mddf._bin_rows import drawn_rows
 from mddf._binning import (
     BinnedTable,
     apply_bins,
@@ -79,12 +80,15 @@ class Binner:
         self._learn_categories(table)
         n_rows, n_columns = table.shape
         codes, by_column = empty_codes(n_rows, n_columns + n_spare)
+        rows = drawn_rows(table, np.flatnonzero(~self.categorical_), sample_weight)
+        if rows is not None and sample_weight is not None:
+            sample_weight = sample_weight[rows]
         found = []
         for columns in table.blocks():
             block = self._numbers(table, columns)
             part = slice(columns.start, columns.stop)
             bins = find_bins(
-                block,
+                block if rows is None else block[rows],
                 categorical=self.categorical_[part],
                 n_categories=self._n_categories(columns),
                 sample_weight=sample_weight,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 
@@ -22,6 +22,7 @@ from mddf._margin_loss import (
 from mddf._rules import Emphasis, Evidence, LastLayer, Rule
 from mddf._scoring import Fewest
 from mddf._validation import is_list
+from mddf._vectors import mean_of, put_aside
 
 
 @dataclass(frozen=True)
@@ -90,8 +91,8 @@ class Trace:
         Of all layers that were grown: what they weighed the samples by, of sum 1.
     member_scores : list of ndarray of shape (n_forests,)
         Of all layers that were grown: out-of-fold scores of their forests alone.
-    vectors : list of ndarray of shape (n_forests, n_samples, n_classes)
-        Out-of-fold class vectors of the kept layers, if they are wanted.
+    vectors : list of list of ndarray of shape (n_samples, n_classes)
+        Out-of-fold class vectors of the kept layers' forests, if they are wanted.
     probabilities : ndarray of shape (n_samples, n_classes)
         Out-of-fold, of the kept layers together.
     stop_reason : str
@@ -102,7 +103,7 @@ class Trace:
     margins: list[np.ndarray] = field(default_factory=list)
     weights: list[np.ndarray] = field(default_factory=list)
     member_scores: list[np.ndarray] = field(default_factory=list)
-    vectors: list[np.ndarray] = field(default_factory=list)
+    vectors: list[list[np.ndarray]] = field(default_factory=list)
     probabilities: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     stop_reason: str = ""
 
@@ -179,11 +180,11 @@ class _Growth:
         n_raw = table.bins.n_columns - plan.layout.n_columns
         self.model = CascadeModel([], [], plan.layout, n_raw)
         self.trace = Trace()
-        self.augmented = np.zeros((table.n_rows, plan.layout.n_columns))
         self.emphasis: np.ndarray | None = None
         self.alphas = np.empty(0)
-        self.columns: list = []  # that each layer alone adds
-        self.layer_margins: list[np.ndarray] = []
+        # Of each layer alone: what it hands on, in parts side by side, and its margins.
+        self.said: list[list] = []
+        self.layer_margins = np.empty((table.n_rows, 0))
 
     def _seen_columns(self, number: int) -> np.ndarray:
         plan, n_raw = self.plan, self.model.n_raw
@@ -197,24 +198,26 @@ class _Growth:
         """Add the next layer; what there is to say of it, and the probabilities so far."""
         start = perf_counter()
         number = len(self.model.layers)
-        distribution = _distribution(self.samples, self.emphasis)
         layer, vectors, seconds = self._layer(number, n_jobs, show_bar)
         start -= seconds
-        alone = self._weigh(vectors, number)
+        distribution = _distribution(self.samples, self.emphasis)
+        self.trace.weights.append(put_aside(distribution))
+        self.trace.vectors.append(vectors)
+        self.trace.member_scores.append(np.array([*map(self.plan.score, vectors)]))
+        layer_score = self._listen(vectors)
+        self._weigh(number)
         self.model.layers.append(layer)
         self.model.alphas.append(self.alphas)
-        self.trace.vectors.append(vectors)
-        self.trace.weights.append(distribution)
-        self.trace.member_scores.append(np.array([*map(self.plan.score, vectors)]))
-        record, probabilities = self._judge(alone)
+        record, probabilities = self._judge()
         record |= {
             "layer": number + 1,
+            "layer_score": layer_score,
             "effective_samples": effective_sample_size(distribution),
             "time": perf_counter() - start,
         }
         return record, probabilities
 
-    def _layer(self, number: int, n_jobs, show_bar) -> tuple[Layer, np.ndarray, float]:
+    def _layer(self, number: int, n_jobs, show_bar) -> tuple[Layer, list[np.ndarray], float]:
         """A layer, its vectors, and the seconds that growing it took a fit before this one."""
         if self.checkpoint is None:
             return *self._grow(number, n_jobs, show_bar), 0.0
@@ -226,21 +229,25 @@ class _Growth:
         self.checkpoint.save(number, *grown, perf_counter() - start)
         return *grown, 0.0
 
-    def _grow(self, number: int, n_jobs, show_bar) -> tuple[Layer, np.ndarray]:
+    def _grow(self, number: int, n_jobs, show_bar) -> tuple[Layer, list[np.ndarray]]:
+        augmented = None
         if number:
-            self.table.replace_columns(
-                self.model.n_raw,
-                self.augmented,
-                sample_weight=self.samples.weights.row,
-                n_jobs=n_jobs,
-            )
+            first = self.model.n_raw
+            for part in self._handed_on():
+                self.table.replace_columns(
+                    first, part, sample_weight=self.samples.weights.row, n_jobs=n_jobs
+                )
+                first += part.shape[1]
+            if self.numbers is not None:
+                augmented = np.hstack(list(self._handed_on()))
         return grow_layer(
             self.plan.forests(number),
             self.samples,
             LayerInput(
                 self.table,
                 self.numbers,
-                self.augmented,
+                augmented,
+                self.plan.layout.n_columns,
                 self._seen_columns(number),
                 self.plan.folds(number),
                 self.emphasis,
@@ -253,14 +260,19 @@ class _Growth:
             verbose=show_bar,
         )
 
-    def _weigh(self, vectors: np.ndarray, number: int) -> np.ndarray:
-        """Coefficients and emphasis with the new layer; returns its mean vector."""
-        layout, samples, plan = self.plan.layout, self.samples, self.plan
-        self.columns.append(layout.columns(vectors))
-        alone = layout.mean(self.columns[-1])
-        self.layer_margins.append(class_margins(alone, samples.labels))
+    def _listen(self, vectors: list[np.ndarray]) -> float:
+        """Take in what the new layer's forests say; the score of what they say together."""
+        alone = mean_of(vectors)
+        self.said.append(vectors if self.plan.layout.per_forest else [put_aside(alone)])
+        margins = class_margins(alone, self.samples.labels)
+        self.layer_margins = np.column_stack([self.layer_margins, margins])
+        return self.plan.score(alone)
+
+    def _weigh(self, number: int) -> None:
+        """Coefficients and emphasis with the new layer."""
+        samples, plan = self.samples, self.plan
         evidence = Evidence(
-            np.column_stack(self.layer_margins),
+            self.layer_margins,
             self.alphas,
             samples.weights.row,
             samples.order,
@@ -268,21 +280,23 @@ class _Growth:
         )
         self.alphas = plan.rule(evidence)
         self.emphasis = None if plan.emphasis is None else plan.emphasis(evidence, self.alphas)
-        self.augmented = combine(self.columns, self.alphas)
-        if isinstance(plan.rule, LastLayer):
-            self.columns[-1] = None  # nobody will ask for it
-        return alone
+        if number and isinstance(plan.rule, LastLayer):
+            self.said[-2] = [None] * len(self.said[-1])  # nobody will ask for it
 
-    def _judge(self, alone: np.ndarray) -> tuple[dict[str, float], np.ndarray]:
+    def _handed_on(self) -> Iterator[np.ndarray]:
+        """What the layers so far hand on to the next one, in parts side by side."""
+        for of_layers in zip(*self.said, strict=True):
+            yield combine(of_layers, self.alphas)
+
+    def _judge(self) -> tuple[dict[str, float], np.ndarray]:
         labels, weight = self.samples.labels, self.samples.weights.row
-        probabilities = self.plan.layout.mean(self.augmented)
+        probabilities = mean_of(self._handed_on())
         margins = class_margins(probabilities, labels)
-        self.trace.margins.append(margins)
+        self.trace.margins.append(put_aside(margins))
         mean, spread = margin_moments(margins, weight)
         right = probabilities.argmax(axis=1) == labels
         return {
             "score": self.plan.score(probabilities),
-            "layer_score": self.plan.score(alone),
             "alpha": self.alphas[-1],
             "accuracy": float(np.average(right, weights=weight)),
             "margin_mean": mean,
@@ -347,7 +361,7 @@ def grow_cascade(
             if plan.fewest is None:
                 said.clear()
         if best == number or plan.fewest is not None:
-            said[number] = probabilities
+            said[number] = put_aside(probabilities)
         if plan.fewest is not None:
             plan.fewest.add(probabilities, record["score"])
         before = records[improved]["score"]
@@ -360,7 +374,7 @@ def grow_cascade(
         ):
             break
     last = best if plan.fewest is None else plan.fewest.below(best)
-    trace.probabilities = said[last]
+    trace.probabilities = np.array(said[last])
     trace.stop_reason = _stop_reason(records, last, best, improved, plan)
     if verbose:
         print(trace.stop_reason)

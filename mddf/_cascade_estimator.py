@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from mddf._binner import Binner, fingerprint
 from mddf._cascade import CascadePlan, Trace, grow_cascade, resolve_grains
 from mddf._cascade_model import VectorLayout, side_by_side, stages
-from mddf._checkpoint import Checkpoint, description
+from mddf._checkpoint import Checkpoint, description, fit_inputs
 from mddf._classifier import LayeredClassifier, warn_of_seen
 from mddf._folds import group_numbers, make_folds
 from mddf._forest import BaseForest
@@ -163,7 +163,7 @@ class BaseCascade(LayeredClassifier):
         """
         with unchanged_on_failure(self):
             trace = self._fit(X, y, sample_weight, groups, keep_vectors=True)
-        return self._features(trace.vectors)
+        return self._features([np.stack(vectors) for vectors in trace.vectors])
 
     def _fit(self, X, y, sample_weight, groups, keep_vectors) -> Trace:
         table = read_table(self, X, reset=True, categorical_features=self.categorical_features)
@@ -202,11 +202,7 @@ class BaseCascade(LayeredClassifier):
                     "checkpoint needs forests of this package, which are plain arrays, got "
                     f"forests={self.forests!r}"
                 )
-            # X comes last: its bins depend on the weights.
-            inputs = {"y": [labels]}
-            inputs["sample_weight"] = [] if given is None else [given]
-            inputs["groups"] = [] if groups is None else [units]
-            inputs["X"] = [binned.codes, binned.bins.values]
+            inputs = fit_inputs(binned, labels, given, None if groups is None else units)
             with naming("checkpoint"):
                 checkpoint = Checkpoint(self.checkpoint, description(self, **inputs))
         numbers = None if own and not hasattr(self.cv, "split") else binner.numbers(table)

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from mddf._binner import fingerprint
+from mddf._binning import BinnedTable
 from mddf._state import from_plain, to_plain
 
 # Parameters that do not change what is grown.
@@ -106,6 +107,16 @@ def description(estimator, **inputs) -> dict[str, str]:
     return {"mddf": import_module("mddf").__version__, **parameters, **hashes}
 
 
+def fit_inputs(table: BinnedTable, y: np.ndarray, sample_weight, groups) -> dict[str, list]:
+    """The arrays of a fit's inputs by name; X comes last: its bins depend on the weights."""
+    return {
+        "y": [y],
+        "sample_weight": [] if sample_weight is None else [sample_weight],
+        "groups": [] if groups is None else [np.unique(groups, return_inverse=True)[1]],
+        "X": [table.codes, table.bins.values],
+    }
+
+
 def _text(value) -> str:
     """A parameter's value, alike in every process."""
     if isinstance(value, BaseEstimator):
@@ -129,6 +140,8 @@ def _outline(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return {"dict": {key: _outline(item, arrays) for key, item in value.items()}}
     if isinstance(value, list | tuple):
         return [_outline(item, arrays) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
     if value is None or isinstance(value, str | int | float):
         return value
     raise TypeError(f"a checkpoint holds arrays, numbers and text, got {value!r}")

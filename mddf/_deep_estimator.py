@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from numbers import Integral
+from os import PathLike
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from mddf._binner import Binner, fingerprint
 from mddf._binning import apply_bins
+from mddf._checkpoint import Checkpoint, description, fit_inputs
 from mddf._classifier import AsksForGroups, warn_of_seen
 from mddf._deep_goals import FEW_SAMPLES
 from mddf._deep_growth import MOST_COLUMNS, Growth, tell
@@ -23,7 +25,14 @@ from mddf._guests import weight_parameter
 from mddf._members import Training
 from mddf._sampling import canonical_order
 from mddf._table import category_mask, read_table
-from mddf._validation import COUNT, JOBS, Within, check_weights, unchanged_on_failure
+from mddf._validation import (
+    COUNT,
+    JOBS,
+    Within,
+    check_weights,
+    naming,
+    unchanged_on_failure,
+)
 from mddf._vote import sharpened
 
 
@@ -45,9 +54,12 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
         "n_jobs": JOBS,
         "random_state": ["random_state"],
         "verbose": ["verbose"],
+        "checkpoint": [str, PathLike, None],
     }
 
-    _seen: str | None = None  # of models of a release that did not keep it
+    # Of models of a release that did not keep them.
+    _seen: str | None = None
+    checkpoint: str | PathLike | None = None
     _layers: list
     _binner: Binner
 
@@ -64,6 +76,7 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
         n_jobs=None,
         random_state=None,
         verbose=0,
+        checkpoint=None,
     ):
         self.n_layers = n_layers
         self.n_estimators = n_estimators
@@ -75,6 +88,7 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.checkpoint = checkpoint
 
     def _read(self, y, given) -> tuple:
         """From a user's target and weights: a goal, weights of rows, and fitted attributes."""
@@ -170,6 +184,7 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
             out_of_bag=groups is None and (self.cv is None or isinstance(self.cv, Integral | str)),
         )
         growth = Growth(self, training, members, table.shape[1], entropy)
+        growth.checkpoint = self._checkpoint(training, members, given, groups)
         seen = fingerprint(binned.codes[:, : table.shape[1]])
         growth.grow()
         self.__dict__.update(attributes)
@@ -181,6 +196,20 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
         if self.verbose:
             tell(f"stopped: {self.stop_reason_}")
         return growth
+
+    def _checkpoint(self, training, members, given, groups) -> Checkpoint | None:
+        if self.checkpoint is None:
+            return None
+        for member in members:
+            if not (self.refit or member.is_plain):
+                raise ValueError(
+                    "checkpoint with refit=False keeps the models of all folds, of which only "
+                    "forests of this package and named members that it keeps as arrays are plain, "
+                    f"got the member {member.name!r}"
+                )
+        inputs = fit_inputs(training.table, training.goal.key, given, groups)
+        with naming("checkpoint"):
+            return Checkpoint(self.checkpoint, description(self, **inputs))
 
     def _folds(self, X, goal, entropy, groups):
         cv = self.cv

@@ -75,6 +75,12 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         Seed of folds, trees and other members.
     verbose : int, default=0
         1 prints lines that say what each layer tried, kept and cost; 2 shows bars as well.
+    checkpoint : str or path, default=None
+        Folder in which what each layer's members say out-of-fold is kept, as plain arrays, as soon
+        as they are trained. A fit with the same data, parameters and seed, which has to be a
+        number, goes on after the last layer that is there and ends in the same bits; one with
+        others is refused. With ``refit=False``, members that are kept as objects of other
+        packages are, too.
 
     Attributes
     ----------
@@ -165,6 +171,7 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         n_jobs=None,
         random_state=None,
         verbose=0,
+        checkpoint=None,
     ):
         super().__init__(
             n_layers,
@@ -177,6 +184,7 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,
+            checkpoint=checkpoint,
         )
         self.calibrate = calibrate
         self.scoring = scoring

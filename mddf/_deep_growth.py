@@ -13,8 +13,10 @@ from sklearn.base import clone
 
 from mddf import _core
 from mddf._boosted import best_round
+from mddf._checkpoint import Checkpoint
 from mddf._deep_goals import ClassGoal
 from mddf._deep_layers import DeepLayer, Voter, columns_of, rounded
+from mddf._growing import Grown
 from mddf._guests import fit_guests, guest_vectors
 from mddf._margin_loss import class_margins
 from mddf._members import Member, Training, grow_forests
@@ -87,6 +89,7 @@ class Growth:
         self.features: list[np.ndarray] = []  # out-of-fold, of the members that are kept
         self.n_samples = n_counted(len(training.order), training.weights.row)
         self.stop_reason = f"n_layers={model.n_layers} were grown"
+        self.checkpoint: Checkpoint | None = None
 
     # Steps
 
@@ -208,7 +211,7 @@ class Growth:
             columns = np.arange(self.n_raw + handed.shape[1], dtype=np.int32)
             members = self._best_forests()
             emphasis = self._choose_emphasis(columns)
-        members, vectors, models, seconds = self._out_of_fold(members, columns, emphasis, number)
+        members, vectors, models, seconds = self._kept(members, columns, emphasis, number)
         exponents = [training.goal.own_exponent(of_member) for of_member in vectors]
         votes = np.stack([sharpened(v, e) for v, e in zip(vectors, exponents, strict=True)])
         inputs, mix = self._inputs(votes)
@@ -228,6 +231,36 @@ class Growth:
         )
         self.vote = self._decide()
         self._record(number, members, vectors, seconds, perf_counter() - start)
+
+    def _kept(self, members, columns, emphasis, number: int):
+        """What `_out_of_fold` gives, from the checkpoint if it is there, and kept there if not."""
+        if self.checkpoint is None:
+            return self._out_of_fold(members, columns, emphasis, number)
+        by_name = {member.name: member for member in members}
+        stored = self.checkpoint.load(number)
+        if stored is not None:
+            names, vectors, models, seconds, hopeless = stored
+            self.hopeless += hopeless
+            found = [by_name[name] for name in names]
+            models = [
+                [Grown(trees, importances=shares) for trees, shares in of_folds]
+                if member.is_forest
+                else of_folds
+                for member, of_folds in zip(found, models, strict=True)
+            ]
+            return found, vectors, models, seconds
+        grown = self._out_of_fold(members, columns, emphasis, number)
+        found, vectors, models, seconds = grown
+        models = [
+            [(of_fold.trees, of_fold.importances) for of_fold in of_folds]
+            if member.is_forest
+            else of_folds
+            for member, of_folds in zip(found, models, strict=True)
+        ]
+        hopeless = [row for row in self.hopeless if row["layer"] == number + 1]
+        names = [member.name for member in found]
+        self.checkpoint.save(number, names, vectors, models, seconds, hopeless)
+        return grown
 
     def _best_forests(self) -> list[Member]:
         """The members of later layers."""

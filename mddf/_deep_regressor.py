@@ -58,6 +58,12 @@ class DeepForestRegressor(BaseDeepForest, Saved, RegressorMixin, BaseEstimator):
         Seed of folds, trees and other members.
     verbose : int, default=0
         1 prints lines that say what each layer tried, kept and cost; 2 shows bars as well.
+    checkpoint : str or path, default=None
+        Folder in which what each layer's members say out-of-fold is kept, as plain arrays, as soon
+        as they are trained. A fit with the same data, parameters and seed, which has to be a
+        number, goes on after the last layer that is there and ends in the same bits; one with
+        others is refused. With ``refit=False``, members that are kept as objects of other
+        packages are, too.
 
     Attributes
     ----------

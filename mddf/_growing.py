@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +25,9 @@ OUT_OF_BAG = HeldOut.OUT_OF_BAG
 _FEW_WALKS = 2**16
 # And so many, some tenth of a second, are worth sending trees and rows to other processes.
 _MANY_WALKS = 2**22
+# A thread grows trees of at most so many rows in all at once: what they take is there twice until
+# they are done.
+_MOST_ROWS = 2**22
 
 
 @dataclass(frozen=True)
@@ -106,20 +110,24 @@ def _grow_chunk(
         cancel=cancel,
     )
     trees = grown_trees(reader) if block.keep else None
-    return trees, sums, n_trees, importances
+    return [trees, sums, n_trees, importances]
 
 
-def _collect(grown: Grown, trees, sums, n_trees, importances) -> None:
+def _collect(grown: Grown, chunk: list) -> None:
+    """Add what has been grown, and empty the list: joblib holds it until the next one is there."""
+    trees, sums, n_trees, importances = chunk
+    chunk.clear()
     if trees is not None:
         grown.trees.append(trees)
     if sums is not None:
         # Exact in any order: the probabilities in leaves are multiples of 2^-30, and means come in
         # two parts that have such a unit, too.
-        # Arrays from another process may be read-only, so that nothing is added to them.
         if grown.sums is None:
-            grown.sums, grown.n_trees = np.zeros_like(sums), np.zeros_like(n_trees)
-        grown.sums += sums
-        grown.n_trees += n_trees
+            # Arrays from another process may be read-only, so that nothing is added to them.
+            grown.sums, grown.n_trees = (np.require(a, requirements="W") for a in (sums, n_trees))
+        else:
+            grown.sums += sums
+            grown.n_trees += n_trees
     if importances is not None:
         if grown.importances is None:
             grown.importances = np.zeros(importances.shape[1])
@@ -129,16 +137,16 @@ def _collect(grown: Grown, trees, sums, n_trees, importances) -> None:
                 grown.importances += of_tree / total
 
 
-def _pieces(blocks: Sequence[Block], n_jobs: int) -> Iterator[tuple[int, int, int]]:
+def _pieces(blocks: Sequence[Block], n_jobs: int, most: int) -> Iterator[tuple[int, int, int]]:
     """Parts of blocks that are grown by one call each: enough of them to keep all jobs busy."""
     n_trees = sum(len(block.seeds) for block in blocks)
-    size = max(1, min(64, -(-n_trees // (4 * n_jobs)) if n_jobs > 1 else n_trees))
+    size = max(1, min(most, -(-n_trees // (4 * n_jobs)) if n_jobs > 1 else n_trees))
     for index, block in enumerate(blocks):
         for first in range(0, len(block.seeds), size):
             yield index, first, min(first + size, len(block.seeds))
 
 
-def grow(
+def growing(
     table: BinnedTable,
     target: ClassTarget | ValueTarget,
     blocks: Sequence[Block],
@@ -146,7 +154,7 @@ def grow(
     n_jobs: int | None = None,
     verbose: bool | int = False,
     description: str = "growing",
-) -> list[Grown]:
+) -> Iterator[Grown]:
     """Grow blocks of trees in parallel: in threads, or as a joblib backend in force has it.
 
     Parameters
@@ -162,15 +170,17 @@ def grow(
     description : str
         What the bar says.
 
-    Returns
-    -------
-    list of Grown
-        One per block.
+    Yields
+    ------
+    Grown
+        Of each block, as soon as it is there.
     """
-    grown = [Grown() for _ in blocks]
     total = sum(len(block.seeds) for block in blocks)
     n_jobs = job_count(n_jobs, total, require=None)
-    pieces = list(_pieces(blocks, n_jobs))
+    most = 64
+    if getattr(get_active_backend(prefer="threads")[0], "supports_sharedmem", False):
+        most = max(1, min(most, _MOST_ROWS // max(1, table.n_rows)))
+    pieces = deque(_pieces(blocks, n_jobs, most))
     everywhere = shared_table(table)
     of_target, *of_blocks = shared([target, *blocks])
     bar = tqdm(total=total, desc=description, unit="tree", disable=not verbose)
@@ -178,14 +188,23 @@ def grow(
         results = in_order(
             (
                 delayed(_grow_chunk)(*everywhere, of_target, of_blocks[i], first, last, cancel)
-                for i, first, last in pieces
+                for i, first, last in tuple(pieces)
             ),
             n_jobs,
         )
-        for (index, first, last), result in zip(pieces, results, strict=True):
-            _collect(grown[index], *result)
-            bar.update(last - first)
-    return grown
+        arriving = iter(results)
+        for index in range(len(blocks)):
+            grown = [Grown()]
+            while pieces and pieces[0][0] == index:
+                _, first, last = pieces.popleft()
+                _collect(grown[0], next(arriving))
+                bar.update(last - first)
+            yield grown.pop()  # not held here while the next one grows
+
+
+def grow(table, target, blocks, **options) -> list[Grown]:
+    """The same, all at once."""
+    return list(growing(table, target, blocks, **options))
 
 
 def _row_ranges(trees, n_rows: int, n_jobs) -> list[tuple[int, int]]:

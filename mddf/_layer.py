@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from sklearn.base import clone
@@ -16,6 +18,7 @@ from mddf._guests import fit_guests, guest_vectors, weight_parameter
 from mddf._sampling import RowWeights, plan_sampling
 from mddf._state import part
 from mddf._validation import is_list
+from mddf._vectors import put_aside
 
 OUT_OF_BAG = "oob"
 FOREST_NAMES = ("random", "completely-random")
@@ -52,8 +55,9 @@ class LayerInput:
     table : BinnedTable
     numbers : ndarray of shape (n_samples, n_raw) or None
         The raw features, for classifiers that are not forests of this package.
-    augmented : ndarray of shape (n_samples, n_augmented)
-        The features of the layer before; they are the last columns of `table`.
+    augmented : ndarray of shape (n_samples, n_augmented) or None
+        The features of the layer before, which are the last columns of `table`, for the same.
+    n_augmented : int
     columns : ndarray of int32
         Which columns of `table` the layer sees.
     folds : list of (train, held out) or None
@@ -68,7 +72,8 @@ class LayerInput:
 
     table: BinnedTable
     numbers: np.ndarray | None
-    augmented: np.ndarray
+    augmented: np.ndarray | None
+    n_augmented: int
     columns: np.ndarray
     folds: Folds | None
     emphasis: np.ndarray | None
@@ -181,45 +186,59 @@ def limit_depth(forest, max_depth: int | None):
     )
 
 
-def _block(
-    forest: BaseForest, part: tuple, samples: Samples, layer: LayerInput, seeds
-) -> _growing.Block:
-    train, held_out, keep = part
-    sampling = plan_sampling(
-        samples.order,
-        samples.weights,
-        train=train,
-        bootstrap=forest.bootstrap,
-        max_samples=forest.max_samples if forest.bootstrap else None,
-        emphasis=layer.emphasis,
-        redraw=layer.redraw,
-    )
-    return _growing.Block(
-        seeds=_growing.draw_seeds(seeds, forest.n_estimators),
-        options=forest._tree_options(len(sampling.rows), len(layer.columns)),
-        sampling=sampling,
-        columns=layer.columns,
-        held_out=held_out,
-        importances=keep,
-        keep=keep,
-    )
+def _blocks(
+    forests: dict[int, BaseForest], samples: Samples, layer: LayerInput, seeds
+) -> Iterator[_growing.Block]:
+    """What is grown for each forest and fold; forests that sample alike share how."""
+    samplings: dict[tuple, _growing.Sampling] = {}
+    for number, forest in forests.items():
+        most = forest.max_samples if forest.bootstrap else None
+        for k, (train, held_out, keep) in enumerate(layer.parts):
+            key = (forest.bootstrap, most, k)
+            if key not in samplings:
+                samplings[key] = plan_sampling(
+                    samples.order,
+                    samples.weights,
+                    train=train,
+                    bootstrap=forest.bootstrap,
+                    max_samples=most,
+                    emphasis=layer.emphasis,
+                    redraw=layer.redraw,
+                )
+            sampling = samplings[key]
+            yield _growing.Block(
+                seeds=_growing.draw_seeds((*seeds, number, k), forest.n_estimators),
+                options=forest._tree_options(len(sampling.rows), len(layer.columns)),
+                sampling=sampling,
+                columns=layer.columns,
+                held_out=held_out,
+                importances=keep,
+                keep=keep,
+            )
 
 
-def _class_vectors(sums: np.ndarray) -> np.ndarray:
-    return np.rint(_growing.shares(sums) / _GRAIN) * _GRAIN
+def _make_class_vectors(sums: np.ndarray) -> np.ndarray:
+    """Turn sums over trees into class vectors, NaN where there was no tree, in their place."""
+    with np.errstate(invalid="ignore"):
+        sums /= sums.sum(axis=1, keepdims=True)
+    sums /= _GRAIN
+    np.rint(sums, out=sums)
+    sums *= _GRAIN
+    return sums
 
 
-def _held_out_vectors(sums: np.ndarray, samples: Samples) -> np.ndarray:
-    """Class vectors from sums over trees; the classes' shares where there was no tree."""
-    seen = sums.sum(axis=1) > 0
-    prior = np.bincount(samples.labels, samples.weights.row, minlength=samples.n_classes)
-    vectors = np.tile(prior / prior.sum(), (len(sums), 1))
-    vectors[seen] = _class_vectors(sums[seen])
-    return vectors
+def _make_held_out_vectors(sums: np.ndarray, samples: Samples) -> np.ndarray:
+    """The same, with the classes' shares where there was no tree; in a file if they are large."""
+    vectors = _make_class_vectors(sums)
+    unseen = np.isnan(vectors[:, 0])
+    if unseen.any():
+        prior = np.bincount(samples.labels, samples.weights.row, minlength=samples.n_classes)
+        vectors[unseen] = prior / prior.sum()
+    return put_aside(vectors)
 
 
 def _fit_classifiers(classifier, samples: Samples, layer: LayerInput, seeds, n_jobs):
-    """Fit a classifier on each fold; its members and the sums of what they say of the others."""
+    """Fit a classifier on each fold; its members, and their vectors of those held out."""
     weights = samples.weights.row
     if layer.emphasis is not None:
         weights = layer.emphasis * (1 if weights is None else weights)
@@ -234,7 +253,7 @@ def _fit_classifiers(classifier, samples: Samples, layer: LayerInput, seeds, n_j
             sums[held_out] += vectors
         if keep:
             members.append(model)
-    return members, sums
+    return members, _make_held_out_vectors(sums, samples)
 
 
 def _layer_numbers(numbers, augmented, columns) -> np.ndarray:
@@ -249,13 +268,8 @@ def _layer_numbers(numbers, augmented, columns) -> np.ndarray:
 
 def _grow_forests(forests, samples: Samples, layer: LayerInput, seeds, n_jobs, verbose, name):
     """Grow forests of this package on all folds, in one go."""
-    parts = layer.parts
-    blocks = [
-        _block(forest, part, samples, layer, (*seeds, number, k))
-        for number, forest in forests.items()
-        for k, part in enumerate(parts)
-    ]
-    grown = _growing.grow(
+    blocks = list(_blocks(forests, samples, layer, seeds))
+    grown = _growing.growing(
         layer.table,
         _growing.ClassTarget(samples.labels, samples.n_classes),
         blocks,
@@ -263,24 +277,26 @@ def _grow_forests(forests, samples: Samples, layer: LayerInput, seeds, n_jobs, v
         verbose=verbose,
         description=name,
     )
-    members: dict[int, list] = {}
-    sums: dict[int, np.ndarray] = {}
+    members: dict[int, list] = {number: [] for number in forests}
+    vectors = {}
     importances = np.zeros(layer.table.bins.n_columns)
-    for position, number in enumerate(forests):
-        of_forest = slice(position * len(parts), (position + 1) * len(parts))
-        members[number] = []
-        sums[number] = np.zeros((len(samples.labels), samples.n_classes))
-        for block, of_part in zip(blocks[of_forest], grown[of_forest], strict=True):
+    each = zip(blocks, grown, strict=True)
+    for number in forests:
+        sums = np.zeros((len(samples.labels), samples.n_classes))
+        for block, of_part in islice(each, len(layer.parts)):
             if of_part.sums is not None:
                 held_out = block.held_out
                 if held_out is _growing.OUT_OF_BAG:
                     held_out = block.sampling.rows
-                sums[number][held_out] += of_part.sums
+                sums[held_out] += of_part.sums
             if block.keep:
                 assert of_part.importances is not None
                 members[number].append(of_part.trees)
                 importances += of_part.importances
-    return members, sums, importances
+            del of_part
+        vectors[number] = _make_held_out_vectors(sums, samples)
+        del sums
+    return members, vectors, importances
 
 
 def grow_layer(
@@ -292,7 +308,7 @@ def grow_layer(
     n_jobs=None,
     verbose=False,
     name="layer",
-) -> tuple[Layer, np.ndarray]:
+) -> tuple[Layer, list[np.ndarray]]:
     """Fit a layer.
 
     Parameters
@@ -311,31 +327,32 @@ def grow_layer(
     Returns
     -------
     layer : Layer
-    vectors : ndarray of shape (n_forests, n_samples, n_classes)
+    vectors : list of ndarray of shape (n_samples, n_classes)
         Each forest's class distributions of the samples, from the folds that held them out.
     """
     own = {i: forest for i, forest in enumerate(forests) if isinstance(forest, BaseForest)}
-    members, sums, importances = {}, {}, None
+    members, vectors, importances = {}, {}, None
     if own:
-        members, sums, importances = _grow_forests(
+        members, vectors, importances = _grow_forests(
             own, samples, layer, seeds, n_jobs, verbose, name
         )
     for i, classifier in enumerate(forests):
         if i not in own:
-            members[i], sums[i] = _fit_classifiers(classifier, samples, layer, (*seeds, i), n_jobs)
+            members[i], vectors[i] = _fit_classifiers(
+                classifier, samples, layer, (*seeds, i), n_jobs
+            )
     if importances is not None and len(own) == len(forests):
         importances /= importances.sum() or 1
     else:
         importances = None
-    n_augmented = layer.augmented.shape[1]
     all_bins = layer.table.bins
     fitted = Layer(
         [members[i] for i in range(len(forests))],
-        all_bins.columns(all_bins.n_columns - n_augmented, all_bins.n_columns),
+        all_bins.columns(all_bins.n_columns - layer.n_augmented, all_bins.n_columns),
         layer.columns,
         importances,
     )
-    return fitted, np.stack([_held_out_vectors(sums[i], samples) for i in range(len(forests))])
+    return fitted, [vectors[i] for i in range(len(forests))]
 
 
 def layer_vectors(
@@ -366,5 +383,5 @@ def layer_vectors(
             X = _layer_numbers(numbers, augmented, layer.columns)
             for classifier in members:
                 out += guest_vectors(classifier, X, n_classes)
-        out[:] = _class_vectors(out)
+        _make_class_vectors(out)
     return vectors

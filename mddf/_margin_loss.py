@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+_FEW_ROWS = 2**16  # that take little memory
 N_STEPS = 1000
 N_PARTS = 20  # of the steps
 BATCH_SIZE = 256
@@ -30,13 +31,16 @@ def class_margins(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
     ndarray of shape (n_samples,)
         With one class, the score itself.
     """
-    rows = np.arange(len(scores))
-    own = scores[rows, labels]
-    if scores.shape[1] == 1:
-        return own.copy()
-    others = scores.copy()
-    others[rows, labels] = -np.inf
-    return own - others.max(axis=1)
+    margins = np.empty(len(scores), scores.dtype)
+    for first in range(0, len(scores), _FEW_ROWS):
+        some = slice(first, first + _FEW_ROWS)
+        others = scores[some].copy()
+        own = np.arange(len(others)), labels[some]
+        margins[some] = others[own]
+        if scores.shape[1] > 1:
+            others[own] = -np.inf
+            margins[some] -= others.max(axis=1)
+    return margins
 
 
 def margin_moments(margins: np.ndarray, weights: np.ndarray | None) -> tuple[float, float]:
@@ -65,7 +69,10 @@ def margin_loss(z: np.ndarray, target_margin: float, mu: float) -> np.ndarray:
     mu : float
         Not negative.
     """
-    return _factors(z, target_margin, mu) * np.square(z - target_margin)
+    loss = z - target_margin
+    np.square(loss, out=loss)
+    loss *= _factors(z, target_margin, mu)
+    return loss
 
 
 def weighted_sum(columns: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -101,10 +108,10 @@ _FLAT = 1e-30
 
 def _safe_step(columns, weights, target_margin, mu) -> float:
     """One over a bound of the mean loss's curvature; 0 where it is flat."""
-    shares = (
-        np.full(len(columns), 1 / len(columns)) if weights is None else weights / weights.sum()
-    )
-    weighed = columns * shares[:, None]
+    if weights is None:
+        weighed = columns * (1 / len(columns))
+    else:
+        weighed = columns * (weights / weights.sum())[:, None]
     moments = np.array([[(a * b).sum() for b in columns.T] for a in weighed.T])
     steepest = max(1 / target_margin**2, mu / (1 - target_margin) ** 2)
     curvature = 2 * steepest * np.linalg.eigvalsh(moments)[-1]
@@ -130,8 +137,9 @@ def _descend(
     """
 
     def mean_loss(x):
-        losses = margin_loss(offset + weighted_sum(columns, x), target_margin, mu)
-        return np.average(losses, weights=sample_weight)
+        z = weighted_sum(columns, x)
+        z += offset
+        return np.average(margin_loss(z, target_margin, mu), weights=sample_weight)
 
     step = _safe_step(columns, sample_weight, target_margin, mu)
     best = start

@@ -27,6 +27,7 @@ from mddf._gaussian import GaussianClassifier, GaussianRegressor
 from mddf._linear import LinearClassifier
 from mddf._regressors import CompletelyRandomForestRegressor, RandomForestRegressor
 from mddf._sampling import RowWeights, plan_sampling
+from mddf._state import is_part
 from mddf._validation import is_list
 
 # Of each kind of forest, one that looks at few columns for each split and one that looks at more.
@@ -71,6 +72,11 @@ class Member:
     def is_forest(self) -> bool:
         """Whether it is a forest of this package, which grows on the binned table."""
         return isinstance(self.model, Forest)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its models are plain arrays when fitted."""
+        return self.is_forest or is_part(self.model)
 
     @property
     def is_boosted(self) -> bool:

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from sklearn.utils import check_array
 
-from mddf._table import NUMBER, FrameTable, Table, _checked
+from mddf._binning import NUMERIC_DTYPES
+from mddf._table import NUMBER, ArrayTable, FrameTable, Table, _checked
 
 
 class FrameParts(Table):
@@ -32,7 +34,7 @@ class FrameParts(Table):
         return part
 
     def _is_number(self, c) -> bool:
-        return self._types._is_numeric(self._types._series(c))
+        return self._types._is_numeric(c)
 
     def kind(self, c):
         """See Table."""
@@ -78,17 +80,25 @@ class ArrayParts(Table):
         return _checked(part, [self.place(c) for c in columns])
 
 
-def by_columns(source) -> Table:
+def by_columns(source, *, bin_rows=None) -> Table:
     """A table on disk or on a cluster as X: never in memory as a whole, except one byte a cell.
 
     Its columns are read one after the other, or some at a time, as many as take 64 MB as double
-    precision. The result is that of the whole table in memory, to the last bit.
+    precision. The result is that of the whole table in memory, to the last bit, unless `bin_rows`
+    asks for less.
 
     Parameters
     ----------
-    source : str, path, pyarrow.dataset.Dataset, dask.dataframe.DataFrame or dask.array.Array
+    source : str, path, pyarrow.dataset.Dataset, dask.dataframe.DataFrame, dask.array.Array or \
+            ndarray
         A Parquet file or a folder of them (needs pyarrow), or partitions of Dask's, which are
-        computed again for each part: persist them, or read them from Parquet.
+        computed again for each part: persist them, or read them from Parquet. An array of
+        numbers, mapped into memory or not, is read where it is.
+    bin_rows : int, default=None
+        If there are more rows, `fit` finds the bins of numbers on about so many, drawn by a hash
+        of all their numbers: the same rows in whatever order and parts they come. A column with
+        at most `max_bins` different values may then lose rare ones, which share a bin with the
+        next. Everything else sees all rows. The source is read once more. None looks at all rows.
 
     Returns
     -------
@@ -108,6 +118,24 @@ def by_columns(source) -> Table:
     ...     forest.score(X, x > 0)
     1.0
     """
+    if not (bin_rows is None or (isinstance(bin_rows, int | np.integer) and bin_rows > 0)):
+        raise ValueError(f"bin_rows must be None or a whole number above 0, got {bin_rows!r}")
+    table = _table(source)
+    table.bin_rows = None if bin_rows is None else int(bin_rows)
+    return table
+
+
+def _table(source) -> Table:
+    if isinstance(source, np.ndarray):
+        cells = check_array(
+            source,
+            dtype=list(NUMERIC_DTYPES),
+            ensure_all_finite="allow-nan",
+            input_name="by_columns",
+        )
+        table = ArrayTable(cells)
+        table.head = np.empty((0, cells.shape[1]))
+        return table
     if isinstance(source, str | Path):
         from pyarrow.dataset import dataset
 
@@ -129,6 +157,6 @@ def by_columns(source) -> Table:
             )
         return ArrayParts(source)
     raise TypeError(
-        "by_columns needs the path of a Parquet file or folder, a pyarrow Dataset, or a DataFrame "
-        f"or two-dimensional Array of Dask's, got {type(source).__name__}"
+        "by_columns needs the path of a Parquet file or folder, a pyarrow Dataset, a DataFrame or "
+        f"two-dimensional Array of Dask's, or an array of numbers, got {type(source).__name__}"
     )

@@ -198,7 +198,7 @@ def plan_sampling(
         return Sampling(rows, weights=weight, balance=balance_trees)
     chosen = np.zeros(n_rows, bool)
     chosen[rows] = True
-    rows = order[chosen[order]]
+    rows = order if chosen.all() else order[chosen[order]]
     drawn_by = weight if redraw else weights.row
     in_trees = None
     if emphasis is not None and not redraw:

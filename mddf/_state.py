@@ -31,6 +31,11 @@ def part(name: str) -> Callable[[Kind], Kind]:
     return register
 
 
+def is_part(value: Any) -> bool:
+    """Whether a value is of a named type."""
+    return type(value) in _names
+
+
 def to_plain(value: Any) -> Any:
     """The same with dicts for objects of the named types, within lists, tuples and dicts."""
     kind = type(value)

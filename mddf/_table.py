@@ -94,11 +94,14 @@ class Table:
         Of the columns, if X is a data frame.
     head : data frame or ndarray
         No rows, but the columns, of tables that users make themselves, by `mddf.by_columns`.
+    bin_rows : int or None
+        So many rows are enough to find the bins of numbers.
     """
 
     shape: tuple[int, int]
     names: list | None = None
     head: Any = None
+    bin_rows: int | None = None
 
     def place(self, c: int) -> str:
         """How column `c` is called in messages."""

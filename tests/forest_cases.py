@@ -125,14 +125,14 @@ def make_case(
 @contextmanager
 def watched_growth():
     """The blocks that are grown in the meantime: they know their trees' seeds and samples."""
-    blocks, grow = [], _growing.grow
+    blocks, growing = [], _growing.growing
 
     def watching(table, target, given, **options):
         blocks.extend(given)
-        return grow(table, target, given, **options)
+        return growing(table, target, given, **options)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_growing, "grow", watching)
+        patch.setattr(_growing, "growing", watching)
         yield blocks
 
 

@@ -24,6 +24,7 @@ STUDIES = {
     ),
     "bench_parts": ("--datasets iris --n-estimators 8", "parts"),
     "bench_scale": ("--rows 2000 --columns 5", "scale"),
+    "bench_workers": ("--engines loky --rows 500 --predicted 500", "workers"),
     "compare_boosting": ("--datasets breast_cancer,wine --rounds 3", "comparison"),
     "run_deepboost": (
         "--datasets digits-49 --rounds 2 --thin 3 --runs 2",
@@ -57,7 +58,7 @@ PICTURES = {
     "compare_boosting": ["roc"],
     "run_deepboost": ["deepboost-digits-49"],
 }
-WITHOUT_SETS = ("bench_boosting", "bench_scale", "plot_losses")
+WITHOUT_SETS = ("bench_boosting", "bench_scale", "bench_workers", "plot_losses")
 NEEDS = {"bench_export": "onnxruntime", "run_explain": "shap"}
 
 
@@ -114,9 +115,7 @@ def test_quick_form(script, name, results, capsys, monkeypatch):
             assert (Path("pictures") / f"{picture}.svg").read_text().startswith("<?xml")
 
 
-@pytest.mark.parametrize(
-    "name", [n for n in STUDIES if n not in ("bench_boosting", "bench_scale")]
-)
+@pytest.mark.parametrize("name", [n for n in STUDIES if n not in WITHOUT_SETS])
 def test_names_with_blanks_and_commas(script, name):
     parse, sets = script(name).parse, ["digits", "letter"]
     for given in (sets, [",".join(sets)], [f"{sets[0]},", *sets]):

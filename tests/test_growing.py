@@ -72,7 +72,7 @@ def test_results_do_not_depend_on_the_cuts(problem, monkeypatch, size):
     blocks = blocks_of(rows)
     whole = _growing.grow(table, y, blocks)
 
-    def pieces(blocks, n_jobs):
+    def pieces(blocks, n_jobs, most):
         for index, block in enumerate(blocks):
             for first in range(0, len(block.seeds), size):
                 yield index, first, min(first + size, len(block.seeds))
@@ -89,7 +89,7 @@ def test_results_do_not_depend_on_the_cuts(problem, monkeypatch, size):
 def test_pieces_cover_every_tree_once(problem, n_jobs):
     blocks = [replace(blocks_of(problem[2])[0], seeds=np.arange(n)) for n in (1, 200, 0, 64, 5)]
     seen = [set() for _ in blocks]
-    for index, first, last in _growing._pieces(blocks, n_jobs):
+    for index, first, last in _growing._pieces(blocks, n_jobs, 64):
         assert 0 < last - first <= 64
         assert seen[index].isdisjoint(range(first, last))
         seen[index] |= set(range(first, last))

@@ -183,3 +183,35 @@ def test_ctrl_c_in_the_chosen_perceptron(script, monkeypatch):
     with pytest.raises(UserWarning, match="interrupted"):  # a cell is discarded by any error
         model.fit(X, y)
     assert len(calls) == 5
+
+
+# Elsewhere
+
+
+@pytest.mark.parametrize("backend", ["loky", pytest.param("dask", marks=pytest.mark.slow)])
+def test_cells_are_computed_elsewhere_and_kept_here(backend, running, store):
+    if backend == "dask":
+        distributed = pytest.importorskip("distributed")
+        cluster = distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=":0")
+        with cluster, distributed.Client(cluster):
+            outcome = spread(backend, running, store)
+    else:
+        outcome = spread(backend, running, store)
+    assert [cell["result"]["set"] for cell in store.cells()] == ["a", "c"]
+    assert all(cell["result"]["pid"] != os.getpid() for cell in store.cells())
+    assert outcome.left_out == {"b": "b: no file"}
+    assert {failure["cell"] for failure in outcome.failures} >= {"a, 1", "c, 1"}
+    assert "made_cell" in outcome.failures[0]["traceback"]
+    assert outcome.n_found == 0
+
+
+def spread(backend, running, store):
+    def made_cell(set, seed):
+        if seed == 1:
+            raise RuntimeError("no memory")
+        if set == "b":
+            raise DataFileNotFoundError("b: no file")
+        return {"set": set, "pid": os.getpid()}
+
+    keys = [{"set": name, "seed": seed} for name in "abc" for seed in (0, 1)]
+    return running.run(store, keys, made_cell, engine=running.spread(backend))

@@ -10,13 +10,18 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
-from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, _growing
+from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, _growing, _layer
 from mddf._binning import find_bins
 from mddf._folds import make_folds
-from mddf._layer import LayerInput, Samples, grow_layer, layer_vectors, limit_depth, named_forest
+from mddf._layer import LayerInput, Samples, layer_vectors, limit_depth, named_forest
 from mddf._sampling import RowWeights, canonical_order, plan_sampling
 
 N_FEATURES = 5
+
+
+def grow_layer(*arguments, **named):
+    fitted, vectors = _layer.grow_layer(*arguments, **named)
+    return fitted, np.stack(vectors)
 
 
 def problem(*, n_samples=120, weights=None, out_of_bag=False, seed=0, random_labels=False):
@@ -35,7 +40,7 @@ def problem(*, n_samples=120, weights=None, out_of_bag=False, seed=0, random_lab
         labels, 3, RowWeights(weights, weights), canonical_order(table.codes, labels)
     )
     columns = np.arange(N_FEATURES, dtype=np.int32)
-    layer = LayerInput(table, X, np.zeros((n_samples, 3)), columns, folds, None, False)
+    layer = LayerInput(table, X, np.zeros((n_samples, 3)), 3, columns, folds, None, False)
     return samples, layer
 
 

@@ -14,6 +14,9 @@ from mddf import (
     _table,
     by_columns,
 )
+from mddf._bin_rows import drawn_rows
+from mddf._binner import Binner
+from mddf._binning import find_bins
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
@@ -128,5 +131,70 @@ def test_what_is_refused(tmp_path):
     parquet(tmp_path, made.rename(columns={"a": "other"}))
     with pytest.raises(ValueError, match="feature names"):
         forest.predict(by_columns(tmp_path))
-    with pytest.raises(TypeError, match=r"by_columns needs the path.* got ndarray"):
-        by_columns(np.zeros((3, 3)))
+    with pytest.raises(TypeError, match=r"by_columns needs the path.* got list"):
+        by_columns([[1.0]])
+    for number in (0, 2.5, "all"):
+        with pytest.raises(ValueError, match=rf"bin_rows must be None .*, got {number!r}"):
+            by_columns(np.zeros((3, 3)), bin_rows=number)
+
+
+# Bins of fewer rows
+
+
+def bins_of(table):
+    binner = Binner("from_dtype")
+    binner.fit_transform(table)
+    return binner.bins_
+
+
+def test_bins_of_a_sample_do_not_depend_on_the_order_of_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 3)).astype(np.float32)
+    X[::5, 1] = np.nan
+    X[::3, 2] = 0.0
+    X[1::6, 2] = -0.0
+    table = by_columns(X, bin_rows=900)
+    rows = drawn_rows(table, np.arange(3), None)
+    assert len(rows) == 900
+    np.testing.assert_array_equal(bins_of(table).edges, find_bins(X[rows]).edges)
+    assert len(find_bins(X).edges) == len(bins_of(table).edges)
+    assert not np.array_equal(find_bins(X).edges, bins_of(table).edges)
+    order = rng.permutation(3000)
+    for other in (X[order], X.astype(np.float64), np.asfortranarray(X + 0.0)):
+        again = bins_of(by_columns(other, bin_rows=900))
+        np.testing.assert_array_equal(again.edges, bins_of(table).edges)
+    # As likely as not one of the first half.
+    assert 380 < np.count_nonzero(rows < 1500) < 520
+
+
+def test_few_rows_or_none_asked_for_are_exact(tmp_path):
+    made, y = frame()
+    _, parts = from_parquet(tmp_path, made)
+    expected = bins_of(parts)
+    parts.bin_rows = len(y)
+    np.testing.assert_array_equal(bins_of(parts).edges, expected.edges)
+    sampled = by_columns(tmp_path, bin_rows=200)
+    assert len(bins_of(sampled).edges) < len(expected.edges)
+    weight = np.arange(len(y)) % 2
+    assert drawn_rows(sampled, np.arange(4), weight) is None  # 150 with weight
+    sampled.bin_rows = 100
+    rows = drawn_rows(sampled, np.arange(4), weight)
+    assert len(rows) == 100
+    assert weight[rows].all()
+    assert drawn_rows(sampled, np.array([], int), None) is None
+
+
+def test_a_mapped_array_gives_the_bits_of_one_in_memory(tmp_path):
+    X = np.random.default_rng(0).normal(size=(500, 4)).astype(np.float32)
+    mapped = np.memmap(tmp_path / "table", np.float32, "w+", shape=X.shape)
+    mapped[:] = X
+    y = X[:, 0] > 0
+    forests = [
+        RandomForestClassifier(5, random_state=0).fit(table, y)
+        for table in (X, by_columns(mapped), by_columns(mapped, bin_rows=10**6))
+    ]
+    expected, *found = [forest.predict_proba(X) for forest in forests]
+    for one in found:
+        np.testing.assert_array_equal(one, expected)
+    sampled = RandomForestClassifier(5, random_state=0).fit(by_columns(mapped, bin_rows=200), y)
+    assert sampled.score(by_columns(mapped), y) > 0.95

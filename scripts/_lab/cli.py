@@ -14,6 +14,7 @@ from mddf.datasets._registry import resolve
 
 RESULTS = Path("results")
 LISTS = ("datasets", "methods", "metric", "fractions", "features")  # also without a default
+BACKENDS = ("dask", "ray", "loky")
 HELP = {
     "datasets": "names of mddf.datasets",
     "methods": "names of methods",
@@ -22,7 +23,9 @@ HELP = {
     "seed": "of splits and folds",
     "n_estimators": "trees of each of a cascade's forests",
     "n_layers": "most layers of a cascade",
-    "n_jobs": "threads (default: all cores)",
+    "n_jobs": "threads of a cell (default: all cores, or 1 with --backend)",
+    "backend": "compute cells on these workers",
+    "scheduler": "address of Dask's scheduler or Ray's head (default: workers of this machine)",
     "rounds": "of boosting",
     "rows": "rows at most",
     "on": "this set instead",
@@ -196,10 +199,15 @@ class Parser(argparse.ArgumentParser):
         options = self.parse_args(argv)
         for name, default in (self.defaults | (self.quick if options.quick else {})).items():
             given = getattr(options, name)
-            if given is None:
-                setattr(options, name, threads("-1") if name == "n_jobs" else default)
+            if given is None and name == "n_jobs":
+                alone = getattr(options, "backend", None) is None
+                options.n_jobs = threads("-1") if alone else 1
+            elif given is None:
+                setattr(options, name, default)
             elif name in self.several:  # "A B" or "A,B", each once
                 setattr(options, name, list(dict.fromkeys(v for group in given for v in group)))
+        if getattr(options, "scheduler", None) and options.backend not in ("dask", "ray"):
+            self.error("--scheduler needs --backend dask or --backend ray")
         if hasattr(options, "csv") and (options.csv is None) != (options.target is None):
             self.error("--csv and --target go together")
         options.study, options.asked_out = self.study, options.out
@@ -217,9 +225,12 @@ def for_screen(doc):
     return "\n\n".join(p if p.startswith(" ") else textwrap.fill(p, 79) for p in parts)
 
 
-def study(doc, name, **options):
+def study(doc, name, *, checks=None, **options):
     """A parser of what computes: with --n-jobs and --data-home."""
-    return Parser(doc, name, n_jobs=None, data_home=None, **options)
+    return Parser(
+        doc, name, n_jobs=None, data_home=None,
+        checks={"backend": BACKENDS, "scheduler": str, **(checks or {})}, **options,
+    )  # fmt: skip
 
 
 def _shown(values):

@@ -7,10 +7,15 @@ import signal
 import socket
 import threading
 import traceback
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 from mddf.datasets import DataFileNotFoundError
 from tqdm import tqdm
+
+from mddf._engines import in_order
 
 
 @dataclass
@@ -76,25 +81,32 @@ class Interrupt:
             raise KeyboardInterrupt
 
 
-def run(store, keys, compute, fresh=False) -> Outcome:
+def run(store, keys, compute, fresh=False, engine=None) -> Outcome:
     """Compute the cells that are not there yet, or all; one failure does not cost the others.
 
     `compute` makes a result from a key's parts, of which "set" names the data. Cells do not depend
-    on each other; this is where they may be spread over machines.
+    on each other: `engine`, from `spread`, may compute them elsewhere. They are kept here.
     """
     keys = list(keys)
     outcome = Outcome(len(keys))
+
+    def due():
+        for key in keys:
+            # Asked for anew: another process may have computed it by now.
+            if not fresh and store.has(key):
+                outcome.n_found += 1
+            elif key["set"] not in outcome.left_out:
+                bar.set_description(title(key))
+                yield key
+                continue
+            bar.update()
+
     try:
         with Interrupt() as interrupt, tqdm(total=len(keys), dynamic_ncols=True) as bar:
-            for key in keys:
-                # Asked for anew: another process may have computed it by now.
-                if not fresh and store.has(key):
-                    outcome.n_found += 1
-                elif key["set"] not in outcome.left_out:
-                    title = ", ".join(map(str, key.values()))
-                    bar.set_description(title)
-                    if told := _one(store, key, compute, title, outcome, interrupt):
-                        bar.write(told)
+            for key, found in (engine or _here)(compute, due()):
+                interrupt.check()  # a result that was cut short is none
+                if told := _keep(store, key, found, outcome):
+                    bar.write(told)
                 bar.update()
             bar.set_description("done")
     except KeyboardInterrupt:
@@ -102,19 +114,106 @@ def run(store, keys, compute, fresh=False) -> Outcome:
     return outcome
 
 
-def _one(store, key, compute, title, outcome, interrupt):
-    """Compute a cell and keep it; or a line that says why not."""
+def title(key):
+    """A key for people."""
+    return ", ".join(map(str, key.values()))
+
+
+def _here(compute, keys):
+    for key in keys:
+        yield key, _attempt(compute, key)
+
+
+def _attempt(compute, key):
+    """A cell's result, or what its outcome says of it, by name."""
     try:
-        result = compute(**key)
-        interrupt.check()  # a result that was cut short is none
-        store.save(key, result)
+        return {"result": compute(**key)}
     except (DataFileNotFoundError, ImportError) as error:
-        interrupt.check()
-        outcome.left_out[key["set"]] = str(error)
-        return f"{key['set']}: left out: {str(error).splitlines()[0]}"
+        return {"left_out": str(error)}
     except Exception as error:
-        interrupt.check()
         trace = "".join(traceback.format_exception(error))
-        outcome.failures.append({"cell": title, "error": f"{error!r}", "traceback": trace})
-        return f"FAILED: {title}: {type(error).__name__}: {error!s}"
-    return None
+        failure = {"cell": title(key), "error": f"{error!r}", "traceback": trace}
+        return {"failure": failure, "told": f"{type(error).__name__}: {error!s}"}
+
+
+def _keep(store, key, found, outcome):
+    """Keep a result; or a line that says why there is none."""
+    if "result" in found:
+        store.save(key, found["result"])
+        return None
+    if "left_out" in found:
+        outcome.left_out[key["set"]] = found["left_out"]
+        return f"{key['set']}: left out: {found['left_out'].splitlines()[0]}"
+    outcome.failures.append(found["failure"])
+    return f"FAILED: {title(key)}: {found['told']}"
+
+
+def spread(backend, scheduler=None):
+    """An engine for `run` that computes cells on a backend of joblib's.
+
+    Parameters
+    ----------
+    backend : {"dask", "ray", "loky"}
+    scheduler : str, default=None
+        Address of Dask's scheduler or Ray's head; None for the client there is, or a cluster of
+        this machine.
+    """
+
+    def engine(compute, keys):
+        task = _sendable(compute)
+        with _connected(backend, scheduler):
+            tasks = (delayed(task)(key) for key in keys)
+            if backend == "ray":  # whose backend for joblib knows no generators
+                yield from in_order(tasks, effective_n_jobs(-1))
+            else:
+                yield from Parallel(n_jobs=-1, return_as="generator_unordered")(tasks)
+
+    return engine
+
+
+@contextmanager
+def _connected(backend, scheduler):
+    with ExitStack() as stack:
+        if backend == "dask":
+            import distributed
+
+            try:
+                there = scheduler is None and distributed.get_client()
+            except ValueError:
+                there = False
+            if not there:
+                stack.enter_context(distributed.Client(scheduler))
+        elif backend == "ray":
+            import ray
+            from ray.util.joblib import register_ray
+
+            if not ray.is_initialized():
+                ray.init(address=scheduler)
+                stack.callback(ray.shutdown)
+            register_ray()
+        stack.enter_context(parallel_config(backend, n_jobs=-1))
+        yield
+
+
+def _sendable(compute):
+    """A function for workers that need not know the scripts' folder: it looks there first.
+
+    Pickle writes a function in a function as it is, and not as the name of a module.
+    """
+    import cloudpickle  # comes with joblib, Dask and Ray
+
+    folder, packed = str(Path(__file__).parents[1]), cloudpickle.dumps((_attempt, compute))
+
+    def task(key):
+        import pickle
+        import sys
+
+        from joblib import parallel_config
+
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
+        attempt, compute = pickle.loads(packed)
+        with parallel_config("threading"):  # or fits would be cut and sent on
+            return key, attempt(compute, key)
+
+    return task

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from . import cli, records, tables
 from .bench import one_thread
-from .running import run
+from .running import run, spread
 
 
 class Study:
@@ -47,6 +47,8 @@ class Study:
         self.notes = module.get("notes", lambda options: [])
         if self.draw is not None:
             options["format"] = ["png", "pdf"]
+        if not fresh:
+            options |= {"backend": None, "scheduler": None}
         self.options = {"quick": quick, "checks": checks, **options}
 
     def parse(self, argv=None):
@@ -73,7 +75,11 @@ class Study:
         notes, start = list(self.notes(options)), time.perf_counter()
         keys = self.all_keys(options)
         compute = partial(self.cell, options)
-        outcome = run(store, keys, one_thread(compute) if self.fresh else compute, self.fresh)
+        if self.fresh:
+            outcome = run(store, keys, one_thread(compute), fresh=True)
+        else:
+            engine = options.backend and spread(options.backend, options.scheduler)
+            outcome = run(store, keys, compute, engine=engine)
         shown = publish(store, keys, partial(self.report, options=options), notes)
         if shown is None:
             print("\nno results", *outcome.left_out.values(), sep="\n\n")

@@ -65,8 +65,10 @@ class BlockGrower {
     }
     const int64_t n_rows = data_.matrix.n_rows;
     counts_.draw(random);
-    samples.resize(n_rows + 1);
     size_t n = 0;
+    for (int64_t row = 0; row < n_rows; ++row) n += counts_[row] > 0;
+    samples.resize(n + 1);
+    n = 0;
     uint32_t most = 0;
     for (int64_t row = 0; row < n_rows; ++row) {
       most = std::max(most, counts_[row]);

@@ -30,7 +30,7 @@ class NodeWriter {
   uint32_t inner(uint32_t index, const Split& split) {
     const uint32_t left = size_;
     if (left > UINT32_MAX - 8) throw std::length_error("a tree has more than 2^32 nodes");
-    if (nodes_.size() < size_t{left} + 8) nodes_.resize(2 * size_t{left} + 8);
+    if (nodes_.size() < size_t{left} + 8) nodes_.resize(size_t{left} + left / 4 + 1024);
     size_ += 2;
     const uint32_t column = static_cast<uint32_t>(split.column);
     if (!split.categorical) {
