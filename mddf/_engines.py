@@ -68,8 +68,10 @@ def _on_ray(tasks: Iterable, n_jobs: int, options: dict) -> Iterator:
                 running.append(call.remote(function, *given, **named))
             if not running:
                 return
-            yield ray.get(running[0])
+            result = ray.get(running[0])
+            # Before it is handed on: Ray crashes when a task is cancelled that is ready.
             running.popleft()
+            yield result
     finally:
         for reference in running:
             ray.cancel(reference)
