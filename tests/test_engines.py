@@ -5,6 +5,7 @@ On real clusters of two processes. Nothing may hang, so that every test has a ti
 
 import gc
 import os
+import shutil
 import signal
 import threading
 import time
@@ -66,6 +67,19 @@ def ray(tmp_path_factory):
         ray.shutdown()
 
 
+@pytest.fixture(scope="module")
+def spark():
+    """A session of two cores of this machine."""
+    joblibspark = pytest.importorskip("joblibspark")
+    pyspark = pytest.importorskip("pyspark.sql")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java")
+    builder = pyspark.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    with builder.config("spark.driver.host", "127.0.0.1").getOrCreate() as session:
+        joblibspark.register_spark()
+        yield session
+
+
 @pytest.fixture
 def many_rows(monkeypatch):
     """Let few rows count as many, so that predictions are distributed."""
@@ -121,6 +135,17 @@ ENGINES_AND_BITS = [
     for engine in ENGINES
     for bits in BITS
 ]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of joblibspark, about itself
+@pytest.mark.parametrize("bits", BITS)
+def test_the_same_bits_on_spark(bits, spark):
+    expected = bits()
+    with parallel_config("spark", n_jobs=2):
+        found = bits()
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize(("engine", "bits"), ENGINES_AND_BITS)
