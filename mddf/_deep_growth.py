@@ -9,15 +9,13 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from mddf import _core
-from mddf._boosted import best_round
 from mddf._checkpoint import Checkpoint
 from mddf._deep_goals import ClassGoal
+from mddf._deep_guests import fit_folds, fit_parts
 from mddf._deep_layers import DeepLayer, Voter, columns_of, rounded
 from mddf._growing import Grown
-from mddf._guests import fit_guests, guest_vectors
 from mddf._margin_loss import class_margins
 from mddf._members import Member, Training, grow_forests
 from mddf._pilots import choose_emphasis, choose_options
@@ -27,10 +25,6 @@ from mddf._vote import Calibration, sharpened
 
 # Vectors of more columns than this are handed on as their weighted mean.
 MOST_COLUMNS = 300
-# A classifier that has so many times the log-loss of the best forest on the first fold is
-# dropped.
-_HOPELESS = 1.5
-_FEWEST_TRIED = 100
 # So many kinds of forests are members of later layers: those with the least losses in the first.
 _LATER = 2
 
@@ -311,7 +305,7 @@ class Growth:
             if member.is_forest:
                 continue
             start = perf_counter()
-            fitted = self._fit_folds(member, (*self.entropy, 5, i), best)
+            fitted = fit_folds(member, training, (*self.entropy, 5, i), best, self.model.n_jobs)
             if not fitted:
                 dropped.append(i)
                 figures = dict.fromkeys(goal.figures(vectors[forests[0]]), np.nan)
@@ -327,47 +321,6 @@ class Growth:
             vectors[kept] / times[:, None],
             [models[i] for i in kept],
             seconds[kept],
-        )
-
-    def _fit_folds(self, member: Member, entropy, best: float) -> list:
-        """A classifier's models of all folds and what they say; nothing if it is hopeless."""
-        folds, model = self.training.folds, member.model
-        fitted = said = self._fit(model, folds[:1], entropy)
-        if member.is_boosted:
-            n_rounds, said = self._cut(fitted, model.max_iter)
-            model = clone(model).set_params(max_iter=min(model.max_iter, 10 + 2 * n_rounds))
-        loss = self.training.goal.least_losses(said[0][1], folds[0][1]).mean()
-        if len(folds[0][1]) >= _FEWEST_TRIED and loss > _HOPELESS * best:
-            return []
-        fitted = fitted + self._fit(model, folds[1:], (*entropy, 1))
-        return self._cut(fitted, model.max_iter)[1] if member.is_boosted else fitted
-
-    def _cut(self, fitted, most: int) -> tuple[int, list]:
-        """How many rounds of boosting are best, and the models with as many."""
-        training = self.training
-        assert training.numbers is not None
-        models, folds = [model for model, _ in fitted], training.folds[: len(fitted)]
-        n_rounds = best_round(
-            models, training.numbers, training.goal.target, folds, most, training.weights.row
-        )
-        models = [model.cut(n_rounds) for model in models]
-        return n_rounds, [
-            (model, guest_vectors(model, training.numbers[held_out], training.goal.n_columns))
-            for model, (_, held_out) in zip(models, folds, strict=True)
-        ]
-
-    def _fit(self, model, parts, entropy) -> list:
-        training = self.training
-        assert training.numbers is not None
-        return fit_guests(
-            model,
-            training.numbers,
-            training.goal.target,
-            training.goal.n_columns,
-            training.weights.row,
-            parts,
-            entropy,
-            self.model.n_jobs,
         )
 
     def _inputs(self, vectors):
@@ -468,7 +421,8 @@ class Growth:
                 models, importances = layer.models[i], None
                 if self.model.refit and not member.is_boosted:
                     parts = [(training.everything, None)]
-                    again = self._fit(member.model, parts, (*self.entropy, 7, i))
+                    seeds = (*self.entropy, 7, i)
+                    again = fit_parts(member.model, training, parts, seeds, self.model.n_jobs)
                     models = [model for model, _ in again]
             voters.append(
                 Voter(

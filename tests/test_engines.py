@@ -137,12 +137,9 @@ ENGINES_AND_BITS = [
 ]
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")  # of joblibspark, about itself
-@pytest.mark.parametrize("bits", BITS)
-def test_the_same_bits_on_spark(bits, spark):
+def assert_same_bits(bits, engine, n_jobs):
     expected = bits()
-    with parallel_config("spark", n_jobs=2):
+    with parallel_config(engine, n_jobs=n_jobs):
         found = bits()
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -151,21 +148,20 @@ def test_the_same_bits_on_spark(bits, spark):
 @pytest.mark.parametrize(("engine", "bits"), ENGINES_AND_BITS)
 def test_the_same_bits_as_threads(engine, bits, many_rows, request):
     request.getfixturevalue(engine)
-    expected = bits()
-    with parallel_config(engine, n_jobs=-1):
-        found = bits()
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(one, other)
+    assert_same_bits(bits, engine, -1)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of joblibspark, about itself
+@pytest.mark.parametrize("bits", BITS)
+def test_the_same_bits_on_spark(bits, spark):
+    assert_same_bits(bits, "spark", 2)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bits", BITS)
 def test_the_same_bits_in_processes(bits, many_rows):
-    expected = bits()
-    with parallel_config("loky", n_jobs=2):
-        found = bits()
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(one, other)
+    assert_same_bits(bits, "loky", 2)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
