@@ -310,7 +310,7 @@ def test_received_arrays_may_be_read_only():
         sums, n_trees, importances = np.ones((3, 2)), np.ones(3, np.int32), np.ones((4, 5))
         for array in (sums, n_trees, importances):
             array.flags.writeable = False
-        _growing._collect(grown, None, sums, n_trees, importances)
+        _growing._collect(grown, [None, sums, n_trees, importances])
     assert (grown.sums == 2).all()
     assert (grown.n_trees == 2).all()
     np.testing.assert_allclose(grown.importances, 8 / 5)
