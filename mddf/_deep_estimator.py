@@ -183,8 +183,8 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
             self._folds(numbers, goal, entropy, groups),
             out_of_bag=groups is None and (self.cv is None or isinstance(self.cv, Integral | str)),
         )
-        growth = Growth(self, training, members, table.shape[1], entropy)
-        growth.checkpoint = self._checkpoint(training, members, given, groups)
+        checkpoint = self._checkpoint(training, members, given, groups)
+        growth = Growth(self, training, members, table.shape[1], entropy, checkpoint)
         seen = fingerprint(binned.codes[:, : table.shape[1]])
         growth.grow()
         self.__dict__.update(attributes)

@@ -69,8 +69,17 @@ class _Vote:
 class Growth:
     """The fit of a deep forest, step by step."""
 
-    def __init__(self, model, training: Training, members, n_raw: int, entropy):
+    def __init__(
+        self,
+        model,
+        training: Training,
+        members,
+        n_raw: int,
+        entropy,
+        checkpoint: Checkpoint | None,
+    ):
         self.model, self.training, self.members = model, training, members
+        self.checkpoint = checkpoint
         self.n_raw, self.entropy = n_raw, entropy
         self.options = {"n_jobs": model.n_jobs, "verbose": model.verbose > 1}
         self.layers: list[_GrownLayer] = []
@@ -83,7 +92,6 @@ class Growth:
         self.features: list[np.ndarray] = []  # out-of-fold, of the members that are kept
         self.n_samples = n_counted(len(training.order), training.weights.row)
         self.stop_reason = f"n_layers={model.n_layers} were grown"
-        self.checkpoint: Checkpoint | None = None
 
     # Steps
 

@@ -72,10 +72,9 @@ class _GaussianRidge(BaseEstimator):
         weight = None if sample_weight is None else sample_weight[rows]
         self.encoding_ = Encoding.of(X, np.asarray(self.categorical, bool))
         self.landmarks_ = self._encoded(X[:_LANDMARKS])
-        among = self._similarity(X[:_LANDMARKS])
-        among[np.diag_indices_from(among)] += _JITTER
-        root = cholesky(among, lower=True, overwrite_a=True)
         similar = np.vstack(list(self._similarities(X)))
+        among = similar[:_LANDMARKS] + _JITTER * np.eye(len(self.landmarks_))
+        root = cholesky(among, lower=True, overwrite_a=True)
         features = solve_triangular(root, similar.T, lower=True, overwrite_b=True).T
         few = slice(self._tried)
         some = None if weight is None else weight[few]
@@ -90,14 +89,12 @@ class _GaussianRidge(BaseEstimator):
 
     def _similarities(self, X) -> Iterator[np.ndarray]:
         """The kernel of rows and landmarks, some rows at a time."""
+        factor, squares = -self.gamma / max(1, X.shape[1]), np.square(self.landmarks_).sum(axis=1)
         for first in range(0, len(X), _BLOCK):
-            yield self._similarity(X[first : first + _BLOCK])
-
-    def _similarity(self, X) -> np.ndarray:
-        rows, landmarks = self._encoded(X), self.landmarks_
-        squares = np.square(rows).sum(axis=1)[:, None] + np.square(landmarks).sum(axis=1)
-        distances = squares - 2 * rows @ landmarks.T
-        return np.exp(distances * (-self.gamma / max(1, X.shape[1])))
+            rows = self._encoded(X[first : first + _BLOCK])
+            distances = np.square(rows).sum(axis=1)[:, None] + squares
+            distances -= 2 * rows @ self.landmarks_.T
+            yield np.exp(distances * factor)
 
     def _encoded(self, X) -> np.ndarray:
         """Rows of so few binary digits that distances are exact, in whatever order they add up."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
+import sys
+from functools import lru_cache
 
 import numpy as np
 from joblib import delayed
@@ -51,10 +52,15 @@ def _is_real(target: np.ndarray) -> bool:
     return target.dtype.kind == "f"
 
 
-@cache
-def _libraries(module: str) -> ThreadpoolController:
-    """What starts threads, of all that is loaded with a guest's module; slow to find."""
+@lru_cache(maxsize=1)
+def _libraries(n_modules: int) -> ThreadpoolController:
+    """What starts threads, as long as no more modules are imported; slow to find."""
     return ThreadpoolController()
+
+
+def _one_thread():
+    """A context in which libraries start no threads."""
+    return _libraries(len(sys.modules)).limit(limits=1)
 
 
 def _fit_guest(guest, X, target, weights, n_columns, train, held_out, seed: int):
@@ -76,7 +82,7 @@ def _fit_guest(guest, X, target, weights, n_columns, train, held_out, seed: int)
     if isinstance(fitted, Pipeline) and np.all(y == y[:1]):
         fitted, options = DummyRegressor() if _is_real(target) else DummyClassifier(), {}
     # Folds are spread over the cores: what a classifier starts by itself would fight over them.
-    with _libraries(type(fitted).__module__).limit(limits=1):
+    with _one_thread():
         fitted.fit(X[train], y, **options)
         vectors = None if held_out is None else guest_vectors(fitted, X[held_out], n_columns)
     return fitted, vectors
@@ -114,5 +120,5 @@ def fit_guests(
         for part, seed in zip(parts, seeds, strict=True)
     )
     # Limits that threads set one by one are undone by the first that is ready.
-    with _libraries(type(guest).__module__).limit(limits=1):
+    with _one_thread():
         return list(in_order(tasks, job_count(n_jobs, len(parts), require=None)))

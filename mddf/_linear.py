@@ -81,27 +81,24 @@ class Encoding:
 
     def dense(self, X: np.ndarray) -> np.ndarray:
         """Rows as columns."""
-        encoded = np.zeros((len(X), len(self.means) + self.n_codes + 1))
-        encoded[:, : len(self.means)] = self.centred(X) / self.scales
+        n_numbers, places = len(self.means), self.places_of(X)
+        encoded = np.zeros((len(X), n_numbers + self.n_codes + 1))
+        encoded[:, :n_numbers] = self.centred(X) / self.scales
         # The last column takes what was not seen.
-        places = len(self.means) + self.places_of(X)
-        places[self.places_of(X) < 0] = -1
-        encoded[np.arange(len(X))[:, None], places] = 1
+        encoded[np.arange(len(X))[:, None], np.where(places < 0, -1, n_numbers + places)] = 1
         return encoded[:, :-1]
 
     def matrix(self, X: np.ndarray):
         """The same, but sparse where most of it is zero."""
-        scaled = self.centred(X) / self.scales
-        if not self.n_codes:
-            return scaled
-        n, places = len(X), self.places_of(X)
+        n, n_filled = len(X), len(self.means) + len(self.places)
+        if n_filled >= 0.3 * (len(self.means) + self.n_codes):
+            return self.dense(X)
+        places = self.places_of(X)
         rows = np.repeat(np.arange(n), places.shape[1])[places.ravel() >= 0]
         known = places[places >= 0]
-        ones = np.ones(len(known))
-        indicators = sparse.csr_array((ones, (rows, known)), shape=(n, self.n_codes))
-        joined = sparse.hstack([sparse.csr_array(scaled), indicators], format="csr")
-        filled = scaled.size + places.size
-        return joined if filled < 0.3 * n * joined.shape[1] else joined.toarray()
+        indicators = sparse.csr_array((np.ones(len(known)), (rows, known)), (n, self.n_codes))
+        scaled = sparse.csr_array(self.centred(X) / self.scales)
+        return sparse.hstack([scaled, indicators], format="csr")
 
 
 @part("linear")

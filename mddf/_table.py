@@ -245,12 +245,13 @@ class FrameTable(Table):
 
     def values(self, c):
         """See Table."""
-        if self._is_read_at_once(c):
-            return _with_nan(self._objects[:, c])
         if c not in self._values:
-            series = self._series(c)
-            values = np.fromiter(series.to_list(), object, self.shape[0])
-            values[series.is_null().to_numpy()] = np.nan
+            if self._is_read_at_once(c):
+                values = _with_nan(self._objects[:, c])
+            else:
+                series = self._series(c)
+                values = np.fromiter(series.to_list(), object, self.shape[0])
+                values[series.is_null().to_numpy()] = np.nan
             if self.shape[0] > _FEW_ROWS:  # objects are large: only the last column's are kept
                 self._values.clear()
             self._values[c] = values
