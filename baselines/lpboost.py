@@ -97,6 +97,9 @@ class LPBoostClassifier(BaseBoostingClassifier):
     the share of the weights that votes for a class. With more than two classes the nearest point
     of the simplex is taken.
 
+    HiGHS, which solves the programs, cannot be interrupted: Ctrl-C waits until that of the round
+    is solved, which takes long with very many rows.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer

@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import RealNotInt, StrOptions
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
-from tqdm import tqdm
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mddf._binner import Binner
 from mddf._binning import NUMERIC_DTYPES
 from mddf._folds import make_folds
+from mddf._parallel import progress_bar
 from mddf._sampling import row_weights
 from mddf._state import Saved
 from mddf._table import ArrayTable
@@ -23,6 +23,7 @@ from mddf._validation import (
     COUNT,
     JOBS,
     Within,
+    check_lengths,
     check_weights,
     class_factors,
     encode_labels,
@@ -238,7 +239,7 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
     def _learn(self, X, y, sample_weight, out_of_fold: bool) -> np.ndarray | None:
         sample_shape, X = _flat(X)
         X = validate_data(self, X, dtype=list(NUMERIC_DTYPES), ensure_all_finite="allow-nan")
-        check_consistent_length(X, y)
+        check_lengths(X, y=y)
         n_samples, n_features = X.shape
         grid = resolve_grid(self.shape, sample_shape or (n_features,))
         pool = 1 if self.pooling is None else 2
@@ -319,7 +320,7 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
             )
         features = np.empty((len(X), self._n_features_out), np.float32)
         batch = self._batch_size()
-        with tqdm(total=len(X), desc="scanning", unit="sample", disable=not self.verbose) as bar:
+        with progress_bar(len(X), "scanning", "sample", shown=self.verbose) as bar:
             for first in range(0, len(X), batch):
                 self._scan(X[first : first + batch], features[first : first + batch])
                 bar.update(min(batch, len(X) - first))

@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 from copy import copy
+from typing import Self
 
 import numpy as np
 from scipy.special import expit, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from mddf import _core
 from mddf._state import part
 from mddf._vote import FLOOR
 
 
-@part("boosted")
-class BoostedClassifier(ClassifierMixin, BaseEstimator):
-    """scikit-learn's `HistGradientBoostingClassifier`, which after `fit` is a few arrays.
+class Boosted(BaseEstimator):
+    """What the classifier and the regressor share; use one of them.
 
-    They predict one row a hundred times as fast as the model that they come from, do not depend
-    on scikit-learn's version, and are cut to fewer rounds by :meth:`cut`.
+    scikit-learn's histogram gradient boosting, which after `fit` is a few arrays. They predict one
+    row a hundred times as fast as the model that they come from, do not depend on scikit-learn's
+    version, and are cut to fewer rounds by :meth:`cut`.
 
     Parameters
     ----------
     categorical : ndarray of bool of shape (n_features,)
         Which columns hold codes of categories, below 256.
-    max_iter, learning_rate, max_leaf_nodes, min_samples_leaf, l2_regularization, random_state :
-        As scikit-learn's class has them.
+    max_iter, learning_rate, max_leaf_nodes, min_samples_leaf, l2_regularization, max_features, \
+            random_state :
+        As scikit-learn's classes have them.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
     start_ : ndarray of shape (n_scores,)
-        Scores before the first round: one for two classes, else one for each.
+        Scores before the first round: one for two classes, else one for each class or output.
     trees_ : dict of str to ndarray
         Arguments of ``_core.add_boosted``.
     """
@@ -45,6 +46,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         max_leaf_nodes=31,
         min_samples_leaf=20,
         l2_regularization=0.0,
+        max_features=1.0,
         random_state=None,
     ):
         self.categorical = categorical
@@ -53,7 +55,55 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
         self.l2_regularization = l2_regularization
+        self.max_features = max_features
         self.random_state = random_state
+
+    def _learn(self, kind, X, targets, sample_weight) -> None:
+        """Fit a model of scikit-learn's to each target, and take their trees over."""
+        options = self.get_params()
+        categorical = np.asarray(options.pop("categorical"), bool)
+        given = categorical if categorical.any() else None
+        # scikit-learn refuses columns in which it sees nothing.
+        X = np.where(np.isnan(X).all(axis=0), 0.0, X)
+        models = [
+            kind(early_stopping=False, categorical_features=given, **options).fit(
+                X, target, sample_weight
+            )
+            for target in targets
+        ]
+        self.start_ = np.concatenate([model._baseline_prediction.ravel() for model in models])
+        self.trees_ = trees_of(*models)
+
+    @property
+    def n_rounds(self) -> int:
+        """Rounds that are kept."""
+        return len(self.trees_["roots"]) // len(self.start_)
+
+    def cut(self, n_rounds: int) -> Self:
+        """The same model with the first rounds only."""
+        trees = self.trees_
+        roots = trees["roots"][: n_rounds * len(self.start_)].copy()
+        after = trees["roots"][len(roots) :]
+        n_nodes = int(after[0]) if len(after) else len(trees["left"])
+        n_sets = trees["set"][:n_nodes].max(initial=-1) + 1
+        shorter = copy(self)
+        shorter.trees_ = {
+            name: values[: n_sets if name == "sets" else n_nodes].copy()
+            for name, values in trees.items()
+        } | {"roots": roots}
+        return shorter
+
+    def _scores(self, X) -> np.ndarray:
+        """What all rounds add up to, shape (n_rows, n_scores)."""
+        X = np.ascontiguousarray(X, float)
+        scores = np.tile(self.start_, (len(X), 1))
+        _core.add_boosted(X, **self.trees_, out=scores)
+        return scores
+
+
+@part("boosted")
+class BoostedClassifier(ClassifierMixin, Boosted):
+    """scikit-learn's `HistGradientBoostingClassifier` as arrays; ``classes_`` are in order."""
 
     def fit(self, X, y, sample_weight=None):
         """Fit, and take the trees over.
@@ -69,36 +119,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         if len(self.classes_) < 2:
             self.start_, self.trees_ = np.zeros(1), _packed([], np.arange(0), [])
             return self
-        options = self.get_params()
-        categorical = np.asarray(options.pop("categorical"), bool)
-        model = HistGradientBoostingClassifier(
-            early_stopping=False,
-            categorical_features=categorical if categorical.any() else None,
-            **options,
-        )
-        # scikit-learn refuses columns in which it sees nothing.
-        model.fit(np.where(np.isnan(X).all(axis=0), 0.0, X), y, sample_weight)
-        self.start_, self.trees_ = model._baseline_prediction.reshape(-1), trees_of(model)
+        self._learn(HistGradientBoostingClassifier, X, [y], sample_weight)
         return self
-
-    @property
-    def n_rounds(self) -> int:
-        """Rounds that are kept."""
-        return len(self.trees_["roots"]) // len(self.start_)
-
-    def cut(self, n_rounds: int) -> BoostedClassifier:
-        """The same model with the first rounds only."""
-        trees = self.trees_
-        roots = trees["roots"][: n_rounds * len(self.start_)].copy()
-        after = trees["roots"][len(roots) :]
-        n_nodes = int(after[0]) if len(after) else len(trees["left"])
-        n_sets = trees["set"][:n_nodes].max(initial=-1) + 1
-        shorter = copy(self)
-        shorter.trees_ = {
-            name: values[: n_sets if name == "sets" else n_nodes].copy()
-            for name, values in trees.items()
-        } | {"roots": roots}
-        return shorter
 
     def staged_predict_proba(self, X):
         """Probabilities after each round."""
@@ -110,10 +132,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_proba(self, X):
         """Probabilities of the classes, shape (n_rows, n_classes)."""
-        X = np.ascontiguousarray(X, float)
-        scores = np.tile(self.start_, (len(X), 1))
-        _core.add_boosted(X, **self.trees_, out=scores)
-        return self._probabilities(scores)
+        return self._probabilities(self._scores(X))
 
     def predict(self, X):
         """The most probable classes."""
@@ -126,6 +145,22 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
             return softmax(scores, axis=1)
         second = expit(scores)
         return np.hstack([1 - second, second])
+
+
+@part("boosted regressor")
+class BoostedRegressor(RegressorMixin, Boosted):
+    """scikit-learn's `HistGradientBoostingRegressor` as arrays, a set of trees for each output."""
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit numbers, of shape (n_samples,) or (n_samples, n_outputs)."""
+        self.n_features_in_ = X.shape[1]
+        targets = np.reshape(y, (len(X), -1)).T
+        self._learn(HistGradientBoostingRegressor, X, targets, sample_weight)
+        return self
+
+    def predict(self, X):
+        """Numbers of shape (n_rows, n_outputs)."""
+        return self._scores(X)
 
 
 def best_round(models, X, labels, folds, n_rounds: int, weight=None) -> int:
@@ -155,14 +190,19 @@ def best_round(models, X, labels, folds, n_rounds: int, weight=None) -> int:
     return int(totals.argmin()) + 1
 
 
-def trees_of(model: HistGradientBoostingClassifier) -> dict[str, np.ndarray]:
-    """The trees of a fitted model as arguments of ``_core.add_boosted``."""
+def trees_of(*models) -> dict[str, np.ndarray]:
+    """The trees of fitted models as arguments of ``_core.add_boosted``, round by round.
+
+    Several models, on the same features and of as many rounds, add to scores of their own.
+    """
+    model = models[0]
     order, known = np.arange(model.n_features_in_), []
     if model._preprocessor is not None:  # it puts categories first, and counts those it sees
         order = np.argsort(~model.is_categorical_, kind="stable")
         encoder = model._preprocessor.named_transformers_["encoder"]
         known = [codes[~np.isnan(codes)].astype(int) for codes in encoder.categories_]
-    predictors = [tree for of_round in model._predictors for tree in of_round]
+    rounds = zip(*(model._predictors for model in models), strict=True)
+    predictors = [tree for of_round in rounds for of_model in of_round for tree in of_model]
     return _packed(predictors, order, known)
 
 

@@ -238,6 +238,7 @@ class _Growth:
                     first, part, sample_weight=self.samples.weights.row, n_jobs=n_jobs
                 )
                 first += part.shape[1]
+                del part  # the room of a column for each sample while the layer grows
             if self.numbers is not None:
                 augmented = np.hstack(list(self._handed_on()))
         return grow_layer(
@@ -364,6 +365,7 @@ def grow_cascade(
             said[number] = put_aside(probabilities)
         if plan.fewest is not None:
             plan.fewest.add(probabilities, record["score"])
+        del probabilities  # what is wanted of them has been put aside
         before = records[improved]["score"]
         if record["score"] > before + plan.tol(before):
             improved = number

@@ -15,14 +15,14 @@ from sklearn.base import _fit_context
 from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from mddf._binner import Binner, fingerprint
 from mddf._cascade import CascadePlan, Trace, grow_cascade, resolve_grains
 from mddf._cascade_model import VectorLayout, side_by_side, stages
 from mddf._checkpoint import Checkpoint, description, fit_inputs
 from mddf._classifier import LayeredClassifier, warn_of_seen
-from mddf._folds import group_numbers, make_folds
+from mddf._folds import group_numbers, is_splitter, make_folds
 from mddf._forest import BaseForest
 from mddf._layer import OUT_OF_BAG, Samples, limit_depth, resolve_forests
 from mddf._rules import Emphasis, Rule
@@ -33,6 +33,7 @@ from mddf._validation import (
     COUNT,
     JOBS,
     Within,
+    check_lengths,
     check_weights,
     class_factors,
     encode_labels,
@@ -167,7 +168,7 @@ class BaseCascade(LayeredClassifier):
 
     def _fit(self, X, y, sample_weight, groups, keep_vectors) -> Trace:
         table = read_table(self, X, reset=True, categorical_features=self.categorical_features)
-        check_consistent_length(X, y, groups)
+        check_lengths(X, y=y, groups=groups)
         classes, labels = encode_labels(y)
         given = check_weights(sample_weight, table.shape[0])
         refuse_class("scoring", self.scoring)
@@ -191,9 +192,7 @@ class BaseCascade(LayeredClassifier):
             row_weights(given, class_factors(self.class_weight, classes, labels, given), labels),
             canonical_order(binned.codes, labels),
         )
-        units = np.argsort(samples.order)  # what the samples are drawn as: alone, or in groups
-        if groups is not None:
-            units = group_numbers(groups, labels, self.cv)
+        units = None if groups is None else group_numbers(groups, labels, self.cv)
         own = all(isinstance(forest, BaseForest) for forest in forests)
         checkpoint = None
         if self.checkpoint is not None:
@@ -202,14 +201,14 @@ class BaseCascade(LayeredClassifier):
                     "checkpoint needs forests of this package, which are plain arrays, got "
                     f"forests={self.forests!r}"
                 )
-            inputs = fit_inputs(binned, labels, given, None if groups is None else units)
+            inputs = fit_inputs(binned, labels, given, units)
             with naming("checkpoint"):
                 checkpoint = Checkpoint(self.checkpoint, description(self, **inputs))
-        numbers = None if own and not hasattr(self.cv, "split") else binner.numbers(table)
+        numbers = binner.numbers(table) if is_splitter(self.cv) or not own else None
         score = out_of_fold_score(self.scoring, classes, labels, given)
         fewest = None
         if self.early_stopping and self.keep_layers == "fewest":
-            fewest = Fewest(score, units)
+            fewest = Fewest(score, np.argsort(samples.order) if units is None else units)
         plan = CascadePlan(
             forests=lambda number: [limit_depth(f, kind.depth(number)) for f in forests],
             folds=self._folds(numbers, labels, (*entropy, 1), groups),

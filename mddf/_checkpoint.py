@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -24,7 +27,8 @@ _INPUTS = ("X", "y", "sample_weight", "groups")
 class Checkpoint:
     """A folder with a file for each layer that a fit has grown.
 
-    A file appears under its name when it is complete, and says which fit it is of.
+    A file appears under its name when it is complete, and says which fit it is of. Errors of the
+    file system, which are OSError, name the parameter.
 
     Parameters
     ----------
@@ -35,7 +39,19 @@ class Checkpoint:
 
     def __init__(self, folder, fit: dict[str, str]):
         self.folder, self.fit = Path(folder), fit
-        self.folder.mkdir(parents=True, exist_ok=True)
+        with self._named():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            if not self._path(0).exists():  # known before a layer has taken its time
+                tempfile.TemporaryFile(dir=self.folder).close()
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Have errors of the file system name the parameter."""
+        try:
+            yield
+        except OSError as error:
+            what = f"checkpoint must be a folder that can be written to: {error.strerror}"
+            raise OSError(error.errno, what, str(self.folder)) from error
 
     def _path(self, number: int) -> Path:
         return self.folder / f"layer-{number + 1:03}.npz"
@@ -63,11 +79,12 @@ class Checkpoint:
         arrays["outline"] = np.frombuffer(outline.encode(), np.uint8)
         path = self._path(number)
         unfinished = path.with_suffix(".part")
-        with unfinished.open("wb") as file:
-            np.savez(file, allow_pickle=False, **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
+        with self._named():
+            with unfinished.open("wb") as file:
+                np.savez(file, allow_pickle=False, **arrays)
+                file.flush()
+                os.fsync(file.fileno())
+            unfinished.replace(path)
 
     def _compare(self, before: dict[str, str]) -> None:
         for name, now in self.fit.items():

@@ -11,24 +11,25 @@ import numpy as np
 from sklearn.base import TransformerMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from mddf._binner import Binner, fingerprint
+from mddf._binner import Binner, category_mask, fingerprint
 from mddf._binning import apply_bins
 from mddf._checkpoint import Checkpoint, description, fit_inputs
 from mddf._classifier import AsksForGroups, warn_of_seen
 from mddf._deep_goals import FEW_SAMPLES
 from mddf._deep_growth import MOST_COLUMNS, Growth, tell
 from mddf._deep_layers import columns_of
-from mddf._folds import make_folds
+from mddf._folds import is_splitter, make_folds
 from mddf._guests import weight_parameter
 from mddf._members import Training
 from mddf._sampling import canonical_order
-from mddf._table import category_mask, read_table
+from mddf._table import read_table
 from mddf._validation import (
     COUNT,
     JOBS,
     Within,
+    check_lengths,
     check_weights,
     naming,
     unchanged_on_failure,
@@ -155,7 +156,7 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
     def _grow(self, X, y, sample_weight, groups) -> Growth:
         """Fit, and return what the fit left behind."""
         table = read_table(self, X, reset=True, categorical_features=self.categorical_features)
-        check_consistent_length(X, y, groups)
+        check_lengths(X, y=y, groups=groups)
         given = check_weights(sample_weight, table.shape[0])
         goal, weights, attributes = self._read(y, given)
         categorical = category_mask(table, self.categorical_features)
@@ -173,7 +174,7 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
         binned = binner.fit_transform(table, given, n_spare=n_spare)
         random = check_random_state(self.random_state)
         entropy = tuple(random.randint(0, 2**32, 4, dtype=np.uint64).tolist())
-        numbers = binner.numbers(table) if guests or hasattr(self.cv, "split") else None
+        numbers = binner.numbers(table) if guests or is_splitter(self.cv) else None
         training = Training(
             binned,
             numbers,
@@ -216,7 +217,7 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
         if isinstance(cv, str):
             cv = 5 if len(goal.target) >= FEW_SAMPLES else 10
         seed = np.random.SeedSequence((*entropy, 1)).generate_state(1)
-        labels = goal.target if hasattr(cv, "split") else goal.strata
+        labels = goal.target if is_splitter(cv) else goal.strata
         return make_folds(cv, X, labels, int(seed[0]), groups)
 
     # Asking.

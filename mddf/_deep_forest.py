@@ -42,7 +42,8 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
     n_layers : int, default=2
         Maximum number of layers.
     n_estimators : int, default=100
-        Trees of each named forest.
+        Trees of each named forest in a fold. With more than two classes, the forests that are
+        grown on all samples have three times as many.
     members : "auto" or list, default="auto"
         Of a layer: "random", "random-half" (half of the features for each split),
         "completely-random", "completely-random-sqrt", "boosted" (scikit-learn's

@@ -86,6 +86,14 @@ class ClassGoal:
         """What is said of a sample by nobody."""
         return 1 / self.n_columns
 
+    @property
+    def n_times(self) -> int:
+        """How many times as many trees a forest of all samples has as that of a fold.
+
+        More than two probabilities are steadier means of more trees.
+        """
+        return 3 if self.n_columns > 2 else 1
+
     def means(self, sums: np.ndarray, n_trees: np.ndarray) -> np.ndarray:
         """Forecasts from sums over trees; see `_growing.Grown`."""
         return _growing.shares(sums)
@@ -111,13 +119,24 @@ class ClassGoal:
             return UNCALIBRATED
         return calibration(forecasts, self.target, self.weight)
 
-    def weigh(self, forecasts) -> np.ndarray:
-        """Weights of members in the vote: with few samples, they are chosen by chance in part."""
+    def weigh(self, forecasts, *others: np.ndarray) -> np.ndarray:
+        """Weights of members in the vote: with few samples, they are chosen by chance in part.
+
+        `others` are weights that count where they are better.
+        """
         weights = greedy_weights(forecasts, self.target, self.score, self.weight)
+        if others:
+            votes = [np.tensordot(some, forecasts, 1) for some in (weights, *others)]
+            weights = (weights, *others)[int(np.argmax([*map(self._scored, votes)]))]
         if self.n_samples >= FEW_SAMPLES:
             return weights
         share = _BY_CHANCE / (self.n_samples + _BY_CHANCE)
         return (1 - share) * weights + share / len(weights)
+
+    def _scored(self, forecasts: np.ndarray) -> float:
+        if self.score is not None:
+            return self.score(forecasts)
+        return -float(np.average(self.losses(forecasts), weights=self.weight))
 
     def figures(self, forecasts: np.ndarray) -> dict[str, float]:
         """What is told of a member."""
@@ -130,7 +149,7 @@ class ClassGoal:
     def vote_figures(self, forecasts: np.ndarray) -> dict[str, float]:
         """What is told of a vote besides; "score" is larger if better."""
         found = self.figures(forecasts)
-        score = -found["log_loss"] if self.score is None else self.score(forecasts)
+        score = self._scored(forecasts)
         margins = class_margins(forecasts, self.target)
         mean, spread = margin_moments(margins, self.weight)
         ratio = margin_ratio(margins, self.weight)
@@ -153,6 +172,7 @@ class ValueGoal:
     trials: ClassVar[dict[str, list[dict]]] = {"random": _LEAVES, "completely-random": _LEAVES}
     score = None
     ignorance = 0.0
+    n_times = 1
 
     def __init__(self, y: np.ndarray, weight):
         self.target, self.n_columns, self.weight = y, y.shape[1], weight

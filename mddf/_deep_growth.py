@@ -18,7 +18,8 @@ from mddf._deep_layers import DeepLayer, Voter, columns_of, rounded
 from mddf._growing import Grown
 from mddf._margin_loss import class_margins
 from mddf._members import Member, Training, grow_forests
-from mddf._pilots import choose_emphasis, choose_options
+from mddf._pilots import MU, TARGET_MARGIN, choose_emphasis, choose_options
+from mddf._rules import Evidence, Simplex
 from mddf._sampling import n_counted
 from mddf._state import to_plain
 from mddf._vote import Calibration, sharpened
@@ -27,6 +28,8 @@ from mddf._vote import Calibration, sharpened
 MOST_COLUMNS = 300
 # So many kinds of forests are members of later layers: those with the least losses in the first.
 _LATER = 2
+# Of the descent to members' coefficients: a fifth of those to layers', which are the whole vote.
+_STEPS = 200
 
 
 def tell(line: str) -> None:
@@ -160,10 +163,22 @@ class Growth:
     def _decide(self) -> _Vote:
         """The vote of all members of the layers so far."""
         votes = [of_member for layer in self.layers for of_member in layer.votes]
-        weights = self.training.goal.weigh(votes)
+        weights = self.training.goal.weigh(votes, *self._margin_weights(votes))
         mean = sum(w * of_member for w, of_member in zip(weights, votes, strict=True) if w)
         calibration = self.training.goal.calibration(mean)
         return _Vote(weights, mean, calibration, calibration(mean))
+
+    def _margin_weights(self, votes) -> list[np.ndarray]:
+        """Weights of members that minimise the loss of the vote's margins; of numbers none."""
+        training = self.training
+        if len(votes) < 2 or not isinstance(training.goal, ClassGoal):
+            return []
+        margins = [class_margins(of_member, training.goal.target) for of_member in votes]
+        entropy = (*self.entropy, 8, len(self.layers))
+        evidence = Evidence(
+            np.stack(margins, 1), np.empty(0), training.weights.row, training.order, entropy
+        )
+        return [Simplex(TARGET_MARGIN, MU, _STEPS)(evidence)]
 
     # What is chosen before a layer
 
@@ -408,7 +423,7 @@ class Growth:
         grown = {i: layer.models[i] for i in forests}
         if self.model.refit and forests:
             again = grow_forests(
-                [layer.members[i] for i in forests],
+                [layer.members[i].in_full(training.goal.n_times) for i in forests],
                 training,
                 layer.columns,
                 layer.emphasis,

@@ -5,20 +5,19 @@ from __future__ import annotations
 from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
 
 from mddf._deep_estimator import BaseDeepForest
 from mddf._deep_goals import ValueGoal
+from mddf._forest_regressor import TableRegressor
 from mddf._members import AUTO_REGRESSORS, named_regressors, resolve_members
 from mddf._sampling import row_weights
-from mddf._state import Saved
 from mddf._targets import Units, read_values
 from mddf._validation import Within
 
 _COVERAGE = Within(Real, 0, 1, closed="neither")
 
 
-class DeepForestRegressor(BaseDeepForest, Saved, RegressorMixin, BaseEstimator):
+class DeepForestRegressor(BaseDeepForest, TableRegressor):
     """A deep forest that regresses, accurate without being tuned.
 
     Every layer holds forests; the first one has gradient boosting, a smooth model and a linear one
@@ -141,7 +140,7 @@ class DeepForestRegressor(BaseDeepForest, Saved, RegressorMixin, BaseEstimator):
         return goal, weights, {"n_outputs_": y.shape[1], "_units": units}
 
     def _members(self, goal, categorical):
-        makers = named_regressors(self.n_estimators, categorical, goal.n_columns)
+        makers = named_regressors(self.n_estimators, categorical)
         return resolve_members(self.members, makers, AUTO_REGRESSORS, "regressor")
 
     @property
@@ -241,10 +240,3 @@ class DeepForestRegressor(BaseDeepForest, Saved, RegressorMixin, BaseEstimator):
             if enough.any():
                 reach[j] = self._errors[np.argmax(enough), j]
         return reach
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.target_tags.multi_output = True
-        return tags

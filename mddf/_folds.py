@@ -47,12 +47,13 @@ def make_folds(cv, X, labels: np.ndarray, seed: int, groups=None) -> Folds:
         raise ValueError(
             f"cv needs at least 2 samples to hold some out, got n_samples={n_samples}"
         )
+    numbers = None
     if groups is not None:
-        groups = _check_groups(groups, labels, cv)
+        groups, numbers = _checked_groups(groups, labels, cv)
     if cv is None or isinstance(cv, Integral):
-        return _k_folds(int(cv or 5), labels, seed, groups)
+        return _k_folds(int(cv or 5), labels, seed, numbers)
     with naming("cv"):
-        splits = cv.split(X, labels, groups) if hasattr(cv, "split") else cv
+        splits = cv.split(X, labels, groups) if is_splitter(cv) else cv
         folds = [_check_fold(fold, number, n_samples) for number, fold in enumerate(splits)]
     held_out = np.zeros(n_samples, bool)
     for _, test in folds:
@@ -66,14 +67,19 @@ def make_folds(cv, X, labels: np.ndarray, seed: int, groups=None) -> Folds:
     return folds
 
 
+def is_splitter(cv) -> bool:
+    """Whether `cv` is asked for splits, for which it may look at X; words can be split, too."""
+    return hasattr(cv, "split") and not isinstance(cv, str)
+
+
 def group_numbers(groups, labels: np.ndarray, cv) -> np.ndarray:
     """Groups as numbers from 0; ValueError where they are none, or `cv` has no use for them."""
-    _, numbers = np.unique(_check_groups(groups, labels, cv), return_inverse=True)
-    return numbers
+    return _checked_groups(groups, labels, cv)[1]
 
 
-def _check_groups(groups, labels: np.ndarray, cv) -> np.ndarray:
-    if not (cv is None or isinstance(cv, Integral) or hasattr(cv, "split")):
+def _checked_groups(groups, labels: np.ndarray, cv) -> tuple[np.ndarray, np.ndarray]:
+    """Groups as an array, and as numbers from 0."""
+    if not (cv is None or isinstance(cv, Integral) or is_splitter(cv)):
         raise ValueError(
             "groups are for a number of folds or a splitter, which hold them out together, got "
             f"groups and cv={cv!r}"
@@ -82,7 +88,7 @@ def _check_groups(groups, labels: np.ndarray, cv) -> np.ndarray:
         groups = check_array(groups, input_name="groups", ensure_2d=False, dtype=None)
         groups = column_or_1d(groups)
         check_consistent_length(labels, groups)
-    return groups
+        return groups, np.unique(groups, return_inverse=True)[1]
 
 
 def _k_folds(n_folds: int, labels: np.ndarray, seed: int, groups) -> Folds:
@@ -107,16 +113,15 @@ def _k_folds(n_folds: int, labels: np.ndarray, seed: int, groups) -> Folds:
 
 
 def _group_folds(n_folds: int, labels: np.ndarray, seed: int, groups) -> Folds:
-    _, codes = np.unique(groups, return_inverse=True)
-    n_groups = codes.max() + 1
+    n_groups = groups.max() + 1
     if n_groups < 2:
         raise ValueError("groups must hold at least 2 different ones, got 1")
     splitter = StratifiedGroupKFold(min(n_folds, n_groups), shuffle=True, random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about classes with fewer samples than folds
-        splits = list(splitter.split(np.zeros((len(labels), 1)), labels, codes))
+        splits = list(splitter.split(np.zeros((len(labels), 1)), labels, groups))
     if any(len(train) == 0 or len(test) == 0 for train, test in splits):
-        splits = list(GroupKFold(min(n_folds, n_groups)).split(codes, groups=codes))
+        splits = list(GroupKFold(min(n_folds, n_groups)).split(groups, groups=groups))
     return [(train.astype(np.int32), test.astype(np.int32)) for train, test in splits]
 
 

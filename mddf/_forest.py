@@ -11,7 +11,7 @@ from sklearn.base import _fit_context
 from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import RealNotInt, StrOptions
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from mddf import _growing
 from mddf._binner import Binner, fingerprint
@@ -24,6 +24,7 @@ from mddf._validation import (
     COUNT,
     JOBS,
     Within,
+    check_lengths,
     check_weights,
     class_factors,
     naming,
@@ -164,7 +165,7 @@ class Forest:
             table = read_table(
                 self, X, reset=not again, categorical_features=self.categorical_features
             )
-            check_consistent_length(X, y)
+            check_lengths(X, y=y)
             weights = check_weights(sample_weight, table.shape[0])
             target = self._read(y, weights)
             grow = self._continue if again else self._begin

@@ -25,7 +25,18 @@ def _in_units_of_y(means: np.ndarray, exponents: np.ndarray) -> np.ndarray:
     return np.ldexp(np.clip(means, -most, most), exponents)
 
 
-class BaseForestRegressor(Forest, Saved, RegressorMixin, BaseEstimator):
+class TableRegressor(Saved, RegressorMixin, BaseEstimator):
+    """A regressor of tables with holes, of one target or several."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class BaseForestRegressor(Forest, TableRegressor):
     """What both forests that regress share; use one of them."""
 
     _oob_name = "oob_prediction_"
@@ -150,10 +161,3 @@ class BaseForestRegressor(Forest, Saved, RegressorMixin, BaseEstimator):
             first += n_blocks
         found = predict_quantiles(parts, codes, levels, self._most_targets)
         return found[:, 0] if self.n_outputs_ == 1 else found
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        tags.target_tags.multi_output = True
-        return tags

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 from joblib import delayed
 from joblib.parallel import get_active_backend
-from tqdm import tqdm
 
 from mddf import _core
 from mddf._binning import BinnedTable
 from mddf._core import Cancel, ClassTarget, HeldOut, Sampling, TreeOptions, ValueTarget
 from mddf._engines import in_order, received_table, shared, shared_table
-from mddf._parallel import chunks, in_threads, job_count, stopped_on_error
+from mddf._parallel import chunks, in_threads, job_count, progress_bar, stopped_on_error
 from mddf._trees import Trees, grown_trees
 
 NO_DEPTH_LIMIT = 2**31 - 1
@@ -183,8 +182,8 @@ def growing(
     pieces = deque(_pieces(blocks, n_jobs, most))
     everywhere = shared_table(table)
     of_target, *of_blocks = shared([target, *blocks])
-    bar = tqdm(total=total, desc=description, unit="tree", disable=not verbose)
-    with stopped_on_error() as cancel, bar:
+    shown_bar = progress_bar(total, description, "tree", shown=verbose)
+    with stopped_on_error() as cancel, shown_bar as bar:
         results = in_order(
             (
                 delayed(_grow_chunk)(*everywhere, of_target, of_blocks[i], first, last, cancel)

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import Ridge
-from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from mddf import _growing
 from mddf._binning import BinnedTable
-from mddf._boosted import BoostedClassifier
+from mddf._boosted import BoostedClassifier, BoostedRegressor
 from mddf._deep_goals import ClassGoal, ValueGoal
 from mddf._folds import Folds
 from mddf._forest import Forest
@@ -78,31 +76,21 @@ class Member:
         """Whether its models are plain arrays when fitted."""
         return self.is_forest or is_part(self.model)
 
+    def in_full(self, times: int) -> Member:
+        """The member for all samples: a named forest has so many times as many trees."""
+        if self.kind is None:
+            return self
+        model = clone(self.model)
+        return replace(self, model=model.set_params(n_estimators=times * model.n_estimators))
+
     @property
     def is_boosted(self) -> bool:
         """Whether it is cut to the best number of rounds, and its models of all folds are kept.
 
-        The mean of these is better than one model that is fitted on all rows.
+        The mean of these is better than one model that is fitted on all rows. Regressors, which
+        learn slowly, gain nothing by either.
         """
         return isinstance(self.model, BoostedClassifier)
-
-
-class EmptyColumns(TransformerMixin, BaseEstimator):
-    """Columns in which fit saw nothing become 0, which scikit-learn's boosting asks for."""
-
-    def fit(self, X, y=None):
-        """Find them."""
-        self.empty_ = np.isnan(X).all(axis=0)
-        return self
-
-    def transform(self, X):
-        """X with 0 in them."""
-        return np.where(self.empty_, 0.0, X) if self.empty_.any() else X
-
-
-def boosted(model) -> Pipeline:
-    """Gradient boosting on numbers, NaN and the codes of categories."""
-    return Pipeline([("fill", EmptyColumns()), ("model", model)])
 
 
 def linear(model, categorical: np.ndarray) -> Pipeline:
@@ -157,28 +145,27 @@ def named_classifiers(
     }
 
 
-def named_regressors(n_estimators: int, categorical: np.ndarray, n_outputs: int) -> Makers:
+def boosted_regressor(categorical: np.ndarray) -> BoostedRegressor:
+    """Gradient boosting that learns slowly."""
+    return BoostedRegressor(
+        categorical,
+        max_iter=500,
+        learning_rate=0.05,
+        max_leaf_nodes=16,
+        min_samples_leaf=8,
+        l2_regularization=1.0,
+        max_features=0.5,
+    )
+
+
+def named_regressors(n_estimators: int, categorical: np.ndarray) -> Makers:
     """What makes the named members of a regressor."""
-
-    def boosting():
-        model = HistGradientBoostingRegressor(
-            max_iter=500,
-            learning_rate=0.05,
-            max_leaf_nodes=16,
-            min_samples_leaf=8,
-            l2_regularization=1.0,
-            max_features=0.5,
-            early_stopping=False,
-            categorical_features=categorical if categorical.any() else None,
-        )
-        return boosted(model if n_outputs == 1 else MultiOutputRegressor(model))
-
     return {
         "random": lambda: RandomForestRegressor(n_estimators),
         "completely-random": lambda: CompletelyRandomForestRegressor(
             n_estimators, max_features=1.0
         ),
-        "boosted": boosting,
+        "boosted": lambda: boosted_regressor(categorical),
         "kernel": lambda: GaussianRegressor(categorical, gamma=0.5),
         "linear": lambda: linear(Ridge(), categorical),
     }

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
+from tqdm import tqdm
 
 from mddf._core import Cancel
 
@@ -39,6 +42,20 @@ def job_count(n_jobs, n_pieces: int, *, require: str | None = "sharedmem") -> in
 def useful_jobs(n_cells: int, n_jobs) -> int:
     """Number of threads that work on so many cells."""
     return job_count(n_jobs, 1 if n_cells < _FEW_CELLS else n_cells)
+
+
+@contextmanager
+def progress_bar(total: int, description: str, unit: str, *, shown) -> Iterator[Any]:
+    """A bar of tqdm's, if it is to be shown.
+
+    If not, nothing of tqdm's: its bars wait for a lock that forked processes share, shown or not,
+    and a process that is killed does not give it back.
+    """
+    if not shown:
+        yield SimpleNamespace(n=0, update=lambda n=1: None)
+        return
+    with tqdm(total=total, desc=description, unit=unit) as bar:
+        yield bar
 
 
 @contextmanager

@@ -11,6 +11,8 @@ from mddf import _growing
 from mddf._members import Member, Training, grow_forests
 from mddf._rules import Emphasis, Evidence
 
+# Of the margins' loss: those of `MDDFClassifier`.
+TARGET_MARGIN, MU = 0.9, 0.1
 _STRENGTHS = (0.0, 0.25, 1.0)
 _TREES = 40
 _TREES_OF_A_FOLD = 15  # about as many as do not draw a sample
@@ -92,7 +94,7 @@ def choose_emphasis(
     row = training.weights.row
     evidence = Evidence(margins[:, None], np.empty(0), row, training.order, ())
     factors = [
-        Emphasis(0.9, 0.1, strength)(evidence, np.ones(1)) if strength else None
+        Emphasis(TARGET_MARGIN, MU, strength)(evidence, np.ones(1)) if strength else None
         for strength in _STRENGTHS
     ]
     losses = [

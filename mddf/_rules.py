@@ -43,13 +43,17 @@ class Evidence:
     order: np.ndarray
     entropy: tuple[int, ...]
 
-    def draw_batches(self) -> np.ndarray:
+    def draw_batches(self, n_steps: int = N_STEPS) -> np.ndarray:
         """Samples of each step of a descent, in proportion to their weights."""
         random = np.random.default_rng(np.random.SeedSequence(self.entropy))
-        weight = np.ones(len(self.order)) if self.weight is None else self.weight
-        cumulative = np.cumsum(weight[self.order])
-        points = random.random((N_STEPS, BATCH_SIZE)) * cumulative[-1]
-        last = np.flatnonzero(weight[self.order])[-1]
+        points = random.random((n_steps, BATCH_SIZE))
+        if self.weight is None:
+            n = len(self.order)
+            return self.order[np.minimum((points * n).astype(np.int64), n - 1)]
+        weight = self.weight[self.order]
+        cumulative = np.cumsum(weight)
+        points *= cumulative[-1]
+        last = np.flatnonzero(weight)[-1]
         return self.order[np.minimum(np.searchsorted(cumulative, points, side="right"), last)]
 
 
@@ -66,12 +70,15 @@ class Simplex:
 
     target_margin: float
     mu: float
+    n_steps: int = N_STEPS
 
     def __call__(self, evidence: Evidence) -> np.ndarray:
         """See Rule."""
+        if evidence.margins.shape[1] == 1:
+            return np.ones(1)
         return simplex_alphas(
             evidence.margins,
-            evidence.draw_batches(),
+            evidence.draw_batches(self.n_steps),
             target_margin=self.target_margin,
             mu=self.mu,
             sample_weight=evidence.weight,

@@ -307,6 +307,11 @@ _NO_CATEGORIES = (
 )
 
 
+def has_words(cells: np.ndarray) -> bool:
+    """Whether some cells of an array are text."""
+    return cells.dtype.kind in "US" or any(isinstance(cell, str) for cell in cells.ravel())
+
+
 def _named_refusal(X, error: Exception) -> Exception:
     """An error of scikit-learn's about the cells of X, with the cell that it means."""
     try:
@@ -319,8 +324,7 @@ def _named_refusal(X, error: Exception) -> Exception:
         _checked(cells, [str(c) for c in range(cells.shape[1])])
     except (TypeError, ValueError) as named:
         error = named
-    words = cells.dtype.kind in "US" or any(isinstance(cell, str) for cell in cells.ravel())
-    return type(error)(f"{error}{_NO_CATEGORIES}") if words else error
+    return type(error)(f"{error}{_NO_CATEGORIES}") if has_words(cells) else error
 
 
 def read_table(estimator, X, *, reset: bool, categorical_features=None) -> Table:
@@ -379,70 +383,3 @@ def read_table(estimator, X, *, reset: bool, categorical_features=None) -> Table
         estimator, X if hasattr(X, "shape") else cells, skip_check_array=True, reset=reset
     )
     return ArrayTable(cells)
-
-
-def category_mask(table: Table, categorical_features) -> np.ndarray:
-    """Which columns are categories, from the parameter `categorical_features`.
-
-    Parameters
-    ----------
-    table : Table
-    categorical_features : None, "from_dtype", or array of bool, int or str
-
-    Returns
-    -------
-    ndarray of bool of shape (n_columns,)
-    """
-    n_columns = table.shape[1]
-    mask = np.zeros(n_columns, dtype=bool)
-    if categorical_features is None:
-        return mask
-    if isinstance(categorical_features, str):
-        if categorical_features != "from_dtype":
-            raise ValueError(
-                "categorical_features must be None, 'from_dtype', or an array of bool, column "
-                f"numbers or column names, got {categorical_features!r}"
-            )
-        mask[:] = [table.holds_words(c) for c in range(n_columns)]
-        return mask
-    try:
-        given = np.asarray(categorical_features)
-    except ValueError as error:
-        raise ValueError(
-            f"categorical_features must be a flat list, got {categorical_features!r}"
-        ) from error
-    if given.ndim != 1:
-        raise ValueError(
-            f"categorical_features must have one dimension, got an array of shape {given.shape}"
-        )
-    if given.size == 0:
-        return mask
-    if given.dtype.kind == "b":
-        if len(given) != n_columns:
-            raise ValueError(
-                f"categorical_features as a mask must have one entry for each of the {n_columns} "
-                f"columns of X, got {len(given)}"
-            )
-        return given.copy()
-    if given.dtype.kind in "iu":
-        if given.min() < -n_columns or given.max() >= n_columns:
-            raise ValueError(
-                f"categorical_features as column numbers must lie below {n_columns}, the number "
-                f"of columns of X, got {given.tolist()}"
-            )
-        mask[given] = True
-        return mask
-    if table.names is None:
-        raise ValueError(
-            "categorical_features can only name columns if X is a data frame, got "
-            f"{given.tolist()} with an array"
-        )
-    names = [str(name) for name in table.names]
-    for name in given:
-        if str(name) not in names:
-            raise ValueError(
-                f"categorical_features names {str(name)!r}, which is not a column of X; its "
-                f"columns are {names}"
-            )
-        mask[names.index(str(name))] = True
-    return mask

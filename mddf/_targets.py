@@ -144,7 +144,7 @@ def read_values(y) -> np.ndarray:
     if y is None:
         raise ValueError("a regressor requires y to be passed, but the target y is None")
     with naming("y"):
-        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        y = check_array(y, ensure_2d=False, dtype=np.float64, order="C", input_name="y")
         if y.ndim == 0:
             raise ValueError(f"y must have a target for every sample, got {y!r}")
     if y.ndim == 2 and y.shape[1] == 1:

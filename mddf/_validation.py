@@ -11,7 +11,11 @@ import numpy as np
 from sklearn.utils import assert_all_finite, compute_class_weight
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, column_or_1d
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    column_or_1d,
+)
 
 from mddf._sampling import scale_weights
 from mddf._table import is_missing
@@ -79,6 +83,13 @@ def is_list(value) -> bool:
         return not isinstance(value, str | bytes) and len(value) >= 0
     except TypeError:
         return False
+
+
+def check_lengths(X, **given) -> None:
+    """Refuse by its name what does not have one entry for each row of X; None is fine."""
+    for name, values in given.items():
+        with naming(name):
+            check_consistent_length(X, values)
 
 
 def _check_complete(y) -> None:

@@ -4,14 +4,10 @@
     python scripts/bench_boosting.py --quick     bundled sets, fewer rounds
     python scripts/bench_boosting.py --cases mnist stumps
 
-One line per case and set: CPU seconds of both, measured in turns, their ratio, and in brackets the
-ratio aimed at. DeepBoost on ionosphere, and on Table 2's grid (150 settings, one fold), is held
-against a limit in seconds. QuadBoost and AdaBoost have the same voters (10 stumps per feature) and
-rounds; a fit of one round is the set-up, which is the same work for both and most of a short run,
-so that the column "without set-up" leaves it out.
+CPU seconds of both sides in turns, their ratio, and in brackets the ratio aimed at. Two cases have
+a limit in seconds in place of a peer. QuadBoost and AdaBoost have the same voters (10 stumps per
+feature) and rounds; "without set-up" leaves out a fit of one round, most of a short run.
 """
-
-from __future__ import annotations
 
 from functools import partial
 from itertools import product
@@ -64,7 +60,6 @@ def seconds(make, n_rounds, X, y):
 
 
 def cell(options, set, rounds):
-    """Both sides of a case in turns."""
     name, n_rows, ours, peer, _ = CASES[set]
     name = options.on or name
     if set == "stumps":  # categories as codes for both libraries
@@ -87,7 +82,6 @@ def cell(options, set, rounds):
 
 
 def report(frame, options):
-    """A row for each case."""
     shown = """case=set rounds on shape s:.4f peer's=peer_s:.4f ratio=s_ratio
     without_set-up=rest_s_ratio"""
     aims = {(name,): {"s_ratio": case[-1], "rest_s_ratio": case[-1]}

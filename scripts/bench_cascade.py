@@ -5,17 +5,11 @@
     python scripts/bench_cascade.py --datasets letter satimage --repeats 5
     python scripts/bench_cascade.py --alone --datasets mnist --rows 60000 --n-layers 4 --repeats 1
 
-The last line is all of MNIST, without the peer and with all cores. (Aims: 240 seconds of wall time
-for a layer, 3 GB for the model.)
-
-Both sides grow the layers of mdDF: 2 random and 2 completely-random forests of 100 trees
-(scikit-learn: RandomForestClassifier and ExtraTreesClassifier(max_features=1)) in the same folds,
-their out-of-fold class vectors beside the features of the next layer (the mean over forests where
-they would outnumber the features), and the rows of that layer drawn by the losses of their
-margins; a fixed number of layers. Both get the same numbers (categories as ordinal codes) and one
-core, and are measured in turns, each time in a new process. Ratios are the peer's CPU seconds or
-bytes over mddf's, the median over the repeats. Memory is the peak of a fit beyond the data, the
-model included. A bracket holds the ratio that the project aims at. MNIST has 10000 training rows.
+The last line is all of MNIST, without the peer and with all cores (aims: 240 seconds of wall time
+for a layer, 3 GB for the model); otherwise it has 10000 rows. Both sides get the same numbers
+(categories as codes), folds and one core, and are measured in turns, each time in a new process.
+Ratios are the peer's over mddf's, medians; a bracket holds the ratio aimed at. Memory is the peak
+of a fit beyond the data, the model included.
 """
 
 from functools import partial
@@ -106,13 +100,11 @@ def measure(side, options, name, seed):
         n_jobs=options.n_jobs if options.alone else 1,
     )
     found = bench.fit_cost(model, split)
-    return (
-        {**found, "s_a_layer": float(np.max(model.history_["time"]))} if options.alone else found
-    )
+    seconds = float(np.max(model.history_["time"]))
+    return {**found, "s_a_layer": seconds} if options.alone else found
 
 
 def cell(options, set):
-    """Both sides in turns, or ours alone."""
     sides = [
         partial(bench.in_new_process, measure, side, options, set)
         for side in (("mddf",) if options.alone else ("mddf", "peer"))
@@ -130,7 +122,6 @@ layer,_at_most=s_a_layer:.1f pickle_bytes:.3g
 
 
 def report(frame, options):
-    """One row for each set."""
     title = (
         f"{options.n_layers} layers, 4 x {options.n_estimators} trees in {N_FOLDS} folds, CPU "
         f"seconds, MiB;\nmedians of {options.repeats}; ratio: scikit-learn / mddf (aim)"

@@ -3,13 +3,9 @@
     python scripts/bench_export.py --quick    bundled sets, half a minute
     python scripts/bench_export.py            some minutes
 
-Forests have --n-estimators trees, cascades of two layers a fifth of them for each fold and forest.
-Both sides have one thread and get the same test rows in single precision. Times are CPU
-microseconds per row, medians over calls: of one row, and of many rows at once (--rows). Sizes are
-those of the pickle and of the graph.
+Both sides have one thread and get the same test rows in single precision: one, and many at once
+(--rows). mdDF has two layers of a fifth of the forests' trees, deep forests have as many.
 """
-
-from __future__ import annotations
 
 import pickle
 
@@ -17,7 +13,7 @@ import numpy as np
 from _lab import bench, data, need, tables
 from _lab.study import Study
 
-from mddf import MDDFClassifier, RandomForestClassifier
+from mddf import DeepForestClassifier, MDDFClassifier, RandomForestClassifier
 from mddf.export import onnx_inputs, to_onnx
 
 MODELS = {
@@ -25,11 +21,11 @@ MODELS = {
     "mdDF": lambda n: MDDFClassifier(
         2, n_estimators=max(1, n // 5), early_stopping=False, random_state=0
     ),
+    "deep forest": lambda n: DeepForestClassifier(n_estimators=n, random_state=0),
 }
 
 
 def cell(options, set, model):
-    """Both forms of one model on test rows."""
     onnxruntime = need("onnxruntime", "onnx")
     split = data.split(data.Source(set, options.data_home), 0)
     model = MODELS[model](options.n_estimators).fit(split.X, split.y)
@@ -66,7 +62,6 @@ Python_us,_many=python_many:.3g ONNX_us,_many=onnx_many:.3g
 
 
 def report(frame, options):
-    """A row for each model."""
     title = f"{options.n_estimators} trees; one thread; microseconds per row"
     return [tables.columns("export", title, frame, SHOWN, 2)]
 

@@ -4,14 +4,11 @@
     python scripts/bench_scale.py --rows 10000000 --n-jobs 2
     python scripts/bench_scale.py --quick         10 000 rows
 
-A table of float32 is written to a file, which fit gets as a numpy.memmap; every size has a process
-of its own. Four forests of ten trees, two layers, out-of-bag. Memory is what the fit adds beyond
-the mapped file: the most of the process's anonymous memory, looked at 20 times a second. Some rows
-hold only noise in their classes, so that trees grow deep.
+Every size has a process of its own. Memory is the most of its anonymous memory in the fit, looked
+at 20 times a second: a mapped file is no part of that.
 """
 
 import math
-import re
 import tempfile
 import threading
 from pathlib import Path
@@ -39,30 +36,10 @@ def write_table(path, n_rows, n_columns):
     return y
 
 
-def anonymous_bytes():
-    """Memory of this process that is no file's."""
-    text = Path("/proc/self/status").read_text()
-    return int(re.search(r"RssAnon:\s+(\d+)", text)[1]) * 1024
-
-
-class Peak(threading.Thread):
-    """The most anonymous memory since the start, beyond that of then."""
-
-    def __init__(self):
-        super().__init__(daemon=True)
-        self.before = self.most = anonymous_bytes()
-        self.ended = threading.Event()
-
-    def run(self):
-        """Look, again and again."""
-        while not self.ended.wait(0.05):
-            self.most = max(self.most, anonymous_bytes())
-
-    def end(self):
-        """Stop; what has been added at most."""
-        self.ended.set()
-        self.join()
-        return self.most - self.before
+def watch(ended, found):
+    """Note the process's memory that is no file's, again and again."""
+    while not ended.wait(0.05):
+        found.append(bench.status("RssAnon"))
 
 
 def fit(options, n_rows):
@@ -73,17 +50,15 @@ def fit(options, n_rows):
         X = np.memmap(path, np.float32, "r", shape=(n_rows, options.columns))
         common = {"random_state": 0, "n_jobs": options.n_jobs}
         model = MDDFClassifier(2, n_estimators=10, cv="oob", early_stopping=False, **common)
-        peak = Peak()
-        peak.start()
+        ended, found = threading.Event(), [bench.status("RssAnon")]
+        watcher = threading.Thread(target=watch, args=(ended, found))
+        watcher.start()
         seconds, wall, model = bench.cost(model.fit, X, y)
-        most = peak.end()
-    trees = sum(
-        part.n_bytes
-        for layer in model._cascade.layers
-        for member in layer.members
-        for of_fold in member
-        for part in of_fold
-    )
+        ended.set()
+        watcher.join()
+    most, layers = max(found) - found[0], model._cascade.layers
+    folds = [fold for layer in layers for member in layer.members for fold in member]
+    trees = sum(part.n_bytes for fold in folds for part in fold)
     return {
         "cpu_s": seconds,
         "wall_s": wall,
@@ -96,26 +71,20 @@ def fit(options, n_rows):
 
 
 def cell(options, set, rows):
-    """One size, in a process of its own."""
     return bench.in_new_process(fit, options, rows)
 
 
 def report(frame, options):
-    """A row for each size."""
     title = f"mdDF, 2 layers of 4 x 10 trees, out-of-bag, {options.columns} columns of float32"
     shown = """rows CPU_s=cpu_s:.3g wall_s:.3g ns_per_n_log2_n=ns:.3g peak_GiB=peak_gib:.3g
     trees_GiB=trees_gib:.3g bytes_per_row,_without_trees=bytes_per_row:.3g accuracy:.3g"""
     return [tables.columns("scale", title, frame, shown)]
 
 
-def keys(options):
-    """Sizes of the made set."""
-    return [{"set": "made", "rows": n} for n in options.rows]
-
-
 study = Study(
-    globals(), "bench_scale", keys, fresh=True, rows=[100_000, 1_000_000], columns=50,
-    scratch=None, checks={"rows": cli.count, "scratch": str}, quick={"rows": [10_000]},
+    globals(), "bench_scale", "set=made rows=rows", fresh=True,
+    rows=[100_000, 1_000_000], columns=50, scratch=None,
+    checks={"rows": cli.count, "scratch": str}, quick={"rows": [10_000]},
 )  # fmt: skip
 parse, main = study.parse, study.main
 

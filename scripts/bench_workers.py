@@ -3,20 +3,17 @@
     python scripts/bench_workers.py            2000 trees on 30 000 x 15, a million rows predicted
     python scripts/bench_workers.py --quick    20 trees on 2000 rows, 20 000 predicted
 
-Each side is told to grow and to predict, in turns with one thread, after a small fit that starts
-its workers: starting is no part of the seconds. Dask's bytes are those that client, scheduler and
-workers write, in units of what has to go: the binned table once to each worker, and all trees. Two
-cores must be free.
+Workers are started before. Dask's bytes are all that this machine's processes send each other, in
+units of what has to go: the binned table once to each worker, and all trees. Two cores must be
+free.
 """
 
 import math
-import time
 from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
-from _lab import tables
-from _lab.bench import in_turns
+from _lab import bench, tables
 from _lab.study import Study
 from joblib import parallel_config
 
@@ -30,84 +27,57 @@ def made(n_rows, n_columns, seed):
     return X, (X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=n_rows) > 0).astype(int)
 
 
-def count_written():
-    """Count what this process writes to Dask's connections from now on."""
-    from distributed.comm.tcp import TCP
+def sent_bytes():
+    """Bytes that all processes of this machine have sent each other over its network."""
+    import psutil  # comes with Dask
 
-    if not hasattr(TCP, "written"):
-        TCP.written, write = 0, TCP.write
-
-        async def counting(self, *arguments, **named):
-            n_bytes = await write(self, *arguments, **named)
-            TCP.written += n_bytes
-            return n_bytes
-
-        TCP.write = counting
-    TCP.written = 0
-
-
-def written():
-    """Bytes since `count_written`."""
-    from distributed.comm.tcp import TCP
-
-    return TCP.written
+    return psutil.net_io_counters(pernic=True)["lo"].bytes_sent
 
 
 @contextmanager
 def two_workers(engine):
-    """Workers, and a function that says how many bytes have been written since it was called."""
+    """Joblib's backend for two processes."""
     if engine == "loky":
         with parallel_config("loky", n_jobs=2):
-            yield lambda: math.nan
+            yield
         return
     from distributed import Client, LocalCluster
 
     with (
         LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster,
-        Client(cluster) as client,
+        Client(cluster, direct_to_workers=True),
         parallel_config("dask", n_jobs=-1),
     ):
-
-        def since():
-            total = written() + sum(client.run(written).values())
-            count_written()
-            client.run(count_written)
-            return total
-
-        count_written()
-        client.run(count_written)
-        yield since
+        yield
 
 
-def measure(options, since, n_jobs, seed):
+def measure(options, engine, n_jobs, seed):
     """Seconds of a fit and of a prediction, and what was sent in units of what was needed."""
     X, y = made(options.rows, 15, seed)
     forest = RandomForestClassifier(options.n_estimators, random_state=seed, n_jobs=n_jobs)
-    since()
-    start = time.perf_counter()
-    forest.fit(X, y)
-    fit_s, sent = time.perf_counter() - start, since()
+    before = sent_bytes() if engine == "dask" else math.nan
+    _, fit_s, _ = bench.cost(forest.fit, X, y)
+    sent = sent_bytes() - before if engine == "dask" else math.nan
     needed = 2 * X.size + sum(part.n_bytes for part in forest._trees)
     forest = RandomForestClassifier(100, random_state=seed, n_jobs=n_jobs).fit(X, y)
     X, _ = made(options.predicted, 15, seed + 1)
-    start = time.perf_counter()
-    forest.predict_proba(X)
-    return {"fit_s": fit_s, "predict_s": time.perf_counter() - start, "sent": sent / needed}
+    _, predict_s, _ = bench.cost(forest.predict_proba, X)
+    return {"fit_s": fit_s, "predict_s": predict_s, "sent": sent / needed}
 
 
 def in_a_thread(options, seed):
     """The same on one thread."""
     with parallel_config("threading"):
-        return measure(options, lambda: math.nan, 1, seed)
+        return measure(options, None, 1, seed)
 
 
 def cell(options, set, engine):
     """Medians of an engine and of one thread, in turns."""
-    with two_workers(engine) as since:
+    with two_workers(engine):
         X, y = made(3000, 15, 0)
         RandomForestClassifier(8, n_jobs=2).fit(X, y)
-        sides = [partial(measure, options, since, 2), partial(in_a_thread, options)]
-        return in_turns(sides, options.repeats)
+        sides = [partial(measure, options, engine, 2), partial(in_a_thread, options)]
+        return bench.in_turns(sides, options.repeats)
 
 
 def report(frame, options):
@@ -122,14 +92,10 @@ def report(frame, options):
     return [tables.columns("workers", title, frame, shown)]
 
 
-def keys(options):
-    """Engines on the made set."""
-    return [{"set": "made", "engine": engine} for engine in options.engines]
-
-
 study = Study(
-    globals(), "bench_workers", keys, fresh=True, engines=["dask", "loky"], n_estimators=2000,
-    rows=30_000, predicted=1_000_000, repeats=3, checks={"engines": ("dask", "loky")},
+    globals(), "bench_workers", "set=made engine=engines", fresh=True,
+    engines=["dask", "loky"], n_estimators=2000, rows=30_000, predicted=1_000_000, repeats=3,
+    checks={"engines": ("dask", "loky")},
     quick={"n_estimators": 20, "rows": 2000, "predicted": 20_000, "repeats": 1},
 )  # fmt: skip
 parse, main = study.parse, study.main

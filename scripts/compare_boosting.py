@@ -4,12 +4,8 @@
     python scripts/compare_boosting.py --plot    draw the curves: roc
 
 Bank marketing is run with and without `duration`, the length of the call, which is known only
-after it and all but decides the label. Stratified random splits, a quarter for testing, repeated
-with different seeds; 100 rounds; categories as indicator columns; nothing is tuned. Times are CPU
-seconds.
+after it and all but decides the label. A quarter of the rows tests; nothing is tuned.
 """
-
-from __future__ import annotations
 
 import numpy as np
 from _lab import bench, cli, data, pictures, tables
@@ -32,7 +28,6 @@ GRID = np.linspace(0, 1, 201)
 
 
 def cell(options, set, method, seed):
-    """Fit, predict and score one split."""
     name, drop = CASES.get(set, (set, ()))
     X, y = data.two_classes(name, options.data_home, drop)
     rows = data.subset(y, np.arange(len(y)), options.max_rows, seed)
@@ -54,7 +49,6 @@ def cell(options, set, method, seed):
 
 
 def report(frame, options):
-    """Means over the splits, with the published values beside."""
     rows = tables.means(frame.assign(error=100 * frame["error"]), ["set", "method"])
     names = {"dataset": "set", "auc": "published", "train_eval_seconds": "published_s"}
     there = tables.published("comparison_auc.tsv").replace({"dataset": PUBLISHED})

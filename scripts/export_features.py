@@ -6,20 +6,12 @@
     python scripts/export_features.py --csv table.csv --target kind --save-model --out table
     python scripts/export_features.py --apply table/model.joblib --csv table.csv
 
-A cascade is grown on the training rows. Their features are out-of-fold: the class vectors of
-forests that did not see the row, so that a model trained on them meets the same on new rows.
-Features of test rows are what `transform` gives. Sets without a standard split, and CSV files
-without --test-csv, are split at random (30 % of each class for testing), and the rows are named.
-Test rows need no labels. --layers takes numbers from 1, as names have them; -1 is the last layer.
-
-Written to --out: train and test (.npz with X, y, rows, names and, with --raw, X_raw; or .csv or
-.parquet with a column for each), and manifest.json (what was fitted on what, names, shapes,
-scores). --save-model adds model.joblib, and --apply gives the features of later rows: those of
-its --csv, of which columns that training did not see are left out. The manifest has to be beside
-the model; load models of people whom you trust only.
+Features of training rows are out-of-fold, those of test rows what `transform` gives. Sets without
+a standard split, and CSV files without --test-csv (whose rows need no labels), are split at
+random. Written are train and test (.npz with X, y, rows, names and, with --raw, X_raw; or .csv or
+.parquet with a column for each) and manifest.json. --apply gives the features of later rows by
+the model of --save-model, with the manifest beside it; load models of people whom you trust only.
 """
-
-from __future__ import annotations
 
 import json
 import re
@@ -112,14 +104,6 @@ def write(path, features, names, X, y, rows):
     print(f"{path}: {len(features)} rows, {len(names)} layer features")
 
 
-def cascade(options):
-    """The cascade that the options ask for, not yet fitted."""
-    given = {"transform_layers": options.layers, "transform_forests": options.forests}
-    given = {name: value for name, value in given.items() if value is not None}
-    verbose = 2 if options.verbose else 0
-    return models.cascade(options, options.estimator, options.seed, verbose=verbose, **given)
-
-
 def apply(options) -> None:
     """Write the features of later rows by a model that was saved."""
     beside = options.apply.with_name("manifest.json")
@@ -156,7 +140,10 @@ def main(argv=None) -> None:
     split = load(options)
     if options.raw and options.format == "npz" and np.asarray(split.X[:1]).dtype == object:
         raise SystemExit("--raw with categories needs --format csv or parquet: .npz holds numbers")
-    model = cascade(options)
+    given = {"transform_layers": options.layers, "transform_forests": options.forests}
+    given = {name: value for name, value in given.items() if value is not None}
+    model = models.cascade(options, options.estimator, options.seed, **given)
+    model.set_params(verbose=2 if options.verbose else 0)
     try:
         train = model.fit_transform(split.X, split.y)
     except ValueError as error:  # of labels, layers and columns that do not do

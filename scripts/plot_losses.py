@@ -9,8 +9,6 @@ width 2 theta in which nothing is lost: ``(z - 1 + theta)^2 / (1 - theta)^2`` be
 ``mu (z - 1 - theta)^2 / (1 + theta)^2`` above 1 + theta.
 """
 
-from __future__ import annotations
-
 import argparse
 
 import numpy as np
@@ -39,26 +37,20 @@ def band_loss(z, theta, mu):
     return np.where(z <= 1 - theta, below, np.where(z > 1 + theta, above, 0.0))
 
 
-def curves(r, mu, theta):
-    """Name, end of the range it is meant for, and function of each loss."""
-    return (
-        ("0-1", 2, lambda z: (z <= 0).astype(float)),
-        (r"exponential, $e^{-z}$", 2, lambda z: np.exp(-z)),
-        (r"hinge, $\max(1 - z, 0)$", 2, lambda z: np.maximum(1 - z, 0)),
-        (rf"$\ell_{{md}}$, $r={r:g}$, $\mu={mu:g}$", 1, lambda z: margin_loss(z, r, mu)),
-        (
-            rf"$\ell_{{md}}$ with band, $\theta={theta:g}$, $\mu={mu:g}$",
-            2,
-            lambda z: band_loss(z, theta, mu),
-        ),
-    )
-
-
 def main(argv=None):
     options = parse(argv)
+    r, mu, theta = options.target_margin, options.mu, options.theta
+    losses = {  # with the end of the range that each is meant for
+        "0-1": (2, lambda z: (z <= 0).astype(float)),
+        r"exponential, $e^{-z}$": (2, lambda z: np.exp(-z)),
+        r"hinge, $\max(1 - z, 0)$": (2, lambda z: np.maximum(1 - z, 0)),
+        rf"$\ell_{{md}}$, $r={r:g}$, $\mu={mu:g}$": (1, lambda z: margin_loss(z, r, mu)),
+        rf"$\ell_{{md}}$ with band, $\theta={theta:g}$, $\mu={mu:g}$": (
+            2, lambda z: band_loss(z, theta, mu),
+        ),
+    }  # fmt: skip
     figure, ((axis,),) = pictures.panels([3.9], 1, 5.2)
-    losses = curves(options.target_margin, options.mu, options.theta)
-    for (name, high, loss), style in zip(losses, pictures.STYLES, strict=False):
+    for (name, (high, loss)), style in zip(losses.items(), pictures.STYLES, strict=False):
         z = np.linspace(-1, high, 1201)
         axis.plot(z, loss(z), label=name, markevery=(0, 119), **style)
     axis.set(xlabel="margin $z$", ylabel="loss", xlim=(-1, 2), ylim=(-0.05, 4.2))

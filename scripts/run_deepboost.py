@@ -5,15 +5,9 @@
     python scripts/run_deepboost.py --runs 2 --thin 2    two of the ten runs, coarser grids
     python scripts/run_deepboost.py --plot               draw run 0 of Table 2: deepboost-SET
 
-Protocol: ten random folds; run i tests on fold i, validates on fold i + 1 (mod 10) and trains on
-the other eight; of a method's settings those with the least validation error count, and where
-several tie (many do on small folds) their test errors are averaged. 100 rounds. Missing numbers
-become the medians of the training rows. Times are CPU seconds of all fits of a run. The tables
-have the one-sided paired t-test that DeepBoost is better, and the published numbers. More --runs
-may be added later.
+Run i of ten tests on fold i, validates on fold i + 1 and trains on the others; of a method's
+settings those with the least validation error count, and the test errors of ties are averaged.
 """
-
-from __future__ import annotations
 
 from itertools import product
 
@@ -61,8 +55,9 @@ def parts_of(X, y, run, seed):
     order = np.random.default_rng(np.random.SeedSequence(seed)).permutation(len(y))
     test, validation = order[run::10], order[(run + 1) % 10 :: 10]
     train = np.setdiff1d(order, np.concatenate([test, validation]))
+    numbers = data.to_numbers().fit(X[train])
     rows = (train, np.sort(validation), np.sort(test))
-    return [(X, y[r]) for X, r in zip(data.fill_missing(*(X[r] for r in rows)), rows, strict=True)]
+    return [(numbers.transform(X[r]), y[r]) for r in rows]
 
 
 def tree_sizes(model, table):
@@ -103,7 +98,6 @@ def cell(options, set, table, method, seed):
 
 
 def keys(options):
-    """All methods of the tables."""
     return [
         {"set": name, "table": table, "method": method, "seed": run}
         for name, table in product(options.datasets, options.tables)
@@ -123,7 +117,6 @@ def p_value(group):
 
 
 def report(frame, options):
-    """A table for each of the paper's, with the published values beside."""
     frame["test"] *= 100
     groups = frame.groupby(["table", "set"], group_keys=False, sort=False)
     frame["p"] = tables.pd.concat([p_value(group) for _, group in groups])
@@ -134,7 +127,6 @@ def report(frame, options):
 
 
 def one_table(number, rows):
-    """One of the tables."""
     there = tables.published(f"deepboost_table{number}.tsv")
     there = there.rename(columns={"dataset": "set", "std": "error_std"})
     there[["error", "error_std"]] = 100 * there[["error", "error_std"]].astype(float)

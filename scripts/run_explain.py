@@ -3,14 +3,10 @@
     python scripts/run_explain.py --quick
     python scripts/run_explain.py
 
-Two tables: how well contributions agree with the exact Shapley values of small models (shap's own,
-over all subsets of six features, the background being 30 training rows), and where importances
-rank a column of noise that is added to the features. The forest has --n-estimators trees, the
-cascade three layers with a fifth of them for each forest and fold. Sets with categories have the
-second table only.
+Contributions are held against the exact Shapley values of small models (shap's own, over all
+subsets of six features; sets without categories only); and a column of noise is added, whose rank
+among the features is that of importances.
 """
-
-from __future__ import annotations
 
 import numpy as np
 from _lab import data, need, tables
@@ -65,7 +61,6 @@ def noise(model, split):
 
 
 def cell(options, set, model):
-    """Both measures of one model."""
     split = data.split(data.Source(set, options.data_home), 0)
     model = MODELS[model](options.n_estimators, random_state=0, n_jobs=options.n_jobs)
     plain = not hasattr(split.X, "columns")
@@ -76,7 +71,6 @@ def cell(options, set, model):
 
 
 def report(frame, options):
-    """Both tables."""
     found = []
     for name, title, shown in (
         ("agreement", "Contributions against exact Shapley values, six features",

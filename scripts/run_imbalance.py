@@ -3,13 +3,9 @@
     python scripts/run_imbalance.py --quick
     python scripts/run_imbalance.py --seeds 2
 
-Each model is fitted on 70 % of the rows and scored on the others: area under the ROC curve, mean
-precision, log-loss, and F1 of the rarer class at two thresholds: 0.5, and the one that is best for
-the training rows, by out-of-fold probabilities. Means over random splits. The
-number of a forest is the least size of its leaves.
+F1 of the rarer class is that at 0.5 and at the threshold that is best for the training rows, by
+out-of-fold probabilities. The number of a forest is the least size of its leaves.
 """
-
-from __future__ import annotations
 
 from functools import partial
 
@@ -49,7 +45,6 @@ def best_threshold(y, scores):
 
 
 def cell(options, set, seed, method):
-    """What a model is worth on the test rows."""
     split = data.split(data.Source(set, options.data_home), seed)
     classes, counts = np.unique(split.y, return_counts=True)
     if len(classes) > 2:
@@ -76,7 +71,6 @@ def cell(options, set, seed, method):
 
 
 def report(frame, options):
-    """Means over splits."""
     rows = tables.means(frame, ["set", "method"], list(FIGURES))
     names = (f"{name.replace('half', '0.5')}={name}:.3f" for name in FIGURES)
     title = "Test rows, means over splits; F1 and recall at the threshold chosen"

@@ -5,29 +5,11 @@
     python scripts/run_layers.py --validate --datasets satimage --n-estimators 50
     python scripts/run_layers.py --validate --datasets wine --methods mddf strength=1+cv=10
 
-mdDF, gcForest and mdDF's ablations (SF: random forests only; ST: later layers see the layers
-before and not x; NP: later layers see x alone) grow --n-layers layers each, without stopping; a
-method may also be settings of mdDF, parameter=value with a + between several. For each number of
-layers there are the accuracy on the training set as the finished forests see it (about 100 %: they
-have seen these labels), the out-of-fold and the test accuracy, and the mean, the standard
-deviation and the cumulative distribution of the out-of-fold margins; and what is kept of each
-cascade, by the margin ratio or by out-of-fold accuracy.
-
-With --validate, a quarter of the training rows takes the place of the test rows, which are not
-looked at, and settings of mdDF that its defaults were chosen by that of the ablations; --rows are
-the most rows to fit.
-
-The table of bounds is Theorem 1 over the layers of mdDF, delta = 0.05, in two ways. "Trees of any
-shape": |H_t| counts all trees that could have been grown on m rows, which a bound must do whose
-classes are fixed beforehand; with trees grown to purity it is far above 1 and says nothing. "As if
-|H| = trees": |H_t| is the number of trees of a layer; this is no bound on the error, but shows the
-part of the theorem that depends on the margins.
-
-Pictures: layers (a column for each set, a line for each method), and margins (the distribution of
-mdDF's out-of-fold margins after each layer, and how it differs from that after one layer).
+mdDF, gcForest and mdDF's ablations grow --n-layers layers each, without stopping; a method may
+also be settings of mdDF, parameter=value with a + between several. With --validate, a quarter of
+the training rows (at most --rows others are fitted) takes the place of the test rows, and the
+default methods are the settings of mdDF that its defaults were chosen by.
 """
-
-from __future__ import annotations
 
 import argparse
 
@@ -58,7 +40,6 @@ def cascade(text):
 
 
 def prepare(options, parser):
-    """The methods."""
     options.methods = options.methods or (SETTINGS if options.validate else models.CASCADES)
 
 

@@ -7,23 +7,9 @@ r"""A league of methods at their defaults, or tuned, over all sets of mddf.datas
     python scripts/run_league.py --csv table.csv --target kind \
         --method svm=sklearn.svm:SVC probability=True
 
-Rules, the same for all: standard splits where there are any, else three random ones with 30 % of
-each class for testing; at most 20000 training rows, drawn in shares of the classes; every method
-at its library's defaults. With --tuned each peer with a published search space has 30 random
-configurations of it, chosen by 3-fold cross-validation on training rows with the first --metric;
-the others stay as they are. Test rows choose nothing. Forests of scikit-learn get categories as
-codes, the others as categories. Columns that give the target away are left out (`duration` of
-bank, the ids of cylinder). Sets with a standard split differ by the methods' seeds. Sets that are
-part of another one (such as digits of optdigits) take part where they are named.
-
-Every result is a file of its own in --out as soon as it is there; the same command goes on where
-the last one stopped, and any number of commands may share a folder. Written at the end, of all
-results in the folder: cells.csv, a table and mean ranks for each metric, and costs: seconds to fit
-and to predict, bytes of the pickle; for regression also how many test rows lie in 90 % intervals,
-of methods that say some. `summarize.py` has more tests and pictures.
+The rules are the same for all, and are printed. Of regression there are also 90 % intervals, of
+methods that say some. `summarize.py` has more tests and pictures.
 """
-
-from __future__ import annotations
 
 from _lab import contest, data, models, scores, tables
 from _lab.study import Study
@@ -31,7 +17,6 @@ from mddf.datasets import names
 
 
 def prepare(options, parser):
-    """Sets and methods of the task; all at their own defaults."""
     options.metric = options.metric or list(scores.DEFAULTS[options.task])
     if wrong := [m for m in options.metric if scores.METRICS[m].task != options.task]:
         parser.error(f"argument --metric: {wrong[0]} is not for {options.task}")
@@ -48,7 +33,6 @@ def prepare(options, parser):
 
 
 def notes(options):
-    """The rules."""
     rules = [
         f"defaults of the libraries; at most {options.max_train} training rows;\n"
         f"standard splits, else {options.splits} random ones"

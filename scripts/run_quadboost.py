@@ -4,16 +4,10 @@
     python scripts/run_quadboost.py --datasets heart vote --methods AdaBoost
     python scripts/run_quadboost.py --adaboost-rounds 50000    leaves out larger values of its grid
 
-Protocol: half of the rows, at most 500, train; the rest test. Features become
-tanh((x - mean) / std) with training statistics; the voters of all algorithms are 10 stumps per
-feature and their complements. Hyperparameters: 10 values each on logarithmic grids, by the error
-in 5-fold cross-validation on the training rows, the first in grid order where several tie; one run
-serves all smaller numbers of rounds. Sets with more than two classes: the largest class against
-the rest (the paper does not say what it did). Times are CPU seconds. Published numbers stand in
-brackets.
+Half of the rows, at most 500, train. Features become tanh((x - mean) / std); the voters of all are
+10 stumps per feature and their complements. Hyperparameters are chosen by 5-fold cross-validation,
+the first in grid order where several tie; one run serves all smaller numbers of rounds.
 """
-
-from __future__ import annotations
 
 import time
 from functools import partial
@@ -24,7 +18,6 @@ from _lab import data, tables
 from _lab.study import Study
 from mddf.baselines import AdaBoostClassifier, LPBoostClassifier, QuadBoostClassifier
 from sklearn.model_selection import StratifiedKFold
-from sklearn.preprocessing import StandardScaler
 
 from mddf.analysis import discordant_counts, poisson_binomial_test, sign_test
 
@@ -67,10 +60,9 @@ def split(X, y, seed):
     order = np.random.default_rng(np.random.SeedSequence(seed)).permutation(len(y))
     n_train = min(500, (len(y) + 1) // 2)
     train, test = order[:n_train], order[n_train:]
-    filled = data.fill_missing(X[train], X[test])
-    scaler = StandardScaler().fit(filled[0])
-    normal, normal_test = (np.tanh(scaler.transform(part)) for part in filled)
-    return normal, y[train], normal_test, y[test]
+    normal = data.to_scaled().fit(X[train])
+    found, found_test = (np.tanh(normal.transform(X[rows])) for rows in (train, test))
+    return found, y[train], found_test, y[test]
 
 
 def errors_by_rounds(model, rounds, X, y):
@@ -126,7 +118,6 @@ def pairs(frame):
 
 
 def report(frame, options):
-    """Tables 1 and 2."""
     frame = tables.in_order(frame, "method", METHODS)
     wide = frame.pivot(index="set", columns="method", values="risk")[frame["method"].unique()]
     there = tables.published("quadboost_table1.tsv")
@@ -158,7 +149,6 @@ def _beside(shown, published):
 
 
 def notes(options):
-    """What is smaller."""
     return ["--quick: at most 1000 rounds and coarser grids"] * options.quick
 
 

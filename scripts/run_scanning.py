@@ -4,14 +4,9 @@
     python scripts/run_scanning.py --train 60000 --seeds 1
     python scripts/run_scanning.py --models forest       without the cascades
 
-Protocol: each seed draws a stratified subset of the training images and seeds everything else;
-the test set is used whole, and only to score. A model sees either the pixels, or all scanned
-columns at once, or (cascades) one window size per layer in turn, with the same settings otherwise.
-Windows of 7, 10 and 13 pixels, 2 apart, as in the authors' settings for MNIST. With fewer images
-than the set has, the time for all of them is estimated: in proportion to n log n.
+A model sees either the pixels, or all scanned columns at once, or (cascades) one window size per
+layer in turn, with the same settings otherwise.
 """
-
-from __future__ import annotations
 
 from functools import partial
 
@@ -32,7 +27,6 @@ MODELS = {
 
 
 def cell(options, set, seed):
-    """Accuracy and time of every model on every input."""
     split = data.split(data.Source(set, options.data_home), 0)
     y, n_all = split.y, len(split.y)
     rows = data.subset(y, np.arange(n_all), options.train, seed)

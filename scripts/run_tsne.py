@@ -3,17 +3,11 @@
     python scripts/run_tsne.py --datasets satimage letter
     python scripts/run_tsne.py --plot         draw what was computed: tsne-SET for each set
 
-A cascade is grown on the training set; its layer features (the class vectors, mean over the
-layer's forests) of training rows are out-of-fold, those of test rows are what `transform` gives.
-Of either part, --rows random rows, the same ones for all layers, are embedded in the plane by
-scikit-learn's TSNE, and so are the raw features (scaled to unit variance). Beside each embedding
-stands the ratio of intra-class to inter-class variance, in the plane and in the layer's own
-features: the mean over rows of the squared distance to the class's mean, over that of the class's
-mean to the mean of all. t-SNE draws anew for each layer and does not keep distances; the ratio in
-the layer's features does not depend on it.
+Of either part, --rows random rows, the same ones for all layers, are embedded in the plane: raw
+features scaled, those of layers as they are. Beside stands the ratio of intra-class to inter-class
+variance, in the plane and in the features: the mean squared distance of rows to their class's
+mean, over that of the class's mean to the mean of all.
 """
-
-from __future__ import annotations
 
 import numpy as np
 from _lab import data, models, pictures, tables
@@ -62,7 +56,6 @@ def cell(options, set, method, seed):
 
 
 def report(frame, options):
-    """The ratios of each set."""
     rows = tables.pd.DataFrame(
         {"set": row["set"], "part": f"{part}, {title}"}
         | {f"layer {i}" if i else "raw": ratio for i, ratio in enumerate(row[part][kind])}

@@ -1,9 +1,7 @@
-r"""mdDF beside gcForest, XGBoost, random forests and perceptrons: scores on real data.
+r"""Deep forests beside XGBoost, random forests and perceptrons: scores on real data.
 
     python scripts/run_uci.py                   the bundled sets; a minute and a half
-    python scripts/run_uci.py --quick           a fifth of the trees, one seed
-    python scripts/run_uci.py --suite paper     the mdDF paper's sets; hours
-    python scripts/run_uci.py --suite paper --ablations
+    python scripts/run_uci.py --suite paper --ablations    the mdDF paper's sets; days
     python scripts/run_uci.py --suite small-sample         shares of training sets (mdDF, Fig. 6)
     python scripts/run_uci.py --suite small-sample --plot  draw what was computed
     python scripts/run_uci.py --suite layer-features       other models on a cascade's features
@@ -12,31 +10,11 @@ r"""mdDF beside gcForest, XGBoost, random forests and perceptrons: scores on rea
     python scripts/run_uci.py --datasets wine --set mddf.strength=0.7 \
         --method lr=sklearn.linear_model:LogisticRegression C=0.1 max_iter=1000
 
-All methods have the same budget: the cascades grow 2 random and 2 completely-random forests of
-100 trees in each of 5 folds, which is 2000 trees a layer; RandomForest has 2000 trees, XGBoost
-2000 rounds (the paper: 400 k trees, k being the folds, of which it gives no number). The
-perceptron is the best of the paper's five architectures on held-out training rows. All other
-settings are defaults; only `--methods mddf-c`, which is not among the default ones, chooses mdDF's
-depth step among the paper's by out-of-fold accuracy, with five times the budget. Methods of
-`--method` get what is given and no more. Sets without a standard split are split anew for each
-seed: yeast into 1038 and 446 rows as in the paper, others into 70 % and 30 % of each class.
-
-With --fractions all methods train, for each seed, on the same stratified subsets of the training
-rows, of which the larger ones hold the smaller ones. "Ahead" is mdDF minus the other method on the
-same subset, in points: mean and standard error over seeds. The picture also takes that table.
-
-With --features "layer" or "both" a method sees what a cascade that is grown on the training rows
-makes of them (out-of-fold, all layers), alone or beside the raw features. `linear` and `knn`
-choose C, or neighbours and weights, by 5-fold cross-validation on training rows. The features of a
-row come from forests that saw the labels of those held out as well, so that these scores are a
-little too good; those on test rows are not.
-
-Every result is a file of its own in --out as soon as it is there; the same command goes on where
-the last one stopped, and any number of commands may share a folder. Written at the end, of all
-results in the folder: cells.csv (one row for each fit), a table for each metric, and costs.
+All methods have the same budget of trees, which is printed; those of --method get what is given
+and no more. Sets without a standard split are split anew for each seed. With --fractions all
+methods train on the same stratified subsets, of which the larger ones hold the smaller ones. With
+--features "layer" or "both" they see what a cascade makes of the rows.
 """
-
-from __future__ import annotations
 
 from _lab import cli, contest, data, models, pictures, scores, tables
 from _lab.study import Study
@@ -60,7 +38,6 @@ N_SEEDS = {"yeast": 10, **dict.fromkeys(data.BUNDLED, 2)}
 
 
 def prepare(options, parser):
-    """Sets, methods, and the budget of all."""
     small = {"datasets": ["digits"]} if options.quick and "seeds" in SUITES[options.suite] else {}
     for name, value in (SUITES[options.suite] | small).items():
         setattr(options, name, getattr(options, name, None) or value)
@@ -92,7 +69,6 @@ def keys(options):
 
 
 def notes(options):
-    """The rules."""
     rules = [f"budget: {options.budget}"] + ["--method: as given"] * bool(options.own)
     contest.announce(options, rules)
     return rules

@@ -6,17 +6,11 @@ r"""Tables, ranks, tests and pictures of results, merged from any number of fold
     python scripts/summarize.py other.csv --metric error --smaller-is-better
 
 Sources are folders that a run_ command wrote to, files of their cells, or CSV files with columns
-set, method, seed and metrics. The same cell from two sources counts once; different results for
-one cell are an error. For each metric: a table of means and deviations over seeds; mean ranks over
-the sets that all methods have; Friedman's test; all pairs by Nemenyi, or by Wilcoxon's signed
-ranks with Holm's correction; with --bayes, the Bayesian signed-rank test of all pairs (baycomp).
-Written to --out as text (.md), .csv and .tex, with a critical-difference diagram (.png, .pdf).
-
---pair A B adds a paired bootstrap on the test rows of each set and split that both have: the
-difference in accuracy (or squared error) and its 95 % interval.
+set, method, seed and metrics. Of each metric: means and deviations over seeds, mean ranks over the
+sets that all methods have, Friedman's test, tests of all pairs (with --bayes the Bayesian
+signed-rank test too), and a critical-difference diagram. --pair A B adds a paired bootstrap on the
+test rows of each set and split that both have.
 """
-
-from __future__ import annotations
 
 from itertools import combinations
 from pathlib import Path

@@ -62,7 +62,7 @@ def answers(estimator, X):
     return estimator.predict_proba(X) if classifies else estimator.transform(X)
 
 
-def problem(estimator, name, X, y, **fit_params):
+def problem(estimator, name, X, y=None, **fit_params):
     """What is wrong with how a fit takes a value of the parameter `name`; None if nothing is.
 
     Right is a fit after which probabilities are finite and sum to 1 (those of a transformer:
@@ -73,7 +73,7 @@ def problem(estimator, name, X, y, **fit_params):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         try:
-            estimator.fit(X, y, **fit_params)
+            estimator.fit(X, **{"y": y} | fit_params)
         except (ValueError, TypeError) as error:
             if re.search(rf"\b{name}\b", str(error)):
                 return None
@@ -104,10 +104,14 @@ def problems(estimator, name, X, y):
     return {value: text for value, text in found.items() if text is not None}
 
 
+def fit_problems(estimator, name, values, *data):
+    """Problems of an estimator with what `fit` gets under the name `name`."""
+    found = {
+        repr(value): problem(clone(estimator), name, *data, **{name: value}) for value in values
+    }
+    return {value: text for value, text in found.items() if text is not None}
+
+
 def weight_problems(estimator, X, y):
     """Problems of an estimator with sample weights."""
-    found = {
-        repr(weight): problem(clone(estimator), "sample_weight", X, y, sample_weight=weight)
-        for weight in sample_weights(len(X))
-    }
-    return {weight: text for weight, text in found.items() if text is not None}
+    return fit_problems(estimator, "sample_weight", sample_weights(len(X)), X, y)

@@ -76,6 +76,10 @@ def models():
     frames["deep_forest"] = mddf.DeepForestClassifier(
         n_estimators=2, cv=2, members=members, **_SEED
     )
+    members = ["random", "kernel", "linear"]
+    frames["deep_regressor"] = mddf.DeepForestRegressor(
+        1, n_estimators=2, cv=2, members=members, **_SEED
+    )
     numbers["regressor"] = mddf.RandomForestRegressor(3, max_depth=4, **_SEED)
     scanner = MultiGrainedScanner([1], n_estimators=1, cv=2, max_depth=3, **_SEED)
     return {

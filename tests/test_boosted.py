@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
@@ -14,8 +14,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from threadpoolctl import threadpool_limits
 
 from mddf import _core
-from mddf._boosted import BoostedClassifier, best_round
-from mddf._gaussian import GaussianClassifier
+from mddf._boosted import BoostedClassifier, BoostedRegressor, best_round
+from mddf._gaussian import GaussianClassifier, GaussianRegressor
 from mddf._linear import Encoding, LinearClassifier
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -41,8 +41,15 @@ def table(n, seed):
     return X
 
 
-def labels(X, n_classes):
+def numbers(X, n_outputs=1):
+    """A target of the numbers and the codes, and others of other sizes."""
     score = np.nan_to_num(X[:, 0]) + (X[:, 1] % 2 == 0) + 0.01 * np.nan_to_num(X[:, 3])
+    more = [100 * np.nan_to_num(X[:, 2]) + score**2, np.full(len(X), 7.0)]
+    return score if n_outputs == 1 else np.column_stack([score, *more][:n_outputs])
+
+
+def labels(X, n_classes):
+    score = numbers(X)
     return np.digitize(score, np.quantile(score, np.arange(1, n_classes) / n_classes)) * 2
 
 
@@ -69,6 +76,46 @@ def test_arrays_predict_as_the_model_does(n_classes, categorical):
             shorter.predict_proba(new), list(model.staged_predict_proba(new))[n_rounds - 1]
         )
         assert len(shorter.trees_["left"]) <= len(model.trees_["left"])
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2, 3])
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weights"])
+@pytest.mark.parametrize("categorical", [CATEGORICAL, np.zeros(5, bool)], ids=["codes", "numbers"])
+def test_numbers_are_predicted_as_the_models_of_each_output_do(categorical, weighted, n_outputs):
+    X, new = table(300, 0), table(100, 1)
+    X[:, 2] = np.where(n_outputs == 2, X[:, 2], -1.5)  # a constant column
+    new[::5, 3] = 201  # not seen
+    weights = np.random.default_rng(0).uniform(0, 3, 300) if weighted else None
+    y = numbers(X, n_outputs)
+    options = {**OPTIONS, "max_features": 0.5}
+    model = BoostedRegressor(categorical, **options).fit(X, y, weights)
+    given = categorical if categorical.any() else None
+    filled, stages = np.where([False] * 4 + [True], 0, new), []
+    for target in y.reshape(300, -1).T:
+        alone = HistGradientBoostingRegressor(
+            early_stopping=False, categorical_features=given, **options
+        )
+        alone.fit(np.where([False] * 4 + [True], 0, X), target, weights)
+        stages.append(list(alone.staged_predict(filled)))
+    expected = np.moveaxis(stages, 0, -1)
+    size = np.abs(expected).max()
+    np.testing.assert_allclose(model.predict(new), expected[-1], rtol=0, atol=1e-14 * size)
+    for n_rounds in (1, 7, 12):
+        shorter = model.cut(n_rounds)
+        assert shorter.n_rounds == n_rounds
+        np.testing.assert_allclose(
+            shorter.predict(new), expected[n_rounds - 1], rtol=0, atol=1e-14 * size
+        )
+        assert len(shorter.trees_["left"]) <= len(model.trees_["left"])
+
+
+@pytest.mark.parametrize("n_rows", [1, 60])
+@pytest.mark.parametrize("value", [0.0, 0.1, -1e9])
+def test_constant_numbers_are_given_back(value, n_rows):
+    X = table(n_rows, 3)
+    weights = np.random.default_rng(0).uniform(0, 3, n_rows)
+    model = BoostedRegressor(CATEGORICAL).fit(X, np.full((n_rows, 2), value), weights)
+    np.testing.assert_allclose(model.predict(X), np.full((n_rows, 2), value), rtol=1e-15)
 
 
 def test_the_best_round_is_the_one_with_the_least_loss_on_held_out_rows():
@@ -113,6 +160,17 @@ def test_rows_are_predicted_alike_alone_and_together(kind, n_classes):
         np.testing.assert_array_equal(model.predict_proba(new[rows]), together[rows])
     with threadpool_limits(2):
         np.testing.assert_array_equal(model.predict_proba(new), together)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+@pytest.mark.parametrize("kind", [BoostedRegressor, partial(GaussianRegressor, gamma=0.5)])
+def test_numbers_of_rows_are_predicted_alike_alone_and_together(kind, n_outputs):
+    X, new = table(300, 0), table(211, 1)
+    model = kind(CATEGORICAL).fit(X, numbers(X, n_outputs))
+    together = model.predict(new)
+    assert together.shape == (211, n_outputs)
+    for rows in (slice(0, 1), slice(7, 8), slice(3, 36), slice(100, 211)):
+        np.testing.assert_array_equal(model.predict(new[rows]), together[rows])
 
 
 @pytest.mark.parametrize("categorical", [CATEGORICAL, np.zeros(5, bool), np.ones(5, bool)])

@@ -242,6 +242,18 @@ def test_pipelines_and_searches(iris):
     assert search.fit(X, y).best_score_ > 0.9
 
 
+@pytest.mark.parametrize("dtype", [str, object])
+@pytest.mark.parametrize("model", SMALL[:4], ids=named)
+def test_arrays_of_words_are_told_what_to_do(model, dtype, iris):
+    X, y = iris
+    words = np.where(X > 3, "high", "low").astype(dtype)
+    message = r"takes numeric features only; got words: encode them first, .*OneHotEncoder"
+    with pytest.raises(ValueError, match=message):
+        clone(model).fit(words, y)
+    with pytest.raises(ValueError, match=message):
+        clone(model).fit(X, y).predict(words)
+
+
 @pytest.mark.parametrize("model", SMALL[:4], ids=named)
 def test_frames_and_categories(model, iris):
     pd = pytest.importorskip("pandas")

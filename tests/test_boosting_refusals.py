@@ -57,6 +57,11 @@ def test_any_value_of_a_parameter_works_or_is_named(model, name, n_classes):
         assert bad_values.problems(model, name, *small(n_classes)) == {}
 
 
+@pytest.mark.parametrize("model", ALL, ids=named)
+def test_targets_of_another_length_are_named(model):
+    assert bad_values.fit_problems(model, "y", bad_values.VALUES, small(2)[0]) == {}
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize(
     "model", [*ALL, LPBoostClassifier(C=1.0), DeepBoostClassifier(4, beta=0, lambda_=0)], ids=named

@@ -1,5 +1,6 @@
 """Fits that go on where another one was stopped, whenever that was."""
 
+import errno
 import itertools
 import multiprocessing
 import os
@@ -119,6 +120,8 @@ def told(model):
         (DeepForestClassifier, {"members": ["random", "boosted", "linear"], "refit": False}),
         (DeepForestClassifier, {"members": ["random", GaussianNB()], "n_layers": 3}),
         (DeepForestRegressor, {"members": ["random", "completely-random", "linear"]}),
+        (DeepForestRegressor, {"members": ["random", "boosted"], "refit": False}),
+        (DeepForestRegressor, {"members": ["random", "boosted", "linear"]}),
     ],
 )
 def test_deep_forests_go_on_after_any_layer(Deep, parameters, tmp_path, monkeypatch):
@@ -196,6 +199,29 @@ def test_what_cannot_be_kept_is_refused(tmp_path):
     with pytest.raises(TypeError, match="holds arrays, numbers and text, got <object"):
         Checkpoint(tmp_path, {}).save(0, object())
     assert not layers(tmp_path)
+
+
+@pytest.mark.parametrize("make", [cascade, deep])
+def test_folders_that_cannot_be_are_refused_by_name(tmp_path, make):
+    X, y = three_classes()
+    (tmp_path / "file").write_text("")
+    for folder in ("file", "file/below", "x" * 300):
+        with pytest.raises(OSError, match=r"checkpoint must be a folder that can be written to"):
+            make(tmp_path / folder).fit(X, y)
+    with pytest.raises(FileNotFoundError, match=r"checkpoint must be .*: '/proc/none'"):
+        make("/proc/none").fit(X, y)
+    with pytest.raises(ValueError, match=r"checkpoint cannot be used: .*null"):
+        make("a\0b").fit(X, y)
+
+
+def test_a_disk_that_is_full_is_told_by_name(tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    checkpoint = Checkpoint(tmp_path, {})
+    monkeypatch.setattr(np, "savez", full)
+    with pytest.raises(OSError, match=r"checkpoint must be .*: No space left on device"):
+        checkpoint.save(0, 1)
 
 
 def test_values_come_back(tmp_path):

@@ -16,13 +16,13 @@ COMMANDS = sorted(path.stem for path in SCRIPTS.glob("*.py"))
 STUDIES = {
     "bench_boosting": ("--cases exponential,stumps --rounds 2", "boosting"),
     "bench_cascade": ("--datasets iris --n-estimators 1 --repeats 1", "cascade"),
+    "bench_cores": ("--datasets iris --n-estimators 2 --workers 2", "cores"),
     "bench_export": ("--datasets iris --n-estimators 2 --rows 10", "export"),
     "bench_forest": (
-        "--datasets breast_cancer --n-estimators 2 --repeats 1 --forests random "
-        "--measures speed,threads,row,memory,growth",
-        "speed threads row memory growth",
+        "--datasets breast_cancer --n-estimators 8 --repeats 1 --forests random "
+        "--measures speed,threads,row,memory,growth,parts",
+        "speed threads row memory growth parts",
     ),
-    "bench_parts": ("--datasets iris --n-estimators 8", "parts"),
     "bench_scale": ("--rows 2000 --columns 5", "scale"),
     "bench_workers": ("--engines loky --rows 500 --predicted 500", "workers"),
     "compare_boosting": ("--datasets breast_cancer,wine --rounds 3", "comparison"),

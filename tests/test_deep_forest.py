@@ -68,10 +68,22 @@ def test_better_probabilities_and_a_smaller_model_than_mddf(deep_and_mddf):
     assert len(pickle.dumps(deep)) < 0.5 * len(pickle.dumps(mddf))
 
 
-@pytest.mark.xfail(reason="a vote by log-loss and few forests in layer 2 cost a point on digits")
 def test_as_accurate_as_mddf(deep_and_mddf):
     deep, mddf, new, truth = deep_and_mddf
     assert deep.score(new, truth) > mddf.score(new, truth) - 0.01
+
+
+def test_forests_of_all_samples_have_three_times_the_trees_with_several_classes(data):
+    X, y, _, _ = data
+    options = {"n_layers": 1, "cv": 3, "random_state": 0}
+    for labels, refit, expected in ((y, True, 15), (y, False, 15), (y == "red", True, 5)):
+        members = ["random", RandomForestClassifier(7)]
+        model = DeepForestClassifier(n_estimators=5, members=members, refit=refit, **options)
+        voters = model.fit(X, labels)._layers[0].voters
+        found = {voter.name: sum(part.n_trees for part in voter.models) for voter in voters}
+        given = 7 if refit else 21
+        assert set(found.items()) <= {("random", expected), ("RandomForestClassifier", given)}
+        assert found
 
 
 @pytest.mark.parametrize("options", [{}, {"refit": False}, {"calibrate": False}, {"cv": 3}])

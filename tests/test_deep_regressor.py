@@ -101,6 +101,17 @@ def test_out_of_fold_features_are_those_of_the_vote(data):
         model.transform(X)
 
 
+@pytest.mark.parametrize("refit", [True, False])
+def test_features_of_boosting_are_what_it_predicts(refit, data):
+    X, y, new, _ = data
+    model = DeepForestRegressor(1, members=["boosted"], cv=2, refit=refit, random_state=0)
+    features = model.fit(X, y).transform(new)
+    assert len(model._layers[0].voters[0].models) == (1 if refit else 2)
+    np.testing.assert_allclose(y.mean() + y.std() * features[:, 0], model.predict(new))
+    middle = model.predict_interval(new).mean(axis=1)
+    np.testing.assert_allclose(middle, model.predict(new))
+
+
 def test_one_layer_of_one_regressor_is_that_regressor(data):
     X, y, new, _ = data
     model = DeepForestRegressor(1, members=[LinearRegression()], cv=4, random_state=0).fit(X, y)

@@ -5,7 +5,13 @@ import pytest
 from made_models import frame_table, labels_of, number_table
 from mddf.baselines import GCForestClassifier
 
-from mddf import MDDFClassifier, RandomForestClassifier
+from mddf import (
+    DeepForestClassifier,
+    DeepForestRegressor,
+    MDDFClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from mddf.explain import ImportancesDisplay, LayersDisplay, importances
 
 matplotlib = pytest.importorskip("matplotlib", reason='needs "mddf[plots]"')
@@ -38,6 +44,46 @@ def test_layers(Cascade):
     display.figure_.canvas.draw()
 
 
+@pytest.mark.parametrize("scoring", ["log-loss", "accuracy", "roc_auc_ovr"])
+def test_layers_of_deep_forests(scoring):
+    X = number_table(150)
+    members = ["random", "completely-random", "linear"]
+    model = DeepForestClassifier(
+        2, n_estimators=3, members=members, scoring=scoring, random_state=0
+    )
+    model.fit(X, labels_of(X))
+    display = LayersDisplay.from_estimator(model)
+    scores, margins, vote = display.axes_
+    assert np.array_equal(scores.lines[0].get_ydata(), model.history_["score"])
+    named = {"log-loss": "log_loss", "accuracy": "accuracy"}.get(scoring)
+    told = {row["member"]: row for row in model.leaderboard_ if row["layer"] == 1}
+    for member, line in zip(display.members, scores.lines[1:], strict=True):
+        shown = line.get_ydata()[0]
+        assert np.isnan(shown) if named is None else abs(shown) == told[member][named]
+    assert np.array_equal(margins.lines[0].get_ydata(), model.history_["margin_mean"])
+    weights = [row["weight"] for row in model.leaderboard_ if row["weight"] > 0]
+    heights = [bar.get_height() for bar in vote.patches if bar.get_height() > 0]
+    assert np.allclose(np.sort(heights), np.sort(weights))
+    display.figure_.canvas.draw()
+
+
+def test_layers_of_deep_forests_that_regress():
+    X = number_table(150)
+    model = DeepForestRegressor(1, n_estimators=3, cv=2, random_state=0).fit(X, X[:, 0])
+    scores, errors, _ = LayersDisplay.from_estimator(model).axes_
+    assert np.array_equal(scores.lines[0].get_ydata(), model.history_["r2"])
+    assert np.array_equal(errors.lines[0].get_ydata(), model.history_["rmse"])
+
+
+def test_importances_of_regressors_say_what_they_are():
+    X = number_table()
+    forest = RandomForestRegressor(3, random_state=0).fit(X[:80], X[:80, 0])
+    display = ImportancesDisplay.from_estimator(forest, X[80:], X[80:, 0])
+    assert display.ax_.get_xlabel() == "share of the targets' variance"
+    display = ImportancesDisplay.from_estimator(forest, X[80:], X[80:, 0], kind="permutation")
+    assert display.ax_.get_xlabel() == "fall of the score if shuffled"
+
+
 def test_axes_of_others_are_drawn_on():
     X = number_table()
     model = MDDFClassifier(1, n_estimators=1, cv=2).fit(X, labels_of(X))
@@ -46,7 +92,7 @@ def test_axes_of_others_are_drawn_on():
     assert display.figure_ is figure
     with pytest.raises(ValueError, match="axes must be three, got 2"):
         display.plot(axes=axes[:2])
-    with pytest.raises(TypeError, match="estimator must be a cascade"):
+    with pytest.raises(TypeError, match="estimator must be a cascade or a deep forest"):
         LayersDisplay.from_estimator(RandomForestClassifier())
 
 

@@ -131,11 +131,3 @@ def test_graphs_predict_what_the_forest_does(n_outputs, data):
     (found,) = session.run(["variable"], onnx_inputs(forest, X, dtype=np.float64))
     assert found.shape == (300, n_outputs)
     np.testing.assert_allclose(np.squeeze(found), forest.predict(X), rtol=1e-12, atol=1e-12)
-
-
-def test_graphs_are_not_for_deep_forests_of_numbers(data):
-    X, y = data
-    pytest.importorskip("onnx", reason='needs "mddf[onnx]"')
-    model = DeepForestRegressor(1, n_estimators=2, members=["random"], cv=2).fit(X, y)
-    with pytest.raises(TypeError, match="of regressors, to_onnx takes forests only, got DeepFor"):
-        to_onnx(model)

@@ -155,6 +155,15 @@ def test_boosting(kind, n_classes):
     assert np.array_equal(label, model.predict(X))
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_boosting_that_finds_nothing(n_classes):
+    X = np.zeros((60, 2))
+    y = np.arange(60) % n_classes
+    model = DeepForestClassifier(1, n_estimators=2, members=["random", "boosted"], random_state=0)
+    _, probabilities = said_by_runtime(model.fit(X, y), X)
+    assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-12)
+
+
 def test_layers_of_deep_forests(monkeypatch):
     """Both ways of handing vectors on, with as many layers as are wanted."""
     X = frame_table(200)

@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold, ShuffleSplit
 
+from mddf import DeepForestClassifier, MDDFClassifier
+from mddf._binner import Binner
 from mddf._folds import make_folds
 
 
@@ -94,3 +97,22 @@ def test_groups_by_splits():
     groups = np.arange(12) // 4
     splits = GroupKFold(3).split(table(labels), labels, groups)
     assert len(make_folds(splits, table(labels), labels, 0)) == 3
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        MDDFClassifier(1, n_estimators=2, cv="oob"),
+        DeepForestClassifier(1, n_estimators=2, members=["random"]),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_only_what_looks_at_the_table_gets_it_as_numbers(model, monkeypatch):
+    asked = []
+    plain = Binner.numbers
+    monkeypatch.setattr(Binner, "numbers", lambda *given: asked.append(1) or plain(*given))
+    X, y = np.arange(40.0).reshape(20, 2), np.arange(20) % 2
+    model.fit(X, y)
+    assert not asked  # words for cv can be split, but not by
+    clone(model).set_params(cv=ShuffleSplit(30, test_size=0.5, random_state=0)).fit(X, y)
+    assert asked

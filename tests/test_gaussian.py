@@ -69,20 +69,35 @@ def test_many_rows_are_drawn_from_and_asked_in_blocks(monkeypatch):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_probabilities_are_calibrated(monkeypatch, n_classes):
     monkeypatch.setattr(GaussianClassifier, "_tried", 500)
-    X, new = table(500, 0), table(2000, 1)
-    noise = np.random.default_rng(0).normal(size=2500) * 0.5
-    values = np.concatenate([smooth(X), smooth(new)]) + noise
-    labels = np.digitize(values, [0, 1] if n_classes == 3 else [0])
-    y, y_new = labels[:500] + 10, labels[500:]
-    model = GaussianClassifier(WORD, 0.25, random_state=0).fit(X, y)
-    said = model.predict_proba(new)
-    np.testing.assert_allclose(said.sum(axis=1), 1)
-    assert 0.8 < fit_exponent(said, y_new) < 1.25
-    prior = np.bincount(labels[:500]) / 500
-    assert (
-        log_losses(said, y_new).mean() < 0.8 * log_losses(np.tile(prior, (2000, 1)), y_new).mean()
-    )
-    np.testing.assert_array_equal(model.predict(new), model.classes_[said.argmax(axis=1)])
+    exponents = []
+    for seed in range(5):
+        X, new = table(500, 2 * seed), table(2000, 2 * seed + 1)
+        noise = np.random.default_rng(seed).normal(size=2500) * 0.5
+        values = np.concatenate([smooth(X), smooth(new)]) + noise
+        labels = np.digitize(values, [0, 1] if n_classes == 3 else [0])
+        y, y_new = labels[:500] + 10, labels[500:]
+        model = GaussianClassifier(WORD, 0.25, random_state=0).fit(X, y)
+        said = model.predict_proba(new)
+        np.testing.assert_allclose(said.sum(axis=1), 1)
+        exponents.append(fit_exponent(said, y_new))
+        prior = np.tile(np.bincount(labels[:500]) / 500, (2000, 1))
+        assert log_losses(said, y_new).mean() < 0.8 * log_losses(prior, y_new).mean()
+        np.testing.assert_array_equal(model.predict(new), model.classes_[said.argmax(axis=1)])
+    assert 0.9 < np.exp(np.log(exponents).mean()) < 1.1  # of one draw .8 to 1.3
+
+
+@pytest.mark.parametrize("n_outputs", [2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_what_is_said_without_a_row(n_outputs, weighted):
+    rng = np.random.default_rng(0)
+    features, values = rng.normal(size=(30, 12)), rng.normal(size=(30, n_outputs)) + 1
+    weight = rng.uniform(0.5, 2, 30) if weighted else None
+    found = _gaussian._said_without(features, values, weight, 0.3)
+    for row in range(30):
+        others = np.arange(30) != row
+        given = weight[others] if weighted else None
+        twin = Ridge(0.3).fit(features[others], values[others], given)
+        np.testing.assert_allclose(found[row], twin.predict(features[[row]])[0], atol=1e-9)
 
 
 def test_rows_that_are_alike_and_columns_without_anything():

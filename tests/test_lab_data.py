@@ -81,11 +81,8 @@ def test_encodings(data, frame):
 
 
 def test_medians_of_training_rows_fill_gaps(data):
-    train, test = data.fill_missing(
-        np.array([[1.0, np.nan], [3.0, 5.0]]), np.array([[np.nan, np.nan]])
-    )
-    np.testing.assert_array_equal(train, [[1, 5], [3, 5]])
-    np.testing.assert_array_equal(test, [[2, 5]])
+    numbers = data.to_numbers().fit(np.array([[1.0, np.nan], [3.0, 5.0]]))
+    np.testing.assert_array_equal(numbers.transform([[np.nan, np.nan]]), [[2, 5]])
 
 
 def test_two_classes_and_codes(data):

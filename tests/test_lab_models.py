@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import kstest, loguniform
+from sklearn.model_selection import KFold
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def table():
 
 def test_all_methods_have_the_same_budget(models):
     budget = models.Budget(n_estimators=7, n_layers=3, n_folds=4)
-    installed = [name for name in models.EQUAL[1:] if not models.METHODS[name].missing()]
+    installed = [name for name in models.EQUAL[:-1] if not models.METHODS[name].missing()]
     made = {n: models.build(models.METHODS[n], 0, budget=budget) for n in installed}
     assert made["rf"].n_estimators == budget.n_trees == 4 * 7 * 4
     assert budget.n_rounds == 4 * 7 * 4
@@ -127,7 +128,7 @@ def test_spaces_name_parameters_that_there_are(models, name):
     method = models.METHODS[name]
     if method.missing():
         pytest.skip(method.missing())
-    model = models.tuned(models.build(method, 0), method, 0, "accuracy", n_iter=1)
+    model = models.tuned(models.build(method, 0), method, 0, "accuracy", [0, 1], n_iter=1)
     drawn = {k: v[0] if isinstance(v, list) else v.rvs(random_state=np.random.RandomState(0))
              for k, v in model.param_distributions.items()}  # fmt: skip
     model.estimator.set_params(**drawn)  # unknown ones raise
@@ -138,11 +139,13 @@ def test_tuning(script, models, table):
     method = models.METHODS["extratrees"]
     space = {"max_depth": [1, 3], "n_estimators": [5]}
     method = script("dataclasses").replace(method, space=space)
-    search = models.tuned(models.build(method, 0), method, 0, "log_loss", n_iter=2).fit(X, y)
+    search = models.tuned(models.build(method, 0), method, 0, "log_loss", y, n_iter=2).fit(X, y)
     assert search.best_params_ == {"model__max_depth": 3, "model__n_estimators": 5}
     assert models.details(search) == "n_estimators=5, max_depth=3"
     y = np.append(y[:-1], "rare")  # one row of a class: folds without shares
-    assert len(list(models.ThreeFolds(0, "classification").split(X, y))) == 3
+    folds = models.tuned(search.estimator, method, 0, "log_loss", y).cv
+    assert type(folds) is KFold
+    assert len(list(folds.split(X, y))) == 3
 
 
 def test_depth_is_chosen_on_training_rows(models, table):

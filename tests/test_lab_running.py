@@ -193,8 +193,8 @@ def test_cells_are_computed_elsewhere_and_kept_here(backend, running, store):
     if backend == "dask":
         distributed = pytest.importorskip("distributed")
         cluster = distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=":0")
-        with cluster, distributed.Client(cluster):
-            outcome = spread(backend, running, store)
+        with cluster:
+            outcome = spread(backend, running, store, cluster.scheduler_address)
     else:
         outcome = spread(backend, running, store)
     assert [cell["result"]["set"] for cell in store.cells()] == ["a", "c"]
@@ -205,7 +205,7 @@ def test_cells_are_computed_elsewhere_and_kept_here(backend, running, store):
     assert outcome.n_found == 0
 
 
-def spread(backend, running, store):
+def spread(backend, running, store, scheduler=None):
     def made_cell(set, seed):
         if seed == 1:
             raise RuntimeError("no memory")
@@ -214,4 +214,4 @@ def spread(backend, running, store):
         return {"set": set, "pid": os.getpid()}
 
     keys = [{"set": name, "seed": seed} for name in "abc" for seed in (0, 1)]
-    return running.run(store, keys, made_cell, engine=running.spread(backend))
+    return running.run(store, keys, made_cell, engine=running.spread(backend, scheduler))

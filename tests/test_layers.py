@@ -125,11 +125,14 @@ def test_a_refit_grows_forests_of_all_samples_beside_those_of_the_folds():
     samples, layer = problem(weights=np.arange(120) % 3 + 1.0)
     layer = replace(layer, emphasis=np.linspace(0.5, 1.5, 120), redraw=True)
     plain, expected = grow_layer(FORESTS, samples, layer, (1, 2))
-    fitted, vectors = grow_layer(FORESTS, samples, replace(layer, refit=True), (1, 2), n_jobs=2)
+    with watched_growth() as blocks:
+        refit = replace(layer, refit=True)
+        fitted, vectors = grow_layer(FORESTS, samples, refit, (1, 2), n_jobs=2)
     np.testing.assert_array_equal(vectors, expected)
+    kept = [block for block in blocks if block.keep]
     by_hand = [
         _growing.Block(
-            _growing.draw_seeds((1, 2, number, 4), forest.n_estimators),  # 4 folds come before
+            block.seeds,
             forest._tree_options(120, N_FEATURES),
             plan_sampling(
                 samples.order,
@@ -141,7 +144,7 @@ def test_a_refit_grows_forests_of_all_samples_beside_those_of_the_folds():
             layer.columns,
             importances=True,
         )
-        for number, forest in enumerate(FORESTS)
+        for forest, block in zip(FORESTS, kept, strict=True)
     ]
     grown = _growing.grow(layer.table, _growing.ClassTarget(samples.labels, 3), by_hand)
     for (trees,), of_hand in zip(fitted.members, grown, strict=True):

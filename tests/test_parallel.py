@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from forest_cases import FORESTS, three_classes
 from joblib import parallel_config
-from mddf.baselines import GCForestClassifier, MultiGrainedScanner
+from mddf.baselines import AdaBoostClassifier, GCForestClassifier, MultiGrainedScanner
+from tqdm import tqdm
 
 from mddf import MDDFClassifier, RandomForestClassifier, _core, _growing
 from mddf._binning import find_bins
@@ -314,3 +315,28 @@ def test_received_arrays_may_be_read_only():
     assert (grown.sums == 2).all()
     assert (grown.n_trees == 2).all()
     np.testing.assert_allclose(grown.importances, 8 / 5)
+
+
+@pytest.mark.parametrize("shown", [False, True])
+def test_a_lock_that_a_killed_process_held_stops_no_work_without_a_bar(shown):
+    X, y = three_classes()
+    held, fitted = threading.Event(), threading.Event()
+
+    def hold():
+        with tqdm.get_lock():
+            held.set()
+            fitted.wait(20)
+
+    def fit():
+        MDDFClassifier(1, n_estimators=2, verbose=2 * shown).fit(X, y)
+        AdaBoostClassifier(n_estimators=2, verbose=shown).fit(np.nan_to_num(X), y)
+        fitted.set()
+
+    threads = [threading.Thread(target=work, daemon=True) for work in (hold, fit)]
+    threads[0].start()
+    held.wait()
+    threads[1].start()
+    assert fitted.wait(1 if shown else 15) != shown
+    fitted.set()
+    for thread in threads:
+        thread.join()

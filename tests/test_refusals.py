@@ -81,6 +81,17 @@ def test_any_sample_weight_works_or_is_named(model):
     assert bad_values.weight_problems(model, *table()) == {}
 
 
+@pytest.mark.parametrize("model", MODELS, ids=named)
+def test_targets_of_another_length_are_named(model):
+    assert bad_values.fit_problems(model, "y", bad_values.VALUES, table()[0]) == {}
+
+
+@pytest.mark.parametrize("model", [m for m in MODELS if hasattr(m, "checkpoint")], ids=named)
+def test_any_groups_work_or_are_named(model):
+    values = [*bad_values.VALUES, *bad_values.sample_weights(24), np.array([None, "x"] * 12)]
+    assert bad_values.fit_problems(model, "groups", values, *table()) == {}
+
+
 # Numbers of jobs
 
 

@@ -1,10 +1,10 @@
-import doctest
 import pickle
 
 import naive
 import numpy as np
 import pandas as pd
 import pytest
+from forest_cases import watched_growth
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.ensemble import ExtraTreesRegressor
@@ -16,8 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from test_forests import draws_rows
 from value_cases import REGRESSORS, ValueCase, check_value_tree
 
-import mddf._regressors
-from mddf import CompletelyRandomForestRegressor, RandomForestRegressor, _growing
+from mddf import CompletelyRandomForestRegressor, RandomForestRegressor
 from mddf._sampling import canonical_order
 from mddf._targets import Values
 
@@ -224,6 +223,8 @@ def test_several_outputs(Forest, data):
     two = Forest(10, random_state=0, bootstrap=False).fit(X, both_outputs)
     assert two.n_outputs_ == 2
     assert two.predict(X).shape == (len(X), 2)
+    by_columns = clone(two).fit(X, np.asfortranarray(both_outputs))
+    np.testing.assert_array_equal(by_columns.predict(X), two.predict(X))
     np.testing.assert_allclose(two.predict(X), both_outputs, rtol=1e-12)
     np.testing.assert_allclose(one.predict(X), y, rtol=1e-12)
     forest = Forest(60, random_state=0, bootstrap=True, oob_score=True).fit(X, both_outputs)
@@ -316,11 +317,12 @@ def case_of(forest, X, y):
 )
 def test_every_option_is_seen_in_the_trees(options, limits, data):
     X, y = data[0][:120], data[1][:120]
-    forest = RandomForestRegressor(2, random_state=0, **options).fit(X, y)
+    with watched_growth() as blocks:
+        forest = RandomForestRegressor(2, random_state=0, **options).fit(X, y)
     case = case_of(forest, X, y)
     rows = canonical_order(case.codes, case.fixed)
     trees = [nodes for block in forest._trees for nodes in naive.decode(block)]
-    for seed, nodes in zip(_growing.draw_seeds(forest._entropy, 2), trees, strict=True):
+    for seed, nodes in zip(blocks[0].seeds, trees, strict=True):
         drawn = np.ones(len(y), int)
         if forest.bootstrap:
             drawn = naive.bootstrap(seed, rows, forest.max_samples or len(y), len(y))
@@ -386,10 +388,6 @@ def test_pickles_are_small(Forest):
     n_leaves = sum(len(trees.leaf_value) for trees in forest._trees)
     assert len(data) < 8 * n_nodes + 8 * n_leaves + 50_000
     assert same(forest, pickle.loads(data), X)
-
-
-def test_examples():
-    assert doctest.testmod(mddf._regressors).failed == 0
 
 
 def test_diabetes():

@@ -60,7 +60,11 @@ def test_batches_follow_the_weights():
     drawn = np.bincount(evidence(weight=weight).draw_batches().ravel(), minlength=200)
     assert np.all(drawn[weight == 0] == 0)
     assert drawn[weight == 2].sum() / drawn[weight == 1].sum() == pytest.approx(2, abs=0.05)
-    assert np.array_equal(evidence().draw_batches(), evidence().draw_batches())
+    assert np.array_equal(evidence().draw_batches(), evidence(weight=np.ones(200)).draw_batches())
+
+
+def test_one_layer_has_the_whole_simplex():
+    assert Simplex(**LOSS)(evidence(1)).tolist() == [1]
 
 
 @pytest.mark.parametrize("strength", [0.0, 0.25, 1.0])

@@ -96,7 +96,7 @@ def test_defaults(run):
     assert list(options.sources) == ["digits", "wine", "breast_cancer", "iris"]
     assert str(options.out) == "results/uci"
     methods = [name for name in options.methods if name != "xgboost"]  # where it is installed
-    assert methods == ["mlp", "rf", "gcforest", "mddf"]
+    assert methods == ["deepforest", "mddf", "gcforest", "rf", "mlp"]
     options = run.parse(["--suite", "paper", "--ablations"])
     assert list(options.methods)[-3:] == ["mddf-sf", "mddf-st", "mddf-np"]
     assert len(options.sources) == 8

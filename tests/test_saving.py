@@ -6,6 +6,7 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import InconsistentVersionWarning
 from stored_models import STORED, labels, models, says, table, targets
 
@@ -79,17 +80,31 @@ def test_skops_trusts_the_estimators_alone(fitted):
         io.loads(data)
 
 
-def test_skops_and_boosting():
+def test_skops_trusts_all_named_members():
     io = pytest.importorskip("skops.io", reason='needs "mddf[skops]"')
     X = table("frame")
     model = mddf.DeepForestClassifier(1, n_estimators=1, cv=2, members=["random", "boosted"])
     model.fit(X, labels())
+    again = io.loads(io.dumps(model), trusted=skops_types())
+    assert np.array_equal(says(again, X), says(model, X))
+    for members in ("auto", ["random", "boosted"]):
+        forest = mddf.DeepForestRegressor(1, n_estimators=1, members=members, cv=2, random_state=0)
+        forest.fit(X, np.column_stack([np.arange(len(X)), np.arange(len(X)) % 7]))
+        assert "boosted" in [voter.name for voter in forest._layers[0].voters]
+        again = io.loads(io.dumps(forest), trusted=skops_types())
+        assert np.array_equal(again.predict_interval(X), forest.predict_interval(X))
+
+
+def test_skops_and_boosting_of_ones_own():
+    io = pytest.importorskip("skops.io", reason='needs "mddf[skops]"')
+    X = table("frame")
+    boosting = HistGradientBoostingRegressor(max_iter=5)
+    model = mddf.DeepForestRegressor(1, members=[boosting], cv=2, random_state=0)
+    model.fit(X, np.arange(len(X)))
+    with pytest.raises(io.exceptions.UntrustedTypesFoundException):
+        io.loads(io.dumps(model), trusted=skops_types())
     again = io.loads(io.dumps(model), trusted=skops_types(boosting=True))
     assert np.array_equal(says(again, X), says(model, X))
-    forest = mddf.DeepForestRegressor(1, n_estimators=1, cv=2, random_state=0)
-    forest.fit(X, np.column_stack([np.arange(len(X)), np.arange(len(X)) % 7]))
-    again = io.loads(io.dumps(forest), trusted=skops_types(boosting=True))
-    assert np.array_equal(again.predict_interval(X), forest.predict_interval(X))
 
 
 @pytest.mark.parametrize("release", RELEASES)

@@ -11,10 +11,10 @@ import pytest
 from scipy import sparse
 
 from mddf import RandomForestClassifier
+from mddf._binner import category_mask
 from mddf._table import (
     ArrayTable,
     FrameTable,
-    category_mask,
     is_frame,
     is_missing,
     missing_cells,

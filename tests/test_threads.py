@@ -4,9 +4,18 @@ from concurrent.futures import ThreadPoolExecutor
 
 import joblib
 import numpy as np
+import pytest
 from forest_cases import FORESTS, three_classes
+from mddf.baselines import AdaBoostClassifier, MultiGrainedScanner, QuadBoostClassifier
+from sklearn.base import clone
 
-from mddf import MDDFClassifier, RandomForestClassifier
+from mddf import (
+    CompletelyRandomForestRegressor,
+    DeepForestClassifier,
+    MDDFClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 
 
 def all_at_once(*functions):
@@ -24,6 +33,31 @@ def test_fits_at_once():
     found = all_at_once(*[lambda Forest=Forest: fit(Forest) for Forest in FORESTS * 2])
     for forest, probabilities in zip(FORESTS * 2, found, strict=True):
         assert np.array_equal(probabilities, fit(forest))
+
+
+OTHERS = [
+    RandomForestRegressor(12, n_jobs=2, random_state=0),
+    CompletelyRandomForestRegressor(12, n_jobs=2, random_state=0),
+    DeepForestClassifier(1, n_estimators=4, members=["random"], cv=2, n_jobs=2, random_state=0),
+    AdaBoostClassifier(9, max_depth=2, n_jobs=2),
+    QuadBoostClassifier(n_estimators=9, n_jobs=2),
+    MultiGrainedScanner([2], n_estimators=4, cv=2, n_jobs=2, random_state=0),
+]
+
+
+@pytest.mark.parametrize("model", OTHERS, ids=lambda model: type(model).__name__)
+def test_two_fits_and_predictions_at_once(model):
+    X, y = three_classes()
+    X = np.nan_to_num(X)  # boosting takes no missing values
+    fitted = clone(model).fit(X, y)
+    ask = "transform" if hasattr(model, "windows") else "predict"
+    expected = getattr(fitted, ask)(X)
+    found = all_at_once(
+        *[lambda: getattr(clone(model).fit(X, y), ask)(X)] * 2,
+        *[lambda: getattr(fitted, ask)(X)] * 2,
+    )
+    for values in found:
+        assert np.array_equal(values, expected)
 
 
 def test_first_predictions_of_a_mapped_forest_at_once(tmp_path):

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import minimize
 from sklearn.metrics import log_loss
 
+from mddf._deep_goals import ClassGoal
 from mddf._vote import FLOOR, fit_exponent, greedy_weights, log_losses, sharpened
 
 
@@ -93,3 +95,21 @@ def test_an_exponent_finds_the_truth():
     timid = sharpened(truth, 0.5)
     assert fit_exponent(timid, labels) == pytest.approx(2, rel=0.05)
     assert fit_exponent(np.ones((5, 1)), np.zeros(5, int)) == 1
+
+
+@pytest.mark.parametrize("score", [None, lambda said: -np.square(said - 0.4).sum()])
+def test_other_weights_count_where_they_are_better(score):
+    labels, vectors = forecasts(n=900)
+    goal = ClassGoal(labels.astype(np.uint16), 3, None, calibrate=True, score=score)
+
+    def loss(weights):
+        said = np.tensordot(weights, vectors, 1)
+        return log_losses(said, labels).mean() if score is None else -score(said)
+
+    alone = goal.weigh(vectors)
+    rules = {"bounds": [(0, 1)] * 4, "constraints": {"type": "eq", "fun": lambda w: w.sum() - 1}}
+    best = minimize(loss, np.full(4, 0.25), method="SLSQP", tol=1e-10, **rules).x
+    assert loss(best) < loss(alone)  # which has steps of a fortieth
+    worst = np.eye(4)[np.argmax([*map(loss, np.eye(4))])]
+    np.testing.assert_array_equal(goal.weigh(vectors, worst), alone)
+    np.testing.assert_array_equal(goal.weigh(vectors, worst, best), best)

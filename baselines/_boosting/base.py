@@ -14,18 +14,19 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.model_selection import train_test_split
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
-from tqdm import tqdm
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mddf._margin_loss import class_margins
+from mddf._parallel import progress_bar
 from mddf._state import Saved
-from mddf._table import FrameTable, is_frame
+from mddf._table import FrameTable, has_words, is_frame
 from mddf._validation import (
     COUNT,
     JOBS,
     MOST,
     Within,
     all_weights,
+    check_lengths,
     encode_labels,
     known_labels,
     unchanged_on_failure,
@@ -109,9 +110,8 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
         return self
 
     def _learn(self, X, y, sample_weight):
-        _refuse_categories(self, X)
-        X = validate_data(self, X, dtype=np.float64, order="C")
-        check_consistent_length(X, y)
+        X = _read_numbers(self, X, reset=True)
+        check_lengths(X, y=y)
         classes, codes = encode_labels(y)
         weight = all_weights(sample_weight, len(X))
         used = _used_rows(weight)
@@ -212,12 +212,12 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
 
     def _progress_bar(self):
         """Bar of `n_estimators` rounds, shown when verbose."""
-        return tqdm(total=self.n_estimators, desc=type(self).__name__, disable=not self.verbose)
+        name = type(self).__name__
+        return progress_bar(self.n_estimators, name, "round", shown=self.verbose)
 
     def _validated(self, X) -> FloatArray:
         check_is_fitted(self)
-        _refuse_categories(self, X)
-        return validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        return _read_numbers(self, X, reset=False)
 
     def decision_function(self, X):
         """Return f(x) = sum_j alpha_j h_j(x).
@@ -373,13 +373,18 @@ def _stack(histories: list[History]) -> History:
     return stacked
 
 
-def _refuse_categories(estimator, X):
-    if not is_frame(X):
-        return
-    table = FrameTable(X)
-    refused = [name for c, name in enumerate(table.names or []) if table.holds_words(c)]
-    if refused:
-        raise ValueError(
-            f"{type(estimator).__name__} takes numeric features only; got the category or string"
-            f" columns {refused!r}: encode them first, for example with OneHotEncoder"
-        )
+def _read_numbers(estimator, X, *, reset: bool) -> FloatArray:
+    """X as numbers; text is refused with what to do about it."""
+    takes = f"{type(estimator).__name__} takes numeric features only"
+    remedy = "encode them first, for example with OneHotEncoder"
+    if is_frame(X):
+        table = FrameTable(X)
+        refused = [name for c, name in enumerate(table.names or []) if table.holds_words(c)]
+        if refused:
+            raise ValueError(f"{takes}; got the category or string columns {refused!r}: {remedy}")
+    try:
+        return validate_data(estimator, X, dtype=np.float64, order="C", reset=reset)
+    except ValueError as error:
+        if is_frame(X) or not has_words(np.asarray(X, object)):
+            raise
+        raise ValueError(f"{takes}; got words: {remedy} ({error})") from error

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._cascade_estimator import BaseCascade
+from mddf._deep_estimator import BaseDeepForest
 
 from ._importances import importances
 
@@ -19,20 +20,23 @@ def _pyplot():
 
 
 class LayersDisplay:
-    """How a cascade grew: scores, margins and coefficients by layer.
+    """How a cascade or a deep forest grew: scores, margins and the vote by layer.
 
-    Make one by :meth:`from_estimator`. All figures are out-of-fold.
+    Make one by :meth:`from_estimator`. All figures are out-of-fold. Of a deep forest that
+    regresses there are errors in place of margins.
 
     Parameters
     ----------
     history : dict of str to ndarray
-        ``history_`` of a cascade.
-    margins : ndarray of shape (n_grown, n_samples)
-        ``margins_`` of a cascade.
-    member_scores : ndarray of shape (n_grown, n_forests)
-        ``member_scores_`` of a cascade.
-    alphas : ndarray of shape (n_kept,)
-        ``alphas_`` of a cascade.
+        ``history_`` of the model.
+    margins : ndarray of shape (n_grown, n_samples) or None
+        ``margins_`` of a cascade; None draws what `history` has of margins or errors.
+    member_scores : ndarray of shape (n_grown, n_members)
+        Scores of single members, NaN where there is none.
+    alphas : ndarray of shape (n_kept,) or (n_kept, n_members)
+        ``alphas_`` of a cascade, or the members' weights in the vote.
+    members : list of str, default=None
+        Names of the members, if they have weights.
 
     Attributes
     ----------
@@ -51,19 +55,20 @@ class LayersDisplay:
     3
     """
 
-    def __init__(self, *, history, margins, member_scores, alphas):
+    def __init__(self, *, history, margins, member_scores, alphas, members=None):
         self.history = history
         self.margins = margins
         self.member_scores = member_scores
         self.alphas = alphas
+        self.members = members
 
     @classmethod
     def from_estimator(cls, estimator, *, axes=None) -> LayersDisplay:
-        """Draw a fitted cascade.
+        """Draw a fitted cascade or deep forest.
 
         Parameters
         ----------
-        estimator : MDDFClassifier or GCForestClassifier
+        estimator : MDDFClassifier, GCForestClassifier, DeepForestClassifier or DeepForestRegressor
         axes : sequence of three matplotlib Axes, default=None
             None makes a new figure.
 
@@ -71,9 +76,13 @@ class LayersDisplay:
         -------
         LayersDisplay
         """
-        if not isinstance(estimator, BaseCascade):
-            raise TypeError(f"estimator must be a cascade of mddf, got {estimator!r}")
+        if not isinstance(estimator, BaseCascade | BaseDeepForest):
+            raise TypeError(
+                f"estimator must be a cascade or a deep forest of mddf, got {estimator!r}"
+            )
         check_is_fitted(estimator)
+        if isinstance(estimator, BaseDeepForest):
+            return cls(**_of_deep_forest(estimator)).plot(axes=axes)
         found = cls(
             history=estimator.history_,
             margins=estimator.margins_,
@@ -103,8 +112,7 @@ class LayersDisplay:
         layer, n_kept = self.history["layer"], len(self.alphas)
         self._draw_scores(self.axes_[0], layer)
         self._draw_margins(self.axes_[1], layer)
-        self.axes_[2].bar(layer[:n_kept], self.alphas, color="tab:blue", width=0.6)
-        self.axes_[2].set(title="coefficients of the kept layers", ylabel="alpha")
+        self._draw_vote(self.axes_[2], layer[:n_kept])
         for axis in self.axes_:
             axis.set_xlabel("layer")
             axis.set_xticks(layer[:: -(-len(layer) // 12)])
@@ -114,15 +122,26 @@ class LayersDisplay:
     def _draw_scores(self, axis, layer) -> None:
         n_kept = len(self.alphas)
         axis.plot(layer, self.history["score"], "o-", label="layers so far")
-        axis.plot(layer, self.history["layer_score"], "s--", label="layer alone")
-        members = axis.plot(layer, self.member_scores, ":", color="0.6", linewidth=1, zorder=1)
-        members[0].set_label("its members alone")
+        if "layer_score" in self.history:
+            axis.plot(layer, self.history["layer_score"], "s--", label="layer alone")
+        members = axis.plot(layer, self.member_scores, ".:", color="0.6", linewidth=1, zorder=1)
+        if np.isfinite(self.member_scores).any():
+            members[0].set_label("its members alone")
         if n_kept < len(layer):
             axis.axvspan(n_kept + 0.5, layer[-1] + 0.6, color="0.9", label="dropped", zorder=0)
         axis.set(title="out-of-fold score", ylabel="score")
         axis.legend()
 
     def _draw_margins(self, axis, layer) -> None:
+        if self.margins is None and "rmse" in self.history:
+            axis.plot(layer, self.history["rmse"], "o-")
+            axis.set(title="out-of-fold error", ylabel="standard deviations of the target")
+            return
+        if self.margins is None:
+            mean, spread = self.history["margin_mean"], self.history["margin_std"]
+            axis.errorbar(layer, mean, spread, fmt="o-", capsize=4)
+            axis.set(title="out-of-fold margins", ylabel="mean and standard deviation")
+            return
         low, median, high = np.quantile(self.margins, [0.1, 0.5, 0.9], axis=1)
         axis.fill_between(layer, low, high, alpha=0.25, label="10 % to 90 % of the samples")
         axis.plot(layer, median, "o-", label="median")
@@ -130,6 +149,43 @@ class LayersDisplay:
         axis.axhline(0, color="0.5", linewidth=0.8)
         axis.set(title="out-of-fold margins", ylabel="margin")
         axis.legend()
+
+    def _draw_vote(self, axis, layer) -> None:
+        if self.members is None:
+            axis.bar(layer, self.alphas, color="tab:blue", width=0.6)
+            axis.set(title="coefficients of the kept layers", ylabel="alpha")
+            return
+        below = np.zeros(len(layer))
+        for name, weight in zip(self.members, self.alphas.T, strict=True):
+            if weight.any():
+                axis.bar(layer, weight, 0.6, below, label=name)
+                below = below + weight
+        axis.set(title="weights of members in the vote", ylabel="weight")
+        axis.legend()
+
+
+def _of_deep_forest(model) -> dict:
+    """What is drawn of a deep forest, from its leaderboard."""
+    rows = model.leaderboard_
+    members = list(dict.fromkeys(row["member"] for row in rows))
+    scores = np.full((len(model.history_["layer"]), len(members)), np.nan)
+    weights = np.zeros(scores.shape)
+    for row in rows:
+        place = row["layer"] - 1, members.index(row["member"])
+        weights[place] = row["weight"]
+        if "r2" in row:
+            scores[place] = row["r2"]
+        elif model.scoring in ("log-loss", "neg_log_loss"):
+            scores[place] = -row["log_loss"]
+        elif model.scoring == "accuracy":
+            scores[place] = row["accuracy"]
+    return {
+        "history": model.history_,
+        "margins": None,
+        "member_scores": scores,
+        "alphas": weights[: model.n_layers_],
+        "members": members,
+    }
 
 
 class ImportancesDisplay:
@@ -163,7 +219,7 @@ class ImportancesDisplay:
         X : array or DataFrame of shape (n_samples, n_features), default=None
             Rows that the model was not fitted on.
         y : array of shape (n_samples,), default=None
-            Their classes.
+            Their classes, or numbers.
         kind : {"held-out", "permutation", "impurity"}, default="held-out"
             As for `mddf.explain.importances`.
         most : int, default=20
@@ -204,12 +260,6 @@ class ImportancesDisplay:
         ax.barh(np.arange(len(shown)), mean[shown], xerr=error, color="tab:blue", ecolor="0.3")
         ax.set_yticks(np.arange(len(shown)), names)
         ax.axvline(0, color="0.5", linewidth=0.8)
-        ax.set(
-            xlabel={
-                "held-out": "mean gain of the right class's probability",
-                "permutation": "fall of the score if shuffled",
-                "impurity": "mean decrease of impurity in training (biased)",
-            }[self.found.kind]
-        )
+        ax.set(xlabel=self.found.measure)
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -14,6 +14,11 @@ from ._shap_values import feature_names
 from ._stages import coded_stages, kind_of, model_stages, refuse_deep_forest
 
 KINDS = ("held-out", "permutation", "impurity")
+_MEASURES = {
+    "held-out": "mean gain of the right class's probability",
+    "permutation": "fall of the score if shuffled",
+    "impurity": "mean decrease of impurity in training (biased)",
+}
 
 
 def importances(
@@ -54,7 +59,8 @@ def importances(
     sklearn.utils.Bunch
         ``importances_mean`` of shape (n_features,); ``importances_std`` of the same shape, which
         is the standard error over rows for "held-out", the standard deviation over repeats for
-        "permutation", and None for "impurity"; ``feature_names``; ``kind``.
+        "permutation", and None for "impurity"; ``feature_names``; ``kind``; and ``measure``, which
+        says what the numbers are.
 
     Examples
     --------
@@ -74,7 +80,7 @@ def importances(
             f"kind={kind!r} needs X and y, of rows that the model was not fitted on; "
             "'impurity' needs none"
         )
-    spread = None
+    spread, measure = None, _MEASURES[kind]
     if kind == "impurity":
         mean = np.array(model.feature_importances_)
     elif kind == "permutation":
@@ -86,12 +92,15 @@ def importances(
         mean, spread = found.importances_mean, found.importances_std
     else:
         rows = _gains(model, X, y)
+        if is_regressor(model):
+            measure = "share of the targets' variance"
         mean, spread = rows.mean(axis=0), rows.std(axis=0) / np.sqrt(len(rows))
     return Bunch(
         importances_mean=mean,
         importances_std=spread,
         feature_names=np.array(feature_names(model), object),
         kind=kind,
+        measure=measure,
     )
 
 

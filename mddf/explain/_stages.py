@@ -54,9 +54,10 @@ class Stage:
         """The blocks of trees of one forest, or of all."""
         chosen = self.members if forest is None else [self.members[forest]]
         if guests := [found for found in chosen if not isinstance(found[0], TreeArrays)]:
+            readable = [i for i, f in enumerate(self.members) if isinstance(f[0], TreeArrays)]
             raise TypeError(
-                "only forests of mddf have trees that can be read, got a layer with "
-                f"{guests[0][0]!r}"
+                "only forests of mddf have trees that can be read, which in this layer are "
+                f"those of forest={readable}; got {guests[0][0]!r}"
             )
         return [trees for found in chosen for trees in found]
 

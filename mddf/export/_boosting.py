@@ -13,7 +13,12 @@ from ._trees import TreeTable
 
 
 def add_boosting(graph: Graph, X: str, start: np.ndarray, trees: dict[str, np.ndarray]) -> str:
-    """Append boosted trees; the probabilities, shape (n_rows, n_classes).
+    """Append boosted trees; the probabilities, shape (n_rows, n_classes): see `add_scores`."""
+    return add_softmax(graph, add_scores(graph, X, start, trees), len(start))
+
+
+def add_scores(graph: Graph, X: str, start: np.ndarray, trees: dict[str, np.ndarray]) -> str:
+    """Append boosted trees; their scores, shape (n_rows, n_scores).
 
     Parameters
     ----------
@@ -30,10 +35,7 @@ def add_boosting(graph: Graph, X: str, start: np.ndarray, trees: dict[str, np.nd
     for number, (first, last) in enumerate(pairwise(ends)):
         nodes, split, weight = _nodes(trees, slice(first, last))
         table.add_once(nodes, split, np.full(last - first, number % len(start)), weight)
-    scores = graph.constant(start)
-    if table.n_leaves:
-        scores = graph.add("Add", table.operator(graph, X, len(start)), scores)
-    return add_softmax(graph, scores, len(start))
+    return graph.add("Add", table.operator(graph, X, len(start)), graph.constant(start))
 
 
 def add_softmax(graph: Graph, scores: str, n_scores: int) -> str:

@@ -48,6 +48,12 @@ class Graph:
         self._nodes.append(node)
         return name
 
+    def repeat(self, row: np.ndarray, X: str) -> str:
+        """The same numbers for each row of a table."""
+        first = self.add("Gather", X, self.constant([0], np.int64), axis=1)
+        numbers = self.constant(np.reshape(row, (1, -1)))
+        return self.add("Where", self.add("IsNaN", first), numbers, numbers)
+
     def tensor(self, array: np.ndarray):
         """An array as an attribute."""
         return self._onnx.numpy_helper.from_array(array)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
+from sklearn.base import is_regressor
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
+from sklearn.linear_model import LinearRegression, LogisticRegression, LogisticRegressionCV, Ridge
+from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from mddf._boosted import BoostedClassifier, trees_of
-from mddf._gaussian import FARTHEST, GRAIN, GaussianClassifier
+from mddf._boosted import BoostedClassifier, BoostedRegressor, trees_of
+from mddf._gaussian import FARTHEST, GRAIN, GaussianClassifier, GaussianRegressor
 from mddf._linear import Encoding, LinearClassifier
 
-from ._boosting import add_boosting, add_softmax
+from ._boosting import add_boosting, add_scores, add_softmax
 from ._graph import Graph
 
 
@@ -35,10 +38,7 @@ def add_guest(graph: Graph, X: str, classifier, n_classes: int) -> str:
     str
         Value of shape (n_rows, n_classes).
     """
-    steps = [step for _, step in classifier.steps] if isinstance(classifier, Pipeline) else []
-    *transformers, last = steps or [classifier]
-    for transformer in transformers:
-        X = _add_step(graph, X, transformer, classifier)
+    X, last = _add_steps(graph, X, classifier)
     if isinstance(last, LogisticRegression | LogisticRegressionCV):
         probabilities = _add_logistic(graph, X, last)
     elif isinstance(last, HistGradientBoostingClassifier):
@@ -49,17 +49,53 @@ def add_guest(graph: Graph, X: str, classifier, n_classes: int) -> str:
     elif isinstance(last, LinearClassifier) and len(last.classes_) > 1:
         probabilities = _add_linear(graph, X, last)
     elif isinstance(last, GaussianClassifier):
-        probabilities = _add_gaussian(graph, X, last)
+        values = _add_gaussian(graph, X, last)
+        scaled = graph.add("Mul", values, graph.constant(last.scale_))
+        probabilities = graph.add("Softmax", scaled, axis=1)
     elif isinstance(last, BoostedClassifier | LinearClassifier):
-        first = graph.add("Gather", X, graph.constant([0], np.int64), axis=1)
-        one = graph.constant(1.0)
-        probabilities = graph.add("Where", graph.add("IsNaN", first), one, one)
+        probabilities = graph.repeat(np.ones(1), X)
     else:
         raise _refusal(classifier)
     classes = last.classes_
     if len(classes) == n_classes:
         return probabilities
     return graph.add("MatMul", probabilities, graph.constant(np.eye(n_classes)[classes]))
+
+
+def add_guest_regressor(graph: Graph, X: str, regressor) -> str:
+    """Append a linear model, boosting or a smooth one, as `add_guest` does of classifiers.
+
+    Returns
+    -------
+    str
+        Value of shape (n_rows, n_outputs).
+    """
+    X, last = _add_steps(graph, X, regressor)
+    if isinstance(last, Ridge | LinearRegression):
+        coefficients = graph.constant(np.atleast_2d(last.coef_).T)
+        product = graph.add("MatMul", X, coefficients)
+        return graph.add("Add", product, graph.constant(np.atleast_1d(last.intercept_)))
+    if isinstance(last, MultiOutputRegressor):
+        outputs = [add_guest_regressor(graph, X, model) for model in last.estimators_]
+        return graph.add("Concat", *outputs, axis=1)
+    if isinstance(last, HistGradientBoostingRegressor):  # its losses that need logs need y > 0
+        return add_scores(graph, X, np.reshape(last._baseline_prediction, -1), trees_of(last))
+    if isinstance(last, BoostedRegressor):
+        return add_scores(graph, X, last.start_, last.trees_)
+    if isinstance(last, GaussianRegressor):
+        return _add_gaussian(graph, X, last)
+    if isinstance(last, DummyRegressor):
+        return graph.repeat(last.constant_, X)
+    raise _refusal(regressor)
+
+
+def _add_steps(graph: Graph, X: str, model) -> tuple[str, object]:
+    """Append what comes before the last step of a pipeline; its value, and that step."""
+    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else []
+    *transformers, last = steps or [model]
+    for transformer in transformers:
+        X = _add_step(graph, X, transformer, model)
+    return X, last
 
 
 def _add_logistic(graph: Graph, X: str, model) -> str:
@@ -76,7 +112,7 @@ def _add_linear(graph: Graph, X: str, model: LinearClassifier) -> str:
     return add_softmax(graph, scores, len(model.intercept_))
 
 
-def _add_gaussian(graph: Graph, X: str, model: GaussianClassifier) -> str:
+def _add_gaussian(graph: Graph, X: str, model: GaussianClassifier | GaussianRegressor) -> str:
     encoded = _add_encoding(graph, X, model.encoding_)
     for operation, value in (("Min", FARTHEST), ("Max", -FARTHEST), ("Div", GRAIN)):
         encoded = graph.add(operation, encoded, graph.constant(value))
@@ -88,9 +124,8 @@ def _add_gaussian(graph: Graph, X: str, model: GaussianClassifier) -> str:
     distances = graph.add("Add", graph.add("Add", product, squares), constant)
     factor = graph.constant(-model.gamma / max(1, model.n_features_in_))
     similar = graph.add("Exp", graph.add("Mul", distances, factor))
-    values = graph.add("MatMul", similar, graph.constant(model.scale_ * model.bumps_))
-    values = graph.add("Add", values, graph.constant(model.scale_ * model.intercept_[None]))
-    return graph.add("Softmax", values, axis=1)
+    values = graph.add("MatMul", similar, graph.constant(model.bumps_))
+    return graph.add("Add", values, graph.constant(model.intercept_[None]))
 
 
 def _add_encoding(graph: Graph, X: str, encoding: Encoding) -> str:
@@ -158,10 +193,16 @@ def _add_columns(graph: Graph, X: str, transformer: ColumnTransformer, classifie
     return graph.add("Concat", *parts, axis=1)
 
 
-def _refusal(classifier) -> TypeError:
+def _refusal(model) -> TypeError:
+    kinds, last = "classifiers", "a LogisticRegression and a HistGradientBoostingClassifier, alone"
+    if is_regressor(model):
+        kinds = "regressors"
+        last = (
+            "a Ridge, a LinearRegression and a HistGradientBoostingRegressor, alone, in a "
+            "MultiOutputRegressor,"
+        )
     return TypeError(
-        "of classifiers that are not forests of mddf, to_onnx takes a LogisticRegression and a "
-        "HistGradientBoostingClassifier, alone or after a SimpleImputer of NaN without an "
-        "indicator, a StandardScaler, a OneHotEncoder that keeps all, or these in a "
-        f"ColumnTransformer; got {classifier!r}"
+        f"of {kinds} that are not forests of mddf, to_onnx takes {last} or after a SimpleImputer "
+        "of NaN without an indicator, a StandardScaler, a OneHotEncoder that keeps all, or these "
+        f"in a ColumnTransformer; got {model!r}"
     )

@@ -9,6 +9,7 @@ from sklearn.base import is_regressor
 
 from mddf._layer import _GRAIN
 from mddf._table import NUMBER
+from mddf._targets import Units
 from mddf._trees import Trees
 from mddf._vote import FLOOR, Calibration
 from mddf.explain._arrays import category_codes
@@ -16,7 +17,7 @@ from mddf.explain._shap_values import feature_names
 from mddf.explain._stages import Stage, kind_of, model_stages
 
 from ._graph import ML, Graph
-from ._guests import add_guest
+from ._guests import add_guest, add_guest_regressor
 from ._trees import add_trees
 
 
@@ -29,12 +30,12 @@ def to_onnx(model, *, dtype=np.float32):
 
     Parameters
     ----------
-    model : forest or cascade of mddf, or DeepForestClassifier
-        Fitted. The classifiers from outside that a cascade may have must be logistic regressions,
-        alone or in a pipeline after a ``SimpleImputer`` and a ``StandardScaler``. Of regressors,
-        forests only.
+    model : forest or cascade of mddf, DeepForestClassifier or DeepForestRegressor
+        Fitted. Members from outside must be scikit-learn's linear models (logistic regression,
+        ridge regression) or histogram gradient boosting, alone or in a pipeline after a
+        ``SimpleImputer``, a ``StandardScaler`` or a ``OneHotEncoder``.
     dtype : float32 or float64, default=float32
-        Of the numbers that go in, and of the probabilities that come out.
+        Of the numbers that go in and come out.
 
     Returns
     -------
@@ -64,7 +65,10 @@ def to_onnx(model, *, dtype=np.float32):
     raw = _add_inputs(graph, model, dtype)
     kind = kind_of(model)
     if is_regressor(model):
-        variable = _add_means(graph, raw, stages, model)
+        if kind == "deep forest":
+            variable = _add_restored(graph, _add_layers(graph, raw, stages, model), model._units)
+        else:
+            variable = _add_forest(graph, raw, stages[0].blocks(None), stages[0])
         graph.output(graph.cast(variable, dtype), "variable", dtype, [None, model.n_outputs_])
         return graph.model(type(model).__name__, import_module("mddf").__version__)
     if kind == "cascade":
@@ -73,10 +77,11 @@ def to_onnx(model, *, dtype=np.float32):
             graph, mean, model._cascade.calibration, len(model.classes_)
         )
     elif kind == "deep forest":
-        probabilities = _add_deep_forest(graph, raw, stages, model)
+        vote = _add_layers(graph, raw, stages, model)
+        calibration = Calibration(model.exponent_, model.doubt_)
+        probabilities = _add_calibrated(graph, vote, calibration, len(model.classes_))
     else:
-        (stage,) = stages
-        probabilities = _add_shares(graph, add_trees(graph, raw, stage.blocks(None), stage.bins))
+        probabilities = _add_forest(graph, raw, stages[0].blocks(None), stages[0])
     label_type, classes = _label_type(model.classes_)
     label = graph.add("ArgMax", probabilities, axis=1, keepdims=0)
     label = graph.add("Gather", graph.constant(classes, classes.dtype), label)
@@ -95,7 +100,7 @@ def onnx_inputs(model, X, *, dtype=np.float32) -> dict[str, np.ndarray]:
 
     Parameters
     ----------
-    model : forest or cascade of mddf, or DeepForestClassifier
+    model : forest or cascade of mddf, DeepForestClassifier or DeepForestRegressor
         Fitted.
     X : array or DataFrame of shape (n_samples, n_features)
     dtype : float32 or float64, default=float32
@@ -238,14 +243,18 @@ def _add_cascade(graph: Graph, raw: str, stages: list[Stage], cascade) -> str:
     return _add_mean(graph, parts)
 
 
-def _add_deep_forest(graph: Graph, raw: str, stages: list[Stage], model) -> str:
+def _add_layers(graph: Graph, raw: str, stages: list[Stage], model) -> str:
+    """What the members of a deep forest's layers say together."""
     table, votes, total = raw, [], 0.0
     for stage, layer in zip(stages, model._layers, strict=True):
         vectors = []
         for members, voter in zip(stage.members, layer.voters, strict=True):
             if voter.is_forest:
-                sums = add_trees(graph, table, members, stage.bins)
-                vectors.append(_add_rounded(graph, _add_shares(graph, sums)))
+                means = _add_forest(graph, table, members, stage)
+                vectors.append(_add_rounded(graph, means))
+            elif is_regressor(model):
+                found = [add_guest_regressor(graph, raw, guest) for guest in members]
+                vectors.append(_add_mean(graph, found))
             else:
                 n_classes = len(model.classes_)
                 found = [add_guest(graph, raw, guest, n_classes) for guest in members]
@@ -264,10 +273,17 @@ def _add_deep_forest(graph: Graph, raw: str, stages: list[Stage], model) -> str:
             handed = [graph.add("Div", mixed, graph.constant(layer.mix.sum()))]
         if handed:
             table = graph.add("Concat", raw, *handed, axis=1)
-    mean = graph.add("Div", _add_sum(graph, votes), graph.constant(total))
-    return _add_calibrated(
-        graph, mean, Calibration(model.exponent_, model.doubt_), len(model.classes_)
-    )
+    return graph.add("Div", _add_sum(graph, votes), graph.constant(total))
+
+
+def _add_restored(graph: Graph, standard: str, units: Units) -> str:
+    """As `mddf._targets.Units.restore`."""
+    values = graph.add("Mul", standard, graph.constant(units.spread))
+    values = graph.add("Add", values, graph.constant(units.mean))
+    for part in (units.exponents // 2, units.exponents - units.exponents // 2):
+        values = graph.add("Mul", values, graph.constant(np.ldexp(1.0, part)))
+    most = np.finfo(float).max
+    return graph.add("Max", graph.add("Min", values, graph.constant(most)), graph.constant(-most))
 
 
 def _add_calibrated(graph: Graph, mean: str, calibration: Calibration, n_classes: int) -> str:
@@ -303,14 +319,14 @@ def _add_vector(graph: Graph, table: str, stage: Stage, members: list, n_classes
     return _add_rounded(graph, _add_shares(graph, sums))
 
 
-def _add_means(graph: Graph, raw: str, stages: list[Stage], model) -> str:
-    """The mean over trees of a forest that regresses."""
-    if kind_of(model) != "forest":
-        raise TypeError(f"of regressors, to_onnx takes forests only, got {model!r}")
-    (stage,) = stages
-    blocks = stage.blocks(None)
-    factor = stage.unit / sum(block.n_trees for block in blocks)
-    return graph.add("Mul", add_trees(graph, raw, blocks, stage.bins), graph.constant(factor))
+def _add_forest(graph: Graph, table: str, blocks: list, stage: Stage) -> str:
+    """The mean over trees: probabilities, or numbers."""
+    sums = add_trees(graph, table, blocks, stage.bins)
+    if isinstance(blocks[0], Trees):
+        return _add_shares(graph, sums)
+    n_trees = float(sum(block.n_trees for block in blocks))
+    means = graph.add("Div", sums, graph.constant(n_trees))
+    return graph.add("Mul", means, graph.constant(stage.unit))
 
 
 def _add_vote(graph: Graph, columns: list[str], alphas: np.ndarray) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from mddf._members import EmptyColumns
 from mddf._state import Saved
 
 # What fitted histogram gradient boosting holds and skops does not trust by itself.
@@ -18,16 +17,16 @@ _OF_BOOSTING = (
 def skops_types(*, boosting=False) -> list[str]:
     """Names of types to be passed on to ``skops.io.load(..., trusted=...)``.
 
-    These are the estimators of mddf, steps of their pipelines, and the types of arrays.
+    These are the estimators of mddf and the types of arrays.
     Nothing else of mddf stands in a file of skops: what an estimator has learnt is saved as
     arrays, dicts, numbers and strings, and checked when it is loaded or used.
 
     Parameters
     ----------
     boosting : bool, default=False
-        Whether to add what scikit-learn's histogram gradient boosting holds, which is a member of
-        deep forests. It does not check its trees: a file that was made to
-        do harm can crash Python, so do so for files whose origin you know.
+        Whether to add what scikit-learn's histogram gradient boosting holds, as a member of your
+        own. It does not check its trees: a file that was made to do harm can crash Python, so do
+        so for files whose origin you know. The members "boosted" do not need it.
 
     Returns
     -------
@@ -42,5 +41,5 @@ def skops_types(*, boosting=False) -> list[str]:
     rooms = [import_module(name) for name in ("mddf", "mddf.baselines")]
     public = [getattr(room, name) for room in rooms for name in room.__all__]
     kinds = [kind for kind in public if isinstance(kind, type) and issubclass(kind, Saved)]
-    names = [f"{kind.__module__}.{kind.__qualname__}" for kind in [*kinds, EmptyColumns]]
+    names = [f"{kind.__module__}.{kind.__qualname__}" for kind in kinds]
     return sorted([*names, "numpy.dtype", *(_OF_BOOSTING if boosting else ())])

@@ -153,6 +153,8 @@ class TreeTable:
 
     def operator(self, graph: Graph, X: str, n_targets: int) -> str:
         """Append the operator that sums what the leaves add, shape (n_rows, n_targets)."""
+        if not self.n_inner:  # all leaves weigh nothing
+            return graph.repeat(np.zeros(n_targets), X)
         return graph.add(
             "TreeEnsemble",
             X,

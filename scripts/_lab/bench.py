@@ -1,7 +1,5 @@
 """What benchmarks share: what calls cost, and two sides measured in turns."""
 
-from __future__ import annotations
-
 import pickle
 import re
 import resource
@@ -63,12 +61,9 @@ def in_turns(sides, repeats):
         row[name] = median(ours)
         if peer:
             row[f"peer_{name}"] = median(peer[0])
-            row[f"{name}_ratio"] = _median_ratio(ours, peer[0])
+            ratios = np.divide(peer[0], np.maximum(ours, np.finfo(float).tiny))
+            row[f"{name}_ratio"] = float(np.median(ratios))
     return row
-
-
-def _median_ratio(ours, theirs):
-    return float(np.median(np.divide(theirs, np.maximum(ours, np.finfo(float).tiny))))
 
 
 def in_new_process(function, *arguments):

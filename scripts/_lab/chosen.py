@@ -1,7 +1,5 @@
 """Methods that choose among variants of themselves on training rows."""
 
-from __future__ import annotations
-
 import warnings
 from itertools import islice
 

@@ -1,7 +1,5 @@
 """Command lines: options that mean the same everywhere, checked before anything runs."""
 
-from __future__ import annotations
-
 import argparse
 import ast
 import importlib
@@ -174,7 +172,7 @@ class Parser(argparse.ArgumentParser):
             self.several.add(name)
             self.add_argument(
                 option, nargs="+", type=lambda text: words(text, check), help=text,
-                metavar=name[:-1].upper(),
+                metavar=name.removesuffix("s").upper(),
             )  # fmt: skip
         else:
             check = check or {float: float, str: str}.get(type(default), count)

@@ -1,7 +1,5 @@
 """Methods on sets: what run_uci.py and run_league.py have in common."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import lru_cache
 
@@ -21,7 +19,7 @@ def cell(options, set, seed, method, fraction=None, features="raw"):
     model = models.build(method, seed, task=options.task, **common)
     if options.tuned and method.space:
         by = options.metric[0]
-        model = models.tuned(model, method, seed, by, options.n_iter, options.task)
+        model = models.tuned(model, method, seed, by, split.y, options.n_iter, options.task)
     found, model = scores.evaluate(model, split, options.task, options.n_jobs)
     return {**found, "layers": getattr(model, "n_layers_", None), "details": models.details(model)}
 

@@ -1,7 +1,5 @@
 """Sets by name or from a CSV file, their splits, and encodings."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -112,7 +110,7 @@ def split(source, seed, max_train=None, share=None, validate=False) -> Split:
     rows, fixed = np.arange(len(found.y)), TEST_ROWS.get(source.name)
     if validate:
         rows = rows[: found.n_train]
-        few = np.unique(found.y[rows], return_counts=True)[1].min() < 5
+        few = strata_of(found.y[rows], least=5) is None
         by = (lambda rows: None) if few else found.y.__getitem__
         train, test = train_test_split(rows, test_size=0.25, stratify=by(rows), random_state=seed)
         if max_train is not None and max_train < len(train):
@@ -139,9 +137,9 @@ def subset(y, rows, n, seed, task="classification"):
     return np.sort(train_test_split(rows, train_size=n, stratify=strata, random_state=seed)[0])
 
 
-def strata_of(y, task="classification"):
-    """Classes to split by; None where one has a single row, or of numbers."""
-    few = task == "regression" or np.unique(y, return_counts=True)[1].min() < 2
+def strata_of(y, task="classification", least=2):
+    """Classes to split by; None where one has fewer than so many rows, or of numbers."""
+    few = task == "regression" or np.unique(y, return_counts=True)[1].min() < least
     return None if few else y
 
 
@@ -180,16 +178,11 @@ def encoded(X):
     return np.asarray(_by_kind(words, "passthrough").fit_transform(X), dtype=float, order="C")
 
 
-def fill_missing(train, *others):
-    """Put the medians of the training rows for missing numbers, in all parts."""
-    imputer = _medians().fit(train)
-    return [imputer.transform(part) for part in (train, *others)]
-
-
 def to_numbers(*last):
     """A transformer to numbers: categories one-hot, medians for missing numbers."""
     words = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    return _by_kind(words, make_pipeline(_medians(), *last))
+    medians = SimpleImputer(strategy="median", keep_empty_features=True)
+    return _by_kind(words, make_pipeline(medians, *last))
 
 
 def to_scaled():
@@ -201,10 +194,6 @@ def to_codes():
     """A transformer of categories to their positions, missing ones to NaN."""
     unknown = {"handle_unknown": "use_encoded_value", "unknown_value": -1}
     return _by_kind(OrdinalEncoder(**unknown, encoded_missing_value=np.nan), "passthrough")
-
-
-def _medians():
-    return SimpleImputer(strategy="median", keep_empty_features=True)
 
 
 def _by_kind(words, numbers):

@@ -1,7 +1,5 @@
 """Methods: the registry of methods.toml, the user's own, equal budgets, and tuning."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import re
@@ -18,7 +16,7 @@ from sklearn.pipeline import Pipeline
 
 from . import data, scores
 
-EQUAL = ("mlp", "rf", "xgboost", "gcforest", "mddf")
+EQUAL = ("deepforest", "mddf", "gcforest", "xgboost", "rf", "mlp")
 ABLATIONS = ("mddf-sf", "mddf-st", "mddf-np")
 CASCADES = ("mddf", "gcforest", *ABLATIONS)
 PEERS = ("sklearn-rf", "extratrees", "histgb", "xgboost", "lightgbm", "catboost")
@@ -53,6 +51,7 @@ class Budget:
         layers = "" if self.n_layers is None else f", at most {self.n_layers} layers"
         return (
             f"cascades 4 x {self.n_estimators} trees in {self.n_folds} folds a layer{layers};\n"
+            f"DeepForest {self.n_estimators} trees a forest, folds and members its own choice;\n"
             f"RandomForest {self.n_trees} trees; XGBoost {self.n_rounds} rounds"
         )
 
@@ -258,31 +257,16 @@ def distribution(text):
     }[kind]()
 
 
-def tuned(model, method, seed, metric, n_iter=30, task="classification"):
-    """A random search over the method's published space: 3 folds, chosen by a metric."""
+def tuned(model, method, seed, metric, y, n_iter=30, task="classification"):
+    """A random search over the method's published space: 3 folds of y, chosen by a metric."""
     prefix = "model__" if isinstance(model, Library | Pipeline) else ""
     space = {f"{prefix}{name}": distribution(text) for name, text in method.space.items()}
+    kind = KFold if data.strata_of(y, task, 3) is None else StratifiedKFold
+    folds = kind(3, shuffle=True, random_state=seed)
     return RandomizedSearchCV(
-        model, space, n_iter=n_iter, cv=ThreeFolds(seed, task), random_state=seed,
+        model, space, n_iter=n_iter, cv=folds, random_state=seed,
         scoring=scores.scorer(metric), error_score="raise",
     )  # fmt: skip
-
-
-class ThreeFolds(BaseEstimator):
-    """Three folds, in shares of the classes where each class has three rows."""
-
-    def __init__(self, seed, task):
-        self.seed, self.task = seed, task
-
-    def get_n_splits(self, X=None, y=None, groups=None):
-        """Three."""
-        return 3
-
-    def split(self, X, y, groups=None):
-        """Training and held-out rows."""
-        few = self.task == "regression" or np.unique(y, return_counts=True)[1].min() < 3
-        folds = (KFold if few else StratifiedKFold)(3, shuffle=True, random_state=self.seed)
-        return folds.split(np.zeros(len(y)), y)
 
 
 def details(model) -> str:

@@ -1,7 +1,5 @@
 """How pictures look: readable in print, lines and classes told apart without colour."""
 
-from __future__ import annotations
-
 import textwrap
 from pathlib import Path
 

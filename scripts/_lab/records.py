@@ -5,8 +5,6 @@ seed, ...), the settings, the result, and its provenance. Files of different cel
 names, so any number of processes may write into one folder; tables are made of all files there.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -17,7 +15,7 @@ import sys
 import uuid
 from datetime import UTC, datetime
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import distributions
 from pathlib import Path
 
 FORMAT = "mddf cell 1"
@@ -27,13 +25,8 @@ PARTS = ("key", "settings", "result", "provenance")
 
 def versions():
     """Versions of the packages that results come from, of those that are installed."""
-    found = {}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+    there = {found.name: found.version for found in distributions()}
+    return {name: there[name] for name in PACKAGES if name in there}
 
 
 @cache

@@ -1,7 +1,5 @@
 """Going through cells: progress, failures, what is left out, and Ctrl-C."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket
@@ -149,14 +147,9 @@ def _keep(store, key, found, outcome):
 
 
 def spread(backend, scheduler=None):
-    """An engine for `run` that computes cells on a backend of joblib's.
+    """An engine for `run` that computes cells on a backend of joblib's: dask, ray or loky.
 
-    Parameters
-    ----------
-    backend : {"dask", "ray", "loky"}
-    scheduler : str, default=None
-        Address of Dask's scheduler or Ray's head; None for the client there is, or a cluster of
-        this machine.
+    The scheduler is the address of Dask's, or of Ray's head; None for a cluster of this machine.
     """
 
     def engine(compute, keys):
@@ -175,21 +168,15 @@ def spread(backend, scheduler=None):
 def _connected(backend, scheduler):
     with ExitStack() as stack:
         if backend == "dask":
-            import distributed
+            from distributed import Client
 
-            try:
-                there = scheduler is None and distributed.get_client()
-            except ValueError:
-                there = False
-            if not there:
-                stack.enter_context(distributed.Client(scheduler))
+            stack.enter_context(Client(scheduler))
         elif backend == "ray":
             import ray
             from ray.util.joblib import register_ray
 
-            if not ray.is_initialized():
-                ray.init(address=scheduler)
-                stack.callback(ray.shutdown)
+            ray.init(address=scheduler)
+            stack.callback(ray.shutdown)
             register_ray()
         stack.enter_context(parallel_config(backend, n_jobs=-1))
         yield

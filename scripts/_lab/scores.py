@@ -1,7 +1,5 @@
 """Metrics for classes and for numbers, by name."""
 
-from __future__ import annotations
-
 import pickle
 import time
 from collections.abc import Callable

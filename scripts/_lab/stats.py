@@ -1,7 +1,5 @@
 """Which method is better over many sets: ranks, tests, and intervals."""
 
-from __future__ import annotations
-
 import warnings
 from types import SimpleNamespace
 

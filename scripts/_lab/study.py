@@ -1,7 +1,5 @@
 """A study: what its cells are, how one is computed, and what is made of all of them."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
@@ -29,11 +27,12 @@ class Study:
       and ``notes(options)``, lines that a reader of the tables has to know.
 
     `name` is that of the study, and of the folder below "results". `keys` are parts of a cell's
-    key with the options that hold their values, such as "set=datasets seed=seeds", of which all
-    combinations are computed, those of the first part together; or a function that makes a list
-    of keys from the options. A `fresh` study is a benchmark: it measures anew what is there
-    already, and libraries have one thread. With `own`, the user's own table, methods and
-    parameters can be had. `quick`, `checks` and `options` are as `cli.Parser` has them.
+    key with the options that hold their values (or a value that is no option's name), such as
+    "set=datasets seed=seeds", of which all combinations are computed, those of the first part
+    together; or a function that makes a list of keys from the options. A `fresh` study is a
+    benchmark: it measures anew what is there already, and libraries have one thread. With `own`,
+    the user's own table, methods and parameters can be had. `quick`, `checks` and `options` are
+    as `cli.Parser` has them.
     """
 
     def __init__(
@@ -102,7 +101,7 @@ class Study:
         if callable(self.keys):
             return self.keys(options)
         parts = dict(word.split("=") for word in self.keys.split())
-        values = [_values(getattr(options, name), part == name) for part, name in parts.items()]
+        values = [_values(getattr(options, n, n), part == n) for part, n in parts.items()]
         return [dict(zip(parts, found, strict=True)) for found in product(*values)]
 
     def plot(self, options):
@@ -122,9 +121,9 @@ class Study:
 
 def _values(found, single):
     """Values of a part of a key: a number of seeds counts from 0."""
-    if single or not isinstance(found, int):
-        return [found] if single or isinstance(found, str) else list(found)
-    return range(found)
+    if isinstance(found, int):
+        return [found] if single else range(found)
+    return [found] if isinstance(found, str) else list(found)
 
 
 def publish(store, keys, report, notes=()):
@@ -147,12 +146,6 @@ def publish(store, keys, report, notes=()):
 
 def about_versions(cells):
     """Lines about packages of which results have several versions."""
-    found: dict[str, set[str]] = {}
-    for cell in cells:
-        for name, version in cell["provenance"]["versions"].items():
-            found.setdefault(name, set()).add(version)
-    return [
-        f"results of {name} {' and '.join(sorted(several))}"
-        for name, several in found.items()
-        if len(several) > 1
-    ]
+    found = tables.pd.DataFrame([cell["provenance"]["versions"] for cell in cells])
+    several = {name: sorted(found[name].dropna().unique()) for name in found}
+    return [f"results of {name} {' and '.join(v)}" for name, v in several.items() if len(v) > 1]

@@ -1,7 +1,5 @@
 """Tables: means over seeds, and their text, Markdown, LaTeX and CSV."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 

@@ -72,6 +72,14 @@ Grown<Target> grow(BinnedTable& table, const Target& target, const RowSampling& 
   return result;
 }
 
+// A __reduce__: the type, and the arguments of its constructor that make the same object.
+template <class T>
+auto reducing(nb::tuple (*arguments)(const T&)) {
+  return [arguments](nb::handle self) {
+    return nb::make_tuple(self.type(), arguments(nb::cast<const T&>(self)));
+  };
+}
+
 using OptionalCodes = std::optional<In<uint8_t, 2>>;
 
 void bind_table(nb::module_& m) {
@@ -126,13 +134,11 @@ categorical : uint8 array of shape (n_columns,)
            R"(Write new columns over those from first on; the arguments are as for a table of these.
 
 ValueError, and nothing is changed, if they do not fit or trees are being grown here.)")
-      .def("__reduce__", [](nb::handle self) {
-        const BinnedTable& table = nb::cast<const BinnedTable&>(self);
-        return nb::make_tuple(self.type(),
-                              nb::make_tuple(shared(table.codes()), shared(table.by_column()),
-                                             to_numpy(table.values()), to_numpy(table.bin_start()),
-                                             to_numpy(table.categorical())));
-      });
+      .def("__reduce__", reducing<BinnedTable>([](const BinnedTable& table) {
+             return nb::make_tuple(shared(table.codes()), shared(table.by_column()),
+                                   to_numpy(table.values()), to_numpy(table.bin_start()),
+                                   to_numpy(table.categorical()));
+           }));
 }
 
 void bind_target(nb::module_& m) {
@@ -150,11 +156,9 @@ n_classes : int
           "labels", [](const ClassLabels& target) { return shared(target.labels()); },
           nb::rv_policy::automatic)
       .def_prop_ro("n_classes", &ClassLabels::n_classes)
-      .def("__reduce__", [](nb::handle self) {
-        const ClassLabels& target = nb::cast<const ClassLabels&>(self);
-        return nb::make_tuple(self.type(),
-                              nb::make_tuple(shared(target.labels()), target.n_classes()));
-      });
+      .def("__reduce__", reducing<ClassLabels>([](const ClassLabels& target) {
+             return nb::make_tuple(shared(target.labels()), target.n_classes());
+           }));
 }
 
 void bind_values(nb::module_& m) {
@@ -176,11 +180,9 @@ scale : float64 array of shape (n_outputs,)
       .def_prop_ro(
           "scale", [](const FixedValues& target) { return shared(target.scale()); },
           nb::rv_policy::automatic)
-      .def("__reduce__", [](nb::handle self) {
-        const FixedValues& target = nb::cast<const FixedValues&>(self);
-        return nb::make_tuple(self.type(),
-                              nb::make_tuple(shared(target.fixed()), shared(target.scale())));
-      });
+      .def("__reduce__", reducing<FixedValues>([](const FixedValues& target) {
+             return nb::make_tuple(shared(target.fixed()), shared(target.scale()));
+           }));
 }
 
 void bind_sampling(nb::module_& m) {
@@ -215,13 +217,11 @@ balance : bool
           "weights", [](const RowSampling& self) { return shared(self.weights()); },
           nb::rv_policy::automatic)
       .def_prop_ro("balance", &RowSampling::balance)
-      .def("__reduce__", [](nb::handle self) {
-        const RowSampling& sampling = nb::cast<const RowSampling&>(self);
-        return nb::make_tuple(
-            self.type(), nb::make_tuple(shared(sampling.rows()), sampling.n_draws(),
-                                        shared(sampling.cumulative()), shared(sampling.weights()),
-                                        sampling.balance()));
-      });
+      .def("__reduce__", reducing<RowSampling>([](const RowSampling& sampling) {
+             return nb::make_tuple(shared(sampling.rows()), sampling.n_draws(),
+                                   shared(sampling.cumulative()), shared(sampling.weights()),
+                                   sampling.balance());
+           }));
 }
 
 void bind_options(nb::module_& m) {
@@ -265,13 +265,11 @@ wide_vectors : bool
       .def_ro("min_samples_leaf", &GrowOptions::min_samples_leaf)
       .def_ro("min_weight_leaf", &GrowOptions::min_weight_leaf)
       .def_ro("wide_vectors", &GrowOptions::wide_vectors)
-      .def("__reduce__", [](nb::handle self) {
-        const GrowOptions& o = nb::cast<const GrowOptions&>(self);
-        return nb::make_tuple(
-            self.type(), nb::make_tuple(o.entropy, o.random_thresholds, o.max_features, o.max_depth,
-                                        o.min_samples_split, o.min_samples_leaf, o.min_weight_leaf,
-                                        o.wide_vectors));
-      });
+      .def("__reduce__", reducing<GrowOptions>([](const GrowOptions& o) {
+             return nb::make_tuple(o.entropy, o.random_thresholds, o.max_features, o.max_depth,
+                                   o.min_samples_split, o.min_samples_leaf, o.min_weight_leaf,
+                                   o.wide_vectors);
+           }));
 }
 
 constexpr const char* kGrow = R"(Grow one tree per seed.

@@ -1,0 +1,116 @@
+"""What many cores would gain: the pieces of a fit, timed and replayed on more workers.
+
+    python scripts/bench_cores.py            a layer of adult, of letter and of mnist
+    python scripts/bench_cores.py --quick    20 trees for each forest of letter
+
+A fit of mdDF gets as many threads as there are to be workers, so that its work is cut as for them.
+Each piece is timed by the CPU clock of its thread, on however few cores there are. What waits for
+nothing in between is a phase, such as the trees of a layer; its pieces go in their order to the
+worker that is free first. All that is no piece is serial. What is lost is the share of the
+workers' time in which they wait, for what is serial or for the last piece of a phase. The memory's
+speed, which cores share, is not in it.
+"""
+
+import heapq
+import time
+from contextlib import contextmanager
+from functools import wraps
+from unittest.mock import patch
+
+from _lab import bench, data, tables
+from _lab.study import Study
+
+from mddf import MDDFClassifier, _binning, _growing
+
+
+def timed(function, pieces):
+    """The same, which notes its thread's CPU seconds."""
+
+    @wraps(function)
+    def call(*arguments, **named):
+        start = time.thread_time()
+        try:
+            return function(*arguments, **named)
+        finally:
+            pieces.append(time.thread_time() - start)
+
+    return call
+
+
+@contextmanager
+def phases_of_fits():
+    """A list for each phase from now on, of its pieces' seconds."""
+    phases, in_order, in_threads = [], _growing.in_order, _growing.in_threads
+
+    def noted():
+        phases.append([])
+        return phases[-1]
+
+    def of_trees(tasks, n_jobs):
+        pieces = noted()
+        return in_order(((timed(f, pieces), *rest) for f, *rest in tasks), n_jobs)
+
+    def of_rows(function, ranges, n_jobs):
+        return in_threads(timed(function, noted()), ranges, n_jobs)
+
+    with (
+        patch.object(_growing, "in_order", of_trees),
+        patch.object(_growing, "in_threads", of_rows),
+        patch.object(_binning, "in_threads", of_rows),
+    ):
+        yield phases
+
+
+def replayed(pieces, n_workers):
+    """Seconds until the last of the pieces is done."""
+    free = [0.0] * n_workers
+    for seconds in pieces:
+        heapq.heapreplace(free, free[0] + seconds)
+    return max(free)
+
+
+def cell(options, set, workers):
+    """One fit, replayed."""
+    split = data.codes(set, options.data_home)
+    model = MDDFClassifier(1, n_estimators=options.n_estimators, random_state=0, n_jobs=workers)
+    with phases_of_fits() as phases:
+        seconds, _, _ = bench.cost(model.fit, split.X, split.y)
+    work = sum(map(sum, phases))
+    serial = seconds - work
+    inside = sum(replayed(pieces, workers) for pieces in phases)
+    return {
+        "phases": len(phases),
+        "pieces": sum(map(len, phases)),
+        "longest_ms": 1e3 * max(map(max, phases)),
+        "cpu_s": seconds,
+        "serial_s": serial,
+        "replayed_s": serial + inside,
+        "speed_up": seconds / (serial + inside),
+        "serial_loss": 100 * serial / (serial + inside),
+        "waiting_loss": 100 * (inside - work / workers) / (serial + inside),
+    }
+
+
+def report(frame, options):
+    """A row for each set and number of workers."""
+    title = f"mdDF, a layer of 4 x {options.n_estimators} trees in 5 folds, replayed"
+    shown = """set workers phases pieces longest_piece_ms=longest_ms:.3g CPU_s=cpu_s:.3g
+    serial_s:.3g replayed_s:.3g times_as_fast=speed_up:.3g lost_to_serial_%=serial_loss:.0f
+    lost_to_waiting_%=waiting_loss:.0f"""
+    return [tables.columns("cores", title, frame, shown, 2)]
+
+
+def keys(options):
+    """Every number of workers on every set."""
+    return [{"set": name, "workers": n} for name in options.datasets for n in options.workers]
+
+
+study = Study(
+    globals(), "bench_cores", keys, fresh=True, datasets=["adult", "letter", "mnist"],
+    workers=[8, 32, 128], n_estimators=100,
+    quick={"datasets": ["letter"], "n_estimators": 20},
+)  # fmt: skip
+parse, main = study.parse, study.main
+
+if __name__ == "__main__":
+    raise SystemExit(main())
