@@ -28,8 +28,9 @@ def _engine(backend) -> str | None:
 def shared(values: Sequence) -> list:
     """Stand-ins for values that are arguments of many tasks, in whose place tasks get the values.
 
-    On Dask, every worker there is gets them now, so that they outlive the loss of some; on Ray,
-    the object store has them; otherwise joblib sends them itself, and they are the stand-ins.
+    On Dask, every worker there is gets them now, so that they outlive the loss of some (until no
+    task waits for them: then Dask's active memory manager leaves one); on Ray, the object store
+    has them; otherwise joblib sends them itself, and they are the stand-ins.
     """
     backend, _ = get_active_backend(prefer="threads")
     engine = _engine(backend)
