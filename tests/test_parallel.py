@@ -88,7 +88,7 @@ def interrupted(work, delay=0.7):
 
 @pytest.mark.parametrize("work", ["one job", "two jobs"])
 def test_interrupt(work):
-    assert interrupted(work) < 1  # .03 s on an idle machine
+    assert interrupted(work) < 10  # .03 s on an idle machine; a minute to the end of the work
 
 
 @pytest.mark.slow
