@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from mddf import _core
+from mddf._elementary import exp, log
 from mddf._validation import Within
 
 from ._boosting.base import BaseBoostingClassifier
@@ -127,7 +128,7 @@ class AdaBoostClassifier(BaseBoostingClassifier):
         self.verbose = verbose
 
     def _loss(self, margin):
-        return np.exp(-margin)
+        return exp(-margin)
 
     def _link(self, f):
         return logistic_probabilities(2 * f)
@@ -163,7 +164,7 @@ class AdaBoostClassifier(BaseBoostingClassifier):
         alpha = np.zeros(0)
         perfect = False
         while not perfect:
-            distribution = weight * np.exp(margin.min() - margin)
+            distribution = weight * exp(margin.min() - margin)
             distribution /= distribution.sum()
             signed = distribution * y
             # The best stump is found anew in every round; deeper trees are not sure to be.
@@ -179,13 +180,13 @@ class AdaBoostClassifier(BaseBoostingClassifier):
                 return
             perfect = error < LEAST_ERROR
             error = max(error, LEAST_ERROR)
-            step = 0.5 * np.log((1 - error) / error)
+            step = 0.5 * float(log((1 - error) / error))
             margin += step * y * vote
             if k == len(alpha):
                 alpha = np.append(alpha, 0.0)
             alpha[k] += flip * step
             notes = {
-                "objective": weight @ np.exp(-margin),
+                "objective": weight @ exp(-margin),
                 "weighted_error": error,
                 "edge": 1 - 2 * error,
                 "normalizer": _normalizer(error),

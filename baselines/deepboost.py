@@ -7,6 +7,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
+from mddf._elementary import exp, log
 from mddf._validation import Within, finite
 
 from ._boosting.base import BaseBoostingClassifier
@@ -235,7 +236,7 @@ class _Descent:
         self.search = TreeSearch(X, max_depth, mode, self.cost_by_size)
         self.y = y
         self.weight = sample_weight / sample_weight.sum()
-        self.log_weight = np.log(self.weight)
+        self.log_weight = log(self.weight)
         self.u = np.ones(len(y))  # 1 - y f
         self.used = UsedTrees()
         self.alpha = np.zeros(0)
@@ -247,10 +248,10 @@ class _Descent:
         while not perfect:
             log_slope = self.log_weight + self.loss.log_derivative(self.u)
             shift = log_slope.max()
-            slope = np.exp(log_slope - shift)
+            slope = exp(log_slope - shift)
             total = slope.sum()
             with np.errstate(over="ignore"):
-                inverse = np.exp(-shift) / total  # 1 / S; infinite once S has underflowed
+                inverse = exp(-shift) / total  # 1 / S; infinite once S has underflowed
             if np.isinf(inverse) and self.cost_by_size.max() > 0:
                 return
             distribution = slope / total

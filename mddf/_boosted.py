@@ -6,11 +6,11 @@ from copy import copy
 from typing import Self
 
 import numpy as np
-from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from mddf import _core
+from mddf._elementary import expit, log, softmax
 from mddf._state import part
 from mddf._vote import FLOOR
 
@@ -142,7 +142,7 @@ class BoostedClassifier(ClassifierMixin, Boosted):
         if len(self.classes_) == 1:
             return np.ones((len(scores), 1))
         if len(self.classes_) > 2:
-            return softmax(scores, axis=1)
+            return softmax(scores)
         second = expit(scores)
         return np.hstack([1 - second, second])
 
@@ -186,7 +186,7 @@ def best_round(models, X, labels, folds, n_rounds: int, weight=None) -> int:
         stages = model.staged_predict_proba(X[held_out][rows])
         for number, probabilities in zip(range(n_rounds), stages, strict=False):
             own = probabilities[np.arange(len(rows)), place[rows]]
-            totals[number] -= weights[rows] @ np.log(np.maximum(own, FLOOR))
+            totals[number] -= weights[rows] @ log(np.maximum(own, FLOOR))
     return int(totals.argmin()) + 1
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 
 from mddf._binner import fingerprint
+from mddf._elementary import log
 from mddf._folds import ask_for_groups
 from mddf._state import Saved
 
@@ -18,8 +19,7 @@ class ProbabilityClassifier(Saved, ClassifierMixin, BaseEstimator):
 
     def predict_log_proba(self, X):
         """Natural logarithm of `predict_proba`; minus infinity where that is 0."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+        return log(self.predict_proba(X))
 
     def predict(self, X):
         """The class of the largest probability.

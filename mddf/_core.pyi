@@ -68,6 +68,7 @@ ReadBool_sInOrder = Annotated[
 ReadUint64TableInOrder = Annotated[
     NDArray[numpy.uint64], dict(shape=(None, None), order="C", device="cpu", writable=False)
 ]
+Float64s = Annotated[NDArray[numpy.float64], dict(shape=(None,))]
 ReadUint8Array = Annotated[NDArray[numpy.uint8], dict(writable=False)]
 ReadUint16Array = Annotated[NDArray[numpy.uint16], dict(writable=False)]
 ReadInt64TableInOrder = Annotated[
@@ -80,7 +81,6 @@ ReadUint64Array = Annotated[NDArray[numpy.uint64], dict(writable=False)]
 Float64Table = Annotated[NDArray[numpy.float64], dict(shape=(None, None))]
 Int32s = Annotated[NDArray[numpy.int32], dict(shape=(None,))]
 Int8Table = Annotated[NDArray[numpy.int8], dict(shape=(None, None))]
-Float64s = Annotated[NDArray[numpy.float64], dict(shape=(None,))]
 
 class Cancelled(RuntimeError):
     pass
@@ -275,6 +275,8 @@ def add_boosted(
     sets: ReadUint64TableInOrder,
     out: Float64TableInOrder,
 ) -> None: ...
+def exp(values: ReadFloat64sInOrder) -> Float64s: ...
+def log(values: ReadFloat64sInOrder) -> Float64s: ...
 
 class BinnedTable:
     @overload

@@ -17,7 +17,6 @@ from mddf._binner import Binner, category_mask, fingerprint
 from mddf._binning import apply_bins
 from mddf._checkpoint import Checkpoint, description, fit_inputs
 from mddf._classifier import AsksForGroups, warn_of_seen
-from mddf._deep_goals import FEW_SAMPLES
 from mddf._deep_growth import MOST_COLUMNS, Growth, tell
 from mddf._deep_layers import columns_of
 from mddf._folds import is_splitter, make_folds
@@ -35,6 +34,9 @@ from mddf._validation import (
     unchanged_on_failure,
 )
 from mddf._vote import sharpened
+
+# With so many samples, 5 folds are as good as 10.
+_ENOUGH = 50
 
 
 class BaseDeepForest(AsksForGroups, TransformerMixin):
@@ -215,7 +217,7 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
     def _folds(self, X, goal, entropy, groups):
         cv = self.cv
         if isinstance(cv, str):
-            cv = 5 if len(goal.target) >= FEW_SAMPLES else 10
+            cv = 5 if len(goal.target) >= _ENOUGH else 10
         seed = np.random.SeedSequence((*entropy, 1)).generate_state(1)
         labels = goal.target if is_splitter(cv) else goal.strata
         return make_folds(cv, X, labels, int(seed[0]), groups)

@@ -54,7 +54,7 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         numbers, categories as codes, missing values as NaN. "auto" means one of each name,
         without boosting above 30 classes.
     cv : int, splitter, iterable of (train, test) or "auto", default="auto"
-        Folds. "auto" means 5, and 10 below 400 samples.
+        Folds. "auto" means 5, and 10 below 50 samples.
     refit : bool, default=True
         Grow the members that are kept once more on all samples, instead of keeping the models of
         all folds: a model a fifth as large. Only "boosted" keeps those of its folds, whose mean

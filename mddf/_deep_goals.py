@@ -27,8 +27,8 @@ from mddf._vote import (
 _LEAVES: list[dict] = [{"min_samples_leaf": leaf} for leaf in (1, 2, 5)]
 # So many samples make a member's own exponent count half.
 _SHRINKAGE = 500
-# Below so many samples there are more folds, and nobody is left out of the vote.
-FEW_SAMPLES = 400
+# Below so many samples nobody is left out of the vote.
+_FEW_SAMPLES = 400
 # With so many samples, half of the vote is shared out evenly.
 _BY_CHANCE = 30
 
@@ -128,7 +128,7 @@ class ClassGoal:
         if others:
             votes = [np.tensordot(some, forecasts, 1) for some in (weights, *others)]
             weights = (weights, *others)[int(np.argmax([*map(self._scored, votes)]))]
-        if self.n_samples >= FEW_SAMPLES:
+        if self.n_samples >= _FEW_SAMPLES:
             return weights
         share = _BY_CHANCE / (self.n_samples + _BY_CHANCE)
         return (1 - share) * weights + share / len(weights)

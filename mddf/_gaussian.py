@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
-from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.utils import check_random_state
 
+from mddf._elementary import exp, softmax
 from mddf._linear import Encoding, product
 from mddf._state import part
 from mddf._vote import fit_exponent
@@ -93,7 +93,7 @@ class _GaussianRidge(BaseEstimator):
             rows = self._encoded(X[first : first + _BLOCK])
             distances = np.square(rows).sum(axis=1)[:, None] + squares
             distances -= 2 * rows @ self.landmarks_.T
-            yield np.exp(distances * factor)
+            yield exp(distances * factor)
 
     def _encoded(self, X) -> np.ndarray:
         """Rows of so few binary digits that distances are exact, in whatever order they add up."""
@@ -133,13 +133,13 @@ class GaussianClassifier(ClassifierMixin, _GaussianRidge):
         rows, features, values, weight, penalty = self._learn(X, values, sample_weight)
         self.scale_ = 1.0
         if len(rows) > 1:
-            said = softmax(_said_without(features, values, weight, penalty), axis=1)
+            said = softmax(_said_without(features, values, weight, penalty))
             self.scale_ = fit_exponent(said, labels[rows], weight)
         return self
 
     def predict_proba(self, X):
         """Probabilities of the classes, shape (n_rows, n_classes)."""
-        return softmax(self.scale_ * self._values(X), axis=1)
+        return softmax(self.scale_ * self._values(X))
 
     def predict(self, X):
         """The most probable classes."""

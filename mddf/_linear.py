@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
+from mddf._elementary import expit, softmax
 from mddf._state import part
 
 _MOST_CODES = 256
@@ -171,7 +171,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         scores = product(encoding.centred(X), self.numbers_) + self.intercept_
         scores += self.categories_[encoding.places_of(X)].sum(axis=1)
         if len(self.classes_) > 2:
-            return softmax(scores, axis=1)
+            return softmax(scores)
         second = expit(scores)
         return np.hstack([1 - second, second])
 

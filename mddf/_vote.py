@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from mddf._elementary import exp, log, softmax
 from mddf._sampling import n_counted
 from mddf._state import part
 
@@ -32,7 +33,7 @@ def own_probabilities(vectors: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 def log_losses(vectors: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Minus the logarithm of each sample's own probability, which counts as ``FLOOR`` at least."""
-    return -np.log(np.maximum(own_probabilities(vectors, labels), FLOOR))
+    return -log(np.maximum(own_probabilities(vectors, labels), FLOOR))
 
 
 def sharpened(probabilities: np.ndarray, exponent: float) -> np.ndarray:
@@ -42,9 +43,7 @@ def sharpened(probabilities: np.ndarray, exponent: float) -> np.ndarray:
     """
     if exponent == 1:
         return probabilities
-    logs = exponent * np.log(np.maximum(probabilities, FLOOR))
-    powers = np.exp(logs - logs.max(axis=-1, keepdims=True))
-    return powers / powers.sum(axis=-1, keepdims=True)
+    return softmax(exponent * log(np.maximum(probabilities, FLOOR)))
 
 
 def doubted(probabilities: np.ndarray, doubt: float) -> np.ndarray:
@@ -78,13 +77,13 @@ def fit_exponent(
         return 1.0
 
     def loss(logarithm: float) -> float:
-        losses = log_losses(sharpened(probabilities, float(np.exp(logarithm))), labels)
+        losses = log_losses(sharpened(probabilities, float(exp(logarithm))), labels)
         return float(np.average(losses, weights=weight))
 
     found = minimize_scalar(loss, bounds=(_COLDEST, _HOTTEST), method="bounded")
     if found.fun >= loss(0.0):
         return 1.0
-    exponent, n = float(f"{np.exp(found.x):.4g}"), n_counted(len(labels), weight)
+    exponent, n = float(f"{exp(found.x):.4g}"), n_counted(len(labels), weight)
     return float(f"{exponent ** (n / (n + shrinkage)):.4g}")
 
 
@@ -149,7 +148,7 @@ def greedy_weights(
         kept = [np.maximum(own_probabilities(v, labels), FLOOR) for v in vectors]
 
         def judge(total, n):
-            return -float(np.average(-np.log(total / n), weights=weight))
+            return -float(np.average(-log(total / n), weights=weight))
     else:
         kept = list(vectors)
 

@@ -7,6 +7,8 @@ from typing import Protocol
 import numpy as np
 from scipy.special import expit, log_expit
 
+from mddf._elementary import exp
+
 from .voters import FloatArray
 
 _LN2 = np.log(2.0)
@@ -33,7 +35,7 @@ class ExponentialLoss:
 
     def value(self, u: FloatArray) -> FloatArray:
         """e^u."""
-        return np.exp(u)
+        return exp(u)
 
     derivative = value
 

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from mddf._elementary import exp, log
+
 from .losses import Loss
 from .search import LEAST_ERROR
 from .voters import FloatArray
@@ -38,14 +40,14 @@ def majorizer_step(error: float, alpha: float, penalty: float) -> float:
     """
     if penalty == 0:
         error = float(np.clip(error, LEAST_ERROR, 1 - LEAST_ERROR))
-        return 0.5 * float(np.log((1 - error) / error))
-    q = (1 - error) * np.exp(alpha) - error * np.exp(-alpha)
+        return 0.5 * float(log((1 - error) / error))
+    q = (1 - error) * float(exp(alpha)) - error * float(exp(-alpha))
     if abs(q) <= penalty:
         return -alpha
     root = np.sqrt(penalty**2 + 4 * error * (1 - error))
     if q > 0:
-        return float(np.log(2 * (1 - error) / (penalty + root)))
-    return float(np.log((penalty + root) / (2 * error)))
+        return float(log(2 * (1 - error) / (penalty + root)))
+    return float(log((penalty + root) / (2 * error)))
 
 
 def exact_step(

@@ -12,6 +12,7 @@ void bind_binning(nb::module_& m);
 void bind_growing(nb::module_& m);
 void bind_trees(nb::module_& m);
 void bind_boosted(nb::module_& m);
+void bind_elementary(nb::module_& m);
 
 void bind_calls(nb::module_& m) {
   using mddf::Cancel;
@@ -66,6 +67,7 @@ released while a function works.)";
   bind_binning(m);
   bind_trees(m);
   bind_boosted(m);
+  bind_elementary(m);
   bind_growing(m);
   mddf::boosting::bind_boosting(m);
   m.def("build_options", &build_options, "Return what the module was built by and for.");

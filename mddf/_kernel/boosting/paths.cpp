@@ -6,6 +6,7 @@
 
 #include "boosting/products.hpp"
 #include "boosting/vote.hpp"
+#include "common/elementary.hpp"
 
 namespace mddf::boosting {
 
@@ -209,7 +210,7 @@ BoostingPath adaboost_path(const std::int8_t* values, std::size_t n_voters, std:
     const double least = *std::min_element(margin.begin(), margin.end());
     double total = 0.0;
     for (std::size_t i = 0; i < n_rows; ++i) {
-      const double w = weight[i] * std::exp(least - margin[i]);
+      const double w = weight[i] * exponential(least - margin[i]);
       total += w;
       signed_weight[i] = w * y[i];
     }
@@ -225,14 +226,14 @@ BoostingPath adaboost_path(const std::int8_t* values, std::size_t n_voters, std:
       break;
     }
     const double error = std::max(least_error, 0.5 - std::fabs(edge) / 2.0);
-    const double step = std::copysign(0.5 * std::log((1.0 - error) / error), edge);
+    const double step = std::copysign(0.5 * logarithm((1.0 - error) / error), edge);
     n_used += alpha[best] == 0.0 ? 1 : 0;
     alpha[best] += step;
     n_used -= alpha[best] == 0.0 ? 1 : 0;
     double loss = 0.0;
     for (std::size_t i = 0; i < n_rows; ++i) {
       margin[i] += step * y[i] * values[best * n_rows + i];
-      loss += weight[i] * std::exp(-margin[i]);
+      loss += weight[i] * exponential(-margin[i]);
     }
     path.voter.push_back(static_cast<std::int64_t>(best));
     path.step.push_back(step);

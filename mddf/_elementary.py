@@ -1,0 +1,33 @@
+"""Exponentials and logarithms for what is promised bit by bit.
+
+NumPy's and SciPy's differ in their last bits between processors and versions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mddf import _core
+
+
+def exp(x) -> np.ndarray:
+    """E to the power of numbers, in their shape."""
+    x = np.asarray(x, float)
+    return _core.exp(np.ascontiguousarray(x).ravel()).reshape(x.shape)
+
+
+def log(x) -> np.ndarray:
+    """Natural logarithms, in the shape of the numbers: -infinity of 0, NaN below."""
+    x = np.asarray(x, float)
+    return _core.log(np.ascontiguousarray(x).ravel()).reshape(x.shape)
+
+
+def softmax(scores) -> np.ndarray:
+    """Probabilities along the last axis, in proportion to e to the power of scores."""
+    powers = exp(scores - np.max(scores, axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def expit(scores) -> np.ndarray:
+    """1 / (1 + e^-score)."""
+    return 1 / (1 + exp(np.negative(scores)))
