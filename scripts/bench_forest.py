@@ -4,6 +4,7 @@
     python scripts/bench_forest.py            all data sets; takes about an hour and a half
     python scripts/bench_forest.py --datasets letter adult --repeats 7
     python scripts/bench_forest.py --datasets letter --measures threads row memory growth parts
+    python scripts/bench_forest.py --measures peers --libraries oneDAL YDF --repeats 3
 
 Both sides get the same numbers (categories as codes), trees and one core, in turns; ratios are
 medians of scikit-learn's CPU time through mddf's, and a bracket holds the ratio aimed at. The
@@ -11,7 +12,9 @@ targets of "curves" and "many curves" are numbers, and 100 R2 takes the place of
 measures: the speed of two threads (aim: 1.85 of one), predict_proba of one row beyond scikit-
 learn's validation (aim: 120 us), bytes per cell of X at the peak of a fit beyond data and model,
 and how the time grows with the rows; and what it costs in accuracy to deal the rows out at random
-to parts that each grow their share of the trees, and to average the probabilities.
+to parts that each grow their share of the trees, and to average the probabilities. "peers" puts
+other libraries beside mddf, with classes as numbers and missing values as -1, which all take; what
+a library makes of the numbers is part of its time. What they are given is in _lab/libraries.py.
 """
 
 import math
@@ -20,7 +23,7 @@ from itertools import product
 from statistics import median
 
 import numpy as np
-from _lab import bench, cli, data, tables
+from _lab import bench, cli, data, libraries, models, tables
 from _lab.study import Study
 from sklearn import ensemble
 from sklearn.datasets import make_classification
@@ -55,6 +58,7 @@ AIMS = {
         strict=True,
     )
 }
+AIMS |= {(*key, "oneDAL"): {"fit_s_ratio": 4, "predict_s_ratio": 2} for key in AIMS}
 
 
 def load(name, data_home):
@@ -87,10 +91,49 @@ def fit(make, split, n_trees, seed, n_jobs=1):
     return {**found, "bytes_per_node": found["pickle_bytes"] / n_nodes}
 
 
+def floored_loss(y, probabilities, classes):
+    """Log-loss of probabilities of at least a millionth."""
+    p = np.maximum(probabilities, 1e-6)
+    return log_loss(y, p / p.sum(axis=1, keepdims=True), labels=classes)
+
+
 def speed(options, split, kinds):
     """Both sides in turns."""
     sides = [partial(fit, make, split, options.n_estimators) for make in kinds]
     return bench.in_turns(sides, options.repeats)
+
+
+def alike(split, task):
+    """What all libraries take: classes as numbers from 0, and nothing missing."""
+    X, X_test = (np.nan_to_num(part, nan=-1) for part in (split.X, split.X_test))
+    if task == "regression":
+        return data.Split(X, split.y, X_test, split.y_test)
+    classes, y = np.unique(split.y, return_inverse=True)
+    return data.Split(X, y, X_test, np.searchsorted(classes, split.y_test))
+
+
+def library(method, split, plan, seed):
+    """What a library's fit costs, and the log-loss of its probabilities."""
+    model = models.build(method, seed, task=plan.task, budget=plan)
+    found = bench.fit_cost(model, split)
+    if plan.task == "classification":
+        p = model.predict_proba(split.X_test)
+        found["log_loss"] = floored_loss(split.y_test, p, np.unique(split.y))
+    return found
+
+
+def peers(options, name, kind):
+    """All libraries in turns."""
+    task = "regression" if name in CURVES else "classification"
+    split = alike(load(name, options.data_home), task)
+    plan = libraries.Plan(options.n_estimators, *split.X.shape, task)
+    methods, few = libraries.FORESTS[kind], split.X[:100]
+    methods = {n: methods[n] for n in ("mddf", *options.libraries) if n in methods}
+    for method in methods.values():  # a first fit loads the library
+        models.build(method, 0, task=task, budget=plan).fit(few, np.arange(len(few)) % 2)
+    sides = {name: partial(library, method, split, plan) for name, method in methods.items()}
+    rows = bench.side_by_side(sides, options.repeats)
+    return {"peers": [{"library": name, **row} for name, row in rows.items()]}
 
 
 def threads(options, split, kinds):
@@ -145,9 +188,7 @@ def parts(options, split, kinds):
             seen = np.searchsorted(classes, forest.classes_)
             total[:, seen] += forest.predict_proba(split.X_test) / n_parts
         wrong = np.mean(classes[total.argmax(axis=1)] != split.y_test)
-        total = np.maximum(total, 1e-6)
-        total /= total.sum(axis=1, keepdims=True)
-        loss = log_loss(split.y_test, total, labels=classes)
+        loss = floored_loss(split.y_test, total, classes)
         found.append({f"{n_parts}": 100 * wrong, f"{n_parts},_log-loss": loss})
     return tables.pd.DataFrame(found).mean().to_dict()
 
@@ -159,6 +200,12 @@ MEASURES = {
         "fit_s:.4g peer's_fit=peer_fit_s:.4g ratio=fit_s_ratio predict_s:.4g "
         "peer's_predict=peer_predict_s:.4g ratio_=predict_s_ratio accuracy:.2f "
         "peer's_accuracy=peer_accuracy:.2f bytes_per_node:.1f",
+    ),
+    "peers": (
+        peers,
+        "CPU seconds, one core; ratio: the library's / mddf's (aim)",
+        "fit_s:.4g ratio=fit_s_ratio predict_s:.4g ratio_=predict_s_ratio "
+        "MB:.3g accuracy:.2f log-loss=log_loss:.4f",
     ),
     "threads": (threads, "speed of two threads over one", "speed:.2f"),
     "row": (row, "one row, microseconds", "predict_proba=row:.0f validation:.0f"),
@@ -176,9 +223,16 @@ MEASURES = {
 }
 
 
+def prepare(options, parser):
+    if "peers" in options.measures:
+        options.libraries = libraries.present(options.libraries)
+
+
 def cell(options, set, forest, measure):
     if measure == "memory":
         return bench.in_new_process(memory, options, set, forest)
+    if measure == "peers":
+        return peers(options, set, forest)
     return MEASURES[measure][0](options, load(set, options.data_home), forests(set)[forest])
 
 
@@ -186,17 +240,22 @@ def report(frame, options):
     found = []
     for measure, rows in frame.groupby("measure", sort=False):
         _, title, shown = MEASURES[measure]
-        numbers = rows.dropna(axis=1, how="all").drop(columns="measure")
-        rows = bench.with_aims(numbers, ["set", "forest"], AIMS)
-        found.append(tables.columns(measure, title, rows, f"set forest {shown}", 2, numbers))
+        numbers, index = rows.dropna(axis=1, how="all").drop(columns="measure"), ["set", "forest"]
+        if measure == "peers":
+            numbers, index = tables.unnest(numbers, "peers"), [*index, "library"]
+            numbers["MB"] = numbers["pickle_bytes"] / 1e6
+        rows = bench.with_aims(numbers, index, AIMS)
+        words = f"{' '.join(index)} {shown}"
+        found.append(tables.columns(measure, title, rows, words, len(index), numbers))
     return found
 
 
 study = Study(
     globals(), "bench_forest", "set=datasets forest=forests measure=measures", fresh=True,
     datasets=list(SETS), n_estimators=100, repeats=5, forests=CLASSIFIERS,
-    measures=["speed"],
-    checks={"datasets": lambda text: text if text in SETS else cli.dataset(text),
+    measures=["speed"], libraries=list(libraries.NAMES),
+    checks={"libraries": list(libraries.NAMES),
+            "datasets": lambda text: text if text in SETS else cli.dataset(text),
             "measures": list(MEASURES)},
     quick={"datasets": ["digits", "breast_cancer", "satimage", "letter"], "repeats": 3},
 )  # fmt: skip

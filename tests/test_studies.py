@@ -1,8 +1,11 @@
 """What single studies of scripts compute, beyond what test_commands.py asks of all."""
 
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import make_moons
 
 
 @pytest.mark.parametrize("method", ["mddf", "gcforest", "mddf-np"])
@@ -279,3 +282,57 @@ def test_forests_of_both_sides(script):
     assert 0 < used < 1
     assert (wall > 0, result) == (True, sum(range(10**6)))
     assert lab.peak_bytes() > 10**7
+
+
+@pytest.mark.parametrize("kind", ["random", "completely random"])
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_forests_of_libraries(script, kind, task):
+    bench, libraries = script("bench_forest"), script("_lab.libraries")
+    (X, y), split = make_moons(300, noise=0.1, random_state=0), script("_lab.data").Split
+    split = bench.alike(split(X[:200], y[:200] + 5, X[200:], y[200:] + 5), task)
+    plan, missing = libraries.Plan(10, 200, 2, task), []
+    for name, method in libraries.FORESTS[kind].items():
+        if why := method.missing(task):
+            missing.append(why)
+            continue
+        found = bench.library(method, split, plan, 0)
+        assert found["accuracy"] > 80, name
+        assert 1e3 < found["pickle_bytes"] < 1e7, name
+        assert ("log_loss" in found) == (task == "classification")
+        if task == "classification":
+            assert found["log_loss"] < 0.5, name
+        if name == "oneDAL":  # it hands what it cannot do to scikit-learn
+            model = script("_lab.models").build(method, 0, task=task, budget=plan)
+            assert hasattr(model.fit(split.X, split.y), "_onedal_estimator")
+    if missing:
+        pytest.skip("; ".join(missing))
+
+
+def test_libraries_that_are_not_installed_are_left_out_with_a_line(script, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "ydf", None)
+    options = script("bench_forest").parse(
+        ["--measures", "peers", "--libraries", "YDF", "scikit-learn"]
+    )
+    assert options.libraries == ["scikit-learn"]
+    assert 'YDF left out: YDF is not installed: pip install "mddf[bench]"' in (
+        capsys.readouterr().out
+    )
+
+
+def test_sides_by_side(script):
+    sides = {
+        "a": lambda seed: {"s": None, "n": 3, "t_s": 2.0},
+        "b": lambda seed: {"t_s": 1 + seed},
+    }
+    found = script("_lab.bench").side_by_side(sides, 3)
+    assert found["a"] == {"n": 3, "t_s": 2, "t_s_ratio": 1}
+    assert found["b"] == {"t_s": 2, "t_s_ratio": 1}
+
+
+def test_columns_that_all_libraries_try(script):
+    plan = script("_lab.libraries").Plan
+    for n_columns in range(1, 800):
+        found = plan(10, 100, n_columns)
+        assert int(np.float32(found.share) * np.float32(n_columns)) == found.n_tried
+        assert round(found.share * n_columns) == found.n_tried == int(n_columns**0.5)
+        assert plan(10, 100, n_columns, "regression").share == 1

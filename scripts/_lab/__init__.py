@@ -3,6 +3,7 @@
 cli        options that mean the same everywhere, checked before anything runs
 data       sets by name or CSV file, splits, encodings
 models     the registry of methods: adding one is one entry
+libraries  forests of several libraries at equal settings
 chosen     methods that choose among variants of themselves
 scores     metrics for classes and numbers
 records    results: one file per cell

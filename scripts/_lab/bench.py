@@ -66,6 +66,24 @@ def in_turns(sides, repeats):
     return row
 
 
+def side_by_side(sides, repeats):
+    """What several functions of a seed measure, by name, in turns: medians of each.
+
+    Of seconds, "..._s", there are also the medians of their ratios to the first one's.
+    """
+    rounds = [{name: side(seed) for name, side in sides.items()} for seed in range(repeats)]
+    first, rows = next(iter(sides)), {}
+    for name in sides:
+        row = {}
+        for key in (key for key, value in rounds[0][name].items() if value is not None):
+            row[key] = median(found[name][key] for found in rounds)
+            if key.endswith("_s"):
+                ratios = (found[name][key] / found[first][key] for found in rounds)
+                row[f"{key}_ratio"] = median(ratios)
+        rows[name] = row
+    return rows
+
+
 def in_new_process(function, *arguments):
     """What a function returns in a process of its own, whose memory is that of the call."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:

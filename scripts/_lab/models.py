@@ -70,6 +70,7 @@ class Method:
     library: bool = False
     threads: str = "n_jobs"
     extra: str = ""
+    needs: str = ""
     published: str = ""
     space: Mapping[str, object] = field(default_factory=dict)
 
@@ -82,7 +83,7 @@ class Method:
         if self.path(task) is None:
             return f"{self.title} is not for {task}"
         try:
-            importlib.import_module(self.path(task).partition(":")[0])
+            importlib.import_module(self.needs or self.path(task).partition(":")[0])
         except ImportError:
             return f'{self.title} is not installed: pip install "mddf[{self.extra}]"'
         return None

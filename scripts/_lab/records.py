@@ -19,7 +19,10 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 FORMAT = "mddf cell 1"
-PACKAGES = ("mddf", "numpy", "scipy", "scikit-learn", "pandas", "xgboost", "lightgbm", "catboost")
+PACKAGES = (
+    "mddf", "numpy", "scipy", "scikit-learn", "pandas", "xgboost", "lightgbm", "catboost",
+    "scikit-learn-intelex", "ydf", "fastforest",
+)  # fmt: skip
 PARTS = ("key", "settings", "result", "provenance")
 
 
