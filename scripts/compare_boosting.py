@@ -23,7 +23,6 @@ METHODS = {
     "AdaBoost": AdaBoostClassifier,
     "DeepBoost": lambda rounds: DeepBoostClassifier(rounds, max_depth=4),
 }
-PUBLISHED = {"Bank Marketing": "bank", "Fraudulent": "carclaims"}
 GRID = np.linspace(0, 1, 201)
 
 
@@ -50,10 +49,9 @@ def cell(options, set, method, seed):
 
 def report(frame, options):
     rows = tables.means(frame.assign(error=100 * frame["error"]), ["set", "method"])
-    names = {"dataset": "set", "auc": "published", "train_eval_seconds": "published_s"}
-    there = tables.published("comparison_auc.tsv").replace({"dataset": PUBLISHED})
-    there = there.rename(columns=names)[["method", *names.values()]]
-    rows = rows.merge(there, on=["set", "method"], how="left")
+    names = {"auc": "published", "train_eval_seconds": "published_s"}
+    there = tables.published("comparison_auc.tsv").drop(columns="base_learner")
+    rows = rows.merge(there.rename(columns=names), on=["set", "method"], how="left")
     shown = """set method AUC=auc:.4f± published error_%=error:.2f fit_s=fit_seconds:.3f
     predict_s=predict_seconds:.4f published_s"""
     splits = rows["n_seeds"].max()

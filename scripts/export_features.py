@@ -43,10 +43,9 @@ def parse(argv=None):
         quick={"n_estimators": 5, "n_layers": 2},
     )  # fmt: skip
     parser.add_argument("name", nargs="?", type=cli.dataset, help="a set of mddf.datasets")
-    parser.add_argument("--csv", dest="table", type=Path, help="a table with a header instead")
+    parser.add_argument("--csv", type=Path, help="a table with a header instead")
     parser.add_argument("--target", metavar="COLUMN", help="its column of labels")
     options = parser.read(argv)
-    options.csv = options.table
     if options.quick and options.csv is None:
         options.name = options.name or "digits"
     if (options.name is None) == (options.csv is None):

@@ -128,7 +128,7 @@ def report(frame, options):
 
 def one_table(number, rows):
     there = tables.published(f"deepboost_table{number}.tsv")
-    there = there.rename(columns={"dataset": "set", "std": "error_std"})
+    there = there.rename(columns={"std": "error_std"})
     there[["error", "error_std"]] = 100 * there[["error", "error_std"]].astype(float)
     rows = rows.merge(there, on=["set", "method"], how="left")
     shown = """set method error_%=test:.2f± published=error:.2f± size=tree_size:.1f

@@ -157,7 +157,7 @@ def draw(frame, options):
 study = Study(
     globals(), "layers", "set=datasets seed=seeds method=methods",
     ("n_estimators", "n_layers", "validate", "rows"),
-    datasets=["satimage", "letter"], methods=None, seeds=3, n_estimators=100, n_layers=6,
+    datasets=["satimage", "letter"], methods=[], seeds=3, n_estimators=100, n_layers=6,
     validate=False, rows=None, checks={"methods": cascade},
     quick={"datasets": ["digits"], "seeds": 1, "n_estimators": 5, "n_layers": 3},
 )  # fmt: skip

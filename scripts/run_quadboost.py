@@ -26,7 +26,6 @@ SETS = [
     "flags", "glass", "heart", "hepatitis", "horse", "ionosphere", "letter-ab", "monks-1",
     "optdigits", "pima", "tictactoe", "titanic", "vote", "wine", "yeast", "zoo",
 ]  # fmt: skip
-PUBLISHED = {"breast": "breastcancer", "letter_ab": "letter-ab", "monks": "monks-1"}
 # Of each algorithm: what makes it, the parameter to choose with the decades of its ten values in
 # the order in which they are tried, and those of ten numbers of rounds, or the only one.
 METHODS = {
@@ -120,8 +119,7 @@ def pairs(frame):
 def report(frame, options):
     frame = tables.in_order(frame, "method", METHODS)
     wide = frame.pivot(index="set", columns="method", values="risk")[frame["method"].unique()]
-    there = tables.published("quadboost_table1.tsv")
-    there = there.set_index(there["dataset"].replace(PUBLISHED))
+    there = tables.published("quadboost_table1.tsv").set_index("set")
     shown = _beside(wide.map("{:.3f}".format), there).mask(wide.isna(), "")
     for label, column in (("mean s, all", "seconds"), ("mean s, last fit", "fit_seconds")):
         shown.loc[label] = frame.groupby("method")[column].mean().map("{:.3f}".format)

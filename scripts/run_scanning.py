@@ -75,7 +75,7 @@ def report(frame, options):
     fit,_CPU_s=s:.1f all_rows,_h=all_hours:.2f"""
     title = "mean ± standard deviation over seeds; all rows: estimated by n log n"
     claims = tables.published("gcforest_claims.tsv")
-    claims = claims[claims["dataset"].isin(frame["set"])].to_dict("records")
+    claims = claims[claims["set"].isin(frame["set"])].to_dict("records")
     told = [f"published, gcForest: {row['setting']} {row['accuracy']} %" for row in claims]
     costs = """set fit,_CPU_s=fit_s:.2f transform,_CPU_s=transform_s:.2f
     peak_memory,_GiB=peak_gib:.2f"""

@@ -24,7 +24,7 @@ KEY = ["set", "method", "seed"]
 
 def parse(argv=None):
     parser = cli.Parser(
-        __doc__, "summary", metric=[], methods=None, smaller_is_better=False, test="nemenyi",
+        __doc__, "summary", metric=[], methods=[], smaller_is_better=False, test="nemenyi",
         level=0.05, bayes=False, rope=0.0, format=["png", "pdf"],
         checks={"test": ("nemenyi", "wilcoxon"), "level": cli.share},
     )  # fmt: skip

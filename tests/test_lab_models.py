@@ -87,7 +87,7 @@ def test_methods_that_cannot_be_had_are_left_out_with_a_line(models, monkeypatch
         raise ImportError(name)
 
     options = Namespace(own=None, methods=None, set=[])
-    monkeypatch.setattr(models.importlib, "import_module", fail)
+    monkeypatch.setattr(models.pkgutil, "resolve_name", fail)
     assert models.chosen(options, ["xgboost"]) == {}
     assert 'xgboost left out: XGBoost is not installed: pip install "mddf[bench]"' in (
         capsys.readouterr().out
@@ -156,14 +156,10 @@ def test_depth_is_chosen_on_training_rows(models, table):
     assert models.details(model).startswith(f"c = {model.cascade_.depth_step}, ")
 
 
-def test_perceptron_is_chosen_on_held_out_rows(models, table):
+def test_perceptron_is_chosen_on_held_out_rows(script, models, table):
     X, y = table
     model = models.build(models.METHODS["mlp"], 0, budget=models.Budget(max_epochs=20))
     model.fit(X, np.append(y[:-1], "rare"))  # the only row of a class is trained on
-    assert model[-1].architecture_ in script_architectures(models)
+    assert model[-1].architecture_ in script("_lab.chosen").ARCHITECTURES
     assert "epochs" in models.details(model)
     assert np.mean(model.predict(X)[:-1] == y[:-1]) > 0.5
-
-
-def script_architectures(models):
-    return models.importlib.import_module("_lab.chosen").ARCHITECTURES

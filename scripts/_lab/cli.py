@@ -2,7 +2,7 @@
 
 import argparse
 import ast
-import importlib
+import pkgutil
 import re
 import textwrap
 from pathlib import Path
@@ -11,7 +11,6 @@ from joblib import effective_n_jobs
 from mddf.datasets._registry import resolve
 
 RESULTS = Path("results")
-LISTS = ("datasets", "methods", "metric", "fractions", "features")  # also without a default
 BACKENDS = ("dask", "ray", "loky")
 HELP = {
     "datasets": "names of mddf.datasets",
@@ -128,7 +127,7 @@ class Own(argparse.Action):
             )
         name, module, of = found.groups()
         try:
-            getattr(importlib.import_module(module), of)
+            pkgutil.resolve_name(f"{module}:{of}")
         except (ImportError, AttributeError) as error:
             parser.error(f"argument {option_string}: {name} cannot be had: {error}")
         own = (name, f"{module}:{of}", {key: value(text) for key, _, text in pairs})
@@ -167,7 +166,7 @@ class Parser(argparse.ArgumentParser):
         check = check or of_name.get(name)
         if default is False:
             self.add_argument(option, action="store_true", help=text)
-        elif isinstance(default, list) or name in LISTS:
+        elif isinstance(default, list):
             check = check or type((default or [""])[0])
             self.several.add(name)
             self.add_argument(
@@ -206,8 +205,6 @@ class Parser(argparse.ArgumentParser):
                 setattr(options, name, list(dict.fromkeys(v for group in given for v in group)))
         if getattr(options, "scheduler", None) and options.backend not in ("dask", "ray"):
             self.error("--scheduler needs --backend dask or --backend ray")
-        if hasattr(options, "csv") and (options.csv is None) != (options.target is None):
-            self.error("--csv and --target go together")
         options.study, options.asked_out = self.study, options.out
         options.out = options.out or RESULTS / f"{self.study}{'-quick' * options.quick}"
         return options

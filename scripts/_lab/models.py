@@ -1,7 +1,7 @@
 """Methods: the registry of methods.toml, the user's own, equal budgets, and tuning."""
 
-import importlib
 import inspect
+import pkgutil
 import re
 import tomllib
 from collections.abc import Mapping
@@ -71,7 +71,6 @@ class Method:
     threads: str = "n_jobs"
     extra: str = ""
     needs: str = ""
-    published: str = ""
     space: Mapping[str, object] = field(default_factory=dict)
 
     def path(self, task):
@@ -83,7 +82,7 @@ class Method:
         if self.path(task) is None:
             return f"{self.title} is not for {task}"
         try:
-            importlib.import_module(self.needs or self.path(task).partition(":")[0])
+            pkgutil.resolve_name(self.needs or self.path(task))
         except ImportError:
             return f'{self.title} is not installed: pip install "mddf[{self.extra}]"'
         return None
@@ -143,7 +142,7 @@ def own_method(path, arguments) -> Method:
     for method in METHODS.values():
         if path in (method.classifier, method.regressor):
             arguments = {**method.fixed, **arguments}
-            return replace(method, fixed=arguments, budget={}, equal={}, published="")
+            return replace(method, fixed=arguments, budget={}, equal={})
     takes = "as they are" if path.startswith("mddf:") else "numbers"
     return Method(path, path, path, arguments, takes=takes, threads="")
 
@@ -197,8 +196,7 @@ def build(method, seed, *, task="classification", budget=None, n_jobs=1, n_rows=
 
     Boosting libraries have one thread for few rows.
     """
-    module, name = method.path(task).split(":")
-    make = getattr(importlib.import_module(module), name)
+    make = pkgutil.resolve_name(method.path(task))
     arguments = dict(method.fixed)
     if budget is not None:
         given = {name: getattr(budget, of) for name, of in method.budget.items()}

@@ -61,6 +61,8 @@ class Study:
                 help="compute nothing, but draw the results in folders or files (default: --out)",
             )  # fmt: skip
         options = parser.read(argv)
+        if self.own and (options.csv is None) != (options.target is None):
+            parser.error("--csv and --target go together")
         self.prepare(options, parser)
         return options
 
