@@ -9,11 +9,11 @@ free.
 """
 
 import math
-from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
 from _lab import bench, tables
+from _lab.running import connected
 from _lab.study import Study
 from joblib import parallel_config
 
@@ -32,23 +32,6 @@ def sent_bytes():
     import psutil  # comes with Dask
 
     return psutil.net_io_counters(pernic=True)["lo"].bytes_sent
-
-
-@contextmanager
-def two_workers(engine):
-    """Joblib's backend for two processes."""
-    if engine == "loky":
-        with parallel_config("loky", n_jobs=2):
-            yield
-        return
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster,
-        Client(cluster, direct_to_workers=True),
-        parallel_config("dask", n_jobs=-1),
-    ):
-        yield
 
 
 def measure(options, engine, n_jobs, seed):
@@ -73,7 +56,8 @@ def in_a_thread(options, seed):
 
 def cell(options, set, engine):
     """Medians of an engine and of one thread, in turns."""
-    with two_workers(engine):
+    two = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with connected(engine, **two, direct_to_workers=True), parallel_config(engine, n_jobs=2):
         X, y = made(3000, 15, 0)
         RandomForestClassifier(8, n_jobs=2).fit(X, y)
         sides = [partial(measure, options, engine, 2), partial(in_a_thread, options)]

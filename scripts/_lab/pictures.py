@@ -20,14 +20,9 @@ STYLES = (
     {"color": "#56B4E9", "linestyle": (0, (3, 1, 1, 1)), "marker": "X"},
     {"color": "#666666", "linestyle": (0, (1, 3)), "marker": "*"},
 )
+# The project's methods have the same style in all pictures.
 ORDER = ("mddf", "gcforest", "xgboost", "rf", "mddf-sf", "mddf-st", "mddf-np", "mlp")
 MARKERS = "os^Dv"
-
-
-def style_of(method, methods=ORDER):
-    """The style of a method, the same in all pictures of the project's own methods."""
-    order = [*ORDER, *(name for name in methods if name not in ORDER)]
-    return STYLES[order.index(method) % len(STYLES)]
 
 
 def class_styles(n_classes):
@@ -64,7 +59,8 @@ def curves(rows, x, quantities, by="method", *, heights=None, width=3.2):
     """
     sets, lines = rows["set"].unique(), rows[by].unique()
     known = [name for name in ORDER if name in lines]
-    lines = [*known, *(name for name in lines if name not in known)]
+    others = [name for name in lines if name not in known]
+    order, lines = [*(ORDER if known else ()), *others], [*known, *others]
     figure, axes = panels(heights or [1.9] * len(quantities), len(sets), width, sharex="col")
     for column, name in zip(axes.T, sets, strict=True):
         column[0].set_title(name)
@@ -72,7 +68,7 @@ def curves(rows, x, quantities, by="method", *, heights=None, width=3.2):
             for place, line in enumerate(lines):
                 found = rows[(rows["set"] == name) & (rows[by] == line)].sort_values(x)
                 found = found.dropna(subset=quantity)
-                style = style_of(line) if known else STYLES[place % len(STYLES)]
+                style = STYLES[order.index(line) % len(STYLES)]
                 every = (5 * place, len(found) // 8) if len(found) > 20 else None
                 mean, band = found[quantity], found[f"{quantity}_std"].fillna(0)
                 axis.plot(found[x], mean, label=title_of(str(line)), markevery=every, **style)

@@ -36,36 +36,22 @@ class Outcome:
             yield f"FAILED: {failure['cell']}: {failure['error'].splitlines()[0]}"
 
 
-class Interrupt:
-    """Remembers the first Ctrl-C, for code that swallows it, and ends at once at the second.
+@contextmanager
+def interrupts():
+    """Whether Ctrl-C came, as a list of one, for code that swallows it; the second ends at once.
 
     A thread counts the signals: Python's own handler waits while a library computes.
     """
+    asked = []
+    if threading.current_thread() is not threading.main_thread():
+        yield asked  # signals come to the main thread
+        return
 
-    def __enter__(self):
-        self.asked = False
-        self._main = threading.current_thread() is threading.main_thread()
-        if not self._main:
-            return self  # signals come to the main thread
-        reader, self._writer = socket.socketpair()
-        self._writer.setblocking(False)
-        self._old = signal.signal(signal.SIGINT, self._handle)
-        self._old_fd = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
-        threading.Thread(target=self._count, args=(reader,), daemon=True).start()
-        return self
-
-    def __exit__(self, *_):
-        if not self._main:
-            return
-        signal.set_wakeup_fd(self._old_fd)
-        signal.signal(signal.SIGINT, self._old)
-        self._writer.close()
-
-    def _handle(self, *_):
-        self.asked = True
+    def handle(*_):
+        asked.append(True)
         raise KeyboardInterrupt
 
-    def _count(self, reader):
+    def count():
         n_signals = 0
         with reader:
             while received := reader.recv(64):
@@ -73,10 +59,17 @@ class Interrupt:
                 if n_signals > 1:
                     os._exit(130)
 
-    def check(self):
-        """Raise what was swallowed."""
-        if self.asked:
-            raise KeyboardInterrupt
+    reader, writer = socket.socketpair()
+    writer.setblocking(False)
+    old = signal.signal(signal.SIGINT, handle)
+    old_fd = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+    threading.Thread(target=count, daemon=True).start()
+    try:
+        yield asked
+    finally:
+        signal.set_wakeup_fd(old_fd)
+        signal.signal(signal.SIGINT, old)
+        writer.close()
 
 
 def run(store, keys, compute, fresh=False, engine=None) -> Outcome:
@@ -100,9 +93,10 @@ def run(store, keys, compute, fresh=False, engine=None) -> Outcome:
             bar.update()
 
     try:
-        with Interrupt() as interrupt, tqdm(total=len(keys), dynamic_ncols=True) as bar:
+        with interrupts() as asked, tqdm(total=len(keys), dynamic_ncols=True) as bar:
             for key, found in (engine or _here)(compute, due()):
-                interrupt.check()  # a result that was cut short is none
+                if asked:  # a result that was cut short is none
+                    raise KeyboardInterrupt
                 if told := _keep(store, key, found, outcome):
                     bar.write(told)
                 bar.update()
@@ -154,7 +148,7 @@ def spread(backend, scheduler=None):
 
     def engine(compute, keys):
         task = _sendable(compute)
-        with _connected(backend, scheduler):
+        with connected(backend, scheduler):
             tasks = (delayed(task)(key) for key in keys)
             if backend == "ray":  # whose backend for joblib knows no generators
                 yield from in_order(tasks, effective_n_jobs(-1))
@@ -165,12 +159,13 @@ def spread(backend, scheduler=None):
 
 
 @contextmanager
-def _connected(backend, scheduler):
+def connected(backend, scheduler=None, **cluster):
+    """Joblib's backend for a scheduler, or for a cluster of this machine (options of Dask's)."""
     with ExitStack() as stack:
         if backend == "dask":
             from distributed import Client
 
-            stack.enter_context(Client(scheduler))
+            stack.enter_context(Client(scheduler, **cluster))
         elif backend == "ray":
             import ray
             from ray.util.joblib import register_ray

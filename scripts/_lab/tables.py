@@ -1,6 +1,6 @@
 """Tables: means over seeds, and their text, Markdown, LaTeX and CSV."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,7 @@ class Table:
     name: str
     title: str
     shown: pd.DataFrame
-    numbers: pd.DataFrame | None = field(default=None)
+    numbers: pd.DataFrame | None = None
 
     @property
     def data(self):
@@ -108,20 +108,6 @@ def means(frame, by, columns=None):
     return found.assign(n_seeds=groups.size()).reset_index()
 
 
-def spread(values, digits=2, scale=1.0):
-    """Such as "97.45 ± 0.07"; without a deviation of one value."""
-    values = scale * np.asarray(values, dtype=float)
-    deviation = f" ± {values.std(ddof=1):.{digits}f}" if len(values) > 1 else ""
-    return f"{values.mean():.{digits}f}{deviation}"
-
-
-def pivot(frame, values, rows="set", columns="method", digits=2, scale=1.0):
-    """Means and deviations of groups, in the order of their first results."""
-    groups = frame.groupby([rows, columns], sort=False)[values]
-    table = groups.apply(lambda found: spread(found, digits, scale)).unstack(columns)
-    return table.reindex(index=frame[rows].unique(), columns=frame[columns].unique())
-
-
 def in_order(frame, column, order):
     """Rows sorted by an order of the values of a column; others come last."""
     places = {name: place for place, name in enumerate(order)}
@@ -144,15 +130,20 @@ def columns(name, title, rows, shown, n_index=1, numbers=None) -> Table:
         heading, _, column = left.partition("=")
         column = column or heading
         if column in rows:
-            cells = rows[column].map(title_of) if column == "method" else rows[column]
-            cells = [_cell(v, form.rstrip("±")) for v in cells]
-            if form.endswith("±"):
-                deviations = [_cell(v, form.strip("±+")) for v in rows[f"{column}_std"]]
-                cells = [f"{a} ± {b}" if b else a for a, b in zip(cells, deviations, strict=True)]
-            found[heading.replace("_", " ")] = cells
+            found[heading.replace("_", " ")] = _cells(rows, column, form)
     frame = pd.DataFrame(found)
     shown = frame.set_index(list(frame)[:n_index])
     return Table(name, title, shown, rows if numbers is None else numbers)
+
+
+def _cells(rows, column, form):
+    """A column as text, such as "97.45 ± 0.07" by ".2f±"; without a deviation of one value."""
+    values = rows[column].map(title_of) if column == "method" else rows[column]
+    cells = [_cell(v, form.rstrip("±")) for v in values]
+    if form.endswith("±"):
+        deviations = [_cell(v, form.strip("±+")) for v in rows[f"{column}_std"]]
+        cells = [f"{a} ± {b}" if b else a for a, b in zip(cells, deviations, strict=True)]
+    return cells
 
 
 def _cell(value, form):
@@ -167,7 +158,10 @@ def score_table(name, frame, metric, published=None, greater=True) -> Table:
     """
     about = METRICS.get(metric) or Metric(metric, None, greater)
     frame = frame.dropna(subset=metric)
-    shown = pivot(frame, metric, digits=about.digits, scale=about.scale)
+    rows = means(frame.assign(shown=about.scale * frame[metric]), ["set", "method"], ["shown"])
+    rows["shown"] = _cells(rows, "shown", f".{about.digits}f±")
+    shown = rows.pivot(index="set", columns="method", values="shown")
+    shown = shown.reindex(index=frame["set"].unique(), columns=frame["method"].unique())
     lines = []
     for row in shown.index:
         lines.append(shown.loc[row])
