@@ -19,19 +19,18 @@ from mddf.baselines import AdaBoostClassifier, DeepBoostClassifier, QuadBoostCla
 from sklearn.ensemble import AdaBoostClassifier as ScikitAdaBoost
 from sklearn.tree import DecisionTreeClassifier
 
-GRID = [10.0**-k for k in range(3, 8)]
-
 
 def scikit(depth, n):
     """scikit-learn's AdaBoost."""
     return ScikitAdaBoost(DecisionTreeClassifier(max_depth=depth), n_estimators=n)
 
 
-def grid(depths, n):
+def grid(n):
     """All settings of Table 2."""
+    penalties = [10.0**-k for k in range(3, 8)]
     return [
         DeepBoostClassifier(n, max_depth=depth, beta=beta, lambda_=lambda_)
-        for depth, beta, lambda_ in product(depths, GRID, GRID)
+        for depth, beta, lambda_ in product(range(1, 7), penalties, penalties)
     ]
 
 
@@ -40,7 +39,7 @@ CASES = {
     "exponential": ("ionosphere", 281, lambda n: DeepBoostClassifier(n, max_depth=4), 0.3, 1),
     "logistic": ("ionosphere", 281,
                  lambda n: DeepBoostClassifier(n, loss="logistic", max_depth=4), 0.3, 1),
-    "grid": ("ionosphere", 281, lambda n: grid(range(1, 7), n), 60.0, 1),
+    "grid": ("ionosphere", 281, grid, 60.0, 1),
     "mnist": ("mnist-49", 11791, lambda n: DeepBoostClassifier(n, max_depth=4),
               lambda n: scikit(4, n), 1),
     "stumps": ("adult", None, AdaBoostClassifier, lambda n: scikit(1, n), 5),
@@ -70,12 +69,10 @@ def cell(options, set, rounds):
     X, y = X[:n_rows], y[:n_rows]
 
     def side(make, _):
-        if isinstance(make, float):
-            return {"s": make, "rest_s": None}
-        whole = seconds(make, rounds, X, y)
-        if not set.startswith("quadboost"):
-            return {"s": whole, "rest_s": None}
-        return {"s": whole, "rest_s": max(whole - seconds(make, 1, X, y), 1e-6)}
+        whole, rest = make if isinstance(make, float) else seconds(make, rounds, X, y), None
+        if set.startswith("quadboost"):
+            rest = max(whole - seconds(make, 1, X, y), 1e-6)
+        return {"s": whole, "rest_s": rest}
 
     times = bench.in_turns([partial(side, ours), partial(side, peer)], options.repeats)
     return {"on": name, "shape": f"{len(y)} x {X.shape[1]}", **times}

@@ -100,14 +100,9 @@ def report(frame, options):
     return [tables.columns("cores", title, frame, shown, 2)]
 
 
-def keys(options):
-    """Every number of workers on every set."""
-    return [{"set": name, "workers": n} for name in options.datasets for n in options.workers]
-
-
 study = Study(
-    globals(), "bench_cores", keys, fresh=True, datasets=["adult", "letter", "mnist"],
-    workers=[8, 32, 128], n_estimators=100,
+    globals(), "bench_cores", "set=datasets workers=workers", fresh=True,
+    datasets=["adult", "letter", "mnist"], workers=[8, 32, 128], n_estimators=100,
     quick={"datasets": ["letter"], "n_estimators": 20},
 )  # fmt: skip
 parse, main = study.parse, study.main
