@@ -42,16 +42,13 @@ def phases_of_fits():
     """A list for each phase from now on, of its pieces' seconds."""
     phases, in_order, in_threads = [], _growing.in_order, _growing.in_threads
 
-    def noted():
-        phases.append([])
-        return phases[-1]
-
     def of_trees(tasks, n_jobs):
-        pieces = noted()
+        phases.append(pieces := [])
         return in_order(((timed(f, pieces), *rest) for f, *rest in tasks), n_jobs)
 
     def of_rows(function, ranges, n_jobs):
-        return in_threads(timed(function, noted()), ranges, n_jobs)
+        phases.append(pieces := [])
+        return in_threads(timed(function, pieces), ranges, n_jobs)
 
     with (
         patch.object(_growing, "in_order", of_trees),

@@ -18,7 +18,6 @@ from pathlib import Path
 from _lab import cli, data, need, pictures, records, scores, stats, tables
 from _lab.models import title_of
 
-pd = need("pandas", "data")
 KEY = ["set", "method", "seed"]
 
 
@@ -43,7 +42,7 @@ def read(sources):
             parts.append(records.frame(records.read_cells([source])))
         if missing := [name for name in KEY if name not in parts[-1]]:
             raise SystemExit(f"{source} must have columns {', '.join(KEY)}; no {missing[0]}")
-    frame = tables.labelled(pd.concat(parts, ignore_index=True))
+    frame = tables.labelled(tables.pd.concat(parts, ignore_index=True))
     if "fraction" in frame and frame["fraction"].nunique() > 1:
         print("ranks and tests count every share as a set of its own; they are not independent")
     costs = [name for name in frame if name.endswith("_seconds")]
@@ -79,7 +78,7 @@ def compare(frame, metric, options):
             (a, b, *stats.bayes(sign * values[a], sign * values[b], options.rope))
             for a, b in combinations(found.ranks.index, 2)
         ]
-        bayes = pd.DataFrame(rows, columns=["first", "second", "first better", "alike",
+        bayes = tables.pd.DataFrame(rows, columns=["first", "second", "first better", "alike",
                                             "second better"]).set_index("first")  # fmt: skip
         title = f"{metric}: Bayesian signed-rank test, rope {options.rope:g}"
         shown.append(_table(f"{metric}-bayes", title, bayes, "{:.3f}", "first"))
@@ -109,7 +108,7 @@ def bootstrap(frame, first, second):
     if not rows:
         raise SystemExit(f"--pair: no set and split has test rows of both {first} and {second}")
     columns = ["set", "seed", "of", "rows", "difference", "2.5 %", "97.5 %"]
-    numbers = pd.DataFrame(rows, columns=columns).set_index("set")
+    numbers = tables.pd.DataFrame(rows, columns=columns).set_index("set")
     title = f"{title_of(first)} minus {title_of(second)}, paired bootstrap on test rows"
     return _table("pair", title, numbers.astype({"seed": str, "rows": str}), "{:.4f}", "set")
 

@@ -51,6 +51,15 @@ def test_classes_are_told_apart(script):
     assert len({(style["color"], style["marker"]) for style in styles}) == 26
 
 
+def test_methods_of_the_users_own_are_drawn_beside_ours(script):
+    names = ["own", "rf"]
+    rows = pd.DataFrame({"set": "iris", "method": names, "x": 1, "y": 2.0, "y_std": 0.1})
+    _, ((axis,),) = script("_lab.pictures").curves(rows, "x", {"y": "accuracy"})
+    lines = axis.get_lines()
+    assert [line.get_label() for line in lines] == ["RandomForest", "own"]
+    assert lines[0].get_color() != lines[1].get_color()
+
+
 def test_small_samples_are_paired(script):
     frame = pd.DataFrame(
         [

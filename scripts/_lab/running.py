@@ -124,8 +124,7 @@ def _attempt(compute, key):
         return {"left_out": str(error)}
     except Exception as error:
         trace = "".join(traceback.format_exception(error))
-        failure = {"cell": title(key), "error": f"{error!r}", "traceback": trace}
-        return {"failure": failure, "told": f"{type(error).__name__}: {error!s}"}
+        return {"failure": {"cell": title(key), "error": f"{error!r}", "traceback": trace}}
 
 
 def _keep(store, key, found, outcome):
@@ -137,7 +136,7 @@ def _keep(store, key, found, outcome):
         outcome.left_out[key["set"]] = found["left_out"]
         return f"{key['set']}: left out: {found['left_out'].splitlines()[0]}"
     outcome.failures.append(found["failure"])
-    return f"FAILED: {title(key)}: {found['told']}"
+    return f"FAILED: {title(key)}: {found['failure']['error']}"
 
 
 def spread(backend, scheduler=None):
