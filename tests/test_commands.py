@@ -142,6 +142,13 @@ def test_bad_options_fail_in_one_line_before_anything_runs(script, name, tmp_pat
 
 
 @pytest.mark.parametrize("name", STUDIES)
+def test_help_names_defaults(script, name, capsys):
+    with pytest.raises(SystemExit):
+        script(name).parse(["--help"])
+    assert not re.search("<(function|class)", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("name", STUDIES)
 def test_one_default_for_threads(script, name):
     assert script(name).parse([]).n_jobs == script("_lab.cli").threads("-1")
     assert script(name).parse(["--n-jobs", "1"]).n_jobs == 1

@@ -155,13 +155,13 @@ class Parser(argparse.ArgumentParser):
 
     def _add(self, name, default, check):
         option, text = f"--{name.replace('_', '-')}", HELP.get(name, name.replace("_", " "))
+        if isinstance(default, dict | tuple):
+            default = self.defaults[name] = list(default)
+            check = check or among(default)
         if default not in (None, [], False):
             text += f" (default: {_shown(default)})"
         if isinstance(check, tuple | list):
             text, check = f"{text}; among {', '.join(check)}", among(check)
-        if isinstance(default, dict | tuple):
-            default = self.defaults[name] = list(default)
-            check = check or among(default)
         of_name = {"datasets": dataset, "n_jobs": threads, "data_home": str, "seed": int}
         check = check or of_name.get(name)
         if default is False:
