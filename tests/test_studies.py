@@ -323,7 +323,7 @@ def test_libraries_that_are_not_installed_are_left_out_with_a_line(script, monke
         ["--measures", "peers", "--libraries", "YDF", "scikit-learn"]
     )
     assert options.libraries == ["scikit-learn"]
-    assert 'YDF left out: YDF is not installed: pip install "mddf[bench]"' in (
+    assert 'YDF left out: YDF is not installed: pip install "mddf[peers]"' in (
         capsys.readouterr().out
     )
 

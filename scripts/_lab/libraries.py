@@ -136,7 +136,7 @@ class FastForestClassifier(FastForestRegressor):
 
 def _method(title, path, budget, needs="", **fixed):
     classifier, regressor = f"{path}Classifier", f"{path}Regressor"
-    return Method(title, classifier, regressor, fixed, budget, extra="bench", needs=needs)
+    return Method(title, classifier, regressor, fixed, budget, extra="peers", needs=needs)
 
 
 _TREES = {"n_estimators": "n_trees"}
