@@ -35,9 +35,6 @@ from mddf._validation import (
 )
 from mddf._vote import sharpened
 
-# With so many samples, 5 folds are as good as 10.
-_ENOUGH = 50
-
 
 class BaseDeepForest(AsksForGroups, TransformerMixin):
     """What both deep forests share; use one of them.
@@ -217,7 +214,7 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
     def _folds(self, X, goal, entropy, groups):
         cv = self.cv
         if isinstance(cv, str):
-            cv = 5 if len(goal.target) >= _ENOUGH else 10
+            cv = 5 if len(goal.target) >= goal.enough else 10
         seed = np.random.SeedSequence((*entropy, 1)).generate_state(1)
         labels = goal.target if is_splitter(cv) else goal.strata
         return make_folds(cv, X, labels, int(seed[0]), groups)

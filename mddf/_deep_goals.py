@@ -53,6 +53,7 @@ class ClassGoal:
 
     shown = ("log_loss", "accuracy", "margin_ratio")
     trials: ClassVar[dict[str, list[dict]]] = {"random": _LEAVES, "completely-random": _LEAVES}
+    enough = 50  # samples for which 5 folds are as good as 10
     unit = 1.0
 
     def __init__(
@@ -170,6 +171,7 @@ class ValueGoal:
     measure = "squared error"
     shown = ("rmse", "r2")
     trials: ClassVar[dict[str, list[dict]]] = {"random": _LEAVES, "completely-random": _LEAVES}
+    enough = 400
     score = None
     ignorance = 0.0
     n_times = 1
