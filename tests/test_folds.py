@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold, ShuffleSplit
 
-from mddf import DeepForestClassifier, MDDFClassifier
+from mddf import DeepForestClassifier, DeepForestRegressor, MDDFClassifier
 from mddf._binner import Binner
 from mddf._folds import make_folds
 
@@ -116,3 +116,25 @@ def test_only_what_looks_at_the_table_gets_it_as_numbers(model, monkeypatch):
     assert not asked  # words for cv can be split, but not by
     clone(model).set_params(cv=ShuffleSplit(30, test_size=0.5, random_state=0)).fit(X, y)
     assert asked
+
+
+@pytest.mark.parametrize(
+    ("make", "n_samples", "expected"),
+    [
+        (DeepForestClassifier, 49, 10),
+        (DeepForestClassifier, 50, 5),
+        (DeepForestRegressor, 399, 10),
+        (DeepForestRegressor, 400, 5),
+    ],
+)
+def test_few_samples_have_more_folds(monkeypatch, make, n_samples, expected):
+    asked = []
+
+    def folds(cv, *rest):
+        asked.append(cv)
+        return make_folds(cv, *rest)
+
+    monkeypatch.setattr("mddf._deep_estimator.make_folds", folds)
+    X = np.random.default_rng(0).normal(size=(n_samples, 3))
+    make(n_layers=1, n_estimators=2, members=["random"]).fit(X, np.arange(n_samples) % 2)
+    assert asked == [expected]
