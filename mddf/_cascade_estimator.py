@@ -254,11 +254,6 @@ class BaseCascade(LayeredClassifier):
     def _folds(self, X, labels, seeds, groups):
         """Folds by the number of a layer: drawn anew for each if `cv` is a number."""
         if isinstance(self.cv, str):
-            if groups is not None:
-                raise ValueError(
-                    "groups need folds: out-of-bag samples do not keep them together, got groups "
-                    f"and cv={self.cv!r}"
-                )
             return lambda number: None
         if self.cv is None or isinstance(self.cv, Integral):
 

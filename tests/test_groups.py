@@ -120,7 +120,7 @@ def test_what_users_said_of_groups_goes_before():
 @pytest.mark.parametrize(
     ("cv", "groups", "message"),
     [
-        ("oob", np.arange(200), "groups need folds.*cv='oob'"),
+        ("oob", np.arange(200), "groups are for.*cv='oob'"),
         ([(range(100), range(100, 200))] * 2, np.arange(200), "groups are for"),
         (4, np.arange(199), "inconsistent numbers of samples"),
         (4, np.full(200, np.nan), "groups.*NaN"),
