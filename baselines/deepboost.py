@@ -250,8 +250,7 @@ class _Descent:
             shift = log_slope.max()
             slope = exp(log_slope - shift)
             total = slope.sum()
-            with np.errstate(over="ignore"):
-                inverse = exp(-shift) / total  # 1 / S; infinite once S has underflowed
+            inverse = exp(-shift) / total  # 1 / S; infinite once S has underflowed
             if np.isinf(inverse) and self.cost_by_size.max() > 0:
                 return
             distribution = slope / total

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from mddf import _core
-from mddf._elementary import expit, log, softmax
+from mddf._elementary import class_probabilities, log
 from mddf._state import part
 from mddf._vote import FLOOR
 
@@ -141,10 +141,7 @@ class BoostedClassifier(ClassifierMixin, Boosted):
     def _probabilities(self, scores):
         if len(self.classes_) == 1:
             return np.ones((len(scores), 1))
-        if len(self.classes_) > 2:
-            return softmax(scores)
-        second = expit(scores)
-        return np.hstack([1 - second, second])
+        return class_probabilities(scores)
 
 
 @part("boosted regressor")

@@ -13,13 +13,13 @@ from mddf import _core
 def exp(x) -> np.ndarray:
     """E to the power of numbers, in their shape."""
     x = np.asarray(x, float)
-    return _core.exp(np.ascontiguousarray(x).ravel()).reshape(x.shape)
+    return _core.exp(x.ravel()).reshape(x.shape)
 
 
 def log(x) -> np.ndarray:
     """Natural logarithms, in the shape of the numbers: -infinity of 0, NaN below."""
     x = np.asarray(x, float)
-    return _core.log(np.ascontiguousarray(x).ravel()).reshape(x.shape)
+    return _core.log(x.ravel()).reshape(x.shape)
 
 
 def softmax(scores) -> np.ndarray:
@@ -31,3 +31,11 @@ def softmax(scores) -> np.ndarray:
 def expit(scores) -> np.ndarray:
     """1 / (1 + e^-score)."""
     return 1 / (1 + exp(np.negative(scores)))
+
+
+def class_probabilities(scores: np.ndarray) -> np.ndarray:
+    """Probabilities of classes with a score each, or of two, of which the second has one."""
+    if scores.shape[1] > 1:
+        return softmax(scores)
+    second = expit(scores)
+    return np.hstack([1 - second, second])

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
-from mddf._elementary import expit, softmax
+from mddf._elementary import class_probabilities
 from mddf._state import part
 
 _MOST_CODES = 256
@@ -170,10 +170,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         encoding = self.encoding_
         scores = product(encoding.centred(X), self.numbers_) + self.intercept_
         scores += self.categories_[encoding.places_of(X)].sum(axis=1)
-        if len(self.classes_) > 2:
-            return softmax(scores)
-        second = expit(scores)
-        return np.hstack([1 - second, second])
+        return class_probabilities(scores)
 
     def predict(self, X):
         """The most probable classes."""
