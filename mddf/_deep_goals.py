@@ -171,7 +171,7 @@ class ValueGoal:
     measure = "squared error"
     shown = ("rmse", "r2")
     trials: ClassVar[dict[str, list[dict]]] = {"random": _LEAVES, "completely-random": _LEAVES}
-    enough = 400
+    enough = 2000
     score = None
     ignorance = 0.0
     n_times = 1

@@ -42,7 +42,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         the features as numbers, categories as codes, missing values as NaN, and targets of mean
         0 and variance 1, those of several outputs as columns. "auto" means one of each name.
     cv : int, splitter, iterable of (train, test) or "auto", default="auto"
-        Folds. "auto" means 5, and 10 below 400 samples.
+        Folds. "auto" means 5, and 10 below 2000 samples.
     refit : bool, default=True
         Grow the members that are kept once more on all samples, instead of keeping the models of
         all folds: a model a fifth as large.

@@ -1,5 +1,6 @@
 """What benchmarks share: what calls cost, and two sides measured in turns."""
 
+import math
 import pickle
 import re
 import resource
@@ -61,8 +62,8 @@ def in_turns(sides, repeats):
         row[name] = median(ours)
         if peer:
             row[f"peer_{name}"] = median(peer[0])
-            ratios = np.divide(peer[0], np.maximum(ours, np.finfo(float).tiny))
-            row[f"{name}_ratio"] = float(np.median(ratios))
+            ratios = [its / own if own else math.inf for its, own in zip(peer[0], ours, strict=True)]
+            row[f"{name}_ratio"] = median(ratios)
     return row
 
 

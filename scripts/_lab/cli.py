@@ -18,7 +18,7 @@ HELP = {
     "metric": "names of metrics",
     "seeds": "number of seeds",
     "seed": "of splits and folds",
-    "n_estimators": "trees of each of a cascade's forests",
+    "n_estimators": "trees of each forest",
     "n_layers": "most layers of a cascade",
     "n_jobs": "threads of a cell (default: all cores, or 1 with --backend)",
     "backend": "compute cells on these workers",
@@ -171,7 +171,7 @@ class Parser(argparse.ArgumentParser):
             self.several.add(name)
             self.add_argument(
                 option, nargs="+", type=lambda text: words(text, check), help=text,
-                metavar=name.removesuffix("s").upper(),
+                metavar=re.sub("ies$", "y", name).removesuffix("s").upper(),
             )  # fmt: skip
         else:
             check = check or {float: float, str: str}.get(type(default), count)
