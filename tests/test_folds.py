@@ -123,8 +123,8 @@ def test_only_what_looks_at_the_table_gets_it_as_numbers(model, monkeypatch):
     [
         (DeepForestClassifier, 49, 10),
         (DeepForestClassifier, 50, 5),
-        (DeepForestRegressor, 399, 10),
-        (DeepForestRegressor, 400, 5),
+        (DeepForestRegressor, 1999, 10),
+        (DeepForestRegressor, 2000, 5),
     ],
 )
 def test_few_samples_have_more_folds(monkeypatch, make, n_samples, expected):
