@@ -128,12 +128,12 @@ def _collect(grown: Grown, chunk: list) -> None:
             grown.sums += sums
             grown.n_trees += n_trees
     if importances is not None:
-        if grown.importances is None:
-            grown.importances = np.zeros(importances.shape[1])
-        for of_tree in np.maximum(importances, 0):
-            total = of_tree.sum()
-            if total > 0:
-                grown.importances += of_tree / total
+        of_trees = np.maximum(importances, 0)
+        totals = of_trees.sum(axis=1, keepdims=True)
+        np.divide(of_trees, totals, out=of_trees, where=totals > 0)
+        if grown.importances is not None:  # one after the other, whatever the chunks
+            of_trees = np.vstack([grown.importances, of_trees])
+        grown.importances = of_trees.sum(axis=0)
 
 
 def _pieces(blocks: Sequence[Block], n_jobs: int, most: int) -> Iterator[tuple[int, int, int]]:

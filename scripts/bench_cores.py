@@ -6,15 +6,16 @@
 A fit of mdDF gets as many threads as there are to be workers, so that its work is cut as for them.
 Each piece is timed by the CPU clock of its thread, on however few cores there are. What waits for
 nothing in between is a phase, such as the trees of a layer; its pieces go in their order to the
-worker that is free first. All that is no piece is serial. What is lost is the share of the
-workers' time in which they wait, for what is serial or for the last piece of a phase. The memory's
-speed, which cores share, is not in it.
+worker that is free first, and what they found is collected in that order, while others work. All
+else is serial. What is lost is the share of the workers' time in which they wait, for what is
+serial or for the end of a phase. The memory's speed, which cores share, is not in it.
 """
 
 import heapq
 import time
 from contextlib import contextmanager
 from functools import wraps
+from itertools import zip_longest
 from unittest.mock import patch
 
 from _lab import bench, data, tables
@@ -39,31 +40,38 @@ def timed(function, pieces):
 
 @contextmanager
 def phases_of_fits():
-    """A list for each phase from now on, of its pieces' seconds."""
+    """Lists for each phase from now on: its pieces' seconds, and those of collecting."""
     phases, in_order, in_threads = [], _growing.in_order, _growing.in_threads
+    collect = _growing._collect
 
     def of_trees(tasks, n_jobs):
-        phases.append(pieces := [])
+        phases.append((pieces := [], []))
         return in_order(((timed(f, pieces), *rest) for f, *rest in tasks), n_jobs)
 
     def of_rows(function, ranges, n_jobs):
-        phases.append(pieces := [])
+        phases.append((pieces := [], []))
         return in_threads(timed(function, pieces), ranges, n_jobs)
+
+    def collected(*found):
+        timed(collect, phases[-1][1])(*found)
 
     with (
         patch.object(_growing, "in_order", of_trees),
+        patch.object(_growing, "_collect", collected),
         patch.object(_growing, "in_threads", of_rows),
         patch.object(_binning, "in_threads", of_rows),
     ):
         yield phases
 
 
-def replayed(pieces, n_workers):
-    """Seconds until the last of the pieces is done."""
-    free = [0.0] * n_workers
-    for seconds in pieces:
-        heapq.heapreplace(free, free[0] + seconds)
-    return max(free)
+def replayed(pieces, collecting, n_workers):
+    """Seconds until the last of the pieces is done, and collected."""
+    free, end = [0.0] * n_workers, 0.0
+    for seconds, more in zip_longest(pieces, collecting, fillvalue=0.0):
+        done = free[0] + seconds
+        heapq.heapreplace(free, done)
+        end = max(end, done) + more
+    return end
 
 
 def cell(options, set, workers):
@@ -72,13 +80,14 @@ def cell(options, set, workers):
     model = MDDFClassifier(1, n_estimators=options.n_estimators, random_state=0, n_jobs=workers)
     with phases_of_fits() as phases:
         seconds, _, _ = bench.cost(model.fit, split.X, split.y)
-    work = sum(map(sum, phases))
-    serial = seconds - work
-    inside = sum(replayed(pieces, workers) for pieces in phases)
+    all_pieces = [piece for pieces, _ in phases for piece in pieces]
+    work = sum(all_pieces)
+    serial = seconds - work - sum(sum(collecting) for _, collecting in phases)
+    inside = sum(replayed(*phase, workers) for phase in phases)
     return {
         "phases": len(phases),
-        "pieces": sum(map(len, phases)),
-        "longest_ms": 1e3 * max(map(max, phases)),
+        "pieces": len(all_pieces),
+        "longest_ms": 1e3 * max(all_pieces),
         "cpu_s": seconds,
         "serial_s": serial,
         "replayed_s": serial + inside,
