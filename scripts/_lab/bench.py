@@ -62,8 +62,9 @@ def in_turns(sides, repeats):
         row[name] = median(ours)
         if peer:
             row[f"peer_{name}"] = median(peer[0])
-            ratios = [its / own if own else math.inf for its, own in zip(peer[0], ours, strict=True)]
-            row[f"{name}_ratio"] = median(ratios)
+            row[f"{name}_ratio"] = median(
+                its / own if own else math.inf for its, own in zip(peer[0], ours, strict=True)
+            )
     return row
 
 
