@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -67,10 +69,17 @@ class Checkpoint:
         path = self._path(number)
         if not path.exists():
             return None
-        with np.load(path, allow_pickle=False) as arrays:
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                arrays = dict(file)
             fit, plain = json.loads(arrays["outline"].tobytes())
-            self._compare(fit)
-            return from_plain(_filled(plain, arrays))
+        except (BadZipFile, KeyError, EOFError, ValueError) as error:
+            raise ValueError(
+                f"checkpoint: {str(path)!r} cannot be read ({error}); delete it, or give another "
+                "folder"
+            ) from error
+        self._compare(fit)
+        return from_plain(_filled(plain, arrays))
 
     def save(self, number: int, *parts) -> None:
         """Write what `load` gives back; whole or not at all, whenever the process is killed."""
@@ -143,9 +152,18 @@ def _text(value) -> str:
         return f"array {fingerprint(value)}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_text, value))}]"
-    if callable(value):
+    if not callable(value):
+        return repr(value)
+    try:
+        pickled = pickle.dumps(value)
+    except Exception as error:
+        raise ValueError(
+            "checkpoint needs functions that another process finds by their names, no lambdas or "
+            f"functions inside others, got {value!r}"
+        ) from error
+    if hasattr(value, "__qualname__"):
         return f"{value.__module__}.{value.__qualname__}"
-    return repr(value)
+    return f"{type(value).__name__} {fingerprint(np.frombuffer(pickled, np.uint8))}"
 
 
 def _outline(value: Any, arrays: dict[str, np.ndarray]) -> Any:

@@ -35,6 +35,10 @@ from mddf._validation import (
 )
 from mddf._vote import sharpened
 
+# Members that are no forests of this package see larger numbers as this large: sums of its squares
+# do not overflow. In single precision, which only fits see:
+_LARGEST, _LARGEST_SINGLE = 1e100, 1e15
+
 
 class BaseDeepForest(AsksForGroups, TransformerMixin):
     """What both deep forests share; use one of them.
@@ -174,6 +178,9 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
         random = check_random_state(self.random_state)
         entropy = tuple(random.randint(0, 2**32, 4, dtype=np.uint64).tolist())
         numbers = binner.numbers(table) if guests or is_splitter(self.cv) else None
+        if numbers is not None and numbers.dtype.kind == "f":
+            largest = _LARGEST if numbers.dtype == np.float64 else _LARGEST_SINGLE
+            numbers = np.clip(numbers, -largest, largest)
         training = Training(
             binned,
             numbers,
@@ -228,6 +235,8 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
         needs_numbers = any(not voter.is_forest for voter in self._layers[0].voters)
         numbers = np.empty(table.shape) if needs_numbers else None
         codes = self._binner.transform(table, n_spare=self._n_spare, numbers=numbers)
+        if numbers is not None:
+            np.clip(numbers, -_LARGEST, _LARGEST, out=numbers)
         if warn_if_seen:
             warn_of_seen(codes[:, : self._n_raw], self._seen)
         return self._layer_vectors(codes, numbers, self.n_jobs)
@@ -302,7 +311,9 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
         voters = [v for v in self._layers_fitted()[0].voters if v.importances is not None]
         total = np.zeros(self._n_raw)
         for voter in voters:
-            total += max(voter.weight, 1e-9) * voter.importances[: self._n_raw]
+            of_voter = voter.importances[: self._n_raw]
+            if of_voter.any():
+                total += max(voter.weight, 1e-9) * of_voter / of_voter.sum()
         return total / total.sum() if total.sum() > 0 else total
 
     def __sklearn_is_fitted__(self):

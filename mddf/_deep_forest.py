@@ -124,7 +124,7 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
     -----
     Out-of-fold figures of the second layer are a little too good: its inputs were made by models
     that saw the labels of a sample's neighbours. A layer therefore has to win by more than one
-    standard error.
+    standard error; with another `scoring`, which is not a mean over samples, it has to win.
 
     References
     ----------

@@ -25,6 +25,7 @@ from mddf._vote import (
 )
 
 _LEAVES: list[dict] = [{"min_samples_leaf": leaf} for leaf in (1, 2, 5)]
+_TRIALS = {"random": _LEAVES, "completely-random": _LEAVES}
 # So many samples make a member's own exponent count half.
 _SHRINKAGE = 500
 # Below so many samples nobody is left out of the vote.
@@ -52,7 +53,7 @@ class ClassGoal:
     """
 
     shown = ("log_loss", "accuracy", "margin_ratio")
-    trials: ClassVar[dict[str, list[dict]]] = {"random": _LEAVES, "completely-random": _LEAVES}
+    trials: ClassVar[dict[str, list[dict]]] = _TRIALS
     enough = 50  # samples for which 5 folds are as good as 10
     unit = 1.0
 
@@ -170,7 +171,7 @@ class ValueGoal:
 
     measure = "squared error"
     shown = ("rmse", "r2")
-    trials: ClassVar[dict[str, list[dict]]] = {"random": _LEAVES, "completely-random": _LEAVES}
+    trials: ClassVar[dict[str, list[dict]]] = _TRIALS
     enough = 2000
     score = None
     ignorance = 0.0

@@ -13,7 +13,7 @@ import numpy as np
 from mddf import _core
 from mddf._checkpoint import Checkpoint
 from mddf._deep_goals import ClassGoal
-from mddf._deep_guests import fit_folds, fit_parts
+from mddf._deep_guests import fit_folds, fit_parts, mean_loss
 from mddf._deep_layers import DeepLayer, Voter, columns_of, rounded
 from mddf._growing import Grown
 from mddf._margin_loss import class_margins
@@ -154,10 +154,9 @@ class Growth:
             error = float(np.sqrt(spread / self.n_samples))
         if gain > error:
             return True
-        self.stop_reason = (
-            f"layer {number + 1} gained {gain:.4f} in {goal.measure}, not above its error "
-            f"of {error:.4f}"
-        )
+        measure = getattr(goal.measure, "__name__", goal.measure)
+        above = "" if goal.score is not None else f", not above its error of {error:.4f}"
+        self.stop_reason = f"layer {number + 1} gained {gain:.4f} in {measure}{above}"
         return False
 
     def _decide(self) -> _Vote:
@@ -321,7 +320,7 @@ class Growth:
         first = training.folds[0][1]
         often = times[first, None]
         best = min(
-            (goal.least_losses(v[first] / often, first).mean() for v in vectors[forests]),
+            (mean_loss(goal, v[first] / often, first) for v in vectors[forests]),
             default=np.inf,
         )
         for i, member in enumerate(members):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from sklearn.base import clone
 
 from mddf._boosted import best_round
@@ -11,6 +12,14 @@ from mddf._members import Member, Training
 # A member that has so many times the loss of the best forest on the first fold is dropped.
 _HOPELESS = 1.5
 _FEWEST_TRIED = 100
+
+
+def mean_loss(goal, forecasts: np.ndarray, rows: np.ndarray) -> float:
+    """Of the forecasts of some rows, made as sharp as is best."""
+    weight = None if goal.weight is None else goal.weight[rows]
+    if weight is not None and not weight.any():
+        weight = None
+    return float(np.average(goal.least_losses(forecasts, rows, weight), weights=weight))
 
 
 def fit_folds(member: Member, training: Training, entropy, best: float, n_jobs) -> list:
@@ -35,7 +44,7 @@ def fit_folds(member: Member, training: Training, entropy, best: float, n_jobs) 
     if member.is_boosted:
         n_rounds, said = _cut(fitted, training, model.max_iter)
         model = clone(model).set_params(max_iter=min(model.max_iter, 10 + 2 * n_rounds))
-    loss = training.goal.least_losses(said[0][1], folds[0][1]).mean()
+    loss = mean_loss(training.goal, said[0][1], folds[0][1])
     if len(folds[0][1]) >= _FEWEST_TRIED and loss > _HOPELESS * best:
         return []
     fitted = fitted + fit_parts(model, training, folds[1:], (*entropy, 1), n_jobs)

@@ -10,7 +10,7 @@ from mddf._deep_estimator import BaseDeepForest
 from mddf._deep_goals import ValueGoal
 from mddf._forest_regressor import TableRegressor
 from mddf._members import AUTO_REGRESSORS, named_regressors, resolve_members
-from mddf._sampling import row_weights
+from mddf._sampling import n_counted, row_weights
 from mddf._targets import Units, read_values
 from mddf._validation import Within
 
@@ -38,9 +38,10 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         best of which is taken: extra trees), "boosted" (scikit-learn's
         `HistGradientBoostingRegressor`), "kernel" (ridge regression on features of a Gaussian
         kernel [2]_), "linear" (ridge regression on scaled and one-hot features), or regressors.
-        Forests of this package are members of all layers, others of the first one only: they get
-        the features as numbers, categories as codes, missing values as NaN, and targets of mean
-        0 and variance 1, those of several outputs as columns. "auto" means one of each name.
+        Of the forests of this package the two best are members of later layers, too. The others
+        are of the first one only: they get the features as numbers, categories as codes, missing
+        values as NaN, and targets of mean 0 and variance 1, those of several outputs as columns.
+        "auto" means one of each name.
     cv : int, splitter, iterable of (train, test) or "auto", default="auto"
         Folds. "auto" means 5, and 10 below 2000 samples.
     refit : bool, default=True
@@ -126,7 +127,9 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         self.options_ = growth.chosen
         self.oof_prediction_ = self._in_shape(self._units.restore(forecast))
         errors = np.abs(forecast - goal.target)
-        weights = np.ones(len(errors)) if goal.weight is None else goal.weight / goal.weight.mean()
+        weights = np.ones(len(errors))
+        if goal.weight is not None:
+            weights = goal.weight / goal.weight.sum() * n_counted(len(errors), goal.weight)
         order = np.argsort(errors, axis=0, kind="stable")
         self._errors = np.take_along_axis(errors, order, axis=0)
         self._error_weights = weights[order]

@@ -41,8 +41,6 @@ def guest_vectors(guest, X: np.ndarray, n_columns: int) -> np.ndarray:
 def _draw(rows, target, weights, random) -> np.ndarray:
     """As many rows, drawn in proportion to their weights, and one of each class left out."""
     drawn = random.choice(rows, len(rows), p=weights[rows] / weights[rows].sum())
-    if _is_real(target):
-        return drawn
     left_out = rows[~np.isin(target[rows], target[drawn])]
     _, first = np.unique(target[left_out], return_index=True)
     return np.concatenate([drawn, left_out[first]])

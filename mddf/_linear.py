@@ -13,8 +13,6 @@ from mddf._elementary import class_probabilities
 from mddf._state import part
 
 _MOST_CODES = 256
-
-
 _BLOCK = 1024
 
 

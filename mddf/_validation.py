@@ -46,7 +46,7 @@ def finite(least: float = 0, closed: str = "both") -> Within:
 
 # How often something is done, and how many threads or processes may do it.
 COUNT = Within(Integral, 1, MOST, closed="both")
-JOBS = [Within(Integral, -MOST, MOST, closed="both"), None]
+JOBS = [COUNT, Within(Integral, -MOST, -1, closed="both"), None]
 
 
 @contextmanager

@@ -43,7 +43,8 @@ def sharpened(probabilities: np.ndarray, exponent: float) -> np.ndarray:
     """
     if exponent == 1:
         return probabilities
-    return softmax(exponent * log(np.maximum(probabilities, FLOOR)))
+    least = min(FLOOR, 1 / probabilities.shape[-1])
+    return softmax(exponent * log(np.maximum(probabilities, least)))
 
 
 def doubted(probabilities: np.ndarray, doubt: float) -> np.ndarray:

@@ -12,6 +12,7 @@ import pytest
 from forest_cases import three_classes
 from mddf.baselines import GCForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, f1_score, make_scorer
 from sklearn.naive_bayes import GaussianNB
 
 from mddf import (
@@ -186,6 +187,24 @@ def test_another_fit_is_refused_by_what_differs(tmp_path):
             model.fit(*arguments)
     model.fit(X, y)
     model.set_params(n_jobs=2, verbose=0, transform_layers="all").fit(X, y)
+
+
+def test_scorers_are_told_apart_and_functions_without_a_name_are_refused(tmp_path):
+    X, y = three_classes()
+    cascade(tmp_path, scoring=make_scorer(accuracy_score)).fit(X, y)
+    cascade(tmp_path, scoring=make_scorer(accuracy_score)).fit(X, y)
+    with pytest.raises(ValueError, match="of a fit with scoring=_Scorer"):
+        cascade(tmp_path, scoring=make_scorer(f1_score, average="macro")).fit(X, y)
+    with pytest.raises(ValueError, match="no lambdas or functions inside others, got <function"):
+        cascade(tmp_path / "other", scoring=lambda *_: 0.0).fit(X, y)
+
+
+def test_a_damaged_file_is_named(tmp_path):
+    X, y = three_classes()
+    cascade(tmp_path).fit(X, y)
+    (tmp_path / "layer-002.npz").write_bytes(b"nothing")
+    with pytest.raises(ValueError, match=r"checkpoint: '.*layer-002\.npz' cannot be read"):
+        cascade(tmp_path).fit(X, y)
 
 
 def test_what_cannot_be_kept_is_refused(tmp_path):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_digits, make_classification
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, make_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.metrics import log_loss
@@ -15,7 +15,12 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mddf import DeepForestClassifier, MDDFClassifier, RandomForestClassifier
+from mddf import (
+    CompletelyRandomForestClassifier,
+    DeepForestClassifier,
+    MDDFClassifier,
+    RandomForestClassifier,
+)
 from mddf._members import AUTO
 from mddf._vote import doubted, sharpened
 
@@ -355,3 +360,16 @@ def test_the_leaderboard_has_all_that_were_tried(data):
     assert (table.bytes[table.weight > 0] > 0).all()
     assert first.bytes["DummyClassifier"] == 0
     assert model.n_layers_ == 2 or model.strength_ == 0
+
+
+def test_importances_do_not_depend_on_how_many_trees_a_member_has():
+    X, y = load_iris(return_X_y=True)
+    shares = []
+    for n_trees in (10, 40):
+        members = ["random", CompletelyRandomForestClassifier(n_trees, random_state=0)]
+        model = DeepForestClassifier(1, n_estimators=10, members=members, random_state=0)
+        (layer,) = model.fit(X, y)._layers
+        for voter in layer.voters:
+            voter.weight = 0.5
+        shares.append(model.feature_importances_)
+    np.testing.assert_allclose(*shares, atol=0.05)

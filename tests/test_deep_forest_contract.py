@@ -9,7 +9,7 @@ from sklearn.model_selection import GroupKFold
 from sklearn.naive_bayes import GaussianNB
 from threadpoolctl import threadpool_info
 
-from mddf import DeepForestClassifier
+from mddf import DeepForestClassifier, DeepForestRegressor
 
 SMALL = {"n_estimators": 5, "members": ["random", "completely-random"], "random_state": 0}
 
@@ -177,3 +177,20 @@ def test_what_the_leaderboard_says_of_a_member():
         assert row["accuracy"] == pytest.approx(np.mean(p.argmax(axis=1) == y))
         own = np.maximum(p[np.arange(len(y)), y], 1e-4)
         assert row["log_loss"] == pytest.approx(-np.log(own).mean())
+
+
+@pytest.mark.parametrize("Deep", [DeepForestClassifier, DeepForestRegressor])
+def test_numbers_of_any_size(Deep):
+    X = np.random.default_rng(0).normal(size=(120, 4))
+    y = X[:, 0] > X[:, 1]
+    for members in (["random", "linear"], "auto"):
+        model = Deep(1, n_estimators=4, members=members, cv=2, random_state=0)
+        far = X[:2].copy()
+        far[:, :2] = 1e308
+        Z = X.copy()
+        Z[::9, 2], Z[::7, 3] = np.finfo(float).max, 1e200
+        asked = "predict_proba" if Deep is DeepForestClassifier else "predict"
+        assert np.isfinite(getattr(model.fit(X, y), asked)(far)).all()
+        assert np.isfinite(getattr(model.fit(Z, y), asked)(Z)).all()
+        single = np.clip(Z, -3e38, 3e38).astype(np.float32)
+        assert np.isfinite(getattr(model.fit(single, y), asked)(single)).all()

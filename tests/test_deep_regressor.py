@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import make_friedman1
+from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
@@ -340,3 +340,11 @@ def test_coverages_that_do_not_do(coverage, data):
     model = DeepForestRegressor(1, n_estimators=2, members=["random"], cv=2).fit(X[:20], y[:20])
     with pytest.raises(ValueError, match="coverage must be a number between 0 and 1, got"):
         model.predict_interval(X, coverage)
+
+
+def test_samples_of_no_weight_count_for_nothing_in_intervals():
+    X, y = load_diabetes(return_X_y=True)
+    weight = (np.arange(442) < 20) * 1.0
+    model = DeepForestRegressor(1, n_estimators=4, members=["random"], random_state=0)
+    assert np.isinf(model.fit(X[:20], y[:20]).predict_interval(X[:3], 0.97)).all()
+    assert np.isinf(model.fit(X, y, weight).predict_interval(X[:3], 0.97)).all()

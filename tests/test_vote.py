@@ -51,6 +51,13 @@ def test_the_vote_is_no_worse_than_the_best_forecast():
     assert log_losses(mean, labels).mean() <= min(log_losses(v, labels).mean() for v in vectors)
 
 
+def test_the_order_of_very_many_classes_stays():
+    probabilities = np.random.default_rng(0).random((3, 12_000))
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    found = sharpened(probabilities, 1.5)
+    np.testing.assert_array_equal(found.argmax(axis=1), probabilities.argmax(axis=1))
+
+
 def test_weights_of_samples_and_other_scores():
     labels, vectors = forecasts()
     half = np.arange(300) < 150

@@ -188,10 +188,11 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
                 stratify=signs,
             )
         except ValueError as error:
+            n_ours = int((signs > 0).sum())
             raise ValueError(
                 f"early_stopping with validation_fraction={self.validation_fraction!r} needs rows"
-                " of every class on both sides; got classes of"
-                f" {[int((signs == sign).sum()) for sign in (-1, 1)]} rows"
+                f" of every class to learn from and to watch, got {n_ours} rows of one class and"
+                f" {len(signs) - n_ours} of all others"
             ) from error
 
     def _fit_one_vs_rest(self, X, codes, weight):

@@ -107,7 +107,8 @@ def split(source, seed, max_train=None, share=None, validate=False) -> Split:
     quarter of the training rows instead, and no test row is looked at.
     """
     found = load(source)
-    rows, fixed = np.arange(len(found.y)), TEST_ROWS.get(source.name)
+    rows = np.arange(len(found.y))
+    fixed = TEST_ROWS.get(source.name) if source.csv is None else None
     if validate:
         rows = rows[: found.n_train]
         few = strata_of(found.y[rows], least=5) is None

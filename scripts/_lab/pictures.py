@@ -19,9 +19,10 @@ STYLES = (
     {"color": "#E69F00", "linestyle": (0, (8, 2)), "marker": "P"},
     {"color": "#56B4E9", "linestyle": (0, (3, 1, 1, 1)), "marker": "X"},
     {"color": "#666666", "linestyle": (0, (1, 3)), "marker": "*"},
+    {"color": "#0072B2", "linestyle": "-", "marker": "h"},
 )
 # The project's methods have the same style in all pictures.
-ORDER = ("mddf", "gcforest", "xgboost", "rf", "mddf-sf", "mddf-st", "mddf-np", "mlp")
+ORDER = ("mddf", "gcforest", "xgboost", "rf", "mddf-sf", "mddf-st", "mddf-np", "mlp", "deepforest")
 MARKERS = "os^Dv"
 
 

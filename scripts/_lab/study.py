@@ -113,12 +113,11 @@ class Study:
             options.out = options.asked_out or (first.parent if first.suffix else first)
         sources = options.plot or [options.out]
         made = [path for path in sources if path.suffix == ".csv" and path.exists()]
-        if made:
-            frame = tables.pd.concat([tables.pd.read_csv(path) for path in made])
-        else:
+        frames = [tables.pd.read_csv(path) for path in made]
+        if rest := [path for path in sources if path not in made]:
             maker = f"python scripts/{Path(self.module['__file__']).name}"
-            frame = records.frame(records.read_cells(sources, self.name, maker))
-        self.draw(frame, options)
+            frames.append(records.frame(records.read_cells(rest, self.name, maker)))
+        self.draw(tables.pd.concat(frames), options)
 
 
 def _values(found, single):
