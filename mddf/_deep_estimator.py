@@ -119,7 +119,8 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
         y : array of shape (n_samples,), or (n_samples, n_outputs) of a regressor
             Classes, which are numbers, strings or booleans; a regressor's are numbers.
         sample_weight : array of shape (n_samples,), default=None
-            Not negative.
+            Not negative. Whole numbers count copies of a sample, which decides how sure the model
+            is of what it learns: divide weights that are no counts by their mean.
         groups : array of shape (n_samples,), default=None
             Samples of one group are held out together, by a number of folds and by splitters
             that look at groups. With scikit-learn's metadata routing they are asked for if `cv`

@@ -20,7 +20,7 @@ HELP = {
     "seed": "of splits and folds",
     "n_estimators": "trees of each forest",
     "n_layers": "most layers of a cascade",
-    "n_jobs": "threads of a cell (default: all cores, or 1 with --backend)",
+    "n_jobs": "threads of a cell that can use some (default: all cores, or 1 with --backend)",
     "backend": "compute cells on these workers",
     "scheduler": "address of Dask's scheduler or Ray's head (default: workers of this machine)",
     "rounds": "of boosting",
