@@ -25,6 +25,13 @@ def test_standard_split_and_random_splits(data, data_home):
     assert counts == pytest.approx(np.unique(first.y, return_counts=True)[1] / 4435, abs=0.003)
 
 
+def test_an_own_table_is_no_set_of_that_name(data, tmp_path):
+    path = tmp_path / "yeast.csv"
+    pd.DataFrame({"a": range(40), "kind": ["x", "y"] * 20}).to_csv(path, index=False)
+    own = data.Source("yeast", csv=path, target="kind")
+    assert len(data.split(own, 0).y_test) == 12
+
+
 def test_a_class_with_one_row_does_not_stop_a_split(data):
     y = np.array([0] * 10 + [1] * 10 + [2])
     assert data.strata_of(y) is None
