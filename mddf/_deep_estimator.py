@@ -35,9 +35,17 @@ from mddf._validation import (
 )
 from mddf._vote import sharpened
 
-# Members that are no forests of this package see larger numbers as this large: sums of its squares
-# do not overflow. In single precision, which only fits see:
-_LARGEST, _LARGEST_SINGLE = 1e100, 1e15
+
+def _bounded(numbers: np.ndarray) -> np.ndarray:
+    """Numbers whose squares add up without overflow, for members that are no forests of ours.
+
+    Larger ones are cut in a copy; most tables have none, and are not copied.
+    """
+    if numbers.dtype.kind != "f":
+        return numbers
+    most = 1e100 if numbers.dtype == np.float64 else 1e15
+    low, high = (of.reduce(numbers, axis=None, initial=0) for of in (np.fmin, np.fmax))
+    return numbers if -most <= low and high <= most else np.clip(numbers, -most, most)
 
 
 class BaseDeepForest(AsksForGroups, TransformerMixin):
@@ -179,9 +187,8 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
         random = check_random_state(self.random_state)
         entropy = tuple(random.randint(0, 2**32, 4, dtype=np.uint64).tolist())
         numbers = binner.numbers(table) if guests or is_splitter(self.cv) else None
-        if numbers is not None and numbers.dtype.kind == "f":
-            largest = _LARGEST if numbers.dtype == np.float64 else _LARGEST_SINGLE
-            numbers = np.clip(numbers, -largest, largest)
+        if guests and numbers is not None:
+            numbers = _bounded(numbers)
         training = Training(
             binned,
             numbers,
@@ -237,7 +244,7 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
         numbers = np.empty(table.shape) if needs_numbers else None
         codes = self._binner.transform(table, n_spare=self._n_spare, numbers=numbers)
         if numbers is not None:
-            np.clip(numbers, -_LARGEST, _LARGEST, out=numbers)
+            numbers = _bounded(numbers)
         if warn_if_seen:
             warn_of_seen(codes[:, : self._n_raw], self._seen)
         return self._layer_vectors(codes, numbers, self.n_jobs)
