@@ -7,13 +7,15 @@ A fit of mdDF gets as many threads as there are to be workers, so that its work 
 Each piece is timed by the CPU clock of its thread, on however few cores there are. What waits for
 nothing in between is a phase, such as the trees of a layer; its pieces go in their order to the
 worker that is free first, and what they found is collected in that order, while others work. All
-else is serial. What is lost is the share of the workers' time in which they wait, for what is
-serial or for the end of a phase. The memory's speed, which cores share, is not in it.
+else of the main thread is serial, but for looking whether a piece is done. What is lost is the
+share of the workers' time in which they wait, for what is serial or for the end of a phase. The
+memory's speed, which cores share, is not in it.
 """
 
 import heapq
 import time
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import wraps
 from itertools import zip_longest
 from unittest.mock import patch
@@ -38,26 +40,37 @@ def timed(function, pieces):
     return call
 
 
+@dataclass
+class Phase:
+    """CPU seconds of pieces, of collecting what each found, and of waiting for them."""
+
+    pieces: list = field(default_factory=list)
+    collecting: list = field(default_factory=list)
+    waiting: list = field(default_factory=list)
+
+
 @contextmanager
 def phases_of_fits():
-    """Lists for each phase from now on: its pieces' seconds, and those of collecting."""
+    """A list that gets each phase from now on."""
     phases, in_order, in_threads = [], _growing.in_order, _growing.in_threads
-    collect = _growing._collect
 
     def of_trees(tasks, n_jobs):
-        phases.append((pieces := [], []))
-        return in_order(((timed(f, pieces), *rest) for f, *rest in tasks), n_jobs)
+        phases.append(phase := Phase())
+        results = iter(in_order(((timed(f, phase.pieces), *rest) for f, *rest in tasks), n_jobs))
+        end = object()
+        while (result := timed(next, phase.waiting)(results, end)) is not end:
+            start = time.thread_time()
+            yield result
+            phase.collecting.append(time.thread_time() - start)
 
     def of_rows(function, ranges, n_jobs):
-        phases.append((pieces := [], []))
-        return in_threads(timed(function, pieces), ranges, n_jobs)
-
-    def collected(*found):
-        timed(collect, phases[-1][1])(*found)
+        if len(ranges) == 1:
+            return in_threads(function, ranges, n_jobs)
+        phases.append(phase := Phase())
+        return in_threads(timed(function, phase.pieces), ranges, n_jobs)
 
     with (
         patch.object(_growing, "in_order", of_trees),
-        patch.object(_growing, "_collect", collected),
         patch.object(_growing, "in_threads", of_rows),
         patch.object(_binning, "in_threads", of_rows),
     ):
@@ -79,11 +92,12 @@ def cell(options, set, workers):
     split = data.codes(set, options.data_home)
     model = MDDFClassifier(1, n_estimators=options.n_estimators, random_state=0, n_jobs=workers)
     with phases_of_fits() as phases:
+        alone = time.thread_time()
         seconds, _, _ = bench.cost(model.fit, split.X, split.y)
-    all_pieces = [piece for pieces, _ in phases for piece in pieces]
-    work = sum(all_pieces)
-    serial = seconds - work - sum(sum(collecting) for _, collecting in phases)
-    inside = sum(replayed(*phase, workers) for phase in phases)
+        alone = time.thread_time() - alone
+    all_pieces = [piece for phase in phases for piece in phase.pieces]
+    serial = alone - sum(sum(phase.collecting) + sum(phase.waiting) for phase in phases)
+    inside = sum(replayed(phase.pieces, phase.collecting, workers) for phase in phases)
     return {
         "phases": len(phases),
         "pieces": len(all_pieces),
@@ -93,7 +107,7 @@ def cell(options, set, workers):
         "replayed_s": serial + inside,
         "speed_up": seconds / (serial + inside),
         "serial_loss": 100 * serial / (serial + inside),
-        "waiting_loss": 100 * (inside - work / workers) / (serial + inside),
+        "waiting_loss": 100 * (inside - sum(all_pieces) / workers) / (serial + inside),
     }
 
 
