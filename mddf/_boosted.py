@@ -38,6 +38,8 @@ class Boosted(BaseEstimator):
         Arguments of ``_core.add_boosted``.
     """
 
+    fits_step_by_step = True
+
     def __init__(
         self,
         categorical,

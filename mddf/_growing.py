@@ -9,13 +9,20 @@ from typing import Any
 
 import numpy as np
 from joblib import delayed
-from joblib.parallel import get_active_backend
 
 from mddf import _core
 from mddf._binning import BinnedTable
 from mddf._core import Cancel, ClassTarget, HeldOut, Sampling, TreeOptions, ValueTarget
 from mddf._engines import in_order, received_table, shared, shared_table
-from mddf._parallel import chunks, in_threads, job_count, progress_bar, stopped_on_error
+from mddf._parallel import (
+    chunks,
+    from_threads,
+    in_threads,
+    job_count,
+    progress_bar,
+    shares_memory,
+    stopped_on_error,
+)
 from mddf._trees import Trees, grown_trees
 
 NO_DEPTH_LIMIT = 2**31 - 1
@@ -176,21 +183,19 @@ def growing(
     """
     total = sum(len(block.seeds) for block in blocks)
     n_jobs = job_count(n_jobs, total, require=None)
-    most = 64
-    if getattr(get_active_backend(prefer="threads")[0], "supports_sharedmem", False):
+    most, at_home = 64, shares_memory()
+    if at_home:
         most = max(1, min(most, _MOST_ROWS // max(1, table.n_rows)))
     pieces = deque(_pieces(blocks, n_jobs, most))
     everywhere = shared_table(table)
     of_target, *of_blocks = shared([target, *blocks])
     shown_bar = progress_bar(total, description, "tree", shown=verbose)
     with stopped_on_error() as cancel, shown_bar as bar:
-        results = in_order(
-            (
-                delayed(_grow_chunk)(*everywhere, of_target, of_blocks[i], first, last, cancel)
-                for i, first, last in tuple(pieces)
-            ),
-            n_jobs,
+        tasks = (
+            delayed(_grow_chunk)(*everywhere, of_target, of_blocks[i], first, last, cancel)
+            for i, first, last in tuple(pieces)
         )
+        results = from_threads(tasks, n_jobs, cancel) if at_home else in_order(tasks, n_jobs)
         arriving = iter(results)
         for index in range(len(blocks)):
             grown = [Grown()]
@@ -223,8 +228,7 @@ def _sums(method: str, trees, codes: np.ndarray, n_columns: int) -> np.ndarray:
 def _add(method: str, trees, codes: np.ndarray, out: np.ndarray, n_jobs) -> None:
     """Add what the trees say to `out`: in threads, or many rows where joblib's backend has it."""
     n_rows, n_trees = len(codes), sum(block.n_trees for block in trees)
-    backend, _ = get_active_backend(prefer="threads")
-    if getattr(backend, "supports_sharedmem", False) or n_rows * n_trees < _MANY_WALKS:
+    if shares_memory() or n_rows * n_trees < _MANY_WALKS:
 
         def work(first, last, cancel):
             for block in trees:

@@ -125,6 +125,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     intercept_ : ndarray of shape (n_scores,)
     """
 
+    fits_step_by_step = True
+
     def __init__(self, categorical, C=1.0):
         self.categorical = categorical
         self.C = C

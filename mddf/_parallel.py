@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
+from queue import SimpleQueue
+from threading import Thread
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from joblib.parallel import get_active_backend
 from tqdm import tqdm
 
@@ -37,6 +40,11 @@ def job_count(n_jobs, n_pieces: int, *, require: str | None = "sharedmem") -> in
     backend, jobs = get_active_backend(prefer="threads", require=require)
     jobs = backend.effective_n_jobs(jobs if n_jobs is None else int(n_jobs))
     return max(1, min(jobs, n_pieces))
+
+
+def shares_memory() -> bool:
+    """Whether joblib's backend in force has threads of this process, as without one."""
+    return getattr(get_active_backend(prefer="threads")[0], "supports_sharedmem", False)
 
 
 def useful_jobs(n_cells: int, n_jobs) -> int:
@@ -72,6 +80,43 @@ def stopped_on_error() -> Iterator[Cancel]:
         raise
 
 
+def from_threads(tasks: Iterable, n_jobs: int, cancel: Cancel) -> Iterator:
+    """The results of joblib's delayed calls in their order, from this thread and others.
+
+    joblib's own look for results every ten milliseconds, which is longer than many calls take. As
+    there, threads do not keep Python from ending. An error stops all calls that got the flag.
+    """
+    waiting = list(tasks)
+    n_tasks, numbered = len(waiting), enumerate(waiting)
+    ready: SimpleQueue[tuple[int, Any]] = SimpleQueue()
+    failed: list[BaseException] = []
+
+    def work(most=n_tasks):
+        for number, (function, given, named) in islice(numbered, most):
+            try:
+                ready.put((number, function(*given, **named)))
+            except BaseException as error:
+                failed.append(error)
+                cancel.stop()
+                ready.put((number, None))
+
+    try:
+        for _ in range(min(n_jobs, n_tasks) - 1):
+            Thread(target=work, daemon=True).start()
+        found: dict[int, Any] = {}
+        for number in range(n_tasks):
+            while number not in found and not failed:
+                if ready.empty():
+                    work(1)
+                found.update([ready.get()])
+            if failed:
+                raise failed[0]
+            yield found.pop(number)
+    finally:
+        waiting.clear()
+        failed.clear()
+
+
 def in_threads(
     function: Callable[[int, int, Cancel], object], ranges: Sequence[tuple[int, int]], n_jobs
 ) -> list:
@@ -81,7 +126,5 @@ def in_threads(
     write into arrays.
     """
     with stopped_on_error() as cancel:
-        if len(ranges) == 1:
-            return [function(*ranges[0], cancel)]
-        parallel = Parallel(n_jobs=job_count(n_jobs, len(ranges)), require="sharedmem")
-        return parallel(delayed(function)(first, last, cancel) for first, last in ranges)
+        tasks = (delayed(function)(first, last, cancel) for first, last in ranges)
+        return list(from_threads(tasks, job_count(n_jobs, len(ranges)), cancel))

@@ -52,11 +52,11 @@ class Phase:
 @contextmanager
 def phases_of_fits():
     """A list that gets each phase from now on."""
-    phases, in_order, in_threads = [], _growing.in_order, _growing.in_threads
+    phases, from_threads, in_threads = [], _growing.from_threads, _growing.in_threads
 
-    def of_trees(tasks, n_jobs):
+    def of_trees(tasks, *rest):
         phases.append(phase := Phase())
-        results = iter(in_order(((timed(f, phase.pieces), *rest) for f, *rest in tasks), n_jobs))
+        results = from_threads(((timed(f, phase.pieces), *given) for f, *given in tasks), *rest)
         end = object()
         while (result := timed(next, phase.waiting)(results, end)) is not end:
             start = time.thread_time()
@@ -70,7 +70,7 @@ def phases_of_fits():
         return in_threads(timed(function, phase.pieces), ranges, n_jobs)
 
     with (
-        patch.object(_growing, "in_order", of_trees),
+        patch.object(_growing, "from_threads", of_trees),
         patch.object(_growing, "in_threads", of_rows),
         patch.object(_binning, "in_threads", of_rows),
     ):

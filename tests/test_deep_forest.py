@@ -1,6 +1,7 @@
 """DeepForestClassifier: chooses, weighs, calibrates, refits."""
 
 import pickle
+import threading
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,7 @@ from mddf import (
     DeepForestClassifier,
     MDDFClassifier,
     RandomForestClassifier,
+    _guests,
 )
 from mddf._members import AUTO
 from mddf._vote import doubted, sharpened
@@ -148,6 +150,30 @@ def test_results_do_not_depend_on_n_jobs_and_survive_a_pickle(data):
     for other in (two, again):
         np.testing.assert_array_equal(one.predict_proba(new), other.predict_proba(new))
         np.testing.assert_array_equal(one.oof_probabilities_, other.oof_probabilities_)
+
+
+def test_only_members_that_gain_by_threads_are_fitted_in_some(data, monkeypatch):
+    """The bits of many rows' fits in threads are those of few rows' without."""
+    X, y, new, _ = data
+    whole, threads = _guests._fit_guest, set()
+
+    def fit(*arguments):
+        threads.add(threading.current_thread())
+        return whole(*arguments)
+
+    monkeypatch.setattr(_guests, "_fit_guest", fit)
+    here, found = {threading.current_thread()}, []
+    for members, few_rows, alone in (
+        (["boosted", "linear"], 301, True),
+        (["boosted", "linear"], 300, False),
+        ([GaussianNB()], 301, False),
+    ):
+        threads.clear()
+        monkeypatch.setattr(_guests, "_FEW_ROWS", few_rows)
+        model = DeepForestClassifier(1, members=members, n_jobs=2, random_state=0, refit=False)
+        found.append(model.fit(X, y).predict_proba(new))
+        assert (threads == here) == alone
+    np.testing.assert_array_equal(found[0], found[1])
 
 
 def test_members_that_do_not_help_are_dropped():

@@ -5,17 +5,18 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 
 import numpy as np
 import pytest
 from forest_cases import FORESTS, three_classes
-from joblib import parallel_config
+from joblib import delayed, parallel_config
 from mddf.baselines import AdaBoostClassifier, GCForestClassifier, MultiGrainedScanner
 from tqdm import tqdm
 
 from mddf import MDDFClassifier, RandomForestClassifier, _core, _growing
 from mddf._binning import find_bins
-from mddf._parallel import in_threads, stopped_on_error
+from mddf._parallel import from_threads, in_threads, stopped_on_error
 
 # What is interrupted after a while, and how long it had to go on otherwise: for minutes.
 PREPARED = """
@@ -215,6 +216,52 @@ def test_in_threads_raises_what_a_worker_raised():
 
     with pytest.raises(ZeroDivisionError):
         in_threads(work, [(0, 1), (1, 2)], 2)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 5])
+def test_results_come_in_their_order_from_as_many_threads(n_jobs):
+    at_once, most, lock = 0, 0, threading.Lock()
+
+    def work(number):
+        nonlocal at_once, most
+        with lock:
+            at_once += 1
+            most = max(most, at_once)
+        time.sleep(0.01 * (number % 3))
+        with lock:
+            at_once -= 1
+        return number
+
+    for n_tasks in (0, 1, 3, 20):
+        tasks = (delayed(work)(number) for number in range(n_tasks))
+        with stopped_on_error() as cancel:
+            assert [*from_threads(tasks, n_jobs, cancel)] == [*range(n_tasks)]
+    assert most == n_jobs
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_what_has_not_begun_is_dropped_after_an_error(n_jobs):
+    begun = []
+
+    def work(number):
+        begun.append(number)
+        if number == 4:
+            raise ZeroDivisionError("on purpose")
+        time.sleep(0.005)
+
+    with pytest.raises(ZeroDivisionError, match="on purpose"), stopped_on_error() as cancel:
+        list(from_threads((delayed(work)(number) for number in range(1000)), n_jobs, cancel))
+    time.sleep(0.05)
+    assert 5 <= len(begun) < 50
+
+
+def test_results_that_nobody_wants_are_not_computed():
+    begun = []
+    with stopped_on_error() as cancel:
+        results = from_threads((delayed(begun.append)(i) for i in range(1000)), 1, cancel)
+        next(results)
+        results.close()
+    assert begun == [0]
 
 
 def test_writing_into_the_table_meanwhile():
