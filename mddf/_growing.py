@@ -146,7 +146,7 @@ def _collect(grown: Grown, chunk: list) -> None:
 def _pieces(blocks: Sequence[Block], n_jobs: int, most: int) -> Iterator[tuple[int, int, int]]:
     """Parts of blocks that are grown by one call each: enough of them to keep all jobs busy."""
     n_trees = sum(len(block.seeds) for block in blocks)
-    size = max(1, min(most, -(-n_trees // (4 * n_jobs)) if n_jobs > 1 else n_trees))
+    size = max(1, min(most, -(-n_trees // (8 * n_jobs)) if n_jobs > 1 else n_trees))
     for index, block in enumerate(blocks):
         for first in range(0, len(block.seeds), size):
             yield index, first, min(first + size, len(block.seeds))
