@@ -69,6 +69,9 @@ ReadUint64TableInOrder = Annotated[
     NDArray[numpy.uint64], dict(shape=(None, None), order="C", device="cpu", writable=False)
 ]
 Float64s = Annotated[NDArray[numpy.float64], dict(shape=(None,))]
+ReadInt32TableInOrder = Annotated[
+    NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+]
 ReadUint8Array = Annotated[NDArray[numpy.uint8], dict(writable=False)]
 ReadUint16Array = Annotated[NDArray[numpy.uint16], dict(writable=False)]
 ReadInt64TableInOrder = Annotated[
@@ -277,6 +280,16 @@ def add_boosted(
 ) -> None: ...
 def exp(values: ReadFloat64sInOrder) -> Float64s: ...
 def log(values: ReadFloat64sInOrder) -> Float64s: ...
+def walk_on_simplex(
+    columns: ReadFloat64TableInOrder,
+    offset: ReadFloat64sInOrder,
+    batches: ReadInt32TableInOrder,
+    start: ReadFloat64sInOrder,
+    step: float,
+    target: float,
+    below: float,
+    above: float,
+) -> Float64s: ...
 
 class BinnedTable:
     @overload

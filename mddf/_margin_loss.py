@@ -10,6 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mddf import _core
+
 _FEW_ROWS = 2**16  # that take little memory
 N_STEPS = 1000
 N_PARTS = 20  # of the steps
@@ -123,7 +125,7 @@ def _descend(
     columns: np.ndarray,
     offset: np.ndarray,
     start: np.ndarray,
-    project: Callable[[np.ndarray], np.ndarray],
+    walk: Callable[..., np.ndarray],
     batches: np.ndarray,
     sample_weight: np.ndarray | None,
     target_margin: float,
@@ -145,15 +147,7 @@ def _descend(
     best = start
     least = mean_loss(best)
     for part in np.array_split(batches, N_PARTS):
-        x, total = best, np.zeros_like(best)
-        for number, batch in enumerate(part):
-            chosen = columns[batch]
-            z = offset[batch] + weighted_sum(chosen, x)
-            slope = 2 * _factors(z, target_margin, mu) * (z - target_margin)
-            x = project(x - step * (slope[:, None] * chosen).sum(axis=0) / len(batch))
-            if 2 * number >= len(part):
-                total += x
-        x = project(total / (len(part) // 2))
+        x = walk(columns, offset, part, best, step, target_margin, mu)
         loss = mean_loss(x)
         if loss < least:
             best, least = x, loss
@@ -161,6 +155,23 @@ def _descend(
         else:
             step /= 4
     return best
+
+
+def _walk_on_simplex(columns, offset, batches, x, step, target_margin, mu) -> np.ndarray:
+    below, above = 1 / target_margin**2, mu / (1 - target_margin) ** 2
+    return _core.walk_on_simplex(columns, offset, batches, x, step, target_margin, below, above)
+
+
+def _walk_on_ray(columns, offset, batches, x, step, target_margin, mu) -> np.ndarray:
+    total = np.zeros_like(x)
+    for number, batch in enumerate(batches):
+        chosen = columns[batch]
+        z = offset[batch] + weighted_sum(chosen, x)
+        slope = 2 * _factors(z, target_margin, mu) * (z - target_margin)
+        x = np.maximum(x - step * (slope[:, None] * chosen).sum(axis=0) / len(batch), 0)
+        if 2 * number >= len(batches):
+            total += x
+    return total / (len(batches) // 2)
 
 
 def simplex_alphas(margins, batches, *, target_margin, mu, sample_weight=None) -> np.ndarray:
@@ -188,11 +199,11 @@ def simplex_alphas(margins, batches, *, target_margin, mu, sample_weight=None) -
     # the margins: the step can be so much larger.
     middle = margins.mean(axis=1)
     return _descend(
-        margins - middle[:, None],
+        np.ascontiguousarray(margins - middle[:, None]),
         middle,
         start,
-        project_to_simplex,
-        batches,
+        _walk_on_simplex,
+        np.ascontiguousarray(batches, np.int32),
         sample_weight,
         target_margin,
         mu,
@@ -215,7 +226,7 @@ def stagewise_alpha(margins, before, batches, *, target_margin, mu, sample_weigh
         margins[:, None],
         before,
         np.zeros(1),
-        lambda x: np.maximum(x, 0),
+        _walk_on_ray,
         batches,
         sample_weight,
         target_margin,

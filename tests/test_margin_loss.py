@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from mddf import _core
 from mddf import _margin_loss as ml
 
 
@@ -82,6 +83,49 @@ def test_stagewise_descent_is_within_a_percent_of_the_exact_minimum(seed):
         grid = np.linspace(max(0, middle - width), middle + width, 30_001)
     assert alpha >= 0
     assert mean_loss(before + alpha * margins[:, 0], weights, options) <= 1.01 * min(losses)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_kernel_descends_like_numpy(seed, monkeypatch):
+    """To the last bit."""
+    margins, weights, batches, options = made_margins(seed)
+    found = ml.simplex_alphas(margins, batches, sample_weight=weights, **options)
+
+    def walk(columns, offset, batches, x, step, target_margin, mu):
+        total = np.zeros_like(x)
+        for number, batch in enumerate(batches):
+            chosen = columns[batch]
+            z = offset[batch] + ml.weighted_sum(chosen, x)
+            slope = 2 * ml._factors(z, target_margin, mu) * (z - target_margin)
+            x = x - step * (slope[:, None] * chosen).sum(axis=0) / len(batch)
+            x = ml.project_to_simplex(x)
+            if 2 * number >= len(batches):
+                total += x
+        return ml.project_to_simplex(total / (len(batches) // 2))
+
+    monkeypatch.setattr(ml, "_walk_on_simplex", walk)
+    expected = ml.simplex_alphas(margins, batches, sample_weight=weights, **options)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_walks_that_do_not_fit_are_refused():
+    columns, offset, start = np.zeros((5, 2)), np.zeros(5), np.full(2, 0.5)
+    batches = np.zeros((2, 3), np.int32)
+
+    def walk(columns=columns, offset=offset, batches=batches, start=start):
+        return _core.walk_on_simplex(columns, offset, batches, start, 1.0, 0.9, 1.0, 1.0)
+
+    assert walk().tolist() == [0.5, 0.5]
+    for wrong, message in (
+        ({"offset": offset[1:]}, "offset must have length 5, got 4"),
+        ({"start": start[1:]}, "start must have length 2, got 1"),
+        ({"batches": batches[1:]}, "batches: expected at least two steps"),
+        ({"batches": batches + 5}, "batches: expected 0 to 4, got 5"),
+        ({"batches": batches - 1}, "batches: expected 0 to 4, got -1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            walk(**wrong)
+    assert np.isnan(walk(columns=np.full((5, 2), np.nan))).all()
 
 
 def test_the_literal_stages_stall_after_the_first():

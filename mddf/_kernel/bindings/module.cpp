@@ -13,6 +13,7 @@ void bind_growing(nb::module_& m);
 void bind_trees(nb::module_& m);
 void bind_boosted(nb::module_& m);
 void bind_elementary(nb::module_& m);
+void bind_descent(nb::module_& m);
 
 void bind_calls(nb::module_& m) {
   using mddf::Cancel;
@@ -68,6 +69,7 @@ released while a function works.)";
   bind_trees(m);
   bind_boosted(m);
   bind_elementary(m);
+  bind_descent(m);
   bind_growing(m);
   mddf::boosting::bind_boosting(m);
   m.def("build_options", &build_options, "Return what the module was built by and for.");
