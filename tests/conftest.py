@@ -13,6 +13,8 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     # A shell's background jobs ignore Ctrl-C, and so would what the tests start and interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    # shap's few loops take less time than to compile them.
+    os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -38,6 +40,17 @@ def script(monkeypatch):
     """Import a script by its name."""
     monkeypatch.syspath_prepend(str(Path(__file__).parents[1] / "scripts"))
     return importlib.import_module
+
+
+@pytest.fixture
+def few_rounds(monkeypatch):
+    """Let the boosting of deep forests that regress end after 40 rounds instead of 500."""
+    from mddf import _members
+
+    whole = _members.boosted_regressor
+    monkeypatch.setattr(
+        _members, "boosted_regressor", lambda *args: whole(*args).set_params(max_iter=40)
+    )
 
 
 @pytest.fixture

@@ -151,7 +151,8 @@ def test_whole_numbers_side_by_side(dtype):
         codes = apply_bins(table, bins)
         for c in range(150):
             edges = bins.columns(c, c + 1).edges
-            assert np.array_equal(codes[:, c], naive.apply_bins(table[:, c], edges))
+            values, numbers = np.unique(table[:, c], return_inverse=True)
+            assert np.array_equal(codes[:, c], naive.apply_bins(values, edges)[numbers])
 
 
 def test_values_between_and_beyond_the_bins():

@@ -115,6 +115,7 @@ def told(model):
     return [{k: v for k, v in row.items() if k != "seconds"} for row in model.leaderboard_]
 
 
+@pytest.mark.usefixtures("few_rounds")
 @pytest.mark.parametrize(
     ("Deep", "parameters"),
     [

@@ -101,6 +101,7 @@ def test_out_of_fold_features_are_those_of_the_vote(data):
         model.transform(X)
 
 
+@pytest.mark.usefixtures("few_rounds")
 @pytest.mark.parametrize("refit", [True, False])
 def test_features_of_boosting_are_what_it_predicts(refit, data):
     X, y, new, _ = data
@@ -151,6 +152,7 @@ def test_the_lines_that_verbose_prints(data, capsys):
     assert max(map(len, lines)) <= 80
 
 
+@pytest.mark.usefixtures("few_rounds")
 def test_missing_values_and_categories(data):
     X, y, *_ = data
     rng = np.random.default_rng(0)
@@ -169,6 +171,7 @@ def test_missing_values_and_categories(data):
 # Targets
 
 
+@pytest.mark.usefixtures("few_rounds")
 def test_several_outputs(data):
     X, y, new, truth = data
     members = [*FORESTS, "boosted", "linear"]
@@ -228,6 +231,7 @@ def test_targets_that_do_not_do(y, message):
         DeepForestRegressor(**SMALL).fit(np.zeros((3, 1)), y)
 
 
+@pytest.mark.usefixtures("few_rounds")
 def test_few_rows():
     with pytest.raises(ValueError, match="cv needs at least 2 samples"):
         DeepForestRegressor(**SMALL).fit([[0.0]], [1.0])

@@ -101,8 +101,10 @@ def cascade_bits():
     forests = ["random", DecisionTreeClassifier()]
     bits = []
     for cascade in (
-        MDDFClassifier(3, n_estimators=5, early_stopping=False),
-        GCForestClassifier(2, n_estimators=5, forests=forests, early_stopping=False, refit=True),
+        MDDFClassifier(2, n_estimators=5, cv=2, early_stopping=False),
+        GCForestClassifier(
+            2, n_estimators=5, forests=forests, cv=2, early_stopping=False, refit=True
+        ),
     ):
         model = cascade.set_params(random_state=0).fit(X, y)
         bits += [model.predict_proba(X), model.transform(X[::2]), model.oof_probabilities_]

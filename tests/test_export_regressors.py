@@ -37,6 +37,7 @@ def assert_same(model, X, dtype=np.float64, rtol=1e-12):
     assert np.all(error <= rtol * np.abs(expected).max(axis=0))
 
 
+@pytest.mark.usefixtures("few_rounds")
 @pytest.mark.parametrize("n_outputs", [1, 2])
 @pytest.mark.parametrize("kind", TABLES)
 @pytest.mark.parametrize(
@@ -95,6 +96,7 @@ def test_single_precision():
     assert_same(model.fit(X[:150], numbers_of(X)[:150]), X, np.float32, 1e-6)
 
 
+@pytest.mark.usefixtures("few_rounds")
 @pytest.mark.parametrize("scale", [0.0, 1e-300, 1e300])
 def test_targets_of_any_size(scale):
     X = number_table(200)

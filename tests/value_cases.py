@@ -43,19 +43,25 @@ def make_values(rng, *args, n_outputs=1, kind=None, **options):
     return ValueCase(**parts, fixed=fixed, scale=scale)
 
 
+def exact(weights):
+    """Weights as numbers without rounding; whole ones are added up faster than fractions."""
+    whole = np.all(weights == np.rint(weights))
+    return [int(w) if whole else Fraction(w) for w in weights]
+
+
 def mean(fixed, weights):
     """Exact means of whole numbers, by output."""
-    total = sum(map(Fraction, weights))
+    weights = exact(weights)
     return [
-        sum(Fraction(w) * int(q) for w, q in zip(weights, column, strict=True)) / total
-        for column in fixed.T
+        Fraction(sum(w * q for w, q in zip(weights, column, strict=True)), sum(weights))
+        for column in fixed.T.tolist()
     ]
 
 
 def decrease(fixed, weights, left, scale):
     """Decrease of the squared error, exact until it is made a double, in units of 2^122."""
     sides = [(fixed[side], weights[side]) for side in (left, ~left)]
-    a, b = (sum(map(Fraction, w)) for _, w in sides)
+    a, b = (Fraction(sum(exact(w))) for _, w in sides)
     distances = [x - y for x, y in zip(*(mean(*side) for side in sides), strict=True)]
     squares = sum(Fraction(s) * d * d for s, d in zip(scale, distances, strict=True))
     return float(squares * a * b / (a + b) / 2**122)
