@@ -115,7 +115,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     >>> from sklearn.datasets import load_diabetes
     >>> from mddf import DeepForestRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> forest = DeepForestRegressor(n_estimators=20, random_state=0).fit(X[::2], y[::2])
+    >>> forest = DeepForestRegressor(n_estimators=20, cv=3, random_state=0).fit(X[::2], y[::2])
     >>> bool(forest.score(X[1::2], y[1::2]) > 0.4)
     True
     """

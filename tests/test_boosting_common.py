@@ -49,7 +49,7 @@ def iris():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks(ALL + VARIANTS)
+@parametrize_with_checks(SMALL)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

@@ -80,6 +80,7 @@ def test_skops_trusts_the_estimators_alone(fitted):
         io.loads(data)
 
 
+@pytest.mark.usefixtures("few_rounds")
 def test_skops_trusts_all_named_members():
     io = pytest.importorskip("skops.io", reason='needs "mddf[skops]"')
     X = table("frame")
