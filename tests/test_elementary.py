@@ -56,7 +56,7 @@ def test_probabilities():
     np.testing.assert_array_equal(expit([-800.0, 0.0, 800.0]), [0, 0.5, 1])
 
 
-def test_what_numpy_can_do_does_not_matter():
+def test_what_numpy_can_do_does_not_matter(capsys):
     script = """
         import hashlib, sys
         import numpy as np
@@ -65,15 +65,12 @@ def test_what_numpy_can_do_does_not_matter():
         print(hashlib.sha256(exp(50 * x).tobytes() + log(abs(x)).tobytes()).hexdigest())
     """
     script = "\n".join(line.strip() for line in script.splitlines())
-    said = set()
-    for disabled in ("", "AVX2 FMA3 AVX512F AVX512_SKX"):
-        environment = {**os.environ, "NPY_DISABLE_CPU_FEATURES": disabled}
-        done = subprocess.run(
-            [sys.executable, "-P", "-W", "ignore", "-c", script],
-            capture_output=True,
-            text=True,
-            env=environment,
-            check=True,
-        )
-        said.add(done.stdout)
-    assert len(said) == 1
+    exec(script, {})
+    done = subprocess.run(
+        [sys.executable, "-P", "-W", "ignore", "-c", script],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3 AVX512F AVX512_SKX"},
+        check=True,
+    )
+    assert done.stdout == capsys.readouterr().out

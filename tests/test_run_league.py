@@ -16,7 +16,9 @@ def test_defaults_and_tuned_ones_share_a_folder(run, tmp_path, capsys, monkeypat
     models = run.models
     small = {"n_estimators": 5}
     for name in ("sklearn-rf", "extratrees", "mddf"):
-        method = models.replace(models.METHODS[name], fixed=small)
+        method = models.METHODS[name]
+        space = {key: text for key, text in method.space.items() if key not in small}
+        method = models.replace(method, fixed=small, space=space)
         monkeypatch.setitem(models.METHODS, name, method)
     arguments = ["--quick", "--datasets", "iris", "wine", "--n-jobs", "1", "--out", str(tmp_path)]
     arguments += ["--methods", "mddf,sklearn-rf", "extratrees"]
