@@ -15,6 +15,7 @@ from mddf._binning import BinnedTable
 from mddf._core import Cancel, ClassTarget, HeldOut, Sampling, TreeOptions, ValueTarget
 from mddf._engines import in_order, received_table, shared, shared_table
 from mddf._parallel import (
+    Task,
     chunks,
     from_threads,
     in_threads,
@@ -191,8 +192,8 @@ def growing(
     of_target, *of_blocks = shared([target, *blocks])
     shown_bar = progress_bar(total, description, "tree", shown=verbose)
     with stopped_on_error() as cancel, shown_bar as bar:
-        tasks = (
-            delayed(_grow_chunk)(*everywhere, of_target, of_blocks[i], first, last, cancel)
+        tasks: Iterator[Task] = (
+            (_grow_chunk, (*everywhere, of_target, of_blocks[i], first, last, cancel), {})
             for i, first, last in tuple(pieces)
         )
         results = from_threads(tasks, n_jobs, cancel) if at_home else in_order(tasks, n_jobs)

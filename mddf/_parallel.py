@@ -11,11 +11,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from joblib import delayed
 from joblib.parallel import get_active_backend
 from tqdm import tqdm
 
 from mddf._core import Cancel
+
+# A function, its arguments and its named ones, as joblib's `delayed` gives them.
+Task = tuple[Callable[..., Any], tuple, dict[str, Any]]
 
 # Below this number of cells, starting threads takes longer than they save.
 _FEW_CELLS = 2**22
@@ -80,11 +82,11 @@ def stopped_on_error() -> Iterator[Cancel]:
         raise
 
 
-def from_threads(tasks: Iterable, n_jobs: int, cancel: Cancel) -> Iterator:
-    """The results of joblib's delayed calls in their order, from this thread and others.
+def from_threads(tasks: Iterable[Task], n_jobs: int, cancel: Cancel) -> Iterator:
+    """The results of tasks in their order, from this thread and others.
 
-    joblib's own look for results every ten milliseconds, which is longer than many calls take. As
-    there, threads do not keep Python from ending. An error stops all calls that got the flag.
+    joblib's threads look for results every ten milliseconds, which is longer than many tasks take.
+    As there, threads do not keep Python from ending. An error stops all calls that got the flag.
     """
     waiting = list(tasks)
     n_tasks, numbered = len(waiting), enumerate(waiting)
@@ -126,5 +128,5 @@ def in_threads(
     write into arrays.
     """
     with stopped_on_error() as cancel:
-        tasks = (delayed(function)(first, last, cancel) for first, last in ranges)
+        tasks: Iterator[Task] = ((function, (first, last, cancel), {}) for first, last in ranges)
         return list(from_threads(tasks, job_count(n_jobs, len(ranges)), cancel))

@@ -7,12 +7,13 @@ A fit of mdDF gets as many threads as there are to be workers, so that its work 
 Each piece is timed by the CPU clock of its thread, on however few cores there are. What waits for
 nothing in between is a phase, such as the trees of a layer; its pieces go in their order to the
 worker that is free first, and what they found is collected in that order, while others work. All
-else of the main thread is serial, but for looking whether a piece is done. What is lost is the
-share of the workers' time in which they wait, for what is serial or for the end of a phase. The
-memory's speed, which cores share, is not in it.
+else that the main thread does is serial. What is lost is the share of the workers' time in which
+they wait, for what is serial or for the end of a phase. The memory's speed, which cores share, is
+not in it.
 """
 
 import heapq
+import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,27 +27,28 @@ from _lab.study import Study
 from mddf import MDDFClassifier, _binning, _growing
 
 
-def timed(function, pieces):
-    """The same, which notes its thread's CPU seconds."""
-
-    @wraps(function)
-    def call(*arguments, **named):
-        start = time.thread_time()
-        try:
-            return function(*arguments, **named)
-        finally:
-            pieces.append(time.thread_time() - start)
-
-    return call
-
-
 @dataclass
 class Phase:
-    """CPU seconds of pieces, of collecting what each found, and of waiting for them."""
+    """CPU seconds of pieces and of collecting what each found, and of pieces in this thread."""
 
     pieces: list = field(default_factory=list)
     collecting: list = field(default_factory=list)
-    waiting: list = field(default_factory=list)
+    own: list = field(default_factory=list)
+
+    def timed(self, function):
+        """The same function, whose calls are pieces."""
+
+        @wraps(function)
+        def call(*arguments, **named):
+            start = time.thread_time()
+            try:
+                return function(*arguments, **named)
+            finally:
+                self.pieces.append(time.thread_time() - start)
+                if threading.current_thread() is threading.main_thread():
+                    self.own.append(self.pieces[-1])
+
+        return call
 
 
 @contextmanager
@@ -56,9 +58,7 @@ def phases_of_fits():
 
     def of_trees(tasks, *rest):
         phases.append(phase := Phase())
-        results = from_threads(((timed(f, phase.pieces), *given) for f, *given in tasks), *rest)
-        end = object()
-        while (result := timed(next, phase.waiting)(results, end)) is not end:
+        for result in from_threads(((phase.timed(f), *given) for f, *given in tasks), *rest):
             start = time.thread_time()
             yield result
             phase.collecting.append(time.thread_time() - start)
@@ -67,7 +67,7 @@ def phases_of_fits():
         if len(ranges) == 1:
             return in_threads(function, ranges, n_jobs)
         phases.append(phase := Phase())
-        return in_threads(timed(function, phase.pieces), ranges, n_jobs)
+        return in_threads(phase.timed(function), ranges, n_jobs)
 
     with (
         patch.object(_growing, "from_threads", of_trees),
@@ -96,7 +96,7 @@ def cell(options, set, workers):
         seconds, _, _ = bench.cost(model.fit, split.X, split.y)
         alone = time.thread_time() - alone
     all_pieces = [piece for phase in phases for piece in phase.pieces]
-    serial = alone - sum(sum(phase.collecting) + sum(phase.waiting) for phase in phases)
+    serial = alone - sum(sum(phase.collecting) + sum(phase.own) for phase in phases)
     inside = sum(replayed(phase.pieces, phase.collecting, workers) for phase in phases)
     return {
         "phases": len(phases),
