@@ -127,7 +127,7 @@ def test_a_refit_grows_forests_of_all_samples_beside_those_of_the_folds():
     plain, expected = grow_layer(FORESTS, samples, layer, (1, 2))
     with watched_growth() as blocks:
         refit = replace(layer, refit=True)
-        fitted, vectors = grow_layer(FORESTS, samples, refit, (1, 2), n_jobs=2)
+        fitted, vectors = grow_layer(FORESTS, samples, refit, (1, 2))
     np.testing.assert_array_equal(vectors, expected)
     kept = [block for block in blocks if block.keep]
     by_hand = [
