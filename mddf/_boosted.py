@@ -38,7 +38,7 @@ class Boosted(BaseEstimator):
         Arguments of ``_core.add_boosted``.
     """
 
-    fits_step_by_step = True
+    _fits_step_by_step = True  # which `fit_guests` asks for
 
     def __init__(
         self,

@@ -17,8 +17,8 @@ from threadpoolctl import ThreadpoolController
 from mddf._engines import in_order, shared
 from mddf._parallel import job_count, shares_memory
 
-# Below so many rows, threads hold up each other's fits that call Python again and again.
-_FEW_ROWS = 2**14
+# Below so many cells times classes, threads hold up each other's fits in many steps of Python.
+_FEW_CELLS = 2**19
 
 
 def weight_parameter(classifier) -> str | None:
@@ -120,7 +120,8 @@ def fit_guests(
         delayed(_fit_guest)(guest, *everywhere, n_columns, *part, int(seed))
         for part, seed in zip(parts, seeds, strict=True)
     )
-    if len(X) < _FEW_ROWS and getattr(guest, "fits_step_by_step", False) and shares_memory():
+    small = X.size * n_columns < _FEW_CELLS
+    if small and getattr(guest, "_fits_step_by_step", False) and shares_memory():
         n_jobs = 1
     # Limits that threads set one by one are undone by the first that is ready.
     with _one_thread():

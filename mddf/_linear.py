@@ -125,7 +125,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     intercept_ : ndarray of shape (n_scores,)
     """
 
-    fits_step_by_step = True
+    _fits_step_by_step = True  # which `fit_guests` asks for
 
     def __init__(self, categorical, C=1.0):
         self.categorical = categorical

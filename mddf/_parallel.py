@@ -98,7 +98,8 @@ def from_threads(tasks: Iterable[Task], n_jobs: int, cancel: Cancel) -> Iterator
             try:
                 ready.put((number, function(*given, **named)))
             except BaseException as error:
-                failed.append(error)
+                if waiting and not failed:
+                    failed.append(error)
                 cancel.stop()
                 ready.put((number, None))
 

@@ -8,8 +8,8 @@ Each piece is timed by the CPU clock of its thread, on however few cores there a
 nothing in between is a phase, such as the trees of a layer; its pieces go in their order to the
 worker that is free first, and what they found is collected in that order, while others work. All
 else that the main thread does is serial. What is lost is the share of the workers' time in which
-they wait, for what is serial or for the end of a phase. The memory's speed, which cores share, is
-not in it.
+they wait, for what is serial or for the end of a phase with all that is to be collected. The
+memory's speed and Python's lock, which cores share, are not in it.
 """
 
 import heapq

@@ -153,7 +153,7 @@ def test_results_do_not_depend_on_n_jobs_and_survive_a_pickle(data):
 
 
 def test_only_members_that_gain_by_threads_are_fitted_in_some(data, monkeypatch):
-    """The bits of many rows' fits in threads are those of few rows' without."""
+    """The bits are the same."""
     X, y, new, _ = data
     whole, threads = _guests._fit_guest, set()
 
@@ -163,13 +163,13 @@ def test_only_members_that_gain_by_threads_are_fitted_in_some(data, monkeypatch)
 
     monkeypatch.setattr(_guests, "_fit_guest", fit)
     here, found = {threading.current_thread()}, []
-    for members, few_rows, alone in (
-        (["boosted", "linear"], 301, True),
-        (["boosted", "linear"], 300, False),
-        ([GaussianNB()], 301, False),
+    for members, few_cells, alone in (
+        (["boosted", "linear"], X.size * 3 + 1, True),
+        (["boosted", "linear"], X.size * 3, False),
+        ([GaussianNB()], X.size * 3 + 1, False),
     ):
         threads.clear()
-        monkeypatch.setattr(_guests, "_FEW_ROWS", few_rows)
+        monkeypatch.setattr(_guests, "_FEW_CELLS", few_cells)
         model = DeepForestClassifier(1, members=members, n_jobs=2, random_state=0, refit=False)
         found.append(model.fit(X, y).predict_proba(new))
         assert (threads == here) == alone
