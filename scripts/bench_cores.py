@@ -33,10 +33,12 @@ class Phase:
 
     pieces: list = field(default_factory=list)
     collecting: list = field(default_factory=list)
-    own: list = field(default_factory=list)
+    own: float = 0.0
 
     def timed(self, function):
-        """The same function, whose calls are pieces."""
+        """The same function, whose call is the next piece."""
+        number = len(self.pieces)
+        self.pieces.append(0.0)
 
         @wraps(function)
         def call(*arguments, **named):
@@ -44,9 +46,9 @@ class Phase:
             try:
                 return function(*arguments, **named)
             finally:
-                self.pieces.append(time.thread_time() - start)
+                self.pieces[number] = time.thread_time() - start
                 if threading.current_thread() is threading.main_thread():
-                    self.own.append(self.pieces[-1])
+                    self.own += self.pieces[number]
 
         return call
 
@@ -67,7 +69,8 @@ def phases_of_fits():
         if len(ranges) == 1:
             return in_threads(function, ranges, n_jobs)
         phases.append(phase := Phase())
-        return in_threads(phase.timed(function), ranges, n_jobs)
+        timed = {part: phase.timed(function) for part in ranges}
+        return in_threads(lambda *part: timed[part[:2]](*part), ranges, n_jobs)
 
     with (
         patch.object(_growing, "from_threads", of_trees),
@@ -96,7 +99,7 @@ def cell(options, set, workers):
         seconds, _, _ = bench.cost(model.fit, split.X, split.y)
         alone = time.thread_time() - alone
     all_pieces = [piece for phase in phases for piece in phase.pieces]
-    serial = alone - sum(sum(phase.collecting) + sum(phase.own) for phase in phases)
+    serial = alone - sum(sum(phase.collecting) + phase.own for phase in phases)
     inside = sum(replayed(phase.pieces, phase.collecting, workers) for phase in phases)
     return {
         "phases": len(phases),

@@ -129,6 +129,9 @@ def test_a_refit_grows_forests_of_all_samples_beside_those_of_the_folds():
         refit = replace(layer, refit=True)
         fitted, vectors = grow_layer(FORESTS, samples, refit, (1, 2))
     np.testing.assert_array_equal(vectors, expected)
+    two, vectors = grow_layer(FORESTS, samples, refit, (1, 2), n_jobs=2)
+    np.testing.assert_array_equal(vectors, expected)
+    np.testing.assert_array_equal(two.importances, fitted.importances)
     kept = [block for block in blocks if block.keep]
     by_hand = [
         _growing.Block(

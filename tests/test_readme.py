@@ -32,7 +32,6 @@ def test_there_are_examples():
 
 
 @pytest.mark.parametrize(("page", "code"), EXAMPLES, ids=range(len(EXAMPLES)))
-@pytest.mark.usefixtures("few_rounds")
 @pytest.mark.filterwarnings("ignore:Matplotlib is currently using agg")
 def test_example(page, code, request, monkeypatch, tmp_path):
     for extra in ("matplotlib", "onnxruntime", "shap", "skops"):

@@ -1,10 +1,11 @@
+// Gradient descent to the coefficients of layers.
 #include "bindings/arrays.hpp"
 #include "bindings/call.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <limits>
+#include <vector>
 
 namespace mddf {
 namespace {
