@@ -66,6 +66,68 @@ def test_a_category_set_by_hand():
     assert out[:, 0].tolist() == [1, 1, 0, 0, 1]
 
 
+def random_tree(rng, n_splits, n_columns=5):
+    """Nodes of all kinds, with sets of any length."""
+    nodes, leaves = [LEAF | PURE], [0]
+    for _ in range(n_splits):
+        at, left = leaves.pop(rng.integers(len(leaves))), len(nodes)
+        kind, column = int(rng.integers(3)), int(rng.integers(n_columns))
+        n_words = int(rng.integers(5))
+        threshold = n_words | 128 * int(rng.integers(2)) if kind == 2 else int(rng.integers(255))
+        nodes[at] = inner(left, column, threshold, kind)
+        nodes += [LEAF | PURE | 0, LEAF | PURE | 1]
+        if kind == 2:
+            nodes += rng.integers(2**64, size=n_words, dtype=np.uint64).tolist()
+        leaves += [left, left + 1]
+    return nodes
+
+
+def leaf_of(nodes, bins):
+    """Where a row ends, by the words of `trees.hpp` alone."""
+    at = 0
+    while (kind := nodes[at] >> 62) < 3:
+        left, threshold = nodes[at] & (2**32 - 1), nodes[at] >> 54 & 255
+        code = int(bins[nodes[at] >> 32 & (2**22 - 1)])
+        if kind < 2:
+            goes_left = (code + kind) % 256 <= threshold
+        elif code == 255:
+            goes_left = threshold & 128
+        else:
+            word = code >> 6
+            goes_left = word < threshold & 7 and nodes[left + 2 + word] >> (code & 63) & 1
+        at = left if goes_left else left + 1
+    return at
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rows_alone_and_together_end_where_a_slow_walk_does(seed):
+    rng = np.random.default_rng(seed)
+    nodes = random_tree(rng, n_splits=200)
+    bins = rng.integers(256, size=(1500, 5)).astype(np.uint8)
+    bins[rng.random(bins.shape) < 0.1] = 255
+    expected = [leaf_of(nodes, row) for row in bins]
+    tree, found = make(nodes, n_columns=5), np.empty((len(bins), 1), np.int64)
+    tree.leaf_indices(bins, 0, len(bins), found)
+    assert found[:, 0].tolist() == expected
+    found[:] = 0
+    for i in range(100):
+        tree.leaf_indices(bins, i, i + 1, found)
+    assert found[:100, 0].tolist() == expected[:100]
+
+
+def test_more_category_sets_than_have_numbers():
+    n_splits = 66_000
+    nodes = [inner(1, 0, 1, kind=2)]
+    for i in range(n_splits):  # categories 0 and 1 leave at the first node, the others go on
+        nodes += [LEAF | PURE | 0, inner(3 * i + 4, 0, 1, kind=2), 3]
+    nodes[-2] = LEAF | PURE | 1
+    bins = np.zeros((len(nodes) // 16 + 1, 1), np.uint8)
+    bins[::4000] = 2
+    found = np.empty((len(bins), 1), np.int64)
+    make(nodes, n_columns=1).leaf_indices(bins, 0, len(bins), found)
+    assert (found[:, 0] == np.where(bins[:, 0] == 0, 1, 3 * n_splits - 1)).all()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

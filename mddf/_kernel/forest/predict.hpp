@@ -66,8 +66,10 @@ void walk_nodes(int64_t n, Tree tree, Row row, Emit emit) {
   }
 }
 
-// A node for walking: the code of `column` plus `shift` (modulo 256) leads to `child`, or to the
-// one after it if above the threshold. A leaf leads to itself, so that going on does no harm.
+// A node for walking: the code of `column` leads to `child`, or to the one after it. In trees
+// without categories a code plus `shift`, modulo 256, goes right if above `threshold`; in others
+// these two are the number of the set of codes that do. A leaf leads to itself, so that going on
+// does no harm.
 struct Step {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
   uint32_t child;
@@ -78,59 +80,107 @@ struct Step {
   uint16_t column;
   uint32_t child;
 #endif
+  uint32_t set() const { return threshold | shift << 8; }
 };
 
-// Sends rows down one tree after the other. Where there are many rows for a tree without
-// categories, its nodes become steps, and all rows take a few of these at a time: nothing then
-// depends on when one of them arrives, which no processor could foresee.
+// Sends rows down one tree after the other. Where there are many rows for a tree, its nodes become
+// steps, and all rows take a few of these at a time: nothing then depends on what kind of node a
+// row is at or on when it arrives, which no processor could foresee.
 class Walker {
  public:
   // Calls emit(i, index of the leaf) for i in [0, n), where row(i) gives the bins of row i.
   template <class Row, class Emit>
   void walk(const NodesView& trees, int64_t t, int64_t n, Row row, Emit emit) {
-    const uint64_t* tree = trees.tree(t);
-    const auto same_tree = [tree](int64_t) { return tree; };
-    const int64_t size = trees.tree_size(t);
-    if (trees.has_categorical) {
-      walk_nodes<true>(n, same_tree, row, emit);
-    } else if (size > kMostNodesPerRow * n || trees.n_columns > kMostStepColumns) {
-      walk_nodes<false>(n, same_tree, row, emit);
-    } else {
-      prepare(tree, size);
-      for (int64_t first = 0; first < n; first += kRows) {
-        const uint32_t here = static_cast<uint32_t>(std::min(kRows, n - first));
-        for (uint32_t i = 0; i < here; ++i) rows_[i] = row(first + i);
-        walk_steps(here);
-        for (uint32_t i = 0; i < here; ++i) emit(first + i, at_[i]);
-      }
-    }
+    if (trees.has_categorical)
+      walk_tree<true>(trees, t, n, row, emit);
+    else
+      walk_tree<false>(trees, t, n, row, emit);
   }
 
  private:
-  static constexpr int64_t kRows = 1024, kMostNodesPerRow = 64, kMostStepColumns = 65536;
+  static constexpr int64_t kRows = 1024, kMostStepColumns = 65536;
+  static constexpr uint32_t kNumericSets = 512, kMostSets = 65536;
 
-  void prepare(const uint64_t* tree, int64_t size) {
+  template <bool kCategories, class Row, class Emit>
+  void walk_tree(const NodesView& trees, int64_t t, int64_t n, Row row, Emit emit) {
+    constexpr int64_t kMostNodesPerRow = kCategories ? 16 : 64;
+    const uint64_t* tree = trees.tree(t);
+    const int64_t size = trees.tree_size(t);
+    if (size > kMostNodesPerRow * n || trees.n_columns > kMostStepColumns ||
+        !prepare<kCategories>(tree, size)) {
+      walk_nodes<kCategories>(n, [tree](int64_t) { return tree; }, row, emit);
+      return;
+    }
+    for (int64_t first = 0; first < n; first += kRows) {
+      const uint32_t here = static_cast<uint32_t>(std::min(kRows, n - first));
+      for (uint32_t i = 0; i < here; ++i) rows_[i] = row(first + i);
+      walk_steps<kCategories>(here);
+      for (uint32_t i = 0; i < here; ++i) emit(first + i, at_[i]);
+    }
+  }
+
+  // Returns whether the sets have numbers enough.
+  template <bool kCategories>
+  bool prepare(const uint64_t* tree, int64_t size) {
     if (static_cast<int64_t>(steps_.size()) < size) steps_.resize(size);
     // As whole words, which take a third of the time.
     static_assert(sizeof(Step) == sizeof(uint64_t));
     Step* steps = steps_.data();
     for (int64_t i = 0; i < size; ++i) {
-      const uint64_t n = tree[i], is_leaf = -(n >> 63);  // all bits, or none
+      const uint64_t n = tree[i], is_leaf = -((n >> 63) & (n >> 62));  // all bits, or none
       const uint64_t inner = (n << 32) | ((n >> 16) & 0xffff0000) | ((n >> 54) & 511);
       const uint64_t leaf = static_cast<uint64_t>(i) << 32 | 255;
       const uint64_t step = inner ^ ((inner ^ leaf) & is_leaf);
       std::memcpy(steps + i, &step, sizeof step);
     }
+    return !kCategories || prepare_sets(tree, size);
+  }
+
+  // Numbers the sets of categories.
+  bool prepare_sets(const uint64_t* tree, int64_t size) {
+    if (sets_.empty()) {
+      sets_.resize(kNumericSets);
+      for (uint32_t number = 0; number < kNumericSets; ++number)
+        for (uint32_t code = 0; code < 256; ++code)
+          if (static_cast<uint8_t>(code + (number >> 8)) > (number & 255))
+            sets_[number][code >> 5] |= uint32_t{1} << (code & 31);
+    }
+    sets_.resize(kNumericSets);
+    for (int64_t i = 0; i < size; ++i) {
+      const uint64_t n = tree[i];
+      if (node::kind(n) != kCategorical || steps_[i].child == i) continue;
+      if (sets_.size() == kMostSets) return false;
+      steps_[i].threshold = static_cast<uint8_t>(sets_.size());
+      steps_[i].shift = static_cast<uint8_t>(sets_.size() >> 8);
+      CodeSet& right = sets_.emplace_back();
+      right.fill(~uint32_t{0});
+      for (uint32_t w = 0; w < node::set_words(n); ++w) {
+        const uint32_t at = node::payload(n) + 2 + w;
+        right[2 * w] = static_cast<uint32_t>(~tree[at]);
+        right[2 * w + 1] = static_cast<uint32_t>(~tree[at] >> 32);
+        steps_[at].child = at;  // no node
+      }
+      constexpr uint32_t kMissingBit = uint32_t{1} << 31;
+      right[7] = node::missing_left(n) ? right[7] & ~kMissingBit : right[7] | kMissingBit;
+    }
+    return true;
+  }
+
+  // Where a step leads a row.
+  template <bool kCategories>
+  uint32_t next(const Step& step, const uint8_t* bins) const {
+    const uint8_t bin = bins[step.column];
+    if constexpr (kCategories)
+      return step.child + ((sets_[step.set()][bin >> 5] >> (bin & 31)) & 1);
+    else
+      return step.child + (static_cast<uint8_t>(bin + step.shift) > step.threshold);
   }
 
   // The leaves of the first n of rows_, into at_.
+  template <bool kCategories>
   void walk_steps(uint32_t n) {
-    constexpr int kLanes = 8, kSteps = 4;
+    constexpr int kLanes = 8, kSteps = 6;
     const Step* steps = steps_.data();
-    const auto next = [steps](uint32_t index, const uint8_t* bins) {
-      const Step& step = steps[index];
-      return step.child + (static_cast<uint8_t>(bins[step.column] + step.shift) > step.threshold);
-    };
     for (uint32_t i = 0; i < n; ++i) {
       at_[i] = 0;
       walking_[i] = static_cast<uint16_t>(i);
@@ -151,20 +201,24 @@ class Walker {
           bins[lane] = rows_[walking_[i + lane]];
         }
         for (int s = 0; s < kSteps; ++s)
-          for (int lane = 0; lane < kLanes; ++lane) index[lane] = next(index[lane], bins[lane]);
+          for (int lane = 0; lane < kLanes; ++lane)
+            index[lane] = next<kCategories>(steps[index[lane]], bins[lane]);
         for (int lane = 0; lane < kLanes; ++lane) arrive(walking_[i + lane], index[lane]);
       }
       for (; i < n; ++i) {
         const uint16_t row = walking_[i];
         uint32_t index = at_[row];
-        for (int s = 0; s < kSteps; ++s) index = next(index, rows_[row]);
+        for (int s = 0; s < kSteps; ++s) index = next<kCategories>(steps[index], rows_[row]);
         arrive(row, index);
       }
       n = kept;
     }
   }
 
+  using CodeSet = std::array<uint32_t, 8>;  // a bit for each code
+
   std::vector<Step> steps_;
+  std::vector<CodeSet> sets_;  // first those of numeric nodes
   std::array<const uint8_t*, kRows> rows_;
   std::array<uint32_t, kRows> at_;       // the node that each row has come to
   std::array<uint16_t, kRows> walking_;  // the rows that have not arrived
