@@ -66,14 +66,14 @@ def test_a_category_set_by_hand():
     assert out[:, 0].tolist() == [1, 1, 0, 0, 1]
 
 
-def random_tree(rng, n_splits, n_columns=5):
-    """Nodes of all kinds, with sets of any length."""
+def random_tree(rng, kinds, n_splits=200, n_columns=5):
+    """Nodes of some kinds, with sets of any length."""
     nodes, leaves = [LEAF | PURE], [0]
     for _ in range(n_splits):
         at, left = leaves.pop(rng.integers(len(leaves))), len(nodes)
-        kind, column = int(rng.integers(3)), int(rng.integers(n_columns))
+        kind, column = int(rng.choice(kinds)), int(rng.integers(n_columns))
         n_words = int(rng.integers(5))
-        threshold = n_words | 128 * int(rng.integers(2)) if kind == 2 else int(rng.integers(255))
+        threshold = n_words | 128 * int(rng.integers(2)) if kind == 2 else int(rng.integers(256))
         nodes[at] = inner(left, column, threshold, kind)
         nodes += [LEAF | PURE | 0, LEAF | PURE | 1]
         if kind == 2:
@@ -99,20 +99,21 @@ def leaf_of(nodes, bins):
     return at
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_rows_alone_and_together_end_where_a_slow_walk_does(seed):
+@pytest.mark.parametrize("kinds", [(0, 1), (0, 1, 2), (2,)], ids=["numbers", "mixed", "sets"])
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_alone_and_together_end_where_a_slow_walk_does(kinds, seed):
     rng = np.random.default_rng(seed)
-    nodes = random_tree(rng, n_splits=200)
+    trees = [random_tree(rng, kinds), random_tree(rng, kinds, 5), random_tree(rng, kinds)]
     bins = rng.integers(256, size=(1500, 5)).astype(np.uint8)
     bins[rng.random(bins.shape) < 0.1] = 255
-    expected = [leaf_of(nodes, row) for row in bins]
-    tree, found = make(nodes, n_columns=5), np.empty((len(bins), 1), np.int64)
-    tree.leaf_indices(bins, 0, len(bins), found)
-    assert found[:, 0].tolist() == expected
-    found[:] = 0
-    for i in range(100):
-        tree.leaf_indices(bins, i, i + 1, found)
-    assert found[:100, 0].tolist() == expected[:100]
+    expected = [[leaf_of(nodes, row) for nodes in trees] for row in bins]
+    starts = np.cumsum([0, *map(len, trees)])
+    block = make([node for tree in trees for node in tree], starts, n_columns=5)
+    found = np.empty((1500, 3), np.int64)
+    for first, last in [(0, 1500), (0, 100), *((i, i + 1) for i in range(50))]:
+        found[first:last] = -1
+        block.leaf_indices(bins, first, last, found)
+        assert found.tolist() == expected
 
 
 def test_more_category_sets_than_have_numbers():
@@ -121,7 +122,7 @@ def test_more_category_sets_than_have_numbers():
     for i in range(n_splits):  # categories 0 and 1 leave at the first node, the others go on
         nodes += [LEAF | PURE | 0, inner(3 * i + 4, 0, 1, kind=2), 3]
     nodes[-2] = LEAF | PURE | 1
-    bins = np.zeros((len(nodes) // 16 + 1, 1), np.uint8)
+    bins = np.zeros((len(nodes) // 8, 1), np.uint8)  # enough to walk together
     bins[::4000] = 2
     found = np.empty((len(bins), 1), np.int64)
     make(nodes, n_columns=1).leaf_indices(bins, 0, len(bins), found)

@@ -1,12 +1,21 @@
 // Tables as users have them, and as trees see them: one byte per cell.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace mddf {
 
 constexpr int kMissing = 255;   // the bin code of a missing (or unseen) value
 constexpr int kMostBins = 255;  // codes 0 .. 254
+
+// A set of codes.
+struct CodeSet {
+  std::array<uint64_t, 4> words{};
+  void insert(int code) { words[code >> 6] |= uint64_t{1} << (code & 63); }
+  void erase(int code) { words[code >> 6] &= ~(uint64_t{1} << (code & 63)); }
+  bool contains(int code) const { return (words[code >> 6] >> (code & 63)) & 1; }
+};
 
 inline void prefetch(const void* address) {
 #if defined(__GNUC__) || defined(__clang__)

@@ -209,7 +209,7 @@ class SmallNodes {
 
   MDDF_TARGET_AVX2 uint64_t draw_categories(int32_t column, const uint8_t* codes, uint64_t mask,
                                             Random& random, Split& split) const {
-    CategorySet seen;
+    CodeSet seen;
     for (uint64_t rest = mask; rest; rest &= rest - 1) seen.insert(codes[lowest_bit(rest)]);
     if (!draw_category_set(column, seen, random, split)) return 0;
     uint64_t right = 0;
@@ -218,7 +218,7 @@ class SmallNodes {
       if (!split.left.contains(codes[i])) right |= uint64_t{1} << i;
     }
     if (weight_of(mask & ~right) > weight_of(right)) {
-      CategorySet on_right;
+      CodeSet on_right;
       for (uint64_t rest = right; rest; rest &= rest - 1) on_right.insert(codes[lowest_bit(rest)]);
       split.list_all_but(on_right, data_.bins.count(column));
     }

@@ -16,13 +16,6 @@
 
 namespace mddf {
 
-// A set of bin codes; code 255 is "missing".
-struct CategorySet {
-  std::array<uint64_t, 4> words{};
-  void insert(int code) { words[code >> 6] |= uint64_t{1} << (code & 63); }
-  bool contains(int code) const { return (words[code >> 6] >> (code & 63)) & 1; }
-};
-
 struct Split {
   double score = -std::numeric_limits<double>::infinity();
   int32_t column = -1;
@@ -32,10 +25,10 @@ struct Split {
   int last_left = 0;         // numeric: the node's last bin on the left ...
   int first_right = 0;       // ... and its next one, kMissing if only missing rows go right
   int threshold = 0;         // numeric: highest bin that goes left
-  CategorySet left;          // categorical: codes that go left
+  CodeSet left;              // categorical: codes that go left
 
   // Puts every category on the left that is not in the set.
-  void list_all_but(const CategorySet& on_right, int n_bins) {
+  void list_all_but(const CodeSet& on_right, int n_bins) {
     for (auto& word : left.words) word = 0;
     for (int code = 0; code < n_bins; ++code)
       if (!on_right.contains(code)) left.insert(code);
@@ -49,8 +42,7 @@ struct Split {
 
 // Every category that is present goes left or right by a coin, but not all to one side. False if
 // only one is present.
-inline bool draw_category_set(int32_t column, const CategorySet& seen, Random& random,
-                              Split& split) {
+inline bool draw_category_set(int32_t column, const CodeSet& seen, Random& random, Split& split) {
   int present[256], n_present = 0, n_left = 0;
   for (int code = 0; code < 256; ++code)
     if (seen.contains(code)) present[n_present++] = code;
@@ -61,7 +53,7 @@ inline bool draw_category_set(int32_t column, const CategorySet& seen, Random& r
   for (int i = 0; i < n_present; ++i)
     if (random.next() >> 63) split.left.insert(present[i]), ++n_left;
   if (n_left == 0 || n_left == n_present) {
-    split.left = CategorySet{};
+    split.left = CodeSet{};
     split.left.insert(present[random.below(n_present)]);
   }
   split.missing_left = split.left.contains(kMissing);
@@ -73,7 +65,7 @@ inline bool draw_category_set(int32_t column, const CategorySet& seen, Random& r
 inline bool draw_split(const Bins& bins, int32_t column, const uint8_t* codes, int64_t n,
                        Random& random, Split& split) {
   if (bins.categorical[column]) {
-    CategorySet seen;
+    CodeSet seen;
     for (int64_t i = 0; i < n; ++i) seen.insert(codes[i]);
     return draw_category_set(column, seen, random, split);
   }
@@ -119,7 +111,7 @@ template <class Sample>
 void send_unseen(Split& split, bool left_is_larger, const Sample* on_right, uint32_t n_right,
                  const TrainingTable& data) {
   if (split.categorical && left_is_larger) {
-    CategorySet codes;
+    CodeSet codes;
     for (uint32_t i = 0; i < n_right; ++i)
       codes.insert(data.matrix.row(on_right[i].row)[split.column]);
     split.list_all_but(codes, data.bins.count(split.column));

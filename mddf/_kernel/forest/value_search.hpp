@@ -93,7 +93,7 @@ class ValueSearch {
     for (int c = 0; c < kColumns; ++c) {
       codes[c] = data_.matrix.column(columns[c], n_).data;
       sums[c] = sums_.data() + c * 256 * stride;
-      seen_[c] = CategorySet{};
+      seen_[c] = CodeSet{};
     }
     for (int64_t i = 0; i < n_; ++i) {
       const int64_t at = samples_[i].row * step;
@@ -221,7 +221,7 @@ class ValueSearch {
   std::vector<int64_t> left_, sums_;
   std::vector<double> mean_;
   std::vector<uint32_t> rows_;
-  std::array<CategorySet, kAtOnce> seen_;
+  std::array<CodeSet, kAtOnce> seen_;
   std::array<Group, 256> groups_;
   int n_groups_ = 0;
   bool has_missing_ = false;
