@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -161,7 +161,7 @@ def growing(
     n_jobs: int | None = None,
     verbose: bool | int = False,
     description: str = "growing",
-) -> Iterator[Grown]:
+) -> Generator[Grown]:
     """Grow blocks of trees in parallel: in threads, or as a joblib backend in force has it.
 
     Parameters
@@ -180,7 +180,8 @@ def growing(
     Yields
     ------
     Grown
-        Of each block, as soon as it is there.
+        Of each block, as soon as it is there. Close the generator where work on these may fail:
+        the others grow on until then.
     """
     total = sum(len(block.seeds) for block in blocks)
     n_jobs = job_count(n_jobs, total, require=None)

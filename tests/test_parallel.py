@@ -14,7 +14,7 @@ from joblib import delayed, parallel_config
 from mddf.baselines import AdaBoostClassifier, GCForestClassifier, MultiGrainedScanner
 from tqdm import tqdm
 
-from mddf import MDDFClassifier, RandomForestClassifier, _core, _growing
+from mddf import MDDFClassifier, RandomForestClassifier, _core, _growing, _layer
 from mddf._binning import find_bins
 from mddf._parallel import from_threads, in_threads, stopped_on_error
 
@@ -204,6 +204,23 @@ def test_calls_are_awaited_and_later_ones_refused():
         _core.find_bins(x[:9], None, 0, 40, 255, cancel)
     thread.join(5)
     assert outcome == ["cancelled"]
+
+
+def test_an_error_between_forests_ends_what_still_grows(monkeypatch):
+    def fails(*arguments):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(_layer, "_make_held_out_vectors", fails)
+    rng, before = np.random.default_rng(0), threading.active_count()
+    X, y = rng.normal(size=(3000, 5)), rng.integers(0, 2, 3000)
+    forests = [RandomForestClassifier(4), RandomForestClassifier(100_000)]
+    with pytest.raises(ZeroDivisionError) as kept:
+        MDDFClassifier(1, forests=forests, cv=2, n_jobs=2, random_state=0).fit(X, y)
+    end = time.monotonic() + 5
+    while threading.active_count() > before and time.monotonic() < end:
+        time.sleep(0.01)
+    assert threading.active_count() <= before
+    assert kept.traceback  # with which all that it refers to is kept
 
 
 def test_in_threads_raises_what_a_worker_raised():
