@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from numbers import Real
 
@@ -34,9 +35,9 @@ def stump_complexity(levels: int, n_samples: float, n_features: int) -> float:
         The bound; 0 where the logarithm is negative.
     """
     if levels == 1:
-        logarithm = np.log(2 * n_samples * n_features)
+        logarithm = math.log(2 * n_samples * n_features)
     else:
-        logarithm = np.log(2 * n_samples**2 * max(n_features * (n_features - 1), 1))
+        logarithm = math.log(2 * n_samples**2 * max(n_features * (n_features - 1), 1))
     return float(np.sqrt(2 * max(logarithm, 0.0) / n_samples))
 
 
@@ -59,7 +60,7 @@ def tree_complexity(size, n_samples: float, n_features: int):
     float or array
         The bound, of the shape of `size`.
     """
-    return np.sqrt((4 * size + 2) * np.log2(n_features + 2) * np.log1p(n_samples) / n_samples)
+    return np.sqrt((4 * size + 2) * math.log2(n_features + 2) * math.log1p(n_samples) / n_samples)
 
 
 def reference_complexity(size, n_samples: float, n_features: int):
@@ -68,8 +69,8 @@ def reference_complexity(size, n_samples: float, n_features: int):
     sqrt((2 n + 1) log2(d + 2) ln(m) / m), smaller than :func:`tree_complexity` by about the
     square root of 2, with the same arguments; 0 where the logarithm is negative.
     """
-    logarithm = max(np.log(n_samples), 0.0)
-    return np.sqrt((2 * size + 1) * np.log2(n_features + 2) * logarithm / n_samples)
+    logarithm = max(math.log(n_samples), 0.0)
+    return np.sqrt((2 * size + 1) * math.log2(n_features + 2) * logarithm / n_samples)
 
 
 def complexity_table(

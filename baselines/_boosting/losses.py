@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 import numpy as np
@@ -11,7 +12,7 @@ from mddf._elementary import exp
 
 from .voters import FloatArray
 
-_LN2 = np.log(2.0)
+_LN2 = math.log(2.0)
 
 
 class Loss(Protocol):
@@ -61,7 +62,7 @@ class LogisticLoss:
 
     def log_derivative(self, u: FloatArray) -> FloatArray:
         """Logarithm of the derivative."""
-        return log_expit(u) - np.log(_LN2)
+        return log_expit(u) - math.log(_LN2)
 
     def log_odds(self, f: FloatArray) -> FloatArray:
         """Logarithm of s(1 + f) / s(1 - f), with s the logistic function.

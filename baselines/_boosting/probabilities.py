@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_expit, softmax
 
+from mddf._elementary import exp, expit, log, softmax
 from mddf._margin_loss import project_to_simplex
 
 from .voters import FloatArray
@@ -27,7 +27,8 @@ def logistic_probabilities(log_odds: FloatArray) -> FloatArray:
     """
     if log_odds.ndim == 1:
         return np.column_stack([expit(-log_odds), expit(log_odds)])
-    return softmax(log_expit(log_odds), axis=1)
+    # ln(1 / (1 + e^-x)) without overflow.
+    return softmax(np.minimum(log_odds, 0) - log(1 + exp(-np.abs(log_odds))))
 
 
 def linear_probabilities(f: FloatArray) -> FloatArray:

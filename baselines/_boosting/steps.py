@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
@@ -13,7 +15,7 @@ from .search import LEAST_ERROR
 from .voters import FloatArray
 
 #: ln sqrt((1 - e) / e) at e = LEAST_ERROR: the largest step where nothing else bounds it.
-LARGEST_FREE_STEP = 0.5 * float(np.log((1 - LEAST_ERROR) / LEAST_ERROR))
+LARGEST_FREE_STEP = 0.5 * math.log((1 - LEAST_ERROR) / LEAST_ERROR)
 
 
 def majorizer_step(error: float, alpha: float, penalty: float) -> float:
