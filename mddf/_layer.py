@@ -278,26 +278,30 @@ def _grow_forests(forests, samples: Samples, layer: LayerInput, seeds, n_jobs, v
         verbose=verbose,
         description=name,
     )
+    with closing(grown):
+        return _gathered(forests, samples, layer, zip(blocks, grown, strict=True))
+
+
+def _gathered(forests, samples: Samples, layer: LayerInput, grown):
+    """Members and vectors of each forest, and the sum of importances, from blocks that grow."""
     members: dict[int, list] = {number: [] for number in forests}
     vectors = {}
     importances = np.zeros(layer.table.bins.n_columns)
-    with closing(grown):
-        each = zip(blocks, grown, strict=True)
-        for number in forests:
-            sums = np.zeros((len(samples.labels), samples.n_classes))
-            for block, of_part in islice(each, len(layer.parts)):
-                if of_part.sums is not None:
-                    held_out = block.held_out
-                    if held_out is _growing.OUT_OF_BAG:
-                        held_out = block.sampling.rows
-                    sums[held_out] += of_part.sums
-                if block.keep:
-                    assert of_part.importances is not None
-                    members[number].append(of_part.trees)
-                    importances += of_part.importances
-                del of_part
-            vectors[number] = _make_held_out_vectors(sums, samples)
-            del sums
+    for number in forests:
+        sums = np.zeros((len(samples.labels), samples.n_classes))
+        for block, of_part in islice(grown, len(layer.parts)):
+            if of_part.sums is not None:
+                held_out = block.held_out
+                if held_out is _growing.OUT_OF_BAG:
+                    held_out = block.sampling.rows
+                sums[held_out] += of_part.sums
+            if block.keep:
+                assert of_part.importances is not None
+                members[number].append(of_part.trees)
+                importances += of_part.importances
+            del of_part
+        vectors[number] = _make_held_out_vectors(sums, samples)
+        del sums
     return members, vectors, importances
 
 
