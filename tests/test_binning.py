@@ -72,15 +72,16 @@ def test_many_columns_and_rows():
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_types_and_strides(dtype):
     rng = np.random.default_rng(2)
+    k = 21  # some of them are read in squares
     for n in (50, 600):
-        x = (rng.integers(0, 250, (n, 6)) if dtype[0] in "iu" else rng.normal(size=(n, 6))).astype(
+        x = (rng.integers(0, 250, (n, k)) if dtype[0] in "iu" else rng.normal(size=(n, k))).astype(
             dtype
         )
         expected = find_bins(x.astype(float))
         codes = apply_bins(x.astype(float), expected)
-        wide = np.zeros((2 * n, 18), dtype)
+        wide = np.zeros((2 * n, 3 * k), dtype)
         wide[::2, ::3] = x
-        packed = np.zeros(n, [("pad", "u1"), ("x", dtype, 6)])
+        packed = np.zeros(n, [("pad", "u1"), ("x", dtype, k)])
         packed["x"] = x
         back = np.ascontiguousarray(x[::-1, ::-1])[::-1, ::-1]
         for view in (x, np.asfortranarray(x), wide[::2, ::3], packed["x"], back):
@@ -91,8 +92,8 @@ def test_types_and_strides(dtype):
             assert np.array_equal(apply_bins(view, bins), codes)
         same = np.broadcast_to(x[:, :1], x.shape)
         first = expected.columns(0, 1)
-        assert np.array_equal(find_bins(same).edges, np.tile(first.edges, 6))
-        assert (apply_bins(same, join_bins(*[first] * 6)) == codes[:, :1]).all()
+        assert np.array_equal(find_bins(same).edges, np.tile(first.edges, k))
+        assert (apply_bins(same, join_bins(*[first] * k)) == codes[:, :1]).all()
 
 
 UNEVEN = {

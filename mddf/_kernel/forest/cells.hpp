@@ -35,6 +35,63 @@ MDDF_INLINE void read_cells(const T* cells, int64_t n, CellValue<T>* to) {
 #endif
 }
 
+#ifdef MDDF_AVX2
+
+// Cells on a side of a square that is turned at once.
+template <class T>
+constexpr int kSquare = 32 / static_cast<int>(sizeof(T));
+
+// Turns a square: out[j] gets the j-th cells of all rows. Each cell is read once.
+MDDF_TARGET_AVX2 inline void turn_square(const float* cells, int64_t row_stride, float* out) {
+  __m256 rows[8], pairs[8], fours[8];
+  for (int i = 0; i < 8; ++i) {
+    rows[i] = _mm256_loadu_ps(cells + i * row_stride);
+    asm("" : "+x"(rows[i]));  // see read_cell
+  }
+  for (int i = 0; i < 8; i += 2) {
+    pairs[i] = _mm256_unpacklo_ps(rows[i], rows[i + 1]);
+    pairs[i + 1] = _mm256_unpackhi_ps(rows[i], rows[i + 1]);
+  }
+  for (int i = 0; i < 8; i += 4)
+    for (int h = 0; h < 2; ++h) {
+      fours[i + 2 * h] = _mm256_shuffle_ps(pairs[i + h], pairs[i + h + 2], 0x44);
+      fours[i + 2 * h + 1] = _mm256_shuffle_ps(pairs[i + h], pairs[i + h + 2], 0xee);
+    }
+  for (int j = 0; j < 4; ++j) {
+    _mm256_storeu_ps(out + j * kBlockRows, _mm256_permute2f128_ps(fours[j], fours[j + 4], 0x20));
+    _mm256_storeu_ps(out + (j + 4) * kBlockRows,
+                     _mm256_permute2f128_ps(fours[j], fours[j + 4], 0x31));
+  }
+}
+MDDF_TARGET_AVX2 inline void turn_square(const double* cells, int64_t row_stride, double* out) {
+  __m256d rows[4];
+  for (int i = 0; i < 4; ++i) {
+    rows[i] = _mm256_loadu_pd(cells + i * row_stride);
+    asm("" : "+x"(rows[i]));
+  }
+  for (int h = 0; h < 2; ++h) {
+    const __m256d first =
+        h ? _mm256_unpackhi_pd(rows[0], rows[1]) : _mm256_unpacklo_pd(rows[0], rows[1]);
+    const __m256d last =
+        h ? _mm256_unpackhi_pd(rows[2], rows[3]) : _mm256_unpacklo_pd(rows[2], rows[3]);
+    _mm256_storeu_pd(out + h * kBlockRows, _mm256_permute2f128_pd(first, last, 0x20));
+    _mm256_storeu_pd(out + (h + 2) * kBlockRows, _mm256_permute2f128_pd(first, last, 0x31));
+  }
+}
+
+// Copies n rows of so many columns that lie side by side, both multiples of kSquare.
+template <class T>
+MDDF_TARGET_AVX2 void turn_squares(const T* cells, int64_t row_stride, int64_t n, int64_t width,
+                                   int64_t ahead, T* values) {
+  for (int64_t i = 0; width && i < n; i += kSquare<T>, cells += kSquare<T> * row_stride) {
+    for (int k = 0; k < kSquare<T>; ++k) prefetch(cells + k * row_stride + ahead);
+    for (int64_t j = 0; j < width; j += kSquare<T>)
+      turn_square(cells + j, row_stride, values + j * kBlockRows + i);
+  }
+}
+
+#endif
+
 // Copies columns column + [0, width) of rows row + [0, n) to `values`, where each column has
 // kBlockRows places.
 template <class T>
@@ -47,9 +104,19 @@ void read_block(const Table<T>& table, int64_t row, int64_t n, int64_t column, i
     return;
   }
   const int64_t ahead = std::min(kBlockColumns<T>, table.n_columns - 1 - column);
+  int64_t n_turned = 0, width_turned = 0;
+#ifdef MDDF_AVX2
+  if constexpr (std::is_floating_point_v<T>)
+    if (table.column_stride == 1 && simd::supported()) {
+      n_turned = n - n % kSquare<T>;
+      width_turned = width - width % kSquare<T>;
+      turn_squares(cells, table.row_stride, n_turned, width_turned, ahead, values);
+    }
+#endif
   for (int64_t i = 0; i < n; ++i, cells += table.row_stride) {
-    prefetch(cells + ahead * table.column_stride);
-    for (int64_t j = 0; j < width; ++j)
+    int64_t j = i < n_turned ? width_turned : 0;
+    if (j == 0) prefetch(cells + ahead * table.column_stride);
+    for (; j < width; ++j)
       values[j * kBlockRows + i] = read_cell<CellValue<T>>(cells + j * table.column_stride);
   }
 }

@@ -40,62 +40,69 @@ struct Entropy {
   }
 };
 
-// Class weights left of a moving threshold, and the sums of terms of both sides.
-template <class Criterion>
+// Class weights left of a moving threshold, and the sums of terms of both sides. What is a sum of
+// whole numbers is one here as well: such sums wait less for one another.
+template <class Criterion, class Weight>
 class Sweep {
  public:
+  using Sum = std::conditional_t<std::is_same_v<Criterion, Gini> && std::is_integral_v<Weight>,
+                                 int64_t, double>;
+
   explicit Sweep(bool wide) : wide_(wide) {}
 
-  // `total` holds the node's weight of each of its n classes and must outlive the sweep.
+  // `total` holds the node's weight of each of its n classes.
   void start(const double* total, int n) {
-    total_ = total;
-    n_ = n;
-    if (static_cast<int>(left_.size()) < n) left_.resize(n);
-    std::fill_n(left_.begin(), n, 0.0);
-    weight_left = terms_left = terms_right = 0;
-    for (int c = 0; c < n; ++c) terms_right += Criterion::term(total[c]);
-  }
-  void add(int c, double weight) {
-    const double before = left_[c], after = before + weight, all = total_[c];
-    if constexpr (std::is_same_v<Criterion, Gini>) {
-      // Squares need no second term: (t - l)^2 is t^2 - 2 t l + l^2.
-      const double gained = weight * (before + after);
-      terms_left += gained;
-      terms_right += gained - 2 * weight * all;
-    } else {
-      terms_left += Criterion::term(after) - Criterion::term(before);
-      terms_right += Criterion::term(all - after) - Criterion::term(all - before);
+    if (static_cast<int>(classes_.size()) < n) classes_.resize(n);
+    sums_ = {};
+    for (int c = 0; c < n; ++c) {
+      classes_[c] = {static_cast<Sum>(total[c]), 0};
+      if constexpr (std::is_same_v<Criterion, Gini>)
+        sums_.terms_right += classes_[c].total * classes_[c].total;
+      else
+        sums_.terms_right += Criterion::term(total[c]);
     }
-    left_[c] = after;
-    weight_left += weight;
   }
-  double weight_left = 0, terms_left = 0, terms_right = 0;
+  void add(int c, Sum weight) { add_to(sums_, c, weight); }
+  // Adds samples, which have a label and a weight.
+  template <class Sample>
+  void add(const Sample* samples, int64_t n) {
+    Sums sums = sums_;  // of its own: compilers keep it in registers
+    for (int64_t i = 0; i < n; ++i)
+      add_to(sums, samples[i].label, static_cast<Sum>(samples[i].weight));
+    sums_ = sums;
+  }
+  double weight_left() const { return static_cast<double>(sums_.weight_left); }
+  // The score of the split here if it is above `best`, else `best`; the node weighs `weight`.
+  double improve(double best, double weight) const {
+    return Criterion::improve(best, static_cast<double>(sums_.terms_left), weight_left(),
+                              static_cast<double>(sums_.terms_right), weight - weight_left());
+  }
 
   // All sums after each of at most 256 bins of padded(n) weights, one per class, with what is given
   // as `first` (or nothing) on the left from the start.
-  template <class Weight>
   void over_bins(const double* total, int n, const Weight* first, const Weight* bins, int n_bins) {
-    start(total, n);
-    for (int c = 0; first && c < n; ++c)
-      if (first[c] > 0) add(c, static_cast<double>(first[c]));
-    start_weight_ = weight_left;
     if constexpr (std::is_same_v<Criterion, Gini>) {
       const int stride = static_cast<int>(padded(n));
       all_.assign(stride, 0);
-      left_.resize(std::max<size_t>(left_.size(), stride));
-      std::fill(left_.begin() + n, left_.begin() + stride, 0.0);
-      whole_ = 0;
+      left_.assign(stride, 0);
+      whole_ = start_weight_ = 0;
       for (int c = 0; c < n; ++c) whole_ += Criterion::term(all_[c] = total[c]);
+      for (int c = 0; first && c < n; ++c)
+        start_weight_ += left_[c] = static_cast<double>(first[c]);
       simd::sweep(bins, n_bins, stride, all_.data(), left_.data(), terms_.data(), crossed_.data(),
                   moved_.data(), wide_);
     } else {
+      start(total, n);
+      for (int c = 0; first && c < n; ++c)
+        if (first[c] > 0) add(c, static_cast<double>(first[c]));
+      start_weight_ = sums_.weight_left;
       for (int b = 0; b < n_bins; ++b) {
         for (int c = 0; c < n; ++c)
           if (const auto weight = bins[b * padded(n) + c]; weight > 0)
             add(c, static_cast<double>(weight));
-        terms_[b] = terms_left;
-        crossed_[b] = terms_right;
-        moved_[b] = weight_left;
+        terms_[b] = sums_.terms_left;
+        crossed_[b] = sums_.terms_right;
+        moved_[b] = sums_.weight_left;
       }
     }
   }
@@ -110,9 +117,33 @@ class Sweep {
   }
 
  private:
+  struct OfClass {
+    Sum total, left;
+  };
+
+  struct Sums {
+    Sum weight_left = 0, terms_left = 0, terms_right = 0;
+  };
+
+  void add_to(Sums& sums, int c, Sum weight) {
+    OfClass& of = classes_[c];
+    const Sum before = of.left, after = before + weight, all = of.total;
+    if constexpr (std::is_same_v<Criterion, Gini>) {
+      // Squares need no second term: (t - l)^2 is t^2 - 2 t l + l^2.
+      const Sum gained = weight * (before + after);
+      sums.terms_left += gained;
+      sums.terms_right += gained - 2 * weight * all;
+    } else {
+      sums.terms_left += Criterion::term(after) - Criterion::term(before);
+      sums.terms_right += Criterion::term(all - after) - Criterion::term(all - before);
+    }
+    of.left = after;
+    sums.weight_left += weight;
+  }
+
   const bool wide_;
-  const double* total_ = nullptr;
-  int n_ = 0;
+  std::vector<OfClass> classes_;
+  Sums sums_;
   double start_weight_ = 0, whole_ = 0;
   std::vector<double> left_, all_;
   std::array<double, 256> terms_, crossed_, moved_;

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "common/midpoint.hpp"
@@ -134,9 +136,7 @@ class SplitSearch {
   using Packed = mddf::Packed<Weight>;
   using Node = NodeClasses<Weight>;
 
-  explicit SplitSearch(const GrowOptions& options) : options_(options), sweep_(options.wide()) {
-    head_.fill(-1);
-  }
+  explicit SplitSearch(const GrowOptions& options) : options_(options), sweep_(options.wide()) {}
 
   // The least weight of a leaf in the tree that follows.
   void set_least_weight(double weight) { least_weight_ = weight; }
@@ -178,7 +178,7 @@ class SplitSearch {
   bool prefers_histogram(const Node& node, int n_bins) const {
     if (options_.limits_leaves()) return false;  // it does not count samples
     if (node.few()) return node.n_samples > 4 * kFewRows && n_bins <= 4 * node.n_samples;
-    return static_cast<int64_t>(n_bins) * node.n_present <= 2 * node.n_samples;
+    return static_cast<int64_t>(n_bins) * node.n_present <= 3 * node.n_samples;
   }
 
   // The same as numeric() from histograms: 256 bins of the packed weights of few classes ...
@@ -247,12 +247,11 @@ class SplitSearch {
       for (size_t g = 0; g + 1 < n_groups; ++g) {
         const Category& group = categories_[order[g]];
         for (size_t c = 0; c < k; ++c)
-          if (group.weights[c] > 0) sweep_.add(static_cast<int>(c), group.weights[c]);
+          if (group.weights[c] > 0)
+            sweep_.add(static_cast<int>(c), static_cast<Sum>(group.weights[c]));
         rows_left += group.rows;
-        if (!allows(rows_left, sweep_.weight_left, node)) continue;
-        const double score =
-            Criterion::improve(best.score, sweep_.terms_left, sweep_.weight_left,
-                               sweep_.terms_right, node.weight - sweep_.weight_left);
+        if (!allows(rows_left, sweep_.weight_left(), node)) continue;
+        const double score = sweep_.improve(best.score, node.weight);
         if (!(score > best.score)) continue;
         best = Split{};
         best.score = score;
@@ -268,6 +267,16 @@ class SplitSearch {
 
  private:
   static constexpr int kFewRows = 32;
+  using Sum = typename Sweep<Criterion, Weight>::Sum;
+
+  struct Placed {
+    uint16_t label;
+    Weight weight;
+  };
+  // Samples of one code are in several stripes, so that equal codes in a row do not wait for each
+  // other's store; in one where the order of a sum shows in its last bits.
+  static constexpr int kStripes = std::is_integral_v<Sum> ? 4 : 1;
+  using Stripes = std::array<uint32_t, kStripes>;
 
   struct Category {
     int code;
@@ -334,57 +343,61 @@ class SplitSearch {
     for (int i = 0; i < n; ++i) order_[rank[i]] = i;
   }
 
-  // Fills order_ and, per distinct bin in [low, high], group_bin_ and group_end_. Missing samples
-  // come last, behind the last group.
-  void sort_samples(const uint8_t* codes, int64_t n, int low, int high) {
-    if (static_cast<int64_t>(order_.size()) < std::max<int64_t>(n, kFewRows))
-      order_.resize(std::max<int64_t>(n, kFewRows));
+  // Fills in_order_ with the node's samples by ascending code and, per distinct bin in [low, high],
+  // group_bin_ and group_end_. Missing samples come last, behind the last group.
+  void sort_samples(const Node& node, const uint8_t* codes, int low, int high) {
+    const int64_t n = node.n_samples;
+    if (static_cast<int64_t>(in_order_.size()) < n) in_order_.resize(n);
     n_groups_ = 0;
     if (n <= kFewRows) {
       sort_few(codes, static_cast<int>(n));
-      for (int64_t i = 0; i < n && codes[order_[i]] != kMissing; ++i) {
-        if (n_groups_ == 0 || group_bin_[n_groups_ - 1] != codes[order_[i]])
-          group_bin_[n_groups_++] = codes[order_[i]];
+      for (int64_t i = 0; i < n; ++i) {
+        const int sample = order_[i], bin = codes[sample];
+        in_order_[i] = {node.label[sample], node.sample_weight[sample]};
+        if (bin == kMissing) continue;
+        if (n_groups_ == 0 || group_bin_[n_groups_ - 1] != bin) group_bin_[n_groups_++] = bin;
         group_end_[n_groups_ - 1] = i + 1;
       }
       return;
     }
-    if (static_cast<int64_t>(next_.size()) < n) next_.resize(n);
-    for (int64_t i = n - 1; i >= 0; --i) {
-      next_[i] = head_[codes[i]];
-      head_[codes[i]] = static_cast<int32_t>(i);
-    }
-    int64_t position = 0;
-    const auto take = [&](int bin) {
-      for (int32_t i = head_[bin]; i >= 0; i = next_[i]) order_[position++] = i;
-      head_[bin] = -1;
+    for (int64_t i = 0; i < n; ++i) ++place_[codes[i]][i % kStripes];
+    uint32_t position = 0;
+    const auto make_room = [&](int bin) {
+      for (auto& place : place_[bin]) position += std::exchange(place, position);
     };
     for (int bin = low; bin <= high; ++bin) {
-      if (head_[bin] < 0) continue;
-      take(bin);
+      const uint32_t start = position;
+      make_room(bin);
       group_bin_[n_groups_] = bin;
-      group_end_[n_groups_++] = position;
+      group_end_[n_groups_] = position;
+      n_groups_ += position > start;
     }
-    take(kMissing);
+    if (has_missing_) make_room(kMissing);
+    for (int64_t i = 0; i < n; ++i)
+      in_order_[place_[codes[i]][i % kStripes]++] = {node.label[i], node.sample_weight[i]};
+    std::fill(place_.begin() + low, place_.begin() + high + 1, Stripes{});
+    place_[kMissing] = Stripes{};
   }
 
   void search_sorted(const Node& node, const uint8_t* codes, int low, int high) {
-    sort_samples(codes, node.n_samples, low, high);
+    sort_samples(node, codes, low, high);
     const int64_t n_present = group_end_[n_groups_ - 1];
     for (int missing_left = 0; missing_left <= (has_missing_ ? 1 : 0); ++missing_left) {
       sweep_.start(node.total.data(), node.n_present);
       int64_t rows_left = 0;
-      if (missing_left)
-        for (int64_t i = n_present; i < node.n_samples; ++i, ++rows_left)
-          sweep_.add(node.label[order_[i]], static_cast<double>(node.sample_weight[order_[i]]));
+      if (missing_left) {
+        rows_left = node.n_samples - n_present;
+        sweep_.add(in_order_.data() + n_present, rows_left);
+      }
       const int last = n_groups_ - (has_missing_ && !missing_left ? 0 : 1);
-      int64_t i = 0;
+      int64_t from = 0;
       for (int g = 0; g < last; ++g) {
-        rows_left += group_end_[g] - i;
-        for (; i < group_end_[g]; ++i)
-          sweep_.add(node.label[order_[i]], static_cast<double>(node.sample_weight[order_[i]]));
-        if (!allows(rows_left, sweep_.weight_left, node)) continue;
-        offer_sweep(node, g, missing_left != 0);
+        sweep_.add(in_order_.data() + from, group_end_[g] - from);
+        rows_left += group_end_[g] - from;
+        from = group_end_[g];
+        if (!allows(rows_left, sweep_.weight_left(), node)) continue;
+        offer(sweep_.improve(best_score_, node.weight), group_bin_[g],
+              g + 1 < n_groups_ ? group_bin_[g + 1] : kMissing, missing_left != 0);
       }
     }
   }
@@ -396,19 +409,12 @@ class SplitSearch {
           bin, next, missing_left);
   }
 
-  void offer_sweep(const Node& node, int g, bool missing_left) {
-    const double score = Criterion::improve(best_score_, sweep_.terms_left, sweep_.weight_left,
-                                            sweep_.terms_right, node.weight - sweep_.weight_left);
-    offer(score, group_bin_[g], g + 1 < n_groups_ ? group_bin_[g + 1] : kMissing, missing_left);
-  }
-
   // Fills the groups and missing_ with packed weights.
   void group_few_classes(const Node& node, const uint8_t* codes, int low, int high) {
     missing_ = Packed{};
     n_groups_ = 0;
     const Packed* packed = node.packed.data();
     if (node.n_samples <= kFewRows) {
-      if (order_.size() < kFewRows) order_.resize(kFewRows);
       sort_few(codes, static_cast<int>(node.n_samples));
       int previous = -1;
       for (int64_t i = 0; i < node.n_samples; ++i) {
@@ -473,7 +479,7 @@ class SplitSearch {
 
   const GrowOptions options_;
   double least_weight_ = 0;
-  Sweep<Criterion> sweep_;
+  Sweep<Criterion, Weight> sweep_;
   bool has_missing_ = false, improved_ = false, missing_left_ = false;
   double best_score_ = 0;
   int last_left_ = 0, first_right_ = 0;
@@ -484,8 +490,9 @@ class SplitSearch {
   std::array<Packed, 256> group_sum_;
   Packed missing_;
   std::array<std::array<Packed, 256>, 2> histogram_{};
-  std::array<int32_t, 256> head_;
-  std::vector<int32_t> next_, order_;
+  std::array<int32_t, kFewRows> order_;
+  std::vector<Placed> in_order_;
+  std::array<Stripes, 256> place_{};  // where a code's next sample goes; zero between calls
   std::vector<Category> categories_;
 };
 
