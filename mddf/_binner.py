@@ -121,7 +121,8 @@ class Binner:
         -------
         ndarray of uint8 of shape (n_rows, n_columns + n_spare)
         """
-        self._compare_kinds(table)
+        for c in np.flatnonzero(~self.categorical_).tolist():
+            self._compare_kind(table, c)
         codes = np.zeros((table.shape[0], table.shape[1] + n_spare), np.uint8)
         unseen: list[str] = []
         for columns in table.blocks():
@@ -212,6 +213,8 @@ class Binner:
         for i, c in enumerate(columns):
             if self.categorical_[c]:
                 values = table.values(c)
+                if unseen is not None:
+                    self._compare_kind(table, c)
                 codes = self._codes(c, values)
                 block[:, i] = codes
                 if unseen is not None:
@@ -235,16 +238,16 @@ class Binner:
     def __getstate__(self):
         return {name: value for name, value in vars(self).items() if name != "_lookups"}
 
-    def _compare_kinds(self, table: Table) -> None:
-        """Refuse a table whose columns hold something else than at fit."""
-        for c, before in enumerate(self.kinds_):
-            if before is None or not (self.categorical_[c] or table.names):
-                continue
-            now = table.kind(c)
-            if now is not None and now != before:
-                raise TypeError(
-                    f"column {table.place(c)} of X must hold {before}s as in fit, got {now}"
-                )
+    def _compare_kind(self, table: Table, c: int) -> None:
+        """Refuse a table whose column `c` holds something else than at fit."""
+        before = self.kinds_[c]
+        if before is None or not (self.categorical_[c] or table.names):
+            return
+        now = table.kind(c)
+        if now is not None and now != before:
+            raise TypeError(
+                f"column {table.place(c)} of X must hold {before}s as in fit, got {now}"
+            )
 
 
 def category_mask(table: Table, categorical_features) -> np.ndarray:

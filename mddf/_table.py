@@ -52,7 +52,9 @@ def _kind_of_values(values: np.ndarray) -> str | None:
         return NUMBER
     if values.dtype.kind in "mM":
         return str(values.dtype)
-    kinds = {type(value) for value in values[~missing_cells(values)]}
+    kinds = set(map(type, values))
+    if not kinds <= {str}:  # what is missing is of some type, too
+        kinds = set(map(type, values[~missing_cells(values)]))
     named = {
         "text"
         if issubclass(kind, str)
