@@ -220,7 +220,7 @@ class TreeGrower {
   bool try_column(int32_t column, const uint8_t* codes, Split& best) {
     const bool categorical = data_.bins.categorical[column] != 0;
     if (!options_.random_thresholds)
-      return categorical ? search_.categorical(node_, codes, column, best)
+      return categorical ? search_.categorical(node_, codes, data_.bins.count(column), column, best)
                          : search_.numeric(node_, codes, column, best);
     if (take_first_ && !options_.limits_leaves())
       return draw_split(data_.bins, column, codes, node_.n_samples, *random_, best);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -225,31 +226,32 @@ class SplitSearch {
 
   // The same for a categorical column. Two classes: the optimum, by sorting the categories by
   // their share of one class. More: the best over such orders for each of the 16 heaviest classes.
-  bool categorical(const Node& node, const uint8_t* codes, int32_t column, Split& best) {
-    const size_t k = static_cast<size_t>(node.n_present);
-    gather_categories(node, codes);
-    const size_t n_groups = categories_.size();
+  bool categorical(const Node& node, const uint8_t* codes, int n_bins, int32_t column,
+                   Split& best) {
+    const int k = node.n_present;
+    gather_categories(node, codes, n_bins);
+    const int n_groups = static_cast<int>(categories_.size());
     if (n_groups < 2) return false;
-    std::vector<size_t> leaders(k);
-    for (size_t c = 0; c < k; ++c) leaders[c] = c;
-    std::stable_sort(leaders.begin(), leaders.end(),
-                     [&](size_t a, size_t b) { return node.total[a] > node.total[b]; });
-    leaders.resize(k == 2 ? 1 : std::min<size_t>(k, 16));
-    std::vector<int> order(n_groups);
-    for (const size_t leader : leaders) {
-      for (size_t g = 0; g < n_groups; ++g) order[g] = static_cast<int>(g);
-      std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-        return categories_[a].weights[leader] * categories_[b].total <
-               categories_[b].weights[leader] * categories_[a].total;
+    leaders_.resize(k);
+    std::iota(leaders_.begin(), leaders_.end(), 0);
+    std::stable_sort(leaders_.begin(), leaders_.end(),
+                     [&](int a, int b) { return node.total[a] > node.total[b]; });
+    leaders_.resize(k == 2 ? 1 : std::min(k, 16));
+    group_order_.resize(n_groups);
+    for (const int leader : leaders_) {
+      std::iota(group_order_.begin(), group_order_.end(), 0);
+      std::stable_sort(group_order_.begin(), group_order_.end(), [&](int a, int b) {
+        return weight_of(a, leader) * categories_[b].total <
+               weight_of(b, leader) * categories_[a].total;
       });
-      sweep_.start(node.total.data(), node.n_present);
+      sweep_.start(node.total.data(), k);
       int64_t rows_left = 0;
-      for (size_t g = 0; g + 1 < n_groups; ++g) {
-        const Category& group = categories_[order[g]];
-        for (size_t c = 0; c < k; ++c)
-          if (group.weights[c] > 0)
-            sweep_.add(static_cast<int>(c), static_cast<Sum>(group.weights[c]));
-        rows_left += group.rows;
+      for (int g = 0; g + 1 < n_groups; ++g) {
+        const int group = group_order_[g];
+        for (int c = 0; c < k; ++c)
+          if (const double weight = weight_of(group, c); weight > 0)
+            sweep_.add(c, static_cast<Sum>(weight));
+        rows_left += categories_[group].rows;
         if (!allows(rows_left, sweep_.weight_left(), node)) continue;
         const double score = sweep_.improve(best.score, node.weight);
         if (!(score > best.score)) continue;
@@ -257,7 +259,7 @@ class SplitSearch {
         best.score = score;
         best.column = column;
         best.categorical = true;
-        for (size_t i = 0; i <= g; ++i) best.left.insert(categories_[order[i]].code);
+        for (int i = 0; i <= g; ++i) best.left.insert(categories_[group_order_[i]].code);
         best.saw_missing = categories_.back().code == kMissing;
         best.missing_left = best.left.contains(kMissing);
       }
@@ -280,29 +282,36 @@ class SplitSearch {
 
   struct Category {
     int code;
-    int64_t rows;
-    double total;
-    std::vector<double> weights;
+    int64_t rows = 0;
+    double total = 0;
   };
 
-  void gather_categories(const Node& node, const uint8_t* codes) {
+  // Fills categories_ with those that the node has, in the order of their codes.
+  void gather_categories(const Node& node, const uint8_t* codes, int n_bins) {
+    std::array<bool, 256> seen{};
+    for (int64_t i = 0; i < node.n_samples; ++i) seen[codes[i]] = true;
+    std::array<int16_t, 256> slot;
     categories_.clear();
-    std::array<int, 256> slot;
-    slot.fill(-1);
-    for (int64_t i = 0; i < node.n_samples; ++i) slot[codes[i]] = 0;
-    for (int code = 0; code < 256; ++code)
-      if (slot[code] == 0) {
-        slot[code] = static_cast<int>(categories_.size());
-        categories_.push_back({code, 0, 0, std::vector<double>(node.n_present, 0.0)});
-      }
+    const auto number = [&](int code) {
+      if (!seen[code]) return;
+      slot[code] = static_cast<int16_t>(categories_.size());
+      categories_.push_back({code});
+    };
+    for (int code = 0; code < n_bins; ++code) number(code);
+    number(kMissing);
+    const size_t k = static_cast<size_t>(node.n_present);
+    weights_.assign(categories_.size() * k, 0);
     for (int64_t i = 0; i < node.n_samples; ++i) {
-      Category& group = categories_[slot[codes[i]]];
+      const size_t g = static_cast<size_t>(slot[codes[i]]);
       const double weight = static_cast<double>(node.sample_weight[i]);
-      group.weights[node.label[i]] += weight;
-      group.total += weight;
-      ++group.rows;
+      weights_[g * k + node.label[i]] += weight;
+      categories_[g].total += weight;
+      ++categories_[g].rows;
     }
+    n_classes_ = k;
   }
+  // Of a category's samples of this class.
+  double weight_of(int category, int c) const { return weights_[category * n_classes_ + c]; }
 
   void begin(const Split& best) {
     improved_ = false;
@@ -494,6 +503,9 @@ class SplitSearch {
   std::vector<Placed> in_order_;
   std::array<Stripes, 256> place_{};  // where a code's next sample goes; zero between calls
   std::vector<Category> categories_;
+  std::vector<double> weights_;  // of each category, by class
+  size_t n_classes_ = 0;
+  std::vector<int> leaders_, group_order_;
 };
 
 }  // namespace mddf
