@@ -48,6 +48,11 @@ struct Codes64 {
     return {_mm256_cmpeq_epi8(_mm256_min_epu8(a, most), a),
             _mm256_cmpeq_epi8(_mm256_min_epu8(b, most), b)};
   }
+  // Yes for this code.
+  MDDF_TARGET_AVX2 Codes64 equal_to(__m128i code) const {
+    const __m256i same = _mm256_broadcastb_epi8(code);
+    return {_mm256_cmpeq_epi8(a, same), _mm256_cmpeq_epi8(b, same)};
+  }
   MDDF_TARGET_AVX2 uint64_t bits() const { return bits_of(a, b); }
   MDDF_TARGET_AVX2 uint64_t missing() const {
     const __m256i ones = _mm256_set1_epi8(-1);

@@ -40,7 +40,7 @@ class TreeGrower {
     for (const int32_t column : data.columns) need_labels_ |= data.bins.categorical[column] != 0;
     need_labels_ |= options.random_thresholds || options.limits_leaves();
     if constexpr (kHasSmall)
-      if (Small::suits(data_, options_)) small_.emplace(data_, options_, pool_, writer_);
+      if (Small::suits(options_)) small_.emplace(data_, options_, pool_, writer_);
     drawn_.resize(kMostDrawn);
     constant_.resize(kMostDrawn);
   }

@@ -33,12 +33,10 @@ class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
 
   // Whether subtrees can be grown this way. Sums of Gini's terms are whole numbers, so that the way
   // they are added up does not matter; other criteria's are not.
-  static bool suits(const TrainingSet& data, const GrowOptions& options) {
+  static bool suits(const GrowOptions& options) {
     if (!options.wide() || options.limits_leaves()) return false;
     if (options.random_thresholds) return options.max_features == 1;
-    return std::is_same_v<Criterion, Gini> &&
-           std::none_of(data.columns.begin(), data.columns.end(),
-                        [&](int32_t column) { return data.bins.categorical[column] != 0; });
+    return std::is_same_v<Criterion, Gini>;
   }
 
   // Grows the subtree below a node that is not pure.
@@ -115,10 +113,15 @@ class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
       const int64_t n = pool_.draw_some(random, options_.max_features, kSmall, drawn.data());
       // The pool wants the latest first.
       for (int64_t j = 0; j < n; ++j)
-        constant[n - 1 - j] = !try_column(drawn[j], node.mask, best, right);
+        constant[n - 1 - j] =
+            !(data_.bins.categorical[drawn[j]] ? try_categories(drawn[j], node.mask, best, right)
+                                               : try_column(drawn[j], node.mask, best, right));
       pool_.mark_constant(constant.data(), n);
     }
-    if (best.column >= 0) best.threshold = cut_between(data_.bins, best);
+    if (best.categorical)
+      Base::send_unseen(codes_of(best.column, node.mask), node.mask, right, best);
+    else if (best.column >= 0)
+      best.threshold = cut_between(data_.bins, best);
     return right;
   }
 
@@ -164,9 +167,69 @@ class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
     }
     if (!left) return true;
     best.column = column;
+    best.categorical = false;
     best.saw_missing = missing != 0;
     right = mask & ~left;
     return true;
+  }
+
+  // The same for categories, as SplitSearch does it.
+  MDDF_TARGET_AVX2 bool try_categories(int32_t column, uint64_t mask, Split& best,
+                                       uint64_t& right) {
+    const Codes64 codes(codes_of(column, mask));
+    Codes64 rest = codes.only(mask);
+    std::array<uint64_t, kSmall> members;
+    std::array<int, kSmall> code_of;
+    int n = 0;
+    for (__m128i code = rest.lowest(); as_int(code) != kMissing; code = rest.lowest()) {
+      const Codes64 taken = rest.equal_to(code);
+      code_of[n] = as_int(code);
+      members[n++] = taken.bits();
+      rest.take_out(taken);
+    }
+    const uint64_t missing = codes.missing() & mask;
+    if (missing) {
+      code_of[n] = kMissing;
+      members[n++] = missing;
+    }
+    if (n < 2) return false;
+    // No split is better than one into two pure children.
+    if (best.score >= static_cast<double>(weight_)) return true;
+    std::array<int64_t, kSmall> weight, of_leader;
+    for (int g = 0; g < n; ++g) weight[g] = static_cast<int64_t>(weight_of(members[g]));
+    std::array<int, kSmall> leaders, order;
+    sort_few(n_here_, leaders, [this](int a, int b) { return total_[a] > total_[b]; });
+    const int n_leaders = n_here_ == 2 ? 1 : std::min(n_here_, 16);
+    for (int l = 0; l < n_leaders; ++l) {
+      for (int g = 0; g < n; ++g) of_leader[g] = weight_of_class(leaders[l], members[g]);
+      sort_few(n, order,
+               [&](int a, int b) { return of_leader[a] * weight[b] < of_leader[b] * weight[a]; });
+      uint64_t left = 0;
+      for (int g = 0; g + 1 < n; ++g) {
+        left |= members[order[g]];
+        const double score = score_of(left, best.score);
+        if (!(score > best.score)) continue;
+        best = Split{};
+        best.score = score;
+        best.column = column;
+        best.categorical = true;
+        for (int i = 0; i <= g; ++i) best.left.insert(code_of[order[i]]);
+        best.saw_missing = missing != 0;
+        best.missing_left = best.left.contains(kMissing);
+        right = mask & ~left;
+      }
+    }
+    return true;
+  }
+
+  // The numbers below n by a strict order, equals as they come.
+  template <class Before>
+  static void sort_few(int n, std::array<int, kSmall>& order, Before before) {
+    for (int i = 0; i < n; ++i) {
+      int at = i;
+      for (; at > 0 && before(i, order[at - 1]); --at) order[at] = order[at - 1];
+      order[at] = i;
+    }
   }
 
   // Improves `best` by a threshold between two codes of `rest`, with the samples in `first` on the
