@@ -204,23 +204,27 @@ class Binner:
         return counts
 
     def _numbers(self, table: Table, columns: range, unseen: list[str] | None = None):
+        """Some columns as numbers.
+
+        Of a table that is new, `unseen` takes the columns of mostly new categories, and what holds
+        another kind of thing than at fit is refused.
+        """
         if not self.encoders_:
             return table.numbers(columns)
         block = np.empty((table.shape[0], len(columns)))
-        numeric = [i for i, c in enumerate(columns) if not self.categorical_[c]]
-        if numeric:
-            block[:, numeric] = table.numbers([columns[i] for i in numeric])
         for i, c in enumerate(columns):
             if self.categorical_[c]:
                 values = table.values(c)
                 if unseen is not None:
                     self._compare_kind(table, c)
-                codes = self._codes(c, values)
-                block[:, i] = codes
+                block[:, i] = codes = self._codes(c, values)
                 if unseen is not None:
                     share = np.mean(np.isnan(codes) & ~missing_cells(values))
                     if share > 0.5:
                         unseen.append(f"{table.place(c)} ({share:.0%} of the rows)")
+        numeric = [i for i, c in enumerate(columns) if not self.categorical_[c]]
+        if numeric:
+            block[:, numeric] = table.numbers([columns[i] for i in numeric])
         return block
 
     def _codes(self, c: int, values: np.ndarray) -> np.ndarray:

@@ -53,7 +53,7 @@ def _kind_of_values(values: np.ndarray) -> str | None:
     if values.dtype.kind in "mM":
         return str(values.dtype)
     kinds = set(map(type, values))
-    if not kinds <= {str}:  # what is missing is of some type, too
+    if not kinds <= {str}:  # NaN has a type, too
         kinds = set(map(type, values[~missing_cells(values)]))
     named = {
         "text"

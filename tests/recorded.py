@@ -153,6 +153,12 @@ def _forests() -> dict[str, Case]:
                 make = partial(kind, 10, bootstrap=bootstrap, oob_score=bootstrap, random_state=7)
                 name = f"{short}, {weight} weights{', bootstrap' if bootstrap else ''}"
                 cases[name] = _case(make, numbers, sample_weight=weights(weight))
+        for name, chosen in {"entropy": {"criterion": "entropy"}, "real weights": {}}.items():
+            cases[f"{short}, many classes, {name}"] = _case(
+                partial(kind, 20, max_features=6, random_state=4, **chosen),
+                partial(numbers, 600, 20, 7, seed=11),
+                sample_weight=weights("real", 600) if name == "real weights" else None,
+            )
         cases[f"{short}, share of samples"] = _case(
             partial(kind, 10, bootstrap=True, max_samples=0.4, oob_score=True, random_state=9),
             numbers,

@@ -84,7 +84,11 @@ def test_types_and_strides(dtype):
         packed = np.zeros(n, [("pad", "u1"), ("x", dtype, k)])
         packed["x"] = x
         back = np.ascontiguousarray(x[::-1, ::-1])[::-1, ::-1]
-        for view in (x, np.asfortranarray(x), wide[::2, ::3], packed["x"], back):
+        beside = np.zeros((2 * n, k + 3), dtype)
+        beside[::2, 2 : 2 + k] = x
+        turned = np.ascontiguousarray(x[::-1])[::-1]
+        views = (x, np.asfortranarray(x), wide[::2, ::3], packed["x"], back, turned)
+        for view in (*views, beside[::2, 2 : 2 + k]):
             bins = find_bins(view)
             assert np.array_equal(bins.edges, expected.edges)
             assert np.array_equal(bins.values, expected.values)

@@ -48,7 +48,7 @@ def test_wide_vectors_grow_the_same_trees(n_rows, weighted):
             int(rng.choice([2, 3, 4, 20])),
             int(rng.choice([2, 5, 40, 255])),
             missing=float(rng.choice([0, 0.1, 0.5])),
-            categories=float(rng.choice([0, 0.3])),
+            categories=float(rng.choice([0, 0.3, 1])),
             weighted=weighted,
         )
         if weighted:
@@ -62,6 +62,28 @@ def test_wide_vectors_grow_the_same_trees(n_rows, weighted):
         (wide, *_, found), (plain, *_, expected) = both_ways(grow)
         assert same_trees(wide, plain)
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * n_rows)
+
+
+@needs_wide_vectors
+@pytest.mark.parametrize("n_columns", [4, 70])
+@pytest.mark.parametrize("n_classes", [2, 5, 20])
+def test_best_sets_of_categories(n_classes, n_columns):
+    rng = np.random.default_rng([n_classes, n_columns])
+    for seed in range(20):
+        case = make_case(rng, 150, n_columns, n_classes, 30, missing=0.1, categories=0.7)
+        wide, plain = both_ways(partial(case.grow, [seed], max_features=3, n_draws=150))
+        assert same_trees(wide, plain)
+
+
+@needs_wide_vectors
+@pytest.mark.parametrize("min_samples_leaf", [1, 2])
+def test_sums_are_taken_in_the_same_order(min_samples_leaf):
+    rng = np.random.default_rng(min_samples_leaf)
+    options = {"entropy": True, "max_features": 6, "min_samples_leaf": min_samples_leaf}
+    for seed in range(60):
+        case = make_case(rng, 400, 40, 6, 40)
+        wide, plain = both_ways(partial(case.grow, [seed, 7], **options))
+        assert same_trees(wide, plain)
 
 
 @needs_wide_vectors

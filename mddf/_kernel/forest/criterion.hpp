@@ -5,7 +5,6 @@
 // by the node's weight, is that sum less the score of the whole node.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -40,8 +39,8 @@ struct Entropy {
   }
 };
 
-// Class weights left of a moving threshold, and the sums of terms of both sides. What is a sum of
-// whole numbers is one here as well: such sums wait less for one another.
+// Class weights left of a moving threshold, and the sums of terms of both sides. Whole numbers are
+// summed as such: these additions wait less for one another.
 template <class Criterion, class Weight>
 class Sweep {
  public:

@@ -102,7 +102,7 @@ class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
     writer_.leaf(node.index, labels, weights, n);
   }
 
-  // The best threshold of the columns that are drawn; returns who goes right.
+  // The best threshold or set of categories of the columns that are drawn; returns who goes right.
   MDDF_TARGET_AVX2 uint64_t find_best_split(const Node& node, Random& random, Split& best) {
     uint64_t right = 0;
     std::array<int32_t, kSmall> drawn;

@@ -179,7 +179,9 @@ class SplitSearch {
   bool prefers_histogram(const Node& node, int n_bins) const {
     if (options_.limits_leaves()) return false;  // it does not count samples
     if (node.few()) return node.n_samples > 4 * kFewRows && n_bins <= 4 * node.n_samples;
-    return static_cast<int64_t>(n_bins) * node.n_present <= 3 * node.n_samples;
+    // Where sums are rounded, the way shows in their last bits: it must not change.
+    constexpr int kBinsPerSample = std::is_integral_v<Sum> ? 3 : 2;
+    return static_cast<int64_t>(n_bins) * node.n_present <= kBinsPerSample * node.n_samples;
   }
 
   // The same as numeric() from histograms: 256 bins of the packed weights of few classes ...
@@ -275,8 +277,8 @@ class SplitSearch {
     uint16_t label;
     Weight weight;
   };
-  // Samples of one code are in several stripes, so that equal codes in a row do not wait for each
-  // other's store; in one where the order of a sum shows in its last bits.
+  // Samples of one code are dealt out to stripes, so that equal codes in a row do not wait for each
+  // other's store; to a single one where the order of a sum shows in its last bits.
   static constexpr int kStripes = std::is_integral_v<Sum> ? 4 : 1;
   using Stripes = std::array<uint32_t, kStripes>;
 
@@ -290,7 +292,7 @@ class SplitSearch {
   void gather_categories(const Node& node, const uint8_t* codes, int n_bins) {
     std::array<bool, 256> seen{};
     for (int64_t i = 0; i < node.n_samples; ++i) seen[codes[i]] = true;
-    std::array<int16_t, 256> slot;
+    std::array<int16_t, 256> slot{};
     categories_.clear();
     const auto number = [&](int code) {
       if (!seen[code]) return;
