@@ -12,7 +12,7 @@
 #include "common/simd.hpp"
 #include "forest/codes64.hpp"
 #include "forest/column_pool.hpp"
-#include "forest/split_search.hpp"
+#include "forest/split.hpp"
 #include "forest/training.hpp"
 
 namespace mddf {

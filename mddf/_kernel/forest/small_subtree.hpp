@@ -199,8 +199,7 @@ class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
     for (int g = 0; g < n; ++g) weight[g] = static_cast<int64_t>(weight_of(members[g]));
     std::array<int, kSmall> leaders, order;
     sort_few(n_here_, leaders, [this](int a, int b) { return total_[a] > total_[b]; });
-    const int n_leaders = n_here_ == 2 ? 1 : std::min(n_here_, 16);
-    for (int l = 0; l < n_leaders; ++l) {
+    for (int l = 0; l < n_leaders(n_here_); ++l) {
       for (int g = 0; g < n; ++g) of_leader[g] = weight_of_class(leaders[l], members[g]);
       sort_few(n, order,
                [&](int a, int b) { return of_leader[a] * weight[b] < of_leader[b] * weight[a]; });

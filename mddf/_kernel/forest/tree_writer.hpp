@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "forest/split_search.hpp"
+#include "forest/split.hpp"
 #include "forest/trees.hpp"
 
 namespace mddf {

@@ -14,7 +14,7 @@
 
 #include "common/bits.hpp"
 #include "forest/node_values.hpp"
-#include "forest/split_search.hpp"
+#include "forest/split.hpp"
 
 namespace mddf {
 
