@@ -166,8 +166,8 @@ def _forests() -> dict[str, Case]:
             partial(kind, 10, bootstrap=True, max_samples=0.4, oob_score=True, random_state=9),
             numbers,
         )
-    # Where sums are rounded and columns are equally good, the order of the sums decides: with these
-    # seeds, that of histograms and of sorted samples grow different trees.
+    # Where sums are rounded and columns are equally good, the order of the sums decides: with
+    # these seeds, those of histograms and of sorted samples grow different trees.
     for seed, name, chosen in (
         (3, "entropy", {"criterion": "entropy"}),
         (1, "balanced", {"class_weight": "balanced", "bootstrap": False}),
