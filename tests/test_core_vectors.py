@@ -44,7 +44,7 @@ def test_wide_vectors_grow_the_same_trees(n_rows, weighted):
         case = make_case(
             rng,
             n_rows,
-            int(rng.choice([1, 3, 10, 70])),
+            int(rng.choice([1, 3, 10, 15, 16, 17, 40, 64, 70])),
             int(rng.choice([2, 3, 4, 20])),
             int(rng.choice([2, 5, 40, 255])),
             missing=float(rng.choice([0, 0.1, 0.5])),
@@ -62,6 +62,19 @@ def test_wide_vectors_grow_the_same_trees(n_rows, weighted):
         (wide, *_, found), (plain, *_, expected) = both_ways(grow)
         assert same_trees(wide, plain)
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * n_rows)
+
+
+@needs_wide_vectors
+@pytest.mark.parametrize("n_columns", [1, 2, 7, 15, 16, 17, 31, 32, 33, 63, 64, 65])
+def test_columns_are_turned_in_groups(n_columns):
+    # of which the last one may not be full, in the last rows of a table too
+    rng = np.random.default_rng(n_columns)
+    for n_rows in (2, 3, 15, 16, 17, 31, 32, 33, 64):
+        case = make_case(rng, n_rows, n_columns, 4, 250, missing=0.1)
+        for random_thresholds in (False, True):
+            options = {"max_features": 1, "random_thresholds": random_thresholds}
+            wide, plain = both_ways(partial(case.grow_all, [1, 2, 3], **options))
+            assert same_trees(wide[0], plain[0])
 
 
 @needs_wide_vectors

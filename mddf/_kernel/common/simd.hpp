@@ -31,15 +31,15 @@ MDDF_INLINE uint32_t divide_plain(const Sample* samples, const uint8_t* codes, u
 #ifdef MDDF_AVX2
 
 // For every 4-bit mask, the order of the 32-bit halves of four 64-bit lanes that brings the lanes
-// whose bit is clear to the front.
+// whose bit is set to the front.
 struct LaneOrders {
   alignas(32) uint32_t order[16][8];
   constexpr LaneOrders() : order() {
     for (int mask = 0; mask < 16; ++mask) {
       int at = 0;
-      for (int pass = 0; pass < 2; ++pass)
+      for (int bit = 1; bit >= 0; --bit)
         for (int lane = 0; lane < 4; ++lane)
-          if (((mask >> lane) & 1) == pass) {
+          if (((mask >> lane) & 1) == bit) {
             order[mask][at++] = 2 * lane;
             order[mask][at++] = 2 * lane + 1;
           }
@@ -52,27 +52,35 @@ template <class Sample>
 MDDF_TARGET_AVX2 uint32_t divide_avx2(const Sample* samples, const uint8_t* codes, uint32_t n,
                                       uint8_t shift, uint8_t threshold, Sample* to) {
   static_assert(sizeof(Sample) == 8);
-  const __m256i shifts = _mm256_set1_epi64x(shift), bytes = _mm256_set1_epi64x(255);
-  const __m256i thresholds = _mm256_set1_epi64x(threshold);
-  uint32_t i = 0, n_left = 0, end = n;
+  const __m256i shifts = _mm256_set1_epi8(static_cast<char>(shift));
+  const __m256i thresholds = _mm256_set1_epi8(static_cast<char>(threshold));
   // Four samples at once, the left ones in front, are stored at both ends of the free places; with
   // eight of these left, what does not belong there hits nothing and is written over later.
-  for (; i + 8 <= n; i += 4) {
-    int four;
-    std::memcpy(&four, codes + i, sizeof four);
-    const __m256i code = _mm256_and_si256(
-        _mm256_add_epi64(_mm256_cvtepu8_epi64(_mm_cvtsi32_si128(four)), shifts), bytes);
-    const int right = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(code, thresholds)));
+  int64_t i = 0, n_left = 0;
+  const auto place_four = [&](uint32_t left) MDDF_TARGET_AVX2 {
     const __m256i lanes = _mm256_permutevar8x32_epi32(
         _mm256_loadu_si256(reinterpret_cast<const __m256i*>(samples + i)),
-        _mm256_load_si256(reinterpret_cast<const __m256i*>(kLaneOrders.order[right])));
+        _mm256_load_si256(reinterpret_cast<const __m256i*>(kLaneOrders.order[left])));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + n_left), lanes);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + end - 4), lanes);
-    const uint32_t n_right = static_cast<uint32_t>(_mm_popcnt_u32(right));
-    n_left += 4 - n_right;
-    end -= n_right;
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + (n - i - 4) + n_left), lanes);
+    n_left += static_cast<int64_t>(_mm_popcnt_u32(left));
+    i += 4;
+  };
+  while (i + 36 <= n) {
+    const __m256i code =
+        _mm256_add_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes + i)), shifts);
+    uint32_t left = static_cast<uint32_t>(
+        _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_max_epu8(code, thresholds), thresholds)));
+    for (int j = 0; j < 8; ++j, left >>= 4) place_four(left & 15);
   }
-  return divide_plain(samples, codes, i, n, n_left, shift, threshold, to);
+  while (i + 8 <= n) {
+    uint32_t left = 0;
+    for (int j = 0; j < 4; ++j)
+      left |= uint32_t{static_cast<uint8_t>(codes[i + j] + shift) <= threshold} << j;
+    place_four(left);
+  }
+  return divide_plain(samples, codes, static_cast<uint32_t>(i), n, static_cast<uint32_t>(n_left),
+                      shift, threshold, to);
 }
 
 #endif

@@ -54,6 +54,10 @@ struct Codes64 {
     return {_mm256_cmpeq_epi8(a, same), _mm256_cmpeq_epi8(b, same)};
   }
   MDDF_TARGET_AVX2 uint64_t bits() const { return bits_of(a, b); }
+  // Who has this binary digit.
+  MDDF_TARGET_AVX2 uint64_t digit(int d) const {
+    return bits_of(_mm256_slli_epi16(a, 7 - d), _mm256_slli_epi16(b, 7 - d));
+  }
   MDDF_TARGET_AVX2 uint64_t missing() const {
     const __m256i ones = _mm256_set1_epi8(-1);
     return bits_of(_mm256_cmpeq_epi8(a, ones), _mm256_cmpeq_epi8(b, ones));
@@ -69,6 +73,29 @@ struct Codes64 {
     return codes;
   }
 };
+
+// Turns 32 rows of 16 columns from `column` on: the codes of each column come side by side, those
+// of the next one 64 bytes later. Four times, rows i and i + 8 are shuffled like two halves of a
+// pack of cards, which moves the highest binary digit of a code's place behind the lowest.
+constexpr int kTurned = 16, kTurnedRows = 32;
+MDDF_TARGET_AVX2 inline void turn_codes(const uint8_t* const* rows, int64_t column, uint8_t* to) {
+  __m256i from[kTurned], turned[kTurned];
+  for (int i = 0; i < kTurned; ++i) {
+    const auto* low = reinterpret_cast<const __m128i*>(rows[i] + column);
+    const auto* high = reinterpret_cast<const __m128i*>(rows[i + kTurned] + column);
+    from[i] = _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128(low)),
+                                      _mm_loadu_si128(high), 1);
+  }
+  for (int round = 0; round < 4; ++round) {
+    for (int i = 0; i < kTurned / 2; ++i) {
+      turned[2 * i] = _mm256_unpacklo_epi8(from[i], from[i + kTurned / 2]);
+      turned[2 * i + 1] = _mm256_unpackhi_epi8(from[i], from[i + kTurned / 2]);
+    }
+    for (int i = 0; i < kTurned; ++i) from[i] = turned[i];
+  }
+  for (int i = 0; i < kTurned; ++i)
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 64 * i), from[i]);
+}
 
 // A code that lowest() gave.
 MDDF_TARGET_AVX2 inline int as_int(__m128i code) { return _mm_cvtsi128_si32(code) & 255; }

@@ -45,63 +45,62 @@ class SmallNodes {
         options_(options),
         pool_(pool),
         writer_(writer),
-        keep_columns_(data.columns.size() <= kKept),
-        slot_(keep_columns_ ? data.bins.n_columns : 0, -1),
-        codes_((keep_columns_ ? kKept : 1) * kSmall) {}
-
-  static constexpr size_t kKept = 64;
+        turns_(data.matrix.n_columns <= kMostTurned),
+        codes_((turns_ ? std::max<int64_t>(data.matrix.n_columns, kTurned) : 1) * kSmall) {
+    const BinMatrix& matrix = data.matrix;
+    if (!turns_ || matrix.n_columns >= kTurned) return;
+    first_copied_ = std::max<int64_t>(matrix.n_rows - kTurned, 0);
+    copied_.assign(matrix.row(first_copied_), matrix.row(matrix.n_rows));
+    copied_.resize(copied_.size() + kTurned);
+  }
 
   template <class Sample>
-  void enter(const Sample* samples, int n) {
+  MDDF_TARGET_AVX2 void enter(const Sample* samples, int n) {
     n_samples_ = n;
+    turned_ = 0;
     uint32_t digits = 0;
+    std::array<uint8_t, kSmall> low{}, high{};
     for (int i = 0; i < n; ++i) {
-      at_[i] = samples[i].row * data_.matrix.n_columns;
+      row_[i] = find_row(samples[i].row);
       digits |= samples[i].weight;
+      low[i] = static_cast<uint8_t>(samples[i].weight);
+      high[i] = static_cast<uint8_t>(samples[i].weight >> 8);
     }
-    for (n_planes_ = 0; digits >> n_planes_; ++n_planes_) {
-      planes_[n_planes_] = 0;
-      for (int i = 0; i < n; ++i)
-        planes_[n_planes_] |= static_cast<uint64_t>((samples[i].weight >> n_planes_) & 1) << i;
-    }
+    for (int i = n; i % kTurnedRows; ++i) row_[i] = row_[0];
+    planes_.fill(0);
+    for (n_planes_ = 0; digits >> n_planes_; ++n_planes_)
+      planes_[n_planes_] = Codes64(n_planes_ < 8 ? low.data() : high.data()).digit(n_planes_ % 8);
   }
 
   // Grows the subtree below a node that is not pure, whose samples were entered.
   MDDF_TARGET_AVX2 void grow_from(Node node, Random& random) {
-    node.mask = n_samples_ == 64 ? ~uint64_t{0} : (uint64_t{1} << n_samples_) - 1;
+    node.mask = ~uint64_t{0} >> (kSmall - n_samples_);
     waiting_.clear();
     while (visit(node, random)) {
     }
-    for (const int32_t column : kept_) slot_[column] = -1;
-    kept_.clear();
   }
 
   MDDF_TARGET_AVX2 double weight_of(uint64_t mask) const {
-    int64_t weight = 0;
-    for (int p = 0; p < n_planes_; ++p)
+    int64_t weight = static_cast<int64_t>(_mm_popcnt_u64(mask & planes_[0]) +
+                                          (_mm_popcnt_u64(mask & planes_[1]) << 1) +
+                                          (_mm_popcnt_u64(mask & planes_[2]) << 2));
+    for (int p = kUsualPlanes; p < n_planes_; ++p)
       weight += static_cast<int64_t>(_mm_popcnt_u64(mask & planes_[p])) << p;
     return static_cast<double>(weight);
   }
 
   // The codes of all samples in this column; of a wide table only those in the mask.
   MDDF_TARGET_AVX2 const uint8_t* codes_of(int32_t column, uint64_t mask) {
-    const uint8_t* from = data_.matrix.data + column;
-    if (!keep_columns_) {
+    if (!turns_) {
       for (; mask; mask &= mask - 1) {
         const int i = lowest_bit(mask);
-        codes_[i] = from[at_[i]];
+        codes_[i] = row_[i][column];
       }
       return codes_.data();
     }
-    const bool known = slot_[column] >= 0;
-    if (!known) {
-      slot_[column] = static_cast<int16_t>(kept_.size());
-      kept_.push_back(column);
-    }
-    uint8_t* codes = codes_.data() + slot_[column] * kSmall;
-    if (!known)
-      for (int i = 0; i < n_samples_; ++i) codes[i] = from[at_[i]];
-    return codes;
+    const int group = column / kTurned;
+    if (!(turned_ >> group & 1)) turn(group);
+    return codes_.data() + column * kSmall;
   }
 
   // Lets categories that the node has not seen go to the side of more weight.
@@ -117,10 +116,26 @@ class SmallNodes {
   const GrowOptions& options_;
   ColumnPool& pool_;
   Writer& writer_;
+  static constexpr int kUsualPlanes = 3;  // a bootstrap seldom draws a row eight times
   int n_samples_ = 0, n_planes_ = 0;
   std::array<uint64_t, 16> planes_{};  // the samples whose weight has this binary digit
 
  private:
+  static constexpr int64_t kMostTurned = 64;
+
+  // A row of which kTurned codes can be read, whatever the table's width.
+  const uint8_t* find_row(int64_t row) const {
+    return row < first_copied_ ? data_.matrix.row(row)
+                               : copied_.data() + (row - first_copied_) * data_.matrix.n_columns;
+  }
+  // Turns a group of columns, the last of them together with the columns before.
+  MDDF_TARGET_AVX2 void turn(int group) {
+    turned_ |= uint64_t{1} << group;
+    const int64_t first = std::clamp<int64_t>(data_.matrix.n_columns - kTurned, 0, group * kTurned);
+    for (int i = 0; i < n_samples_; i += kTurnedRows)
+      turn_codes(row_.data() + i, first, codes_.data() + first * kSmall + i);
+  }
+
   Rules& rules() { return static_cast<Rules&>(*this); }
 
   // Splits a node or makes it a leaf; false if no node is left to visit, else `node` is the next.
@@ -230,11 +245,12 @@ class SmallNodes {
     return right;
   }
 
-  const bool keep_columns_;
-  std::vector<int16_t> slot_;   // where a column's codes are kept, or -1
-  std::vector<int32_t> kept_;   // the columns that have a slot
-  std::vector<uint8_t> codes_;  // 64 for each slot
-  std::array<int64_t, kSmall> at_{};
+  const bool turns_;             // groups of columns at once: not if there are too many
+  uint64_t turned_ = 0;          // which groups
+  std::vector<uint8_t> codes_;   // 64 for each column
+  std::vector<uint8_t> copied_;  // the table's last rows, if they are that short, and some room
+  int64_t first_copied_ = INT64_MAX;
+  std::array<const uint8_t*, kSmall> row_;
   std::vector<Node> waiting_;
 };
 

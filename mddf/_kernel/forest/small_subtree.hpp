@@ -21,7 +21,7 @@ class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
   using Base = SmallNodes<SmallSubtree, TreeWriter>;
   friend Base;
   using Base::data_, Base::options_, Base::pool_, Base::writer_, Base::weight_of, Base::codes_of;
-  using Base::n_planes_, Base::n_samples_, Base::planes_;
+  using Base::kUsualPlanes, Base::n_planes_, Base::n_samples_, Base::planes_;
 
  public:
   using Node = typename Base::Node;
@@ -49,7 +49,6 @@ class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
 
  private:
   static constexpr bool kSearches = true;
-  static constexpr int kUsualPlanes = 3;  // a bootstrap seldom draws a row eight times
 
   void enter_classes(const CountedSample* samples, const NodeClasses<uint32_t>& classes) {
     classes_ = &classes;
@@ -132,7 +131,7 @@ class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
     for (const uint64_t members : class_mask_) {
       if (!(mask & members)) continue;
       for (int p = 0; p < std::max(n_planes_, kUsualPlanes); ++p)
-        digits_[n_here_][p] = p < n_planes_ ? members & planes_[p] : 0;
+        digits_[n_here_][p] = members & planes_[p];
       const int64_t total = weight_of_class(n_here_, mask);
       total_[n_here_++] = total;
       whole_ += total * total;

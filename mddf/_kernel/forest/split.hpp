@@ -77,9 +77,10 @@ inline bool draw_split(const Bins& bins, int32_t column, const uint8_t* codes, i
   split.column = column;
   if (high == kMissing) {
     split.saw_missing = true;
-    high = low;
-    for (int64_t i = 0; i < n; ++i)
-      if (codes[i] != kMissing) high = std::max(high, codes[i]);
+    static_assert(kMissing == 255);
+    uint8_t above = 0;  // 1 + the highest of the others
+    for (int64_t i = 0; i < n; ++i) above = std::max(above, static_cast<uint8_t>(codes[i] + 1));
+    high = above - 1;
     if (low == high) {  // one value, and rows without it
       split.threshold = kMissing - 1;
       return true;

@@ -64,10 +64,11 @@ struct HeldOut {
 };
 
 // The last bin in [low, high] whose value is at most `at`, `low` if there is none; `guess` is a bin
-// in this range to begin with.
+// in this range to begin with. There must be one more bin. Both conditions are found out at once:
+// which of them ends the search no processor could foresee.
 inline int cut_at(const double* values, int low, int high, double at, int guess) {
-  while (guess < high && values[guess + 1] <= at) ++guess;
-  while (guess > low && values[guess] > at) --guess;
+  while ((guess < high) & (values[guess + 1] <= at)) ++guess;
+  while ((guess > low) & (values[guess] > at)) --guess;
   return guess;
 }
 
