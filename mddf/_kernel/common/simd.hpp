@@ -124,15 +124,22 @@ MDDF_INLINE double real(double weight) { return weight; }
 // bin b, terms[b] is the sum of left[c]^2, crossed[b] that of left[c] total[c], moved[b] the
 // weight, all from the start on.
 // `n_classes` is a multiple of four.
-template <class Weight>
-MDDF_INLINE void sweep_body(const Weight* bins, int n_bins, int n_classes, const double* total,
-                            double* left, double* terms, double* crossed, double* moved) {
-  double terms_sum = 0, crossed_sum = 0, moved_sum = 0;
-  for (int c = 0; c < n_classes; ++c) {
-    terms_sum += left[c] * left[c];
-    crossed_sum += left[c] * total[c];
-    moved_sum += left[c];
+struct Swept {
+  double terms = 0, crossed = 0, moved = 0;
+
+  Swept(const double* left, const double* total, int n_classes) {
+    for (int c = 0; c < n_classes; ++c) {
+      terms += left[c] * left[c];
+      crossed += left[c] * total[c];
+      moved += left[c];
+    }
   }
+};
+
+template <class Weight>
+void sweep_plain(const Weight* bins, int n_bins, int n_classes, const double* total, double* left,
+                 double* terms, double* crossed, double* moved) {
+  Swept sum(left, total, n_classes);
   for (int b = 0; b < n_bins; ++b, bins += n_classes) {
     double gained[4] = {0, 0, 0, 0}, met[4] = {0, 0, 0, 0}, weights[4] = {0, 0, 0, 0};
     for (int first = 0; first < n_classes; first += 4) {
@@ -144,18 +151,40 @@ MDDF_INLINE void sweep_body(const Weight* bins, int n_bins, int n_classes, const
         left[first + c] = before + weight;
       }
     }
-    terms[b] = terms_sum += (gained[0] + gained[1]) + (gained[2] + gained[3]);
-    crossed[b] = crossed_sum += (met[0] + met[1]) + (met[2] + met[3]);
-    moved[b] = moved_sum += (weights[0] + weights[1]) + (weights[2] + weights[3]);
+    terms[b] = sum.terms += (gained[0] + gained[1]) + (gained[2] + gained[3]);
+    crossed[b] = sum.crossed += (met[0] + met[1]) + (met[2] + met[3]);
+    moved[b] = sum.moved += (weights[0] + weights[1]) + (weights[2] + weights[3]);
   }
 }
 
 #ifdef MDDF_AVX2
+
+MDDF_TARGET_AVX2 inline __m256d load_reals(const uint32_t* counts) {
+  return _mm256_cvtepi32_pd(_mm_loadu_si128(reinterpret_cast<const __m128i*>(counts)));
+}
+MDDF_TARGET_AVX2 inline __m256d load_reals(const double* weights) {
+  return _mm256_loadu_pd(weights);
+}
+
 template <class Weight>
 MDDF_TARGET_AVX2 void sweep_avx2(const Weight* bins, int n_bins, int n_classes, const double* total,
                                  double* left, double* terms, double* crossed, double* moved) {
-  sweep_body(bins, n_bins, n_classes, total, left, terms, crossed, moved);
+  Swept sum(left, total, n_classes);
+  for (int b = 0; b < n_bins; ++b, bins += n_classes) {
+    __m256d gained = _mm256_setzero_pd(), met = gained, weights = gained;
+    for (int first = 0; first < n_classes; first += 4) {
+      const __m256d weight = load_reals(bins + first), before = _mm256_loadu_pd(left + first);
+      gained += weight * (before + before + weight);
+      met += weight * _mm256_loadu_pd(total + first);
+      weights += weight;
+      _mm256_storeu_pd(left + first, before + weight);
+    }
+    terms[b] = sum.terms += (gained[0] + gained[1]) + (gained[2] + gained[3]);
+    crossed[b] = sum.crossed += (met[0] + met[1]) + (met[2] + met[3]);
+    moved[b] = sum.moved += (weights[0] + weights[1]) + (weights[2] + weights[3]);
+  }
 }
+
 #endif
 
 template <class Weight>
@@ -167,7 +196,7 @@ void sweep(const Weight* bins, int n_bins, int n_classes, const double* total, d
     return;
   }
 #endif
-  sweep_body(bins, n_bins, n_classes, total, left, terms, crossed, moved);
+  sweep_plain(bins, n_bins, n_classes, total, left, terms, crossed, moved);
 }
 
 }  // namespace mddf::simd
