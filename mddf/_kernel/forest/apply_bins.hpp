@@ -15,6 +15,7 @@
 #include "common/wide.hpp"
 #include "forest/binning.hpp"
 #include "forest/cells.hpp"
+#include "forest/codes64.hpp"
 
 namespace mddf {
 
@@ -259,6 +260,27 @@ class BlockCoder {
   std::vector<uint8_t> codes_;
 };
 
+// Copies n rows of codes, at most kBlockRows, to where one column follows the other, `stride` bytes
+// apart.
+inline void copy_by_columns(const uint8_t* codes, int64_t row_stride, int64_t n, int64_t n_columns,
+                            uint8_t* to, int64_t stride) {
+  int64_t turned = 0;
+#ifdef MDDF_AVX2
+  if (n_columns >= kTurned && simd::supported()) {
+    turned = n - n % kTurnedRows;
+    std::array<const uint8_t*, kBlockRows> rows;
+    for (int64_t i = 0; i < turned; ++i) rows[i] = codes + i * row_stride;
+    for (int64_t c = 0; c < n_columns; c += kTurned) {  // the last with columns before it
+      const int64_t column = std::min(c, n_columns - kTurned);
+      for (int64_t i = 0; i < turned; i += kTurnedRows)
+        turn_codes(rows.data() + i, column, to + column * stride + i, stride);
+    }
+  }
+#endif
+  for (int64_t c = 0; c < n_columns; ++c)
+    for (int64_t i = turned; i < n; ++i) to[c * stride + i] = codes[i * row_stride + c];
+}
+
 // Codes rows [first, last) of the table into out (row-major, out_stride bytes a row) and,
 // if wanted, into by_column (one column after the other, all rows of the table). A categorical cell
 // holds its code already; anything that is not one of them counts as missing.
@@ -286,9 +308,9 @@ void apply_bins(const Table<T>& table, const Bins& bins, int64_t first, int64_t 
     const int64_t n = std::min(kBlockRows, last - row);
     watch.worked(2 * n * table.n_columns);
     coder.code(row, n, out, out_stride);
-    for (int64_t c = 0; by_column && c < table.n_columns; ++c)
-      for (int64_t i = row; i < row + n; ++i)
-        by_column[c * table.n_rows + i] = out[i * out_stride + c];
+    if (by_column)
+      copy_by_columns(out + row * out_stride, out_stride, n, table.n_columns, by_column + row,
+                      table.n_rows);
   }
 }
 

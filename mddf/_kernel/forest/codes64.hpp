@@ -75,10 +75,11 @@ struct Codes64 {
 };
 
 // Turns 32 rows of 16 columns from `column` on: the codes of each column come side by side, those
-// of the next one 64 bytes later. Four times, rows i and i + 8 are shuffled like two halves of a
-// pack of cards, which moves the highest binary digit of a code's place behind the lowest.
+// of the next one `stride` bytes later. Four times, rows i and i + 8 are shuffled like two halves
+// of a pack of cards, which moves the highest binary digit of a code's place behind the lowest.
 constexpr int kTurned = 16, kTurnedRows = 32;
-MDDF_TARGET_AVX2 inline void turn_codes(const uint8_t* const* rows, int64_t column, uint8_t* to) {
+MDDF_TARGET_AVX2 inline void turn_codes(const uint8_t* const* rows, int64_t column, uint8_t* to,
+                                        int64_t stride) {
   __m256i from[kTurned], turned[kTurned];
   for (int i = 0; i < kTurned; ++i) {
     const auto* low = reinterpret_cast<const __m128i*>(rows[i] + column);
@@ -94,7 +95,7 @@ MDDF_TARGET_AVX2 inline void turn_codes(const uint8_t* const* rows, int64_t colu
     for (int i = 0; i < kTurned; ++i) from[i] = turned[i];
   }
   for (int i = 0; i < kTurned; ++i)
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 64 * i), from[i]);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + stride * i), from[i]);
 }
 
 // A code that lowest() gave.

@@ -133,11 +133,11 @@ class DistinctValues {
 class WholeCounts {
  public:
   template <class Value>
-  void add(const Value* values, int64_t n) {
-    typename Wholes<Value>::Bits at[kBlockRows];
-    // False only if another thread has written into the table meanwhile.
-    if (!Wholes<Value>::places(values, n, kMost, kMost, at)) return;
-    for (int64_t i = 0; i < n; ++i) ++counts_[i % 2][at[i]];
+  void add(const Value* values, int64_t n, [[maybe_unused]] bool wide) {
+#ifdef MDDF_AVX2
+    if (wide) return add_avx2(values, n);
+#endif
+    add_body(values, n);
   }
   // Bins of about equal weight.
   ColumnBins bins(int max_bins) const {
@@ -152,12 +152,26 @@ class WholeCounts {
 
  private:
   static constexpr int kMost = Wholes<double>::kMost;
+
+  template <class Value>
+  MDDF_INLINE void add_body(const Value* values, int64_t n) {
+    typename Wholes<Value>::Bits at[kBlockRows];
+    // False only if another thread has written into the table meanwhile.
+    if (!Wholes<Value>::places(values, n, kMost, kMost, at)) return;
+    for (int64_t i = 0; i < n; ++i) ++counts_[i % 2][at[i]];
+  }
+#ifdef MDDF_AVX2
+  template <class Value>
+  MDDF_TARGET_AVX2 void add_avx2(const Value* values, int64_t n) {
+    add_body(values, n);
+  }
+#endif
   double count(int whole) const {
-    return static_cast<double>(counts_[0][whole] + counts_[1][whole]);
+    return static_cast<double>(counts_[0][whole]) + counts_[1][whole];
   }
 
   // Two copies, so that equal values in a row do not wait for each other's store.
-  std::array<std::array<int64_t, kMost + 1>, 2> counts_{};
+  std::array<std::array<uint32_t, kMost + 1>, 2> counts_{};
 };
 
 }  // namespace detail
@@ -208,7 +222,7 @@ inline std::vector<Run> neighbours(const std::vector<int64_t>& numbers, int64_t 
 template <class Value, class T>
 std::vector<ColumnBins> find_bins(const Table<T>& table, const double* weights, int64_t first,
                                   int64_t last, int max_bins, Watch& watch) {
-  constexpr int64_t kFirstGroup = 256, kBlocksBetweenLooks = 32;
+  constexpr int64_t kFirstGroup = 256, kCounted = 64, kBlocksBetweenLooks = 32;
   constexpr int64_t kWidth = kBlockColumns<T>, kGroupBytes = int64_t{1} << 24;
   const bool wide = simd::supported();
   const int64_t n_rows = table.n_rows;
@@ -246,13 +260,15 @@ std::vector<ColumnBins> find_bins(const Table<T>& table, const double* weights, 
         many.push_back(c);
     }
   }
-  for (const Run& run : neighbours(whole, kWidth)) {
+  for (const Run& run : neighbours(whole, kCounted)) {
     const int64_t column = run.first, width = run.second;  // lambdas cannot capture bindings
     std::vector<detail::WholeCounts> counts(width);
     for (int64_t row = 0; row < n_rows; row += kBlockRows) {
-      reader.read(
-          row, std::min(kBlockRows, n_rows - row), column, width,
-          [&](int64_t c, const auto* values, int64_t n) { counts[c - column].add(values, n); });
+      for (int64_t j = 0; j < width; j += kWidth)
+        reader.read(row, std::min(kBlockRows, n_rows - row), column + j,
+                    std::min(kWidth, width - j), [&](int64_t c, const auto* values, int64_t n) {
+                      counts[c - column].add(values, n, wide);
+                    });
       watch.worked(2 * kBlockRows * width);
     }
     for (int64_t j = 0; j < width; ++j) result[column + j - first] = counts[j].bins(max_bins);

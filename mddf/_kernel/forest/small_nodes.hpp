@@ -133,7 +133,7 @@ class SmallNodes {
     turned_ |= uint64_t{1} << group;
     const int64_t first = std::clamp<int64_t>(data_.matrix.n_columns - kTurned, 0, group * kTurned);
     for (int i = 0; i < n_samples_; i += kTurnedRows)
-      turn_codes(row_.data() + i, first, codes_.data() + first * kSmall + i);
+      turn_codes(row_.data() + i, first, codes_.data() + first * kSmall + i, kSmall);
   }
 
   Rules& rules() { return static_cast<Rules&>(*this); }
