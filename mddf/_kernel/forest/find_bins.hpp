@@ -35,11 +35,11 @@ inline double from_order_key(uint64_t key) {
 }
 
 // The distinct values of a column, as long as there are few. Small whole numbers, the commonest
-// kind, are ticked off; others are looked up in a hash table.
+// kind, are counted; others are looked up in a hash table.
 class DistinctValues {
  public:
   void begin(size_t most) {
-    ticked_.fill(0);
+    for (auto& copy : counts_) copy.fill(0);
     slots_.fill(-1);
     keys_.clear();
     most_ = most;
@@ -48,13 +48,13 @@ class DistinctValues {
   }
   template <class Value>
   void add(const Value* values, int64_t n, bool wide) {
-    only_whole_ = only_whole_ && tick_off(values, n, wide);
+    only_whole_ = only_whole_ && count(values, n, wide);
     if (only_whole_) return;
     for (int64_t i = 0; i < n && few_; ++i) {
       if (std::isnan(values[i])) continue;
-      const bool small = values[i] >= 0 && values[i] < kTicks;
+      const bool small = values[i] >= 0 && values[i] < kWholes;
       if (const int whole = small ? static_cast<int>(values[i]) : -1; small && whole == values[i])
-        ticked_[whole] = 1;
+        ++counts_[0][whole];
       else
         add_key(order_key(values[i]));
     }
@@ -65,13 +65,14 @@ class DistinctValues {
   bool only_whole() const { return only_whole_; }
   // Whether there are few so far.
   bool few() {
-    const auto n_ticked = std::count(ticked_.begin(), ticked_.end() - 1, 1);
-    return few_ = few_ && keys_.size() + static_cast<size_t>(n_ticked) <= most_;
+    size_t n_whole = 0;
+    for (int whole = 0; whole < kWholes; ++whole) n_whole += count(whole) > 0;
+    return few_ = few_ && keys_.size() + n_whole <= most_;
   }
   // One bin for each; call it once, when all are added.
   ColumnBins bins() {
-    for (int whole = 0; whole < kTicks; ++whole)
-      if (ticked_[whole]) keys_.push_back(order_key(whole));
+    for (int whole = 0; whole < kWholes; ++whole)
+      if (count(whole) > 0) keys_.push_back(order_key(whole));
     std::sort(keys_.begin(), keys_.end());
     ColumnBins bins;
     for (const uint64_t key : keys_) {
@@ -83,31 +84,46 @@ class DistinctValues {
     return bins;
   }
 
+  // Bins of about equal weight, if all are small whole numbers.
+  ColumnBins counted_bins() const {
+    double total = 0;
+    for (int whole = 0; whole < kWholes; ++whole) total += count(whole);
+    QuantileBins<double> bins(total, static_cast<int>(most_));
+    for (int whole = 0; whole < kWholes; ++whole)
+      if (count(whole) > 0) bins.add(whole, count(whole));
+    return bins.finish();
+  }
+
  private:
-  static constexpr int kTicks = Wholes<double>::kMost;
+  static constexpr int kWholes = Wholes<double>::kMost;
   static constexpr size_t kSlots = 1024;
 
   // False if some values are no small whole numbers.
   template <class Value>
-  bool tick_off(const Value* values, int64_t n, [[maybe_unused]] bool wide) {
+  bool count(const Value* values, int64_t n, [[maybe_unused]] bool wide) {
 #ifdef MDDF_AVX2
-    if (wide) return tick_off_avx2(values, n);
+    if (wide) return count_avx2(values, n);
 #endif
-    return tick_off_body(values, n);
+    return count_body(values, n);
   }
   template <class Value>
-  MDDF_INLINE bool tick_off_body(const Value* values, int64_t n) {
+  MDDF_INLINE bool count_body(const Value* values, int64_t n) {
     typename Wholes<Value>::Bits at[kBlockRows];
-    if (!Wholes<Value>::places(values, n, kTicks, kTicks, at)) return false;
-    for (int64_t i = 0; i < n; ++i) ticked_[at[i]] = 1;
+    if (!Wholes<Value>::places(values, n, kWholes, kWholes, at)) return false;
+    for (int64_t i = 0; i < n; ++i) ++counts_[i % kCopies][at[i]];
     return true;
   }
 #ifdef MDDF_AVX2
   template <class Value>
-  MDDF_TARGET_AVX2 bool tick_off_avx2(const Value* values, int64_t n) {
-    return tick_off_body(values, n);
+  MDDF_TARGET_AVX2 bool count_avx2(const Value* values, int64_t n) {
+    return count_body(values, n);
   }
 #endif
+  double count(int whole) const {
+    double sum = 0;
+    for (const auto& copy : counts_) sum += copy[whole];
+    return sum;
+  }
 
   void add_key(uint64_t key) {
     if (key == last_) return;
@@ -121,57 +137,15 @@ class DistinctValues {
     keys_.push_back(key);
   }
 
-  std::array<uint8_t, kTicks + 1> ticked_;  // the last for what is missing
+  // How often each small whole number comes, and a missing one; several copies, so that equal
+  // values in a row do not wait for each other's store.
+  static constexpr int kCopies = 2;
+  std::array<std::array<uint32_t, kWholes + 1>, kCopies> counts_;
   std::array<int16_t, kSlots> slots_;
   std::vector<uint64_t> keys_;
   size_t most_ = 0;
   uint64_t last_ = 0;
   bool few_ = true, only_whole_ = true;
-};
-
-// How often each small whole number comes in a column that has no others.
-class WholeCounts {
- public:
-  template <class Value>
-  void add(const Value* values, int64_t n, [[maybe_unused]] bool wide) {
-#ifdef MDDF_AVX2
-    if (wide) return add_avx2(values, n);
-#endif
-    add_body(values, n);
-  }
-  // Bins of about equal weight.
-  ColumnBins bins(int max_bins) const {
-    double total = 0;
-    for (int whole = 0; whole < kMost; ++whole) total += count(whole);
-    if (total == 0) return {{}, {0}};
-    QuantileBins<double> bins(total, max_bins);
-    for (int whole = 0; whole < kMost; ++whole)
-      if (count(whole) > 0) bins.add(whole, count(whole));
-    return bins.finish();
-  }
-
- private:
-  static constexpr int kMost = Wholes<double>::kMost;
-
-  template <class Value>
-  MDDF_INLINE void add_body(const Value* values, int64_t n) {
-    typename Wholes<Value>::Bits at[kBlockRows];
-    // False only if another thread has written into the table meanwhile.
-    if (!Wholes<Value>::places(values, n, kMost, kMost, at)) return;
-    for (int64_t i = 0; i < n; ++i) ++counts_[i % 2][at[i]];
-  }
-#ifdef MDDF_AVX2
-  template <class Value>
-  MDDF_TARGET_AVX2 void add_avx2(const Value* values, int64_t n) {
-    add_body(values, n);
-  }
-#endif
-  double count(int whole) const {
-    return static_cast<double>(counts_[0][whole]) + counts_[1][whole];
-  }
-
-  // Two copies, so that equal values in a row do not wait for each other's store.
-  std::array<std::array<uint32_t, kMost + 1>, 2> counts_{};
 };
 
 }  // namespace detail
@@ -215,20 +189,20 @@ inline std::vector<Run> neighbours(const std::vector<int64_t>& numbers, int64_t 
   return runs;
 }
 
-// Bins of columns [first, last) of the table: a first pass finds those with few values; those with
-// many are counted if they are small whole numbers, or else gathered, several columns at a time
-// where that takes little memory, and sorted. Value is that of the table's cells where every weight
-// is 1, else WeightedValue.
+// Bins of columns [first, last) of the table: a first pass finds those with few values, and those
+// of small whole numbers, which it counts; others are gathered, several columns at a time where
+// that takes little memory, and sorted. Value is that of the table's cells where every weight is 1,
+// else WeightedValue.
 template <class Value, class T>
 std::vector<ColumnBins> find_bins(const Table<T>& table, const double* weights, int64_t first,
                                   int64_t last, int max_bins, Watch& watch) {
-  constexpr int64_t kFirstGroup = 256, kCounted = 64, kBlocksBetweenLooks = 32;
+  constexpr int64_t kFirstGroup = 256, kBlocksBetweenLooks = 32;
   constexpr int64_t kWidth = kBlockColumns<T>, kGroupBytes = int64_t{1} << 24;
   const bool wide = simd::supported();
   const int64_t n_rows = table.n_rows;
   ColumnReader<T> reader(table, weights);
   std::vector<ColumnBins> result(last - first);
-  std::vector<int64_t> whole, many;
+  std::vector<int64_t> many;
   std::vector<detail::DistinctValues> distinct(std::min(kFirstGroup, last - first));
   for (int64_t start = first; start < last; start += kFirstGroup) {
     const int64_t end = std::min(start + kFirstGroup, last);
@@ -255,23 +229,10 @@ std::vector<ColumnBins> find_bins(const Table<T>& table, const double* weights, 
       if (of(c).few())
         result[c - first] = of(c).bins();
       else if (std::is_arithmetic_v<Value> && of(c).only_whole())
-        whole.push_back(c);
+        result[c - first] = of(c).counted_bins();
       else
         many.push_back(c);
     }
-  }
-  for (const Run& run : neighbours(whole, kCounted)) {
-    const int64_t column = run.first, width = run.second;  // lambdas cannot capture bindings
-    std::vector<detail::WholeCounts> counts(width);
-    for (int64_t row = 0; row < n_rows; row += kBlockRows) {
-      for (int64_t j = 0; j < width; j += kWidth)
-        reader.read(row, std::min(kBlockRows, n_rows - row), column + j,
-                    std::min(kWidth, width - j), [&](int64_t c, const auto* values, int64_t n) {
-                      counts[c - column].add(values, n, wide);
-                    });
-      watch.worked(2 * kBlockRows * width);
-    }
-    for (int64_t j = 0; j < width; ++j) result[column + j - first] = counts[j].bins(max_bins);
   }
   if (many.empty()) return result;
   const int64_t group_size = std::clamp<int64_t>(
