@@ -20,7 +20,8 @@ template <class Criterion>
 class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
   using Base = SmallNodes<SmallSubtree, TreeWriter>;
   friend Base;
-  using Base::data_, Base::options_, Base::pool_, Base::writer_, Base::weight_of, Base::codes_of;
+  using Base::data_, Base::options_, Base::pool_, Base::writer_, Base::weight_of, Base::codes_of,
+      Base::announce;
   using Base::kUsualPlanes, Base::n_planes_, Base::n_samples_, Base::planes_;
 
  public:
@@ -111,10 +112,12 @@ class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
            (pool_.drawn() < options_.max_features || pool_.only_constant())) {
       const int64_t n = pool_.draw_some(random, options_.max_features, kSmall, drawn.data());
       // The pool wants the latest first.
-      for (int64_t j = 0; j < n; ++j)
+      for (int64_t j = 0; j < n; ++j) {
+        if (j + 1 < n) announce(drawn[j + 1], node.mask);
         constant[n - 1 - j] =
             !(data_.bins.categorical[drawn[j]] ? try_categories(drawn[j], node.mask, best, right)
                                                : try_column(drawn[j], node.mask, best, right));
+      }
       pool_.mark_constant(constant.data(), n);
     }
     if (best.categorical)
