@@ -13,6 +13,19 @@
 
 namespace mddf {
 
+// Goes on from node `index` of a tree, unless it is a leaf.
+template <bool kCategories>
+void step(const uint64_t* tree, uint32_t& index, const uint8_t* bins) {
+  const uint64_t n = tree[index];
+  const uint8_t bin = bins[node::column(n)];  // a leaf's column is 0: safe to read
+  if constexpr (kCategories) {
+    if (!node::is_leaf(n)) index = node::next(n, tree, bin);
+  } else {
+    const uint32_t child = node::payload(n) + node::numeric_goes_right(n, bin);
+    index = node::is_leaf(n) ? index : child;
+  }
+}
+
 // Calls emit(i, index of the leaf) for i in [0, n), where row(i) gives the bins that are sent down
 // tree(i). Several are on their way at once, so that one's loads hide behind the others'; one that
 // has arrived makes room for the next.
@@ -24,18 +37,7 @@ void walk_nodes(int64_t n, Tree tree, Row row, Emit emit) {
     const uint8_t* bins;
     int64_t id;
     uint32_t index;
-
-    uint64_t node() const { return tree[index]; }
-    void step() {
-      const uint64_t n = node();
-      const uint8_t bin = bins[node::column(n)];  // a leaf's column is 0: safe to read
-      if constexpr (kCategories) {
-        if (!node::is_leaf(n)) index = node::next(n, tree, bin);
-      } else {
-        const uint32_t child = node::payload(n) + node::numeric_goes_right(n, bin);
-        index = node::is_leaf(n) ? index : child;
-      }
-    }
+    void go_on() { step<kCategories>(tree, index, bins); }
   };
   Lane lanes[kLanes];
   int64_t entered = 0;
@@ -48,13 +50,13 @@ void walk_nodes(int64_t n, Tree tree, Row row, Emit emit) {
   while (n_lanes > 0) {
     if (n_lanes == kLanes) {
       for (int s = 0; s < kSteps; ++s)
-        for (int lane = 0; lane < kLanes; ++lane) lanes[lane].step();
+        for (int lane = 0; lane < kLanes; ++lane) lanes[lane].go_on();
     } else {
       for (int s = 0; s < kSteps; ++s)
-        for (int lane = 0; lane < n_lanes; ++lane) lanes[lane].step();
+        for (int lane = 0; lane < n_lanes; ++lane) lanes[lane].go_on();
     }
     for (int lane = 0; lane < n_lanes; ++lane) {
-      if (!node::is_leaf(lanes[lane].node())) continue;
+      if (!node::is_leaf(lanes[lane].tree[lanes[lane].index])) continue;
       emit(lanes[lane].id, lanes[lane].index);
       if (entered < n) {
         enter(lanes[lane]);
@@ -83,9 +85,14 @@ struct Step {
   uint32_t set() const { return threshold | shift << 8; }
 };
 
+// On its way down a tree a wide row is read from several lines of a cache. A batch has room in the
+// second one.
+constexpr int64_t kWideColumns = 256, kBatchBytes = int64_t{1} << 20;
+
 // Sends rows down one tree after the other. Unless they are too few to pay for it, the nodes become
 // steps, and all rows take a few of these at a time: nothing then depends on what kind of node a
-// row is at or on when it arrives, which no processor could foresee.
+// row is at or on when it arrives, which no processor could foresee. More wide rows than a batch go
+// all their way while they are in the first cache, fetched ahead.
 class Walker {
  public:
   // Calls emit(i, index of the leaf) for i in [0, n), where row(i) gives the bins of row i.
@@ -103,19 +110,51 @@ class Walker {
 
   template <bool kCategories, class Row, class Emit>
   void walk_tree(const NodesView& trees, int64_t t, int64_t n, Row row, Emit emit) {
-    constexpr int64_t kMostWordsPerRow = kCategories ? 16 : 64;  // sets take longer to prepare
+    constexpr int64_t kMostWordsPerRow = 16;  // more takes longer to prepare than is won
     const uint64_t* tree = trees.tree(t);
-    const int64_t size = trees.tree_size(t);
-    if (size > kMostWordsPerRow * n || trees.n_columns > kMostStepColumns ||
-        !prepare<kCategories>(tree, size)) {
-      walk_nodes<kCategories>(n, [tree](int64_t) { return tree; }, row, emit);
-      return;
-    }
+    const int64_t size = trees.tree_size(t), n_columns = trees.n_columns;
+    const bool wide = n_columns >= kWideColumns && n * n_columns > kBatchBytes;
+    const bool in_steps = !wide && size <= kMostWordsPerRow * n && n_columns <= kMostStepColumns &&
+                          prepare<kCategories>(tree, size);
     for (int64_t first = 0; first < n; first += kRows) {
       const uint32_t here = static_cast<uint32_t>(std::min(kRows, n - first));
       for (uint32_t i = 0; i < here; ++i) rows_[i] = row(first + i);
-      walk_steps<kCategories>(here);
+      if (in_steps)
+        walk_steps<kCategories>(here);
+      else
+        walk_one_by_one<kCategories>(tree, here, wide ? n_columns : 0);
       for (uint32_t i = 0; i < here; ++i) emit(first + i, at_[i]);
+    }
+  }
+
+  // The leaves of the first n of rows_, into at_: one that has arrived makes room for the next. So
+  // many columns are fetched ahead.
+  template <bool kCategories>
+  void walk_one_by_one(const uint64_t* tree, uint32_t n, int64_t n_fetched) {
+    constexpr uint32_t kLanes = 8, kSteps = 2, kAhead = 4, kLine = 64;
+    rows_[n] = rows_[0];  // on its way when there is no other
+    uint32_t index[kLanes], id[kLanes];
+    const uint8_t* bins[kLanes];
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+      index[lane] = 0;
+      id[lane] = std::min(lane, n);
+      bins[lane] = rows_[id[lane]];
+    }
+    uint32_t entered = kLanes, fetched = kLanes, arrived = 0;
+    while (arrived < n) {
+      for (uint32_t s = 0; s < kSteps; ++s)
+        for (uint32_t lane = 0; lane < kLanes; ++lane)
+          step<kCategories>(tree, index[lane], bins[lane]);
+      for (uint32_t lane = 0; lane < kLanes; ++lane) {
+        if (!node::is_leaf(tree[index[lane]])) continue;
+        at_[id[lane]] = index[lane];
+        arrived += id[lane] < n;
+        id[lane] = std::min(entered++, n);
+        bins[lane] = rows_[id[lane]];
+        index[lane] = 0;
+      }
+      for (; n_fetched > 0 && fetched < std::min(entered + kAhead, n); ++fetched)
+        for (int64_t c = 0; c < n_fetched; c += kLine) prefetch(rows_[fetched] + c);
     }
   }
 
@@ -184,7 +223,7 @@ class Walker {
       return step.child + (static_cast<uint8_t>(bin + step.shift) > step.threshold);
   }
 
-  // The leaves of the first n of rows_, into at_.
+  // The same by steps.
   template <bool kCategories>
   void walk_steps(uint32_t n) {
     constexpr int kLanes = 8, kSteps = 6;
@@ -225,8 +264,8 @@ class Walker {
 
   std::vector<Step> steps_;
   std::vector<CodeSet> right_;  // the sets of codes that go right, by number
-  std::array<const uint8_t*, kRows> rows_;
-  std::array<uint32_t, kRows> at_;       // the node that each row has come to
+  std::array<const uint8_t*, kRows + 1> rows_;
+  std::array<uint32_t, kRows + 1> at_;   // the node that each row has come to
   std::array<uint16_t, kRows> walking_;  // the rows that have not arrived
 };
 
@@ -243,10 +282,13 @@ inline void add_leaf(const TreesView& trees, uint64_t leaf, double* out) {
     out[trees.leaf_class[e]] += trees.leaf_probability[e];
 }
 
-// Rows that are predicted together: their bins stay in the last cache, and each tree is brought to
-// the second one once for all of them.
-inline int64_t block_rows(int64_t n_columns) {
-  return std::clamp<int64_t>((int64_t{1} << 21) / std::max<int64_t>(n_columns, 1), 64, 16384);
+// Rows that are predicted together: a batch, which stays in the second cache while small trees are
+// brought to it; or more, for which each large tree is brought but once.
+inline int64_t block_rows(const NodesView& trees) {
+  constexpr int64_t kSmallTree = int64_t{1} << 15;
+  const bool small = trees.nodes.size <= kSmallTree * trees.n_trees();
+  const int64_t bytes = small ? kBatchBytes : 8 * kBatchBytes;
+  return std::clamp<int64_t>(bytes / std::max<int64_t>(trees.n_columns, 1), 64, 16384);
 }
 
 // Calls emit(row, tree, index of the leaf) for all rows and trees, in no particular order.
@@ -269,7 +311,7 @@ void for_each_leaf(const NodesView& trees, const BinMatrix& bins, Watch& watch, 
     return;
   }
   Walker walker;
-  const int64_t block = block_rows(bins.n_columns);
+  const int64_t block = block_rows(trees);
   for (int64_t first = 0; first < bins.n_rows; first += block) {
     const int64_t n = std::min(block, bins.n_rows - first);
     for (int64_t t = 0; t < n_trees; ++t) {
