@@ -110,10 +110,20 @@ def test_rows_alone_and_together_end_where_a_slow_walk_does(kinds, seed):
     starts = np.cumsum([0, *map(len, trees)])
     block = make([node for tree in trees for node in tree], starts, n_columns=5)
     found = np.empty((1500, 3), np.int64)
-    for first, last in [(0, 1500), (0, 100), *((i, i + 1) for i in range(50))]:
+    for first, last in [(0, 1500), (0, 100), (3, 23), (0, 9), *((i, i + 1) for i in range(50))]:
         found[first:last] = -1
         block.leaf_indices(bins, first, last, found)
         assert found.tolist() == expected
+
+
+@pytest.mark.parametrize("kinds", [(0, 1), (0, 1, 2)], ids=["numbers", "mixed"])
+def test_wide_rows_end_where_a_slow_walk_does_in_large_trees(kinds):
+    rng = np.random.default_rng(0)
+    nodes = random_tree(rng, kinds, 25_000, n_columns=1000)
+    bins = rng.integers(256, size=(2500, 1000)).astype(np.uint8)
+    found = np.empty((2500, 1), np.int64)
+    make(nodes, n_columns=1000).leaf_indices(bins, 0, 2500, found)
+    assert found[:, 0].tolist() == [leaf_of(nodes, row) for row in bins]
 
 
 def test_more_category_sets_than_have_numbers():
