@@ -131,7 +131,7 @@ class Walker {
   // many columns are fetched ahead.
   template <bool kCategories>
   void walk_one_by_one(const uint64_t* tree, uint32_t n, int64_t n_fetched) {
-    constexpr uint32_t kLanes = 8, kSteps = 2, kAhead = 4, kLine = 64;
+    constexpr uint32_t kLanes = 8, kSteps = 2, kAhead = 4;
     rows_[n] = rows_[0];  // on its way when there is no other
     uint32_t index[kLanes], id[kLanes];
     const uint8_t* bins[kLanes];
@@ -154,7 +154,7 @@ class Walker {
         index[lane] = 0;
       }
       for (; n_fetched > 0 && fetched < std::min(entered + kAhead, n); ++fetched)
-        for (int64_t c = 0; c < n_fetched; c += kLine) prefetch(rows_[fetched] + c);
+        prefetch_row(rows_[fetched], n_fetched);
     }
   }
 

@@ -11,6 +11,12 @@
 
 namespace mddf {
 
+// Lets a row of bins come nearer.
+inline void prefetch_row(const uint8_t* bins, int64_t n_columns) {
+  constexpr int64_t kLine = 64;
+  for (int64_t c = 0; c < n_columns; c += kLine) prefetch(bins + c);
+}
+
 // One byte per cell, row-major: the few rows of a small node stay in the cache. The columns may lie
 // beside it once more, for nodes whose rows do not.
 struct BinMatrix {

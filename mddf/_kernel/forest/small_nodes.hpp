@@ -46,6 +46,7 @@ class SmallNodes {
         pool_(pool),
         writer_(writer),
         turns_(data.matrix.n_columns <= kMostTurned),
+        fetches_(!turns_ && options.random_thresholds && data.matrix.n_columns <= kMostFetched),
         codes_((turns_ ? std::max<int64_t>(data.matrix.n_columns, kTurned) : 1) * kSmall) {
     const BinMatrix& matrix = data.matrix;
     if (!turns_ || matrix.n_columns >= kTurned) return;
@@ -67,6 +68,8 @@ class SmallNodes {
       high[i] = static_cast<uint8_t>(samples[i].weight >> 8);
     }
     for (int i = n; i % kTurnedRows; ++i) row_[i] = row_[0];
+    for (int i = 0; fetches_ && n >= kFewestFetched && i < n; ++i)
+      prefetch_row(row_[i], data_.matrix.n_columns);
     planes_.fill(0);
     for (n_planes_ = 0; digits >> n_planes_; ++n_planes_)
       planes_[n_planes_] = Codes64(n_planes_ < 8 ? low.data() : high.data()).digit(n_planes_ % 8);
@@ -127,7 +130,8 @@ class SmallNodes {
   std::array<uint64_t, 16> planes_{};  // the samples whose weight has this binary digit
 
  private:
-  static constexpr int64_t kMostTurned = 64;
+  static constexpr int64_t kMostTurned = 64, kMostFetched = 1024;
+  static constexpr int kFewestFetched = 8;
 
   // A row of which kTurned codes can be read, whatever the table's width.
   const uint8_t* find_row(int64_t row) const {
@@ -251,7 +255,9 @@ class SmallNodes {
     return right;
   }
 
-  const bool turns_;             // groups of columns at once: not if there are too many
+  const bool turns_;  // groups of columns at once: not if there are too many
+  const bool
+      fetches_;  // whole rows ahead: a subtree of drawn splits looks into most of their lines
   uint64_t turned_ = 0;          // which groups
   std::vector<uint8_t> codes_;   // 64 for each column
   std::vector<uint8_t> copied_;  // the table's last rows, if they are that short, and some room
