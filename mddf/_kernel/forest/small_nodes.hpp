@@ -255,9 +255,8 @@ class SmallNodes {
     return right;
   }
 
-  const bool turns_;  // groups of columns at once: not if there are too many
-  const bool
-      fetches_;  // whole rows ahead: a subtree of drawn splits looks into most of their lines
+  const bool turns_;             // groups of columns at once: not if there are too many
+  const bool fetches_;           // whole rows ahead: drawn splits look into most of their lines
   uint64_t turned_ = 0;          // which groups
   std::vector<uint8_t> codes_;   // 64 for each column
   std::vector<uint8_t> copied_;  // the table's last rows, if they are that short, and some room
