@@ -85,9 +85,9 @@ struct Step {
   uint32_t set() const { return threshold | shift << 8; }
 };
 
-// On its way down a tree a wide row is read from several lines of a cache. A batch has room in the
-// second one.
-constexpr int64_t kWideColumns = 256, kBatchBytes = int64_t{1} << 20;
+// On its way down a tree a wide row is read from most of its lines of the cache; one of more
+// columns than the most from few of them. A batch of rows has room in the second cache.
+constexpr int64_t kWideColumns = 256, kMostWideColumns = 1024, kBatchBytes = int64_t{1} << 20;
 
 // Sends rows down one tree after the other. Unless they are too few to pay for it, the nodes become
 // steps, and all rows take a few of these at a time: nothing then depends on what kind of node a
@@ -113,7 +113,8 @@ class Walker {
     constexpr int64_t kMostWordsPerRow = 16;  // more takes longer to prepare than is won
     const uint64_t* tree = trees.tree(t);
     const int64_t size = trees.tree_size(t), n_columns = trees.n_columns;
-    const bool wide = n_columns >= kWideColumns && n * n_columns > kBatchBytes;
+    const bool wide =
+        n_columns >= kWideColumns && n_columns <= kMostWideColumns && n * n_columns > kBatchBytes;
     const bool in_steps = !wide && size <= kMostWordsPerRow * n && n_columns <= kMostStepColumns &&
                           prepare<kCategories>(tree, size);
     for (int64_t first = 0; first < n; first += kRows) {
