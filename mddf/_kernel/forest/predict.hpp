@@ -13,58 +13,48 @@
 
 namespace mddf {
 
-// Goes on from node `index` of a tree, unless it is a leaf.
-template <bool kCategories>
-void step(const uint64_t* tree, uint32_t& index, const uint8_t* bins) {
-  const uint64_t n = tree[index];
-  const uint8_t bin = bins[node::column(n)];  // a leaf's column is 0: safe to read
-  if constexpr (kCategories) {
-    if (!node::is_leaf(n)) index = node::next(n, tree, bin);
-  } else {
-    const uint32_t child = node::payload(n) + node::numeric_goes_right(n, bin);
-    index = node::is_leaf(n) ? index : child;
-  }
-}
-
 // Calls emit(i, index of the leaf) for i in [0, n), where row(i) gives the bins that are sent down
 // tree(i). Several are on their way at once, so that one's loads hide behind the others'; one that
-// has arrived makes room for the next.
-template <bool kCategories, class Tree, class Row, class Emit>
-void walk_nodes(int64_t n, Tree tree, Row row, Emit emit) {
-  constexpr int kLanes = 8, kSteps = 2;
-  struct Lane {
-    const uint64_t* tree;
-    const uint8_t* bins;
-    int64_t id;
-    uint32_t index;
-    void go_on() { step<kCategories>(tree, index, bins); }
+// has arrived makes room for the next, or for the first once more if there is none. Shortly before
+// i enters, fetch(i) is called, but for the first few.
+template <bool kCategories, class Tree, class Row, class Fetch, class Emit>
+void walk_nodes(int64_t n, Tree tree, Row row, Fetch fetch, Emit emit) {
+  constexpr int kLanes = 8, kSteps = 2, kAhead = 4;
+  if (n == 0) return;
+  const uint64_t* nodes[kLanes];
+  const uint8_t* bins[kLanes];
+  int64_t id[kLanes], entered = 0;
+  uint32_t index[kLanes];
+  const auto enter = [&](int lane) {
+    id[lane] = std::min(entered++, n);
+    const int64_t i = id[lane] < n ? id[lane] : 0;
+    nodes[lane] = tree(i);
+    bins[lane] = row(i);
+    index[lane] = 0;
   };
-  Lane lanes[kLanes];
-  int64_t entered = 0;
-  const auto enter = [&](Lane& lane) {
-    lane = {tree(entered), row(entered), entered, 0};
-    ++entered;
-  };
-  int n_lanes = 0;
-  while (n_lanes < kLanes && entered < n) enter(lanes[n_lanes++]);
-  while (n_lanes > 0) {
-    if (n_lanes == kLanes) {
-      for (int s = 0; s < kSteps; ++s)
-        for (int lane = 0; lane < kLanes; ++lane) lanes[lane].go_on();
+  const auto step = [&](int lane) {
+    const uint64_t word = nodes[lane][index[lane]];
+    const uint8_t bin = bins[lane][node::column(word)];  // a leaf's column is 0: safe to read
+    if constexpr (kCategories) {
+      if (!node::is_leaf(word)) index[lane] = node::next(word, nodes[lane], bin);
     } else {
-      for (int s = 0; s < kSteps; ++s)
-        for (int lane = 0; lane < n_lanes; ++lane) lanes[lane].go_on();
+      const uint32_t child = node::payload(word) + node::numeric_goes_right(word, bin);
+      index[lane] = node::is_leaf(word) ? index[lane] : child;
     }
-    for (int lane = 0; lane < n_lanes; ++lane) {
-      if (!node::is_leaf(lanes[lane].tree[lanes[lane].index])) continue;
-      emit(lanes[lane].id, lanes[lane].index);
-      if (entered < n) {
-        enter(lanes[lane]);
-      } else {
-        lanes[lane] = lanes[--n_lanes];
-        --lane;
+  };
+  for (int lane = 0; lane < kLanes; ++lane) enter(lane);
+  for (int64_t arrived = 0, fetched = kLanes; arrived < n;) {
+    for (int s = 0; s < kSteps; ++s)
+      for (int lane = 0; lane < kLanes; ++lane) step(lane);
+    for (int lane = 0; lane < kLanes; ++lane) {
+      if (!node::is_leaf(nodes[lane][index[lane]])) continue;
+      if (id[lane] < n) {
+        emit(id[lane], index[lane]);
+        ++arrived;
       }
+      enter(lane);
     }
+    for (; fetched < std::min(entered + kAhead, n); ++fetched) fetch(fetched);
   }
 }
 
@@ -85,9 +75,9 @@ struct Step {
   uint32_t set() const { return threshold | shift << 8; }
 };
 
-// On its way down a tree a wide row is read from most of its lines of the cache; one of more
-// columns than the most from few of them. A batch of rows has room in the second cache.
-constexpr int64_t kWideColumns = 256, kMostWideColumns = 1024, kBatchBytes = int64_t{1} << 20;
+// Rows of so many columns are wide: they lie in several lines of the cache. A batch of rows has
+// room in the second cache.
+constexpr int64_t kWideColumns = 256, kBatchBytes = int64_t{1} << 20;
 
 // Sends rows down one tree after the other. Unless they are too few to pay for it, the nodes become
 // steps, and all rows take a few of these at a time: nothing then depends on what kind of node a
@@ -114,7 +104,7 @@ class Walker {
     const uint64_t* tree = trees.tree(t);
     const int64_t size = trees.tree_size(t), n_columns = trees.n_columns;
     const bool wide =
-        n_columns >= kWideColumns && n_columns <= kMostWideColumns && n * n_columns > kBatchBytes;
+        n_columns >= kWideColumns && n_columns <= kMostFetched && n * n_columns > kBatchBytes;
     const bool in_steps = !wide && size <= kMostWordsPerRow * n && n_columns <= kMostStepColumns &&
                           prepare<kCategories>(tree, size);
     for (int64_t first = 0; first < n; first += kRows) {
@@ -128,35 +118,13 @@ class Walker {
     }
   }
 
-  // The leaves of the first n of rows_, into at_: one that has arrived makes room for the next. So
-  // many columns are fetched ahead.
+  // The leaves of the first n of rows_, into at_; so many columns are fetched ahead.
   template <bool kCategories>
   void walk_one_by_one(const uint64_t* tree, uint32_t n, int64_t n_fetched) {
-    constexpr uint32_t kLanes = 8, kSteps = 2, kAhead = 4;
-    rows_[n] = rows_[0];  // on its way when there is no other
-    uint32_t index[kLanes], id[kLanes];
-    const uint8_t* bins[kLanes];
-    for (uint32_t lane = 0; lane < kLanes; ++lane) {
-      index[lane] = 0;
-      id[lane] = std::min(lane, n);
-      bins[lane] = rows_[id[lane]];
-    }
-    uint32_t entered = kLanes, fetched = kLanes, arrived = 0;
-    while (arrived < n) {
-      for (uint32_t s = 0; s < kSteps; ++s)
-        for (uint32_t lane = 0; lane < kLanes; ++lane)
-          step<kCategories>(tree, index[lane], bins[lane]);
-      for (uint32_t lane = 0; lane < kLanes; ++lane) {
-        if (!node::is_leaf(tree[index[lane]])) continue;
-        at_[id[lane]] = index[lane];
-        arrived += id[lane] < n;
-        id[lane] = std::min(entered++, n);
-        bins[lane] = rows_[id[lane]];
-        index[lane] = 0;
-      }
-      for (; n_fetched > 0 && fetched < std::min(entered + kAhead, n); ++fetched)
-        prefetch_row(rows_[fetched], n_fetched);
-    }
+    walk_nodes<kCategories>(
+        n, [tree](int64_t) { return tree; }, [this](int64_t i) { return rows_[i]; },
+        [&](int64_t i) { prefetch_row(rows_[i], n_fetched); },
+        [this](int64_t i, uint32_t leaf) { at_[i] = leaf; });
   }
 
   // Makes the steps of a tree. False if there are not numbers enough for its sets.
@@ -265,8 +233,8 @@ class Walker {
 
   std::vector<Step> steps_;
   std::vector<CodeSet> right_;  // the sets of codes that go right, by number
-  std::array<const uint8_t*, kRows + 1> rows_;
-  std::array<uint32_t, kRows + 1> at_;   // the node that each row has come to
+  std::array<const uint8_t*, kRows> rows_;
+  std::array<uint32_t, kRows> at_;       // the node that each row has come to
   std::array<uint16_t, kRows> walking_;  // the rows that have not arrived
 };
 
@@ -301,7 +269,7 @@ void for_each_leaf(const NodesView& trees, const BinMatrix& bins, Watch& watch, 
     const auto walk = [&](auto categories) {
       walk_nodes<decltype(categories)::value>(
           n_trees * bins.n_rows, [&](int64_t i) { return trees.tree(i / bins.n_rows); },
-          [&](int64_t i) { return bins.row(i % bins.n_rows); },
+          [&](int64_t i) { return bins.row(i % bins.n_rows); }, [](int64_t) {},
           [&](int64_t i, uint32_t leaf) { emit(i % bins.n_rows, i / bins.n_rows, leaf); });
     };
     watch.worked(kWorkPerRow * n_trees * bins.n_rows);

@@ -11,7 +11,8 @@
 
 namespace mddf {
 
-// Lets a row of bins come nearer.
+// Lets a row of bins come nearer. Of more columns than kMostFetched, trees read too few.
+constexpr int64_t kMostFetched = 1024;
 inline void prefetch_row(const uint8_t* bins, int64_t n_columns) {
   constexpr int64_t kLine = 64;
   for (int64_t c = 0; c < n_columns; c += kLine) prefetch(bins + c);

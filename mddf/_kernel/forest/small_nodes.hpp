@@ -130,7 +130,7 @@ class SmallNodes {
   std::array<uint64_t, 16> planes_{};  // the samples whose weight has this binary digit
 
  private:
-  static constexpr int64_t kMostTurned = 64, kMostFetched = 1024;
+  static constexpr int64_t kMostTurned = 64;
   static constexpr int kFewestFetched = 8;
 
   // A row of which kTurned codes can be read, whatever the table's width.
