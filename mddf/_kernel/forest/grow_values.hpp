@@ -159,7 +159,8 @@ class ValueGrower {
   void gather(const RowSample* samples, int64_t n, int32_t column) {
     if (static_cast<int64_t>(codes_.size()) < n) codes_.resize(n);
     const BinMatrix::Column from = data_.matrix.column(column, n);
-    for (int64_t i = 0; i < n; ++i) codes_[i] = from[samples[i].row];
+    uint8_t* to = codes_.data();
+    for (int64_t i = 0; i < n; ++i) to[i] = from[samples[i].row];
     gathered_ = column;
   }
 
@@ -187,8 +188,8 @@ class ValueGrower {
     const Sums other = {frame.sums.weight - counted.weight, frame.sums.part - counted.part};
     const Sums &of_left = count_left ? counted : other, &of_right = count_left ? other : counted;
     if (from_root_)
-      writer_.gain(split.column,
-                   from_->gain(of_left.weight, of_left.part, of_right.weight, of_right.part));
+      writer_.gain(split.column, from_->gain(static_cast<double>(of_left.weight), of_left.part,
+                                             static_cast<double>(of_right.weight), of_right.part));
     send_unseen(split, of_left.weight > of_right.weight, to + n_left, n - n_left, data_);
     const uint32_t left = writer_.inner(frame.index, split);
     const uint32_t middle = frame.start + n_left, depth = frame.depth + 1;

@@ -112,9 +112,7 @@ class NodeValues {
                     shift_[0]);
   }
   // The decrease of one output's squared error by a split: weights and sums of parts of both sides.
-  double gain(int64_t weight_left, int64_t part_left, int64_t weight_right,
-              int64_t part_right) const {
-    const double left = static_cast<double>(weight_left), right = static_cast<double>(weight_right);
+  double gain(double left, int64_t part_left, double right, int64_t part_right) const {
     const double mean = static_cast<double>(part_left + part_right) / (left + right);
     const double distance = static_cast<double>(part_left) - left * mean;
     return factor_[0] * (left + right) * (distance * distance / (left * right));

@@ -34,6 +34,7 @@ class SmallNodes {
     uint32_t index, depth, n_constant;
     int32_t from_column;  // the column that the parent was split on
     uint64_t mask;
+    int64_t sum = 0;  // of what the Rules add up
   };
 
   SmallNodes(const SmallNodes&) = delete;
@@ -165,14 +166,14 @@ class SmallNodes {
       rules().mixed_leaf(node);
       return next(node);
     }
-    rules().on_split(node, split, right_mask);
+    const int64_t right_sum = rules().on_split(node, split, right_mask);
     const uint64_t left_mask = node.mask & ~right_mask;
     if (!split.saw_missing) split.missing_left = weight_of(left_mask) > weight_of(right_mask);
     const uint32_t left = writer_.inner(node.index, split);
     const uint32_t n_constant = static_cast<uint32_t>(pool_.constant());
-    const Node right{left + 1, node.depth + 1, n_constant, split.column, right_mask};
+    const Node right{left + 1, node.depth + 1, n_constant, split.column, right_mask, right_sum};
     const bool visit_right = rules().place(right);
-    node = {left, node.depth + 1, n_constant, split.column, left_mask};
+    node = {left, node.depth + 1, n_constant, split.column, left_mask, node.sum - right_sum};
     if (rules().place(node)) {
       if (visit_right) waiting_.push_back(right);
       return true;

@@ -75,7 +75,10 @@ class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
     here_ = writer_.wants_importances() ? score(node.mask) : 0;
     writer_.gain(node.from_column, here_);
   }
-  void on_split(const Node&, const Split& split, uint64_t) { writer_.gain(split.column, -here_); }
+  int64_t on_split(const Node&, const Split& split, uint64_t) {
+    writer_.gain(split.column, -here_);
+    return 0;
+  }
 
   // Makes a leaf of a pure node; true if it is not one.
   MDDF_TARGET_AVX2 bool place(const Node& node) {

@@ -34,54 +34,38 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
     node_.look(samples, n);
     node_.fill();
     Base::enter(samples, n);
-    find_equals();
+    node.sum = node_.total()[1];
     Base::grow_from(node, random);
   }
 
  private:
   static constexpr bool kSearches = false;
 
-  // Numbers the different targets: most often, there are as many as samples.
-  void find_equals() {
-    constexpr int kSlots = 256;
-    std::array<uint8_t, kSlots> first;
-    first.fill(kSmall);
-    for (int i = 0; i < n_samples_; ++i) {
-      const int64_t value = node_.value(i);
-      int at = static_cast<int>((static_cast<uint64_t>(value) * 0x9e3779b97f4a7c15u) >> 56);
-      while (first[at] < kSmall && node_.value(first[at]) != value) at = (at + 1) % kSlots;
-      if (first[at] == kSmall) {
-        first[at] = static_cast<uint8_t>(i);
-        equal_[i] = 0;
-      }
-      first_[i] = first[at];
-      equal_[first[at]] |= uint64_t{1} << i;
-    }
-  }
-
   void on_node(const Node&) {}
 
-  MDDF_TARGET_AVX2 void on_split(const Node& node, const Split& split, uint64_t right) {
-    if (!writer_.wants_importances()) return;
+  MDDF_TARGET_AVX2 int64_t on_split(const Node& node, const Split& split, uint64_t right) {
+    if (!writer_.wants_importances()) return 0;
     const uint64_t left = node.mask & ~right;
-    int64_t on_left[2] = {0, 0}, on_right[2] = {0, 0};
-    add_up(left, on_left);
-    add_up(right, on_right);
-    writer_.gain(split.column, node_.gain(on_left[0], on_left[1], on_right[0], on_right[1]));
+    // Found for the smaller side and subtracted for the larger.
+    const bool count_left = _mm_popcnt_u64(left) < _mm_popcnt_u64(right);
+    const int64_t counted = add_up(count_left ? left : right);
+    const int64_t on_right = count_left ? node.sum - counted : counted;
+    writer_.gain(split.column,
+                 node_.gain(weight_of(left), node.sum - on_right, weight_of(right), on_right));
+    return on_right;
   }
 
-  MDDF_TARGET_AVX2 void add_up(uint64_t mask, int64_t* sums) const {
-    for (; mask; mask &= mask - 1) {
-      const int64_t* cell = node_.cell(lowest_bit(mask));
-      sums[0] += cell[0];
-      sums[1] += cell[1];
-    }
+  MDDF_TARGET_AVX2 int64_t add_up(uint64_t mask) const {
+    int64_t sum = 0;
+    for (; mask; mask &= mask - 1) sum += node_.cell(lowest_bit(mask))[1];
+    return sum;
   }
 
   MDDF_TARGET_AVX2 bool place(const Node& node) {
-    const int i = lowest_bit(node.mask);
-    if (node.mask & ~equal_[first_[i]]) return true;
-    writer_.row_leaf(node.index, node_, samples_[i].row);
+    const int first = lowest_bit(node.mask);
+    for (uint64_t rest = node.mask & (node.mask - 1); rest; rest &= rest - 1)
+      if (node_.value(lowest_bit(rest)) != node_.value(first)) return true;
+    writer_.row_leaf(node.index, node_, samples_[first].row);
     return false;
   }
 
@@ -96,8 +80,6 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
 
   const RowSample* samples_ = nullptr;
   NodeValues<true> node_, leaf_;
-  std::array<uint8_t, kSmall> first_;     // the first sample with the same target
-  std::array<uint64_t, kSmall> equal_{};  // and all of them, kept with that one
 };
 
 #endif

@@ -15,19 +15,20 @@ class ValueWriter : public NodeWriter<GrownValueTrees> {
   // A leaf of samples that were looked at.
   template <bool kOne>
   void mean_leaf(uint32_t index, const NodeValues<kOne>& node) {
-    leaf(index, next_row());
+    leaf(index, next_row<kOne>());
     node.append_means(trees_->leaf_value);
   }
   // A leaf of samples whose targets are all those of this row.
   template <bool kOne>
   void row_leaf(uint32_t index, const NodeValues<kOne>& node, uint32_t row) {
-    leaf(index, next_row());
+    leaf(index, next_row<kOne>());
     node.append_row(row, trees_->leaf_value);
   }
 
  private:
+  template <bool kOne>
   uint32_t next_row() const {
-    const size_t row = trees_->leaf_value.size() / trees_->n_outputs;
+    const size_t row = kOne ? trees_->leaf_value.size() : trees_->leaf_value.size() / trees_->n_outputs;
     if (row > UINT32_MAX) throw std::length_error("too many leaves in one block of trees");
     return static_cast<uint32_t>(row);
   }
