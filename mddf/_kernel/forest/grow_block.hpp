@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "common/room.hpp"
 #include "forest/grow.hpp"
 #include "forest/row_counts.hpp"
 
@@ -50,6 +51,7 @@ class BlockGrower {
       take_samples(random);
       grower_.grow(random, trees, importances ? importances + t * data_.bins.n_columns : nullptr);
       if (held_out_.sums) predict_held_out(trees.view());
+      if (t == 0) make_room(trees.nodes, seeds.size);  // the others will be about as large
     }
     trees.shrink();
     return trees;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/room.hpp"
 #include "common/span.hpp"
 #include "common/watch.hpp"
 #include "forest/binning.hpp"
@@ -155,7 +156,7 @@ struct GrownTrees : GrownNodes {
     return {nodes_view(), n_classes, leaves.start, leaves.label, leaves.probability};
   }
   void shrink() {
-    nodes.shrink_to_fit();
+    give_back(nodes);
     leaves.start.shrink_to_fit();
     leaves.label.shrink_to_fit();
     leaves.probability.shrink_to_fit();

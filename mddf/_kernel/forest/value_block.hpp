@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "common/room.hpp"
 #include "forest/grow_values.hpp"
 #include "forest/row_counts.hpp"
 
@@ -49,16 +50,12 @@ class ValueBlockGrower {
         make_room(trees.leaf_value, seeds.size);
       }
     }
+    give_back(trees.nodes);
+    give_back(trees.leaf_value);
     return trees;
   }
 
  private:
-  // What is not used of it, the system does not provide.
-  template <class T>
-  static void make_room(std::vector<T>& of_first, int64_t n_trees) {
-    of_first.reserve(of_first.size() * n_trees + of_first.size() * n_trees / 16);
-  }
-
   void take_samples(Random& random) {
     auto& samples = grower_.samples();
     if (!counts_.change() && !all_samples_.empty()) {
