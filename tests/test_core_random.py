@@ -112,6 +112,34 @@ def test_thresholds_are_uniform_in_value(n_rows):
     assert chisquare(cuts, gaps / gaps.sum() * 3000).pvalue > 1e-3
 
 
+# 255 values, by how they are spread.
+POWERS = 10.0 ** np.linspace(-300, 308, 127)
+SPREADS = {
+    "evenly": np.arange(255.0),
+    "normal": np.sort(np.random.default_rng(0).normal(size=255)),
+    "heavy tails": np.sort(np.random.default_rng(0).standard_cauchy(255) ** 3),
+    "two heaps": np.r_[np.linspace(0, 1, 128), np.linspace(1e9, 1e9 + 1, 127)],
+    "all doubles": np.r_[-POWERS[::-1], 0, POWERS],
+    "least doubles": np.arange(255) ** 2 * 5e-324,
+    "neighbours": 1 + np.arange(255) ** 2 * 2.0**-52,
+    "descending": np.arange(255.0)[::-1] ** 3,
+    "not a number": np.r_[np.arange(254.0) ** 3, np.nan],
+    "one is not a number": np.r_[np.arange(100.0), np.nan, np.arange(101.0, 255) ** 3],
+}
+
+
+@pytest.mark.parametrize("n_rows", [60, 300])
+@pytest.mark.parametrize("values", SPREADS.values(), ids=SPREADS)
+def test_many_trees_at_once_are_those_one_by_one(values, n_rows):
+    # The bins of thresholds are guessed where many are drawn, and the guesses mended.
+    rng = np.random.default_rng(n_rows)
+    case = make_numeric(rng.integers(255, size=(n_rows, 2)), values, rng.integers(2, size=n_rows))
+    at_once = naive.decode(case.grow(range(30), random_thresholds=True, max_features=1))
+    for seed, tree in enumerate(at_once):
+        (alone,) = naive.decode(case.grow([seed], random_thresholds=True, max_features=1))
+        assert tree == alone
+
+
 @pytest.mark.parametrize("n_rows", [30, 300])
 def test_missing_values_go_either_way_equally_often(n_rows):
     codes = np.arange(n_rows)[:, None] % 4

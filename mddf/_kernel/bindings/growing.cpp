@@ -28,7 +28,7 @@ Grown<Target> grow(BinnedTable& table, const Target& target, const RowSampling& 
                    std::optional<std::variant<HeldOutRows, In<int32_t, 1>>> held_out,
                    bool importances, Cancel* cancel) {
   const BinnedTable::Use use(table);
-  Training<decltype(target.target())> data{{table.matrix(), table.bins(), {}}, target.target()};
+  Training<decltype(target.target())> data{{table.matrix(), table.bins(), {}, {}}, target.target()};
   const int64_t n_rows = data.matrix.n_rows, n_columns = data.matrix.n_columns;
   check_length("target", target.n_rows(), n_rows);
   if (columns) {
@@ -56,7 +56,11 @@ Grown<Target> grow(BinnedTable& table, const Target& target, const RowSampling& 
   std::vector<int32_t> n_trees(n_held_out);
   if (held_out) asked.sums = sums.data(), asked.n_trees = n_trees.data();
   if (importances) of_columns.resize(seeds.shape(0) * n_columns);
+  // Guesses take the time of so many draws from a column, and must stay in the cache.
+  const bool guesses_pay = options.random_thresholds && n_columns <= 128 &&
+                           rows.rows.size * as_span(seeds).size > 512 * n_columns;
   auto grown = without_gil(cancel, [&](Watch& watch) {
+    data.guesses = CutGuesses(data.bins, guesses_pay ? data.columns : std::vector<int32_t>{});
     return grow_block(data, options, rows, asked, as_span(seeds),
                       importances ? of_columns.data() : nullptr, watch);
   });

@@ -223,9 +223,9 @@ class TreeGrower {
       return categorical ? search_.categorical(node_, codes, data_.bins.count(column), column, best)
                          : search_.numeric(node_, codes, column, best);
     if (take_first_ && !options_.limits_leaves())
-      return draw_split(data_.bins, column, codes, node_.n_samples, *random_, best);
+      return draw_split(data_, column, codes, node_.n_samples, *random_, best);
     Split split;
-    if (!draw_split(data_.bins, column, codes, node_.n_samples, *random_, split)) return false;
+    if (!draw_split(data_, column, codes, node_.n_samples, *random_, split)) return false;
     score_split(codes, split);
     if (split.score > best.score) best = split;
     return true;

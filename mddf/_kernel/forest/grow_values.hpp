@@ -168,7 +168,7 @@ class ValueGrower {
   bool try_random(const RowSample* samples, int64_t n, int32_t column, Split& best) {
     gather(samples, n, column);
     Split split;
-    if (!draw_split(data_.bins, column, codes_.data(), n, *random_, split)) return false;
+    if (!draw_split(data_, column, codes_.data(), n, *random_, split)) return false;
     if (!from_root_) search_.score(codes_.data(), split);
     if (take_first_ || split.score > best.score) best = split;
     return true;

@@ -237,7 +237,7 @@ class SmallNodes {
       }
       split.missing_left = random.next() >> 63;
     }
-    split.threshold = draw_cut(random, data_.bins.values + data_.bins.bin_start[column], low, high);
+    split.threshold = draw_cut(data_, column, low, high, random);
     const uint64_t right = mask & ~codes.up_to(_mm_cvtsi32_si128(split.threshold)).bits();
     return split.missing_left ? right & ~missing : right;
   }

@@ -59,11 +59,18 @@ inline bool draw_category_set(int32_t column, const CodeSet& seen, Random& rando
   return true;
 }
 
+// The highest bin on the left when the threshold is drawn uniformly between the values of two bins.
+inline int draw_cut(const TrainingTable& data, int32_t column, int low, int high, Random& random) {
+  const double* values = data.bins.values + data.bins.bin_start[column];
+  const double share = random.uniform(), at = values[low] * (1 - share) + values[high] * share;
+  return cut_at(values, low, high - 1, at, data.guesses.guess(column, at, low, high, share));
+}
+
 // A threshold between two values that the node has, or a set of its categories; `codes` are those
 // of its samples. False if the column is constant here.
-inline bool draw_split(const Bins& bins, int32_t column, const uint8_t* codes, int64_t n,
+inline bool draw_split(const TrainingTable& data, int32_t column, const uint8_t* codes, int64_t n,
                        Random& random, Split& split) {
-  if (bins.categorical[column]) {
+  if (data.bins.categorical[column]) {
     CodeSet seen;
     for (int64_t i = 0; i < n; ++i) seen.insert(codes[i]);
     return draw_category_set(column, seen, random, split);
@@ -87,7 +94,7 @@ inline bool draw_split(const Bins& bins, int32_t column, const uint8_t* codes, i
     }
     split.missing_left = random.next() >> 63;
   }
-  split.threshold = draw_cut(random, bins.values + bins.bin_start[column], low, high);
+  split.threshold = draw_cut(data, column, low, high, random);
   return true;
 }
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/random.hpp"
 #include "common/simd.hpp"
 #include "common/span.hpp"
+#include "forest/cuts.hpp"
 #include "forest/samples.hpp"
 
 namespace mddf {
@@ -36,6 +36,7 @@ struct TrainingTable {
   BinMatrix matrix;
   Bins bins;
   std::vector<int32_t> columns;  // candidates
+  CutGuesses guesses;            // of thresholds that are drawn
 };
 // ... and with it.
 template <class Target>
@@ -62,22 +63,5 @@ struct HeldOut {
   double* sums = nullptr;
   int32_t* n_trees = nullptr;
 };
-
-// The last bin in [low, high] whose value is at most `at`, `low` if there is none; `guess` is a bin
-// in this range to begin with. There must be one more bin. Both conditions are found out at once:
-// which of them ends the search no processor could foresee.
-inline int cut_at(const double* values, int low, int high, double at, int guess) {
-  while ((guess < high) & (values[guess + 1] <= at)) ++guess;
-  while ((guess > low) & (values[guess] > at)) --guess;
-  return guess;
-}
-
-// The highest bin on the left when the threshold is drawn uniformly between the values of two bins.
-// Evenly spaced values make the first guess right.
-inline int draw_cut(Random& random, const double* values, int low, int high) {
-  const double share = random.uniform();
-  return cut_at(values, low, high - 1, values[low] * (1 - share) + values[high] * share,
-                low + static_cast<int>(share * (high - low)));
-}
 
 }  // namespace mddf

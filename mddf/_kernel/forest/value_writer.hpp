@@ -28,7 +28,8 @@ class ValueWriter : public NodeWriter<GrownValueTrees> {
  private:
   template <bool kOne>
   uint32_t next_row() const {
-    const size_t row = kOne ? trees_->leaf_value.size() : trees_->leaf_value.size() / trees_->n_outputs;
+    const size_t row =
+        kOne ? trees_->leaf_value.size() : trees_->leaf_value.size() / trees_->n_outputs;
     if (row > UINT32_MAX) throw std::length_error("too many leaves in one block of trees");
     return static_cast<uint32_t>(row);
   }
