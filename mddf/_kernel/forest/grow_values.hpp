@@ -82,7 +82,7 @@ class ValueGrower {
     Sums sums;
     for (int64_t i = 0; i < n; ++i) sums.weight += samples[i].weight;
     if constexpr (kOne)
-      for (int64_t i = 0; from_root_ && i < n; ++i) sums.part += from_->part(samples[i]);
+      if (from_root_) sums.part = from_->sum_of(samples, n, sums.weight);
     return sums;
   }
 

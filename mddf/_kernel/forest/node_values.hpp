@@ -83,6 +83,7 @@ class NodeValues {
     const int k = n_outputs();
     uint64_t weight = 0;
     for (int64_t i = 0; i < n_; ++i) weight += samples_[i].weight;
+    const bool all_ones = weight == static_cast<uint64_t>(n_);
     const int weight_bits = bit_width(weight);
     total_[0] = static_cast<int64_t>(weight);
     for (int64_t i = 0; i < n_; ++i) cell_[i * (k + 1)] = samples_[i].weight;
@@ -91,12 +92,18 @@ class NodeValues {
       shift_[j] = std::max(0, range_bits + weight_bits - 62);
       factor_[j] = target_.scale[j] * power_of_four(shift_[j] - ValueTarget::kBits);
       total_[1 + j] = 0;
-      for (int64_t i = 0; i < n_; ++i) {
-        const uint64_t distance = static_cast<uint64_t>(value_[i * k + j] - least_[j]);
-        const int64_t part = weighted(distance, samples_[i].weight, shift_[j]);
+      const auto add = [&](int64_t i, int64_t part) {
         cell_[i * (k + 1) + 1 + j] = part;
         total_[1 + j] += part;
-      }
+      };
+      const auto distance = [&](int64_t i) {
+        return static_cast<uint64_t>(value_[i * k + j] - least_[j]);
+      };
+      if (all_ones)
+        for (int64_t i = 0; i < n_; ++i) add(i, static_cast<int64_t>(distance(i) >> shift_[j]));
+      else
+        for (int64_t i = 0; i < n_; ++i)
+          add(i, weighted(distance(i), samples_[i].weight, shift_[j]));
     }
   }
 
@@ -106,10 +113,18 @@ class NodeValues {
   // What a squared sum of an output counts.
   double factor(int j) const { return factor_[j]; }
 
-  // What fill() made of a sample that it saw.
-  int64_t part(const RowSample& sample) const {
-    return weighted(static_cast<uint64_t>(*fixed(sample.row) - least_[0]), sample.weight,
-                    shift_[0]);
+  // The sum of what fill() made of samples that it saw, of one output, given the sum of weights.
+  int64_t sum_of(const RowSample* samples, int64_t n, int64_t weight) const {
+    const auto distance = [&](int64_t i) {
+      return static_cast<uint64_t>(*fixed(samples[i].row) - least_[0]);
+    };
+    const int shift = shift_[0];
+    int64_t sum = 0;
+    if (weight == n)
+      for (int64_t i = 0; i < n; ++i) sum += static_cast<int64_t>(distance(i) >> shift);
+    else
+      for (int64_t i = 0; i < n; ++i) sum += weighted(distance(i), samples[i].weight, shift);
+    return sum;
   }
   // The decrease of one output's squared error by a split: weights and sums of parts of both sides.
   double gain(double left, int64_t part_left, double right, int64_t part_right) const {
@@ -132,6 +147,10 @@ class NodeValues {
   // Those of a single row.
   void append_row(uint32_t row, std::vector<double>& to) const {
     for (int j = 0; j < n_outputs(); ++j) to.push_back(static_cast<double>(fixed(row)[j]) * kUnit);
+  }
+  // That of a sample that was looked at.
+  void append_value(int i, std::vector<double>& to) const {
+    to.push_back(static_cast<double>(value_[i]) * kUnit);
   }
 
  private:

@@ -61,19 +61,19 @@ class SmallNodes {
     n_samples_ = n;
     turned_ = 0;
     uint32_t digits = 0;
-    std::array<uint8_t, kSmall> low{}, high{};
     for (int i = 0; i < n; ++i) {
       row_[i] = find_row(samples[i].row);
       digits |= samples[i].weight;
-      low[i] = static_cast<uint8_t>(samples[i].weight);
-      high[i] = static_cast<uint8_t>(samples[i].weight >> 8);
     }
     for (int i = n; i % kTurnedRows; ++i) row_[i] = row_[0];
     for (int i = 0; fetches_ && n >= kFewestFetched && i < n; ++i)
       prefetch_row(row_[i], data_.matrix.n_columns);
     planes_.fill(0);
-    for (n_planes_ = 0; digits >> n_planes_; ++n_planes_)
-      planes_[n_planes_] = Codes64(n_planes_ < 8 ? low.data() : high.data()).digit(n_planes_ % 8);
+    n_planes_ = bit_width(digits);
+    if (digits == 1)
+      planes_[0] = ~uint64_t{0} >> (kSmall - n);
+    else
+      find_planes(samples, n);
   }
 
   // Grows the subtree below a node that is not pure, whose samples were entered.
@@ -133,6 +133,18 @@ class SmallNodes {
  private:
   static constexpr int64_t kMostTurned = 64;
   static constexpr int kFewestFetched = 8;
+
+  // The binary digits of the samples' weights.
+  template <class Sample>
+  MDDF_TARGET_AVX2 void find_planes(const Sample* samples, int n) {
+    std::array<uint8_t, kSmall> low{}, high{};
+    for (int i = 0; i < n; ++i) {
+      low[i] = static_cast<uint8_t>(samples[i].weight);
+      high[i] = static_cast<uint8_t>(samples[i].weight >> 8);
+    }
+    for (int p = 0; p < n_planes_; ++p)
+      planes_[p] = Codes64(p < 8 ? low.data() : high.data()).digit(p % 8);
+  }
 
   // A row of which kTurned codes can be read, whatever the table's width.
   const uint8_t* find_row(int64_t row) const {

@@ -33,6 +33,7 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
     samples_ = samples;
     node_.look(samples, n);
     node_.fill();
+    for (int i = 0; i < n; ++i) part_[i] = node_.cell(i)[1];
     Base::enter(samples, n);
     node.sum = node_.total()[1];
     Base::grow_from(node, random);
@@ -46,18 +47,22 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
   MDDF_TARGET_AVX2 int64_t on_split(const Node& node, const Split& split, uint64_t right) {
     if (!writer_.wants_importances()) return 0;
     const uint64_t left = node.mask & ~right;
-    // Found for the smaller side and subtracted for the larger.
-    const bool count_left = _mm_popcnt_u64(left) < _mm_popcnt_u64(right);
-    const int64_t counted = add_up(count_left ? left : right);
-    const int64_t on_right = count_left ? node.sum - counted : counted;
+    // Found for the smaller side and subtracted for the larger, without a branch: which one that is
+    // no processor could foresee.
+    const uint64_t is_left = _mm_popcnt_u64(left) < _mm_popcnt_u64(right);
+    const int64_t counted = add_up(right ^ ((left ^ right) & -is_left));
+    const int64_t on_right = is_left * node.sum + (1 - 2 * static_cast<int64_t>(is_left)) * counted;
     writer_.gain(split.column,
                  node_.gain(weight_of(left), node.sum - on_right, weight_of(right), on_right));
     return on_right;
   }
 
+  // Most often, there are few: none of these is a branch.
   MDDF_TARGET_AVX2 int64_t add_up(uint64_t mask) const {
     int64_t sum = 0;
-    for (; mask; mask &= mask - 1) sum += node_.cell(lowest_bit(mask))[1];
+    for (int few = 0; few < 3; ++few, mask &= mask - 1)
+      sum += part_[mask ? lowest_bit(mask) : kSmall];
+    for (; mask; mask &= mask - 1) sum += part_[lowest_bit(mask)];
     return sum;
   }
 
@@ -65,7 +70,7 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
     const int first = lowest_bit(node.mask);
     for (uint64_t rest = node.mask & (node.mask - 1); rest; rest &= rest - 1)
       if (node_.value(lowest_bit(rest)) != node_.value(first)) return true;
-    writer_.row_leaf(node.index, node_, samples_[first].row);
+    writer_.value_leaf(node.index, node_, first);
     return false;
   }
 
@@ -80,6 +85,7 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
 
   const RowSample* samples_ = nullptr;
   NodeValues<true> node_, leaf_;
+  std::array<int64_t, kSmall + 1> part_{};  // what samples add to sums; the last one is 0
 };
 
 #endif

@@ -24,6 +24,11 @@ class ValueWriter : public NodeWriter<GrownValueTrees> {
     leaf(index, next_row<kOne>());
     node.append_row(row, trees_->leaf_value);
   }
+  // The same, of samples that were looked at: all have the target of the i-th one.
+  void value_leaf(uint32_t index, const NodeValues<true>& node, int i) {
+    leaf(index, next_row<true>());
+    node.append_value(i, trees_->leaf_value);
+  }
 
  private:
   template <bool kOne>
