@@ -56,11 +56,9 @@ Grown<Target> grow(BinnedTable& table, const Target& target, const RowSampling& 
   std::vector<int32_t> n_trees(n_held_out);
   if (held_out) asked.sums = sums.data(), asked.n_trees = n_trees.data();
   if (importances) of_columns.resize(seeds.shape(0) * n_columns);
-  // Guesses take the time of so many draws from a column, and must stay in the cache.
-  const bool guesses_pay = options.random_thresholds && n_columns <= 128 &&
-                           rows.rows.size * as_span(seeds).size > 512 * n_columns;
   auto grown = without_gil(cancel, [&](Watch& watch) {
-    data.guesses = CutGuesses(data.bins, guesses_pay ? data.columns : std::vector<int32_t>{});
+    const int64_t n_draws = rows.rows.size * as_span(seeds).size;  // about one for each sample
+    data.guesses = CutGuesses(data.bins, data.columns, options.random_thresholds ? n_draws : 0);
     return grow_block(data, options, rows, asked, as_span(seeds),
                       importances ? of_columns.data() : nullptr, watch);
   });

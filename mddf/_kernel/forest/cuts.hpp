@@ -24,8 +24,11 @@ inline int cut_at(const double* values, int low, int high, double at, int guess)
 class CutGuesses {
  public:
   CutGuesses() = default;
-  // For these columns alone.
-  CutGuesses(const Bins& bins, const std::vector<int32_t>& columns) : ranges_(bins.n_columns) {
+  // For these columns, if about so many draws from all of them repay it.
+  CutGuesses(const Bins& bins, const std::vector<int32_t>& columns, int64_t n_draws)
+      : ranges_(bins.n_columns) {
+    const int64_t n = static_cast<int64_t>(columns.size());
+    if (n > kMostColumns || n_draws <= kFewestDraws * n) return;
     for (const int32_t c : columns)
       if (!bins.categorical[c]) divide(bins.values + bins.bin_start[c], bins.count(c), ranges_[c]);
   }
@@ -41,6 +44,8 @@ class CutGuesses {
 
  private:
   static constexpr int kParts = 1024;
+  static constexpr int64_t kMostColumns = 128;  // whose parts stay in the cache
+  static constexpr int64_t kFewestDraws = 512;  // from a column take longer than its parts
   static constexpr int kFewSteps = 8;  // from a guess that evenly spread values would make right
   struct Range {
     double start = 0, parts_per_unit = 0;  // 0: not divided

@@ -92,18 +92,12 @@ class NodeValues {
       shift_[j] = std::max(0, range_bits + weight_bits - 62);
       factor_[j] = target_.scale[j] * power_of_four(shift_[j] - ValueTarget::kBits);
       total_[1 + j] = 0;
-      const auto add = [&](int64_t i, int64_t part) {
+      for (int64_t i = 0; i < n_; ++i) {
+        const uint64_t distance = static_cast<uint64_t>(value_[i * k + j] - least_[j]);
+        const int64_t part = weighted(distance, samples_[i].weight, shift_[j], all_ones);
         cell_[i * (k + 1) + 1 + j] = part;
         total_[1 + j] += part;
-      };
-      const auto distance = [&](int64_t i) {
-        return static_cast<uint64_t>(value_[i * k + j] - least_[j]);
-      };
-      if (all_ones)
-        for (int64_t i = 0; i < n_; ++i) add(i, static_cast<int64_t>(distance(i) >> shift_[j]));
-      else
-        for (int64_t i = 0; i < n_; ++i)
-          add(i, weighted(distance(i), samples_[i].weight, shift_[j]));
+      }
     }
   }
 
@@ -115,15 +109,13 @@ class NodeValues {
 
   // The sum of what fill() made of samples that it saw, of one output, given the sum of weights.
   int64_t sum_of(const RowSample* samples, int64_t n, int64_t weight) const {
-    const auto distance = [&](int64_t i) {
-      return static_cast<uint64_t>(*fixed(samples[i].row) - least_[0]);
-    };
+    const bool all_ones = weight == n;
     const int shift = shift_[0];
     int64_t sum = 0;
-    if (weight == n)
-      for (int64_t i = 0; i < n; ++i) sum += static_cast<int64_t>(distance(i) >> shift);
-    else
-      for (int64_t i = 0; i < n; ++i) sum += weighted(distance(i), samples[i].weight, shift);
+    for (int64_t i = 0; i < n; ++i) {
+      const uint64_t distance = static_cast<uint64_t>(*fixed(samples[i].row) - least_[0]);
+      sum += weighted(distance, samples[i].weight, shift, all_ones);
+    }
     return sum;
   }
   // The decrease of one output's squared error by a split: weights and sums of parts of both sides.
@@ -165,8 +157,9 @@ class NodeValues {
   }
   static double power_of_four_up(int n) { return static_cast<double>(uint64_t{1} << (2 * n)); }
 
-  // distance * weight / 2^shift, rounded down.
-  static int64_t weighted(uint64_t distance, uint64_t weight, int shift) {
+  // distance * weight / 2^shift, rounded down; that is simple in loops where all weights are one.
+  static int64_t weighted(uint64_t distance, uint64_t weight, int shift, bool all_ones) {
+    if (all_ones) return static_cast<int64_t>(distance >> shift);
     const uint64_t low = distance * weight;
     if (shift == 0) return static_cast<int64_t>(low);
     return static_cast<int64_t>(multiply_high(distance, weight) << (64 - shift) | low >> shift);

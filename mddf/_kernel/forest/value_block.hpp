@@ -50,8 +50,7 @@ class ValueBlockGrower {
         make_room(trees.leaf_value, seeds.size);
       }
     }
-    give_back(trees.nodes);
-    give_back(trees.leaf_value);
+    trees.shrink();
     return trees;
   }
 

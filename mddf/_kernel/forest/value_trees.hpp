@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/room.hpp"
 #include "forest/trees.hpp"
 
 namespace mddf {
@@ -26,6 +27,10 @@ struct GrownValueTrees : GrownNodes {
   std::vector<double> leaf_value;
 
   ValueTreesView view() const { return {nodes_view(), n_outputs, leaf_value}; }
+  void shrink() {
+    give_back(nodes);
+    give_back(leaf_value);
+  }
 };
 
 inline TreeFacts check_trees(const ValueTreesView& trees, Watch& watch) {
