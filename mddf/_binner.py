@@ -77,7 +77,7 @@ class Binner:
         """
         if sample_weight is not None and np.all(sample_weight == sample_weight[0]):
             sample_weight = None
-        self._learn_categories(table)
+        self._learn_categories(table, sample_weight)
         n_rows, n_columns = table.shape
         codes, by_column = empty_codes(n_rows, n_columns + n_spare)
         rows = drawn_rows(table, np.flatnonzero(~self.categorical_), sample_weight)
@@ -148,20 +148,18 @@ class Binner:
             n_jobs=self.n_jobs,
         )
 
-    def _learn_categories(self, table: Table) -> None:
+    def _learn_categories(self, table: Table, weights: np.ndarray | None) -> None:
         self.categorical_ = category_mask(table, self.categorical_features)
         self.encoders_: dict[int, OrdinalEncoder] = {}
         self.kinds_: list[str | None] = [NUMBER] * table.shape[1]
         for c in np.flatnonzero(self.categorical_).tolist():
-            encoder = OrdinalEncoder(
-                handle_unknown="use_encoded_value",
-                unknown_value=np.nan,
-                encoded_missing_value=np.nan,
-                max_categories=self.max_bins,
-            )
             values, kind = table.values(c), table.kind(c)
+            if weights is not None:
+                values = values[weights > 0]
             try:
-                self.encoders_[c] = encoder.fit(values.reshape(-1, 1))
+                self.encoders_[c] = self._encoder(
+                    values, None if weights is None else weights[weights > 0]
+                )
             except TypeError as error:
                 raise TypeError(
                     "the categories of a column must be all strings or all numbers; got "
@@ -172,6 +170,24 @@ class Binner:
         if table.names is not None:
             for c in np.flatnonzero(~self.categorical_).tolist():
                 self.kinds_[c] = table.kind(c)
+
+    def _encoder(self, values: np.ndarray, weights: np.ndarray | None) -> OrdinalEncoder:
+        """Learns codes of categories; of more than `max_bins`, the lightest get one together."""
+        encoder = OrdinalEncoder(
+            handle_unknown="use_encoded_value",
+            unknown_value=np.nan,
+            encoded_missing_value=np.nan,
+            max_categories=self.max_bins,
+        ).fit(values.reshape(-1, 1))
+        if weights is None or encoder.infrequent_categories_[0] is None:
+            return encoder
+        known, there = _present(encoder), ~missing_cells(values)
+        values, weights = values[there], weights[there]
+        order = np.argsort(weights)  # sums are rounded: they must not depend on the rows' order
+        total = np.bincount(np.searchsorted(known, values[order]), weights[order])
+        # An encoder counts rows: the heaviest categories get one more than the others.
+        heaviest = np.argsort(total, kind="stable")[1 - self.max_bins :]
+        return encoder.fit(np.concatenate([known, known[heaviest]]).reshape(-1, 1))
 
     def _warn_of_categories(self, table: Table, c: int, values: np.ndarray) -> None:
         n_there = len(values) - np.count_nonzero(missing_cells(values))

@@ -260,10 +260,10 @@ class Forest:
         return self._grow(fitted, table, target, weights, n_before)
 
     def _grow(self, fitted, table: BinnedTable, target, weights, n_before) -> dict:
-        rows = np.arange(table.n_rows, dtype=np.int32)
+        given = self._row_weights(target, weights)
         sampling = plan_sampling(
-            canonical_order(table.codes, target.key) if self.bootstrap else rows,
-            self._row_weights(target, weights),
+            canonical_order(table.codes, target.key, given.row),
+            given,
             bootstrap=self.bootstrap,
             max_samples=self.max_samples,
             balance_trees=self._balances_trees,

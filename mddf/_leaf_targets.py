@@ -132,6 +132,7 @@ def predict_quantiles(
     ndarray of shape (n_rows, n_outputs, n_quantiles)
     """
     n_outputs = parts[0][0].y.shape[1]
+    most = min(most, max(np.diff(targets.leaf_start).max() for targets, _ in parts))
     out = np.empty((len(codes), n_outputs, len(quantiles)))
     n_trees = sum(len(targets.tree_start) - 1 for targets, _ in parts)
     size = max(1, _AT_ONCE // (n_trees * most * n_outputs))

@@ -51,7 +51,7 @@ def row_weights(sample_weight, class_factors, labels) -> RowWeights:
     return RowWeights(sample_weight, None if row is None else scale_weights(row))
 
 
-def canonical_order(codes: np.ndarray, target: np.ndarray) -> np.ndarray:
+def canonical_order(codes: np.ndarray, target: np.ndarray, weights=None) -> np.ndarray:
     """All rows in an order that depends on what they hold, not on where they stand.
 
     A bootstrap that draws positions in this order gives the same trees however the table is
@@ -62,12 +62,17 @@ def canonical_order(codes: np.ndarray, target: np.ndarray) -> np.ndarray:
     codes : ndarray of uint8 of shape (n_rows, n_columns)
     target : ndarray of uint16 of shape (n_rows,), or of int64 of shape (n_rows, n_outputs)
         Classes or numbers.
+    weights : ndarray of shape (n_rows,), default=None
+        By which rows that hold the same are ordered.
 
     Returns
     -------
     ndarray of int32
     """
-    return np.argsort(row_hashes(codes, target), kind="stable").astype(np.int32)
+    hashes = row_hashes(codes, target)
+    if weights is None:
+        return np.argsort(hashes, kind="stable").astype(np.int32)
+    return np.lexsort((weights, hashes)).astype(np.int32)
 
 
 def row_hashes(codes: np.ndarray, target: np.ndarray) -> np.ndarray:
@@ -191,14 +196,14 @@ def plan_sampling(
                 "sample_weight and class_weight must leave every fold a sample with a weight "
                 "above zero to train on, got a fold without one"
             )
+    chosen = np.zeros(n_rows, bool)
+    chosen[rows] = True
+    rows = order if chosen.all() else order[chosen[order]]
     redraw = redraw and emphasis is not None
     if not (bootstrap or redraw):
         if weight is None and balance_trees:
             weight = np.ones(n_rows)
         return Sampling(rows, weights=weight, balance=balance_trees)
-    chosen = np.zeros(n_rows, bool)
-    chosen[rows] = True
-    rows = order if chosen.all() else order[chosen[order]]
     drawn_by = weight if redraw else weights.row
     in_trees = None
     if emphasis is not None and not redraw:

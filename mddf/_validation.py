@@ -178,7 +178,11 @@ def class_factors(class_weight, classes, labels, weights) -> np.ndarray | None:
                 f"got {class_weight!r}"
             )
         return factors
-    counts = np.bincount(labels, weights, minlength=len(classes))
+    if weights is None:
+        counts = np.bincount(labels, minlength=len(classes))
+    else:  # sums of real weights are rounded: not in the order of the rows
+        order = np.argsort(weights)
+        counts = np.bincount(labels[order], weights[order], minlength=len(classes))
     n_present = np.count_nonzero(counts)
     factors = np.zeros(len(classes))
     np.divide(counts.sum(), n_present * counts, out=factors, where=counts > 0)

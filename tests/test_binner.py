@@ -1,5 +1,7 @@
 """From tables of any kind to one byte per cell."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -106,6 +108,24 @@ def test_rare_categories_share_a_code():
     assert np.diff(binner.bins_.start).tolist() == [10]
     codes = binner.numbers(read(X, categorical_features=[0])).ravel()
     assert sorted(np.bincount(codes.astype(int)).tolist()) == [*[2] * 9, 291]
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 9))
+def test_weight_k_is_k_copies_of_a_category(seed, max_bins):
+    rng = np.random.default_rng(seed)
+    X = rng.choice(["a", "b", "c", "d", "e", "f", "g", None], (40, 1)).astype(object)
+    weights = rng.integers(0, 5, 40).astype(float)
+    weights[0] = 1
+    copies = np.repeat(X, weights.astype(int), axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        weighted, repeated = Binner([0], max_bins), Binner([0], max_bins)
+        weighted.fit_transform(read(X, categorical_features=[0]), weights)
+        repeated.fit_transform(read(copies, categorical_features=[0]))
+    table = read(X, categorical_features=[0])
+    np.testing.assert_array_equal(weighted.numbers(table), repeated.numbers(table))
+    assert weighted.bins_.start.tolist() == repeated.bins_.start.tolist()
 
 
 def test_arrays_with_categories():

@@ -214,12 +214,16 @@ def test_the_names_of_classes_do_not_matter(options):
         assert renamed == trees
 
 
-def test_counts_are_limited():
-    case = make_case(np.random.default_rng(11), n_rows=2)
-    with pytest.raises(ValueError, match="more than 65535 times"):
-        case.grow([1], n_draws=200_000)
-    case.weights = np.ones(2)
-    case.grow([1], n_draws=200_000)
+@pytest.mark.parametrize("entropy", [False, True])
+def test_rows_that_are_drawn_very_often(entropy):
+    """Counts of more than 16 bits, of trees some of which have no such row."""
+    case = make_case(np.random.default_rng(11), n_rows=9, n_classes=3)
+    for n_draws in (500_000, 590_000):
+        options = {"n_draws": n_draws, "entropy": entropy, "min_samples_leaf": 2}
+        trees = naive.decode(case.grow(range(6), **options))
+        case.weights = np.ones(9)
+        assert naive.decode(case.grow(range(6), **options)) == trees
+        case.weights = None
 
 
 def test_no_row_with_weight():

@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 from forest_cases import FORESTS, same_predictions, three_classes
@@ -76,6 +78,42 @@ def test_the_order_of_rows(Forest, bootstrap, data):
     a = Forest(20, random_state=1, bootstrap=bootstrap).fit(X, y)
     b = Forest(20, random_state=1, bootstrap=bootstrap).fit(X[order], y[order])
     assert same_predictions(a, b, X)
+
+
+@both
+@pytest.mark.parametrize("bootstrap", [False, True])
+@pytest.mark.parametrize("class_weight", [None, "balanced", "balanced_subsample"])
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+def test_the_order_of_rows_with_weights(Forest, bootstrap, class_weight, criterion):
+    """Nothing is rounded in another way, and equal rows of other weights are told apart."""
+    random = np.random.default_rng(3)
+    options = {"bootstrap": bootstrap, "class_weight": class_weight, "criterion": criterion}
+    for least in (1, 5):
+        X, y = random.integers(0, 5, (200, 3)), random.integers(0, 3, 200)
+        weights, order = random.random(200), random.permutation(200)
+        forest = Forest(8, max_features=2, min_samples_leaf=least, random_state=0, **options)
+        a = clone(forest).fit(X, y, weights)
+        b = clone(forest).fit(X[order], y[order], weights[order])
+        assert same_predictions(a, b, X)
+        assert np.array_equal(a.apply(X), b.apply(X))
+        assert np.array_equal(a.feature_importances_, b.feature_importances_)
+
+
+def test_a_row_of_very_large_weight():
+    X, y, weights = np.arange(300)[:, None] % 100, np.arange(300) % 2, np.ones(300)
+    weights[0] = 1e9
+    forest = RandomForestClassifier(3, max_samples=200_000, random_state=0)
+    assert forest.fit(X, y, weights).predict(X[:1]).tolist() == [0]
+
+
+@both
+def test_a_class_of_hardly_any_weight(Forest):
+    X, y = np.arange(6.0)[:, None], np.repeat([0, 1], 3)
+    options = {"bootstrap": False, "max_depth": 1, "min_samples_leaf": 2, "random_state": 0}
+    forest = Forest(5, class_weight="balanced_subsample", **options)
+    found = forest.fit(X, y, np.repeat([1, 1e-310], 3)).predict_proba(X)
+    np.testing.assert_allclose(found, clone(forest).fit(X, y).predict_proba(X))
+    assert same_predictions(forest, pickle.loads(pickle.dumps(forest)), X)
 
 
 @both

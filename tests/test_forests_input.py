@@ -18,6 +18,14 @@ def data():
 # Input of every kind
 
 
+@pytest.mark.parametrize("kind", ["M8[D]", "m8[s]"])
+def test_times_are_no_numbers(kind):
+    X = np.array([[1], [2], [3], ["NaT"]], kind)
+    for cells in (X, list(X), X[3:]):
+        with pytest.raises(TypeError, match="numbers"):
+            RandomForestClassifier(2).fit(cells, np.arange(len(cells)))
+
+
 @both
 def test_types_and_memory_order(Forest):
     rng = np.random.default_rng(1)

@@ -90,6 +90,13 @@ def test_several_outputs(data):
     assert (found[:, 1, 0] <= found[:, 1, 1]).all()
 
 
+def test_all_of_a_leaf_may_be_asked_for(data):
+    X, y = data
+    forest = RandomForestRegressor(5, keep_targets=2**31 - 1, random_state=0).fit(X, y)
+    exact = RandomForestRegressor(5, keep_targets=len(y), random_state=0).fit(X, y)
+    assert np.array_equal(forest.predict_quantiles(X), exact.predict_quantiles(X))
+
+
 def test_coverage():
     """Noise that grows with a feature: intervals that hold nine of ten new targets, and grow."""
     rng = np.random.default_rng(0)

@@ -89,6 +89,27 @@ def test_the_order_of_rows(Forest, bootstrap, weighted, data):
 
 
 @both
+def test_the_order_of_equal_rows_with_weights(Forest):
+    random = np.random.default_rng(0)
+    X, y = random.integers(0, 4, (100, 2)), random.integers(0, 3, 100)
+    weights, order = random.random(100), random.permutation(100)
+    forest = Forest(5, bootstrap=True, random_state=0, min_samples_leaf=5)
+    a = clone(forest).fit(X, y, weights)
+    b = clone(forest).fit(X[order], y[order], weights[order])
+    assert same(a, b, X)
+
+
+@both
+def test_a_row_alone_and_among_others(Forest, data):
+    X, y = data
+    forest = Forest(50, random_state=0).fit(X, y)
+    expected = forest.predict(X)
+    for n in (1, 5, 7):
+        parts = [forest.predict(X[i : i + n]) for i in range(0, 105, n)]
+        assert np.array_equal(np.concatenate(parts), expected[:105])
+
+
+@both
 @pytest.mark.parametrize(
     ("bootstrap", "max_samples"), [(False, None), (True, 1.0), (True, 0.5), (True, 77)]
 )

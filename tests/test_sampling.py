@@ -41,6 +41,11 @@ def test_equal_rows_stay_together_and_in_order():
     assert len({codes[row].tobytes() for row in order[:4]}) == 1
 
 
+def test_equal_rows_are_ordered_by_weight():
+    codes, labels = np.zeros((5, 2), np.uint8), np.zeros(5, np.uint16)
+    assert canonical_order(codes, labels, np.array([3, 0, 4, 1, 2])).tolist() == [1, 3, 4, 0, 2]
+
+
 @pytest.mark.parametrize(
     ("weights", "whole"),
     [
@@ -99,12 +104,13 @@ def test_scale_weights():
 
 def test_without_a_bootstrap(table):
     sampling = plan(table, bootstrap=False)
-    assert sampling.rows.tolist() == list(range(60))
+    assert np.array_equal(sampling.rows, canonical_order(*table))
     assert sampling.rows.dtype == np.int32
     assert (sampling.n_draws, sampling.weights, sampling.cumulative) == (0, None, None)
     weights = np.arange(60) % 3.0
     sampling = plan(table, bootstrap=False, sample_weight=weights)
-    assert np.array_equal(sampling.rows, np.flatnonzero(weights))
+    order = canonical_order(*table)
+    assert np.array_equal(sampling.rows, order[weights[order] > 0])
     assert np.array_equal(sampling.weights, weights)
     sampling = plan(table, bootstrap=False, balance_trees=True)
     assert sampling.balance
@@ -115,7 +121,7 @@ def test_class_weights(table):
     factors = np.array([0.0, 1.0, 4.0])
     sampling = plan(table, class_factors=factors, bootstrap=False)
     assert np.array_equal(sampling.weights, factors[table[1]])
-    assert np.array_equal(sampling.rows, np.flatnonzero(table[1]))
+    assert sorted(sampling.rows) == np.flatnonzero(table[1]).tolist()
     sampling = plan(table, np.full(60, 2.0), factors)
     steps = np.diff(sampling.cumulative.astype(int), prepend=0)
     assert np.array_equal(steps, 2 * factors[table[1]][sampling.rows])
@@ -136,9 +142,9 @@ def test_training_rows(table):
     train = np.arange(0, 60, 2, dtype=np.int32)
     weights = (np.arange(60) % 4 > 0).astype(float)
     expected = np.intersect1d(train, np.flatnonzero(weights))
-    assert np.array_equal(plan(table, weights, train=train, bootstrap=False).rows, expected)
-    sampling = plan(table, weights, train=train)
-    assert sorted(sampling.rows) == expected.tolist()
+    for bootstrap in (False, True):
+        sampling = plan(table, weights, train=train, bootstrap=bootstrap)
+        assert sorted(sampling.rows) == expected.tolist()
     assert sampling.n_draws == len(expected)
     assert sampling.cumulative is None  # those that are left weigh the same
     with pytest.raises(ValueError, match="must leave every fold a sample"):

@@ -1,8 +1,11 @@
 // A block of trees on one set of rows: bootstrap, growth, and what the trees say of held-out rows.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 #include "common/room.hpp"
@@ -11,21 +14,15 @@
 
 namespace mddf {
 
-inline void check_count(uint32_t count, const CountedSample&) {
-  if (count > 65535)
-    throw std::invalid_argument("a row was drawn more than 65535 times for one tree: draw fewer");
-}
-inline void check_count(uint32_t, const WeightedSample&) {}
+constexpr uint32_t kMostCounted = UINT16_MAX;  // of a row in a tree's samples
 
-inline bool set_sample(CountedSample& sample, int64_t row, uint16_t label, uint32_t count,
-                       const double*) {
-  sample = {static_cast<uint32_t>(row), label, static_cast<uint16_t>(count)};
-  return count > 0;
+inline CountedSample sample_of(const CountedSample&, int64_t row, uint16_t label, uint32_t count,
+                               const double*) {
+  return {static_cast<uint32_t>(row), label, static_cast<uint16_t>(count)};
 }
-inline bool set_sample(WeightedSample& sample, int64_t row, uint16_t label, uint32_t count,
-                       const double* weights) {
-  sample = {static_cast<uint32_t>(row), label, weights[row] * count};
-  return sample.weight > 0;
+inline WeightedSample sample_of(const WeightedSample&, int64_t row, uint16_t label, uint32_t count,
+                                const double* weights) {
+  return {static_cast<uint32_t>(row), label, (weights ? weights[row] : 1) * count};
 }
 
 template <class Sample, class Criterion>
@@ -36,6 +33,7 @@ class BlockGrower {
               const HeldOut& held_out, Watch& watch)
       : watch_(watch),
         data_(data),
+        options_(options),
         sampling_(sampling),
         counts_(sampling_, data.matrix.n_rows, watch),
         held_out_(held_out),
@@ -48,8 +46,14 @@ class BlockGrower {
     trees.n_columns = data_.bins.n_columns;
     for (int64_t t = 0; t < seeds.size; ++t) {
       Random random(seeds[t]);
-      take_samples(random);
-      grower_.grow(random, trees, importances ? importances + t * data_.bins.n_columns : nullptr);
+      double* gains = importances ? importances + t * data_.bins.n_columns : nullptr;
+      if (!counts_.change() && !all_samples_.empty()) {
+        grower_.samples() = all_samples_;
+        grower_.grow(random, trees, gains);
+      } else {
+        counts_.draw(random);
+        grow_on_counts(random, trees, gains);
+      }
       if (held_out_.sums) predict_held_out(trees.view());
       if (t == 0) make_room(trees.nodes, seeds.size);  // the others will be about as large
     }
@@ -58,31 +62,60 @@ class BlockGrower {
   }
 
  private:
-  // Samples in the order of the rows, whatever the order in which they are drawn.
-  void take_samples(Random& random) {
-    auto& samples = grower_.samples();
-    if (!counts_.change() && !all_samples_.empty()) {
-      samples = all_samples_;
-      return;
+  void grow_on_counts(Random& random, GrownTrees& trees, double* importances) {
+    if constexpr (std::is_same_v<Sample, CountedSample>) {
+      if (most_of_a_row() > kMostCounted) {
+        if (!heavy_) heavy_.emplace(data_, options_, watch_);
+        take_samples(heavy_->samples());
+        heavy_->grow(random, trees, importances);
+        return;
+      }
     }
+    take_samples(grower_.samples());
+    if (!counts_.change()) all_samples_ = grower_.samples();
+    grower_.grow(random, trees, importances);
+  }
+  uint32_t most_of_a_row() const {
+    uint32_t most = 0;
+    for (int64_t row = 0; row < data_.matrix.n_rows; ++row) most = std::max(most, counts_[row]);
+    return most;
+  }
+
+  // Where sums are whole numbers, samples stand in the order of the rows, which are then read one
+  // after the other. Rounded sums need an order that depends only on what the rows hold: that of
+  // the sampling.
+  template <class Any>
+  void take_samples(std::vector<Any>& samples) {
     const int64_t n_rows = data_.matrix.n_rows;
-    counts_.draw(random);
     size_t n = 0;
     for (int64_t row = 0; row < n_rows; ++row) n += counts_[row] > 0;
     samples.resize(n + 1);
     n = 0;
-    uint32_t most = 0;
-    for (int64_t row = 0; row < n_rows; ++row) {
-      most = std::max(most, counts_[row]);
-      n += set_sample(samples[n], row, data_.target.labels[row], counts_[row], sampling_.weights);
-    }
-    check_count(most, samples[0]);
+    const auto take = [&](int64_t row) {
+      samples[n] = sample_of(Any{}, row, data_.target.labels[row], counts_[row], sampling_.weights);
+      n += samples[n].weight > 0;
+    };
+    if constexpr (std::is_same_v<Any, CountedSample> && std::is_same_v<Criterion, Gini>)
+      for (int64_t row = 0; row < n_rows; ++row) take(row);
+    else
+      for (const int32_t row : distinct_rows()) take(row);
     if (n == 0)
       throw std::invalid_argument("no row with positive weight is left to grow a tree on");
     samples.resize(n);
-    if constexpr (std::is_same_v<Sample, WeightedSample>)
+    if constexpr (std::is_same_v<Any, WeightedSample>)
       if (sampling_.balance) balance_classes(samples);
-    if (!counts_.change()) all_samples_ = samples;
+  }
+
+  // The sampling's rows, those that are named several times once.
+  const std::vector<int32_t>& distinct_rows() {
+    if (distinct_.empty()) {
+      std::vector<bool> named(data_.matrix.n_rows);
+      for (const int32_t row : sampling_.rows) {
+        if (!named[row]) distinct_.push_back(row);
+        named[row] = true;
+      }
+    }
+    return distinct_;
   }
 
   void balance_classes(std::vector<WeightedSample>& samples) {
@@ -90,7 +123,9 @@ class BlockGrower {
     double total = 0, n_present = 0;
     for (const auto& sample : samples) weight[sample.label] += sample.weight;
     for (const double w : weight) total += w, n_present += w > 0;
-    for (auto& sample : samples) sample.weight *= total / (n_present * weight[sample.label]);
+    // However light a class is, no factor is infinite.
+    for (auto& sample : samples)
+      sample.weight = sample.weight / weight[sample.label] * (total / n_present);
   }
 
   void predict_held_out(const TreesView& trees) {
@@ -102,11 +137,14 @@ class BlockGrower {
 
   Watch& watch_;
   const TrainingSet& data_;
+  const GrowOptions options_;
   const Sampling sampling_;
   RowCounts counts_;
   Walker walker_;
   const HeldOut held_out_;
   TreeGrower<Sample, Criterion> grower_;
+  std::optional<TreeGrower<WeightedSample, Criterion>> heavy_;  // where a row is drawn too often
+  std::vector<int32_t> distinct_;
   std::vector<Sample> all_samples_;  // without a bootstrap: every tree's samples
 };
 

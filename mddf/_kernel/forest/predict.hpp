@@ -260,23 +260,26 @@ inline int64_t block_rows(const NodesView& trees) {
   return std::clamp<int64_t>(bytes / std::max<int64_t>(trees.n_columns, 1), 64, 16384);
 }
 
-// Calls emit(row, tree, index of the leaf) for all rows and trees, in no particular order.
+// Calls emit(row, tree, index of the leaf) for all rows and trees, for each row in their order.
 template <class Emit>
 void for_each_leaf(const NodesView& trees, const BinMatrix& bins, Watch& watch, Emit emit) {
   constexpr int64_t kFewRows = 8;
   const int64_t n_trees = trees.n_trees();
   if (bins.n_rows < kFewRows) {  // too few to be on their way down one tree
+    std::vector<uint32_t> found(n_trees * bins.n_rows);
     const auto walk = [&](auto categories) {
       walk_nodes<decltype(categories)::value>(
           n_trees * bins.n_rows, [&](int64_t i) { return trees.tree(i / bins.n_rows); },
           [&](int64_t i) { return bins.row(i % bins.n_rows); }, [](int64_t) {},
-          [&](int64_t i, uint32_t leaf) { emit(i % bins.n_rows, i / bins.n_rows, leaf); });
+          [&](int64_t i, uint32_t leaf) { found[i] = leaf; });
     };
     watch.worked(kWorkPerRow * n_trees * bins.n_rows);
     if (trees.has_categorical)
       walk(std::true_type{});
     else
       walk(std::false_type{});
+    for (int64_t t = 0, i = 0; t < n_trees; ++t)
+      for (int64_t row = 0; row < bins.n_rows; ++row) emit(row, t, found[i++]);
     return;
   }
   Walker walker;
