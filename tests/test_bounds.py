@@ -20,8 +20,20 @@ def test_training_bounds():
     assert exponential == pytest.approx(np.exp(-2 * (0.09 + 0.140625)))
     assert adaboost_training_bounds([]) == (1.0, 1.0)
     assert adaboost_training_bounds([0.0])[0] == 0
-    with pytest.raises(ValueError, match="weighted_error must lie in"):
+    with pytest.raises(ValueError, match=r"weighted_error must lie in \[0, 1\]; got 1\.5"):
         adaboost_training_bounds([1.5])
+
+
+def test_training_bounds_of_one_class_at_a_time():
+    # The first class is told apart by one stump, and stops.
+    y = np.array([0, 0, 0, 1, 1, 2, 1, 2, 2])
+    errors = AdaBoostClassifier(5).fit(np.arange(9.0)[:, None], y).history_["weighted_error"]
+    with pytest.raises(ValueError, match=r"1-d; of more than two .* pass a row; got shape \(3, "):
+        adaboost_training_bounds(errors)
+    row = errors[np.isnan(errors).any(axis=1)][0]
+    with pytest.raises(ValueError, match="leave out the NaN after a class's last round; got nan"):
+        adaboost_training_bounds(row)
+    assert 0 < adaboost_training_bounds(row[~np.isnan(row)])[0] < 1
 
 
 def test_finite_class_bound():
@@ -39,6 +51,8 @@ def test_deepboost_bound():
     expected += np.sqrt(terms * share + np.log(20) / 8000)
     assert got == pytest.approx(expected)
     assert np.isfinite(deepboost_bound(MARGINS, 0.1, [1.0], [0.1], 1000))
+    huge = deepboost_bound(MARGINS, 0.5, [1e308, 1e308], [0.1, 0.1], 6)
+    assert huge == pytest.approx(deepboost_bound(MARGINS, 0.5, [1, 1], [0.1, 0.1], 6))
 
 
 def test_quadboost_bound():
@@ -115,24 +129,35 @@ def test_bounds_hold_and_grow_with_what_they_should():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: finite_class_margin_bound([], 0.1, 9), "margins must be a 1-d array"),
-        (lambda: finite_class_margin_bound(MARGINS, 0, 9), "rho must be > 0; got 0"),
-        (lambda: finite_class_margin_bound(MARGINS, 0.1, 0), "n_hypotheses must be at least 1"),
+        (lambda: finite_class_margin_bound([], 0.1, 9), "margins must have at least one"),
+        (lambda: finite_class_margin_bound(MARGINS, 0, 9), "rho must be finite and > 0; got 0"),
+        (lambda: finite_class_margin_bound(MARGINS, 0.1, 0), "n_hypotheses must be .* >= 1"),
         (lambda: finite_class_margin_bound(MARGINS, 0.1, 9, 1.0), "delta must lie in"),
-        (lambda: finite_class_margin_bound(MARGINS, 0.1, 9, norm=0), "norm must be > 0"),
-        (lambda: deepboost_bound(MARGINS, 0.1, [1], [1], 1), "n_families must be at least 2"),
+        (lambda: finite_class_margin_bound(MARGINS, 0.1, 9, norm=0), "norm must be .* > 0"),
+        (lambda: deepboost_bound(MARGINS, 0.1, [1], [1], 1), "n_families must be finite and >= 2"),
         (lambda: deepboost_bound(MARGINS, 0.1, [1], [1, 2], 2), "complexity must have the shape"),
-        (lambda: deepboost_bound(MARGINS, 0.1, [0], [1], 2), "alpha must be finite, with"),
-        (lambda: deepboost_bound(MARGINS, 0.1, [np.inf], [1], 2), "alpha must be finite, with"),
-        (lambda: deepboost_bound(MARGINS, 0.1, [1], [-0.1], 2), "complexity must be >= 0"),
+        (lambda: deepboost_bound(MARGINS, 0.1, [0], [1], 2), "alpha must have an entry other"),
+        (lambda: deepboost_bound(MARGINS, 0.1, [np.inf], [1], 2), "alpha must be finite; got inf"),
+        (lambda: deepboost_bound(MARGINS, 0.1, [1], [-0.1], 2), "complexity must be .* >= 0"),
+        (lambda: deepboost_bound(MARGINS, np.inf, [1], [1], 2), "rho must be finite and > 0"),
+        (lambda: deepboost_bound(MARGINS, 0.1, [1], [1], np.inf), "n_families must be finite"),
+        (lambda: deepboost_bound(MARGINS, 0.1, 1.0, 1.0, 2), r"alpha must be a 1-d .* shape \(\)"),
         (lambda: deepboost_bound([0.5, np.nan], 0.1, [1], [1], 2), "margins must be finite"),
         (lambda: margin_distribution_bound([0.5, 1.2], 1), r"margins must lie in .* 1\.2"),
-        (lambda: margin_distribution_bound(MARGINS, -1), "log_size must be >= 0; got -1"),
+        (lambda: margin_distribution_bound(MARGINS, -1), "log_size must be .* >= 0; got -1"),
         (lambda: margin_distribution_bound(MARGINS, 1, 0), "delta must lie in"),
-        (lambda: quadboost_bound(MARGINS, [1], -1), "complexity must be >= 0"),
+        (lambda: quadboost_bound(MARGINS, [1], -1), "complexity must be finite and >= 0"),
+        (lambda: quadboost_bound(MARGINS, [np.nan], 0.1), "alpha must be finite; got nan"),
+        (lambda: quadboost_bound(MARGINS, [1e308] * 2, 0), "norm of alpha must be finite .* inf"),
+        (lambda: quadboost_bound(MARGINS, [1], None), "complexity cannot be used: .*NoneType"),
+        (lambda: quadboost_bound(MARGINS, ["a"], 1), "alpha cannot be used: .*'a'"),
         (lambda: quadboost_bound(MARGINS, [1], 1, p=0.5), r"p must be at least 1; got 0\.5"),
+        (lambda: log_n_trees(0, 3, 2), "n_samples must be finite and >= 1; got 0"),
+        (lambda: log_n_trees(10, 0, 2), "n_features must be finite and >= 1; got 0"),
+        (lambda: log_n_trees(10, 3, 0), "n_classes must be finite and >= 1; got 0"),
+        (lambda: log_n_trees(10, 3, 2, max_bins=1), "max_bins must be finite and >= 2; got 1"),
     ],
 )
 def test_refusals(call, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         call()

@@ -5,17 +5,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mddf.analysis._checks import check_number, finite_vector
+
 
 def adaboost_training_bounds(weighted_error: ArrayLike) -> tuple[float, float]:
     """Bounds on the training error of AdaBoost.
 
     training error <= prod_t 2 sqrt(eps_t (1 - eps_t)) <= exp(-2 sum_t (1/2 - eps_t)^2); the
-    product also equals the mean of exp(-y f).
+    product also equals the mean of exp(-y f), which is less after a voter without error only.
 
     Parameters
     ----------
     weighted_error : array-like of shape (n_rounds,)
-        eps_t of every round, in [0, 1]; ``history_["weighted_error"]`` of a fitted AdaBoost.
+        eps_t of every round, in [0, 1]; ``history_["weighted_error"]`` of an AdaBoost fitted to
+        two classes. With more it has a row for each class against the rest, with NaN after that
+        class's last round: pass the entries of one row that are not NaN.
 
     Returns
     -------
@@ -25,7 +29,7 @@ def adaboost_training_bounds(weighted_error: ArrayLike) -> tuple[float, float]:
     Raises
     ------
     ValueError
-        If an error lies outside [0, 1].
+        If the errors are not 1-d, or one lies outside [0, 1].
 
     Examples
     --------
@@ -34,8 +38,15 @@ def adaboost_training_bounds(weighted_error: ArrayLike) -> tuple[float, float]:
     (0.5292, 0.6305)
     """
     error = np.asarray(weighted_error, dtype=np.float64)
-    if not ((error >= 0) & (error <= 1)).all():
-        raise ValueError(f"weighted_error must lie in [0, 1]; got {weighted_error!r}")
+    if error.ndim != 1:
+        raise ValueError(
+            "weighted_error must be 1-d; of more than two classes, which have one row each, pass "
+            f"a row; got shape {error.shape}"
+        )
+    wrong = error[~((error >= 0) & (error <= 1))]
+    if len(wrong):
+        hint = "; leave out the NaN after a class's last round" if np.isnan(wrong).any() else ""
+        raise ValueError(f"weighted_error must lie in [0, 1]{hint}; got {float(wrong[0])!r}")
     product = np.prod(2 * np.sqrt(error * (1 - error)))
     return float(product), float(np.exp(-2 * np.sum((0.5 - error) ** 2)))
 
@@ -76,10 +87,8 @@ def finite_class_margin_bound(
         If a parameter is out of range.
     """
     sample = _checked(margins, rho, delta)
-    if not n_hypotheses >= 1:
-        raise ValueError(f"n_hypotheses must be at least 1; got {n_hypotheses!r}")
-    if not norm > 0:
-        raise ValueError(f"norm must be > 0; got {norm!r}")
+    check_number("n_hypotheses", n_hypotheses, 1)
+    check_number("norm", norm, 0, above=True)
     m = len(sample)
     complexity = 2 * norm / rho * np.sqrt(2 * np.log(n_hypotheses) / m)
     return float(np.mean(sample <= rho) + complexity + np.sqrt(np.log(1 / delta) / (2 * m)))
@@ -129,18 +138,16 @@ def deepboost_bound(
         If a parameter is out of range or the weights are all 0.
     """
     sample = _checked(margins, rho, delta)
-    if not n_families >= 2:
-        raise ValueError(f"n_families must be at least 2; got {n_families!r}")
-    weights = np.abs(np.asarray(alpha, dtype=np.float64))
-    bounds = np.asarray(complexity, dtype=np.float64)
+    check_number("n_families", n_families, 2)
+    weights = np.abs(finite_vector("alpha", alpha))
+    bounds = finite_vector("complexity", complexity, 0)
     if weights.shape != bounds.shape:
         raise ValueError(
             f"complexity must have the shape of alpha, {weights.shape}; got {bounds.shape}"
         )
-    if not (bounds >= 0).all():
-        raise ValueError(f"complexity must be >= 0; got {complexity!r}")
-    if not (np.isfinite(weights).all() and weights.sum() > 0):
-        raise ValueError(f"alpha must be finite, with an entry other than 0; got {alpha!r}")
+    if not weights.any():
+        raise ValueError(f"alpha must have an entry other than 0; got {alpha!r}")
+    weights = weights / weights.max()  # so that their sum is finite
     m = len(sample)
     share = np.log(n_families) / m
     n_terms = max(np.ceil(4 / rho**2 * np.log(rho**2 / share)), 0.0)
@@ -195,12 +202,13 @@ def quadboost_bound(
     sample = _checked(margins, 1.0, delta)
     if not p >= 1:
         raise ValueError(f"p must be at least 1; got {p!r}")
-    if not complexity >= 0:
-        raise ValueError(f"complexity must be >= 0; got {complexity!r}")
-    weights = np.asarray(alpha, dtype=np.float64)
+    check_number("complexity", complexity, 0)
+    weights = finite_vector("alpha", alpha)
     weights = weights[weights != 0]
     n, m = len(weights), len(sample)
-    norm = float(np.linalg.norm(weights, ord=p)) if n else 0.0
+    largest = float(np.abs(weights).max(initial=0.0))
+    norm = largest * float(np.linalg.norm(weights / largest, ord=p)) if n else 0.0
+    check_number("the norm of alpha", norm, 0)
     return float(
         np.mean((1 - sample) ** 2)
         + 4 * 2 * n ** (1 - 1 / p) * max(norm, 0.5) * complexity
@@ -260,8 +268,7 @@ def margin_distribution_bound(
     largest = float(np.abs(sample).max())
     if largest > 1 + 1e-9:
         raise ValueError(f"margins must lie in [-1, 1]; got one of size {largest!r}")
-    if not log_size >= 0:
-        raise ValueError(f"log_size must be >= 0; got {log_size!r}")
+    check_number("log_size", log_size, 0)
     m, mean = len(sample), sample.mean()
     if mean == 0:
         return float("inf"), 1.0
@@ -286,36 +293,42 @@ def log_n_trees(n_samples: int, n_features: int, n_classes: int, max_bins: int =
     Parameters
     ----------
     n_samples : int
-        Training rows.
+        Training rows, at least 1.
     n_features : int
-        Columns that a layer sees, those of the layers before included.
+        Columns that a layer sees, those of the layers before included, at least 1.
     n_classes : int
-        Classes.
+        Classes, at least 1.
     max_bins : int, default=255
-        Bins of a feature: one more than its thresholds.
+        Bins of a feature, at least 2: one more than its thresholds.
 
     Returns
     -------
     float
         The logarithm.
 
+    Raises
+    ------
+    ValueError
+        If a number is smaller than that.
+
     Examples
     --------
     >>> round(log_n_trees(100, 5, 3))
     955
     """
+    check_number("n_samples", n_samples, 1)
+    check_number("n_features", n_features, 1)
+    check_number("n_classes", n_classes, 1)
+    check_number("max_bins", max_bins, 2)
     n = n_samples - 1
     return float(n * np.log(4 * n_features * (max_bins - 1)) + (n + 1) * np.log(n_classes))
 
 
 def _checked(margins: ArrayLike, rho: float, delta: float) -> NDArray[np.float64]:
-    sample = np.asarray(margins, dtype=np.float64)
-    if sample.ndim != 1 or len(sample) == 0:
-        raise ValueError(f"margins must be a 1-d array with entries; got shape {sample.shape}")
-    if not np.isfinite(sample).all():
-        raise ValueError(f"margins must be finite; got {sample[~np.isfinite(sample)][0]}")
-    if not rho > 0:
-        raise ValueError(f"rho must be > 0; got {rho!r}")
+    sample = finite_vector("margins", margins)
+    if len(sample) == 0:
+        raise ValueError("margins must have at least one entry; got none")
+    check_number("rho", rho, 0, above=True)
     if not 0 < delta < 1:
         raise ValueError(f"delta must lie in (0, 1); got {delta!r}")
     return sample

@@ -1,0 +1,36 @@
+"""What the functions of mddf.analysis check before they count; errors name the parameter."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mddf._validation import naming
+
+
+def check_number(name: str, value: float, least: float, *, above: bool = False) -> None:
+    """Refuse what is no finite number of at least `least`, or, with `above`, greater than it."""
+    with naming(name):
+        fits = value > least if above else value >= least
+        if not (fits and value < np.inf):
+            sign = ">" if above else ">="
+            raise ValueError(f"{name} must be finite and {sign} {least:g}; got {value!r}")
+
+
+def finite_numbers(name: str, values: ArrayLike, least: float = -np.inf) -> NDArray[np.float64]:
+    """An array of float64, of any shape, of finite numbers that are at least `least`."""
+    with naming(name):
+        array = np.asarray(values, dtype=np.float64)
+    wrong = array[~(np.isfinite(array) & (array >= least))]
+    if len(wrong):
+        bound = "" if least == -np.inf else f" and >= {least:g}"
+        raise ValueError(f"{name} must be finite{bound}; got {float(wrong[0])!r}")
+    return array
+
+
+def finite_vector(name: str, values: ArrayLike, least: float = -np.inf) -> NDArray[np.float64]:
+    """As `finite_numbers`, of one dimension."""
+    array = finite_numbers(name, values, least)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be a 1-d array; got shape {array.shape}")
+    return array
