@@ -31,7 +31,8 @@ class AdaBoostClassifier(BaseBoostingClassifier):
 
     so that the mean of exp(-y f) over the training rows is the product of the Z_t. A voter that is
     chosen again adds to its own weight. Boosting stops when no voter is better than chance, and
-    after a voter without error, which counts as one with error 1e-10.
+    after a voter without error, which counts as one with error 1e-10: then the mean is less than
+    the product.
 
     Parameters
     ----------
