@@ -44,7 +44,28 @@ def test_sign_test():
         assert sign_test(wins, losses) == pytest.approx(tail)
     assert sign_test(0, 0) == 1
     assert sign_test(0, 5) == 1
-    with pytest.raises(ValueError, match="wins and losses must be >= 0; got -1 and 2"):
-        sign_test(-1, 2)
-    with pytest.raises(ValueError, match="first_only must have at least one data set"):
-        poisson_binomial_test([], [])
+    assert sign_test(3.0, np.float64(2)) == sign_test(3, 2)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: sign_test(-1, 2), "wins must be finite and >= 0; got -1"),
+        (lambda: sign_test(1, 2.5), r"losses must be a whole number; got 2\.5"),
+        (lambda: sign_test(1, np.nan), "losses must be finite"),
+        (lambda: probability_better([-1], [2]), r"first_only must be finite and >= 0; got -1\.0"),
+        (lambda: probability_better([1, 2], [3]), r"the shape of first_only, \(2,\); got \(1,\)"),
+        (lambda: poisson_binomial_test([1], [np.nan]), "second_only must be finite .* got nan"),
+        (lambda: poisson_binomial_test([1, 2], [1]), "second_only must have the shape of"),
+        (lambda: poisson_binomial_test([[1]], [[1]]), r"first_only must be 1-d, .* \(1, 1\)"),
+        (lambda: poisson_binomial_test([], []), "at least one data set"),
+        (
+            lambda: discordant_counts([[1], [2]], [1, 2], [1, 2]),
+            r"1-d and .* shapes \(2, 1\), \(2",
+        ),
+        (lambda: discordant_counts([1, 2], [1], [1, 2]), "of one length; got shapes"),
+    ],
+)
+def test_refusals(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
