@@ -3,9 +3,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mddf.baselines import AdaBoostClassifier
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_digits, load_iris
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.svm import LinearSVC
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
 
 from mddf import MDDFClassifier
 from mddf.analysis import classifier_margins, margin_report
@@ -33,6 +37,8 @@ def test_report():
     assert report.ratio == pytest.approx(report.std / 0.25)
     assert report.quantiles([0, 0.25, 0.5, 1]).tolist() == [-0.5, -0.5, 0.25, 0.75]
     assert report.cumulative([-1, 0.25, 2]).tolist() == [0, 0.5, 1]
+    weighted = margin_report([-5, 1, 2], [0, 1, 1])
+    assert weighted.minimum == weighted.quantiles(0) == 1
     assert margin_report([-1.0, 1.0]).ratio == float("inf")
     assert margin_report([-0.5, -0.6]).ratio == float("inf")
 
@@ -40,10 +46,17 @@ def test_report():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: margin_report([]), "margins must be a 1-d array"),
-        (lambda: margin_report([np.nan]), "margins must be a 1-d array of finite"),
-        (lambda: margin_report([1.0], [0.0]), "sample_weight must be non-negative"),
-        (lambda: margin_report([1.0], [1.0, 1.0]), "sample_weight must be"),
+        (lambda: margin_report([]), "margins must have at least one entry"),
+        (lambda: margin_report([[1.0]]), "margins must be a 1-d array"),
+        (lambda: margin_report([np.nan]), "margins must be finite; got nan"),
+        (
+            lambda: margin_report([1.0], [0.0]),
+            r"sample_weight must have a finite sum > 0; got 0\.0",
+        ),
+        (lambda: margin_report([1.0], [-1.0]), "sample_weight must be finite and >= 0"),
+        (lambda: margin_report([1.0], [np.inf]), "sample_weight must be finite"),
+        (lambda: margin_report([1.0, 2.0], [1e308] * 2), "finite sum > 0; got inf"),
+        (lambda: margin_report([1.0], [1.0, 1.0]), "sample_weight must have the shape of"),
         (lambda: margin_report([1.0]).quantiles(2), r"shares must lie in \[0, 1\]"),
     ],
 )
@@ -72,6 +85,37 @@ def test_margins_of_any_classifier():
         classifier_margins(forest, X, y + 1)
     with pytest.raises(TypeError, match="classifier must have margins"):
         classifier_margins(StubClassifier(), X, y)
+
+
+@pytest.mark.parametrize("n_classes", [3, 10])
+def test_scores_of_pairs_are_refused(n_classes):
+    X, y = load_digits(n_class=n_classes, return_X_y=True)
+    X, y = X[:200], y[:200]
+    pairs = SVC(decision_function_shape="ovo").fit(X, y)
+    with pytest.raises(ValueError, match="a score for each class; got one for each pair"):
+        classifier_margins(pairs, X, y)
+    scaled = make_pipeline(StandardScaler(), pairs).fit(X, y)
+    with pytest.raises(ValueError, match="decision_function_shape='ovo'"):
+        classifier_margins(scaled, X, y)
+    rest = SVC().fit(X, y)
+    np.testing.assert_array_equal(classifier_margins(rest, X, y) > 0, rest.predict(X) == y)
+    two = y < 2
+    pair = SVC(decision_function_shape="ovo").fit(X[two], y[two])
+    assert (classifier_margins(pair, X[two], y[two]) > 0).all()
+
+
+def test_scores_that_are_not_one_for_each_class():
+    X, y = load_iris(return_X_y=True)
+    stub = StubClassifier()
+    stub.decision_function = lambda X: np.zeros((len(X), 2))
+    with pytest.raises(ValueError, match=r"its 3 classes; got scores of shape \(150, 2\) for 150"):
+        classifier_margins(stub, X, y)
+    with pytest.raises(NotFittedError, match="classes_; got a LogisticRegression without"):
+        classifier_margins(LogisticRegression(), X, y)
+    twice = np.column_stack([y, y])
+    forest = RandomForestClassifier(2, random_state=0).fit(X, twice)
+    with pytest.raises(ValueError, match="one output; got a RandomForestClassifier with 2"):
+        classifier_margins(forest, X, twice)
 
 
 class StubClassifier:

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples
 
 from mddf._margin_loss import class_margins
 from mddf._validation import known_labels
+from mddf.analysis._checks import finite_vector
 
 
 def classifier_margins(classifier, X, y) -> NDArray[np.float64]:
@@ -20,7 +23,9 @@ def classifier_margins(classifier, X, y) -> NDArray[np.float64]:
     classifier : fitted classifier
         With a method ``margins(X, y)``, as the boosting classifiers have; else the margin is
         what ``predict_proba`` (or, without it, ``decision_function``) gives the right class above
-        the largest other class.
+        the largest other class. Scores that are not one for each class are refused, such as
+        those of pairs of classes (``decision_function_shape="ovo"``). For three classes, which
+        make three pairs, this goes by that parameter, of a pipeline by that of its last step.
     X : array-like of shape (n_samples, n_features)
         Rows.
     y : array-like of shape (n_samples,)
@@ -34,23 +39,42 @@ def classifier_margins(classifier, X, y) -> NDArray[np.float64]:
     Raises
     ------
     ValueError
-        If y holds a label that the classifier does not know, or not one label per row.
+        If y holds a label that the classifier does not know, or not one label per row; if the
+        classifier has several outputs, or scores that are not one for each class.
+    NotFittedError
+        If the classifier has no ``classes_``.
     TypeError
         If the classifier has none of the three methods.
     """
     if hasattr(classifier, "margins"):
         return np.asarray(classifier.margins(X, y), dtype=np.float64)
-    codes = known_labels(y, classifier.classes_, _num_samples(X))
-    if hasattr(classifier, "predict_proba"):
-        scores = np.asarray(classifier.predict_proba(X), dtype=np.float64)
-    elif hasattr(classifier, "decision_function"):
-        scores = np.asarray(classifier.decision_function(X), dtype=np.float64)
-        if scores.ndim == 1:
-            return np.where(codes == 1, scores, -scores)
-    else:
+    methods = ("predict_proba", "decision_function")
+    method = next((name for name in methods if hasattr(classifier, name)), None)
+    kind = type(classifier).__name__
+    if method is None:
         raise TypeError(
-            "classifier must have margins, predict_proba or decision_function; "
-            f"got {type(classifier).__name__}"
+            f"classifier must have margins, predict_proba or decision_function; got {kind}"
+        )
+    if not hasattr(classifier, "classes_"):
+        raise NotFittedError(f"classifier must be fitted, with classes_; got a {kind} without")
+    classes = classifier.classes_
+    if any(np.ndim(label) for label in classes):
+        raise ValueError(f"classifier must have one output; got a {kind} with {len(classes)}")
+    codes = known_labels(y, classes, _num_samples(X))
+    scores = np.asarray(getattr(classifier, method)(X), dtype=np.float64)
+    if method == "decision_function":
+        if scores.ndim == 1 and len(classes) == 2:
+            return np.where(codes == 1, scores, -scores)
+        last = classifier.steps[-1][1] if isinstance(classifier, Pipeline) else classifier
+        if getattr(last, "decision_function_shape", None) == "ovo":
+            raise ValueError(
+                "classifier must have a score for each class; got one for each pair of classes, "
+                "decision_function_shape='ovo'"
+            )
+    if scores.shape != (len(codes), len(classes)):
+        raise ValueError(
+            f"classifier must have a score for each of its {len(classes)} classes; got scores of "
+            f"shape {scores.shape} for {len(codes)} rows"
         )
     return class_margins(scores, codes)
 
@@ -62,7 +86,7 @@ class MarginReport:
     Parameters
     ----------
     margins : array of shape (n_samples,)
-        Rising.
+        Rising; of samples with a weight other than 0.
     weights : array of shape (n_samples,)
         Their weights, with sum 1.
     """
@@ -134,7 +158,8 @@ def margin_report(margins: ArrayLike, sample_weight: ArrayLike | None = None) ->
     margins : array-like of shape (n_samples,)
         Finite margins; see :func:`classifier_margins`.
     sample_weight : array-like of shape (n_samples,) or None, default=None
-        Non-negative, not all 0; None means equal weights.
+        Non-negative, not all 0, with a finite sum; None means equal weights. Samples of weight 0
+        are left out.
 
     Returns
     -------
@@ -152,16 +177,22 @@ def margin_report(margins: ArrayLike, sample_weight: ArrayLike | None = None) ->
     >>> report.mean, report.error
     (0.25, 0.25)
     """
-    values = np.asarray(margins, dtype=np.float64)
-    if values.ndim != 1 or len(values) == 0 or not np.isfinite(values).all():
-        raise ValueError(f"margins must be a 1-d array of finite numbers; got {margins!r}")
-    weights = (
-        np.ones(len(values)) if sample_weight is None else np.asarray(sample_weight, np.float64)
-    )
-    if weights.shape != values.shape or (weights < 0).any() or not weights.sum() > 0:
+    values = finite_vector("margins", margins)
+    if len(values) == 0:
+        raise ValueError("margins must have at least one entry; got none")
+    if sample_weight is None:
+        weights = np.ones(len(values))
+    else:
+        weights = finite_vector("sample_weight", sample_weight, 0)
+    if weights.shape != values.shape:
         raise ValueError(
-            "sample_weight must be non-negative, not all 0, and of the shape of margins, "
-            f"{values.shape}; got {sample_weight!r}"
+            f"sample_weight must have the shape of margins, {values.shape}; got {weights.shape}"
         )
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if not 0 < total < np.inf:
+        raise ValueError(f"sample_weight must have a finite sum > 0; got {float(total)!r}")
+    counted = weights > 0
+    values, weights = values[counted], weights[counted]
     order = np.argsort(values, kind="stable")
-    return MarginReport(values[order], weights[order] / weights.sum())
+    return MarginReport(values[order], weights[order] / total)
