@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +19,7 @@ HEADER = (
     " | missing cells | file | source |",
     "|---|---|---|---|---|---|---|---|",
 )
+NOT_HERE = "not here"
 
 
 def rows_of(spec: Spec) -> str:
@@ -58,13 +61,15 @@ def row(spec: Spec) -> str:
     )
 
 
-def markdown() -> Iterator[str]:
-    """Tables of both tasks, in the order of `mddf.datasets.names`."""
+def markdown(chosen: list[str]) -> Iterator[str]:
+    """A table of the chosen sets of each task."""
     for task in TASKS:
-        yield f"Sets for {task}:\n"
-        yield from HEADER
-        yield from (row(SPECS[name]) for name in names(task))
-        yield ""
+        rows = [row(SPECS[name]) for name in chosen if SPECS[name].task == task]
+        if rows:
+            yield f"Sets for {task}:\n"
+            yield from HEADER
+            yield from rows
+            yield ""
 
 
 def state(spec: Spec, home: Path, check: bool) -> str:
@@ -72,7 +77,7 @@ def state(spec: Spec, home: Path, check: bool) -> str:
     if not isinstance(spec.format, Embedded):
         folder = home / spec.folder
         if any(locate(folder, file) is None for file in spec.files):
-            return "not here"
+            return NOT_HERE
     if not check:
         return "scikit-learn" if isinstance(spec.format, Embedded) else f"{spec.folder}/"
     try:
@@ -98,27 +103,38 @@ def listing(chosen: list[str], home: Path, check: bool) -> Iterator[str]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print what is asked for; returns 1 if a check has failed."""
+    """Print what is asked for; returns 1 if a check has failed or a set to check is not here."""
     parser = argparse.ArgumentParser(prog="python -m mddf.datasets", description=__doc__)
     parser.add_argument("name", nargs="*", help="sets (default: all)")
     parser.add_argument("--task", choices=TASKS, help="sets of this task only")
-    parser.add_argument("--check", action="store_true", help="read and check the files")
-    parser.add_argument("--markdown", action="store_true", help="the table of docs/datasets.md")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--check", action="store_true", help="read and check the files")
+    form.add_argument("--markdown", action="store_true", help="the tables of docs/datasets.md")
     parser.add_argument("--data-home", help="folder of the data (default: MDDF_DATA_HOME)")
     options = parser.parse_args(argv)
-    if options.markdown:
-        print("\n".join(markdown()).strip())
-        return 0
     try:
         chosen = [resolve(name, {})[0].name for name in options.name] or names(options.task)
     except ValueError as error:
         parser.error(str(error))
+    for name in chosen:
+        if options.task not in (None, SPECS[name].task):
+            parser.error(f"--task must fit the names, {name} is for {SPECS[name].task}")
+    if options.markdown:
+        print("\n".join(markdown(chosen)).strip())
+        return 0
+    wanted = options.check and bool(options.name)
     failed = False
     for line in listing(chosen, find_home(options.data_home), options.check):
         print(line, flush=True)
-        failed |= "WRONG: " in line
+        failed |= "WRONG: " in line or (wanted and line.endswith(NOT_HERE))
     return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    try:
+        status = main()
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever reads, such as `head`, has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 1
+    raise SystemExit(status)

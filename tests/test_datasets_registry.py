@@ -1,3 +1,4 @@
+import os
 import re
 import subprocess
 import sys
@@ -150,6 +151,24 @@ def test_documented_table_is_the_printed_one(capsys):
     assert DOCS.read_text("utf-8").endswith("\n\n" + printed)
 
 
+def test_tables_of_some_sets(capsys):
+    assert main(["--markdown", "iris", "california"]) == 0
+    assert [line[:8] for line in capsys.readouterr().out.splitlines() if "| `" in line] == [
+        "| `iris`",
+        "| `calif",
+    ]
+    assert main(["--markdown", "--task", "regression"]) == 0
+    assert capsys.readouterr().out.count("\n| `") == len(names("regression"))
+
+
+def test_names_must_fit_the_task(capsys):
+    for form in ([], ["--markdown"], ["--check"]):
+        with pytest.raises(SystemExit):
+            main(["diabetes-progression", "adult", "--task", "regression", *form])
+        message = "--task must fit the names, adult is for classification"
+        assert message in capsys.readouterr().err
+
+
 def test_listing_says_where_files_lie(capsys, tmp_path, data_home):
     assert main(["iris", "Car", "har", "--data-home", str(data_home)]) == 0
     _, _, iris, car, har = capsys.readouterr().out.splitlines()
@@ -170,6 +189,19 @@ def test_check(capsys, tmp_path, data_home):
     assert re.search(r"iris .* whole\n", shown)
     assert re.search(r"car .* WRONG: .*SHA-256", shown)
     assert main(["car", "abalone", "--check", "--data-home", str(data_home)]) == 0
+    capsys.readouterr()
+    assert main(["iris", "abalone", "--check", "--data-home", str(tmp_path)]) == 1
+    assert re.search(r"abalone .* not here\n", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("option", [[], ["--markdown"]])
+def test_whoever_reads_may_stop(option):
+    unread, written = os.pipe()
+    os.close(unread)
+    command = [sys.executable, "-P", "-m", "mddf.datasets", *option]
+    done = subprocess.run(command, stdout=written, stderr=subprocess.PIPE, check=False)
+    os.close(written)
+    assert (done.returncode, done.stderr) == (1, b"")
 
 
 def test_listing_of_unknown_names():
