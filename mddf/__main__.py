@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib.metadata
 import platform
 import re
@@ -44,5 +45,12 @@ def report() -> str:
     return "\n".join(f"{name.replace('_', ' ')}: {value}" for name, value in found.items())
 
 
-if __name__ == "__main__":
+def main(argv: list[str] | None = None) -> None:
+    """Print the report; there are no options but ``--help``."""
+    description = "Print versions and how mddf was built, for reports of bugs."
+    argparse.ArgumentParser("python -m mddf", description=description).parse_args(argv)
     sys.stdout.write(report() + "\n")
+
+
+if __name__ == "__main__":
+    main()

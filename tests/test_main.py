@@ -5,8 +5,10 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 from mddf import __version__, _core
+from mddf.__main__ import main
 
 
 def test_report(tmp_path):
@@ -21,6 +23,16 @@ def test_report(tmp_path):
     assert told["kernel wide vectors in use"] == "False"
     assert "thread pools" in told
     assert not done.stderr
+
+
+@pytest.mark.parametrize(("argument", "code"), [("--help", 0), ("foo", 2), ("--foo", 2)])
+def test_no_arguments(argument, code, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([argument])
+    assert ended.value.code == code
+    shown = capsys.readouterr()
+    assert ("reports of bugs" in shown.out) == (code == 0)
+    assert ("unrecognized arguments" in shown.err) == (code == 2)
 
 
 def test_build_options():
