@@ -185,8 +185,9 @@ def _searched_trees(X, max_depth):
 def _fixed_voters(given, X, n_thresholds):
     """Source of voters from a finite set; a negative edge asks for the complement."""
     voters, values = fixed_voters(given, X, n_thresholds)
-    if values.size and np.abs(values).max() > 1:
-        raise ValueError(f"voters must have values in [-1, 1]; got {np.abs(values).max()!r}")
+    outside = values[np.abs(values) > 1]
+    if len(outside):
+        raise ValueError(f"voters must have values in [-1, 1]; got {float(outside[0])!r}")
 
     def best(signed_weight):
         if len(values) == 0:
