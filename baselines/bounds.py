@@ -1,4 +1,4 @@
-"""The old name of what is in :mod:`mddf.analysis`, until version 0.3."""
+"""The old name of what is in :mod:`mddf.analysis`, until version 0.4."""
 
 import warnings
 
@@ -19,7 +19,7 @@ __all__ = [
 ]
 
 warnings.warn(
-    "mddf.baselines.bounds has become part of mddf.analysis, and goes with version 0.3",
+    "mddf.baselines.bounds has become part of mddf.analysis, and goes with version 0.4",
     DeprecationWarning,
     stacklevel=2,
 )

@@ -1,4 +1,4 @@
-"""The old name of what is in :mod:`mddf.analysis`, until version 0.3."""
+"""The old name of what is in :mod:`mddf.analysis`, until version 0.4."""
 
 import warnings
 
@@ -7,7 +7,7 @@ from mddf.analysis import MarginReport, classifier_margins, margin_report
 __all__ = ["MarginReport", "classifier_margins", "margin_report"]
 
 warnings.warn(
-    "mddf.baselines.margins has become part of mddf.analysis, and goes with version 0.3",
+    "mddf.baselines.margins has become part of mddf.analysis, and goes with version 0.4",
     DeprecationWarning,
     stacklevel=2,
 )

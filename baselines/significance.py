@@ -1,4 +1,4 @@
-"""The old name of what is in :mod:`mddf.analysis`, until version 0.3."""
+"""The old name of what is in :mod:`mddf.analysis`, until version 0.4."""
 
 import warnings
 
@@ -7,7 +7,7 @@ from mddf.analysis import discordant_counts, poisson_binomial_test, probability_
 __all__ = ["discordant_counts", "poisson_binomial_test", "probability_better", "sign_test"]
 
 warnings.warn(
-    "mddf.baselines.significance has become part of mddf.analysis, and goes with version 0.3",
+    "mddf.baselines.significance has become part of mddf.analysis, and goes with version 0.4",
     DeprecationWarning,
     stacklevel=2,
 )
