@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from mddf._boosted import Boosted
 from mddf._trees import TreeArrays
 from mddf.explain._stages import model_stages, predict_numbers
 
@@ -25,7 +26,8 @@ class Cost:
     Attributes
     ----------
     n_trees, n_nodes : int
-        Of all forests, layers and folds.
+        Of all forests, layers and folds, and of boosted members of deep forests. What models of
+        other libraries are made of is not counted.
     n_bytes : int
         Memory that the model's arrays take, those about its training included.
     microseconds_per_row : float
@@ -78,18 +80,20 @@ def cost(model) -> Cost:
     stages = model_stages(model)
     parts = list(_parts(vars(model), set()))
     blocks = [part for part in parts if isinstance(part, TreeArrays)]
+    boosted = [part.trees_ for part in parts if isinstance(part, Boosted)]
+    arrays = [part for part in parts if isinstance(part, np.ndarray)]
     rows = _made_up_rows(stages[0].bins, model.n_features_in_)
     seconds = median(_seconds(model, rows) for _ in range(_REPEATS))
     return Cost(
-        sum(block.n_trees for block in blocks),
-        sum(block.n_nodes for block in blocks),
-        sum(part.n_bytes if isinstance(part, TreeArrays) else part.nbytes for part in parts),
+        sum(block.n_trees for block in blocks) + sum(len(trees["roots"]) for trees in boosted),
+        sum(block.n_nodes for block in blocks) + sum(len(trees["left"]) for trees in boosted),
+        sum(block.n_bytes for block in blocks) + sum(array.nbytes for array in arrays),
         1e6 * seconds / len(rows),
     )
 
 
 def _parts(value: Any, seen: set[int]) -> Iterator[Any]:
-    """All trees and arrays that an object holds, each once."""
+    """All trees, boosted models and arrays that an object holds, each once."""
     if id(value) in seen or callable(value):
         return
     seen.add(id(value))
@@ -102,6 +106,8 @@ def _parts(value: Any, seen: set[int]) -> Iterator[Any]:
         for item in value:
             yield from _parts(item, seen)
     elif hasattr(value, "__dict__"):
+        if isinstance(value, Boosted):
+            yield value  # and its arrays
         yield from _parts(vars(value), seen)
 
 

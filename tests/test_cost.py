@@ -53,6 +53,19 @@ def test_deep_forests():
     assert 0 < found.microseconds_per_row < 1e4
 
 
+def test_boosted_members_have_trees():
+    X = number_table()
+    model = DeepForestClassifier(n_estimators=2, members=["boosted", "random"], random_state=0)
+    found = cost(model.fit(X, labels_of(X)))
+    voters = [voter for layer in model._layers for voter in layer.voters]
+    boosted = [m.trees_ for voter in voters if not voter.is_forest for m in voter.models]
+    assert boosted
+    forests = 6 * sum(voter.is_forest for voter in voters)
+    assert found.n_trees == forests + sum(len(trees["roots"]) for trees in boosted)
+    alone = cost(DeepForestClassifier(members=["boosted"], random_state=0).fit(X, labels_of(X)))
+    assert alone.n_nodes > alone.n_trees > 0
+
+
 def test_a_table_is_counted_once():
     X = number_table()
     forest = RandomForestClassifier(2).fit(X, labels_of(X))
