@@ -190,7 +190,7 @@ class BaseCascade(LayeredClassifier):
             labels,
             len(classes),
             row_weights(given, class_factors(self.class_weight, classes, labels, given), labels),
-            canonical_order(binned.codes, labels, given),
+            canonical_order(binned.codes, labels),
         )
         units = None if groups is None else group_numbers(groups, labels, self.cv)
         own = all(isinstance(forest, BaseForest) for forest in forests)

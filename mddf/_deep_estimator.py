@@ -194,7 +194,7 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
             numbers,
             goal,
             weights,
-            canonical_order(binned.codes, goal.key, given),
+            canonical_order(binned.codes, goal.key),
             self._folds(numbers, goal, entropy, groups),
             out_of_bag=groups is None and (self.cv is None or isinstance(self.cv, Integral | str)),
         )
