@@ -18,6 +18,7 @@ from mddf._binning import apply_bins
 from mddf._checkpoint import Checkpoint, description, fit_inputs
 from mddf._classifier import AsksForGroups, warn_of_seen
 from mddf._deep_growth import MOST_COLUMNS, Growth, tell
+from mddf._deep_guests import bounded
 from mddf._deep_layers import columns_of
 from mddf._folds import is_splitter, make_folds
 from mddf._guests import weight_parameter
@@ -34,18 +35,6 @@ from mddf._validation import (
     unchanged_on_failure,
 )
 from mddf._vote import sharpened
-
-
-def _bounded(numbers: np.ndarray) -> np.ndarray:
-    """Numbers whose squares add up without overflow, for members that are no forests of ours.
-
-    Larger ones are cut in a copy; most tables have none, and are not copied.
-    """
-    if numbers.dtype.kind != "f":
-        return numbers
-    most = 1e100 if numbers.dtype == np.float64 else 1e15
-    low, high = (of.reduce(numbers, axis=None, initial=0) for of in (np.fmin, np.fmax))
-    return numbers if -most <= low and high <= most else np.clip(numbers, -most, most)
 
 
 class BaseDeepForest(AsksForGroups, TransformerMixin):
@@ -186,9 +175,11 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
         binned = binner.fit_transform(table, given, n_spare=n_spare)
         random = check_random_state(self.random_state)
         entropy = tuple(random.randint(0, 2**32, 4, dtype=np.uint64).tolist())
-        numbers = binner.numbers(table) if guests or is_splitter(self.cv) else None
-        if guests and numbers is not None:
-            numbers = _bounded(numbers)
+        numbers = None
+        if guests:
+            numbers = bounded(binner.numbers(table))
+        elif is_splitter(self.cv):
+            numbers = binner.numbers(table)
         training = Training(
             binned,
             numbers,
@@ -243,8 +234,6 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
         needs_numbers = any(not voter.is_forest for voter in self._layers[0].voters)
         numbers = np.empty(table.shape) if needs_numbers else None
         codes = self._binner.transform(table, n_spare=self._n_spare, numbers=numbers)
-        if numbers is not None:
-            numbers = _bounded(numbers)
         if warn_if_seen:
             warn_of_seen(codes[:, : self._n_raw], self._seen)
         return self._layer_vectors(codes, numbers, self.n_jobs)
@@ -253,6 +242,8 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
         """As `_stages`, from rows whose spare columns are written over for each layer."""
         before = None
         n_columns = len(self._outputs)
+        if numbers is not None:
+            numbers = bounded(numbers)
         for layer in self._layers:
             if before is not None:
                 apply_bins(before, layer.bins, out=codes, first_column=self._n_raw, n_jobs=n_jobs)

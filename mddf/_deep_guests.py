@@ -12,6 +12,20 @@ from mddf._members import Member, Training
 # A member that has so many times the loss of the best forest on the first fold is dropped.
 _HOPELESS = 1.5
 _FEWEST_TRIED = 100
+# Guests see numbers up to this one, whose squares add up without overflow.
+LARGEST = 1e100
+
+
+def bounded(numbers: np.ndarray) -> np.ndarray:
+    """Numbers as guests see them: in double precision, whatever the type of X, and not too large.
+
+    Larger ones are cut in a copy; most tables have none, and are not copied for that.
+    """
+    numbers = np.asarray(numbers, np.float64)
+    low, high = (of.reduce(numbers, axis=None, initial=0) for of in (np.fmin, np.fmax))
+    if low >= -LARGEST and high <= LARGEST:
+        return numbers
+    return np.clip(numbers, -LARGEST, LARGEST)
 
 
 def mean_loss(goal, forecasts: np.ndarray, rows: np.ndarray) -> float:

@@ -215,6 +215,16 @@ def test_huge_targets_stay_finite():
     assert np.isfinite(model.predict_interval(X, 0.5)).all()
 
 
+def test_single_precision_is_double_precision_of_the_same_values(data):
+    """Also of values whose squares single precision does not hold."""
+    X, y, new, _ = data
+    X, new = (np.where(rows > 0.99, 1e18, rows + 1000).astype(np.float32) for rows in (X, new))
+    single = DeepForestRegressor(**SMALL).fit(X, y)
+    double = DeepForestRegressor(**SMALL).fit(X.astype(float), y)
+    assert single.history_["r2"].tolist() == double.history_["r2"].tolist()
+    np.testing.assert_array_equal(single.predict(new), double.predict(new))
+
+
 @pytest.mark.parametrize(
     ("y", "message"),
     [

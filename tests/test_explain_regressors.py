@@ -103,6 +103,10 @@ def test_deep_forests(data):
     values = shap_values(model, X[:5], background=X[:30], method="permutation")
     sums = values.values.sum(axis=1) + values.base_values
     np.testing.assert_allclose(sums, model.predict(X[:5]), rtol=1e-6)
+    large = np.where(np.arange(X.shape[1]) == 3, 1e200, X[:2])
+    values = shap_values(model, large, background=X[:9], method="permutation")
+    sums = values.values.sum(axis=1) + values.base_values
+    np.testing.assert_allclose(sums, model.predict(large), rtol=1e-6)
 
 
 def test_costs(data):

@@ -96,6 +96,16 @@ def test_single_precision():
     assert_same(model.fit(X[:150], numbers_of(X)[:150]), X, np.float32, 1e-6)
 
 
+def test_numbers_as_large_as_they_get():
+    X = table_with_holes(200)
+    model = DeepForestRegressor(1, n_estimators=3, members=["random", "linear"], random_state=0)
+    model.fit(X, numbers_of(X))
+    new = X[:20].copy()
+    new[:2, 0] = 1e200, -1e300
+    assert_same(model, new)  # by the size of the largest
+    assert_same(model, new[2:])
+
+
 @pytest.mark.usefixtures("few_rounds")
 @pytest.mark.parametrize("scale", [0.0, 1e-300, 1e300])
 def test_targets_of_any_size(scale):

@@ -7,6 +7,7 @@ from importlib import import_module
 import numpy as np
 from sklearn.base import is_regressor
 
+from mddf._deep_guests import LARGEST
 from mddf._layer import _GRAIN
 from mddf._table import NUMBER
 from mddf._targets import Units
@@ -246,6 +247,8 @@ def _add_cascade(graph: Graph, raw: str, stages: list[Stage], cascade) -> str:
 def _add_layers(graph: Graph, raw: str, stages: list[Stage], model) -> str:
     """What the members of a deep forest's layers say together."""
     table, votes, total = raw, [], 0.0
+    guests = any(not voter.is_forest for voter in model._layers[0].voters)
+    seen = _add_bounded(graph, raw) if guests else raw
     for stage, layer in zip(stages, model._layers, strict=True):
         vectors = []
         for members, voter in zip(stage.members, layer.voters, strict=True):
@@ -253,11 +256,11 @@ def _add_layers(graph: Graph, raw: str, stages: list[Stage], model) -> str:
                 means = _add_forest(graph, table, members, stage)
                 vectors.append(_add_rounded(graph, means))
             elif is_regressor(model):
-                found = [add_guest_regressor(graph, raw, guest) for guest in members]
+                found = [add_guest_regressor(graph, seen, guest) for guest in members]
                 vectors.append(_add_mean(graph, found))
             else:
                 n_classes = len(model.classes_)
-                found = [add_guest(graph, raw, guest, n_classes) for guest in members]
+                found = [add_guest(graph, seen, guest, n_classes) for guest in members]
                 vectors.append(_add_mean(graph, found))
             if voter.weight > 0:
                 vote = _add_sharpened(graph, vectors[-1], voter.exponent)
@@ -274,6 +277,11 @@ def _add_layers(graph: Graph, raw: str, stages: list[Stage], model) -> str:
         if handed:
             table = graph.add("Concat", raw, *handed, axis=1)
     return graph.add("Div", _add_sum(graph, votes), graph.constant(total))
+
+
+def _add_bounded(graph: Graph, X: str) -> str:
+    """As `mddf._deep_guests.bounded`."""
+    return graph.add("Max", graph.add("Min", X, graph.constant(LARGEST)), graph.constant(-LARGEST))
 
 
 def _add_restored(graph: Graph, standard: str, units: Units) -> str:
