@@ -116,12 +116,15 @@ def _group_folds(n_folds: int, labels: np.ndarray, seed: int, groups) -> Folds:
     n_groups = groups.max() + 1
     if n_groups < 2:
         raise ValueError("groups must hold at least 2 different ones, got 1")
-    splitter = StratifiedGroupKFold(min(n_folds, n_groups), shuffle=True, random_state=seed)
+    n_folds = min(n_folds, n_groups)
+    splitter = StratifiedGroupKFold(n_folds, shuffle=True, random_state=seed)
+    # It refuses classes that all have fewer samples than there are folds.
+    strata = np.zeros_like(labels) if np.bincount(labels).max() < n_folds else labels
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about classes with fewer samples than folds
-        splits = list(splitter.split(np.zeros((len(labels), 1)), labels, groups))
+        splits = list(splitter.split(np.zeros((len(labels), 1)), strata, groups))
     if any(len(train) == 0 or len(test) == 0 for train, test in splits):
-        splits = list(GroupKFold(min(n_folds, n_groups)).split(groups, groups=groups))
+        splits = list(GroupKFold(n_folds).split(groups, groups=groups))
     return [(train.astype(np.int32), test.astype(np.int32)) for train, test in splits]
 
 

@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mddf import DeepForestClassifier, MDDFClassifier
+from mddf._folds import make_folds
 
 CASCADES = (MDDFClassifier, GCForestClassifier, DeepForestClassifier)
 
@@ -63,6 +64,17 @@ def test_leaves_are_judged_by_other_groups():
     ]
     # Rows of one's own group favour leaves of single rows.
     assert leaves == [{"random": 5}] * 3 + [{"random": 1}]
+
+
+def test_groups_of_small_classes():
+    """Where all classes have fewer samples than there are folds, as without groups."""
+    X, y, groups = np.random.default_rng(0).normal(size=(12, 2)), np.arange(12) // 3, np.arange(12)
+    for Cascade in CASCADES:
+        model = Cascade(1, n_estimators=2, random_state=0).fit(X, y, groups=groups // 2)
+        assert model.predict_proba(X).shape == (12, 4)
+    for train, test in make_folds(5, X, y, 0, groups):
+        assert 2 <= len(test) <= 3
+        assert len(train) + len(test) == 12
 
 
 @pytest.mark.parametrize("kind", [MDDFClassifier, GCForestClassifier])
