@@ -16,6 +16,7 @@ from threadpoolctl import ThreadpoolController
 
 from mddf._engines import in_order, shared
 from mddf._parallel import job_count, shares_memory
+from mddf._sampling import rows_with_weight
 
 # Below so many cells times classes, threads hold up each other's fits in many steps of Python.
 _FEW_CELLS = 2**19
@@ -70,7 +71,6 @@ def _fit_guest(guest, X, target, weights, n_columns, train, held_out, seed: int)
     _set_random_states(fitted, random)
     options = {}
     if weights is not None:
-        train = train[weights[train] > 0]
         name = weight_parameter(fitted)
         if name is None:
             train = _draw(train, target, weights, random)
@@ -113,7 +113,14 @@ def fit_guests(
     Returns
     -------
     list of (estimator, ndarray of shape (n_held_out, n_columns) or None)
+
+    Raises
+    ------
+    ValueError
+        If a part has no row with a weight to train on.
     """
+    if weights is not None:
+        parts = [(rows_with_weight(train, weights), held_out) for train, held_out in parts]
     seeds = np.random.SeedSequence(entropy).generate_state(len(parts))
     everywhere = shared([X, target, weights])
     tasks = (

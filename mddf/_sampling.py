@@ -152,6 +152,17 @@ def _proportions(weights: np.ndarray | None, rows: np.ndarray) -> np.ndarray | N
     return cumulative_weights(weights[rows])
 
 
+def rows_with_weight(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Those of a fold's rows that have a weight; ValueError if there are none."""
+    rows = rows[weights[rows] > 0]
+    if len(rows) == 0:
+        raise ValueError(
+            "sample_weight and class_weight must leave every fold a sample with a weight "
+            "above zero to train on, got a fold without one"
+        )
+    return rows
+
+
 def plan_sampling(
     order: np.ndarray,
     weights: RowWeights,
@@ -190,12 +201,7 @@ def plan_sampling(
     if emphasis is not None:
         weight = scale_weights(emphasis * (1 if weight is None else weight))
     if weight is not None:
-        rows = rows[weight[rows] > 0]
-        if len(rows) == 0:
-            raise ValueError(
-                "sample_weight and class_weight must leave every fold a sample with a weight "
-                "above zero to train on, got a fold without one"
-            )
+        rows = rows_with_weight(rows, weight)
     chosen = np.zeros(n_rows, bool)
     chosen[rows] = True
     rows = order if chosen.all() else order[chosen[order]]

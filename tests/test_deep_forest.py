@@ -336,6 +336,13 @@ def test_wrong_options_are_refused_by_name(options, message, data):
         DeepForestClassifier(**SMALL | options).fit(X, y)
 
 
+@pytest.mark.parametrize("member", ["boosted", "linear", "kernel"])
+def test_a_fold_without_weight_is_refused(member, data):
+    X, y, *_ = data
+    with pytest.raises(ValueError, match="sample_weight and class_weight must .* every fold"):
+        DeepForestClassifier(members=[member]).fit(X, y, np.arange(300) == 0)
+
+
 def test_classifiers_without_weights_are_refused_with_weights(data):
     X, y, *_ = data
     model = DeepForestClassifier(members=["random", KNeighborsClassifier()])

@@ -279,6 +279,13 @@ def test_weights_of_samples(data):
     assert np.sum(errors <= reach * (1 + 1e-9)) == np.ceil(0.9 * 151)
 
 
+@pytest.mark.parametrize("member", ["boosted", "linear", "kernel"])
+def test_a_fold_without_weight_is_refused(member, data):
+    X, y, *_ = data
+    with pytest.raises(ValueError, match="sample_weight and class_weight must .* every fold"):
+        DeepForestRegressor(members=[member]).fit(X, y, np.arange(300) == 0)
+
+
 def test_weights_of_the_vote():
     rng = np.random.default_rng(0)
     y = rng.normal(size=(400, 2))

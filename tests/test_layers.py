@@ -270,8 +270,9 @@ def test_a_fold_without_weight_is_refused():
     samples, layer = problem(weights=weights)
     train, _ = layer.folds[0]
     weights[np.setdiff1d(np.arange(120), train)] = 1.0
-    with pytest.raises(ValueError, match="every fold"):
-        grow_layer(FORESTS, samples, layer, (1,))
+    for forests in (FORESTS, [GaussianNB()]):
+        with pytest.raises(ValueError, match="sample_weight and class_weight must .* every fold"):
+            grow_layer(forests, samples, layer, (1,))
 
 
 def test_results_do_not_depend_on_n_jobs():
