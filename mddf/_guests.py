@@ -17,6 +17,7 @@ from threadpoolctl import ThreadpoolController
 from mddf._engines import in_order, shared
 from mddf._parallel import job_count, shares_memory
 from mddf._sampling import rows_with_weight
+from mddf._state import is_part
 
 # Below so many cells times classes, threads hold up each other's fits in many steps of Python.
 _FEW_CELLS = 2**19
@@ -80,8 +81,10 @@ def _fit_guest(guest, X, target, weights, n_columns, train, held_out, seed: int)
         y = target[train, 0] if n_columns == 1 else target[train]
     else:
         y = target[train].astype(np.int64)
-    if isinstance(fitted, Pipeline) and np.all(y == y[:1]):
-        fitted, options = DummyRegressor() if _is_real(target) else DummyClassifier(), {}
+    real = _is_real(target)
+    # Few classifiers of others take one class alone; members of this package do.
+    if np.all(y == y[:1]) and (isinstance(fitted, Pipeline) or not (real or is_part(fitted))):
+        fitted, options = DummyRegressor() if real else DummyClassifier(), {}
     # Folds are spread over the cores: what a classifier starts by itself would fight over them.
     with _one_thread():
         fitted.fit(X[train], y, **options)

@@ -282,7 +282,7 @@ def test_weights_of_samples(data):
 @pytest.mark.parametrize("member", ["boosted", "linear", "kernel"])
 def test_a_fold_without_weight_is_refused(member, data):
     X, y, *_ = data
-    with pytest.raises(ValueError, match="sample_weight and class_weight must .* every fold"):
+    with pytest.raises(ValueError, match=r"sample_weight and class_weight must .* every fold"):
         DeepForestRegressor(members=[member]).fit(X, y, np.arange(300) == 0)
 
 

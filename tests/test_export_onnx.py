@@ -189,6 +189,16 @@ def test_a_linear_member_that_did_not_see_a_class():
     assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("kind", [MDDFClassifier, DeepForestClassifier])
+def test_members_that_saw_one_class(kind):
+    X = number_table(60)
+    y = (np.arange(60) == 7).astype(int)
+    member = {"forests" if kind is MDDFClassifier else "members": [LogisticRegression()]}
+    model = kind(1, **member, cv=2, random_state=0).set_params(refit=False).fit(X, y)
+    _, probabilities = said_by_runtime(model, X)
+    assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
+
+
 def test_categories_that_are_numbers_rare_or_new():
     X = frame_table(300)
     X["size"] = pd.Categorical(np.arange(300) % 7 * 1.5)

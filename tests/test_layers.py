@@ -9,6 +9,8 @@ from forest_cases import bin_table, same_trees, three_classes, watched_growth
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, _growing, _layer
 from mddf._binning import find_bins
@@ -206,6 +208,20 @@ def test_a_class_that_a_training_fold_lacks():
     assert np.all(new[:, 7, 2] > 0)
 
 
+@pytest.mark.parametrize(
+    "classifier",
+    [LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression())],
+    ids=["alone", "in a pipeline"],
+)
+def test_folds_of_one_class_are_said_to_be_of_that_class(classifier):
+    samples, layer = problem(n_samples=60)
+    samples = replace(samples, labels=(np.arange(60) == 7).astype(np.uint16), n_classes=2)
+    fitted, vectors = grow_layer([classifier], samples, layer, (1,))
+    assert vectors[0, 7].tolist() == [1, 0]
+    new = layer_vectors(fitted, layer.table.codes, layer.numbers, layer.augmented, 2)
+    assert 0 < new[0, 7, 1] < 1
+
+
 def test_classifiers_see_the_columns_weights_and_seeds_of_the_layer():
     seen = []
 
@@ -271,7 +287,7 @@ def test_a_fold_without_weight_is_refused():
     train, _ = layer.folds[0]
     weights[np.setdiff1d(np.arange(120), train)] = 1.0
     for forests in (FORESTS, [GaussianNB()]):
-        with pytest.raises(ValueError, match="sample_weight and class_weight must .* every fold"):
+        with pytest.raises(ValueError, match=r"sample_weight and class_weight must .* every fold"):
             grow_layer(forests, samples, layer, (1,))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import is_regressor
 from sklearn.compose import ColumnTransformer
-from sklearn.dummy import DummyRegressor
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression, LogisticRegressionCV, Ridge
@@ -19,6 +19,9 @@ from mddf._linear import Encoding, LinearClassifier
 
 from ._boosting import add_boosting, add_scores, add_softmax
 from ._graph import Graph
+
+# Members of these kinds may have seen one class alone.
+_SAY_ONE_CLASS = BoostedClassifier | LinearClassifier | DummyClassifier
 
 
 def add_guest(graph: Graph, X: str, classifier, n_classes: int) -> str:
@@ -52,7 +55,7 @@ def add_guest(graph: Graph, X: str, classifier, n_classes: int) -> str:
         values = _add_gaussian(graph, X, last)
         scaled = graph.add("Mul", values, graph.constant(last.scale_))
         probabilities = graph.add("Softmax", scaled, axis=1)
-    elif isinstance(last, BoostedClassifier | LinearClassifier):
+    elif isinstance(last, _SAY_ONE_CLASS) and len(last.classes_) == 1:
         probabilities = graph.repeat(np.ones(1), X)
     else:
         raise _refusal(classifier)
