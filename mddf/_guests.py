@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 
 import numpy as np
@@ -64,6 +67,14 @@ def _libraries(n_modules: int) -> ThreadpoolController:
 def _one_thread():
     """A context in which libraries start no threads."""
     return _libraries(len(sys.modules)).limit(limits=1)
+
+
+@contextmanager
+def _known_as_classes() -> Iterator[None]:
+    """A context in which nobody takes a fold's many classes for numbers: y has been looked at."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
+        yield
 
 
 def _fit_guest(guest, X, target, weights, n_columns, train, held_out, seed: int):
@@ -134,5 +145,5 @@ def fit_guests(
     if small and getattr(guest, "_fits_step_by_step", False) and shares_memory():
         n_jobs = 1
     # Limits that threads set one by one are undone by the first that is ready.
-    with _one_thread():
+    with _one_thread(), _known_as_classes():
         return list(in_order(tasks, job_count(n_jobs, len(parts), require=None)))

@@ -300,6 +300,14 @@ def test_many_classes_and_columns():
     DeepForestClassifier(1, n_estimators=5, members=FORESTS).fit(wide, y[:60] % 2)
 
 
+@pytest.mark.parametrize("member", ["linear", KNeighborsClassifier()], ids=str)
+def test_folds_of_many_classes_are_not_taken_for_numbers(member):
+    """Two rows of each class are enough for y, but fewer are left in a fold."""
+    X, y = np.random.default_rng(0).normal(size=(100, 2)), np.arange(100) // 2
+    model = DeepForestClassifier(members=[member], cv=2, n_jobs=2, random_state=0).fit(X, y)
+    assert model.predict_proba(X).shape == (100, 50)
+
+
 def test_one_class():
     model = DeepForestClassifier(n_estimators=3, members=FORESTS).fit(np.ones((9, 2)), ["a"] * 9)
     assert model.predict([[5, 5]]).tolist() == ["a"]
