@@ -22,7 +22,7 @@ from mddf._cascade import CascadePlan, Trace, grow_cascade, resolve_grains
 from mddf._cascade_model import VectorLayout, side_by_side, stages
 from mddf._checkpoint import Checkpoint, description, fit_inputs
 from mddf._classifier import LayeredClassifier, warn_of_seen
-from mddf._folds import group_numbers, is_splitter, make_folds
+from mddf._folds import gives_folds, group_numbers, is_splitter, make_folds
 from mddf._forest import BaseForest
 from mddf._layer import OUT_OF_BAG, Samples, limit_depth, resolve_forests
 from mddf._rules import Emphasis, Rule
@@ -194,6 +194,8 @@ class BaseCascade(LayeredClassifier):
         )
         units = None if groups is None else group_numbers(groups, labels, self.cv)
         own = all(isinstance(forest, BaseForest) for forest in forests)
+        numbers = binner.numbers(table) if is_splitter(self.cv) or not own else None
+        folds = self._folds(numbers, labels, (*entropy, 1), groups)
         checkpoint = None
         if self.checkpoint is not None:
             if not own:
@@ -201,17 +203,17 @@ class BaseCascade(LayeredClassifier):
                     "checkpoint needs forests of this package, which are plain arrays, got "
                     f"forests={self.forests!r}"
                 )
-            inputs = fit_inputs(binned, labels, given, units)
+            of_cv = folds(0) if gives_folds(self.cv) else None
+            inputs = fit_inputs(binned, labels, given, units, of_cv)
             with naming("checkpoint"):
                 checkpoint = Checkpoint(self.checkpoint, description(self, **inputs))
-        numbers = binner.numbers(table) if is_splitter(self.cv) or not own else None
         score = out_of_fold_score(self.scoring, classes, labels, given)
         fewest = None
         if self.early_stopping and self.keep_layers == "fewest":
             fewest = Fewest(score, np.argsort(samples.order) if units is None else units)
         plan = CascadePlan(
             forests=lambda number: [limit_depth(f, kind.depth(number)) for f in forests],
-            folds=self._folds(numbers, labels, (*entropy, 1), groups),
+            folds=folds,
             rule=kind.rule,
             emphasis=kind.emphasis,
             redraw=kind.redraw,

@@ -22,8 +22,16 @@ from mddf._state import from_plain, to_plain
 
 # Parameters that do not change what is grown.
 _ANY = {"n_jobs", "verbose", "checkpoint", "transform_layers", "transform_forests"}
-# Inputs of which only a hash is kept.
-_INPUTS = ("X", "y", "sample_weight", "groups")
+# Inputs of which only a hash is kept, and how one that differs is called.
+_INPUTS = {
+    "X": "another X",
+    "y": "another y",
+    "sample_weight": "another sample_weight",
+    "groups": "another groups",
+    "folds": "other folds by cv",
+}
+# Characters of a list of which no hash is told.
+_LONG = 2000
 
 
 class Checkpoint:
@@ -99,9 +107,7 @@ class Checkpoint:
         for name, now in self.fit.items():
             if before.get(name) == now:
                 continue
-            what = f"another {name}"
-            if name not in _INPUTS:
-                what = f"{name}={before.get(name)}, not {name}={now}"
+            what = _INPUTS.get(name, f"{name}={before.get(name)}, not {name}={now}")
             raise ValueError(
                 f"checkpoint: {str(self.folder)!r} is of a fit with {what}; give another folder, "
                 "or delete this one"
@@ -116,7 +122,7 @@ def description(estimator, **inputs) -> dict[str, str]:
     estimator : estimator
         Its random_state has to be a number.
     **inputs : list of ndarray
-        Of each name in X, y, sample_weight, groups.
+        From `fit_inputs`.
     """
     seed = estimator.random_state
     if not isinstance(seed, int | np.integer):
@@ -125,7 +131,7 @@ def description(estimator, **inputs) -> dict[str, str]:
             f"seeds, got random_state={seed!r}"
         )
     parameters = {
-        name: _text(value)
+        name: "given folds" if name == "cv" and "folds" in inputs else _text(value)
         for name, value in estimator.get_params(deep=False).items()
         if name not in _ANY
     }
@@ -133,25 +139,46 @@ def description(estimator, **inputs) -> dict[str, str]:
     return {"mddf": import_module("mddf").__version__, **parameters, **hashes}
 
 
-def fit_inputs(table: BinnedTable, y: np.ndarray, sample_weight, groups) -> dict[str, list]:
-    """The arrays of a fit's inputs by name; X comes last: its bins depend on the weights."""
-    return {
+def fit_inputs(
+    table: BinnedTable, y: np.ndarray, sample_weight, groups, folds=None, numbers=None
+) -> dict[str, list]:
+    """The arrays of a fit's inputs by name; what depends on others comes after them.
+
+    Parameters
+    ----------
+    table : BinnedTable
+        Its bins depend on the weights.
+    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+    sample_weight, groups : array of shape (n_samples,) or None
+    folds : list of (ndarray, ndarray), default=None
+        Those that `cv` gave by itself. What a splitter is called does not say what it gives.
+    numbers : ndarray of shape (n_samples, n_raw), default=None
+        What members see that are no forests.
+    """
+    inputs = {
         "y": [y],
         "sample_weight": [] if sample_weight is None else [sample_weight],
         "groups": [] if groups is None else [np.unique(groups, return_inverse=True)[1]],
-        "X": [table.codes, table.bins.values],
+        "X": [table.codes, table.bins.values, *([] if numbers is None else [numbers])],
     }
+    if folds is not None:
+        inputs["folds"] = [rows for fold in folds for rows in fold]
+    return inputs
 
 
 def _text(value) -> str:
-    """A parameter's value, alike in every process."""
+    """A parameter's value, alike in every process, and for what means the same."""
+    if hasattr(value, "tolist") and not isinstance(value, type):  # of numpy or pandas
+        value = value.tolist()
     if isinstance(value, BaseEstimator):
         given = ", ".join(f"{k}={_text(v)}" for k, v in value.get_params(deep=False).items())
         return f"{type(value).__name__}({given})"
-    if isinstance(value, np.ndarray):
-        return f"array {fingerprint(value)}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_text, value))}]"
+        text = f"[{', '.join(map(_text, value))}]"
+        return text if len(text) <= _LONG else f"{len(value)} values {_hash(text.encode())}"
+    if isinstance(value, dict):
+        items = sorted((_text(key), _text(item)) for key, item in value.items())
+        return f"{{{', '.join(f'{key}: {item}' for key, item in items)}}}"
     if not callable(value):
         return repr(value)
     try:
@@ -163,7 +190,11 @@ def _text(value) -> str:
         ) from error
     if hasattr(value, "__qualname__"):
         return f"{value.__module__}.{value.__qualname__}"
-    return f"{type(value).__name__} {fingerprint(np.frombuffer(pickled, np.uint8))}"
+    return f"{type(value).__name__} {_hash(pickled)}"
+
+
+def _hash(data: bytes) -> str:
+    return fingerprint(np.frombuffer(data, np.uint8))
 
 
 def _outline(value: Any, arrays: dict[str, np.ndarray]) -> Any:

@@ -20,7 +20,7 @@ from mddf._classifier import AsksForGroups, warn_of_seen
 from mddf._deep_growth import MOST_COLUMNS, Growth, tell
 from mddf._deep_guests import bounded
 from mddf._deep_layers import columns_of
-from mddf._folds import is_splitter, make_folds
+from mddf._folds import gives_folds, is_splitter, make_folds
 from mddf._guests import weight_parameter
 from mddf._members import Training
 from mddf._sampling import canonical_order
@@ -187,7 +187,7 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
             weights,
             canonical_order(binned.codes, goal.key),
             self._folds(numbers, goal, entropy, groups),
-            out_of_bag=groups is None and (self.cv is None or isinstance(self.cv, Integral | str)),
+            out_of_bag=groups is None and not gives_folds(self.cv),
         )
         checkpoint = self._checkpoint(training, members, given, groups)
         growth = Growth(self, training, members, table.shape[1], entropy, checkpoint)
@@ -213,7 +213,14 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
                     "forests of this package and named members that it keeps as arrays are plain, "
                     f"got the member {member.name!r}"
                 )
-        inputs = fit_inputs(training.table, training.goal.key, given, groups)
+        inputs = fit_inputs(
+            training.table,
+            training.goal.key,
+            given,
+            groups,
+            folds=training.folds if gives_folds(self.cv) else None,
+            numbers=None if all(member.is_forest for member in members) else training.numbers,
+        )
         with naming("checkpoint"):
             return Checkpoint(self.checkpoint, description(self, **inputs))
 

@@ -67,6 +67,11 @@ def make_folds(cv, X, labels: np.ndarray, seed: int, groups=None) -> Folds:
     return folds
 
 
+def gives_folds(cv) -> bool:
+    """Whether `cv` says by itself what is held out together: a splitter or splits."""
+    return not (cv is None or isinstance(cv, Integral | str))
+
+
 def is_splitter(cv) -> bool:
     """Whether `cv` is asked for splits, for which it may look at X; words can be split, too."""
     return hasattr(cv, "split") and not isinstance(cv, str)

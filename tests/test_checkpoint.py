@@ -13,6 +13,7 @@ from forest_cases import three_classes
 from mddf.baselines import GCForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score, make_scorer
+from sklearn.model_selection import KFold, PredefinedSplit
 from sklearn.naive_bayes import GaussianNB
 
 from mddf import (
@@ -188,6 +189,70 @@ def test_another_fit_is_refused_by_what_differs(tmp_path):
             model.fit(*arguments)
     model.fit(X, y)
     model.set_params(n_jobs=2, verbose=0, transform_layers="all").fit(X, y)
+
+
+@pytest.mark.parametrize("member", ["linear", "kernel", "random"])
+def test_numbers_that_share_a_bin_are_another_x_for_those_who_see_them(member, tmp_path):
+    X, y = np.arange(40.0)[:, None], np.arange(40) // 5 % 2
+    model = deep(tmp_path, members=[member], max_bins=4)
+    model.fit(X, y)
+    X[[1, 2]] = X[[2, 1]]
+    if member == "random":
+        model.fit(X, y)
+    else:
+        with pytest.raises(ValueError, match="is of a fit with another X;"):
+            model.fit(X, y)
+
+
+class Halves:
+    """A splitter of a user's own, whose text is another one in each process."""
+
+    def __init__(self, shift):
+        self.shift = shift
+
+    def split(self, X, y=None, groups=None):
+        first = (np.arange(len(X)) + self.shift) % 4 < 2
+        return [(first, ~first), (~first, first)]
+
+    def get_n_splits(self, X=None, y=None, groups=None):
+        return 2
+
+
+@pytest.mark.parametrize("make", [cascade, deep])
+@pytest.mark.parametrize(
+    ("cv", "same", "other"),
+    [
+        (Halves(0), Halves(0), Halves(1)),
+        (Halves(0), Halves(0).split(np.zeros(300)), KFold(2)),
+        (*(PredefinedSplit(np.arange(300) // n % 2) for n in (2, 2, 1)),),
+        (KFold(3, shuffle=True, random_state=0),) * 2 + (KFold(3, shuffle=True),),
+    ],
+    ids=["own", "splits", "long", "drawn"],
+)
+def test_folds_are_told_apart_by_what_they_hold_out(make, cv, same, other, tmp_path):
+    X, y = three_classes()
+    assert len(X) == 300
+    options = {"members": ["random"]} if make is deep else {}
+    make(tmp_path, n_layers=1, cv=cv, **options).fit(X, y)
+    make(tmp_path, n_layers=1, cv=same, **options).fit(X, y)
+    with pytest.raises(ValueError, match="is of a fit with other folds by cv;"):
+        make(tmp_path, n_layers=1, cv=other, **options).fit(X, y)
+    with pytest.raises(ValueError, match="is of a fit with cv=given folds, not cv=2;"):
+        make(tmp_path, n_layers=1, cv=2, **options).fit(X, y)
+
+
+def test_the_type_of_a_value_does_not_matter(tmp_path):
+    X, y = three_classes()
+    X[:, 1] = np.nan_to_num(X[:, 1]).round() % 2
+    model = cascade(
+        tmp_path, n_layers=1, categorical_features=[1], class_weight={0: 2, 1: 1, 2: 3}
+    )
+    model.set_params(grains=[np.arange(len(X[0]))]).fit(X, y)
+    model.set_params(random_state=np.int64(0), n_estimators=np.int32(4))
+    model.set_params(categorical_features=np.array([1]), grains=[[*range(len(X[0]))]])
+    model.set_params(class_weight={2: 3, 1: np.int64(1), 0: 2}).fit(X, y)
+    with pytest.raises(ValueError, match="categorical_features="):
+        model.set_params(categorical_features=np.array([], int)).fit(X, y)
 
 
 def test_scorers_are_told_apart_and_functions_without_a_name_are_refused(tmp_path):
