@@ -19,7 +19,9 @@ def skops_types(*, boosting=False) -> list[str]:
 
     These are the estimators of mddf and the types of arrays.
     Nothing else of mddf stands in a file of skops: what an estimator has learnt is saved as
-    arrays, dicts, numbers and strings, and checked when it is loaded or used.
+    arrays, dicts, numbers and strings, and checked when it is loaded or used. Categories are
+    saved as what they are; where those of a pandas column are dates, skops cannot read what it
+    wrote: turn them into text before the fit, or save the model by joblib.
 
     Parameters
     ----------
