@@ -80,7 +80,7 @@ def test_own_methods(script):
             "rf.max_depth=3",
         ]
     )
-    assert list(options.methods) == ["rf(max_features=0.5, max_depth=3)", "lr"]
+    assert list(options.methods) == ["rf(max_depth=3, max_features=0.5)", "lr"]
     assert options.methods["lr"].fixed == {"C": 0.1}
     assert options.methods["lr"].takes == "numbers"
     with pytest.raises(SystemExit, match=r"--methods: must be among .*hgb.*, got 'svm'"):

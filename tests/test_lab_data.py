@@ -1,5 +1,7 @@
 """Sets by name or from a CSV file, their splits and encodings."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -30,6 +32,10 @@ def test_an_own_table_is_no_set_of_that_name(data, tmp_path):
     pd.DataFrame({"a": range(40), "kind": ["x", "y"] * 20}).to_csv(path, index=False)
     own = data.Source("yeast", csv=path, target="kind")
     assert len(data.split(own, 0).y_test) == 12
+    options = SimpleNamespace(csv=path, target="kind")
+    assert list(data.sources(options, [])) == ["yeast.csv"]
+    options.csv = path.rename(tmp_path / "mine.csv")
+    assert list(data.sources(options, [])) == ["mine"]
 
 
 def test_a_class_with_one_row_does_not_stop_a_split(data):

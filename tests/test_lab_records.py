@@ -58,6 +58,8 @@ def test_other_settings_are_refused(records, tmp_path):
         ({"trees": 3}, "trees 2 there, 3 here"),
         ({"study": "league"}, "study 'uci' there, 'league' here"),
         ({"method": {"a": {"depth": 2}}}, r"method\.a\.depth 1 there, 2 here"),
+        ({"method": {"a": {}}}, r"method\.a\.depth 1 there, 'not given' here"),
+        ({"method": {"b": {"c": 1}}}, r"method\.b\.c 'not given' there, 1 here"),
     ):
         with pytest.raises(SystemExit, match=rf"results of other settings: {message}; choose"):
             records.Store(tmp_path, {**first, **changed})

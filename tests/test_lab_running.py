@@ -47,7 +47,17 @@ def test_a_failure_does_not_cost_the_others(running, store):
     assert len(store.cells()) == 5
     (failure,) = outcome.failures
     assert "in compute" in failure["traceback"]
-    assert list(outcome.notes()) == ["FAILED: b, 0: RuntimeError('no memory\\nat all')"]
+    assert list(outcome.notes()) == ["FAILED: b, 0: RuntimeError: no memory"]
+
+
+def test_what_a_fit_cannot_import_is_its_failure(script, running, store, tmp_path):
+    def compute(name, seed):
+        raise (ImportError if seed else ImportError("no such module"))
+
+    outcome = run(running, store, compute, ["a"])
+    assert list(outcome.notes()) == ["FAILED: a, 0: ImportError: no such module",
+                                     "FAILED: a, 1: ImportError"]  # fmt: skip
+    assert outcome.left_out == {}
 
 
 def test_a_set_that_cannot_be_had_is_asked_for_once(running, store):

@@ -91,6 +91,18 @@ def test_own_table_methods_and_parameters(run, tmp_path, capsys):
         run.main([*arguments, "--out", str(tmp_path / "out")])
 
 
+def test_methods_of_one_name_are_not_mixed(run, tmp_path):
+    arguments = ["--datasets", "iris", "--methods", "a", *SMALL, "--out", str(tmp_path)]
+    first = ["--method", "a=sklearn.naive_bayes:GaussianNB"]
+    assert run.main([*arguments, *first]) == 0
+    for other, message in (
+        (["--method", "a=sklearn.neighbors:KNeighborsClassifier"], r"a\.class 'sklearn.naive"),
+        ([*first, "var_smoothing=0.1"], r"a\.var_smoothing 'not given' there, 0.1 here"),
+    ):
+        with pytest.raises(SystemExit, match=rf"other settings: method\.{message}"):
+            run.main([*arguments, *other])
+
+
 def test_defaults(run):
     options = run.parse([])
     assert list(options.sources) == ["digits", "wine", "breast_cancer", "iris"]

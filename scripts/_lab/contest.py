@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
+from mddf.datasets import DataFileNotFoundError
 
 from . import data, models, scores, stats, tables
 
@@ -20,7 +21,10 @@ def cell(options, set, seed, method, fraction=None, features="raw"):
     if options.tuned and method.space:
         by = options.metric[0]
         model = models.tuned(model, method, seed, by, split.y, options.n_iter, options.task)
-    found, model = scores.evaluate(model, split, options.task, options.n_jobs)
+    try:
+        found, model = scores.evaluate(model, split, options.task, options.n_jobs)
+    except DataFileNotFoundError as error:  # a file of the method's, and not of the set
+        raise RuntimeError(str(error)) from error
     return {**found, "layers": getattr(model, "n_layers_", None), "details": models.details(model)}
 
 
@@ -43,7 +47,8 @@ def settings(options):
     league = {"task": options.task, "max_train": getattr(options, "max_train", None)}
     return {
         **(vars(options.budget) if options.budget else league),
-        "method": {name: {**method.fixed, **(search if method.space else {})}
+        "method": {name: {"class": method.path(options.task), **method.fixed,
+                          **(search if method.space else {})}
                    for name, method in options.methods.items()},
         "set": {name: source.settings() for name, source in options.sources.items()},
     }  # fmt: skip

@@ -55,7 +55,8 @@ def sources(options, names, task="classification", realistic=False) -> dict[str,
     drop = tuple(getattr(options, "drop", ()))
     if getattr(options, "csv", None) is not None:
         read_csv(options.csv, options.target, drop, task=task)  # wrong ones fail here
-        name = options.csv.stem
+        # Not the name of another set, which has other rows, published scores and a split.
+        name = options.csv.name if options.csv.stem in datasets.names() else options.csv.stem
         return {name: Source(name, None, options.csv, options.target, drop, task)}
     extra = REALISTIC if realistic else {}
     return {n: Source(n, options.data_home, drop=drop, options=extra.get(n, ())) for n in names}
@@ -86,7 +87,11 @@ def _load(source, download, home):
     if source.csv is not None:
         X, y = read_csv(source.csv, source.target, source.drop, task=source.task)
         return SimpleNamespace(X=X, y=y, n_train=None, task=source.task)
-    found = datasets.load(source.name, data_home=home, download=download, **dict(source.options))
+    try:
+        options = {"data_home": home, "download": download, **dict(source.options)}
+        found = datasets.load(source.name, **options)
+    except ImportError as error:  # of what reads or downloads the file
+        raise datasets.DataFileNotFoundError(str(error)) from error
     X = found.X
     if hasattr(X, "columns"):
         X = X.drop(columns=list(source.drop), errors="ignore")

@@ -117,7 +117,7 @@ def chosen(options, default, task="classification") -> dict[str, Method]:
     methods = METHODS | {name: own_method(*rest) for name, *rest in options.own or ()}
     names = options.methods or [*default, *(name for name, *_ in options.own or ())]
     values: dict[str, dict] = {}
-    for name, parameter, value in options.set:
+    for name, parameter, value in sorted(options.set, key=lambda given: given[:2]):
         values.setdefault(name, {})[parameter] = value
     for option, given in (("--methods", names), ("--set", values)):
         if wrong := [name for name in given if name not in methods]:

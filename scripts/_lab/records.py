@@ -117,8 +117,8 @@ def frame(cells):
 class Store:
     """The cells of a study in a folder, which all have the same settings.
 
-    With others it is refused rather than mixed. Nested dicts of settings, such as the arguments
-    of each method, must agree where both have a name.
+    With others it is refused rather than mixed. Of dicts in the settings, such as those of methods
+    and of sets, what both have a name of must be the same in full.
     """
 
     def __init__(self, folder, settings):
@@ -173,8 +173,9 @@ def _number(value):
 
 
 def _clashes(there, here, place=""):
-    for name in here.keys() & there.keys() if place else sorted({*here, *there}):
-        mine, found = here.get(name), there.get(name)
+    both = place.count(".") == 1  # names of methods and sets
+    for name in sorted({*here} & {*there} if both else {*here, *there}):
+        mine, found = here.get(name, "not given"), there.get(name, "not given")
         if isinstance(mine, dict) and isinstance(found, dict):
             yield from _clashes(found, mine, f"{place}{name}.")
         elif mine != found:

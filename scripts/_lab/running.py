@@ -33,7 +33,7 @@ class Outcome:
         for name, why in self.left_out.items():
             yield f"{name} left out: {why.splitlines()[0]}"
         for failure in self.failures:
-            yield f"FAILED: {failure['cell']}: {failure['error'].splitlines()[0]}"
+            yield f"FAILED: {failure['cell']}: {failure['error']}"
 
 
 @contextmanager
@@ -120,11 +120,12 @@ def _attempt(compute, key):
     """A cell's result, or what its outcome says of it, by name."""
     try:
         return {"result": compute(**key)}
-    except (DataFileNotFoundError, ImportError) as error:
+    except DataFileNotFoundError as error:
         return {"left_out": str(error)}
     except Exception as error:
         trace = "".join(traceback.format_exception(error))
-        return {"failure": {"cell": title(key), "error": f"{error!r}", "traceback": trace}}
+        of = f"{type(error).__name__}: {error}".splitlines()[0][:300].rstrip(": ")
+        return {"failure": {"cell": title(key), "error": of, "traceback": trace}}
 
 
 def _keep(store, key, found, outcome):
