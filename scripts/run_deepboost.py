@@ -117,7 +117,7 @@ def p_value(group):
 
 
 def report(frame, options):
-    frame["test"] *= 100
+    frame = frame.assign(test=100 * frame["test"])
     groups = frame.groupby(["table", "set"], group_keys=False, sort=False)
     frame["p"] = tables.pd.concat([p_value(group) for _, group in groups])
     rows = tables.means(frame, ["table", "set", "method"])

@@ -67,6 +67,8 @@ def test_bayes(stats, values):
     assert better + alike + worse == pytest.approx(1)
     assert stats.bayes(values["a"], values["c"], rope=0.5)[1] > 0.99
     assert len(stats.bayes(values["a"], values["c"], rope=0)) == 3
+    assert stats.bayes(values["a"], values["a"] + 1e-12) == (0, 1, 0)
+    assert stats.bayes(values["a"], values["a"], rope=0) == (0.5, 0, 0.5)
 
 
 def test_paired_bootstrap(stats):

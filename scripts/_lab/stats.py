@@ -61,6 +61,8 @@ def bayes(first, second, rope=0.01, seed=0) -> tuple[float, float, float]:
     The probabilities that the first is better, that they differ by less than the rope, and that
     the second is better.
     """
+    if not np.round(np.subtract(first, second), 9).any():
+        return (0.0, 1.0, 0.0) if rope else (0.5, 0.0, 0.5)
     found = need("baycomp", "stats").two_on_multiple(
         np.asarray(first), np.asarray(second), rope=rope, random_state=seed
     )

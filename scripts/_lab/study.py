@@ -138,8 +138,8 @@ def publish(store, keys, report, notes=()):
         paths_in_order = sorted(paths, key=lambda path: places.get(path, len(places)))
         cells = [records.read_cell(path) for path in paths_in_order]
         frame = records.frame(cells)
-        shown = report(frame)
         records.write(store.folder / "cells.csv", tables.flat(frame).to_csv(index=False))
+        shown = report(frame)
         tables.write(store.folder, shown, [*notes, *about_versions(cells)])
         if store.paths() == paths:
             return shown
