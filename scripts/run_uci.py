@@ -88,19 +88,18 @@ cell, settings = contest.cell, contest.settings
 
 def ahead(frame):
     """Mean accuracies in %, and what mdDF has above each method on the same subsets."""
-    frame = frame.assign(accuracy=100 * frame["accuracy"])
-    of_mddf = frame[frame["method"] == "mddf"].set_index(["set", "fraction", "seed"])["accuracy"]
-    key = tables.pd.MultiIndex.from_frame(frame[["set", "fraction", "seed"]])
-    frame["ahead"] = of_mddf.reindex(key).to_numpy() - frame["accuracy"]
-    frame.loc[frame["method"] == "mddf", "ahead"] = None
-    rows = tables.means(
-        frame, ["set", "fraction", "method"], ["accuracy", "ahead", "n_train", "fit_seconds"]
-    )
-    rows["ahead_std"] /= rows["n_seeds"] ** 0.5
+    frame = frame.dropna(subset="fraction").assign(accuracy=100 * frame["accuracy"])
+    ours, key = frame["method"] == "mddf", ["set", "fraction", "seed"]
+    of_mddf = frame[ours].groupby(key)["accuracy"].mean().rename("ahead")
+    gains = frame[key].join(of_mddf, on=key)["ahead"] - frame["accuracy"]
+    frame = frame.assign(ahead=gains.mask(ours), method=tables.labelled(frame)["method"])
+    by = ["set", "fraction", "method"]
+    rows = tables.means(frame, by, ["accuracy", "ahead", "n_train", "fit_seconds"])
+    rows["ahead_std"] /= frame.groupby(by, sort=False)["ahead"].count().to_numpy() ** 0.5
     return rows.sort_values(["set", "fraction"], kind="stable")
 
 
-AHEAD = """set share=fraction:.0% method rows=n_train:.0f seeds=n_seeds:.0f
+AHEAD = """set share_%=share:g method rows=n_train:.0f seeds=n_seeds:.0f
 accuracy_%=accuracy:.2f± mdDF_ahead_by=ahead:+.2f±"""
 
 
@@ -109,7 +108,9 @@ def report(frame, options):
     found = contest.report(frame, options, {"accuracy": published()})
     if "fraction" in frame:
         title = "accuracy: mean ± standard deviation; mdDF minus the method: ± standard error"
-        found.append(tables.columns("ahead", title, ahead(frame), AHEAD, 3))
+        rows = ahead(frame)
+        shown = rows.assign(share=100 * rows["fraction"])
+        found.append(tables.columns("ahead", title, shown, AHEAD, 3, rows))
     return found
 
 

@@ -74,6 +74,15 @@ def test_columns(tables):
     assert table.shown["x"].tolist() == ["+0.5 ± 0.1"]
 
 
+def test_names_tell_shares_and_features(tables):
+    frame = pd.DataFrame({"set": ["a"] * 3, "fraction": [0.501, 0.504, None], "method": "rf"})
+    frame["features"] = ["raw", None, "both"]
+    found = tables.labelled(frame)
+    assert found["set"].tolist() == ["a, 50.1%", "a, 50.4%", "a"]
+    assert found["method"].tolist() == ["rf, raw", "rf", "rf, both"]
+    assert frame["set"].tolist() == ["a"] * 3
+
+
 def test_order_and_published(tables, frame):
     ordered = tables.in_order(frame, "method", ["mddf", "rf"])
     assert ordered["method"].tolist() == ["mddf", "mddf", "rf", "rf", "rf"]

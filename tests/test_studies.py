@@ -78,8 +78,23 @@ def test_small_samples_are_paired(script):
     assert np.isnan(rows.loc[(0.1, "mddf"), "ahead"])
     assert rows.loc[(1, "rf"), "accuracy"] == pytest.approx(15)
     *_, table = run.report(frame, run.parse([]))
-    assert table.shown.loc[("iris", "10%", "RandomForest"), "mdDF ahead by"] == "+5.00 ± 0.00"
+    assert table.shown.loc[("iris", "10", "RandomForest"), "mdDF ahead by"] == "+5.00 ± 0.00"
     assert run.ahead(frame[frame["method"] == "rf"])["ahead"].isna().all()
+
+
+def test_what_mddf_is_ahead_is_by_features_and_pairs(script):
+    def rows(method, accuracies, **more):
+        common = {"set": "iris", "method": method, "fraction": 0.5, "n_train": 10, **more}
+        accuracies = enumerate(accuracies)
+        return [{**common, "seed": s, "accuracy": a, "fit_seconds": 1} for s, a in accuracies]
+
+    found = [*rows("rf", [0.5, 0.5, 0.5, 0.5], features="raw"), *rows("mddf", [0.6, 0.8])]
+    found += [*rows("rf", [0.7, 0.7], features="layer"), *rows("mddf", [0.6], features="raw")]
+    found += rows("rf", [0.5], fraction=None)
+    rows = script("run_uci").ahead(pd.DataFrame(found)).set_index("method")
+    assert rows["ahead"].round(6).dropna().to_dict() == {"rf, raw": 20, "rf, layer": 0}
+    # Two pairs of four results: the deviation 10 root 2, by the root of 2.
+    assert rows.loc["rf, raw", ["n_seeds", "ahead_std"]].tolist() == pytest.approx([4, 10])
 
 
 def test_shares_and_suites(script):
@@ -189,6 +204,16 @@ def test_a_run_of_deepboost_averages_ties(script, monkeypatch):
 
 
 @pytest.mark.usefixtures("data_home")
+def test_tables_of_deepboost_leave_results_alone(script):
+    common = {"set": "heart", "table": 2, "tree_size": 3.0, "n_trees": 2, "n_tied": 1}
+    common |= {"n_settings": 6, "seconds": 1.0, "method": "DeepBoost", "seed": 0}
+    frame = pd.DataFrame([{**common, "test": 0.25}])
+    before = frame.copy()
+    (table,) = script("run_deepboost").report(frame, None)
+    assert table.shown["error %"].tolist() == ["25.00 ± 0.00"]
+    pd.testing.assert_frame_equal(frame, before)
+
+
 def test_published_numbers_of_deepboost_stand_beside(script, tmp_path, capsys):
     arguments = ["--tables", "3", "--datasets", "ionosphere", "--runs", "1", "--thin", "3"]
     arguments += ["--rounds", "2", "--n-jobs", "1", "--out", str(tmp_path)]

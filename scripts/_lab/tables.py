@@ -82,10 +82,11 @@ def flat(frame):
 
 def labelled(frame):
     """Results with names of sets and methods that tell shares and layer features."""
-    for part, column, form in (("set", "fraction", ", {:.0%}"), ("method", "features", ", {}")):
+    share, seen = (lambda v: f", {100 * v:g}%"), ", {}".format
+    for part, column, form in (("set", "fraction", share), ("method", "features", seen)):
         if column in frame:
-            there = frame[column].notna()
-            frame.loc[there, part] += frame.loc[there, column].map(form.format)
+            told = frame[column].map(form, na_action="ignore").fillna("")
+            frame = frame.assign(**{part: frame[part] + told})
     return frame
 
 
