@@ -15,7 +15,7 @@ test rows of each set and split that both have.
 from itertools import combinations
 from pathlib import Path
 
-from _lab import cli, data, need, pictures, records, scores, stats, tables
+from _lab import cli, need, pictures, scores, stats, tables
 from _lab.models import title_of
 
 KEY = ["set", "method", "seed"]
@@ -25,7 +25,7 @@ def parse(argv=None):
     parser = cli.Parser(
         __doc__, "summary", metric=[], methods=[], smaller_is_better=False, test="nemenyi",
         level=0.05, bayes=False, rope=0.0, format=["png", "pdf"],
-        checks={"test": ("nemenyi", "wilcoxon"), "level": cli.share},
+        checks={"test": ("nemenyi", "wilcoxon"), "level": cli.share, "rope": cli.at_least_0},
     )  # fmt: skip
     parser.add_argument("source", nargs="+", type=Path, help="folders, files of cells, CSV files")
     parser.add_argument("--pair", nargs=2, metavar=("A", "B"), help="paired bootstrap")
@@ -36,12 +36,12 @@ def read(sources):
     """All results as one DataFrame; each cell once."""
     parts = []
     for source in sources:
-        if source.suffix == ".csv":
-            parts.append(data.read_table(source))
-        else:
-            parts.append(records.frame(records.read_cells([source])))
-        if missing := [name for name in KEY if name not in parts[-1]]:
+        part = tables.read(source, text=["set", "method", "right"])
+        if missing := [name for name in KEY if name not in part]:
             raise SystemExit(f"{source} must have columns {', '.join(KEY)}; no {missing[0]}")
+        if "squared_error" in part:  # a list, which a table has as text
+            part["squared_error"] = part["squared_error"].map(cli.value)
+        parts.append(part)
     frame = tables.labelled(tables.pd.concat(parts, ignore_index=True))
     if "fraction" in frame and frame["fraction"].nunique() > 1:
         print("ranks and tests count every share as a set of its own; they are not independent")
@@ -65,8 +65,10 @@ def compare(frame, metric, options):
         return shown, None
     found = stats.compare(values, greater, options.test, options.level)
     ranks = found.ranks.rename("mean rank").rename_axis("method").to_frame()
+    p = found.friedman_p
+    friedman = "" if tables.pd.isna(p) else f" Friedman p = {p:.3g};"
     title = (
-        f"{metric}: mean ranks over {found.n_sets} sets; Friedman p = {found.friedman_p:.3g};\n"
+        f"{metric}: mean ranks over {found.n_sets} sets;{friedman}\n"
         f"critical difference (Nemenyi, {options.level:g}) {found.critical_difference:.2f}"
     )
     shown.append(_table(f"{metric}-ranks", title, ranks, "{:.2f}"))
@@ -117,7 +119,7 @@ def draw(found, metric, options):
     """The critical-difference diagram; methods that are not told apart are joined."""
     plt = pictures.pyplot()
     figure, axis = plt.subplots(figsize=(6.2, 1.1 + 0.22 * len(found.ranks)))
-    need("scikit_posthocs", "league").critical_difference_diagram(
+    need("scikit_posthocs", "stats").critical_difference_diagram(
         found.ranks.rename(index=title_of),
         found.p.rename(index=title_of, columns=title_of),
         ax=axis,
@@ -139,14 +141,19 @@ def draw(found, metric, options):
 def main(argv=None) -> int:
     options = parse(argv)
     frame = read(options.source)
+    numbers = [c for c in frame.select_dtypes("number") if c not in KEY]
+    metrics = options.metric or [c for c in (*scores.METRICS, *scores.COSTS) if c in numbers]
+    there = frame["method"].unique()
+    for option, given, among in (
+        ("--methods", options.methods, there),
+        ("--pair", options.pair or [], options.methods or there),
+        ("--metric", metrics or [""], numbers),
+    ):
+        if wrong := [name for name in given if name not in among]:
+            raise SystemExit(f"{option}: must be among {', '.join(among)}; got {wrong[0]!r}")
     if options.methods:
         frame = frame[frame["method"].isin(options.methods)]
-    frame = tables.in_order(frame, "method", options.methods or [])
-    known = [*scores.METRICS, *scores.COSTS]
-    metrics = options.metric or [name for name in known if name in frame]
-    if wrong := [name for name in metrics if name not in frame]:
-        numbers = [c for c in tables.flat(frame).select_dtypes("number") if c not in KEY]
-        raise SystemExit(f"--metric: must be among {', '.join(numbers)}; got {wrong[0]!r}")
+    frame = tables.in_order(frame, "method", options.methods)
     shown = []
     for metric in metrics:
         found, comparison = compare(frame, metric, options)

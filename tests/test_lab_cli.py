@@ -28,9 +28,9 @@ def test_counts(cli, text):
         cli.count(text)
 
 
-@pytest.mark.parametrize("text", ["0", "1.01", "-0.5", "half", "nan"])
+@pytest.mark.parametrize("text", ["0", "1.01", "-0.5", "half", "nan", "1.2.3"])
 def test_shares(cli, text):
-    assert cli.share("0.25") == 0.25
+    assert [cli.share("0.25"), cli.share("1e-2")] == [0.25, 0.01]
     with pytest.raises(argparse.ArgumentTypeError, match=r"must lie in \(0, 1\]"):
         cli.share(text)
 

@@ -1,5 +1,7 @@
 """summarize.py: tables and tests of results of any kind."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -63,7 +65,7 @@ def test_folders_and_paired_intervals(run, script, tmp_path, capsys):
     uci, out = script("run_uci"), tmp_path / "uci"
     arguments = ["--datasets", "wine,iris", "--n-estimators", "1", "--seeds", "2"]
     uci.main([*arguments, "--methods", "rf", "gcforest", "--out", str(out)])
-    arguments = [str(out), str(out), "--metric", "accuracy", "--format", "svg"]
+    arguments = [str(out), str(out / "cells.csv"), "--metric", "accuracy", "--format", "svg"]
     run.main([*arguments, "--pair", "gcforest", "rf", "--out", str(tmp_path / "sum")])
     assert "gcForest minus RandomForest, paired bootstrap" in capsys.readouterr().out
     found = pd.read_csv(tmp_path / "sum/pair.csv")
@@ -74,7 +76,7 @@ def test_folders_and_paired_intervals(run, script, tmp_path, capsys):
     first = found.iloc[0]
     key = (first["set"], int(first["seed"]))
     assert first["difference"] == pytest.approx(cells[*key, "gcforest"] - cells[*key, "rf"])
-    with pytest.raises(SystemExit, match="--pair: no set and split has test rows of both rf and"):
+    with pytest.raises(SystemExit, match=r"--pair: must be among .*; got 'nothing'"):
         run.main([*arguments, "--pair", "rf", "nothing", "--out", str(tmp_path / "sum")])
 
 
@@ -82,15 +84,48 @@ def test_sources_that_do_not_do(run, results, tmp_path):
     one, other = results.copy(), results.copy()
     other["accuracy"] += 0.1
     parts = [write(one, tmp_path / "a.csv"), write(other, tmp_path / "b.csv")]
+    words, json = write(one.assign(details="words"), tmp_path / "w.csv"), f"{tmp_path}/list.json"
+    (tmp_path / "list.json").write_text("[]")
     for arguments, message in (
         (parts, "two different results for set0, good, 0"),
         ([write(one.drop(columns="seed"), tmp_path / "c.csv")], "must have columns .*; no seed"),
-        ([str(tmp_path / "none.csv")], "none.csv cannot be read"),
+        ([write(one[:0], tmp_path / "d.csv.gz")], "d.csv.gz has no rows: a run_ command"),
+        ([write(one.drop(columns="accuracy"), tmp_path / "e.csv")], "--metric: must be among ;"),
+        ([str(tmp_path / "none.csv")], "no .*none.csv: a run_ command makes it"),
         ([str(tmp_path / "none")], "no .*none: a run_ command makes it"),
         ([parts[0], "--metric", "speed"], "--metric: must be among accuracy; got 'speed'"),
+        ([words, "--metric", "details"], "--metric: must be among accuracy; got 'details'"),
+        ([parts[0], "--methods", "foo"], "--methods: must be among good, bad, even; got 'foo'"),
+        ([parts[0], "--methods", "good", "--pair", "good", "bad"], "--pair: must be among good;"),
+        ([json], "list.json is no result of these scripts$"),
     ):
         with pytest.raises(SystemExit, match=message):
             run.main([*arguments, "--out", str(tmp_path / "out")])
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(["--rope", "x"], "of at least 0, got 'x'"), (["--rope=-1"], "of at least 0, got '-1'"),
+     (["--format", "xyz"], "must be among png, pdf, .*got 'xyz'")],
+)  # fmt: skip
+def test_wrong_arguments(run, arguments, message, capsys):
+    with pytest.raises(SystemExit):
+        run.main(["a.csv", *arguments])
+    assert re.search(message, capsys.readouterr().err)
+
+
+def test_names_that_are_numbers_and_compressed_tables(run, tmp_path, capsys):
+    rows = [(s, m, 0, 0.5, "1", "[0.1]") for s in (1, 2) for m in (3, 4, 5)]
+    columns = ["set", "method", "seed", "accuracy", "right", "squared_error"]
+    source = write(pd.DataFrame(rows, columns=columns), tmp_path / "a.tsv.gz")
+    run.main([source, "--pair", "3", "4", "--out", str(tmp_path), "--format", "svg"])
+    assert "mean ranks over 2 sets; Friedman p = 1;" in capsys.readouterr().out
+    found = pd.read_csv(tmp_path / "pair.csv")  # of one test row there is no interval
+    assert found["of"].tolist() == ["accuracy", "squared error"] * 2
+    assert (found[["difference", "2.5 %", "97.5 %"]] == 0).all(axis=None)
+    run.main([source, "--methods", "3", "4", "--out", str(tmp_path), "--format", "svg"])
+    assert "Friedman" not in capsys.readouterr().out
 
 
 def test_one_method_has_no_ranks(run, results, tmp_path):

@@ -2,6 +2,7 @@
 
 import argparse
 import ast
+import math
 import pkgutil
 import re
 import textwrap
@@ -12,6 +13,7 @@ from mddf.datasets._registry import resolve
 
 RESULTS = Path("results")
 BACKENDS = ("dask", "ray", "loky")
+FORMATS = ("png", "pdf", "svg", "eps", "jpg", "tif", "webp")
 HELP = {
     "datasets": "names of mddf.datasets",
     "methods": "names of methods",
@@ -33,7 +35,7 @@ HELP = {
     "features": "what methods see: the table, what a cascade makes of it, or both",
     "validate": "on a quarter of the training rows instead of on the test rows",
     "repeats": "of each measurement",
-    "format": "of the files",
+    "format": f"of the files, among {', '.join(FORMATS)}",
 }
 
 
@@ -49,11 +51,22 @@ def count(text):
     return int(text)
 
 
-def share(text):
-    """A number in (0, 1]."""
-    if not re.fullmatch(r"[\d.]+", text) or not 0 < float(text) <= 1:
-        raise refuse("must lie in (0, 1]", text)
-    return float(text)
+def number(must, fits):
+    """A number that fits."""
+
+    def check(text):
+        try:
+            if fits(found := float(text)):
+                return found
+        except ValueError:
+            pass
+        raise refuse(must, text)
+
+    return check
+
+
+share = number("must lie in (0, 1]", lambda found: 0 < found <= 1)
+at_least_0 = number("must be a number of at least 0", lambda found: 0 <= found < math.inf)
 
 
 def threads(text):
@@ -162,7 +175,8 @@ class Parser(argparse.ArgumentParser):
             text += f" (default: {_shown(default)})"
         if isinstance(check, tuple | list):
             text, check = f"{text}; among {', '.join(check)}", among(check)
-        of_name = {"datasets": dataset, "n_jobs": threads, "data_home": str, "seed": int}
+        of_name = {"datasets": dataset, "n_jobs": threads, "data_home": str, "seed": int,
+                   "format": among(FORMATS)}  # fmt: skip
         check = check or of_name.get(name)
         if default is False:
             self.add_argument(option, action="store_true", help=text)

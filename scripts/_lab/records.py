@@ -74,18 +74,16 @@ def write(path, text):
         partial.unlink(missing_ok=True)
 
 
-def read_cell(path):
+def read_cell(path, hint="; remove it or choose another folder"):
     """One cell; an error of one line where the file is damaged or of another kind."""
     try:
         cell = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise SystemExit(f"{path} cannot be read: {error}; remove it") from None
+        raise SystemExit(f"{path} cannot be read: {error}{hint}") from None
     if not (isinstance(cell, dict) and cell.get("format") == FORMAT):
-        raise SystemExit(
-            f"{path} is no result of these scripts; remove it or choose another folder"
-        )
+        raise SystemExit(f"{path} is no result of these scripts{hint}")
     if not all(isinstance(cell.get(part), dict) for part in PARTS):
-        raise SystemExit(f"{path} is damaged: it must have {', '.join(PARTS)}; remove it")
+        raise SystemExit(f"{path} is damaged: it must have {', '.join(PARTS)}{hint}")
     return cell
 
 
@@ -100,7 +98,7 @@ def read_cells(sources, study=None, maker="a run_ command"):
         if not paths or not source.exists():
             why = f"{source} has no results yet" if source.exists() else f"no {source}"
             raise SystemExit(f"{why}: {maker} makes it")
-        cells += map(read_cell, paths)
+        cells += map(read_cell, paths) if source.is_dir() else [read_cell(source, "")]
         there = cells[-1]["settings"].get("study")
         if study is not None and there != study:
             raise SystemExit(f"{source} has results of another kind, {there!r}: {maker} makes it")

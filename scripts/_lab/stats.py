@@ -30,9 +30,9 @@ def compare(values, greater=True, test="nemenyi", level=0.05):
     """Friedman's test and its pairs, of a table of sets by methods without gaps.
 
     Gives `ranks`, the mean rank of each method, the best first; `friedman_p`, that all are alike
-    (NaN for fewer than three methods or two sets); `critical_difference` of mean ranks by
-    Nemenyi, at the level; `p` of each pair by the test, "nemenyi" on mean ranks or "wilcoxon":
-    signed ranks with Holm's correction; and `n_sets`.
+    (NaN for fewer than three methods or two sets, 1 where they are equal); `critical_difference`
+    of mean ranks by Nemenyi, at the level; `p` of each pair by the test, "nemenyi" on mean ranks
+    or "wilcoxon": signed ranks with Holm's correction; and `n_sets`.
     """
     posthocs = need("scikit_posthocs", "stats")
     values = values.round(9)
@@ -40,7 +40,8 @@ def compare(values, greater=True, test="nemenyi", level=0.05):
     order = ranks(values, greater).mean().sort_values(kind="stable")
     friedman = np.nan
     if n_methods > 2 and n_sets > 1:
-        friedman = float(stats.friedmanchisquare(*values.to_numpy().T).pvalue)
+        same = (values.nunique(axis=1) == 1).all()
+        friedman = 1.0 if same else float(stats.friedmanchisquare(*values.to_numpy().T).pvalue)
     if test == "nemenyi":
         p = posthocs.posthoc_nemenyi_friedman(values)
     else:
@@ -76,6 +77,8 @@ def paired_bootstrap(first, second, n_draws=10_000, level=0.05, seed=0):
     Of each row there is a number, such as 1 where right and 0 where wrong.
     """
     gains = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
+    if len(gains) < 2:
+        return (float(gains.mean()),) * 3
     found = stats.bootstrap(
         (gains,), np.mean, n_resamples=n_draws, confidence_level=1 - level, method="percentile",
         rng=seed, batch=100,

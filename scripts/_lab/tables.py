@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import need, records, stats
+from . import data, need, records, stats
 from .models import title_of
 from .scores import COSTS, METRICS, Metric
 
@@ -71,6 +71,17 @@ def write(folder, found, notes=(), latex=False):
         records.write(folder / f"{table.name}.csv", table.data.to_csv(index=False))
         if latex:
             records.write(folder / f"{table.name}.tex", table.latex())
+
+
+def read(source, study=None, maker="a run_ command", text=()):
+    """Results of a folder or a file, with a row for each; or a table of some."""
+    if source.is_file() and source.suffix != ".json":
+        found = data.read_table(source, text)
+    else:
+        found = records.frame(records.read_cells([source], study, maker))
+    if found.empty:
+        raise SystemExit(f"{source} has no rows: {maker} makes some")
+    return found
 
 
 def flat(frame):
