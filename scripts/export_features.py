@@ -108,7 +108,7 @@ def apply(options) -> None:
     beside = options.apply.with_name("manifest.json")
     try:
         like, model = json.loads(beside.read_text())["like"], joblib.load(options.apply)
-    except (OSError, EOFError, KeyError, ValueError) as error:
+    except Exception as error:  # whatever the files hold
         raise SystemExit(
             f"--apply needs what --save-model wrote, with manifest.json beside it: {error}"
         ) from None
@@ -118,7 +118,7 @@ def apply(options) -> None:
         raise SystemExit(f"{path} is there already: give another --out, or --overwrite")
     try:
         features = model.transform(X)
-    except ValueError as error:
+    except (AttributeError, ValueError) as error:
         raise SystemExit(f"{options.csv} does not fit the model: {error}") from error
     names = model.get_feature_names_out().astype(str)
     options.out.mkdir(parents=True, exist_ok=True)

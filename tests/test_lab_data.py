@@ -148,6 +148,24 @@ def test_tables_that_do_not_do(data, tmp_path, content, arguments, message):
     assert "\n" not in str(caught.value)
 
 
+def test_true_and_false_with_gaps_are_words(data, tmp_path):
+    path = csv(tmp_path / "t.csv", a=[True, None, False], b=[True, False, True], kind=[1, 0, 1])
+    X, _ = data.read_csv(path, "kind")
+    assert X["a"].cat.categories.tolist() == ["False", "True"]
+    assert X["a"].isna().tolist() == [False, True, False]
+    again, _ = data.read_rows(path, data.kinds(X, "kind"))
+    pd.testing.assert_frame_equal(again, X)
+
+
+@pytest.mark.parametrize("name", ["t.csv.zip", "t.csv.gz", "t.csv.xz", "t.csv.bz2", "t.csv"])
+def test_broken_files_are_refused_in_a_line(data, tmp_path, name):
+    path = csv(tmp_path / name, a=range(1000), kind=1)
+    path.write_bytes(path.read_bytes()[:60] + b"\xff\x00\xfe")
+    with pytest.raises(SystemExit, match=rf"{name} cannot be read as a table: .+") as caught:
+        data.read_csv(path, "kind")
+    assert "\n" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("columns", "message"),
     [

@@ -2,6 +2,7 @@
 
 import json
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -118,6 +119,14 @@ def test_a_saved_model_is_applied_to_later_rows(script, tmp_path, table):
         export.main([*apply, "--overwrite"])
     with pytest.raises(SystemExit, match="needs what --save-model wrote"):
         export.main(["--apply", str(path), *apply[2:]])
+    new.assign(colour="01").to_csv(tmp_path / "new.csv", index=False)
+    joblib.dump({}, out / "model.joblib")
+    with pytest.raises(SystemExit, match="does not fit the model: 'dict' object has no"):
+        export.main([*apply, "--overwrite"])
+    for name, junk in (("model.joblib", "junk"), ("manifest.json", "[]")):
+        (out / name).write_text(junk)
+        with pytest.raises(SystemExit, match="needs what --save-model wrote"):
+            export.main([*apply, "--overwrite"])
 
 
 def test_tables_that_cannot_be_split_or_learnt(script, tmp_path):

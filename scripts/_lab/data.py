@@ -220,7 +220,7 @@ def read_table(path, text=()):
     """A CSV file with a header, with columns of text as they are; ends the command if it fails."""
     try:
         return need("pandas", "data").read_csv(path, dtype=dict.fromkeys(text, str))
-    except (OSError, ValueError) as error:
+    except Exception as error:  # of the file, its compression, or the reader
         raise SystemExit(f"{path} cannot be read as a table: {error}") from None
 
 
@@ -248,7 +248,8 @@ def read_csv(path, target, drop=(), task="classification"):
         if wrong:
             raise SystemExit(why)
     words = X.select_dtypes(exclude=["number", "bool"]).columns
-    return X.astype(dict.fromkeys(words, "category")), y.to_numpy()
+    texts = read_table(path, words)[words]  # as `read_rows` has them, also True and False
+    return X.assign(**texts.astype("category")), y.to_numpy()
 
 
 def kinds(X, target=None):
