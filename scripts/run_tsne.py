@@ -55,21 +55,28 @@ def cell(options, set, method, seed):
     return found
 
 
+def told(frame):
+    """Rows with names of methods that tell seeds, where there are several."""
+    if frame["seed"].nunique() == 1:
+        return frame
+    return frame.assign(method=frame["method"] + "-seed" + frame["seed"].astype(str))
+
+
 def report(frame, options):
     rows = tables.pd.DataFrame(
-        {"set": row["set"], "part": f"{part}, {title}"}
+        {"set": row["set"], "method": models.title_of(row["method"]), "part": f"{part}, {title}"}
         | {f"layer {i}" if i else "raw": ratio for i, ratio in enumerate(row[part][kind])}
-        for row in frame.to_dict("records")
+        for row in told(frame).to_dict("records")
         for part in PARTS
         for kind, title in (("in_plane", "t-SNE plane"), ("in_features", "features"))
     )
-    shown = rows.set_index(["set", "part"]).map("{:.3f}".format)
+    shown = rows.set_index(["set", "method", "part"]).map("{:.3f}".format)
     return [tables.Table("ratios", "ratio of intra-class to inter-class variance", shown, rows)]
 
 
 def draw(frame, options):
     """Of each set, training rows above and test rows below; a column for each layer."""
-    for row in frame.to_dict("records"):
+    for row in told(frame).to_dict("records"):
         n_columns = len(row["train"]["planes"])
         figure, axes = pictures.panels([2.1, 2.1], n_columns, 1.75)
         for line, (part, title) in zip(axes, PARTS.items(), strict=True):
@@ -90,7 +97,8 @@ def draw(frame, options):
             "class vectors of training rows are out-of-fold. Titles: ratio of intra-class to "
             "inter-class variance in the plane."
         )
-        pictures.save(figure, options, f"tsne-{row['set']}", caption)
+        of_method = "" if row["method"] == "mddf" else f"-{row['method']}"
+        pictures.save(figure, options, f"tsne-{row['set']}{of_method}", caption)
 
 
 study = Study(

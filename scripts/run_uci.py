@@ -121,9 +121,10 @@ def draw(frame, options):
             "no --fractions: python scripts/run_uci.py --suite small-sample makes some"
         )
     rows = frame if "ahead" in frame else ahead(frame)
-    rows = rows[rows.groupby("set")["method"].transform("nunique") > 1].assign(
-        share=100 * rows["fraction"]
-    )
+    rows = rows[rows.groupby("set")["method"].transform("nunique") > 1]
+    if rows.empty:
+        raise SystemExit("no set with shares of two methods, of which one may be ahead")
+    rows = rows.assign(share=100 * rows["fraction"])
     quantities = {"accuracy": "test accuracy (%)", "ahead": "mdDF ahead by\n(points)"}
     figure, axes = pictures.curves(rows, "share", quantities, heights=[3.0, 2.2], width=3.0)
     for above, below in axes.T:

@@ -168,6 +168,45 @@ def test_errors_of_plots_name_the_command_that_makes_their_input(
             script(name).main(["--plot", str(source)])
 
 
+@pytest.mark.parametrize("name", PICTURES)
+def test_tables_that_cannot_be_drawn(script, name, tmp_path):
+    table = tmp_path / "of.others.csv"
+    for content, message in (
+        ("", "cannot be read as a table"),
+        ("set,method,seed\n", rf"has no rows: python scripts/{name}\.py makes some"),
+        ("set,method,seed\niris,mddf,0\n", rf"python scripts/{name}\.py"),
+    ):
+        table.write_text(content)
+        with pytest.raises(SystemExit, match=message) as caught:
+            script(name).main(["--plot", str(table)])
+        assert "\n" not in str(caught.value)
+
+
+def test_pictures_of_several_methods(script, tmp_path, capsys):
+    run, out = script("run_tsne"), tmp_path / "of.both"
+    arguments = [
+        "--datasets",
+        "iris",
+        "--quick",
+        "--rows",
+        "9",
+        "--n-jobs",
+        "1",
+        "--n-layers",
+        "1",
+    ]
+    for method, seed in (("mddf", "0"), ("gcforest", "0"), ("mddf", "1")):
+        more = ["--n-estimators", "1", "--method", method, "--seed", seed, "--out", str(out)]
+        run.main([*arguments, *more])
+        run.main(["--plot", str(out), "--format", "svg"])
+    names = ["", "-gcforest", "-gcforest-seed0", "-mddf-seed0", "-mddf-seed1"]
+    assert sorted(path.name for path in out.glob("*.svg")) == sorted(
+        f"tsne-iris{name}.svg" for name in names
+    )
+    ratios = pd.read_csv(out / "ratios.csv")
+    assert set(ratios["method"]) == {"mddf-seed0", "gcforest-seed0", "mddf-seed1"}
+
+
 def test_without_matplotlib(script, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(SystemExit, match=r'matplotlib .* pip install "mddf\[plots\]"'):

@@ -173,6 +173,12 @@ def test_the_second_ctrl_c_stops_at_once(tmp_path):
     assert process.returncode == 130
 
 
+def test_ctrl_c_while_nothing_is_computed(script, monkeypatch):
+    run = script("run_layers")
+    monkeypatch.setattr(run.study, "_main", lambda _: signal.raise_signal(signal.SIGINT))
+    assert run.main([]) == 130
+
+
 def test_ctrl_c_in_the_chosen_perceptron(script, monkeypatch):
     import numpy as np
 

@@ -82,6 +82,14 @@ def test_small_samples_are_paired(script):
     assert run.ahead(frame[frame["method"] == "rf"])["ahead"].isna().all()
 
 
+def test_one_method_alone_is_not_drawn(script, tmp_path):
+    rows = {"set": ["iris"], "method": "rf", "seed": 0, "fraction": 0.5, "accuracy": 0.9}
+    rows |= {"n_train": 10, "fit_seconds": 1}
+    pd.DataFrame(rows).to_csv(tmp_path / "a.csv")
+    with pytest.raises(SystemExit, match="no set with shares of two methods"):
+        script("run_uci").main(["--plot", str(tmp_path / "a.csv")])
+
+
 def test_what_mddf_is_ahead_is_by_features_and_pairs(script):
     def rows(method, accuracies, **more):
         common = {"set": "iris", "method": method, "fraction": 0.5, "n_train": 10, **more}

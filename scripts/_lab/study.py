@@ -68,7 +68,12 @@ class Study:
 
     def main(self, argv=None) -> int:
         """Run the command; returns the exit code."""
-        options = self.parse(argv)
+        try:
+            return self._main(self.parse(argv))
+        except KeyboardInterrupt:  # while nothing is computed
+            return 130
+
+    def _main(self, options):
         if getattr(options, "plot", None) is not None:
             self.plot(options)
             return 0
@@ -108,16 +113,17 @@ class Study:
 
     def plot(self, options):
         """Draw results; pictures go to --out, or beside the first source."""
-        if options.plot:
+        if options.plot and options.asked_out is None:
             first = options.plot[0]
-            options.out = options.asked_out or (first.parent if first.suffix else first)
+            options.out = first if first.is_dir() else first.parent
         sources = options.plot or [options.out]
-        made = [path for path in sources if path.suffix == ".csv" and path.exists()]
-        frames = [tables.pd.read_csv(path) for path in made]
-        if rest := [path for path in sources if path not in made]:
-            maker = f"python scripts/{Path(self.module['__file__']).name}"
-            frames.append(records.frame(records.read_cells(rest, self.name, maker)))
-        self.draw(tables.pd.concat(frames), options)
+        maker = f"python scripts/{Path(self.module['__file__']).name}"
+        frame = tables.pd.concat([tables.read(path, self.name, maker) for path in sources])
+        try:
+            self.draw(frame, options)
+        except KeyError as error:  # of a table of another kind
+            names = ", ".join(map(str, sources))
+            raise SystemExit(f"{names} cannot be drawn ({error}): {maker} makes it") from error
 
 
 def _values(found, single):
