@@ -184,17 +184,7 @@ def test_tables_that_cannot_be_drawn(script, name, tmp_path):
 
 def test_pictures_of_several_methods(script, tmp_path, capsys):
     run, out = script("run_tsne"), tmp_path / "of.both"
-    arguments = [
-        "--datasets",
-        "iris",
-        "--quick",
-        "--rows",
-        "9",
-        "--n-jobs",
-        "1",
-        "--n-layers",
-        "1",
-    ]
+    arguments = ["--datasets", "iris", "--quick", "--rows=9", "--n-jobs=1", "--n-layers=1"]
     for method, seed in (("mddf", "0"), ("gcforest", "0"), ("mddf", "1")):
         more = ["--n-estimators", "1", "--method", method, "--seed", seed, "--out", str(out)]
         run.main([*arguments, *more])
