@@ -27,6 +27,7 @@ SETTINGS = [
 ]  # fmt: skip
 THRESHOLDS = np.round(np.linspace(-1, 1, 201), 2)
 KEY = ["set", "method", "layer"]
+ON = {False: "test rows", True: "held-out training rows"}
 
 
 def cascade(text):
@@ -106,10 +107,11 @@ def report(frame, options):
     mddf = rows[rows["method"] == "mddf"]
     mddf = mddf.assign(oof=1 - mddf["oof_accuracy"], test=1 - mddf["test_accuracy"])
     title = "Theorem 1 over the layers of mdDF, delta = 0.05"
-    on = "held-out training rows" if options.validate else "test rows"
     return [
         tables.columns("layers", "mean over seeds", rows, LAYERS, 3),
-        tables.columns("kept", f"accuracy on {on} of the layers kept", kept, KEPT, 2),
+        tables.columns(
+            "kept", f"accuracy on {ON[options.validate]} of the layers kept", kept, KEPT, 2
+        ),
         *([tables.columns("bounds", title, mddf, BOUNDS, 2)] if len(mddf) else []),
     ]
 
@@ -119,13 +121,14 @@ def draw(frame, options):
     long = frame if "layer" in frame else tables.unnest(frame, "layers")
     rows = long if "n_seeds" in long else tables.means(long, KEY)
     rows = rows.assign(**{c: 100 * rows[c] for c in rows if "_accuracy" in c})
-    quantities = {"test_accuracy": "test (%)", "oof_accuracy": "out-of-fold (%)",
-                  "margin_ratio": "margin ratio"}  # fmt: skip
+    held = options.validate or frame.attrs.get("validate", False)
+    quantities = {"test_accuracy": "held-out (%)" if held else "test (%)",
+                  "oof_accuracy": "out-of-fold (%)", "margin_ratio": "margin ratio"}  # fmt: skip
     figure, axes = pictures.curves(rows, "layer", quantities)
     for axis in axes[-1]:
         axis.set(xlabel="layers", xticks=rows["layer"].unique())
     caption = (
-        "Accuracy of the first layers together on test rows and out-of-fold, and the ratio "
+        f"Accuracy of the first layers together on {ON[held]} and out-of-fold, and the ratio "
         f"std/mean of their out-of-fold margins; {pictures.seeds_of(rows)}. Accuracy on the "
         f"training rows themselves is {rows['train_accuracy'].min():.1f} % or more throughout."
     )

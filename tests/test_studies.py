@@ -60,6 +60,30 @@ def test_methods_of_the_users_own_are_drawn_beside_ours(script):
     assert lines[0].get_color() != lines[1].get_color()
 
 
+def test_no_two_of_many_lines_look_alike(script):
+    names = ["mddf", *(f"own{i}" for i in range(20)), "rf"]
+    rows = pd.DataFrame({"set": "iris", "method": names, "x": 1, "y": 2.0, "y_std": 0.1})
+    _, ((axis,),) = script("_lab.pictures").curves(rows, "x", {"y": "accuracy"})
+    lines = axis.get_lines()
+    styles = {(line.get_color(), line.get_linestyle(), line.get_marker()) for line in lines}
+    assert len(styles) >= 22 - 1  # patterns of dashes have one name
+    assert [line.get_color() for line in lines].count("#000000") == 1
+
+
+def test_pictures_hold_all_of_a_legend(script, tmp_path):
+    pictures = script("_lab.pictures")
+    names = [f"a method of a long name, {i}" for i in range(8)]
+    rows = pd.DataFrame({"set": "iris", "method": names, "x": 1, "y": 2.0, "y_std": 0.1})
+    figure, _ = pictures.curves(rows, "x", {"y": "accuracy"})
+    width = figure.get_size_inches()[0]
+    options = script("argparse").Namespace(out=tmp_path, format=["png"])
+    pictures.save(figure, options, "a", "A caption.")
+    from PIL import Image
+
+    with Image.open(tmp_path / "a.png") as image:
+        assert image.width > 150 * width
+
+
 def test_small_samples_are_paired(script):
     frame = pd.DataFrame(
         [
@@ -153,6 +177,9 @@ def test_what_is_kept(script, tmp_path):
     run = script("run_layers")
     arguments = "--quick --validate --datasets iris --methods mddf strength=1+cv=3"
     assert run.main([*arguments.split(), "--out", str(tmp_path)]) == 0
+    assert "accuracy on held-out training rows" in (tmp_path / "kept.md").read_text()
+    run.main(["--plot", str(tmp_path), "--format", "svg"])
+    assert "held-out training rows" in (tmp_path / "layers.svg").read_text()
     kept = pd.read_csv(tmp_path / "kept.csv").set_index("method")
     assert list(kept.index) == ["mddf", "strength=1+cv=3"]
     assert kept[["test_accuracy", "by_accuracy"]].stack().between(0.7, 1).all()

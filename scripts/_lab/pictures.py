@@ -59,17 +59,18 @@ def curves(rows, x, quantities, by="method", *, heights=None, width=3.2):
     the bottom. Heights and width are in inches.
     """
     sets, lines = rows["set"].unique(), rows[by].unique()
-    known = [name for name in ORDER if name in lines]
-    others = [name for name in lines if name not in known]
-    order, lines = [*(ORDER if known else ()), *others], [*known, *others]
+    styles = {name: STYLES[ORDER.index(name)] for name in ORDER if name in lines}
+    free = [style for style in STYLES if style not in styles.values()]
+    for place, name in enumerate(name for name in lines if name not in styles):
+        again, place = divmod(place, len(free))
+        styles[name] = free[place] | ({"marker": f"${again + 1}$"} if again else {})
     figure, axes = panels(heights or [1.9] * len(quantities), len(sets), width, sharex="col")
     for column, name in zip(axes.T, sets, strict=True):
         column[0].set_title(name)
         for axis, quantity in zip(column, quantities, strict=True):
-            for place, line in enumerate(lines):
+            for place, (line, style) in enumerate(styles.items()):
                 found = rows[(rows["set"] == name) & (rows[by] == line)].sort_values(x)
                 found = found.dropna(subset=quantity)
-                style = STYLES[order.index(line) % len(STYLES)]
                 every = (5 * place, len(found) // 8) if len(found) > 20 else None
                 mean, band = found[quantity], found[f"{quantity}_std"].fillna(0)
                 axis.plot(found[x], mean, label=title_of(str(line)), markevery=every, **style)
@@ -108,7 +109,8 @@ def save(figure, options, name, caption):
     options.out.mkdir(parents=True, exist_ok=True)
     for form in options.format:
         path = options.out / f"{name}.{form}"
-        figure.savefig(path, metadata={"Date": None} if form == "svg" else None)
+        dated = {"Date": None} if form == "svg" else None
+        figure.savefig(path, metadata=dated, bbox_inches="tight", pad_inches=0.05)
         if form == "png":
             _use_palette(path)
         print(path)

@@ -106,10 +106,12 @@ def read_cells(sources, study=None, maker="a run_ command"):
 
 
 def frame(cells):
-    """A DataFrame with a row for each cell: its key, then its result."""
+    """A DataFrame with a row for each cell: its key, then its result; `attrs` are settings."""
     import pandas as pd
 
-    return pd.DataFrame([{**cell["key"], **cell["result"]} for cell in cells])
+    found = pd.DataFrame([{**cell["key"], **cell["result"]} for cell in cells])
+    found.attrs = cells[0]["settings"]
+    return found
 
 
 class Store:
@@ -128,10 +130,10 @@ class Store:
         except OSError as error:
             raise SystemExit(f"--out must be a folder to write to: {error}") from None
         for path in self.paths():
-            differ = list(_clashes(read_cell(path)["settings"], self.settings))
+            differ = ",\n".join(_clashes(read_cell(path)["settings"], self.settings))
             if differ:
                 raise SystemExit(
-                    f"{self.folder} holds results of other settings: {', '.join(differ)}; "
+                    f"{self.folder} holds results of other settings: {differ}; "
                     "choose another --out"
                 )
 
