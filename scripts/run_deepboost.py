@@ -174,7 +174,7 @@ def parameters(setting) -> str:
 study = Study(
     globals(), "deepboost", keys, ("rounds", "seed", "thin"),
     datasets=list(SETS), tables=[1, 2, 3], rounds=100, runs=10, thin=1, seed=0,
-    checks={"tables": lambda text: int(cli.among("123")(text))},
+    checks={"tables": lambda text: int(cli.among([*"123"])(text))},
     quick={"runs": 3, "thin": 2, "datasets": ["breast_cancer", "digits-49"]},
 )  # fmt: skip
 parse, main = study.parse, study.main

@@ -51,14 +51,22 @@ def test_values(cli):
     [
         (["--method", "svm"], "argument --method: must be name=module:Class, then key=value"),
         (["--method", "a=sklearn.svm:SVC", "C"], "argument --method: must be name=module:Class"),
-        (["--method", "a=no.such:Class"], "argument --method: a cannot be had: No module"),
+        (
+            ["--method", "a=no.such:Class"],
+            "argument --method: a cannot be had: Module.*: No module",
+        ),
+        (["--method", "a=math:pi"], "argument --method: math:pi must be a class with fit"),
+        (["--method", "a=own_broken:A"], "argument --method: a cannot be had: ValueError: one"),
         (["--method", "a=sklearn.svm:Nothing"], "argument --method: a cannot be had: .*Nothing"),
         (["--set", "strength=1"], "argument --set: must be method.parameter=value"),
+        (["--csv", "a.csv", "--target", "b", "--datasets", "wine"], "either --datasets or --csv"),
         (["--csv", "table.csv"], "--csv and --target go together"),
         (["--metric", "rmse"], "argument --metric: must be among accuracy"),
     ],
 )
-def test_own_methods_that_do_not_do(script, arguments, message, capsys):
+def test_own_methods_that_do_not_do(script, arguments, message, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where modules are looked for, too
+    (tmp_path / "own_broken.py").write_text("raise ValueError('one\\ntwo')")
     with pytest.raises(SystemExit):
         script("run_uci").parse(arguments)
     assert re.search(message, capsys.readouterr().err.splitlines()[-1])
@@ -73,8 +81,6 @@ def test_own_methods(script):
             "C=0.1",
             "--methods",
             "rf,lr",
-            "--method",
-            "hgb=sklearn.ensemble:HistGradientBoostingClassifier",
             "--set",
             "rf.max_features=0.5",
             "rf.max_depth=3",
@@ -85,8 +91,27 @@ def test_own_methods(script):
     assert options.methods["lr"].takes == "numbers"
     with pytest.raises(SystemExit, match=r"--methods: must be among .*hgb.*, got 'svm'"):
         parse(["--methods", "svm", "--method", "hgb=sklearn.ensemble:ExtraTreesClassifier"])
-    with pytest.raises(SystemExit, match=r"--set: must be among .*, got 'svm'"):
-        parse(["--set", "svm.C=1"])
+    svm = ["--method", "svm=sklearn.svm:SVC"]
+    for arguments, message in (
+        (["--set", "svm.C=1"], "--set: must be among .*, got 'svm'"),
+        (["--methods", "rf", "--set", "mddf.cv=3"], "--set: must be among rf, got 'mddf'"),
+        (["--methods", "rf", *svm], "--method: must be among rf, got 'svm'"),
+        (["--methods", "rf", "--set", "rf.x=1"], r"rf\(x=1\) cannot be made: TypeError: .*'x'"),
+        ([*svm, "x=1"], "svm cannot be made: TypeError: .*'x'"),
+    ):
+        with pytest.raises(SystemExit, match=message):
+            parse(arguments)
+
+
+def test_help_fits_a_screen(cli):
+    doc = "What it does.\n\n    python a.py" + " --option one" * 5 + "     what that does\n"
+    assert cli.for_screen(doc + "    python b.py" + " --option one" * 5).splitlines()[2:] == [
+        "    python a.py" + " --option one" * 4 + " --option \\",
+        "        one",
+        "        what that does",
+        "    python b.py" + " --option one" * 4 + " --option \\",
+        "        one",
+    ]
 
 
 def test_missing_extras_are_named_as_extras(script, monkeypatch):

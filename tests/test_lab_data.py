@@ -131,6 +131,10 @@ def test_tables(data, tmp_path):
     ("content", "arguments", "message"),
     [
         (None, {}, "t.csv cannot be read as a table"),
+        ("size;kind\n1;a\n", {}, "t.csv must have commas between columns, got 'size;kind'"),
+        ("size,kind\n1,a\n2,a\n", {}, "labels of .* must be of two classes .* got 'a' alone"),
+        ("size,kind\n1,0.5\n2,1\n", {}, "column 'kind' of .* must hold classes, got numbers"),
+        ("size,kind\n1,b\n2,a\n", {"drop": ["kind"]}, "--drop must leave the column of labels"),
         ("kind\na\nb\n", {}, "at least 2 rows, and a column of features"),
         (",size,kind\n0,1,a\n1,2,b\n", {}, "must have names, got Unnamed: 0; .*index=False"),
         ("size,kind\n1,\n2,a\n", {}, "labels of .* must be complete"),
@@ -146,6 +150,18 @@ def test_tables_that_do_not_do(data, tmp_path, content, arguments, message):
     with pytest.raises(SystemExit, match=message) as caught:
         data.read_csv(path, "kind", **arguments)
     assert "\n" not in str(caught.value)
+
+
+def test_columns_to_leave_out(data, tmp_path, data_home):
+    path = csv(tmp_path / "t.csv", **{"a,b": [1, 2], "a": [3, 4], "c": [5, 6], "kind": [0, 1]})
+    options = SimpleNamespace(csv=path, target="kind", data_home=None, drop=["a,b", "c"])
+    (source,) = data.sources(options, []).values()
+    assert list(data.load(source).X) == ["a"]
+    options = SimpleNamespace(data_home=str(data_home), drop=["age,job", "day"])
+    found = data.sources(options, ["bank", "wine"])
+    assert found["wine"].drop == found["bank"].drop == ("age", "job", "day")
+    with pytest.raises(SystemExit, match="--drop must be a column of digits; got 'hue'"):
+        data.sources(SimpleNamespace(data_home=None, drop=["hue"]), ["digits"])
 
 
 def test_true_and_false_with_gaps_are_words(data, tmp_path):

@@ -120,6 +120,19 @@ def wait_for(path, seconds=60):
         time.sleep(0.02)
 
 
+def test_workers_know_the_users_modules(running, store, tmp_path, monkeypatch):
+    (tmp_path / "of_the_user.py").write_text("answer = 42")
+    monkeypatch.chdir(tmp_path)
+
+    def compute(set):
+        import of_the_user
+
+        return {"x": of_the_user.answer}
+
+    outcome = running.run(store, [{"set": "a"}], compute, engine=running.spread("loky"))
+    assert outcome.failures == []
+
+
 OWN = """
 import time
 from contextlib import suppress

@@ -63,6 +63,16 @@ def test_latex(tables):
     )
 
 
+def test_signs_and_notes(tables):
+    table = tables.Table("t", "title", pd.DataFrame({r"a~b^c\{d}": ["$x"]}))
+    assert table.latex().splitlines()[2::2] == [
+        r"a\textasciitilde{}b\textasciicircum{}c\textbackslash{}\{d\} \\",
+        r"\$x \\",
+        r"\end{tabular}",
+    ]  # fmt: skip
+    assert table.markdown(["one\nnote", "two"]).endswith("\n\n- one note\n- two\n")
+
+
 def test_columns(tables):
     rows = pd.DataFrame({"set": ["a"], "n": [3], "x": [0.5], "y": [None]})
     table = tables.columns("t", "title", rows, "set layers_of=n share=x:.1% y:.2f gone:.1f", 2)

@@ -3,6 +3,11 @@
 import importlib
 
 
+def told(error):
+    """An error in a line."""
+    return f"{type(error).__name__}: {error}".splitlines()[0][:300].rstrip(": ")
+
+
 def need(module, extra):
     """A module that only an extra installs; an error of one line without it."""
     try:

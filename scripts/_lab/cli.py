@@ -3,13 +3,17 @@
 import argparse
 import ast
 import math
+import os
 import pkgutil
 import re
+import sys
 import textwrap
 from pathlib import Path
 
 from joblib import effective_n_jobs
 from mddf.datasets._registry import resolve
+
+from . import told
 
 RESULTS = Path("results")
 BACKENDS = ("dask", "ray", "loky")
@@ -37,6 +41,11 @@ HELP = {
     "repeats": "of each measurement",
     "format": f"of the files, among {', '.join(FORMATS)}",
 }
+
+
+def fill(text):
+    """Lines of 80 columns for the screen."""
+    return textwrap.fill(text, 79, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def refuse(must, got):
@@ -139,10 +148,13 @@ class Own(argparse.Action):
                 f"got {' '.join(values)!r}"
             )
         name, module, of = found.groups()
+        sys.path += {os.getcwd()} - {*sys.path}  # where the user's modules may be
         try:
-            pkgutil.resolve_name(f"{module}:{of}")
-        except (ImportError, AttributeError) as error:
-            parser.error(f"argument {option_string}: {name} cannot be had: {error}")
+            made = pkgutil.resolve_name(f"{module}:{of}")
+        except Exception as error:  # whatever a module does
+            parser.error(f"argument {option_string}: {name} cannot be had: {told(error)}")
+        if not hasattr(made, "fit"):
+            parser.error(f"argument {option_string}: {module}:{of} must be a class with fit")
         own = (name, f"{module}:{of}", {key: value(text) for key, _, text in pairs})
         setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or []), own])
 
@@ -183,8 +195,10 @@ class Parser(argparse.ArgumentParser):
         elif isinstance(default, list):
             check = check or type((default or [""])[0])
             self.several.add(name)
+            whole = name == "drop"  # columns may have commas in their names
             self.add_argument(
-                option, nargs="+", type=lambda text: words(text, check), help=text,
+                option, nargs="+", help=text,
+                type=(lambda text: [text]) if whole else lambda text: words(text, check),
                 metavar=re.sub("ies$", "y", name).removesuffix("s").upper(),
             )  # fmt: skip
         else:
@@ -226,11 +240,9 @@ class Parser(argparse.ArgumentParser):
 
 def for_screen(doc):
     """A docstring in 80 columns; what long commands do stands below them."""
-    lines = "\n".join(
-        re.sub(r"(\S)  +", r"\1\n        ", line) if line[:1] == " " and len(line) > 79 else line
-        for line in doc.splitlines()
-    )
-    parts = lines.split("\n\n")
+    doc = re.sub(r"^( (?=.{79}).*?\S)  +", r"\1\n        ", doc, flags=re.MULTILINE)
+    doc = re.sub(r"^( (?=.{79}).{,75}) ", r"\1 \\\n        ", doc, flags=re.MULTILINE)
+    parts = doc.split("\n\n")
     return "\n\n".join(p if p.startswith(" ") else textwrap.fill(p, 79) for p in parts)
 
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 import numpy as np
 from mddf.datasets import DataFileNotFoundError
 
-from . import data, models, scores, stats, tables
+from . import cli, data, models, scores, stats, tables
 
 
 def cell(options, set, seed, method, fraction=None, features="raw"):
@@ -56,8 +56,8 @@ def settings(options):
 
 def announce(options, rules):
     """Say what will be compared, and by which rules."""
-    print(f"{len(options.sources)} sets:", *options.sources)
-    print("methods:", ", ".join(map(models.title_of, options.methods)))
+    print(cli.fill(f"{len(options.sources)} sets: {' '.join(options.sources)}"))
+    print(cli.fill(f"methods: {', '.join(map(models.title_of, options.methods))}"))
     print(*rules, sep="\n")
 
 

@@ -1,6 +1,7 @@
 """Sets by name or from a CSV file, their splits, and encodings."""
 
 import hashlib
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from sklearn.utils import _safe_indexing
 
 from mddf import datasets
 
-from . import need
+from . import cli, need
 
 BUNDLED = ("digits", "wine", "breast_cancer", "iris")
 PAPER = ("adult", "yeast", "letter", "protein", "har", "sensit", "satimage", "mnist")
@@ -52,14 +53,31 @@ class Source:
 
 def sources(options, names, task="classification", realistic=False) -> dict[str, Source]:
     """Sets by name, or the table of --csv; if realistic, without columns known too late."""
-    drop = tuple(getattr(options, "drop", ()))
+    asked = getattr(options, "drop", ())
     if getattr(options, "csv", None) is not None:
+        drop = dropped(asked, read_table(options.csv) if asked else ())
         read_csv(options.csv, options.target, drop, task=task)  # wrong ones fail here
         # Not the name of another set, which has other rows, published scores and a split.
         name = options.csv.name if options.csv.stem in datasets.names() else options.csv.stem
         return {name: Source(name, None, options.csv, options.target, drop, task)}
     extra = REALISTIC if realistic else {}
-    return {n: Source(n, options.data_home, drop=drop, options=extra.get(n, ())) for n in names}
+    found = {n: Source(n, options.data_home, options=extra.get(n, ())) for n in names}
+    if not asked:
+        return found
+    there = set()
+    for source in found.values():
+        with suppress(datasets.DataFileNotFoundError):  # it will be left out
+            there |= {*getattr(load(source).X, "columns", ())}
+    drop = dropped(asked, there)
+    if wrong := [name for name in drop if name not in there]:
+        raise SystemExit(f"--drop must be a column of {', '.join(names)}; got {wrong[0]!r}")
+    return {name: replace(source, drop=drop) for name, source in found.items()}
+
+
+def dropped(asked, there):
+    """Columns of --drop: whole words that are columns, else words between commas."""
+    found = ([text] if text in there else cli.words(text) for text in asked)
+    return tuple(name for names in found for name in names)
 
 
 @dataclass(frozen=True)
@@ -219,9 +237,12 @@ def _columns(X, numbers):
 def read_table(path, text=()):
     """A CSV file with a header, with columns of text as they are; ends the command if it fails."""
     try:
-        return need("pandas", "data").read_csv(path, dtype=dict.fromkeys(text, str))
+        found = need("pandas", "data").read_csv(path, dtype=dict.fromkeys(text, str))
     except Exception as error:  # of the file, its compression, or the reader
         raise SystemExit(f"{path} cannot be read as a table: {error}") from None
+    if list(found) and ";" in found.columns[0] and found.shape[1] == 1:
+        raise SystemExit(f"{path} must have commas between columns, got {found.columns[0]!r}")
+    return found
 
 
 def read_csv(path, target, drop=(), task="classification"):
@@ -234,6 +255,8 @@ def read_csv(path, target, drop=(), task="classification"):
         if wrong := [name for name in names if name not in table]:
             known = ", ".join(table)
             raise SystemExit(f"{option} must be a column of {path}: {known}; got {wrong[0]!r}")
+    if target in drop:
+        raise SystemExit(f"--drop must leave the column of labels, got {target!r}")
     X, y = table.drop(columns=[target, *drop]), table[target]
     unnamed = [name for name in table if name.startswith("Unnamed: ")]
     for wrong, why in (
@@ -242,6 +265,10 @@ def read_csv(path, target, drop=(), task="classification"):
         (min(len(X) - 1, X.shape[1]) < 1, f"{path} must have at least 2 rows, and a column of "
          f"features besides the labels; got {len(X)} rows and the columns {', '.join(table)}"),
         (y.isna().any(), f"the labels of {path} must be complete, got missing ones in {target!r}"),
+        (task == "classification" and y.nunique() == 1,
+         f"the labels of {path} must be of two classes or more, got {y.iloc[0]!r} alone"),
+        (task == "classification" and y.dtype.kind == "f" and (y % 1 != 0).any(),
+         f"column {target!r} of {path} must hold classes, got numbers of any size"),
         (task == "regression" and y.dtype.kind not in "iufb",
          f"column {target!r} of {path} must hold numbers for --task regression"),
     ):  # fmt: skip

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import KFold, RandomizedSearchCV, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
-from . import data, scores
+from . import data, scores, told
 
 EQUAL = ("deepforest", "mddf", "gcforest", "xgboost", "rf", "mlp")
 ABLATIONS = ("mddf-sf", "mddf-st", "mddf-np")
@@ -114,14 +114,16 @@ def chosen(options, default, task="classification") -> dict[str, Method]:
     Those that cannot be had are left out with a line. A method with parameters of --set goes
     under a name that says so, such as mddf(strength=0.7), in place of the plain one.
     """
-    methods = METHODS | {name: own_method(*rest) for name, *rest in options.own or ()}
-    names = options.methods or [*default, *(name for name, *_ in options.own or ())]
+    own = {name: own_method(*rest) for name, *rest in options.own or ()}
+    methods, names = METHODS | own, options.methods or [*default, *own]
     values: dict[str, dict] = {}
     for name, parameter, value in sorted(options.set, key=lambda given: given[:2]):
         values.setdefault(name, {})[parameter] = value
-    for option, given in (("--methods", names), ("--set", values)):
-        if wrong := [name for name in given if name not in methods]:
-            raise SystemExit(f"{option}: must be among {', '.join(methods)}, got {wrong[0]!r}")
+    for option, given, there in (
+        ("--methods", names, methods), ("--method", own, names), ("--set", values, names),
+    ):  # fmt: skip
+        if wrong := [name for name in given if name not in there]:
+            raise SystemExit(f"{option}: must be among {', '.join(there)}, got {wrong[0]!r}")
     found = {}
     for name in names:
         method, label = methods[name], name
@@ -133,6 +135,11 @@ def chosen(options, default, task="classification") -> dict[str, Method]:
             budget = {key: of for key, of in method.budget.items() if key not in values[name]}
             method = replace(method, fixed={**method.fixed, **values[name]}, budget=budget)
         found[label] = method
+        if name in values or name in own:
+            try:
+                build(method, 0, task=task)
+            except Exception as error:  # of arguments that the class does not have
+                raise SystemExit(f"{label} cannot be made: {told(error)}") from error
     return found
 
 

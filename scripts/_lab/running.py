@@ -15,6 +15,8 @@ from tqdm import tqdm
 
 from mddf._engines import in_order
 
+from . import told
+
 
 @dataclass
 class Outcome:
@@ -124,8 +126,7 @@ def _attempt(compute, key):
         return {"left_out": str(error)}
     except Exception as error:
         trace = "".join(traceback.format_exception(error))
-        of = f"{type(error).__name__}: {error}".splitlines()[0][:300].rstrip(": ")
-        return {"failure": {"cell": title(key), "error": of, "traceback": trace}}
+        return {"failure": {"cell": title(key), "error": told(error), "traceback": trace}}
 
 
 def _keep(store, key, found, outcome):
@@ -178,13 +179,13 @@ def connected(backend, scheduler=None, **cluster):
 
 
 def _sendable(compute):
-    """A function for workers that need not know the scripts' folder: it looks there first.
+    """A function for workers that need not know the scripts' folder and the user's.
 
     Pickle writes a function in a function as it is, and not as the name of a module.
     """
     import cloudpickle  # comes with joblib, Dask and Ray
 
-    folder, packed = str(Path(__file__).parents[1]), cloudpickle.dumps((_attempt, compute))
+    folders, packed = [str(Path(__file__).parents[1]), os.getcwd()], cloudpickle.dumps(compute)
 
     def task(key):
         import pickle
@@ -192,10 +193,10 @@ def _sendable(compute):
 
         from joblib import parallel_config
 
-        if folder not in sys.path:
-            sys.path.insert(0, folder)
-        attempt, compute = pickle.loads(packed)
+        sys.path += [folder for folder in folders if folder not in sys.path]
+        from _lab.running import _attempt
+
         with parallel_config("threading"):  # or fits would be cut and sent on
-            return key, attempt(compute, key)
+            return key, _attempt(pickle.loads(packed), key)
 
     return task

@@ -63,6 +63,8 @@ class Study:
         options = parser.read(argv)
         if self.own and (options.csv is None) != (options.target is None):
             parser.error("--csv and --target go together")
+        if self.own and options.csv is not None and options.datasets:
+            parser.error("give either --datasets or --csv")
         self.prepare(options, parser)
         return options
 
@@ -91,7 +93,7 @@ class Study:
             print("\nno results", *outcome.left_out.values(), sep="\n\n")
         else:
             print("\n".join(["", *(table.text() for table in shown)]))
-        print(*notes, *outcome.notes(), sep="\n")
+        print(*notes, *map(cli.fill, outcome.notes()), sep="\n")
         about = {**records.provenance(), "settings": store.settings, **vars(outcome)}
         about["seconds"] = time.perf_counter() - start
         stamp = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}"

@@ -47,12 +47,15 @@ class Table:
             *self._cells(),
         ]
         lines = [f"| {' | '.join(str(c).replace('|', '&#124;') for c in row)} |" for row in rows]
-        below = "".join(f"- {note}\n" for note in notes)
+        below = "".join(f"- {' '.join(note.split())}\n" for note in notes)
         return f"{self.title}\n\n" + "\n".join(lines) + "\n" + (f"\n{below}" if below else "")
 
     def latex(self):
         """A tabular, with the lines of booktabs."""
-        signs = str.maketrans({s: f"\\{s}" for s in "&%$#_"} | {s: f"${s}$" for s in "<>"})
+        words = {"~": "asciitilde", "^": "asciicircum", "\\": "backslash"}
+        signs = {s: f"\\text{word}{{}}" for s, word in words.items()}
+        signs |= {s: f"\\{s}" for s in "&%$#_{}"} | {s: f"${s}$" for s in "<>"}
+        signs = str.maketrans(signs)
         rows = [[str(c).translate(signs) for c in row] for row in [[*self.rows()], *self._cells()]]
         lines = [" & ".join(row).replace("±", r"$\pm$") + r" \\" for row in rows]
         lines = [r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
