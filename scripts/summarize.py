@@ -118,7 +118,9 @@ def bootstrap(frame, first, second):
 def draw(found, metric, options):
     """The critical-difference diagram; methods that are not told apart are joined."""
     plt = pictures.pyplot()
-    figure, axis = plt.subplots(figsize=(6.2, 1.1 + 0.22 * len(found.ranks)))
+    longest = max(len(title_of(name)) for name in found.ranks.index)
+    size = max(6.2, 3.2 + 0.17 * longest), 1.1 + 0.22 * len(found.ranks)
+    figure, axis = plt.subplots(figsize=size)
     need("scikit_posthocs", "stats").critical_difference_diagram(
         found.ranks.rename(index=title_of),
         found.p.rename(index=title_of, columns=title_of),
@@ -144,13 +146,9 @@ def main(argv=None) -> int:
     numbers = [c for c in frame.select_dtypes("number") if c not in KEY]
     metrics = options.metric or [c for c in (*scores.METRICS, *scores.COSTS) if c in numbers]
     there = frame["method"].unique()
-    for option, given, among in (
-        ("--methods", options.methods, there),
-        ("--pair", options.pair or [], options.methods or there),
-        ("--metric", metrics or [""], numbers),
-    ):
-        if wrong := [name for name in given if name not in among]:
-            raise SystemExit(f"{option}: must be among {', '.join(among)}; got {wrong[0]!r}")
+    cli.all_among("--methods: must be among", options.methods, there)
+    cli.all_among("--pair: must be among", options.pair or [], options.methods or there)
+    cli.all_among("--metric: must be among", metrics or [""], numbers)
     if options.methods:
         frame = frame[frame["method"].isin(options.methods)]
     frame = tables.in_order(frame, "method", options.methods)

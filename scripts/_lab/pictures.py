@@ -1,6 +1,7 @@
 """How pictures look: readable in print, lines and classes told apart without colour."""
 
 import textwrap
+from itertools import chain, count
 from pathlib import Path
 
 import numpy as np
@@ -61,9 +62,9 @@ def curves(rows, x, quantities, by="method", *, heights=None, width=3.2):
     sets, lines = rows["set"].unique(), rows[by].unique()
     styles = {name: STYLES[ORDER.index(name)] for name in ORDER if name in lines}
     free = [style for style in STYLES if style not in styles.values()]
-    for place, name in enumerate(name for name in lines if name not in styles):
-        again, place = divmod(place, len(free))
-        styles[name] = free[place] | ({"marker": f"${again + 1}$"} if again else {})
+    more = ({**style, "marker": f"${n}$"} for n in count(2) for style in STYLES)
+    others = [name for name in lines if name not in styles]
+    styles |= zip(others, chain(free, more), strict=False)
     figure, axes = panels(heights or [1.9] * len(quantities), len(sets), width, sharex="col")
     for column, name in zip(axes.T, sets, strict=True):
         column[0].set_title(name)
@@ -79,8 +80,11 @@ def curves(rows, x, quantities, by="method", *, heights=None, width=3.2):
                 )
     for axis, label in zip(axes[:, 0], quantities.values(), strict=True):
         axis.set_ylabel(label)
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center",
-                  ncols=min(6, len(lines)), title=by if by != "method" else None)  # fmt: skip
+    longest = max(len(title_of(str(line))) for line in lines)
+    n_fit = max(1, int(figure.get_size_inches()[0] / (0.5 + 0.07 * longest)))
+    title, ncols = by if by != "method" else None, min(6, len(lines), n_fit)
+    handles = axes[0, 0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside upper center", ncols=ncols, title=title)
     return figure, axes
 
 
