@@ -9,24 +9,16 @@ width 2 theta in which nothing is lost: ``(z - 1 + theta)^2 / (1 - theta)^2`` be
 ``mu (z - 1 - theta)^2 / (1 + theta)^2`` above 1 + theta.
 """
 
-import argparse
-
 import numpy as np
 from _lab import cli, pictures
 
 from mddf._margin_loss import margin_loss
 
 
-def below_one(text):
-    """A number between 0 and 1, both excluded."""
-    if (value := cli.share(text)) == 1:
-        raise argparse.ArgumentTypeError(f"must lie between 0 and 1, got {text}")
-    return value
-
-
 def parse(argv=None):
     names = {"target_margin": 0.9, "mu": 0.1, "theta": 0.2}
-    checks = dict.fromkeys(names, below_one)
+    below_1 = cli.number("must lie between 0 and 1", lambda found: 0 < found < 1)
+    checks = dict.fromkeys(names, below_1)
     return cli.Parser(__doc__, "losses", checks=checks, format=["png", "pdf"], **names).read(argv)
 
 

@@ -89,13 +89,13 @@ def test_own_methods(script):
     assert list(options.methods) == ["rf(max_depth=3, max_features=0.5)", "lr"]
     assert options.methods["lr"].fixed == {"C": 0.1}
     assert options.methods["lr"].takes == "numbers"
-    with pytest.raises(SystemExit, match=r"--methods: must be among .*hgb.*, got 'svm'"):
+    with pytest.raises(SystemExit, match=r"--methods: must be among .*hgb.*; got 'svm'"):
         parse(["--methods", "svm", "--method", "hgb=sklearn.ensemble:ExtraTreesClassifier"])
     svm = ["--method", "svm=sklearn.svm:SVC"]
     for arguments, message in (
-        (["--set", "svm.C=1"], "--set: must be among .*, got 'svm'"),
-        (["--methods", "rf", "--set", "mddf.cv=3"], "--set: must be among rf, got 'mddf'"),
-        (["--methods", "rf", *svm], "--method: must be among rf, got 'svm'"),
+        (["--set", "svm.C=1"], "--set: must be among .*; got 'svm'"),
+        (["--methods", "rf", "--set", "mddf.cv=3"], "--set: must be among rf; got 'mddf'"),
+        (["--methods", "rf", *svm], "--method: must be among --methods: rf; got 'svm'"),
         (["--methods", "rf", "--set", "rf.x=1"], r"rf\(x=1\) cannot be made: TypeError: .*'x'"),
         ([*svm, "x=1"], "svm cannot be made: TypeError: .*'x'"),
     ):

@@ -134,12 +134,16 @@ def test_tables(data, tmp_path):
         ("size;kind\n1;a\n", {}, "t.csv must have commas between columns, got 'size;kind'"),
         ("size,kind\n1,a\n2,a\n", {}, "labels of .* must be of two classes .* got 'a' alone"),
         ("size,kind\n1,0.5\n2,1\n", {}, "column 'kind' of .* must hold classes, got numbers"),
-        ("size,kind\n1,b\n2,a\n", {"drop": ["kind"]}, "--drop must leave the column of labels"),
+        ("size,kind\n1,b\n2,a\n", {"drop": ["kind"]}, "--drop must be .*: size; got 'kind'"),
         ("kind\na\nb\n", {}, "at least 2 rows, and a column of features"),
         (",size,kind\n0,1,a\n1,2,b\n", {}, "must have names, got Unnamed: 0; .*index=False"),
         ("size,kind\n1,\n2,a\n", {}, "labels of .* must be complete"),
         ("size,sort\n1,b\n2,a\n", {}, "--target must be a column of .*: size, sort; got 'kind'"),
-        ("size,kind\n1,b\n2,a\n", {"drop": ["id"]}, "--drop must be a column of .*; got 'id'"),
+        (
+            "size,kind\n1,b\n2,a\n",
+            {"drop": ["id"]},
+            "--drop must be a column of features .*; got 'id'",
+        ),
         ("size,kind\n1,b\n2,a\n", {"task": "regression"}, "'kind' .* must hold numbers for --t"),
     ],
 )
@@ -160,8 +164,8 @@ def test_columns_to_leave_out(data, tmp_path, data_home):
     options = SimpleNamespace(data_home=str(data_home), drop=["age,job", "day"])
     found = data.sources(options, ["bank", "wine"])
     assert found["wine"].drop == found["bank"].drop == ("age", "job", "day")
-    with pytest.raises(SystemExit, match="--drop must be a column of digits; got 'hue'"):
-        data.sources(SimpleNamespace(data_home=None, drop=["hue"]), ["digits"])
+    with pytest.raises(SystemExit, match="--drop must be a column of wine: ; got 'hue'"):
+        data.sources(SimpleNamespace(data_home=None, drop=["hue"]), ["wine"])
 
 
 def test_true_and_false_with_gaps_are_words(data, tmp_path):

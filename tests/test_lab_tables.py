@@ -66,7 +66,7 @@ def test_latex(tables):
 def test_signs_and_notes(tables):
     table = tables.Table("t", "title", pd.DataFrame({r"a~b^c\{d}": ["$x"]}))
     assert table.latex().splitlines()[2::2] == [
-        r"a\textasciitilde{}b\textasciicircum{}c\textbackslash{}\{d\} \\",
+        r"a\~{}b\^{}c$\backslash$\{d\} \\",
         r"\$x \\",
         r"\end{tabular}",
     ]  # fmt: skip

@@ -53,25 +53,17 @@ def in_turns(sides, repeats):
     They return dicts of numbers, of which there are medians of ours; with a peer its own as
     "peer_...", and as "..._ratio" the median of the ratios of its numbers to ours, pair by pair.
     """
-    found = [[side(seed) for side in sides] for seed in range(repeats)]
-    row = {}
-    for name in found[0][0]:
-        ours, *peer = zip(*([side[name] for side in pair] for pair in found), strict=True)
-        if None in ours:
-            continue
-        row[name] = median(ours)
-        if peer:
-            row[f"peer_{name}"] = median(peer[0])
-            row[f"{name}_ratio"] = median(
-                its / own if own else math.inf for its, own in zip(peer[0], ours, strict=True)
-            )
+    ours, *peers = side_by_side(dict(enumerate(sides)), repeats, "").values()
+    row = {n: value for n, value in ours.items() if not n.endswith("_ratio")}
+    for peer in peers:
+        row |= {n if n.endswith("_ratio") else f"peer_{n}": value for n, value in peer.items()}
     return row
 
 
-def side_by_side(sides, repeats):
+def side_by_side(sides, repeats, compared="_s"):
     """What several functions of a seed measure, by name, in turns: medians of each.
 
-    Of seconds, "..._s", there are also the medians of their ratios to the first one's.
+    Of numbers whose names end so, there are also the medians of their ratios to the first one's.
     """
     rounds = [{name: side(seed) for name, side in sides.items()} for seed in range(repeats)]
     first, rows = next(iter(sides)), {}
@@ -79,9 +71,9 @@ def side_by_side(sides, repeats):
         row = {}
         for key in (key for key, value in rounds[0][name].items() if value is not None):
             row[key] = median(found[name][key] for found in rounds)
-            if key.endswith("_s"):
-                ratios = (found[name][key] / found[first][key] for found in rounds)
-                row[f"{key}_ratio"] = median(ratios)
+            if key.endswith(compared):
+                pairs = ((found[name][key], found[first][key]) for found in rounds)
+                row[f"{key}_ratio"] = median(a / b if b else math.inf for a, b in pairs)
         rows[name] = row
     return rows
 

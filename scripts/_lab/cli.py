@@ -60,6 +60,12 @@ def count(text):
     return int(text)
 
 
+def all_among(must, given, there):
+    """End the command unless all words are among those that are there."""
+    if wrong := [word for word in given if word not in there]:
+        raise SystemExit(f"{must} {', '.join(there)}; got {wrong[0]!r}")
+
+
 def number(must, fits):
     """A number that fits."""
 

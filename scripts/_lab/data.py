@@ -64,13 +64,12 @@ def sources(options, names, task="classification", realistic=False) -> dict[str,
     found = {n: Source(n, options.data_home, options=extra.get(n, ())) for n in names}
     if not asked:
         return found
-    there = set()
+    there = []
     for source in found.values():
         with suppress(datasets.DataFileNotFoundError):  # it will be left out
-            there |= {*getattr(load(source).X, "columns", ())}
+            there.extend(getattr(load(source).X, "columns", ()))
     drop = dropped(asked, there)
-    if wrong := [name for name in drop if name not in there]:
-        raise SystemExit(f"--drop must be a column of {', '.join(names)}; got {wrong[0]!r}")
+    cli.all_among(f"--drop must be a column of {', '.join(names)}:", drop, there)
     return {name: replace(source, drop=drop) for name, source in found.items()}
 
 
@@ -251,12 +250,9 @@ def read_csv(path, target, drop=(), task="classification"):
     A table that does not do ends the command with one line.
     """
     table = read_table(path)
-    for option, names in (("--target", [target]), ("--drop", drop)):
-        if wrong := [name for name in names if name not in table]:
-            known = ", ".join(table)
-            raise SystemExit(f"{option} must be a column of {path}: {known}; got {wrong[0]!r}")
-    if target in drop:
-        raise SystemExit(f"--drop must leave the column of labels, got {target!r}")
+    cli.all_among(f"--target must be a column of {path}:", [target], table)
+    others = table.columns.drop(target)
+    cli.all_among(f"--drop must be a column of features of {path}:", drop, others)
     X, y = table.drop(columns=[target, *drop]), table[target]
     unnamed = [name for name in table if name.startswith("Unnamed: ")]
     for wrong, why in (

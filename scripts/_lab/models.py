@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import KFold, RandomizedSearchCV, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
-from . import data, scores, told
+from . import cli, data, scores, told
 
 EQUAL = ("deepforest", "mddf", "gcforest", "xgboost", "rf", "mlp")
 ABLATIONS = ("mddf-sf", "mddf-st", "mddf-np")
@@ -119,11 +119,9 @@ def chosen(options, default, task="classification") -> dict[str, Method]:
     values: dict[str, dict] = {}
     for name, parameter, value in sorted(options.set, key=lambda given: given[:2]):
         values.setdefault(name, {})[parameter] = value
-    for option, given, there in (
-        ("--methods", names, methods), ("--method", own, names), ("--set", values, names),
-    ):  # fmt: skip
-        if wrong := [name for name in given if name not in there]:
-            raise SystemExit(f"{option}: must be among {', '.join(there)}, got {wrong[0]!r}")
+    cli.all_among("--methods: must be among", names, methods)
+    cli.all_among("--method: must be among --methods:", own, names)
+    cli.all_among("--set: must be among", values, names)
     found = {}
     for name in names:
         method, label = methods[name], name

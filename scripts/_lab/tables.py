@@ -52,9 +52,8 @@ class Table:
 
     def latex(self):
         """A tabular, with the lines of booktabs."""
-        words = {"~": "asciitilde", "^": "asciicircum", "\\": "backslash"}
-        signs = {s: f"\\text{word}{{}}" for s, word in words.items()}
-        signs |= {s: f"\\{s}" for s in "&%$#_{}"} | {s: f"${s}$" for s in "<>"}
+        signs = {s: f"\\{s}" for s in "&%$#_{}"} | {s: f"${s}$" for s in "<>"}
+        signs |= {"~": r"\~{}", "^": r"\^{}", "\\": r"$\backslash$"}
         signs = str.maketrans(signs)
         rows = [[str(c).translate(signs) for c in row] for row in [[*self.rows()], *self._cells()]]
         lines = [" & ".join(row).replace("±", r"$\pm$") + r" \\" for row in rows]
