@@ -264,7 +264,7 @@ def read_csv(path, target, drop=(), task="classification"):
         (task == "classification" and y.nunique() == 1,
          f"the labels of {path} must be of two classes or more, got {y.iloc[0]!r} alone"),
         (task == "classification" and y.dtype.kind == "f" and (y % 1 != 0).any(),
-         f"column {target!r} of {path} must hold classes, got numbers of any size"),
+         f"column {target!r} of {path} must hold classes, got numbers that are not whole"),
         (task == "regression" and y.dtype.kind not in "iufb",
          f"column {target!r} of {path} must hold numbers for --task regression"),
     ):  # fmt: skip
