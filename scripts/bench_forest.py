@@ -24,7 +24,7 @@ from itertools import product
 from statistics import median
 
 import numpy as np
-from _lab import bench, cli, data, libraries, models, tables
+from _lab import bench, data, libraries, models, tables
 from _lab.study import Study
 from sklearn import ensemble
 from sklearn.datasets import make_classification
@@ -226,7 +226,8 @@ MEASURES = {
 
 def prepare(options, parser):
     if "peers" in options.measures:
-        options.libraries = libraries.present(options.libraries)
+        there = libraries.FORESTS["random"]
+        options.libraries = list(models.present({n: there[n] for n in options.libraries}))
 
 
 def cell(options, set, forest, measure):
@@ -255,9 +256,7 @@ study = Study(
     globals(), "bench_forest", "set=datasets forest=forests measure=measures", fresh=True,
     datasets=list(SETS), n_estimators=100, repeats=5, forests=CLASSIFIERS,
     measures=["speed"], libraries=list(libraries.NAMES),
-    checks={"libraries": list(libraries.NAMES),
-            "datasets": lambda text: text if text in SETS else cli.dataset(text),
-            "measures": list(MEASURES)},
+    checks={"libraries": list(libraries.NAMES), "measures": list(MEASURES)},
     quick={"datasets": ["digits", "breast_cancer", "satimage", "letter"], "repeats": 3},
 )  # fmt: skip
 parse, main = study.parse, study.main

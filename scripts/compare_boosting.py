@@ -8,7 +8,7 @@ after it and all but decides the label. A quarter of the rows tests; nothing is 
 """
 
 import numpy as np
-from _lab import bench, cli, data, pictures, tables
+from _lab import bench, data, pictures, tables
 from _lab.study import Study
 from mddf.baselines import AdaBoostClassifier, DeepBoostClassifier
 from sklearn.metrics import roc_auc_score, roc_curve
@@ -80,7 +80,6 @@ def draw(frame, options):
 study = Study(
     globals(), "comparison", "set=datasets method=methods seed=splits", ("rounds", "max_rows"),
     datasets=list(CASES), methods=METHODS, rounds=100, splits=5, max_rows=None,
-    checks={"datasets": lambda text: text if text in CASES else cli.dataset(text)},
     quick={"datasets": ["breast_cancer", "digits"], "splits": 1},
 )  # fmt: skip
 parse, main = study.parse, study.main

@@ -182,6 +182,15 @@ def test_tables_that_cannot_be_drawn(script, name, tmp_path):
         assert "\n" not in str(caught.value)
 
 
+def test_one_picture_of_two_folders(script, tmp_path):
+    run, folders = script("run_uci"), [str(tmp_path / name) for name in "ab"]
+    arguments = ["--quick", "--datasets=iris", "--n-estimators=1", "--fractions", ".5", "1"]
+    for folder, method in zip(folders, ("rf", "mddf"), strict=True):
+        run.main([*arguments, "--n-jobs=1", "--methods", method, "--out", folder])
+    run.main(["--plot", *folders, "--format", "svg"])
+    assert "RandomForest" in (tmp_path / "a" / "small-sample.svg").read_text()
+
+
 def test_pictures_of_several_methods(script, tmp_path, capsys):
     run, out = script("run_tsne"), tmp_path / "of.both"
     arguments = ["--datasets", "iris", "--quick", "--rows=9", "--n-jobs=1", "--n-layers=1"]

@@ -193,8 +193,8 @@ class Parser(argparse.ArgumentParser):
             text += f" (default: {_shown(default)})"
         if isinstance(check, tuple | list):
             text, check = f"{text}; among {', '.join(check)}", among(check)
-        of_name = {"datasets": dataset, "n_jobs": threads, "data_home": str, "seed": int,
-                   "format": among(FORMATS)}  # fmt: skip
+        of_name = {"n_jobs": threads, "data_home": str, "seed": int, "format": among(FORMATS),
+                   "datasets": lambda v: v if v in default else dataset(v)}  # fmt: skip
         check = check or of_name.get(name)
         if default is False:
             self.add_argument(option, action="store_true", help=text)

@@ -172,12 +172,3 @@ FORESTS = {
     },
 }  # fmt: skip
 NAMES = tuple(FORESTS["random"])[1:]
-
-
-def present(names):
-    """Those that are installed; a line for each other one."""
-    missing = {name: FORESTS["random"][name].missing() for name in names}
-    for name, why in missing.items():
-        if why:
-            print(f"{name} left out: {why}")
-    return [name for name, why in missing.items() if why is None]

@@ -123,11 +123,8 @@ def chosen(options, default, task="classification") -> dict[str, Method]:
     cli.all_among("--method: must be among --methods:", own, names)
     cli.all_among("--set: must be among", values, names)
     found = {}
-    for name in names:
-        method, label = methods[name], name
-        if why := method.missing(task):
-            print(f"{name} left out: {why}")
-            continue
+    for name, method in present({name: methods[name] for name in names}, task).items():
+        label = name
         if name in values:
             label += f"({', '.join(f'{key}={value}' for key, value in values[name].items())})"
             budget = {key: of for key, of in method.budget.items() if key not in values[name]}
@@ -139,6 +136,15 @@ def chosen(options, default, task="classification") -> dict[str, Method]:
             except Exception as error:  # of arguments that the class does not have
                 raise SystemExit(f"{label} cannot be made: {told(error)}") from error
     return found
+
+
+def present(methods, task="classification"):
+    """Those that can be had, by name; a line for each other one."""
+    missing = {name: method.missing(task) for name, method in methods.items()}
+    for name, why in missing.items():
+        if why:
+            print(f"{name} left out: {why}")
+    return {name: method for name, method in methods.items() if missing[name] is None}
 
 
 def own_method(path, arguments) -> Method:

@@ -120,7 +120,8 @@ class Study:
             options.out = first if first.is_dir() else first.parent
         sources = options.plot or [options.out]
         maker = f"python scripts/{Path(self.module['__file__']).name}"
-        frame = tables.pd.concat([tables.read(path, self.name, maker) for path in sources])
+        parts = [tables.read(path, self.name, maker) for path in sources]
+        frame = tables.pd.concat(parts, ignore_index=True)
         try:
             self.draw(frame, options)
         except KeyError as error:  # of a table of another kind
