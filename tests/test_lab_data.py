@@ -53,6 +53,8 @@ def test_realistic_sets_leave_out_what_is_known_too_late(data, data_home):
     found = data.sources(options, ["bank"], realistic=True)["bank"]
     assert not {"duration", "age"} & set(data.load(found).X)
     assert "duration" in data.load(data.sources(options, ["bank"])["bank"]).X
+    options.drop = ["duration"]  # which is left out already
+    assert "age" in data.load(data.sources(options, ["bank"], realistic=True)["bank"]).X
 
 
 def test_nested_subsets(data):

@@ -66,8 +66,8 @@ def sources(options, names, task="classification", realistic=False) -> dict[str,
         return found
     there = []
     for source in found.values():
-        with suppress(datasets.DataFileNotFoundError):  # it will be left out
-            there.extend(getattr(load(source).X, "columns", ()))
+        with suppress(Exception):  # its cells will tell
+            there.extend(getattr(load(replace(source, options=())).X, "columns", ()))
     drop = dropped(asked, there)
     cli.all_among(f"--drop must be a column of {', '.join(names)}:", drop, there)
     return {name: replace(source, drop=drop) for name, source in found.items()}
@@ -271,7 +271,8 @@ def read_csv(path, target, drop=(), task="classification"):
         if wrong:
             raise SystemExit(why)
     words = X.select_dtypes(exclude=["number", "bool"]).columns
-    texts = read_table(path, words)[words]  # as `read_rows` has them, also True and False
+    # As `read_rows` has them, also True and False.
+    texts = read_table(path, words)[words] if len(words) else X[words]
     return X.assign(**texts.astype("category")), y.to_numpy()
 
 
