@@ -77,7 +77,7 @@ def test_other_settings_are_refused(records, tmp_path):
 def test_damaged_and_foreign_files_are_named(records, tmp_path, content, message):
     (tmp_path / "cells").mkdir()
     (tmp_path / "cells" / "x.json").write_text(content)
-    for ask in (lambda: records.Store(tmp_path, {}), lambda: records.read_cells([tmp_path])):
+    for ask in (lambda: records.Store(tmp_path, {}), lambda: records.read_cells(tmp_path)):
         with pytest.raises(SystemExit, match=message) as caught:
             ask()
         assert "\n" not in str(caught.value)
@@ -85,14 +85,14 @@ def test_damaged_and_foreign_files_are_named(records, tmp_path, content, message
 
 def test_reading_names_the_command_that_makes_it(records, tmp_path):
     with pytest.raises(SystemExit, match=r"no .*nowhere: python scripts/run_tsne.py makes it"):
-        records.read_cells([tmp_path / "nowhere"], "tsne", "python scripts/run_tsne.py")
+        records.read_cells(tmp_path / "nowhere", "tsne", "python scripts/run_tsne.py")
     with pytest.raises(SystemExit, match=r"has no results yet: python scripts/run_layers.py"):
-        records.read_cells([tmp_path], "layers", "python scripts/run_layers.py")
+        records.read_cells(tmp_path, "layers", "python scripts/run_layers.py")
     store = records.Store(tmp_path, {"study": "uci"})
     store.save(KEY, {})
     with pytest.raises(SystemExit, match=r"of another kind, 'uci': python .*run_layers\.py"):
-        records.read_cells([tmp_path], "layers", "python scripts/run_layers.py")
-    assert records.read_cells([store.path(KEY)]) == records.read_cells([tmp_path])
+        records.read_cells(tmp_path, "layers", "python scripts/run_layers.py")
+    assert records.read_cells(store.path(KEY)) == records.read_cells(tmp_path)
 
 
 def test_four_processes_with_one_folder_keep_all_results(tmp_path):

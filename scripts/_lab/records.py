@@ -87,21 +87,20 @@ def read_cell(path, hint="; remove it or choose another folder"):
     return cell
 
 
-def read_cells(sources, study=None, maker="a run_ command"):
-    """All cells of folders that a command wrote to, and of files.
+def read_cells(source, study=None, maker="a run_ command"):
+    """All cells of a folder that a command wrote to, or that of a file.
 
     Errors name the command that makes them (`maker`), also where they are of another study.
     """
-    cells = []
-    for source in map(Path, sources):
-        paths = sorted((source / "cells").glob("*.json")) if source.is_dir() else [source]
-        if not paths or not source.exists():
-            why = f"{source} has no results yet" if source.exists() else f"no {source}"
-            raise SystemExit(f"{why}: {maker} makes it")
-        cells += map(read_cell, paths) if source.is_dir() else [read_cell(source, "")]
-        there = cells[-1]["settings"].get("study")
-        if study is not None and there != study:
-            raise SystemExit(f"{source} has results of another kind, {there!r}: {maker} makes it")
+    if not source.exists():
+        raise SystemExit(f"no {source}: {maker} makes it")
+    paths = sorted((source / "cells").glob("*.json"))
+    cells = [read_cell(path) for path in paths] if source.is_dir() else [read_cell(source, "")]
+    if not cells:
+        raise SystemExit(f"{source} has no results yet: {maker} makes it")
+    there = cells[-1]["settings"].get("study")
+    if study is not None and there != study:
+        raise SystemExit(f"{source} has results of another kind, {there!r}: {maker} makes it")
     return cells
 
 

@@ -80,7 +80,7 @@ def read(source, study=None, maker="a run_ command", text=()):
     if source.is_file() and source.suffix != ".json":
         found = data.read_table(source, text)
     else:
-        found = records.frame(records.read_cells([source], study, maker))
+        found = records.frame(records.read_cells(source, study, maker))
     if found.empty:
         raise SystemExit(f"{source} has no rows: {maker} makes some")
     return found
