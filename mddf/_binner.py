@@ -98,7 +98,8 @@ class Binner:
             self._code(block, bins, columns, codes, by_column)
             found.append(bins)
         self.bins_ = join_bins(*found)
-        return BinnedTable(join_bins(self.bins_, spare_bins(n_spare)), codes, by_column)
+        bins = join_bins(self.bins_, spare_bins(n_spare)) if n_spare else self.bins_
+        return BinnedTable(bins, codes, by_column)
 
     def recode(self, table: Table) -> BinnedTable:
         """Code another table as the first one was, for growing more trees."""

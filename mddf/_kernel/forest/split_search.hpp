@@ -125,10 +125,14 @@ class SplitSearch {
     std::stable_sort(leaders_.begin(), leaders_.end(),
                      [&](int a, int b) { return node.total[a] > node.total[b]; });
     leaders_.resize(n_leaders(k));
-    group_order_.resize(n_groups);
     for (const int leader : leaders_) {
-      std::iota(group_order_.begin(), group_order_.end(), 0);
-      std::stable_sort(group_order_.begin(), group_order_.end(), [&](int a, int b) {
+      group_order_.clear();
+      for (int g = 0; g < n_groups; ++g)
+        if (weight_of(g, leader) == 0) group_order_.push_back(g);
+      const auto n_without = static_cast<std::ptrdiff_t>(group_order_.size());
+      for (int g = 0; g < n_groups; ++g)
+        if (weight_of(g, leader) > 0) group_order_.push_back(g);
+      std::stable_sort(group_order_.begin() + n_without, group_order_.end(), [&](int a, int b) {
         return weight_of(a, leader) * categories_[b].total <
                weight_of(b, leader) * categories_[a].total;
       });
@@ -136,9 +140,8 @@ class SplitSearch {
       int64_t rows_left = 0;
       for (int g = 0; g + 1 < n_groups; ++g) {
         const int group = group_order_[g];
-        for (int c = 0; c < k; ++c)
-          if (const double weight = weight_of(group, c); weight > 0)
-            sweep_.add(c, static_cast<Sum>(weight));
+        for (uint32_t i = categories_[group].first; i < categories_[group].last; ++i)
+          sweep_.add(classes_there_[i].label, classes_there_[i].weight);
         rows_left += categories_[group].rows;
         if (!allows(rows_left, sweep_.weight_left(), node)) continue;
         const double score = sweep_.improve(best.score, node.weight);
@@ -172,9 +175,15 @@ class SplitSearch {
     int code;
     int64_t rows = 0;
     double total = 0;
+    uint32_t first = 0, last = 0;  // of its classes in classes_there_
+  };
+  struct ClassThere {
+    int label;
+    Sum weight;
   };
 
-  // Fills categories_ with those that the node has, in the order of their codes.
+  // Fills categories_ with those that the node has, in the order of their codes, and each one's
+  // classes: of many, most categories have few.
   void gather_categories(const Node& node, const uint8_t* codes, int n_bins) {
     std::array<bool, 256> seen{};
     for (int64_t i = 0; i < node.n_samples; ++i) seen[codes[i]] = true;
@@ -195,6 +204,14 @@ class SplitSearch {
       weights_[g * k + node.label[i]] += weight;
       categories_[g].total += weight;
       ++categories_[g].rows;
+    }
+    classes_there_.clear();
+    for (size_t g = 0; g < categories_.size(); ++g) {
+      categories_[g].first = static_cast<uint32_t>(classes_there_.size());
+      for (int c = 0; c < node.n_present; ++c)
+        if (const double weight = weights_[g * k + c]; weight > 0)
+          classes_there_.push_back({c, static_cast<Sum>(weight)});
+      categories_[g].last = static_cast<uint32_t>(classes_there_.size());
     }
   }
   void begin(const Split& best) {
@@ -388,6 +405,7 @@ class SplitSearch {
   std::array<Stripes, 256> place_{};  // where a code's next sample goes; zero between calls
   std::vector<Category> categories_;
   std::vector<double> weights_;  // of each category, by class
+  std::vector<ClassThere> classes_there_;
   std::vector<int> leaders_, group_order_;
 };
 
