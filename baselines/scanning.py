@@ -388,7 +388,7 @@ def _flat(X):
         X = np.asarray(X)
     if getattr(X, "ndim", 2) <= 2:
         return None, X
-    return X.shape[1:], np.reshape(X, (len(X), -1))
+    return X.shape[1:], np.reshape(X, (len(X), prod(X.shape[1:])))
 
 
 def _cells(X: np.ndarray, grid) -> ArrayTable:

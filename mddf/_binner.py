@@ -154,26 +154,31 @@ class Binner:
         self.encoders_: dict[int, OrdinalEncoder] = {}
         self.kinds_: list[str | None] = [NUMBER] * table.shape[1]
         for c in np.flatnonzero(self.categorical_).tolist():
-            values, kind = table.values(c), table.kind(c)
-            if weights is not None:
-                values = values[weights > 0]
+            kind = table.kind(c)
             try:
-                self.encoders_[c] = self._encoder(
-                    values, None if weights is None else weights[weights > 0]
-                )
+                self.encoders_[c] = self._encoder(table, c, weights)
             except TypeError as error:
                 raise TypeError(
                     "the categories of a column must be all strings or all numbers; got "
                     f"{kind} in column {table.place(c)}"
                 ) from error
             self.kinds_[c] = kind
-            self._warn_of_categories(table, c, values)
+            missing = _missing(table, c)
+            self._warn_of_categories(
+                table, c, missing if weights is None else missing[weights > 0]
+            )
         if table.names is not None:
             for c in np.flatnonzero(~self.categorical_).tolist():
                 self.kinds_[c] = table.kind(c)
 
-    def _encoder(self, values: np.ndarray, weights: np.ndarray | None) -> OrdinalEncoder:
+    def _encoder(self, table: Table, c: int, weights: np.ndarray | None) -> OrdinalEncoder:
         """Learns codes of categories; of more than `max_bins`, the lightest get one together."""
+        there = slice(None) if weights is None else weights > 0
+        factors = table.factors(c)
+        if factors is not None and len(factors[1]) <= self.max_bins:  # all get one of their own
+            values, weights = factors[1][np.unique(factors[0][there])], None
+        else:
+            values = table.values(c)[there]
         encoder = OrdinalEncoder(
             handle_unknown="use_encoded_value",
             unknown_value=np.nan,
@@ -182,7 +187,7 @@ class Binner:
         ).fit(values.reshape(-1, 1))
         if weights is None or encoder.infrequent_categories_[0] is None:
             return encoder
-        known, there = _present(encoder), ~missing_cells(values)
+        known, weights, there = _present(encoder), weights[there], ~missing_cells(values)
         values, weights = values[there], weights[there]
         order = np.argsort(weights)  # sums are rounded: they must not depend on the rows' order
         total = np.bincount(np.searchsorted(known, values[order]), weights[order])
@@ -190,8 +195,8 @@ class Binner:
         heaviest = np.argsort(total, kind="stable")[1 - self.max_bins :]
         return encoder.fit(np.concatenate([known, known[heaviest]]).reshape(-1, 1))
 
-    def _warn_of_categories(self, table: Table, c: int, values: np.ndarray) -> None:
-        n_there = len(values) - np.count_nonzero(missing_cells(values))
+    def _warn_of_categories(self, table: Table, c: int, missing: np.ndarray) -> None:
+        n_there = len(missing) - np.count_nonzero(missing)
         n = sum(1 for _ in _present(self.encoders_[c]))
         if n > self.max_bins:
             _warn(
@@ -231,12 +236,11 @@ class Binner:
         block = np.empty((table.shape[0], len(columns)))
         for i, c in enumerate(columns):
             if self.categorical_[c]:
-                values = table.values(c)
                 if unseen is not None:
                     self._compare_kind(table, c)
-                block[:, i] = codes = self._codes(c, values)
+                block[:, i] = codes = self._codes(table, c)
                 if unseen is not None:
-                    share = np.mean(np.isnan(codes) & ~missing_cells(values))
+                    share = np.mean(np.isnan(codes) & ~_missing(table, c))
                     if share > 0.5:
                         unseen.append(f"{table.place(c)} ({share:.0%} of the rows)")
         numeric = [i for i, c in enumerate(columns) if not self.categorical_[c]]
@@ -244,9 +248,13 @@ class Binner:
             block[:, numeric] = table.numbers([columns[i] for i in numeric])
         return block
 
-    def _codes(self, c: int, values: np.ndarray) -> np.ndarray:
+    def _codes(self, table: Table, c: int) -> np.ndarray:
         """Codes of a column's cells, NaN for what is missing or new."""
-        encoder = self.encoders_[c]
+        encoder, factors = self.encoders_[c], table.factors(c)
+        if factors is not None:
+            numbers, different = factors
+            return encoder.transform(different.reshape(-1, 1)).ravel()[numbers]
+        values = table.values(c)
         if len(values) > _FEW_ROWS or encoder.categories_[0].dtype.kind in "mM":
             return encoder.transform(values.reshape(-1, 1)).ravel()
         lookups = self.__dict__.setdefault("_lookups", {})
@@ -347,6 +355,12 @@ def fingerprint(*arrays: np.ndarray) -> str:
         for first in range(0, len(array), n_rows):  # of a part of a table's columns a small copy
             found.update(np.ascontiguousarray(array[first : first + n_rows]).data)
     return found.hexdigest()
+
+
+def _missing(table: Table, c: int) -> np.ndarray:
+    """Which cells of a column are missing."""
+    factors = table.factors(c)
+    return missing_cells(table.values(c)) if factors is None else factors[0] < 0
 
 
 def _present(encoder: OrdinalEncoder):

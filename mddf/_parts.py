@@ -91,7 +91,8 @@ def by_columns(source, *, bin_rows=None) -> Table:
     ----------
     source : str, path, pyarrow.dataset.Dataset, dask.dataframe.DataFrame, dask.array.Array or \
             ndarray
-        A Parquet file or a folder of them (needs pyarrow), or partitions of Dask's, which are
+        A Parquet file or a folder of them (needs pyarrow), where folders that are called
+        key=value within it give a column each; or partitions of Dask's, which are
         computed again for each part: persist them, or read them from Parquet. An array of
         numbers, mapped into memory or not, is read where it is.
     bin_rows : int, default=None
@@ -118,7 +119,8 @@ def by_columns(source, *, bin_rows=None) -> Table:
     ...     forest.score(X, x > 0)
     1.0
     """
-    if not (bin_rows is None or (isinstance(bin_rows, int | np.integer) and bin_rows > 0)):
+    whole = isinstance(bin_rows, int | np.integer) and not isinstance(bin_rows, bool)
+    if not (bin_rows is None or (whole and bin_rows > 0)):
         raise ValueError(f"bin_rows must be None or a whole number above 0, got {bin_rows!r}")
     table = _table(source)
     table.bin_rows = None if bin_rows is None else int(bin_rows)
@@ -127,6 +129,8 @@ def by_columns(source, *, bin_rows=None) -> Table:
 
 def _table(source) -> Table:
     if isinstance(source, np.ndarray):
+        if source.ndim == 2 and source.dtype.kind in "biuf" and source.dtype not in NUMERIC_DTYPES:
+            return ArrayParts(source)  # of a table of double precision there is but a part
         cells = check_array(
             source,
             dtype=list(NUMERIC_DTYPES),
@@ -139,7 +143,7 @@ def _table(source) -> Table:
     if isinstance(source, str | Path):
         from pyarrow.dataset import dataset
 
-        source = dataset(source)
+        source = dataset(source, partitioning="hive" if Path(source).is_dir() else None)
     kinds = {(kind.__module__.split(".")[0], kind.__name__) for kind in type(source).__mro__}
     if ("pyarrow", "Dataset") in kinds:
         return FrameParts(
@@ -150,11 +154,13 @@ def _table(source) -> Table:
     if ("dask", "DataFrame") in kinds:
         return FrameParts(source._meta, len(source), lambda columns: source[columns].compute())
     if ("dask", "Array") in kinds and source.ndim == 2:
-        if np.isnan(source.shape[0]):
+        if np.isnan(source.shape).any():
             raise ValueError(
-                "by_columns needs an array that knows how many rows it has: call its "
+                "by_columns needs an array that knows how many rows and columns it has: call its "
                 "compute_chunk_sizes() first"
             )
+        if source.dtype.kind == "c":
+            raise ValueError(f"Complex data not supported: by_columns got {source.dtype}")
         return ArrayParts(source)
     raise TypeError(
         "by_columns needs the path of a Parquet file or folder, a pyarrow Dataset, a DataFrame or "

@@ -125,6 +125,14 @@ class Table:
         """Column `c` as it is, NaN where something is missing: shape (n_rows,)."""
         raise NotImplementedError
 
+    def factors(self, c: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Column `c` as numbers of its different values and these, the last one NaN.
+
+        Number -1 stands for what is missing, so that ``different[numbers]`` is `values`. None
+        where that would not be quicker.
+        """
+        return None
+
     def numbers(self, columns: Sequence[int] | slice) -> np.ndarray:
         """Some columns as numbers, NaN where missing: shape (n_rows, n_chosen)."""
         raise NotImplementedError
@@ -197,6 +205,7 @@ class FrameTable(Table):
         self.shape = self.cells.shape
         self._dtypes = list(self.cells.schema.values())
         self._values: dict[int, np.ndarray] = {}
+        self._factors: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         self._columns: dict[int, Any] = {}
 
     def _series(self, c):
@@ -230,7 +239,12 @@ class FrameTable(Table):
             return NUMBER
         if self._dtypes[c].is_temporal():
             return str(self._dtypes[c])
-        return _kind_of_values(self.values(c))
+        return _kind_of_values(self._different(c))
+
+    def _different(self, c) -> np.ndarray:
+        """Values of which there is at least one of each."""
+        factors = self.factors(c)
+        return self.values(c) if factors is None else factors[1]
 
     def holds_words(self, c):
         """Whether a column holds categories, strings or the like rather than numbers.
@@ -239,11 +253,24 @@ class FrameTable(Table):
         """
         if self._is_numeric(c) or self._dtypes[c].is_temporal():
             return False
-        return self._dtypes[c] != nw.Object or _kind_of_values(self.values(c)) != NUMBER
+        return self._dtypes[c] != nw.Object or _kind_of_values(self._different(c)) != NUMBER
 
     def is_plain_text(self, c):
         """See Table."""
         return self._dtypes[c] in (nw.String, nw.Object)
+
+    def factors(self, c):
+        """See Table."""
+        if self.shape[0] <= _FEW_ROWS or not self.cells.implementation.is_pandas():
+            return None
+        if c not in self._factors:
+            self._factors.clear()
+            try:
+                numbers, different = self._series(c).to_native().factorize()
+            except TypeError:  # something that has no hash
+                return None
+            self._factors[c] = numbers, np.append(np.asarray(different, dtype=object), np.nan)
+        return self._factors[c]
 
     def values(self, c):
         """See Table."""
@@ -330,6 +357,12 @@ def _named_refusal(X, error: Exception) -> Exception:
     return type(error)(f"{error}{_NO_CATEGORIES}") if has_words(cells) else error
 
 
+def _refuse_empty(X) -> None:
+    if 0 in X.shape:
+        what = "sample(s)" if X.shape[0] == 0 else "feature(s)"
+        raise ValueError(f"X must not be empty, got 0 {what} (shape={X.shape})")
+
+
 def read_table(estimator, X, *, reset: bool, categorical_features=None) -> Table:
     """Look at what a user passed as X: its shape, its names, and its cells if they are numbers.
 
@@ -348,12 +381,11 @@ def read_table(estimator, X, *, reset: bool, categorical_features=None) -> Table
     Table
     """
     if isinstance(X, Table):
+        _refuse_empty(X)
         validate_data(estimator, X.head, skip_check_array=True, reset=reset)
         return X
     if is_frame(X):
-        if 0 in X.shape:
-            what = "sample(s)" if X.shape[0] == 0 else "feature(s)"
-            raise ValueError(f"X must not be empty, got 0 {what} (shape={X.shape})")
+        _refuse_empty(X)
         validate_data(estimator, X, skip_check_array=True, reset=reset)
         return FrameTable(X)
     if sparse.issparse(X):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from mddf import MDDFClassifier, RandomForestClassifier
-from mddf._binner import Binner
+from mddf._binner import Binner, _present
 from mddf._binning import find_bins
 from mddf._table import read_table
 
@@ -126,6 +126,29 @@ def test_weight_k_is_k_copies_of_a_category(seed, max_bins):
     table = read(X, categorical_features=[0])
     np.testing.assert_array_equal(weighted.numbers(table), repeated.numbers(table))
     assert weighted.bins_.start.tolist() == repeated.bins_.start.tolist()
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 12), st.booleans())
+def test_categories_of_a_frame_and_cell_by_cell(seed, max_bins, weighted):
+    """Each category is looked up once, or each cell: of polars' frames, and of few rows."""
+    rng = np.random.default_rng(seed)
+    words = rng.choice([*"abcdefgh", None], (150, 2), p=[0.3, 0.2, 0.1, *[0.08] * 4, 0.05, 0.03])
+    weights = rng.integers(0, 3, 150) + 0.0 if weighted else None
+    columns = {"category": pd.Categorical(words[:, 0]), "text": words[:, 1]}
+    new = pd.DataFrame(columns | {"text": np.where(words[:, 1] == "a", "new", words[:, 1])})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        found, expected = Binner("from_dtype", max_bins), Binner("from_dtype", max_bins)
+        found.fit_transform(read(pd.DataFrame(columns)), weights)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("mddf._table.FrameTable.factors", lambda *_: None)
+            expected.fit_transform(read(pd.DataFrame(columns)), weights)
+            slow = expected.numbers(read(new))
+    np.testing.assert_array_equal(found.numbers(read(new)), slow)
+    assert found.kinds_ == expected.kinds_
+    for c in (0, 1):
+        assert list(_present(found.encoders_[c])) == list(_present(expected.encoders_[c]))
 
 
 def test_arrays_with_categories():

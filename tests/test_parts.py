@@ -138,6 +138,56 @@ def test_what_is_refused(tmp_path):
             by_columns(np.zeros((3, 3)), bin_rows=number)
 
 
+def test_what_is_empty_is_refused(tmp_path):
+    made, y = frame()
+    forest = RandomForestClassifier(2).fit(by_columns(made[["a", "b"]].to_numpy()), y)
+    (tmp_path / "none").mkdir()
+    made[:0].to_parquet(tmp_path / "rows.parquet")
+    for table in (np.empty((0, 2), np.int16), tmp_path / "none", tmp_path / "rows.parquet"):
+        with pytest.raises(ValueError, match="X must not be empty, got 0 sample"):
+            RandomForestClassifier(2).fit(by_columns(table), [])
+    with pytest.raises(ValueError, match="X must not be empty, got 0 sample"):
+        forest.predict(by_columns(np.empty((0, 2), np.int16)))
+    with pytest.raises(ValueError, match="bin_rows must be None"):
+        by_columns(np.ones((2, 2)), bin_rows=True)
+
+
+def test_arrays_of_dask_that_are_refused():
+    arrays = pytest.importorskip("dask.array")
+    with pytest.raises(ValueError, match="Complex data not supported"):
+        by_columns(arrays.ones((4, 2), dtype=complex))
+    some = arrays.ones((4, 2))[:, arrays.from_array(np.array([True, False]))]
+    with pytest.raises(ValueError, match="how many rows and columns"):
+        by_columns(some)
+
+
+def test_folders_with_a_key_and_a_value(tmp_path):
+    made, y = frame()
+    made = made.sort_values("words", kind="stable", ignore_index=True)
+    made.to_parquet(tmp_path / "by", partition_cols=["words"])
+    table = by_columns(tmp_path / "by")
+    assert table.names == ["a", "b", "c", "whole", "text", "words"]
+    forest = RandomForestClassifier(5, categorical_features="from_dtype", random_state=0)
+    found = forest.fit(table, y).predict_proba(table)
+    in_memory = made[table.names]
+    assert np.array_equal(forest.fit(in_memory, y).predict_proba(in_memory), found)
+
+
+@pytest.mark.parametrize("kind", ["i2", "f2"])
+def test_a_mapped_file_of_short_numbers_is_read_by_columns(kind, tmp_path):
+    X = np.memmap(tmp_path / "table", kind, "w+", shape=(50_000, 30))
+    X[:] = np.random.default_rng(0).integers(0, 99, X.shape)
+    y = np.asarray(X[:, 0] > 50)
+    tracemalloc.start()
+    table = by_columns(X)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 0.1 * X.nbytes
+    forest = RandomForestClassifier(2, max_depth=3, random_state=0)
+    found = forest.fit(table, y).predict_proba(table)
+    assert np.array_equal(forest.fit(np.asarray(X), y).predict_proba(X), found)
+
+
 # Bins of fewer rows
 
 

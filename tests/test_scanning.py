@@ -317,6 +317,10 @@ def test_refused_samples(digits):
         model.transform(X[:, :7])
     with pytest.raises(ValueError, match="requires y"):
         scanner().fit(X, None)
+    with pytest.raises(ValueError, match="0 sample"):
+        scanner().fit(X[:0], [])
+    with pytest.raises(ValueError, match="0 sample"):
+        model.transform(X[:0])
 
 
 def test_refused_weights(digits):

@@ -167,6 +167,19 @@ def test_few_rows_are_read_at_once_like_many(X, monkeypatch):
             np.testing.assert_array_equal(at_once.numbers([c]), by_column.numbers([c]), name)
 
 
+def test_factors_are_the_values(monkeypatch):
+    X = next(_mixed_frames())
+    assert FrameTable(X).factors(0) is None
+    monkeypatch.setattr("mddf._table._FEW_ROWS", 0)
+    table = FrameTable(X)
+    for c, name in enumerate(table.names):
+        numbers, different = table.factors(c)
+        values, expected = different[numbers], table.values(c)
+        same = (values == expected) | (missing_cells(values) & missing_cells(expected))
+        assert np.asarray(same, bool).all(), name
+    assert FrameTable(pd.DataFrame({"lists": [[1], [2]]})).factors(0) is None
+
+
 def test_names_may_be_equal_or_numbers():
     X = np.arange(6.0).reshape(3, 2)
     for names in (["a", "a"], [0, 1], ["b", 1]):
