@@ -18,6 +18,7 @@ from mddf._binning import (
     join_bins,
     spare_bins,
 )
+from mddf._sampling import summed_weights
 from mddf._state import part
 from mddf._table import NUMBER, Table, missing_cells
 
@@ -98,8 +99,7 @@ class Binner:
             self._code(block, bins, columns, codes, by_column)
             found.append(bins)
         self.bins_ = join_bins(*found)
-        bins = join_bins(self.bins_, spare_bins(n_spare)) if n_spare else self.bins_
-        return BinnedTable(bins, codes, by_column)
+        return BinnedTable(join_bins(self.bins_, spare_bins(n_spare)), codes, by_column)
 
     def recode(self, table: Table) -> BinnedTable:
         """Code another table as the first one was, for growing more trees."""
@@ -173,12 +173,13 @@ class Binner:
 
     def _encoder(self, table: Table, c: int, weights: np.ndarray | None) -> OrdinalEncoder:
         """Learns codes of categories; of more than `max_bins`, the lightest get one together."""
-        there = slice(None) if weights is None else weights > 0
+        counted = slice(None) if weights is None else weights > 0
         factors = table.factors(c)
         if factors is not None and len(factors[1]) <= self.max_bins:  # all get one of their own
-            values, weights = factors[1][np.unique(factors[0][there])], None
+            numbers, different = factors
+            values = different[np.unique(numbers[counted])]
         else:
-            values = table.values(c)[there]
+            values = table.values(c)[counted]
         encoder = OrdinalEncoder(
             handle_unknown="use_encoded_value",
             unknown_value=np.nan,
@@ -187,10 +188,9 @@ class Binner:
         ).fit(values.reshape(-1, 1))
         if weights is None or encoder.infrequent_categories_[0] is None:
             return encoder
-        known, weights, there = _present(encoder), weights[there], ~missing_cells(values)
-        values, weights = values[there], weights[there]
-        order = np.argsort(weights)  # sums are rounded: they must not depend on the rows' order
-        total = np.bincount(np.searchsorted(known, values[order]), weights[order])
+        known, there = _present(encoder), ~missing_cells(values)
+        places = np.searchsorted(known, values[there])
+        total = summed_weights(places, weights[counted][there], len(known))
         # An encoder counts rows: the heaviest categories get one more than the others.
         heaviest = np.argsort(total, kind="stable")[1 - self.max_bins :]
         return encoder.fit(np.concatenate([known, known[heaviest]]).reshape(-1, 1))

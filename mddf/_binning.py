@@ -59,8 +59,9 @@ class Bins:
 
 def join_bins(*parts: Bins) -> Bins:
     """The bins of several tables that stand side by side."""
-    if len(parts) == 1:
-        return parts[0]
+    filled = [bins for bins in parts if bins.n_columns]
+    if len(filled) == 1:
+        return filled[0]
     counts = np.concatenate([np.diff(bins.start) for bins in parts])
     return Bins(
         np.concatenate([bins.edges for bins in parts]),

@@ -261,8 +261,15 @@ class Forest:
 
     def _grow(self, fitted, table: BinnedTable, target, weights, n_before) -> dict:
         given = self._row_weights(target, weights)
+        options = self._tree_options(table.n_rows, table.bins.n_columns)
+        # Trees that see all rows do not ask for an order, unless their sums are rounded.
+        ordered = self.bootstrap or self._balances_trees or given.row is not None
+        if ordered or options.entropy:
+            order = canonical_order(table.codes, target.key, given.row)
+        else:
+            order = np.arange(table.n_rows, dtype=np.int32)
         sampling = plan_sampling(
-            canonical_order(table.codes, target.key, given.row),
+            order,
             given,
             bootstrap=self.bootstrap,
             max_samples=self.max_samples,
@@ -270,7 +277,7 @@ class Forest:
         )
         block = _growing.Block(
             seeds=_growing.draw_seeds(fitted["_entropy"], self.n_estimators)[n_before:],
-            options=self._tree_options(table.n_rows, table.bins.n_columns),
+            options=options,
             sampling=sampling,
             held_out=_growing.OUT_OF_BAG if self.oob_score else None,
             importances=True,

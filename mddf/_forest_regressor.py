@@ -159,5 +159,5 @@ class BaseForestRegressor(Forest, TableRegressor):
         for kept, n_blocks in self._leaf_targets:
             parts.append((kept, self._trees[first : first + n_blocks]))
             first += n_blocks
-        found = predict_quantiles(parts, codes, levels, self._most_targets)
+        found = predict_quantiles(parts, codes, levels)
         return found[:, 0] if self.n_outputs_ == 1 else found

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import lru_cache
 
 import numpy as np
@@ -67,14 +65,6 @@ def _libraries(n_modules: int) -> ThreadpoolController:
 def _one_thread():
     """A context in which libraries start no threads."""
     return _libraries(len(sys.modules)).limit(limits=1)
-
-
-@contextmanager
-def _known_as_classes() -> Iterator[None]:
-    """A context in which nobody takes a fold's many classes for numbers: y has been looked at."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
-        yield
 
 
 def _fit_guest(guest, X, target, weights, n_columns, train, held_out, seed: int):
@@ -145,5 +135,7 @@ def fit_guests(
     if small and getattr(guest, "_fits_step_by_step", False) and shares_memory():
         n_jobs = 1
     # Limits that threads set one by one are undone by the first that is ready.
-    with _one_thread(), _known_as_classes():
+    with _one_thread(), warnings.catch_warnings():
+        # Of a fold, whose classes may be many: y as a whole has been looked at.
+        warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
         return list(in_order(tasks, job_count(n_jobs, len(parts), require=None)))

@@ -115,7 +115,7 @@ def check_quantiles(quantiles) -> np.ndarray:
 
 
 def predict_quantiles(
-    parts: Sequence[tuple[LeafTargets, list]], codes: np.ndarray, quantiles: np.ndarray, most: int
+    parts: Sequence[tuple[LeafTargets, list]], codes: np.ndarray, quantiles: np.ndarray
 ) -> np.ndarray:
     """Quantiles of the targets that share leaves with each row.
 
@@ -124,15 +124,13 @@ def predict_quantiles(
     parts : sequence of (LeafTargets, list of ValueTrees)
     codes : ndarray of uint8 of shape (n_rows, n_columns)
     quantiles : ndarray of shape (n_quantiles,)
-    most : int
-        Targets kept of a leaf.
 
     Returns
     -------
     ndarray of shape (n_rows, n_outputs, n_quantiles)
     """
     n_outputs = parts[0][0].y.shape[1]
-    most = min(most, max(np.diff(targets.leaf_start).max() for targets, _ in parts))
+    most = int(max(np.diff(targets.leaf_start).max() for targets, _ in parts))
     out = np.empty((len(codes), n_outputs, len(quantiles)))
     n_trees = sum(len(targets.tree_start) - 1 for targets, _ in parts)
     size = max(1, _AT_ONCE // (n_trees * most * n_outputs))

@@ -109,6 +109,12 @@ def scale_weights(weights: np.ndarray) -> np.ndarray:
     return np.ldexp(weights, -np.frexp(weights.max())[1])
 
 
+def summed_weights(numbers: np.ndarray, weights: np.ndarray, n: int) -> np.ndarray:
+    """The weight of each number below `n`, rounded alike whatever the order of the rows."""
+    order = np.argsort(weights)
+    return np.bincount(numbers[order], weights[order], minlength=n)
+
+
 def n_draws(max_samples, n_rows: int, sample_weight: np.ndarray | None) -> int:
     """Rows drawn for each tree.
 

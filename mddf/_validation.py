@@ -17,7 +17,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from mddf._sampling import scale_weights
+from mddf._sampling import scale_weights, summed_weights
 from mddf._table import is_missing
 
 MOST_CLASSES = 65535
@@ -180,9 +180,8 @@ def class_factors(class_weight, classes, labels, weights) -> np.ndarray | None:
         return factors
     if weights is None:
         counts = np.bincount(labels, minlength=len(classes))
-    else:  # sums of real weights are rounded: not in the order of the rows
-        order = np.argsort(weights)
-        counts = np.bincount(labels[order], weights[order], minlength=len(classes))
+    else:
+        counts = summed_weights(labels, weights, len(classes))
     n_present = np.count_nonzero(counts)
     factors = np.zeros(len(classes))
     np.divide(counts.sum(), n_present * counts, out=factors, where=counts > 0)

@@ -55,7 +55,7 @@ def cell(options, set, method, seed):
     return found
 
 
-def told(frame):
+def with_seeds(frame):
     """Rows with names of methods that tell seeds, where there are several."""
     if frame["seed"].nunique() == 1:
         return frame
@@ -66,7 +66,7 @@ def report(frame, options):
     rows = tables.pd.DataFrame(
         {"set": row["set"], "method": models.title_of(row["method"]), "part": f"{part}, {title}"}
         | {f"layer {i}" if i else "raw": ratio for i, ratio in enumerate(row[part][kind])}
-        for row in told(frame).to_dict("records")
+        for row in with_seeds(frame).to_dict("records")
         for part in PARTS
         for kind, title in (("in_plane", "t-SNE plane"), ("in_features", "features"))
     )
@@ -76,7 +76,7 @@ def report(frame, options):
 
 def draw(frame, options):
     """Of each set, training rows above and test rows below; a column for each layer."""
-    for row in told(frame).to_dict("records"):
+    for row in with_seeds(frame).to_dict("records"):
         n_columns = len(row["train"]["planes"])
         figure, axes = pictures.panels([2.1, 2.1], n_columns, 1.75)
         for line, (part, title) in zip(axes, PARTS.items(), strict=True):

@@ -46,14 +46,7 @@ class BlockGrower {
     trees.n_columns = data_.bins.n_columns;
     for (int64_t t = 0; t < seeds.size; ++t) {
       Random random(seeds[t]);
-      double* gains = importances ? importances + t * data_.bins.n_columns : nullptr;
-      if (!counts_.change() && !all_samples_.empty()) {
-        grower_.samples() = all_samples_;
-        grower_.grow(random, trees, gains);
-      } else {
-        counts_.draw(random);
-        grow_on_counts(random, trees, gains);
-      }
+      grow_one(random, trees, importances ? importances + t * data_.bins.n_columns : nullptr);
       if (held_out_.sums) predict_held_out(trees.view());
       if (t == 0) make_room(trees.nodes, seeds.size);  // the others will be about as large
     }
@@ -62,23 +55,21 @@ class BlockGrower {
   }
 
  private:
-  void grow_on_counts(Random& random, GrownTrees& trees, double* importances) {
-    if constexpr (std::is_same_v<Sample, CountedSample>) {
-      if (most_of_a_row() > kMostCounted) {
-        if (!heavy_) heavy_.emplace(data_, options_, watch_);
-        take_samples(heavy_->samples());
-        heavy_->grow(random, trees, importances);
-        return;
-      }
+  void grow_one(Random& random, GrownTrees& trees, double* importances) {
+    if (!counts_.change() && !all_samples_.empty()) {
+      grower_.samples() = all_samples_;
+    } else {
+      counts_.draw(random);
+      if constexpr (std::is_same_v<Sample, CountedSample>)
+        if (counts_.most() > kMostCounted) {
+          if (!heavy_) heavy_.emplace(data_, options_, watch_);
+          take_samples(heavy_->samples());
+          return heavy_->grow(random, trees, importances);
+        }
+      take_samples(grower_.samples());
+      if (!counts_.change()) all_samples_ = grower_.samples();
     }
-    take_samples(grower_.samples());
-    if (!counts_.change()) all_samples_ = grower_.samples();
     grower_.grow(random, trees, importances);
-  }
-  uint32_t most_of_a_row() const {
-    uint32_t most = 0;
-    for (int64_t row = 0; row < data_.matrix.n_rows; ++row) most = std::max(most, counts_[row]);
-    return most;
   }
 
   // Where sums are whole numbers, samples stand in the order of the rows, which are then read one

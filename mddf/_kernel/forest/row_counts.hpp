@@ -73,6 +73,11 @@ class RowCounts {
     watch_.worked(8 * static_cast<int64_t>(counts_.size()));
   }
   uint32_t operator[](int64_t row) const { return counts_[row]; }
+  uint32_t most() const {
+    uint32_t most = 0;
+    for (const uint32_t count : counts_) most = std::max(most, count);
+    return most;
+  }
 
  private:
   const Sampling& sampling_;

@@ -126,7 +126,7 @@ class SplitSearch {
                      [&](int a, int b) { return node.total[a] > node.total[b]; });
     leaders_.resize(n_leaders(k));
     for (const int leader : leaders_) {
-      group_order_.clear();
+      group_order_.clear();  // categories without the leader come first and need no sorting
       for (int g = 0; g < n_groups; ++g)
         if (weight_of(g, leader) == 0) group_order_.push_back(g);
       const auto n_without = static_cast<std::ptrdiff_t>(group_order_.size());
