@@ -107,7 +107,7 @@ class Binner:
         by_column = np.ascontiguousarray(codes.T) if is_large(codes.shape) else None
         return BinnedTable(self.bins_, codes, by_column)
 
-    def transform(self, table: Table, *, n_spare=0, numbers=None) -> np.ndarray:
+    def transform(self, table: Table, *, n_spare=0, numbers=None, wanted=None) -> np.ndarray:
         """Code a table for asking trees about it.
 
         Parameters
@@ -117,6 +117,8 @@ class Binner:
             Columns to leave room for on the right.
         numbers : ndarray of float64 of shape (n_rows, n_columns), default=None
             What `numbers` gives is put there, for both at the price of one.
+        wanted : ndarray of bool of shape (n_columns,), default=None
+            The codes of other columns are 0, or right. None for all.
 
         Returns
         -------
@@ -131,7 +133,8 @@ class Binner:
             if numbers is not None:
                 numbers[:, columns.start : columns.stop] = block
             bins = self.bins_.columns(columns.start, columns.stop)
-            self._code(block, bins, columns, codes, None)
+            part = None if wanted is None else wanted[columns.start : columns.stop]
+            self._code(block, bins, columns, codes, None, part)
         _warn_of_unseen(unseen)
         return codes
 
@@ -139,13 +142,14 @@ class Binner:
         """A table as numbers: codes of categories, NaN for what is missing."""
         return self._numbers(table, range(table.shape[1]))
 
-    def _code(self, block, bins, columns, codes, by_column) -> None:
+    def _code(self, block, bins, columns, codes, by_column, wanted=None) -> None:
         apply_bins(
             block,
             bins,
             out=codes,
             first_column=columns.start,
             by_column=by_column,
+            wanted=wanted,
             n_jobs=self.n_jobs,
         )
 

@@ -112,7 +112,9 @@ def find_bins(
         ranges,
         n_jobs,
     )
-    edges, values, counts = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    edges, values, counts = (
+        found[0] if len(found) == 1 else map(np.concatenate, zip(*found, strict=True))
+    )
     start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     bins = Bins(edges, values, start, np.zeros(n_columns, np.uint8))
     if categorical is None or not np.any(categorical):
@@ -132,7 +134,7 @@ def _category_bins(n_categories) -> Bins:
 
 
 def apply_bins(
-    X, bins: Bins, *, out=None, first_column=0, by_column=None, n_jobs=None
+    X, bins: Bins, *, out=None, first_column=0, by_column=None, wanted=None, n_jobs=None
 ) -> np.ndarray:
     """Code a table.
 
@@ -146,6 +148,8 @@ def apply_bins(
         Where the codes go, from column `first_column` on; made here if None.
     by_column : ndarray of uint8 of shape (n_all, n_rows), default=None
         Where they go once more, transposed.
+    wanted : ndarray of bool of shape (n_columns,), default=None
+        The codes of other columns may stay what they are. None for all.
     n_jobs : int, default=None
         Number of threads.
 
@@ -169,6 +173,7 @@ def apply_bins(
             out,
             first_column,
             by_column,
+            wanted,
             cancel,
         )
 

@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mddf import _growing
 from mddf._binner import Binner, fingerprint
 from mddf._cascade import CascadePlan, Trace, grow_cascade, resolve_grains
 from mddf._cascade_model import VectorLayout, side_by_side, stages
@@ -273,7 +274,9 @@ class BaseCascade(LayeredClassifier):
         check_is_fitted(self, "_cascade")
         model, binner = self._cascade, self._binner
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
-        codes = binner.transform(table, n_spare=model.layout.n_columns)
+        # What has been seen is known by the codes of all columns.
+        wanted = None if warn_if_seen else _growing.columns_asked(model.trees(), model.n_raw)
+        codes = binner.transform(table, n_spare=model.layout.n_columns, wanted=wanted)
         if warn_if_seen:
             warn_of_seen(codes[:, : model.n_raw], self._seen)
         numbers = binner.numbers(table) if model.needs_numbers else None

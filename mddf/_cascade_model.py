@@ -78,6 +78,11 @@ class CascadeModel:
         """Whether some member is a classifier from outside, which sees numbers."""
         return any(layer.has_guests for layer in self.layers)
 
+    def trees(self) -> list:
+        """All blocks of trees."""
+        folds = (fold for layer in self.layers for member in layer.members for fold in member)
+        return [block for fold in folds if isinstance(fold, list) for block in fold]
+
 
 def combine(columns: Sequence[np.ndarray], alphas: np.ndarray) -> np.ndarray:
     """Mean of the layers' columns, weighted by their coefficients, of which one is not 0."""

@@ -34,6 +34,9 @@ ReadUint8sInOrder = Annotated[
 Uint8TableInOrder = Annotated[
     NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu")
 ]
+ReadBool_sInOrder = Annotated[
+    NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)
+]
 ReadUint8TableInOrder = Annotated[
     NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu", writable=False)
 ]
@@ -56,14 +59,12 @@ Float64TableInOrder = Annotated[
 Int64TableInOrder = Annotated[
     NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")
 ]
+Bool_sInOrder = Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu")]
 ReadFloat64TableInOrder = Annotated[
     NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
 ]
 ReadInt32sInOrder = Annotated[
     NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
-]
-ReadBool_sInOrder = Annotated[
-    NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)
 ]
 ReadUint64TableInOrder = Annotated[
     NDArray[numpy.uint64], dict(shape=(None, None), order="C", device="cpu", writable=False)
@@ -149,6 +150,7 @@ def apply_bins(
     out: Uint8TableInOrder,
     first_column: int = 0,
     by_column: Uint8TableInOrder | None = None,
+    wanted: ReadBool_sInOrder | None = None,
     cancel: Cancel | None = None,
 ) -> None: ...
 @overload
@@ -162,6 +164,7 @@ def apply_bins(
     out: Uint8TableInOrder,
     first_column: int = 0,
     by_column: Uint8TableInOrder | None = None,
+    wanted: ReadBool_sInOrder | None = None,
     cancel: Cancel | None = None,
 ) -> None: ...
 @overload
@@ -175,6 +178,7 @@ def apply_bins(
     out: Uint8TableInOrder,
     first_column: int = 0,
     by_column: Uint8TableInOrder | None = None,
+    wanted: ReadBool_sInOrder | None = None,
     cancel: Cancel | None = None,
 ) -> None: ...
 @overload
@@ -188,6 +192,7 @@ def apply_bins(
     out: Uint8TableInOrder,
     first_column: int = 0,
     by_column: Uint8TableInOrder | None = None,
+    wanted: ReadBool_sInOrder | None = None,
     cancel: Cancel | None = None,
 ) -> None: ...
 @overload
@@ -201,6 +206,7 @@ def apply_bins(
     out: Uint8TableInOrder,
     first_column: int = 0,
     by_column: Uint8TableInOrder | None = None,
+    wanted: ReadBool_sInOrder | None = None,
     cancel: Cancel | None = None,
 ) -> None: ...
 def hash_rows(
@@ -237,6 +243,7 @@ class TreeReader:
         out: Int64TableInOrder,
         cancel: Cancel | None = None,
     ) -> None: ...
+    def mark_columns(self, out: Bool_sInOrder) -> None: ...
 
 class ValueTreeReader:
     def __init__(
@@ -266,6 +273,7 @@ class ValueTreeReader:
         out: Int64TableInOrder,
         cancel: Cancel | None = None,
     ) -> None: ...
+    def mark_columns(self, out: Bool_sInOrder) -> None: ...
 
 def add_boosted(
     X: ReadFloat64TableInOrder,

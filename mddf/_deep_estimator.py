@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mddf import _growing
 from mddf._binner import Binner, category_mask, fingerprint
 from mddf._binning import apply_bins
 from mddf._checkpoint import Checkpoint, description, fit_inputs
@@ -240,10 +241,19 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
         needs_numbers = any(not voter.is_forest for voter in self._layers[0].voters)
         numbers = np.empty(table.shape) if needs_numbers else None
-        codes = self._binner.transform(table, n_spare=self._n_spare, numbers=numbers)
+        # What has been seen is known by the codes of all columns.
+        wanted = None if warn_if_seen else _growing.columns_asked(self._trees(), self._n_raw)
+        codes = self._binner.transform(
+            table, n_spare=self._n_spare, numbers=numbers, wanted=wanted
+        )
         if warn_if_seen:
             warn_of_seen(codes[:, : self._n_raw], self._seen)
         return self._layer_vectors(codes, numbers, self.n_jobs)
+
+    def _trees(self) -> list:
+        """All blocks of trees."""
+        voters = (voter for layer in self._layers for voter in layer.voters)
+        return [block for voter in voters if voter.is_forest for block in voter.models]
 
     def _layer_vectors(self, codes, numbers, n_jobs) -> Iterator[np.ndarray]:
         """As `_stages`, from rows whose spare columns are written over for each layer."""

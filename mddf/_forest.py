@@ -339,7 +339,8 @@ class Forest:
     def _codes(self, X) -> np.ndarray:
         check_is_fitted(self, "_trees")
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
-        return self._binner.transform(table)
+        wanted = _growing.columns_asked(self._trees, table.shape[1])
+        return self._binner.transform(table, wanted=wanted)
 
     def apply(self, X):
         """The leaf that each sample ends in.

@@ -32,6 +32,8 @@ OUT_OF_BAG = HeldOut.OUT_OF_BAG
 _FEW_WALKS = 2**16
 # And so many, some tenth of a second, are worth sending trees and rows to other processes.
 _MANY_WALKS = 2**22
+# Tables of so many columns have some that no tree asks for.
+_WIDE = 256
 # A thread grows trees of at most so many rows in all at once: what they take is there twice until
 # they are done.
 _MOST_ROWS = 2**22
@@ -263,6 +265,28 @@ def add_probabilities(trees, codes: np.ndarray, out: np.ndarray, *, n_jobs=None)
 def add_values(trees, codes: np.ndarray, out: np.ndarray, *, n_jobs=None) -> None:
     """Add the sum of the trees' means to an array of zeros, as `add_probabilities` does."""
     _add("add_values", trees, codes, out, n_jobs)
+
+
+def columns_asked(trees, n_columns: int) -> np.ndarray | None:
+    """Which columns some tree asks for: the others need no codes for predictions.
+
+    Parameters
+    ----------
+    trees : iterable of Trees or of ValueTrees
+        Of `n_columns` columns or more.
+    n_columns : int
+
+    Returns
+    -------
+    ndarray of bool of shape (n_columns,) or None
+        None if the table is not wide: all columns are then asked for, more or less.
+    """
+    if n_columns < _WIDE:
+        return None
+    asked = np.zeros(max((block.n_columns for block in trees), default=n_columns), bool)
+    for block in trees:
+        block.mark_columns(asked[: block.n_columns])
+    return asked[:n_columns]
 
 
 def mean_vectors(trees, codes: np.ndarray, n_columns: int, *, n_jobs=None) -> np.ndarray:

@@ -78,6 +78,10 @@ class TreeArrays:
         """Bytes that the arrays take."""
         return sum(getattr(self, name).nbytes for name in self._dtypes)
 
+    def mark_columns(self, out) -> None:
+        """Set `out`, bool of shape (n_columns,), to True where some tree asks for a column."""
+        self._reader.mark_columns(out)
+
     def leaf_indices(self, codes, first: int, last: int, out, cancel=None) -> None:
         """Write the leaves that rows [first, last) end in to `out`, int64 (n_rows, n_trees)."""
         self._reader.leaf_indices(codes, first, last, out, cancel)

@@ -55,6 +55,37 @@ def test_bins_and_codes_are_those_of_the_twin(max_bins, weighted):
         compare(x, weights, max_bins)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_no_more_rows_than_bins(weighted):
+    rng = np.random.default_rng([4, weighted])
+    for n in (3, 64, 65, 100, 254, 255, 256):
+        x = np.column_stack([make_column(rng, n) for _ in range(9)])
+        x[rng.random(x.shape) < 0.1] = np.nan
+        compare(x, rng.integers(0, 9, n) / 4 if weighted else None, 255)
+        compare(x, rng.integers(0, 9, n) / 4 if weighted else None, 64)
+
+
+@pytest.mark.parametrize("n_rows", [1, 7, 8, 9, 255, 256, 1023, 1024, 1100])
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_codes_of_any_number_of_rows(n_rows, dtype):
+    rng = np.random.default_rng(5)
+    bins = find_bins(np.column_stack([make_column(rng, 1500) for _ in range(20)]))
+    x = np.column_stack([make_column(rng, n_rows) for _ in range(20)])
+    with np.errstate(over="ignore"):
+        x = x.astype(dtype)
+    x[np.isinf(x) | (rng.random(x.shape) < 0.05)] = np.nan
+    codes = apply_bins(x, bins)
+    for c in range(20):
+        assert np.array_equal(codes[:, c], naive.apply_bins(x[:, c], bins.columns(c, c + 1).edges))
+    for view in (x, np.asfortranarray(x)):
+        for share in (0, 0.1, 0.5):
+            wanted = rng.random(20) < share
+            found = apply_bins(view, bins, wanted=wanted, out=np.full(x.shape, 99, np.uint8))
+            assert np.array_equal(found[:, wanted], codes[:, wanted])
+            others = found[:, ~wanted]
+            assert ((others == 99) | (others == codes[:, ~wanted])).all()
+
+
 def test_many_columns_and_rows():
     # Wider than what is looked at together; enough rows to divide them and for the look-up grid.
     rng = np.random.default_rng(1)

@@ -443,6 +443,8 @@ def apply_arguments():
         {"by_column": np.zeros((6, 3), np.uint8)},
         {"by_column": np.zeros((2, 6), np.uint8)},
         {"by_column": np.zeros((3, 6))},
+        {"wanted": np.ones(3, bool)},
+        {"wanted": np.ones(2, np.uint8)},
     ],
 )
 def test_apply_bins(changes):

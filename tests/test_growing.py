@@ -3,9 +3,11 @@ from itertools import pairwise
 
 import naive
 import numpy as np
+import pandas as pd
 import pytest
 from forest_cases import bin_table
 
+import mddf
 from mddf import _growing
 from mddf._binning import find_bins
 from mddf._growing import Block, ClassTarget, Grown, Sampling, TreeOptions
@@ -219,6 +221,38 @@ def test_prediction_into_the_callers_arrays(problem, n_jobs):
     assert leaves.shape == (30_000, 8)
     expected = np.hstack([naive.leaves(block, table.codes) for block in trees])
     assert np.array_equal(leaves, np.tile(expected, (200, 1)))
+
+
+SMALL = {"n_estimators": 3, "random_state": 0}
+WIDE = {
+    "forest": (mddf.RandomForestClassifier(**SMALL), ["predict_proba", "apply"]),
+    "regressor": (
+        mddf.RandomForestRegressor(**SMALL, keep_targets=5),
+        ["predict", "predict_quantiles"],
+    ),
+    "cascade": (
+        mddf.MDDFClassifier(2, **SMALL, early_stopping=False),
+        ["predict_proba", "decision_function", "transform"],
+    ),
+    "deep forest": (
+        mddf.DeepForestClassifier(2, **SMALL),
+        ["predict_proba", "transform"],
+    ),
+    "deep regressor": (mddf.DeepForestRegressor(2, **SMALL, members=["random"]), ["predict"]),
+}
+
+
+@pytest.mark.parametrize("kind", WIDE)
+def test_columns_that_no_tree_asks_for_need_no_codes(kind, monkeypatch):
+    model, methods = WIDE[kind]
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 300))).rename(columns=str)
+    y = (X["0"] + X["299"] > 0).astype(int)
+    X["1"] = pd.Categorical(np.where(y, "yes", "no"))
+    model.fit(X, y)
+    few = [getattr(model, method)(X[::-1]) for method in methods]
+    monkeypatch.setattr(_growing, "_WIDE", 301)
+    for method, found in zip(methods, few, strict=True):
+        assert np.array_equal(getattr(model, method)(X[::-1]), found)
 
 
 def test_sums_are_exact_in_any_order(problem):

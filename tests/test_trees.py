@@ -116,6 +116,33 @@ def test_rows_alone_and_together_end_where_a_slow_walk_does(kinds, seed):
         assert found.tolist() == expected
 
 
+@pytest.mark.parametrize("kinds", [(0, 1), (0, 1, 2), (2,)], ids=["numbers", "mixed", "sets"])
+def test_columns_that_trees_ask_for(kinds):
+    rng = np.random.default_rng(1)
+    trees = [random_tree(rng, kinds, 30, n_columns=300) for _ in range(3)]
+    expected, reached = np.zeros(300, bool), 0
+    for nodes in trees:
+        waiting = [0]
+        while waiting:
+            node = nodes[waiting.pop()]
+            if node >> 62 < 3:
+                expected[node >> 32 & (2**22 - 1)] = True
+                waiting += [node & (2**32 - 1), (node & (2**32 - 1)) + 1]
+                reached += 1
+    assert reached == 90
+    assert 0 < expected.sum() < 90
+    starts = np.cumsum([0, *map(len, trees)])
+    block = make([node for tree in trees for node in tree], starts, n_columns=300)
+    found = np.zeros(300, bool)
+    block.mark_columns(found)
+    assert np.array_equal(found, expected)
+    found[:] = True  # marks are added
+    pickle.loads(pickle.dumps(block)).mark_columns(found)
+    assert found.all()
+    with pytest.raises(ValueError, match="out"):
+        block.mark_columns(np.zeros(299, bool))
+
+
 @pytest.mark.parametrize("kinds", [(0, 1), (0, 1, 2)], ids=["numbers", "mixed"])
 def test_wide_rows_end_where_a_slow_walk_does_in_large_trees(kinds):
     rng = np.random.default_rng(0)

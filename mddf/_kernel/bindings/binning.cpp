@@ -31,8 +31,12 @@ nb::tuple find_bins_of(AnyTable<T> x, std::optional<In<double, 1>> weights, int6
     return weights ? find_bins<WeightedValue>(table, weights->data(), first, last, max_bins, watch)
                    : find_bins<CellValue<T>>(table, nullptr, first, last, max_bins, watch);
   });
+  size_t n_bins = 0;
+  for (const ColumnBins& bins : columns) n_bins += bins.values.size();
   std::vector<double> edges, values;
   std::vector<int64_t> counts;
+  edges.reserve(n_bins);
+  values.reserve(n_bins);
   for (const ColumnBins& bins : columns) {
     edges.insert(edges.end(), bins.edges.begin(), bins.edges.end());
     edges.push_back(std::numeric_limits<double>::infinity());
@@ -47,7 +51,7 @@ template <class T>
 void apply_bins_to(AnyTable<T> x, In<double, 1> edges, In<int64_t, 1> bin_start,
                    In<uint8_t, 1> categorical, int64_t first, int64_t last, InOut<uint8_t, 2> out,
                    int64_t first_column, std::optional<InOut<uint8_t, 2>> by_column,
-                   Cancel* cancel) {
+                   std::optional<In<bool, 1>> wanted, Cancel* cancel) {
   const Table<T> table = as_table<T>(x);
   check_length("categorical", categorical.shape(0), table.n_columns);
   check_length("bin_start", bin_start.shape(0), table.n_columns + 1);
@@ -68,9 +72,11 @@ void apply_bins_to(AnyTable<T> x, In<double, 1> edges, In<int64_t, 1> bin_start,
           "by_column: expected the shape of out, transposed");
     columns = by_column->data() + first_column * table.n_rows;
   }
+  if (wanted) check_length("wanted", wanted->shape(0), table.n_columns);
+  const auto* of_wanted = wanted ? reinterpret_cast<const uint8_t*>(wanted->data()) : nullptr;
   const Bins bins{edges.data(), nullptr, start, categorical.data(), table.n_columns};
   without_gil(cancel, [&](Watch& watch) {
-    apply_bins(table, bins, first, last, out.data() + first_column,
+    apply_bins(table, bins, first, last, of_wanted, out.data() + first_column,
                static_cast<int64_t>(out.shape(1)), columns, watch);
   });
 }
@@ -115,6 +121,8 @@ out : uint8 array of shape (n_rows, at least first_column + n_columns)
 first_column : int
 by_column : uint8 array of the shape of out, transposed, or None
     Receives them once more.
+wanted : bool array of shape (n_columns,) or None
+    The codes of other columns may stay what they are.
 cancel : Cancel or None
     What may stop the work.)";
 
@@ -126,7 +134,8 @@ void bind_for(nb::module_& m) {
   m.def("apply_bins", &apply_bins_to<T>, arg("x").noconvert(), arg("edges").noconvert(),
         arg("bin_start").noconvert(), arg("categorical").noconvert(), arg("first"), arg("last"),
         arg("out").noconvert(), arg("first_column") = 0,
-        arg("by_column").none().noconvert() = nb::none(), arg("cancel").none() = nb::none(),
+        arg("by_column").none().noconvert() = nb::none(),
+        arg("wanted").none().noconvert() = nb::none(), arg("cancel").none() = nb::none(),
         kApplyBins);
 }
 

@@ -41,6 +41,15 @@ class Reader {
     check();
     return n_nodes_;
   }
+  // Found when first asked for.
+  const std::vector<uint8_t>& columns_asked() {
+    check();
+    without_gil(nullptr, [this](Watch& watch) {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (columns_asked_.empty()) columns_asked_ = mddf::columns_asked(view_, watch);
+    });
+    return columns_asked_;
+  }
 
  protected:
   Reader() = default;
@@ -61,6 +70,7 @@ class Reader {
 
  private:
   int64_t n_nodes_ = 0;
+  std::vector<uint8_t> columns_asked_;
   std::atomic<bool> is_checked_{false};
   std::mutex mutex_;
 };

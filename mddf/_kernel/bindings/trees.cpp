@@ -46,6 +46,14 @@ void leaf_indices_to(AnyReader& reader, In<uint8_t, 2> codes, int64_t first, int
   });
 }
 
+template <class AnyReader>
+void mark_columns(AnyReader& reader, InOut<bool, 1> out) {
+  const std::vector<uint8_t>& asked = reader.columns_asked();
+  check_length("out", out.shape(0), static_cast<int64_t>(asked.size()));
+  for (size_t c = 0; c < asked.size(); ++c)
+    if (asked[c]) out.data()[c] = true;
+}
+
 // What all readers can do.
 template <class AnyReader>
 void bind_reading(nb::class_<AnyReader>& reader, const char* add_name) {
@@ -73,7 +81,9 @@ cancel : Cancel or None
     What may stop the work.)")
       .def("leaf_indices", &leaf_indices_to<AnyReader>, arg("codes").noconvert(), arg("first"),
            arg("last"), arg("out").noconvert(), arg("cancel").none() = nb::none(),
-           "Write the leaf that each row of a range ends in to out (n_rows, n_trees).");
+           "Write the leaf that each row of a range ends in to out (n_rows, n_trees).")
+      .def("mark_columns", &mark_columns<AnyReader>, arg("out").noconvert(),
+           "Set out (bool, n_columns) to true where some tree asks for a column.");
 }
 
 }  // namespace

@@ -24,6 +24,21 @@ inline uint8_t search_bin(const double* edges, int n_edges, double value) {
   return static_cast<uint8_t>(std::lower_bound(edges, edges + n_edges, value) - edges);
 }
 
+// Finds the bins of one column's n <= kBlockRows values by halving, without a branch that no
+// processor can foresee.
+template <class Value>
+void search_bins(const double* edges, int n_edges, const Value* values, int64_t n, uint8_t* out) {
+  int32_t below[kBlockRows];  // so many edges at least
+  std::fill(below, below + n, 0);
+  for (int size = n_edges, half; size > 0; size -= half) {
+    half = (size + 1) / 2;
+    for (int64_t i = 0; i < n; ++i)
+      below[i] += half & -static_cast<int32_t>(values[i] > edges[below[i] + half - 1]);
+  }
+  for (int64_t i = 0; i < n; ++i)
+    out[i] = std::isnan(values[i]) ? uint8_t{kMissing} : static_cast<uint8_t>(below[i]);
+}
+
 // The largest number of type Value that is not above the edge: no number of that type lies between
 // them.
 template <class Value>
@@ -147,15 +162,18 @@ uint8_t code_of(Value category, int count) {
   return category >= 0 && category < count ? static_cast<uint8_t>(category) : uint8_t{kMissing};
 }
 
-// Codes rows of a table, at least as many as make preparing worth it, by blocks.
+// Codes rows of a table by blocks: those columns that are wanted, or all (null). Where rows are
+// enough to pay for it, lookups are prepared.
 template <class T>
 class BlockCoder {
  public:
   using Value = CellValue<T>;
 
-  BlockCoder(const Table<T>& table, const Bins& bins)
+  BlockCoder(const Table<T>& table, const Bins& bins, const uint8_t* wanted, int64_t n_rows)
       : table_(table),
         bins_(bins),
+        wanted_(wanted),
+        n_rows_(n_rows),
         lookups_(table.n_columns),
         values_(kBlockColumns<T> * kBlockRows),
         codes_(values_.size()) {
@@ -173,11 +191,12 @@ class BlockCoder {
                       code_across(group, table_.data + i * table_.row_stride, out + i * out_stride);
     for (const Group& group : groups_)
       for (int64_t c = group.column; !group.suits && c < group.end; c += kBlockColumns<T>)
-        down(row, n, c, std::min(kBlockColumns<T>, group.end - c), out, out_stride);
+        down(row, n, c, std::min(c + kBlockColumns<T>, group.end), out, out_stride);
   }
 
  private:
   static constexpr int64_t kAcross = 128, kFewAcross = 8;
+  static constexpr int64_t kRowsOfTables = 256, kRowsOfIntervals = 1024;
 
   // Columns side by side; if all have tables of whole numbers, these too.
   struct Group {
@@ -189,7 +208,8 @@ class BlockCoder {
 
   Group group_of(int64_t column, int64_t end) const {
     Group group{column, end};
-    if (table_.column_stride != 1 || end - column < kFewAcross) return group;
+    if (n_rows_ < kRowsOfTables || table_.column_stride != 1 || end - column < kFewAcross)
+      return group;
     int most = 0;
     for (int64_t c = column; c < end; ++c) {
       const int here = bins_.categorical[c] ? 0 : most_wholes(edges(c), n_edges(c));
@@ -230,29 +250,44 @@ class BlockCoder {
     return true;
   }
 
+  bool is_wanted(int64_t column) const { return !wanted_ || wanted_[column]; }
+
   // Column by column.
-  void down(int64_t row, int64_t n, int64_t column, int64_t width, uint8_t* out,
-            int64_t out_stride) {
-    read_block(table_, row, n, column, width, values_.data());
-    for (int64_t j = 0; j < width; ++j) {
-      const int64_t c = column + j;
-      const Value* values = &values_[j * kBlockRows];
-      uint8_t* codes = &codes_[j * kBlockRows];
-      if (bins_.categorical[c]) {
-        for (int64_t i = 0; i < n; ++i) codes[i] = code_of(values[i], bins_.count(c));
-      } else {
-        if (!lookups_[c]) lookups_[c] = std::make_unique<Lookup>(edges(c), n_edges(c));
-        lookups_[c]->apply(values, n, codes, wide_);
-      }
-    }
+  void down(int64_t row, int64_t n, int64_t column, int64_t end, uint8_t* out, int64_t out_stride) {
+    std::array<int64_t, kBlockColumns<T>> columns;
+    int64_t width = 0;
+    for (int64_t c = column; c < end; ++c)
+      if (is_wanted(c)) columns[width++] = c;
+    if (width == 0) return;
+    read_block(table_, row, n, column, end - column, values_.data());
+    for (int64_t j = 0; j < width; ++j)
+      code_column(columns[j], &values_[(columns[j] - column) * kBlockRows], n,
+                  &codes_[j * kBlockRows]);
     for (int64_t i = 0; i < n; ++i)
       for (int64_t j = 0; j < width; ++j)
-        out[(row + i) * out_stride + column + j] = codes_[j * kBlockRows + i];
+        out[(row + i) * out_stride + columns[j]] = codes_[j * kBlockRows + i];
+  }
+  void code_column(int64_t c, const Value* values, int64_t n, uint8_t* codes) {
+    if (bins_.categorical[c]) {
+      for (int64_t i = 0; i < n; ++i) codes[i] = code_of(values[i], bins_.count(c));
+    } else if (is_looked_up(c)) {
+      if (!lookups_[c]) lookups_[c] = std::make_unique<Lookup>(edges(c), n_edges(c));
+      lookups_[c]->apply(values, n, codes, wide_);
+    } else {
+      search_bins(edges(c), n_edges(c), values, n, codes);
+    }
+  }
+  // Intervals take longer to prepare than tables of whole numbers.
+  bool is_looked_up(int64_t c) const {
+    if (n_rows_ < kRowsOfTables) return false;
+    return n_rows_ >= kRowsOfIntervals || most_wholes(edges(c), n_edges(c)) > 0;
   }
 
   using Lookup = ColumnLookup<Value>;
   const Table<T>& table_;
   const Bins& bins_;
+  const uint8_t* wanted_;
+  const int64_t n_rows_;
   const bool wide_ = simd::supported();
   std::vector<Group> groups_;
   std::vector<std::unique_ptr<Lookup>> lookups_;  // made when they are needed
@@ -281,29 +316,32 @@ inline void copy_by_columns(const uint8_t* codes, int64_t row_stride, int64_t n,
     for (int64_t i = turned; i < n; ++i) to[c * stride + i] = codes[i * row_stride + c];
 }
 
-// Codes rows [first, last) of the table into out (row-major, out_stride bytes a row) and,
-// if wanted, into by_column (one column after the other, all rows of the table). A categorical cell
-// holds its code already; anything that is not one of them counts as missing.
+// Codes rows [first, last) of the table into out (row-major, out_stride bytes a row) and, unless it
+// is null, into by_column (one column after the other, all rows of the table). Columns that are not
+// wanted may keep what is there; null wants all. A categorical cell holds its code already;
+// anything that is not one of them counts as missing.
 template <class T>
-void apply_bins(const Table<T>& table, const Bins& bins, int64_t first, int64_t last, uint8_t* out,
-                int64_t out_stride, uint8_t* by_column, Watch& watch) {
+void apply_bins(const Table<T>& table, const Bins& bins, int64_t first, int64_t last,
+                const uint8_t* wanted, uint8_t* out, int64_t out_stride, uint8_t* by_column,
+                Watch& watch) {
   using Value = CellValue<T>;
-  const auto cell = [&](int64_t row, int64_t c) {
-    return read_cell<Value>(table.data + row * table.row_stride + c * table.column_stride);
-  };
-  if (last - first < 256) {  // too few to prepare anything
+  constexpr int64_t kFewRows = 8;
+  if (last - first < kFewRows) {  // no block is worth its room
     for (int64_t row = first; row < last; ++row)
       for (int64_t c = 0; c < table.n_columns; ++c) {
+        if (wanted && !wanted[c]) continue;
+        const T* at = table.data + row * table.row_stride + c * table.column_stride;
+        const Value cell = read_cell<Value>(at);
         uint8_t& code = out[row * out_stride + c];
         if (bins.categorical[c])
-          code = code_of(cell(row, c), bins.count(c));
+          code = code_of(cell, bins.count(c));
         else
-          code = search_bin(bins.edges + bins.bin_start[c], bins.count(c) - 1, cell(row, c));
+          code = search_bin(bins.edges + bins.bin_start[c], bins.count(c) - 1, cell);
         if (by_column) by_column[c * table.n_rows + row] = code;
       }
     return;
   }
-  BlockCoder<T> coder(table, bins);
+  BlockCoder<T> coder(table, bins, wanted, last - first);
   for (int64_t row = first; row < last; row += kBlockRows) {
     const int64_t n = std::min(kBlockRows, last - row);
     watch.worked(2 * n * table.n_columns);

@@ -88,7 +88,7 @@ class DistinctValues {
   ColumnBins counted_bins() const {
     double total = 0;
     for (int whole = 0; whole < kWholes; ++whole) total += count(whole);
-    QuantileBins<double> bins(total, static_cast<int>(most_));
+    QuantileBins<double> bins(total, kWholes, static_cast<int>(most_));
     for (int whole = 0; whole < kWholes; ++whole)
       if (count(whole) > 0) bins.add(whole, count(whole));
     return bins.finish();
@@ -203,8 +203,11 @@ std::vector<ColumnBins> find_bins(const Table<T>& table, const double* weights, 
   ColumnReader<T> reader(table, weights);
   std::vector<ColumnBins> result(last - first);
   std::vector<int64_t> many;
-  std::vector<detail::DistinctValues> distinct(std::min(kFirstGroup, last - first));
-  for (int64_t start = first; start < last; start += kFirstGroup) {
+  // Of no more rows than bins all values get one each: sorting is the shorter way to that.
+  const bool few_rows = n_rows <= max_bins;
+  for (int64_t c = first; few_rows && c < last; ++c) many.push_back(c);
+  std::vector<detail::DistinctValues> distinct(few_rows ? 0 : std::min(kFirstGroup, last - first));
+  for (int64_t start = first; !few_rows && start < last; start += kFirstGroup) {
     const int64_t end = std::min(start + kFirstGroup, last);
     const auto of = [&](int64_t column) -> auto& { return distinct[column - start]; };
     for (int64_t c = start; c < end; ++c) of(c).begin(max_bins);

@@ -30,7 +30,12 @@ namespace detail {
 template <class Value>
 class QuantileBins {
  public:
-  QuantileBins(double total, int max_bins) : remaining_(total), bins_left_(max_bins) { share(); }
+  // Of at most n values.
+  QuantileBins(double total, int64_t n, int max_bins) : remaining_(total), bins_left_(max_bins) {
+    bins_.edges.reserve(std::min<int64_t>(n, max_bins));
+    bins_.values.reserve(std::min<int64_t>(n, max_bins));
+    share();
+  }
 
   void add(double value, double weight) {
     if (is_full_ || (bins_left_ > 1 && weight_ > 0 && weight >= share_)) close(value);
@@ -145,7 +150,7 @@ class PartialSort {
 template <class Value>
 ColumnBins find_quantile_bins(Value* values, Value* scratch, int64_t n, int max_bins) {
   if (n == 0) return {{}, {0}};  // another thread has written into the table meanwhile
-  detail::QuantileBins<Value> bins(static_cast<double>(n), max_bins);
+  detail::QuantileBins<Value> bins(static_cast<double>(n), n, max_bins);
   detail::PartialSort<Value>(bins, simd::supported()).add(values, scratch, n);
   return bins.finish();
 }
@@ -162,9 +167,11 @@ inline ColumnBins find_quantile_bins(WeightedValue* values, WeightedValue*, int6
     if (n_runs == 0 || value != values[n_runs - 1].value) values[n_runs++] = {value, 0};
     values[n_runs - 1].weight += weight;
   }
+  // Few values get a bin each, as if they were equally heavy.
+  for (int64_t i = 0; n_runs <= max_bins && i < n_runs; ++i) values[i].weight = 1;
   double total = 0;
   for (int64_t i = 0; i < n_runs; ++i) total += values[i].weight;
-  detail::QuantileBins<double> bins(total, max_bins);
+  detail::QuantileBins<double> bins(total, n_runs, max_bins);
   for (int64_t i = 0; i < n_runs; ++i) bins.add(values[i].value, values[i].weight);
   return bins.finish();
 }

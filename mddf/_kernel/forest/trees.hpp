@@ -237,6 +237,26 @@ TreeFacts check_nodes(const NodesView& trees, IsValue is_value, Watch& watch) {
   return facts;
 }
 
+// Which columns the nodes ask for, one byte each.
+inline std::vector<uint8_t> columns_asked(const NodesView& trees, Watch& watch) {
+  std::vector<uint8_t> asked(trees.n_columns);
+  std::vector<bool> is_set;
+  for (int64_t t = 0; t < trees.n_trees(); ++t) {
+    const int64_t size = trees.tree_size(t);
+    const uint64_t* tree = trees.tree(t);
+    watch.worked(size);
+    is_set.assign(trees.has_categorical ? size : 0, false);
+    for (int64_t index = 0; index < size; ++index) {
+      const uint64_t n = tree[index];
+      if (node::is_leaf(n) || (trees.has_categorical && is_set[index])) continue;
+      asked[node::column(n)] = 1;
+      if (node::kind(n) != kCategorical) continue;
+      for (uint32_t w = 0; w < node::set_words(n); ++w) is_set[node::payload(n) + 2 + w] = true;
+    }
+  }
+  return asked;
+}
+
 inline TreeFacts check_trees(const TreesView& trees, Watch& watch) {
   require(trees.n_classes >= 1 && trees.n_classes <= 65535,
           "trees: n_classes must be in [1, 65535]");
