@@ -20,7 +20,7 @@ from mddf._binning import (
 )
 from mddf._sampling import summed_weights
 from mddf._state import part
-from mddf._table import NUMBER, Table, missing_cells
+from mddf._table import NUMBER, ArrayTable, Table, missing_cells
 
 # From so many rows on it is worth saying that a column has nearly as many categories.
 _MANY_ROWS = 100
@@ -124,8 +124,9 @@ class Binner:
         -------
         ndarray of uint8 of shape (n_rows, n_columns + n_spare)
         """
-        for c in np.flatnonzero(~self.categorical_).tolist():
-            self._compare_kind(table, c)
+        if table.names:
+            for c in np.flatnonzero(~self.categorical_).tolist():
+                self._compare_kind(table, c)
         codes = np.zeros((table.shape[0], table.shape[1] + n_spare), np.uint8)
         unseen: list[str] = []
         for columns in table.blocks():
@@ -137,6 +138,13 @@ class Binner:
             self._code(block, bins, columns, codes, None, part)
         _warn_of_unseen(unseen)
         return codes
+
+    def plain_numbers(self, table: Table) -> np.ndarray | None:
+        """The cells of an array of floats without categories, not copied; None of other tables."""
+        if self.encoders_ or not isinstance(table, ArrayTable):
+            return None
+        floats = table.cells.dtype in (np.float64, np.float32)
+        return np.require(table.cells, requirements="A") if floats else None
 
     def numbers(self, table: Table) -> np.ndarray:
         """A table as numbers: codes of categories, NaN for what is missing."""
@@ -274,7 +282,7 @@ class Binner:
     def _compare_kind(self, table: Table, c: int) -> None:
         """Refuse a table whose column `c` holds something else than at fit."""
         before = self.kinds_[c]
-        if before is None or not (self.categorical_[c] or table.names):
+        if before is None:
             return
         now = table.kind(c)
         if now is not None and now != before:

@@ -235,6 +235,28 @@ class TreeReader:
         out: Float64TableInOrder,
         cancel: Cancel | None = None,
     ) -> None: ...
+    @overload
+    def add_probabilities_of_numbers(
+        self,
+        x: ReadFloat64Table,
+        edges: ReadFloat64sInOrder,
+        bin_start: ReadInt64sInOrder,
+        first: int,
+        last: int,
+        out: Float64TableInOrder,
+        cancel: Cancel | None = None,
+    ) -> None: ...
+    @overload
+    def add_probabilities_of_numbers(
+        self,
+        x: ReadFloat32Table,
+        edges: ReadFloat64sInOrder,
+        bin_start: ReadInt64sInOrder,
+        first: int,
+        last: int,
+        out: Float64TableInOrder,
+        cancel: Cancel | None = None,
+    ) -> None: ...
     def leaf_indices(
         self,
         codes: ReadUint8TableInOrder,
@@ -260,6 +282,28 @@ class ValueTreeReader:
     def add_values(
         self,
         codes: ReadUint8TableInOrder,
+        first: int,
+        last: int,
+        out: Float64TableInOrder,
+        cancel: Cancel | None = None,
+    ) -> None: ...
+    @overload
+    def add_values_of_numbers(
+        self,
+        x: ReadFloat64Table,
+        edges: ReadFloat64sInOrder,
+        bin_start: ReadInt64sInOrder,
+        first: int,
+        last: int,
+        out: Float64TableInOrder,
+        cancel: Cancel | None = None,
+    ) -> None: ...
+    @overload
+    def add_values_of_numbers(
+        self,
+        x: ReadFloat32Table,
+        edges: ReadFloat64sInOrder,
+        bin_start: ReadInt64sInOrder,
         first: int,
         last: int,
         out: Float64TableInOrder,

@@ -20,6 +20,7 @@ from mddf._classifier import ProbabilityClassifier
 from mddf._sampling import RowWeights, canonical_order, plan_sampling, row_weights
 from mddf._table import read_table
 from mddf._targets import Classes, Values
+from mddf._trees import Numbers
 from mddf._validation import (
     COUNT,
     JOBS,
@@ -337,9 +338,17 @@ class Forest:
             return (self.oob_score if callable(self.oob_score) else score)(y_true, y_pred)
 
     def _codes(self, X) -> np.ndarray:
+        return self._rows(X, coded=True)
+
+    def _rows(self, X, *, coded=False) -> Any:
+        """The codes of a table; or its numbers, where the trees ask for few of them."""
         check_is_fitted(self, "_trees")
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
         wanted = _growing.columns_asked(self._trees, table.shape[1])
+        if wanted is not None and not coded:
+            numbers = self._binner.plain_numbers(table)
+            if numbers is not None and _growing.need_no_codes(self._trees, numbers, wanted):
+                return Numbers(numbers, self._binner.bins_)
         return self._binner.transform(table, wanted=wanted)
 
     def apply(self, X):
@@ -423,7 +432,7 @@ class BaseForest(Forest, ProbabilityClassifier):
         ndarray of shape (n_samples, n_classes)
             Columns in the order of `classes_`.
         """
-        codes = self._codes(X)
-        probabilities = np.zeros((len(codes), len(self.classes_)))
-        _growing.add_probabilities(self._trees, codes, probabilities, n_jobs=self.n_jobs)
+        rows = self._rows(X)
+        probabilities = np.zeros((len(rows), len(self.classes_)))
+        _growing.add_probabilities(self._trees, rows, probabilities, n_jobs=self.n_jobs)
         return _growing.shares(probabilities)

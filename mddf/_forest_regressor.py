@@ -113,9 +113,9 @@ class BaseForestRegressor(Forest, TableRegressor):
         -------
         ndarray of shape (n_samples,), or (n_samples, n_outputs) if there are several outputs
         """
-        codes = self._codes(X)
-        sums = np.zeros((len(codes), self.n_outputs_))
-        _growing.add_values(self._trees, codes, sums, n_jobs=self.n_jobs)
+        rows = self._rows(X)
+        sums = np.zeros((len(rows), self.n_outputs_))
+        _growing.add_values(self._trees, rows, sums, n_jobs=self.n_jobs)
         n_trees = sum(block.n_trees for block in self._trees)
         prediction = _in_units_of_y(sums / n_trees, self._exponents)
         return prediction[:, 0] if self.n_outputs_ == 1 else prediction

@@ -24,7 +24,7 @@ from mddf._parallel import (
     shares_memory,
     stopped_on_error,
 )
-from mddf._trees import Trees, grown_trees
+from mddf._trees import Numbers, Trees, grown_trees
 
 NO_DEPTH_LIMIT = 2**31 - 1
 OUT_OF_BAG = HeldOut.OUT_OF_BAG
@@ -229,10 +229,10 @@ def _sums(method: str, trees, codes: np.ndarray, n_columns: int) -> np.ndarray:
     return sums
 
 
-def _add(method: str, trees, codes: np.ndarray, out: np.ndarray, n_jobs) -> None:
+def _add(method: str, trees, codes, out: np.ndarray, n_jobs) -> None:
     """Add what the trees say to `out`: in threads, or many rows where joblib's backend has it."""
     n_rows, n_trees = len(codes), sum(block.n_trees for block in trees)
-    if shares_memory() or n_rows * n_trees < _MANY_WALKS:
+    if shares_memory() or isinstance(codes, Numbers) or n_rows * n_trees < _MANY_WALKS:
 
         def work(first, last, cancel):
             for block in trees:
@@ -248,13 +248,13 @@ def _add(method: str, trees, codes: np.ndarray, out: np.ndarray, n_jobs) -> None
         out[first:last] += sums
 
 
-def add_probabilities(trees, codes: np.ndarray, out: np.ndarray, *, n_jobs=None) -> None:
+def add_probabilities(trees, codes: np.ndarray | Numbers, out: np.ndarray, *, n_jobs=None) -> None:
     """Add the sum of the trees' class distributions to an array.
 
     Parameters
     ----------
     trees : list of Trees
-    codes : ndarray of uint8 of shape (n_rows, n_columns)
+    codes : ndarray of uint8 of shape (n_rows, n_columns) or Numbers
     out : ndarray of float64 of shape (n_rows, n_classes)
     n_jobs : int, default=None
         Number of jobs; each takes a part of the rows.
@@ -262,7 +262,7 @@ def add_probabilities(trees, codes: np.ndarray, out: np.ndarray, *, n_jobs=None)
     _add("add_probabilities", trees, codes, out, n_jobs)
 
 
-def add_values(trees, codes: np.ndarray, out: np.ndarray, *, n_jobs=None) -> None:
+def add_values(trees, codes: np.ndarray | Numbers, out: np.ndarray, *, n_jobs=None) -> None:
     """Add the sum of the trees' means to an array of zeros, as `add_probabilities` does."""
     _add("add_values", trees, codes, out, n_jobs)
 
@@ -287,6 +287,18 @@ def columns_asked(trees, n_columns: int) -> np.ndarray | None:
     for block in trees:
         block.mark_columns(asked[: block.n_columns])
     return asked[:n_columns]
+
+
+def need_no_codes(trees, numbers: np.ndarray, wanted: np.ndarray) -> bool:
+    """Whether trees are asked faster about numbers than about codes of the wanted columns.
+
+    Trees ask for about as many cells of a row as if they were balanced. To look at one takes a bit
+    longer than to code one, and much longer if that is a small whole number, as in the first row.
+    """
+    cells = sum(block.n_trees * np.log2(block.n_nodes / block.n_trees) for block in trees)
+    first = np.nan_to_num(numbers[0])
+    whole = np.all((first >= 0) & (first < 1024) & (first == np.floor(first)))
+    return cells * (7 if whole else 1.25) < np.count_nonzero(wanted)
 
 
 def mean_vectors(trees, codes: np.ndarray, n_columns: int, *, n_jobs=None) -> np.ndarray:

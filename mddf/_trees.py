@@ -9,7 +9,27 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mddf import _core
+from mddf._binning import Bins
 from mddf._state import part
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Rows that are not coded.
+
+    Attributes
+    ----------
+    cells : ndarray of float64 or float32 of shape (n_rows, n_columns)
+        NaN is missing; no infinities.
+    bins : Bins
+        Those of the table that trees were grown on, none of them of categories.
+    """
+
+    cells: np.ndarray
+    bins: Bins
+
+    def __len__(self) -> int:
+        return len(self.cells)
 
 
 class TreeArrays:
@@ -82,6 +102,13 @@ class TreeArrays:
         """Set `out`, bool of shape (n_columns,), to True where some tree asks for a column."""
         self._reader.mark_columns(out)
 
+    def _add(self, method: str, rows, first, last, out, cancel) -> None:
+        if isinstance(rows, Numbers):
+            add = getattr(self._reader, f"{method}_of_numbers")
+            add(rows.cells, rows.bins.edges, rows.bins.start, first, last, out, cancel)
+        else:
+            getattr(self._reader, method)(rows, first, last, out, cancel)
+
     def leaf_indices(self, codes, first: int, last: int, out, cancel=None) -> None:
         """Write the leaves that rows [first, last) end in to `out`, int64 (n_rows, n_trees)."""
         self._reader.leaf_indices(codes, first, last, out, cancel)
@@ -124,19 +151,20 @@ class Trees(TreeArrays):
     }
     _reader_type = _core.TreeReader
 
-    def add_probabilities(self, codes, first: int, last: int, out, cancel=None) -> None:
+    def add_probabilities(self, rows, first: int, last: int, out, cancel=None) -> None:
         """Add the sum over the trees of the class distributions of rows [first, last) to `out`.
 
         Parameters
         ----------
-        codes : ndarray of uint8 of shape (n_rows, n_columns)
+        rows : ndarray of uint8 of shape (n_rows, n_columns) or Numbers
+            Codes, or what would be coded.
         first, last : int
         out : ndarray of float64 of shape (n_rows, n_classes)
             Only rows of the range are touched.
         cancel : _core.Cancel, default=None
             What may stop the work.
         """
-        self._reader.add_probabilities(codes, first, last, out, cancel)
+        self._add("add_probabilities", rows, first, last, out, cancel)
 
 
 @part("value_trees")
@@ -165,19 +193,20 @@ class ValueTrees(TreeArrays):
     _dtypes = {"nodes": np.uint64, "tree_start": np.int64, "leaf_value": np.float64}
     _reader_type = _core.ValueTreeReader
 
-    def add_values(self, codes, first: int, last: int, out, cancel=None) -> None:
+    def add_values(self, rows, first: int, last: int, out, cancel=None) -> None:
         """Add the sum over the trees of the means of rows [first, last) to `out`.
 
         Parameters
         ----------
-        codes : ndarray of uint8 of shape (n_rows, n_columns)
+        rows : ndarray of uint8 of shape (n_rows, n_columns) or Numbers
+            Codes, or what would be coded.
         first, last : int
         out : ndarray of float64 of shape (n_rows, n_outputs)
             Only rows of the range are touched.
         cancel : _core.Cancel, default=None
             What may stop the work.
         """
-        self._reader.add_values(codes, first, last, out, cancel)
+        self._add("add_values", rows, first, last, out, cancel)
 
 
 def grown_trees(reader: _core.TreeReader | _core.ValueTreeReader) -> Trees | ValueTrees:

@@ -9,13 +9,13 @@
 Both sides get the same numbers (categories as codes), trees and one core, in turns; ratios are
 medians of scikit-learn's CPU time through mddf's, and a bracket holds the ratio aimed at. The
 targets of "curves" and "many curves" are numbers, and 100 R2 takes the place of accuracy; "genes"
-are 200 rows of 20 000 columns. Other measures: the speed of two threads (aim: 1.85 of one), predict_proba of one row beyond what
-scikit-learn's validation takes (aim: 120 us), bytes per cell of X at the peak of a fit beyond data
-and model, and how the time grows with the rows; and what it costs in accuracy to deal the rows out
-at random to parts that each grow their share of the trees, and to average the probabilities.
-"peers" puts other libraries beside mddf, with classes as numbers and missing values as -1, which
-all take; what a library makes of the numbers is part of its time. What they are given is in
-_lab/libraries.py.
+are 200 rows of 20 000 columns. Other measures: the speed of two threads (aim: 1.85 of one),
+predict_proba of one row beyond what scikit-learn's validation takes (aim: 120 us), bytes per cell
+of X at the peak of a fit beyond data and model, and how the time grows with the rows; and what it
+costs in accuracy to deal the rows out at random to parts that each grow their share of the trees,
+and to average the probabilities. "peers" puts other libraries beside mddf, with classes as numbers
+and missing values as -1, which all take; what a library makes of the numbers is part of its time.
+What they are given is in _lab/libraries.py.
 """
 
 import math

@@ -476,6 +476,32 @@ def test_edges_that_make_no_sense_give_codes_in_range():
             assert ((out < 20) | (out == 255)).all()
 
 
+def test_prediction_of_numbers():
+    trees = grow()[0]
+    edges, start = np.array([0.5, np.inf, 1.5, np.inf, np.inf]), np.array([0, 2, 4, 5])
+    x, out = np.zeros((6, 3)), np.zeros((6, 3))
+    good = {"x": x, "edges": edges, "bin_start": start, "first": 0, "last": 6, "out": out}
+    trees._reader.add_probabilities_of_numbers(**good)
+    wrong = [
+        {"x": x[:, :2]},
+        {"x": x.astype(int)},
+        {"x": x[:5]},
+        {"edges": edges[:4]},
+        {"edges": edges.astype(np.float32)},
+        {"bin_start": start[:3]},
+        {"bin_start": np.array([0, 2, 2, 5])},
+        {"first": -1},
+        {"last": 7},
+        {"first": 4, "last": 3},
+        {"out": out[:5]},
+        {"out": out[:, :2].copy()},
+        {"out": None},
+    ]
+    for changes in wrong:
+        with pytest.raises(REFUSED):
+            trees._reader.add_probabilities_of_numbers(**{**good, **changes})
+
+
 def test_hash_rows():
     bins, labels = np.zeros((4, 3), np.uint8), np.zeros(4, np.uint16)
     _core.hash_rows(bins, 3, labels)

@@ -11,7 +11,7 @@ import mddf
 from mddf import _growing
 from mddf._binning import find_bins
 from mddf._growing import Block, ClassTarget, Grown, Sampling, TreeOptions
-from mddf._trees import Trees
+from mddf._trees import Numbers, Trees
 
 
 @pytest.fixture(scope="module")
@@ -253,6 +253,53 @@ def test_columns_that_no_tree_asks_for_need_no_codes(kind, monkeypatch):
     monkeypatch.setattr(_growing, "_WIDE", 301)
     for method, found in zip(methods, few, strict=True):
         assert np.array_equal(getattr(model, method)(X[::-1]), found)
+
+
+FEW_CELLS = {
+    "random": mddf.RandomForestClassifier(7, random_state=0),
+    "completely random": mddf.CompletelyRandomForestClassifier(7, random_state=0),
+    "regressor": mddf.RandomForestRegressor(7, random_state=0),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("kind", FEW_CELLS)
+def test_numbers_go_where_their_codes_do(kind, dtype, monkeypatch):
+    rng = np.random.default_rng(3)
+    X = np.column_stack([rng.normal(size=(90, 200)), rng.integers(-3, 4, (90, 200))])
+    X = np.where(rng.random(X.shape) < 0.1, np.nan, X).astype(dtype)
+    y = np.nansum(X[:, :3], axis=1) + np.isnan(X[:, 300])
+    y = np.column_stack([y, -y]) if kind == "regressor" else np.round(y)
+    forest = FEW_CELLS[kind].fit(X, y)
+    bins = forest._binner.bins_
+    edges = [bins.edges[a:b] for a, b in pairwise(bins.start)]
+    new = np.column_stack([rng.choice(np.append(part[:-1], [-1e30, 1e30]), 50) for part in edges])
+    predict = forest.predict if kind == "regressor" else forest.predict_proba
+    for rows in (X, new, new.astype(np.float32), np.asfortranarray(new)[::-2], new[:1]):
+        found = []
+        for numbers in (True, False):
+            monkeypatch.setattr(_growing, "need_no_codes", lambda *_, n=numbers: n)
+            found += [predict(rows), forest.set_params(n_jobs=2).predict(rows)]
+        assert np.array_equal(found[0], found[2])
+        assert np.array_equal(found[1], found[3])
+
+
+def test_when_trees_are_asked_about_numbers():
+    X = np.random.default_rng(0).normal(size=(150, 1000))
+    y = X[:, 0] > 0
+    few, many = (mddf.RandomForestClassifier(n, random_state=0).fit(X, y) for n in (20, 500))
+    wanted = np.ones(1000, bool)
+    assert _growing.need_no_codes(few._trees, X, wanted)
+    assert not _growing.need_no_codes(many._trees, X, wanted)
+    assert not _growing.need_no_codes(few._trees, np.round(np.abs(X)), wanted[:500])
+    assert isinstance(few._rows(X), Numbers)
+    for rows in (
+        many._rows(X),
+        few._codes(X),
+        few._rows(X.astype(int)),
+        few._rows(pd.DataFrame(X)),
+    ):
+        assert rows.dtype == np.uint8
 
 
 def test_sums_are_exact_in_any_order(problem):

@@ -1,22 +1,11 @@
-#include "bindings/arrays.hpp"
 #include "bindings/call.hpp"
+#include "bindings/tables.hpp"
 #include "forest/apply_bins.hpp"
 #include "forest/find_bins.hpp"
 #include "forest/samples.hpp"
 
 namespace mddf {
 namespace {
-
-// Any strides; the types that a table of numbers usually has.
-template <class T>
-using AnyTable = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
-
-template <class T>
-Table<T> as_table(const AnyTable<T>& x) {
-  check(reinterpret_cast<uintptr_t>(x.data()) % alignof(T) == 0, "x: expected aligned numbers");
-  return {x.data(), static_cast<int64_t>(x.shape(0)), static_cast<int64_t>(x.shape(1)), x.stride(0),
-          x.stride(1)};
-}
 
 template <class T>
 nb::tuple find_bins_of(AnyTable<T> x, std::optional<In<double, 1>> weights, int64_t first,
@@ -54,13 +43,7 @@ void apply_bins_to(AnyTable<T> x, In<double, 1> edges, In<int64_t, 1> bin_start,
                    std::optional<In<bool, 1>> wanted, Cancel* cancel) {
   const Table<T> table = as_table<T>(x);
   check_length("categorical", categorical.shape(0), table.n_columns);
-  check_length("bin_start", bin_start.shape(0), table.n_columns + 1);
-  const int64_t* start = bin_start.data();
-  check(start[0] == 0 && start[table.n_columns] == static_cast<int64_t>(edges.shape(0)),
-        "bin_start: expected to begin with 0 and end with the number of edges");
-  for (int64_t c = 0; c < table.n_columns; ++c)
-    check(start[c + 1] - start[c] >= 1 && start[c + 1] - start[c] <= kMostBins,
-          "bin_start: expected 1 to 255 bins a column");
+  const Bins bins = as_bins(edges, bin_start, categorical.data(), table.n_columns);
   check(0 <= first && first <= last && last <= table.n_rows,
         "first, last: expected a range of rows");
   check(static_cast<int64_t>(out.shape(0)) == table.n_rows, "out: expected one row per row of x");
@@ -74,7 +57,6 @@ void apply_bins_to(AnyTable<T> x, In<double, 1> edges, In<int64_t, 1> bin_start,
   }
   if (wanted) check_length("wanted", wanted->shape(0), table.n_columns);
   const auto* of_wanted = wanted ? reinterpret_cast<const uint8_t*>(wanted->data()) : nullptr;
-  const Bins bins{edges.data(), nullptr, start, categorical.data(), table.n_columns};
   without_gil(cancel, [&](Watch& watch) {
     apply_bins(table, bins, first, last, of_wanted, out.data() + first_column,
                static_cast<int64_t>(out.shape(1)), columns, watch);

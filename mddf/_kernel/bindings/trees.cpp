@@ -1,5 +1,7 @@
+#include "bindings/tables.hpp"
 #include "bindings/tree_reader.hpp"
 #include "forest/predict.hpp"
+#include "forest/predict_numbers.hpp"
 
 namespace mddf {
 namespace {
@@ -34,6 +36,26 @@ void add_leaves_to(AnyReader& reader, In<uint8_t, 2> codes, int64_t first, int64
   });
 }
 
+template <class T, class AnyReader>
+void add_leaves_of_numbers_to(AnyReader& reader, AnyTable<T> x, In<double, 1> edges,
+                              In<int64_t, 1> bin_start, int64_t first, int64_t last,
+                              InOut<double, 2> out, Cancel* cancel) {
+  const auto& trees = reader.checked();
+  const Table<T> table = as_table<T>(x);
+  check(!trees.has_categorical, "trees: expected numeric nodes only");
+  check(table.n_columns == trees.n_columns,
+        "x: expected " + std::to_string(trees.n_columns) + " columns");
+  const Bins bins = as_bins(edges, bin_start, nullptr, table.n_columns);
+  check(0 <= first && first <= last && last <= table.n_rows,
+        "first, last: expected a range of rows");
+  check(static_cast<int64_t>(out.shape(0)) == table.n_rows &&
+            static_cast<int>(out.shape(1)) == trees.width(),
+        "out: expected one row per row of x and one column per class or output");
+  without_gil(cancel, [&](Watch& watch) {
+    add_leaves_of_numbers(trees, bins, table, first, last, out.data(), watch);
+  });
+}
+
 template <class AnyReader>
 void leaf_indices_to(AnyReader& reader, In<uint8_t, 2> codes, int64_t first, int64_t last,
                      InOut<int64_t, 2> out, Cancel* cancel) {
@@ -54,9 +76,23 @@ void mark_columns(AnyReader& reader, InOut<bool, 1> out) {
     if (asked[c]) out.data()[c] = true;
 }
 
+constexpr const char* kOfNumbers = R"(Do the same for rows that are not coded.
+
+Parameters
+----------
+x : float64 or float32 array of shape (n_rows, n_columns)
+    Any strides. NaN is missing; no infinities.
+edges : float64 array
+    The bins of column c are edges[bin_start[c]:bin_start[c + 1]]; none is of categories.
+bin_start : int64 array of shape (n_columns + 1,)
+first, last : int
+out : float64 array of shape (n_rows, n_classes or n_outputs)
+cancel : Cancel or None)";
+
 // What all readers can do.
 template <class AnyReader>
 void bind_reading(nb::class_<AnyReader>& reader, const char* add_name) {
+  const std::string of_numbers = std::string(add_name) + "_of_numbers";
   reader.def("parts", &AnyReader::parts, "Return the arguments of the constructor.")
       .def(
           "check", [](AnyReader& self) { self.check(); },
@@ -79,6 +115,12 @@ out : float64 array of shape (n_rows, n_classes or n_outputs)
     Only rows of the range are touched.
 cancel : Cancel or None
     What may stop the work.)")
+      .def(of_numbers.c_str(), &add_leaves_of_numbers_to<double, AnyReader>, arg("x").noconvert(),
+           arg("edges").noconvert(), arg("bin_start").noconvert(), arg("first"), arg("last"),
+           arg("out").noconvert(), arg("cancel").none() = nb::none(), kOfNumbers)
+      .def(of_numbers.c_str(), &add_leaves_of_numbers_to<float, AnyReader>, arg("x").noconvert(),
+           arg("edges").noconvert(), arg("bin_start").noconvert(), arg("first"), arg("last"),
+           arg("out").noconvert(), arg("cancel").none() = nb::none(), kOfNumbers)
       .def("leaf_indices", &leaf_indices_to<AnyReader>, arg("codes").noconvert(), arg("first"),
            arg("last"), arg("out").noconvert(), arg("cancel").none() = nb::none(),
            "Write the leaf that each row of a range ends in to out (n_rows, n_trees).")

@@ -13,39 +13,42 @@
 
 namespace mddf {
 
-// Calls emit(i, index of the leaf) for i in [0, n), where row(i) gives the bins that are sent down
-// tree(i). Several are on their way at once, so that one's loads hide behind the others'; one that
-// has arrived makes room for the next, or for the first once more if there is none. Shortly before
-// i enters, fetch(i) is called, but for the first few.
-template <bool kCategories, class Tree, class Row, class Fetch, class Emit>
-void walk_nodes(int64_t n, Tree tree, Row row, Fetch fetch, Emit emit) {
+// Where a node leads a row of codes; a leaf leads to itself.
+template <bool kCategories>
+struct NextByCode {
+  uint32_t operator()(const uint64_t* tree, uint32_t index, const uint8_t* bins) const {
+    const uint64_t word = tree[index];
+    const uint8_t bin = bins[node::column(word)];  // a leaf's column is 0: safe to read
+    if constexpr (kCategories) return node::is_leaf(word) ? index : node::next(word, tree, bin);
+    const uint32_t child = node::payload(word) + node::numeric_goes_right(word, bin);
+    return node::is_leaf(word) ? index : child;
+  }
+};
+
+// Calls emit(i, index of the leaf) for i in [0, n), where row(i) gives the cells that are sent down
+// tree(i), each step by next(tree, index, cells). Several are on their way at once, so that one's
+// loads hide behind the others'; one that has arrived makes room for the next, or for the first
+// once more if there is none. Shortly before i enters, fetch(i) is called, but for the first few.
+template <class Tree, class Row, class Next, class Fetch, class Emit>
+void walk_nodes(int64_t n, Tree tree, Row row, Next next, Fetch fetch, Emit emit) {
   constexpr int kLanes = 8, kSteps = 2, kAhead = 4;
   if (n == 0) return;
-  const uint64_t* nodes[kLanes];
-  const uint8_t* bins[kLanes];
+  decltype(tree(0)) nodes[kLanes];
+  decltype(row(0)) cells[kLanes];
   int64_t id[kLanes], entered = 0;
   uint32_t index[kLanes];
   const auto enter = [&](int lane) {
     id[lane] = std::min(entered++, n);
     const int64_t i = id[lane] < n ? id[lane] : 0;
     nodes[lane] = tree(i);
-    bins[lane] = row(i);
+    cells[lane] = row(i);
     index[lane] = 0;
-  };
-  const auto step = [&](int lane) {
-    const uint64_t word = nodes[lane][index[lane]];
-    const uint8_t bin = bins[lane][node::column(word)];  // a leaf's column is 0: safe to read
-    if constexpr (kCategories) {
-      if (!node::is_leaf(word)) index[lane] = node::next(word, nodes[lane], bin);
-    } else {
-      const uint32_t child = node::payload(word) + node::numeric_goes_right(word, bin);
-      index[lane] = node::is_leaf(word) ? index[lane] : child;
-    }
   };
   for (int lane = 0; lane < kLanes; ++lane) enter(lane);
   for (int64_t arrived = 0, fetched = kLanes; arrived < n;) {
     for (int s = 0; s < kSteps; ++s)
-      for (int lane = 0; lane < kLanes; ++lane) step(lane);
+      for (int lane = 0; lane < kLanes; ++lane)
+        index[lane] = next(nodes[lane], index[lane], cells[lane]);
     for (int lane = 0; lane < kLanes; ++lane) {
       if (!node::is_leaf(nodes[lane][index[lane]])) continue;
       if (id[lane] < n) {
@@ -56,6 +59,18 @@ void walk_nodes(int64_t n, Tree tree, Row row, Fetch fetch, Emit emit) {
     }
     for (; fetched < std::min(entered + kAhead, n); ++fetched) fetch(fetched);
   }
+}
+
+// The same for a few rows and all trees; emit(row, tree, index of the leaf) comes in their order.
+template <class Tree, class Row, class Next, class Emit>
+void walk_few(int64_t n_rows, int64_t n_trees, Tree tree, Row row, Next next, Emit emit) {
+  std::vector<uint32_t> found(n_trees * n_rows);
+  walk_nodes(
+      n_trees * n_rows, [&](int64_t i) { return tree(i / n_rows); },
+      [&](int64_t i) { return row(i % n_rows); }, next, [](int64_t) {},
+      [&](int64_t i, uint32_t leaf) { found[i] = leaf; });
+  for (int64_t t = 0, i = 0; t < n_trees; ++t)
+    for (int64_t r = 0; r < n_rows; ++r) emit(r, t, found[i++]);
 }
 
 // A node for walking: the code of `column` leads to `child`, or to the one after it. In trees
@@ -121,9 +136,9 @@ class Walker {
   // The leaves of the first n of rows_, into at_; so many columns are fetched ahead.
   template <bool kCategories>
   void walk_one_by_one(const uint64_t* tree, uint32_t n, int64_t n_fetched) {
-    walk_nodes<kCategories>(
+    walk_nodes(
         n, [tree](int64_t) { return tree; }, [this](int64_t i) { return rows_[i]; },
-        [&](int64_t i) { prefetch_row(rows_[i], n_fetched); },
+        NextByCode<kCategories>{}, [&](int64_t i) { prefetch_row(rows_[i], n_fetched); },
         [this](int64_t i, uint32_t leaf) { at_[i] = leaf; });
   }
 
@@ -239,6 +254,7 @@ class Walker {
 };
 
 constexpr int64_t kWorkPerRow = 64;  // of its way down a tree
+constexpr int64_t kFewRows = 8;      // not enough to be on their way down one tree
 
 // Adds a leaf's class distribution to out.
 inline void add_leaf(const TreesView& trees, uint64_t leaf, double* out) {
@@ -263,23 +279,15 @@ inline int64_t block_rows(const NodesView& trees) {
 // Calls emit(row, tree, index of the leaf) for all rows and trees, for each row in their order.
 template <class Emit>
 void for_each_leaf(const NodesView& trees, const BinMatrix& bins, Watch& watch, Emit emit) {
-  constexpr int64_t kFewRows = 8;
   const int64_t n_trees = trees.n_trees();
-  if (bins.n_rows < kFewRows) {  // too few to be on their way down one tree
-    std::vector<uint32_t> found(n_trees * bins.n_rows);
-    const auto walk = [&](auto categories) {
-      walk_nodes<decltype(categories)::value>(
-          n_trees * bins.n_rows, [&](int64_t i) { return trees.tree(i / bins.n_rows); },
-          [&](int64_t i) { return bins.row(i % bins.n_rows); }, [](int64_t) {},
-          [&](int64_t i, uint32_t leaf) { found[i] = leaf; });
-    };
+  if (bins.n_rows < kFewRows) {
+    const auto tree = [&](int64_t t) { return trees.tree(t); };
+    const auto row = [&](int64_t i) { return bins.row(i); };
     watch.worked(kWorkPerRow * n_trees * bins.n_rows);
     if (trees.has_categorical)
-      walk(std::true_type{});
+      walk_few(bins.n_rows, n_trees, tree, row, NextByCode<true>{}, emit);
     else
-      walk(std::false_type{});
-    for (int64_t t = 0, i = 0; t < n_trees; ++t)
-      for (int64_t row = 0; row < bins.n_rows; ++row) emit(row, t, found[i++]);
+      walk_few(bins.n_rows, n_trees, tree, row, NextByCode<false>{}, emit);
     return;
   }
   Walker walker;
