@@ -248,7 +248,7 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         *entropy, fold_seed = (
             check_random_state(self.random_state).randint(0, 2**32, 5, dtype=np.uint64).tolist()
         )
-        folds = make_folds(self.cv, X, labels, fold_seed)
+        folds = make_folds(self.cv, X, classes[labels], labels, fold_seed)
         given = check_weights(sample_weight, n_samples)
         binner = Binner(max_bins=self.max_bins, n_jobs=self.n_jobs)
         of_cells = None if given is None else np.repeat(given, prod(grid))

@@ -195,8 +195,9 @@ class BaseCascade(LayeredClassifier):
         )
         units = None if groups is None else group_numbers(groups, labels, self.cv)
         own = all(isinstance(forest, BaseForest) for forest in forests)
-        numbers = binner.numbers(table) if is_splitter(self.cv) or not own else None
-        folds = self._folds(numbers, labels, (*entropy, 1), groups)
+        numbers = None if own else binner.numbers(table)
+        shown = binner.numbers(X) if X is table and is_splitter(self.cv) else X
+        folds = self._folds(shown, classes[labels], labels, (*entropy, 1), groups)
         checkpoint = None
         if self.checkpoint is not None:
             if not own:
@@ -254,7 +255,7 @@ class BaseCascade(LayeredClassifier):
         self.oof_probabilities_ = model.calibration(trace.probabilities)
         return trace
 
-    def _folds(self, X, labels, seeds, groups):
+    def _folds(self, X, y, labels, seeds, groups):
         """Folds by the number of a layer: drawn anew for each if `cv` is a number."""
         if isinstance(self.cv, str):
             return lambda number: None
@@ -262,10 +263,10 @@ class BaseCascade(LayeredClassifier):
 
             def drawn(number):
                 seed = np.random.SeedSequence((*seeds, number)).generate_state(1)
-                return make_folds(self.cv, X, labels, int(seed[0]), groups)
+                return make_folds(self.cv, X, y, labels, int(seed[0]), groups)
 
             return drawn
-        given = make_folds(self.cv, X, labels, 0, groups)
+        given = make_folds(self.cv, X, y, labels, 0, groups)
         return lambda number: given
 
     # Asking.

@@ -160,7 +160,7 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
         table = read_table(self, X, reset=True, categorical_features=self.categorical_features)
         check_lengths(X, y=y, groups=groups)
         given = check_weights(sample_weight, table.shape[0])
-        goal, weights, attributes = self._read(y, given)
+        goal, weights, attributes, y = self._read(y, given)
         categorical = category_mask(table, self.categorical_features)
         members = self._members(goal, categorical)
         guests = [member for member in members if not member.is_forest]
@@ -168,26 +168,23 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
             for guest in guests:
                 if weight_parameter(guest.model) is None:
                     raise ValueError(
-                        "with a sample_weight or a class_weight, members must hold models whose "
-                        f"fit takes sample_weight, got {guest.model!r}"
+                        "with weights of samples or classes, members must hold models whose fit "
+                        f"takes sample_weight, got {guest.model!r}"
                     )
         binner = Binner(self.categorical_features, self.max_bins, self.n_jobs)
         n_spare = min(len(members) * goal.n_columns, max(MOST_COLUMNS, goal.n_columns))
         binned = binner.fit_transform(table, given, n_spare=n_spare)
         random = check_random_state(self.random_state)
         entropy = tuple(random.randint(0, 2**32, 4, dtype=np.uint64).tolist())
-        numbers = None
-        if guests:
-            numbers = bounded(binner.numbers(table))
-        elif is_splitter(self.cv):
-            numbers = binner.numbers(table)
+        numbers = bounded(binner.numbers(table)) if guests else None
+        shown = binner.numbers(X) if X is table and is_splitter(self.cv) else X
         training = Training(
             binned,
             numbers,
             goal,
             weights,
             canonical_order(binned.codes, goal.key),
-            self._folds(numbers, goal, entropy, groups),
+            self._folds(shown, y, goal, entropy, groups),
             out_of_bag=groups is None and not gives_folds(self.cv),
         )
         checkpoint = self._checkpoint(training, members, given, groups)
@@ -225,13 +222,12 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
         with naming("checkpoint"):
             return Checkpoint(self.checkpoint, description(self, **inputs))
 
-    def _folds(self, X, goal, entropy, groups):
+    def _folds(self, X, y, goal, entropy, groups):
         cv = self.cv
         if isinstance(cv, str):
             cv = 5 if len(goal.target) >= goal.enough else 10
         seed = np.random.SeedSequence((*entropy, 1)).generate_state(1)
-        labels = goal.target if is_splitter(cv) else goal.strata
-        return make_folds(cv, X, labels, int(seed[0]), groups)
+        return make_folds(cv, X, y, goal.strata, int(seed[0]), groups)
 
     # Asking.
 
@@ -323,13 +319,18 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
 
     @property
     def feature_importances_(self):
-        """Mean decrease of impurity in the first layer's forests, weighted by their vote."""
-        voters = [v for v in self._layers_fitted()[0].voters if v.importances is not None]
+        """Mean decrease of impurity in the first layer's forests, weighted by their vote.
+
+        Where none of them is kept, of all that were tried, grown on all samples for this. Zeros
+        if there are no forests among the members, or none of them has a split.
+        """
+        first = self._layers_fitted()[0]
+        weighted = [(v.weight, v.importances) for v in first.voters if v.importances is not None]
         total = np.zeros(self._n_raw)
-        for voter in voters:
-            of_voter = voter.importances[: self._n_raw]
-            if of_voter.any():
-                total += max(voter.weight, 1e-9) * of_voter / of_voter.sum()
+        for weight, found in weighted or [(1.0, found) for found in first.tried or ()]:
+            shares = found[: self._n_raw]
+            if shares.any():
+                total += max(weight, 1e-9) * shares / shares.sum()
         return total / total.sum() if total.sum() > 0 else total
 
     def __sklearn_is_fitted__(self):

@@ -218,7 +218,7 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
             score=score,
             measure=self.scoring,
         )
-        return goal, weights, {"classes_": classes}
+        return goal, weights, {"classes_": classes}, classes[labels]
 
     def _members(self, goal, categorical):
         n_rows = len(goal.target)

@@ -406,8 +406,32 @@ class Growth:
             inputs = [kept.index(i) for i in layer.inputs] if fed else []
             n_handed = 0 if layer.handed is None else layer.handed.shape[1]
             bins = self.training.table.bins.columns(self.n_raw, self.n_raw + n_handed)
-            fitted.append(DeepLayer(voters, inputs, layer.mix if fed else None, bins))
+            mix = layer.mix if fed else None
+            fitted.append(DeepLayer(voters, inputs, mix, bins, self._tried(number, voters)))
         return fitted
+
+    def _tried(self, number: int, voters: list[Voter]) -> list[np.ndarray] | None:
+        """See `DeepLayer`."""
+        if number or any(voter.is_forest for voter in voters):
+            return None
+        forests = [i for i, member in enumerate(self.layers[0].members) if member.is_forest]
+        grown = self._grown_in_full(0, forests, (*self.entropy, 8))
+        return [part.importances for (part,) in grown if part.importances is not None]
+
+    def _grown_in_full(self, number: int, forests: list[int], entropy) -> list[list[Grown]]:
+        """Some forests of a layer, grown on all samples."""
+        layer, training = self.layers[number], self.training
+        return grow_forests(
+            [layer.members[i].in_full(training.goal.n_times) for i in forests],
+            training,
+            layer.columns,
+            layer.emphasis,
+            entropy,
+            parts=[(training.everything, None)],
+            keep=True,
+            description=f"layer {number + 1} on all samples",
+            **self.options,
+        )
 
     def _voters(self, number, layer: _GrownLayer, kept, weights) -> list[Voter]:
         training = self.training
@@ -421,17 +445,7 @@ class Growth:
         forests = [i for i in kept if layer.members[i].is_forest]
         grown = {i: layer.models[i] for i in forests}
         if self.model.refit and forests:
-            again = grow_forests(
-                [layer.members[i].in_full(training.goal.n_times) for i in forests],
-                training,
-                layer.columns,
-                layer.emphasis,
-                (*self.entropy, 6, number),
-                parts=[(training.everything, None)],
-                keep=True,
-                description=f"layer {number + 1} on all samples",
-                **self.options,
-            )
+            again = self._grown_in_full(number, forests, (*self.entropy, 6, number))
             grown = dict(zip(forests, again, strict=True))
         voters = []
         for i in kept:

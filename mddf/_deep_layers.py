@@ -64,12 +64,15 @@ class DeepLayer:
         Weights of the inputs' mean, where the next layer sees only that.
     bins : Bins
         Of the columns that this layer sees of the one before.
+    tried : list of ndarray or None
+        Of the first layer, if it keeps no forest: importances to those that were tried.
     """
 
     voters: list[Voter]
     inputs: list[int]
     mix: np.ndarray | None
     bins: Bins
+    tried: list[np.ndarray] | None = None
 
     def hand_on(self, vectors: np.ndarray) -> np.ndarray:
         """Columns for the next layer, from the vectors of all voters of this one."""

@@ -140,7 +140,8 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         units = Units.of(y, given)
         goal = ValueGoal(units.standard(y), given)
         weights = row_weights(given, None, goal.key)
-        return goal, weights, {"n_outputs_": y.shape[1], "_units": units}
+        plain = y[:, 0] if y.shape[1] == 1 else y
+        return goal, weights, {"n_outputs_": y.shape[1], "_units": units}, plain
 
     def _members(self, goal, categorical):
         makers = named_regressors(self.n_estimators, categorical)

@@ -14,7 +14,7 @@ from mddf._validation import naming
 Folds = list[tuple[np.ndarray, np.ndarray]]
 
 
-def make_folds(cv, X, labels: np.ndarray, seed: int, groups=None) -> Folds:
+def make_folds(cv, X, y, labels: np.ndarray, seed: int, groups=None) -> Folds:
     """Training and held-out rows of each fold.
 
     Parameters
@@ -22,9 +22,10 @@ def make_folds(cv, X, labels: np.ndarray, seed: int, groups=None) -> Folds:
     cv : int, splitter, iterable of (train, test) or None
         A number means shuffled folds, stratified as far as the sizes of the classes allow; None
         means 5 of them.
-    X : array of shape (n_samples, n_features)
-        What a splitter is shown.
+    X, y : array or data frame of n_samples rows
+        What a splitter is shown: the user's, `y` as a plain array.
     labels : ndarray of int of shape (n_samples,)
+        What a number of folds is stratified by.
     seed : int
         What a number of folds is shuffled by.
     groups : array of shape (n_samples,), default=None
@@ -53,7 +54,7 @@ def make_folds(cv, X, labels: np.ndarray, seed: int, groups=None) -> Folds:
     if cv is None or isinstance(cv, Integral):
         return _k_folds(int(cv or 5), labels, seed, numbers)
     with naming("cv"):
-        splits = cv.split(X, labels, groups) if is_splitter(cv) else cv
+        splits = cv.split(X, y, groups) if is_splitter(cv) else cv
         folds = [_check_fold(fold, number, n_samples) for number, fold in enumerate(splits)]
     held_out = np.zeros(n_samples, bool)
     for _, test in folds:

@@ -88,7 +88,11 @@ def _fit_guest(guest, X, target, weights, n_columns, train, held_out, seed: int)
         fitted, options = DummyRegressor() if real else DummyClassifier(), {}
     # Folds are spread over the cores: what a classifier starts by itself would fight over them.
     with _one_thread():
-        fitted.fit(X[train], y, **options)
+        try:
+            fitted.fit(X[train], y, **options)
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"the member {guest!r} cannot be fitted: {error}") from error
         vectors = None if held_out is None else guest_vectors(fitted, X[held_out], n_columns)
     return fitted, vectors
 

@@ -163,8 +163,8 @@ def rows_with_weight(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
     rows = rows[weights[rows] > 0]
     if len(rows) == 0:
         raise ValueError(
-            "sample_weight and class_weight must leave every fold a sample with a weight "
-            "above zero to train on, got a fold without one"
+            "sample_weight, and class_weight if there is one, must leave every fold a sample with "
+            "a weight above zero to train on, got a fold without one"
         )
     return rows
 

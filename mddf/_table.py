@@ -297,7 +297,7 @@ class FrameTable(Table):
         dtype = self._dtypes[c]
         if not self._is_numeric(c):
             if dtype.is_temporal():
-                error = TypeError(_NO_TIMES)
+                error = TypeError(NO_TIMES)
                 raise _no_number(self._series(c).to_list()[0], 0, self.place(c), error)
             return _parsed(self.values(c), self.place(c))
         if self._is_read_at_once(c):
@@ -329,7 +329,7 @@ def _checked(block: np.ndarray, places: Sequence[str]) -> np.ndarray:
     return block
 
 
-_NO_TIMES = "dates and times are no numbers; turn them into some first"
+NO_TIMES = "dates and times are no numbers; turn them into some first"
 _NO_CATEGORIES = (
     "; an array has no columns of categories unless categorical_features gives their numbers: do "
     "so, or let X be a data frame (the transformer before gives one after "
@@ -408,7 +408,7 @@ def read_table(estimator, X, *, reset: bool, categorical_features=None) -> Table
         # Which numpy would make numbers of that mean nothing, of what is missing the least one.
         head = X[:1] if isinstance(X, np.ndarray | list | tuple) else ()
         if np.asarray(head).dtype.kind in "mM":
-            raise TypeError(_NO_TIMES)
+            raise TypeError(NO_TIMES)
         cells = check_array(
             X,
             dtype=list(NUMERIC_DTYPES),

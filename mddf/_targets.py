@@ -12,6 +12,7 @@ from sklearn.utils import check_array
 
 from mddf._core import ClassTarget, ValueTarget
 from mddf._state import part
+from mddf._table import NO_TIMES
 from mddf._validation import encode_labels, naming
 
 # Targets are whole multiples of 2^-61 of their bound, which takes all bits of a double that is not
@@ -77,7 +78,8 @@ class Values:
         exponents : ndarray of int, default=None
             Those of a fit before.
         """
-        bound = np.abs(y if weights is None else y[weights > 0]).max(axis=0)
+        counts = slice(None) if weights is None else weights > 0
+        bound = np.abs(y[counts]).max(axis=0)
         if exponents is None:
             exponents = np.where(bound > 0, np.frexp(bound)[1], _LEAST_EXPONENT)
         elif np.any(np.frexp(bound)[1] > exponents):
@@ -86,6 +88,12 @@ class Values:
                 f"of the first fit, 2.0**{exponents.tolist()}, got values up to {bound.tolist()}"
             )
         key = np.rint(np.ldexp(np.clip(y, -bound, bound), _BITS - exponents)).astype(np.int64)
+        if n_lost := np.count_nonzero(((key == 0) & (y != 0))[counts]):
+            warnings.warn(
+                f"{n_lost} of {y.size} targets are taken as 0, being too small beside the largest "
+                f"of all, {bound.max():g}: leave that out, or scale y or take its logarithm",
+                stacklevel=7,
+            )
         return cls(y, exponents, key)
 
     @cached_property
@@ -144,6 +152,8 @@ def read_values(y) -> np.ndarray:
     if y is None:
         raise ValueError("a regressor requires y to be passed, but the target y is None")
     with naming("y"):
+        if np.asarray(y).dtype.kind in "mM":
+            raise TypeError(NO_TIMES)
         y = check_array(y, ensure_2d=False, dtype=np.float64, order="C", input_name="y")
         if y.ndim == 0:
             raise ValueError(f"y must have a target for every sample, got {y!r}")

@@ -347,7 +347,7 @@ def test_wrong_options_are_refused_by_name(options, message, data):
 @pytest.mark.parametrize("member", ["boosted", "linear", "kernel"])
 def test_a_fold_without_weight_is_refused(member, data):
     X, y, *_ = data
-    with pytest.raises(ValueError, match=r"sample_weight and class_weight must .* every fold"):
+    with pytest.raises(ValueError, match=r"sample_weight, and .* must .* every fold"):
         DeepForestClassifier(members=[member]).fit(X, y, np.arange(300) == 0)
 
 

@@ -143,6 +143,28 @@ def test_members_that_do_not_help_are_dropped(data):
     assert [voter.name for voter in model.fit(X, y)._layers[0].voters] == ["random"]
 
 
+@pytest.mark.parametrize("refit", [True, False])
+def test_importances_where_no_forest_has_a_vote(refit):
+    X, y = make_friedman1(200, 8, random_state=0)
+    members = ["random", "completely-random", LinearRegression()]
+    model = DeepForestRegressor(
+        1, n_estimators=5, members=members, cv=3, refit=refit, random_state=0
+    ).fit(X, X[:, 3] - 2 * X[:, 6])
+    assert [voter.name for voter in model._layers[0].voters] == ["LinearRegression"]
+    assert set(np.argsort(-model.feature_importances_)[:2]) == {3, 6}
+    assert model.feature_importances_.sum() == pytest.approx(1)
+    copy = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(copy.feature_importances_, model.feature_importances_)
+    model.set_params(members=[LinearRegression()]).fit(X, y)
+    assert not model.feature_importances_.any()
+
+
+def test_members_that_cannot_be_fitted_are_named(data):
+    X, y, *_ = data
+    with pytest.raises(ValueError, match=r"the member SVR\(C=2\) cannot be fitted.*1d"):
+        DeepForestRegressor(1, members=["random", SVR(C=2)]).fit(X, np.column_stack([y, y]))
+
+
 def test_the_lines_that_verbose_prints(data, capsys):
     X, y, *_ = data
     DeepForestRegressor(**SMALL, verbose=1).fit(X, y)
@@ -282,7 +304,7 @@ def test_weights_of_samples(data):
 @pytest.mark.parametrize("member", ["boosted", "linear", "kernel"])
 def test_a_fold_without_weight_is_refused(member, data):
     X, y, *_ = data
-    with pytest.raises(ValueError, match=r"sample_weight and class_weight must .* every fold"):
+    with pytest.raises(ValueError, match=r"sample_weight, and .* must .* every fold"):
         DeepForestRegressor(members=[member]).fit(X, y, np.arange(300) == 0)
 
 

@@ -1,14 +1,22 @@
 """Folds of a layer."""
 
+import warnings
+
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import clone
-from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold, ShuffleSplit
+from sklearn.base import is_classifier
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    RepeatedStratifiedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+)
 
-from mddf import DeepForestClassifier, DeepForestRegressor, MDDFClassifier
-from mddf._binner import Binner
+from mddf import DeepForestClassifier, DeepForestRegressor, MDDFClassifier, by_columns
 from mddf._folds import make_folds
 
 
@@ -24,7 +32,7 @@ def table(labels):
 )
 def test_every_sample_is_held_out_once_and_folds_are_of_even_size(labels, n_folds, seed):
     labels = np.array(labels)
-    folds = make_folds(n_folds, table(labels), labels, seed)
+    folds = make_folds(n_folds, table(labels), labels, labels, seed)
     assert len(folds) == min(n_folds, len(labels))
     held_out = np.concatenate([test for _, test in folds])
     np.testing.assert_array_equal(np.sort(held_out), np.arange(len(labels)))
@@ -36,7 +44,7 @@ def test_every_sample_is_held_out_once_and_folds_are_of_even_size(labels, n_fold
 
 def test_folds_are_stratified_and_rare_classes_spread():
     labels = np.repeat([0, 1, 2, 3, 4], [50, 30, 3, 2, 1])
-    folds = make_folds(5, table(labels), labels, 0)
+    folds = make_folds(5, table(labels), labels, labels, 0)
     for _, test in folds:
         counts = np.bincount(labels[test], minlength=5)
         assert counts[0] == 10
@@ -46,13 +54,15 @@ def test_folds_are_stratified_and_rare_classes_spread():
 
 def test_fewer_rare_samples_than_folds():
     labels = np.repeat([0, 1], [20, 2])
-    folds = make_folds(5, table(labels), labels, 0)
+    folds = make_folds(5, table(labels), labels, labels, 0)
     assert sorted(len(test) for _, test in folds) == [4, 4, 4, 5, 5]
 
 
 def test_seed_decides():
     labels = np.arange(40) % 2
-    first, again, other = (make_folds(4, table(labels), labels, seed) for seed in (1, 1, 2))
+    first, again, other = (
+        make_folds(4, table(labels), labels, labels, seed) for seed in (1, 1, 2)
+    )
     assert all(np.array_equal(a[1], b[1]) for a, b in zip(first, again, strict=True))
     assert not all(np.array_equal(a[1], b[1]) for a, b in zip(first, other, strict=True))
 
@@ -60,11 +70,15 @@ def test_seed_decides():
 def test_splitters_and_splits():
     labels = np.arange(12) % 3
     repeated = make_folds(
-        RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0), table(labels), labels, 0
+        RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0),
+        table(labels),
+        labels,
+        labels,
+        0,
     )
     assert len(repeated) == 6
     halves = [(range(6), range(6, 12)), (np.arange(12) >= 6, np.arange(12) < 6)]
-    (first, _), (_, last) = make_folds(iter(halves), table(labels), labels, 0)
+    (first, _), (_, last) = make_folds(iter(halves), table(labels), labels, labels, 0)
     np.testing.assert_array_equal(first, np.arange(6))
     np.testing.assert_array_equal(last, np.arange(6))
 
@@ -84,38 +98,52 @@ def test_splitters_and_splits():
 def test_splits_that_do_not_do(cv, message):
     labels = np.zeros(6, int)
     with pytest.raises(ValueError, match=message):
-        make_folds(cv, table(labels), labels, 0)
+        make_folds(cv, table(labels), labels, labels, 0)
 
 
 def test_one_sample():
     with pytest.raises(ValueError, match="n_samples=1"):
-        make_folds(3, table([0]), np.array([0]), 0)
+        make_folds(3, table([0]), np.array([0]), np.array([0]), 0)
 
 
 def test_groups_by_splits():
     labels = np.arange(12) % 2
     groups = np.arange(12) // 4
     splits = GroupKFold(3).split(table(labels), labels, groups)
-    assert len(make_folds(splits, table(labels), labels, 0)) == 3
+    assert len(make_folds(splits, table(labels), labels, labels, 0)) == 3
+
+
+class Shown(KFold):
+    """A splitter that keeps what it is shown."""
+
+    def split(self, X, y=None, groups=None):
+        self.seen = X, y
+        return super().split(X, y, groups)
 
 
 @pytest.mark.parametrize(
     "model",
     [
-        MDDFClassifier(1, n_estimators=2, cv="oob"),
+        MDDFClassifier(1, n_estimators=2),
         DeepForestClassifier(1, n_estimators=2, members=["random"]),
+        DeepForestRegressor(1, n_estimators=2, members=["random"]),
     ],
     ids=lambda model: type(model).__name__,
 )
-def test_only_what_looks_at_the_table_gets_it_as_numbers(model, monkeypatch):
-    asked = []
-    plain = Binner.numbers
-    monkeypatch.setattr(Binner, "numbers", lambda *given: asked.append(1) or plain(*given))
-    X, y = np.arange(40.0).reshape(20, 2), np.arange(20) % 2
-    model.fit(X, y)
-    assert not asked  # words for cv can be split, but not by
-    clone(model).set_params(cv=ShuffleSplit(30, test_size=0.5, random_state=0)).fit(X, y)
-    assert asked
+def test_splitters_see_what_the_user_passed(model):
+    X = pd.DataFrame({"a": np.arange(40.0), "b": pd.Categorical(["x", "y"] * 20)})
+    y = 1000 + np.arange(40) % 3
+    words = [["low", "mid", "high"][label - 1000] for label in y]
+    for target in (y, words) if is_classifier(model) else (y, y[:, None], np.column_stack([y, y])):
+        splitter = Shown(3)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a column vector
+            model.set_params(cv=splitter).fit(X, target)
+        assert splitter.seen[0] is X
+        assert np.array_equal(splitter.seen[1], np.squeeze(target))
+    model.set_params(cv=splitter).fit(by_columns(np.arange(80.0).reshape(40, 2)), y)
+    assert np.array_equal(splitter.seen[0], np.arange(80.0).reshape(40, 2))
+    model.set_params(cv=StratifiedKFold(3)).fit(X, y)
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_groups_of_small_classes():
     for Cascade in CASCADES:
         model = Cascade(1, n_estimators=2, random_state=0).fit(X, y, groups=groups // 2)
         assert model.predict_proba(X).shape == (12, 4)
-    for train, test in make_folds(5, X, y, 0, groups):
+    for train, test in make_folds(5, X, y, y, 0, groups):
         assert 2 <= len(test) <= 3
         assert len(train) + len(test) == 12
 

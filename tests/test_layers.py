@@ -37,7 +37,7 @@ def problem(*, n_samples=120, weights=None, out_of_bag=False, seed=0, random_lab
     if random_labels:
         labels = np.random.default_rng(seed).permutation(labels)
     table = bin_table(X, find_bins(X), n_spare=3)
-    folds = None if out_of_bag else make_folds(4, X, labels, seed)
+    folds = None if out_of_bag else make_folds(4, X, labels, labels, seed)
     samples = Samples(
         labels, 3, RowWeights(weights, weights), canonical_order(table.codes, labels)
     )
@@ -287,7 +287,7 @@ def test_a_fold_without_weight_is_refused():
     train, _ = layer.folds[0]
     weights[np.setdiff1d(np.arange(120), train)] = 1.0
     for forests in (FORESTS, [GaussianNB()]):
-        with pytest.raises(ValueError, match=r"sample_weight and class_weight must .* every fold"):
+        with pytest.raises(ValueError, match=r"sample_weight, and .* must .* every fold"):
             grow_layer(forests, samples, layer, (1,))
 
 

@@ -224,6 +224,24 @@ def test_targets_that_do_not_do(Forest, y, message):
     assert np.array_equal(forest.predict([[0.0]]), before)
 
 
+@pytest.mark.parametrize("unit", ["timedelta64[D]", "datetime64[s]"])
+def test_times_are_no_targets(unit):
+    y = np.arange(20).astype(unit)
+    y[3] = "NaT"
+    for given in (y, pd.Series(y), list(y)):
+        with pytest.raises((TypeError, ValueError), match=r"y.*(times|NaT|float)"):
+            RandomForestRegressor(2).fit(np.arange(20.0)[:, None], given)
+
+
+def test_targets_that_vanish_beside_the_largest():
+    X, y = np.arange(20.0)[:, None], np.arange(20.0)
+    y[7] = 1e18
+    RandomForestRegressor(2, random_state=0).fit(X, y)
+    y[7] = 1e22
+    with pytest.warns(UserWarning, match=r"18 of 20 targets are taken as 0.*1e\+22"):
+        RandomForestRegressor(2, random_state=0).fit(X, y)
+
+
 def test_resolution():
     """What is said of the unit of targets."""
     rng = np.random.default_rng(0)
