@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 from mddf.datasets._io.fetch import find_home
+from mddf.datasets._registry import resolve
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import train_test_split
@@ -60,6 +61,9 @@ def sources(options, names, task="classification", realistic=False) -> dict[str,
         # Not the name of another set, which has other rows, published scores and a split.
         name = options.csv.name if options.csv.stem in datasets.names() else options.csv.stem
         return {name: Source(name, None, options.csv, options.target, drop, task)}
+    for name in names:
+        if (of := resolve(name, {})[0].task) != task:
+            raise SystemExit(f"--datasets: {name} is for {of}, and not for {task}")
     extra = REALISTIC if realistic else {}
     found = {n: Source(n, options.data_home, options=extra.get(n, ())) for n in names}
     if not asked:

@@ -110,7 +110,9 @@ def predictions(model, X):
     """Predictions, probabilities or quantiles where the model has them, and classes."""
     classes = getattr(model, "classes_", None)
     if classes is None:
-        quantiles = getattr(model, "predict_quantiles", lambda *_: None)(X, QUANTILES)
+        kept = getattr(model, "keep_targets", True) is not None
+        found = getattr(model, "predict_quantiles", None) if kept else None
+        quantiles = found(X, QUANTILES) if found else None
         return np.asarray(model.predict(X)).reshape(len(X)), quantiles, None
     if not hasattr(model, "predict_proba"):
         return np.asarray(model.predict(X)), None, classes
