@@ -148,11 +148,12 @@ def _stop_reason(records, kept: int, best: int, improved: int, plan: CascadePlan
         told += f", within the error of the best score (layer {best + 1})"
     if plan.patience is None:
         return f"all n_layers={plan.n_layers} were grown, without early stopping; {told}"
-    if n_grown == plan.n_layers and n_grown - 1 - improved < plan.patience:
-        return f"n_layers={plan.n_layers} reached while the score still rose; {told}"
     waited, tol = n_grown - 1 - improved, plan.tol(last["score"])
+    if waited == 0:
+        return f"n_layers={plan.n_layers} reached while the score still rose; {told}"
+    reached = f"n_layers={plan.n_layers} reached, " if waited < plan.patience else ""
     return (
-        f"no score above {last['score']:.4f} (layer {improved + 1}) by more than "
+        f"{reached}no score above {last['score']:.4f} (layer {improved + 1}) by more than "
         f"tol={tol:.3g} in the {waited} layer{'s' * (waited > 1)} after it; {told}"
     )
 

@@ -399,6 +399,10 @@ def test_vectors_of_all_forests_are_handed_on_where_there_is_room(data):
         ),
         ({"n_layers": 1}, r"n_layers=1 reached while the score still rose; kept 1 of 1 layer$"),
         ({"tol": 9}, r"no score above .* \(layer 1\) by more than tol=9 in the 2 layers after it"),
+        (
+            {"tol": 9, "n_layers": 2},
+            r"^n_layers=2 reached, no score above .* \(layer 1\).* in the 1 layer after it",
+        ),
         ({"tol": 9, "n_iter_no_change": 1}, "in the 1 layer after it; kept [12] of 2 layers"),
     ],
 )
