@@ -21,7 +21,7 @@ from mddf._classifier import AsksForGroups, warn_of_seen
 from mddf._deep_growth import MOST_COLUMNS, Growth, tell
 from mddf._deep_guests import bounded
 from mddf._deep_layers import columns_of
-from mddf._folds import gives_folds, is_splitter, make_folds
+from mddf._folds import gives_folds, group_numbers, is_splitter, make_folds
 from mddf._guests import weight_parameter
 from mddf._members import Training
 from mddf._sampling import canonical_order
@@ -178,14 +178,19 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
         entropy = tuple(random.randint(0, 2**32, 4, dtype=np.uint64).tolist())
         numbers = bounded(binner.numbers(table)) if guests else None
         shown = binner.numbers(X) if X is table and is_splitter(self.cv) else X
+        cv = self.cv
+        if isinstance(cv, str):
+            cv = 5 if len(goal.target) >= goal.enough else 10
+        (seed,) = np.random.SeedSequence((*entropy, 1)).generate_state(1)
         training = Training(
             binned,
             numbers,
             goal,
             weights,
             canonical_order(binned.codes, goal.key),
-            self._folds(shown, y, goal, entropy, groups),
+            make_folds(cv, shown, y, goal.strata, int(seed), groups),
             out_of_bag=groups is None and not gives_folds(self.cv),
+            units=None if groups is None else group_numbers(groups, goal.strata, cv),
         )
         checkpoint = self._checkpoint(training, members, given, groups)
         growth = Growth(self, training, members, table.shape[1], entropy, checkpoint)
@@ -221,13 +226,6 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
         )
         with naming("checkpoint"):
             return Checkpoint(self.checkpoint, description(self, **inputs))
-
-    def _folds(self, X, y, goal, entropy, groups):
-        cv = self.cv
-        if isinstance(cv, str):
-            cv = 5 if len(goal.target) >= goal.enough else 10
-        seed = np.random.SeedSequence((*entropy, 1)).generate_state(1)
-        return make_folds(cv, X, y, goal.strata, int(seed[0]), groups)
 
     # Asking.
 

@@ -57,8 +57,9 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         Folds. "auto" means 5, and 10 below 50 samples.
     refit : bool, default=True
         Grow the members that are kept once more on all samples, instead of keeping the models of
-        all folds: a model a fifth as large. Only "boosted" keeps those of its folds, whose mean
-        is better, cut to the number of rounds with the least out-of-fold log-loss.
+        all folds: with two classes a model a third as large, with more of up to the same size, as
+        forests then have three times the trees. Only "boosted" keeps those of its folds, whose
+        mean is better, cut to the number of rounds with the least out-of-fold log-loss.
     calibrate : bool, default=True
         Fit the exponent of the probabilities (one over a temperature) by out-of-fold log-loss.
     scoring : str or callable, default="log-loss"
@@ -101,11 +102,12 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
     history_ : dict of str to ndarray of shape (n_grown,)
         For all layers that were grown, out-of-fold, of the vote up to that layer: "score",
         "log_loss", "accuracy", "margin_mean", "margin_std", "margin_ratio"; "time" in seconds;
-        and "layer", its number from 1.
+        and "layer", its number from 1. In a log-loss, probabilities count as 0.0001 at least.
     leaderboard_ : list of dict
         All members of all layers that were grown: "layer", "member", out-of-fold "log_loss" and
         "accuracy" of its own, "weight" in the vote, "seconds", and "bytes" in the model, 0 if
-        dropped. Figures of members that were given up after one fold are NaN.
+        dropped. Figures of members that were given up after one fold are NaN; the forests of a
+        layer are grown together, and share their seconds evenly.
         ``pandas.DataFrame`` takes it as it is.
     min_samples_leaf_ : dict of str to int
         Chosen for the named forests.
@@ -114,7 +116,8 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
     stop_reason_ : str
         Why there are no more layers.
     feature_importances_ : ndarray of shape (n_features,)
-        Mean decrease of impurity in the forests of the first layer, weighted by their vote.
+        Mean decrease of impurity in the forests of the first layer, weighted by their vote; if
+        none is kept, in all that were tried.
 
     See Also
     --------

@@ -20,7 +20,7 @@ from mddf._margin_loss import class_margins
 from mddf._members import Member, Training, grow_forests
 from mddf._pilots import MU, TARGET_MARGIN, choose_emphasis, choose_options
 from mddf._rules import Evidence, Simplex
-from mddf._sampling import n_counted
+from mddf._sampling import n_counted, summed_weights
 from mddf._state import to_plain
 from mddf._vote import Calibration, sharpened
 
@@ -105,10 +105,8 @@ class Growth:
             if number and not any(member.is_forest for member in self.members):
                 self.stop_reason = "later layers are of forests, and no member is one"
                 break
-            if number and self._rows_repeat():
-                self.stop_reason = (
-                    "most samples are copies of others, whose labels their class vectors tell"
-                )
+            if number and (repeated := self._rows_repeat()):
+                self.stop_reason = repeated
                 break
             if number and not self._forests_vote():
                 self.stop_reason = f"no forest of layer {number} has a vote"
@@ -123,18 +121,26 @@ class Growth:
             row["weight"] = float(weight)
         self.leaderboard = sorted(self.leaderboard + self.hopeless, key=lambda row: row["layer"])
 
-    def _rows_repeat(self) -> bool:
-        """Whether less than half of the rows differ.
+    def _rows_repeat(self) -> str:
+        """Why less than half of the samples tell something of their own; else nothing.
 
-        What is said of a row out-of-fold then comes from its copies in the other folds, and so
-        tells the labels of those in its own.
+        What is said of a row out-of-fold comes from its copies in the other folds, and so tells
+        the labels of those in its own. Rows of a group are held out together, but a layer that
+        learns their vectors learns no more than one for each group.
         """
         n_rows, weight = len(self.training.order), self.training.weights.row
         hashes = _core.hash_rows(
             self.training.table.codes, self.n_raw, np.zeros(n_rows, np.uint16)
         )
-        there = hashes if weight is None else hashes[weight > 0]
-        return 2 * len(np.unique(there)) < self.n_samples
+        for units, why in (
+            (hashes, "most samples are copies of others, whose labels their class vectors tell"),
+            (self.training.units, "there are less than half as many groups as samples"),
+        ):
+            if units is not None:
+                there = units if weight is None else units[weight > 0]
+                if 2 * len(np.unique(there)) < self.n_samples:
+                    return why
+        return ""
 
     def _forests_vote(self) -> bool:
         """Whether a forest has a weight in the vote so far."""
@@ -150,14 +156,23 @@ class Growth:
         else:
             gains = goal.losses(before.probabilities) - goal.losses(self.vote.probabilities)
             gain = float(np.average(gains, weights=goal.weight))
-            spread = np.average((gains - gain) ** 2, weights=goal.weight)
-            error = float(np.sqrt(spread / self.n_samples))
+            error = self._error(gains - gain)
         if gain > error:
             return True
         measure = getattr(goal.measure, "__name__", goal.measure)
         above = "" if goal.score is not None else f", not above its error of {error:.4f}"
         self.stop_reason = f"layer {number + 1} gained {gain:.4f} in {measure}{above}"
         return False
+
+    def _error(self, differences: np.ndarray) -> float:
+        """Standard error of a mean, from the samples' differences to it; by groups."""
+        weight, units = self.training.goal.weight, self.training.units
+        if units is None:
+            spread = np.average(differences**2, weights=weight)
+            return float(np.sqrt(spread / self.n_samples))
+        weight = np.ones(len(units)) if weight is None else weight
+        of_units = summed_weights(units, weight * differences, units.max() + 1)
+        return float(np.sqrt(np.square(of_units).sum()) / weight.sum())
 
     def _decide(self) -> _Vote:
         """The vote of all members of the layers so far."""

@@ -46,7 +46,8 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         Folds. "auto" means 5, and 10 below 2000 samples.
     refit : bool, default=True
         Grow the members that are kept once more on all samples, instead of keeping the models of
-        all folds: a model a fifth as large.
+        all folds: of forests, a k-th of the size with k folds. Only "boosted" keeps those of its
+        folds.
     categorical_features : "from_dtype", array of bool, int or str, or None, \
             default="from_dtype"
         Which features are categories, as in `RandomForestRegressor`.

@@ -38,10 +38,26 @@ def guest_vectors(guest, X: np.ndarray, n_columns: int) -> np.ndarray:
     Of a classifier, which may have seen only some classes, probabilities of all of them.
     """
     if not hasattr(guest, "classes_"):
-        return np.asarray(guest.predict(X), float).reshape(len(X), n_columns)
+        return _checked(guest, guest.predict(X), (len(X), n_columns), -np.inf)
     vectors = np.zeros((len(X), n_columns))
-    vectors[:, guest.classes_] = guest.predict_proba(X)
+    shape = len(X), len(guest.classes_)
+    vectors[:, guest.classes_] = _checked(guest, guest.predict_proba(X), shape, 0)
     return vectors
+
+
+def _checked(guest, said, shape: tuple[int, int], least: float) -> np.ndarray:
+    """What a guest said, of that shape; ValueError if these are no such numbers."""
+    said = np.asarray(said, float)
+    if said.size != shape[0] * shape[1]:
+        wrong = f"an array of shape {said.shape}"
+    elif not np.isfinite(said).all():
+        wrong = "NaN or infinity"
+    elif said.min(initial=least) < least:
+        wrong = f"{said.min():g}"
+    else:
+        return said.reshape(shape)
+    what = "numbers" if least < 0 else "probabilities"
+    raise ValueError(f"the member {guest!r} must give {what} of shape {shape}, got {wrong}")
 
 
 def _draw(rows, target, weights, random) -> np.ndarray:

@@ -247,6 +247,8 @@ class Training:
     out_of_bag : bool, default=True
         Whether rows that a tree did not draw may judge it. Not where groups, a splitter or splits
         say what is held out together: others of a row's group may have been drawn.
+    units : ndarray of int of shape (n_samples,), default=None
+        Rows of the same number, those of a group, tell nothing apart; None: each tells its own.
     """
 
     table: BinnedTable
@@ -256,6 +258,7 @@ class Training:
     order: np.ndarray
     folds: Folds
     out_of_bag: bool = True
+    units: np.ndarray | None = None
 
     @property
     def everything(self) -> np.ndarray:

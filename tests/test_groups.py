@@ -1,5 +1,7 @@
 """Groups of samples that are held out together, and how they get to `fit`."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from mddf.baselines import GCForestClassifier
@@ -9,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mddf import DeepForestClassifier, MDDFClassifier
+from mddf._deep_growth import Growth
 from mddf._folds import make_folds
 
 CASCADES = (MDDFClassifier, GCForestClassifier, DeepForestClassifier)
@@ -46,9 +49,39 @@ def test_groups_keep_figures_honest(kind, cv, patients):
 def test_groups_are_those_of_the_splits(kind, patients):
     X, y, groups = patients
     splits = list(GroupKFold(4).split(X, y, groups))
-    given = cascade(kind, splits).fit(X, y).predict_proba(X)
-    routed = cascade(kind, GroupKFold(4)).fit(X, y, groups=groups).predict_proba(X)
-    np.testing.assert_array_equal(routed, given)
+    options = {"n_layers": 1} if kind is DeepForestClassifier else {}  # groups limit its layers
+    given = cascade(kind, splits).set_params(**options).fit(X, y).predict_proba(X)
+    routed = cascade(kind, GroupKFold(4)).set_params(**options).fit(X, y, groups=groups)
+    np.testing.assert_array_equal(routed.predict_proba(X), given)
+
+
+def test_layers_of_few_groups(patients):
+    X, y, groups = patients
+    model = cascade(DeepForestClassifier, 4).fit(X, y, groups=groups)
+    assert model.stop_reason_ == "there are less than half as many groups as samples"
+    pairs = cascade(DeepForestClassifier, 4).fit(X[:80], y[:80], groups=np.arange(80) // 2)
+    assert "layer 2" in pairs.stop_reason_ or pairs.n_layers_ == 2
+
+
+def test_the_error_of_a_gain_is_that_of_groups():
+    rng = np.random.default_rng(0)
+    gains, weight = rng.normal(size=30), rng.integers(1, 4, 30).astype(float)
+
+    def error(gains, units, weight):
+        goal = SimpleNamespace(weight=weight)
+        training = SimpleNamespace(goal=goal, units=units)
+        differences = gains - np.average(gains, weights=weight)
+        return Growth._error(SimpleNamespace(training=training, n_samples=len(gains)), differences)
+
+    rows = error(gains, None, None)
+    assert rows == pytest.approx(gains.std() / np.sqrt(30))
+    assert error(gains, np.arange(30), None) == pytest.approx(rows)
+    copies = np.repeat(np.arange(30), 4)
+    assert error(gains[copies], copies, None) == pytest.approx(rows)
+    weighted = error(gains, np.arange(30), weight)
+    times = weight.astype(int)
+    again = np.repeat(np.arange(30), times)
+    assert error(gains[again], again, None) == pytest.approx(weighted)
 
 
 def test_leaves_are_judged_by_other_groups():

@@ -6,13 +6,22 @@ import naive
 import numpy as np
 import pytest
 from forest_cases import bin_table, same_trees, three_classes, watched_growth
+from mddf.baselines import GCForestClassifier
+from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, _growing, _layer
+from mddf import (
+    CompletelyRandomForestClassifier,
+    DeepForestClassifier,
+    MDDFClassifier,
+    RandomForestClassifier,
+    _growing,
+    _layer,
+)
 from mddf._binning import find_bins
 from mddf._folds import make_folds
 from mddf._layer import LayerInput, Samples, layer_vectors, limit_depth, named_forest
@@ -313,3 +322,34 @@ def test_depth_limits_are_for_random_forests_without_their_own():
     assert limit_depth(RandomForestClassifier(max_depth=3), 5).max_depth == 3
     assert limit_depth(CompletelyRandomForestClassifier(), 5).max_depth is None
     assert limit_depth(RandomForestClassifier(), None).max_depth is None
+
+
+class Odd(GaussianNB):
+    """A classifier whose probabilities are made to be wrong."""
+
+    wrong = staticmethod(lambda p: p)
+
+    def predict_proba(self, X):
+        return self.wrong(super().predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda p: np.where(np.arange(len(p))[:, None] % 7 == 0, np.nan, p), "got NaN"),
+        (lambda p: p - 0.9, "got -0"),
+        (lambda p: p[:, :1], r"of shape \(\d+, 3\), got an array of shape \(\d+, 1\)"),
+    ],
+    ids=["NaN", "negative", "columns"],
+)
+@pytest.mark.parametrize("kind", ["mddf", "gcforest", "deep forest"])
+def test_members_that_say_nonsense_are_named(kind, wrong, message, monkeypatch):
+    X, y = load_iris(return_X_y=True)
+    monkeypatch.setattr(Odd, "wrong", staticmethod(wrong))
+    model = {
+        "mddf": MDDFClassifier(1, forests=["random", Odd()], n_estimators=2),
+        "gcforest": GCForestClassifier(1, forests=["random", Odd()], n_estimators=2),
+        "deep forest": DeepForestClassifier(1, members=["random", Odd()], n_estimators=2),
+    }[kind]
+    with pytest.raises(ValueError, match=rf"the member Odd\(\) must give .*{message}"):
+        model.fit(X, y)
