@@ -5,6 +5,7 @@
     python scripts/export_features.py letter --layers all --forests each --format parquet
     python scripts/export_features.py --csv table.csv --target kind --save-model --out table
     python scripts/export_features.py --apply table/model.joblib --csv table.csv
+    python scripts/export_features.py --csv table.csv --target price --task regression
 
 Features of training rows are out-of-fold, those of test rows what `transform` gives. Sets without
 a standard split, and CSV files without --test-csv (whose rows need no labels), are split at
@@ -19,7 +20,9 @@ from pathlib import Path
 
 import joblib
 import numpy as np
-from _lab import cli, data, models, need, records
+from _lab import cli, data, models, need, records, scores
+from mddf.datasets._registry import resolve
+from sklearn.metrics import r2_score
 
 FORMATS = ("npz", "csv", "parquet")
 
@@ -35,11 +38,12 @@ def layers(text):
 
 def parse(argv=None):
     parser = cli.study(
-        __doc__, "features", test_csv=None, apply=None, estimator="mddf", layers=None,
+        __doc__, "features", test_csv=None, apply=None, task=None, estimator=None, layers=None,
         forests=None, format="npz", n_estimators=100, n_layers=None, seed=0, drop=[], raw=False,
         save_model=False, verbose=False, overwrite=False,
         checks={"estimator": ("mddf", "gcforest", "deepforest"), "layers": layers,
-                "forests": ("mean", "each"), "format": FORMATS, "test_csv": Path, "apply": Path},
+                "forests": ("mean", "each"), "format": FORMATS, "test_csv": Path, "apply": Path,
+                "task": tuple(scores.DEFAULTS)},
         quick={"n_estimators": 5, "n_layers": 2},
     )  # fmt: skip
     parser.add_argument("name", nargs="?", type=cli.dataset, help="a set of mddf.datasets")
@@ -54,6 +58,16 @@ def parse(argv=None):
         parser.error("--csv and --target go together, but for --apply, which knows the target")
     if options.csv is None and (options.test_csv is not None or options.apply is not None):
         parser.error(f"{'--test-csv' if options.apply is None else '--apply'} goes with --csv")
+    if options.apply is not None:
+        learnt = ("test_csv", "task", "estimator", "layers", "forests", "drop", "save_model")
+        if given := [name for name in learnt if getattr(options, name)]:
+            parser.error(f"--{given[0].replace('_', '-')} is not for --apply: the model is grown")
+    of_set = resolve(options.name, {})[0].task if options.name else "classification"
+    options.task = options.task or of_set
+    classes = options.task == "classification"
+    options.estimator = options.estimator or ("mddf" if classes else "deepforest")
+    if why := models.METHODS[options.estimator].missing(options.task):
+        parser.error(f"--estimator: {why}; deepforest is")
     if options.estimator == "deepforest" and (options.layers or options.forests):
         parser.error("--layers and --forests are for mddf and gcforest: deepforest gives all")
     if options.out.parent == cli.RESULTS and options.out.name.startswith("features"):
@@ -63,11 +77,12 @@ def parse(argv=None):
 
 def load(options) -> data.Split:
     """Training and test part with the numbers of their rows; test labels may be None."""
-    (source,) = data.sources(options, [options.name]).values()
+    (source,) = data.sources(options, [options.name], options.task).values()
     rows = data.load(source)
     if options.test_csv is not None:
         n, like = len(rows.y), data.kinds(rows.X, options.target)
-        test = data.read_rows(options.test_csv, like, rows.y)
+        known = rows.y if options.task == "classification" else None
+        test = data.read_rows(options.test_csv, like, known)
         numbers = np.arange(n + len(test[0]))
         return data.Split(rows.X, rows.y, *test, numbers[:n], numbers[n:])
     try:
@@ -141,7 +156,7 @@ def main(argv=None) -> None:
         raise SystemExit("--raw with categories needs --format csv or parquet: .npz holds numbers")
     given = {"transform_layers": options.layers, "transform_forests": options.forests}
     given = {name: value for name, value in given.items() if value is not None}
-    model = models.cascade(options, options.estimator, options.seed, **given)
+    model = models.cascade(options, options.estimator, options.seed, options.task, **given)
     model.set_params(verbose=2 if options.verbose else 0)
     try:
         train = model.fit_transform(split.X, split.y)
@@ -156,22 +171,28 @@ def main(argv=None) -> None:
     ):
         path = options.out / f"{part}.{options.format}"
         write(path, features, names, X if options.raw else None, y, rows)
-    right = model.classes_[model.oof_probabilities_.argmax(axis=1)] == split.y
+    if options.task == "classification":
+        score, classes = "accuracy", [str(label) for label in model.classes_]
+        found = model.classes_[model.oof_probabilities_.argmax(axis=1)]
+        out_of_fold = np.mean(found == split.y)
+    else:
+        score, classes = "r2", None
+        out_of_fold = r2_score(split.y, model.oof_prediction_)
     manifest = {
         **records.provenance(),
         "time": records.now(),
         "model": type(model).__name__,
         "parameters": model.get_params(deep=False),
         "n_layers": model.n_layers_,
-        "classes": [str(label) for label in model.classes_],
+        "classes": classes,
         "names": names.tolist(),
         "like": data.kinds(split.X, options.target),
         "train": {"rows": len(split.y), "features": "out-of-fold"},
         "test": {"rows": len(split.rows_test), "features": "transform"},
-        "out_of_fold_accuracy": float(right.mean()),
+        f"out_of_fold_{score}": float(out_of_fold),
     }
     if split.y_test is not None:
-        manifest["test_accuracy"] = float(model.score(split.X_test, split.y_test))
+        manifest[f"test_{score}"] = float(model.score(split.X_test, split.y_test))
     text = json.dumps(manifest, indent=1, default=str)
     records.write(options.out / "manifest.json", text + "\n")
     print(options.out / "manifest.json")

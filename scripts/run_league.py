@@ -51,7 +51,7 @@ cell, settings = contest.cell, contest.settings
 
 def report(frame, options):
     """Ranks first; last, intervals where there are any."""
-    found = [contest.ranking(frame, options.metric), *contest.report(frame, options)]
+    found = [*contest.ranking(frame, options.metric), *contest.report(frame, options)]
     return [*found, *([intervals(frame)] if "coverage" in frame else [])]
 
 

@@ -42,6 +42,30 @@ def test_export_of_a_named_set(script, tmp_path):
     assert manifest["versions"]["mddf"]
 
 
+def test_export_of_numbers(script, tmp_path):
+    export = script("export_features").main
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(80, 3)), columns=list("abc"))
+    frame.assign(price=frame["a"] - frame["b"] + 0.5).to_csv(tmp_path / "t.csv", index=False)
+    frame[:9].assign(price=np.nan).to_csv(tmp_path / "new.csv", index=False)
+    given = f"--csv {tmp_path}/t.csv --target price --quick --save-model --out {tmp_path}/out"
+    with pytest.raises(SystemExit, match="must hold classes"):
+        export(given.split())
+    export([*given.split(), "--task", "regression", "--test-csv", f"{tmp_path}/new.csv"])
+    manifest = json.loads((tmp_path / "out/manifest.json").read_text())
+    assert manifest["model"] == "DeepForestRegressor"
+    assert manifest["out_of_fold_r2"] > 0.5
+    assert "test_r2" not in manifest
+    with np.load(tmp_path / "out/train.npz") as train:
+        assert train["X"].shape == (80, len(manifest["names"]))
+        assert np.corrcoef(train["X"][:, 0], train["y"])[0, 1] > 0.7
+    export(
+        f"--apply {tmp_path}/out/model.joblib --csv {tmp_path}/new.csv --out {tmp_path}".split()
+    )
+    with np.load(tmp_path / "new.npz") as new, np.load(tmp_path / "out/test.npz") as test:
+        assert np.array_equal(new["X"], test["X"])
+
+
 def test_export_of_a_csv_as_parquet(script, tmp_path, table):
     pytest.importorskip("pyarrow")
     path, frame = table
@@ -192,6 +216,8 @@ def test_options_that_do_not_go_together(script, capsys):
         (["iris", "--apply", "a.joblib"], "--apply goes with --csv"),
         (["--csv", "a.csv", "--apply", "a.joblib", "--target", "b"], "--apply, which knows"),
         (["iris", "--estimator", "deepforest", "--layers", "all"], "deepforest gives all"),
+        (["--csv", "a.csv", "--apply", "a.joblib", "--drop", "b"], "--drop is not for --apply"),
+        (["yacht", "--estimator", "mddf"], "mdDF is not for regression; deepforest is"),
     ):
         with pytest.raises(SystemExit):
             parse(arguments)

@@ -68,6 +68,22 @@ def test_metrics_of_the_other_task(run, capsys):
     assert re.search("--metric: accuracy is not for regression", capsys.readouterr().err)
 
 
+def test_sets_of_the_other_task(run, script):
+    with pytest.raises(SystemExit, match="wine is for classification, and not for regression"):
+        run.parse(["--task", "regression", "--datasets", "wine"])
+    with pytest.raises(SystemExit, match="yacht is for regression, and not for classification"):
+        script("run_uci").parse(["--datasets", "yacht"])
+
+
+def test_forests_that_keep_no_targets_say_no_quantiles(run, tmp_path, capsys):
+    arguments = "--task regression --datasets diabetes-progression --methods rf --splits 1"
+    assert run.main([*arguments.split(), "--out", str(tmp_path)]) == 0
+    shown = capsys.readouterr().out
+    assert "RandomForest" in shown
+    assert "mean ranks" not in shown  # of one method
+    assert "pinball" not in shown
+
+
 def test_training_rows_are_capped(run):
     options = run.parse(["--datasets", "digits", "--max-train", "100", "--methods", "extratrees"])
     found = run.cell(options, "digits", 0, "extratrees")

@@ -32,14 +32,28 @@ HELP = {
     "rounds": "of boosting",
     "rows": "rows at most",
     "on": "this set instead",
+    "data_home": "folder of the sets' files",
+    "test_csv": "a table of test rows, with labels or without",
+    "apply": "a model that was saved, for the rows of --csv",
+    "task": "of --csv, if it is not classification",
+    "estimator": "whose features (default: mddf; of regression deepforest)",
+    "layers": "last, all, or numbers such as 1,3 (-1: the last)",
+    "forests": "their mean, or each one's own",
+    "raw": "with the features that the set has",
+    "save_model": "too, for --apply",
+    "verbose": "tell how it goes",
+    "overwrite": "files that are there",
     "scratch": "folder for files that are used meanwhile",
     "splits": "random splits of sets without a standard one",
     "drop": "columns to leave out",
+    "tuned": "search the published spaces of the peers",
+    "n_iter": "configurations of a search",
+    "max_train": "training rows at most",
     "fractions": "shares of the training rows in (0, 1]",
     "features": "what methods see: the table, what a cascade makes of it, or both",
     "validate": "on a quarter of the training rows instead of on the test rows",
     "repeats": "of each measurement",
-    "format": f"of the files, among {', '.join(FORMATS)}",
+    "format": "of the files",
 }
 
 
@@ -191,9 +205,10 @@ class Parser(argparse.ArgumentParser):
             check = check or among(default)
         if default not in (None, [], False):
             text += f" (default: {_shown(default)})"
+        check = check or (FORMATS if name == "format" else None)
         if isinstance(check, tuple | list):
             text, check = f"{text}; among {', '.join(check)}", among(check)
-        of_name = {"n_jobs": threads, "data_home": str, "seed": int, "format": among(FORMATS),
+        of_name = {"n_jobs": threads, "data_home": str, "seed": int,
                    "datasets": lambda v: v if v in default else dataset(v)}  # fmt: skip
         check = check or of_name.get(name)
         if default is False:

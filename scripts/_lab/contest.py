@@ -72,7 +72,7 @@ def report(frame, options, published=None):
 
 
 def ranking(frame, metrics):
-    """Mean ranks over the sets where all methods have a result, with critical differences."""
+    """A table of mean ranks over the sets that all methods have, if they are several."""
     found, differences = {}, {}
     for name in metrics:
         values = stats.by_set(frame, name) if name in frame else []
@@ -80,9 +80,11 @@ def ranking(frame, metrics):
             title = f"{scores.METRICS[name].title} ({len(values)} sets)"
             found[title] = stats.ranks(values, scores.greater(name)).mean()
             differences[title] = stats.critical_difference(*values.shape)
+    if not found:
+        return []
     ranks = tables.pd.DataFrame(found)
-    ranks = ranks.sort_values(next(iter(ranks)), kind="stable") if len(ranks) else ranks
+    ranks = ranks.sort_values(next(iter(ranks)), kind="stable")
     numbers = ranks.rename_axis("method").reset_index()
     shown = tables.pd.concat([ranks, tables.pd.DataFrame(differences, ["critical difference"])])
     shown = shown.rename(index=models.title_of).rename_axis("method").map("{:.2f}".format)
-    return tables.Table("ranks", "mean ranks; Nemenyi at .05", shown, numbers)
+    return [tables.Table("ranks", "mean ranks; Nemenyi at .05", shown, numbers)]

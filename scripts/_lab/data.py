@@ -243,6 +243,8 @@ def read_table(path, text=()):
         found = need("pandas", "data").read_csv(path, dtype=dict.fromkeys(text, str))
     except Exception as error:  # of the file, its compression, or the reader
         raise SystemExit(f"{path} cannot be read as a table: {error}") from None
+    if found.empty:
+        raise SystemExit(f"{path} must have rows, got none")
     if list(found) and ";" in found.columns[0] and found.shape[1] == 1:
         raise SystemExit(f"{path} must have commas between columns, got {found.columns[0]!r}")
     return found
@@ -294,7 +296,8 @@ def read_rows(path, like, labels=None):
     """
     target, text = like["target"], labels is not None and labels.dtype.kind not in "iufb"
     table = read_table(path, [*like["categories"], *([target] if text else [])])
-    y = table[target].to_numpy() if target in table else None
+    told = target in table and table[target].notna().any()
+    y = table[target].to_numpy() if told else None
     if y is not None and labels is not None:
         if unknown := sorted(map(repr, {*y.tolist()} - {*labels.tolist()})):
             unknown = ", ".join(unknown)

@@ -229,10 +229,10 @@ def build(method, seed, *, task="classification", budget=None, n_jobs=1, n_rows=
     return Pipeline([("prepare", prepare[method.takes]()), ("model", model)])
 
 
-def cascade(options, method, seed, **parameters):
+def cascade(options, method, seed, task="classification", **parameters):
     """A cascade with the options' numbers of trees and layers, not yet fitted."""
     budget = Budget(options.n_estimators, options.n_layers)
-    model = build(METHODS[method], seed, budget=budget, n_jobs=options.n_jobs)
+    model = build(METHODS[method], seed, task=task, budget=budget, n_jobs=options.n_jobs)
     return model.set_params(**parameters)
 
 
