@@ -98,7 +98,7 @@ def keys(options):
 
 
 study = Study(
-    globals(), "bench_boosting", keys, fresh=True, checks={"on": cli.dataset},
+    globals(), "bench_boosting", keys, ("on",), fresh=True, checks={"on": cli.dataset},
     cases=CASES, on=None, rounds=100, repeats=3,
     quick={"on": "breast_cancer", "rounds": 10, "repeats": 1,
            "cases": [name for name in CASES if name != "grid"]},

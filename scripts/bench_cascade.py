@@ -131,7 +131,8 @@ def report(frame, options):
 
 
 study = Study(
-    globals(), "bench_cascade", "set=datasets", fresh=True,
+    globals(), "bench_cascade", "set=datasets",
+    ("n_estimators", "n_layers", "repeats", "rows", "alone"), fresh=True,
     datasets=[name for (name,) in AIMS], n_estimators=100, n_layers=2, repeats=3, rows=None,
     alone=False, quick={"datasets": ["digits"], "n_estimators": 20},
 )  # fmt: skip

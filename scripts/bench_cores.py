@@ -124,7 +124,7 @@ def report(frame, options):
 
 
 study = Study(
-    globals(), "bench_cores", "set=datasets workers=workers", fresh=True,
+    globals(), "bench_cores", "set=datasets workers=workers", ("n_estimators",), fresh=True,
     datasets=["adult", "letter", "mnist"], workers=[8, 32, 128], n_estimators=100,
     quick={"datasets": ["letter"], "n_estimators": 20},
 )  # fmt: skip

@@ -68,7 +68,7 @@ def report(frame, options):
 
 QUICK = ["iris", "digits", "breast_cancer"]
 study = Study(
-    globals(), "bench_export", "set=datasets model=models", fresh=True,
+    globals(), "bench_export", "set=datasets model=models", ("n_estimators", "rows"), fresh=True,
     datasets=["adult", "letter", "satimage", *QUICK], models=MODELS, n_estimators=100,
     rows=1000, quick={"datasets": QUICK, "n_estimators": 20},
 )  # fmt: skip

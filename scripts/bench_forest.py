@@ -257,7 +257,8 @@ def report(frame, options):
 
 
 study = Study(
-    globals(), "bench_forest", "set=datasets forest=forests measure=measures", fresh=True,
+    globals(), "bench_forest", "set=datasets forest=forests measure=measures", ("n_estimators",),
+    fresh=True,
     datasets=list(SETS), n_estimators=100, repeats=5, forests=CLASSIFIERS,
     measures=["speed"], libraries=list(libraries.NAMES),
     checks={"libraries": list(libraries.NAMES), "measures": list(MEASURES)},

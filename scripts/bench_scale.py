@@ -82,7 +82,7 @@ def report(frame, options):
 
 
 study = Study(
-    globals(), "bench_scale", "set=made rows=rows", fresh=True,
+    globals(), "bench_scale", "set=made rows=rows", ("columns",), fresh=True,
     rows=[100_000, 1_000_000], columns=50, scratch=None,
     checks={"rows": cli.count, "scratch": str}, quick={"rows": [10_000]},
 )  # fmt: skip

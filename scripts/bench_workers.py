@@ -77,7 +77,8 @@ def report(frame, options):
 
 
 study = Study(
-    globals(), "bench_workers", "set=made engine=engines", fresh=True,
+    globals(), "bench_workers", "set=made engine=engines", ("n_estimators", "rows", "predicted"),
+    fresh=True,
     engines=["dask", "loky"], n_estimators=2000, rows=30_000, predicted=1_000_000, repeats=3,
     checks={"engines": ("dask", "loky")},
     quick={"n_estimators": 20, "rows": 2000, "predicted": 20_000, "repeats": 1},

@@ -108,7 +108,9 @@ def report(frame, options):
     mddf = mddf.assign(oof=1 - mddf["oof_accuracy"], test=1 - mddf["test_accuracy"])
     title = "Theorem 1 over the layers of mdDF, delta = 0.05"
     return [
-        tables.columns("layers", "mean over seeds", rows, LAYERS, 3),
+        tables.columns(
+            "layers", "mean over seeds", rows.assign(validate=options.validate), LAYERS, 3
+        ),
         tables.columns(
             "kept", f"accuracy on {ON[options.validate]} of the layers kept", kept, KEPT, 2
         ),
@@ -121,7 +123,8 @@ def draw(frame, options):
     long = frame if "layer" in frame else tables.unnest(frame, "layers")
     rows = long if "n_seeds" in long else tables.means(long, KEY)
     rows = rows.assign(**{c: 100 * rows[c] for c in rows if "_accuracy" in c})
-    held = options.validate or frame.attrs.get("validate", False)
+    of_table = "validate" in frame and bool(frame["validate"].all())
+    held = options.validate or frame.attrs.get("validate", of_table)
     quantities = {"test_accuracy": "held-out (%)" if held else "test (%)",
                   "oof_accuracy": "out-of-fold (%)", "margin_ratio": "margin ratio"}  # fmt: skip
     figure, axes = pictures.curves(rows, "layer", quantities)

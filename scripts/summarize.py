@@ -45,9 +45,7 @@ def read(sources):
     frame = tables.labelled(tables.pd.concat(parts, ignore_index=True))
     if "fraction" in frame and frame["fraction"].nunique() > 1:
         print("ranks and tests count every share as a set of its own; they are not independent")
-    costs = [name for name in frame if name.endswith("_seconds")]
-    compared = [c for c in tables.flat(frame) if c not in (*costs, "bytes", "details")]
-    frame = frame.loc[~frame.duplicated([c for c in compared if frame[c].notna().any()])]
+    frame = tables.each_once(frame)
     if (twice := frame.duplicated(KEY)).any():
         which = frame.loc[twice.idxmax(), KEY].astype(str)
         raise SystemExit(f"two different results for {', '.join(which)}: summarize them apart")
@@ -148,7 +146,9 @@ def main(argv=None) -> int:
     there = frame["method"].unique()
     cli.all_among("--methods: must be among", options.methods, there)
     cli.all_among("--pair: must be among", options.pair or [], options.methods or there)
-    cli.all_among("--metric: must be among", metrics or [""], numbers)
+    if not metrics:
+        raise SystemExit(f"no metric among the columns {', '.join(frame)}: give --metric")
+    cli.all_among("--metric: must be among", metrics, numbers)
     if options.methods:
         frame = frame[frame["method"].isin(options.methods)]
     frame = tables.in_order(frame, "method", options.methods)

@@ -1,6 +1,7 @@
 """All commands of scripts: what they print and write, options that mean the same, pictures."""
 
 import re
+import shutil
 import sys
 from pathlib import Path
 
@@ -189,6 +190,31 @@ def test_one_picture_of_two_folders(script, tmp_path):
         run.main([*arguments, "--n-jobs=1", "--methods", method, "--out", folder])
     run.main(["--plot", *folders, "--format", "svg"])
     assert "RandomForest" in (tmp_path / "a" / "small-sample.svg").read_text()
+    arguments[2] = "--n-estimators=2"
+    run.main([*arguments, "--n-jobs=1", "--methods", "rf", "--out", f"{tmp_path}/c"])
+    with pytest.raises(SystemExit, match=r"other settings than .*n_estimators 2 there, 1 here"):
+        run.main(["--plot", folders[0], f"{tmp_path}/c"])
+
+
+def test_a_folder_that_is_named_twice_is_drawn_once(script, tmp_path, monkeypatch):
+    run = script("run_layers")
+    arguments = ["--datasets", "iris", "--quick", "--validate", "--n-jobs", "1", "--out"]
+    run.main([*arguments, str(tmp_path)])
+    copy = shutil.copytree(tmp_path, tmp_path / "copy")
+    captions = []
+    monkeypatch.setattr(run.pictures, "save", lambda *given: captions.append(given[-1]))
+    for sources in ([tmp_path], [tmp_path, tmp_path], [tmp_path, copy], [tmp_path / "layers.csv"]):
+        run.main(["--plot", *map(str, sources)])
+        assert "one seed" in captions[-1]
+    assert "on held-out training rows" in captions[-1]  # of a table, too
+
+
+def test_benchmarks_do_not_mix_settings(script, tmp_path):
+    run = script("bench_cores").main
+    arguments = ["--datasets", "iris", "--workers", "2", "--out", str(tmp_path)]
+    assert run([*arguments, "--n-estimators", "1"]) == 0
+    with pytest.raises(SystemExit, match="n_estimators 1 there, 2 here"):
+        run([*arguments, "--n-estimators", "2"])
 
 
 def test_pictures_of_several_methods(script, tmp_path, capsys):

@@ -140,6 +140,7 @@ def test_tables(data, tmp_path):
         ("kind\na\nb\n", {}, "at least 2 rows, and a column of features"),
         (",size,kind\n0,1,a\n1,2,b\n", {}, "must have names, got Unnamed: 0; .*index=False"),
         ("size,kind\n1,\n2,a\n", {}, "labels of .* must be complete"),
+        ("size,kind\n", {}, "t.csv must have rows, got none"),
         ("size,sort\n1,b\n2,a\n", {}, "--target must be a column of .*: size, sort; got 'kind'"),
         (
             "size,kind\n1,b\n2,a\n",

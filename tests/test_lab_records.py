@@ -72,6 +72,16 @@ def test_other_settings_are_refused(records, tmp_path):
         ("[]", "is no result of these scripts"),
         ('{"settings": {}}', "is no result of these scripts"),
         ('{"format": "mddf cell 1", "key": {}}', "is damaged: it must have key, settings"),
+        (
+            '{"format": "mddf cell 1", "key": {}, "settings": {}, "result": {}, '
+            '"provenance": {"versions": {}}}',
+            "is damaged",
+        ),
+        (
+            '{"format": "mddf cell 1", "key": {"set": 1}, "settings": {}, "result": {}, '
+            '"provenance": {}}',
+            "is damaged",
+        ),
     ],
 )
 def test_damaged_and_foreign_files_are_named(records, tmp_path, content, message):

@@ -33,6 +33,15 @@ def test_what_differs_by_rounding_is_equal(stats):
     assert stats.ranks(wide).loc[0].tolist() == [1.5, 1.5, 3]
 
 
+@pytest.mark.parametrize("test", ["nemenyi", "wilcoxon"])
+def test_the_size_of_numbers_does_not_matter(stats, values, test):
+    plain, tiny = (stats.compare(scale * values, test=test) for scale in (1, 1e-12))
+    assert tiny.friedman_p == pytest.approx(plain.friedman_p)
+    pd.testing.assert_frame_equal(tiny.p, plain.p)
+    assert tiny.ranks.tolist() == plain.ranks.tolist()
+    assert len(set(stats.bayes(1e-12 * values["a"], 1e-12 * values["c"], rope=0))) > 1
+
+
 def test_comparison(stats, values):
     found = stats.compare(values)
     assert found.ranks.to_dict() == {"a": 1.0, "b": 2.0, "c": 3.0}

@@ -90,7 +90,7 @@ def test_sources_that_do_not_do(run, results, tmp_path):
         (parts, "two different results for set0, good, 0"),
         ([write(one.drop(columns="seed"), tmp_path / "c.csv")], "must have columns .*; no seed"),
         ([write(one[:0], tmp_path / "d.csv.gz")], "d.csv.gz has no rows: a run_ command"),
-        ([write(one.drop(columns="accuracy"), tmp_path / "e.csv")], "--metric: must be among ;"),
+        ([write(one.drop(columns="accuracy"), tmp_path / "e.csv")], "no metric among the columns"),
         ([str(tmp_path / "none.csv")], "no .*none.csv: a run_ command makes it"),
         ([str(tmp_path / "none")], "no .*none: a run_ command makes it"),
         ([parts[0], "--metric", "speed"], "--metric: must be among accuracy; got 'speed'"),

@@ -243,8 +243,6 @@ def read_table(path, text=()):
         found = need("pandas", "data").read_csv(path, dtype=dict.fromkeys(text, str))
     except Exception as error:  # of the file, its compression, or the reader
         raise SystemExit(f"{path} cannot be read as a table: {error}") from None
-    if found.empty:
-        raise SystemExit(f"{path} must have rows, got none")
     if list(found) and ";" in found.columns[0] and found.shape[1] == 1:
         raise SystemExit(f"{path} must have commas between columns, got {found.columns[0]!r}")
     return found
@@ -256,6 +254,8 @@ def read_csv(path, target, drop=(), task="classification"):
     A table that does not do ends the command with one line.
     """
     table = read_table(path)
+    if table.empty:
+        raise SystemExit(f"{path} must have rows, got none")
     cli.all_among(f"--target must be a column of {path}:", [target], table)
     others = table.columns.drop(target)
     cli.all_among(f"--drop must be a column of features of {path}:", drop, others)
@@ -296,6 +296,8 @@ def read_rows(path, like, labels=None):
     """
     target, text = like["target"], labels is not None and labels.dtype.kind not in "iufb"
     table = read_table(path, [*like["categories"], *([target] if text else [])])
+    if table.empty:
+        raise SystemExit(f"{path} must have rows, got none")
     told = target in table and table[target].notna().any()
     y = table[target].to_numpy() if told else None
     if y is not None and labels is not None:

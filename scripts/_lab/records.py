@@ -82,7 +82,8 @@ def read_cell(path, hint="; remove it or choose another folder"):
         raise SystemExit(f"{path} cannot be read: {error}{hint}") from None
     if not (isinstance(cell, dict) and cell.get("format") == FORMAT):
         raise SystemExit(f"{path} is no result of these scripts{hint}")
-    if not all(isinstance(cell.get(part), dict) for part in PARTS):
+    whole = all(isinstance(cell.get(part), dict) for part in PARTS) and cell["key"]
+    if not (whole and isinstance(cell["provenance"].get("versions"), dict)):
         raise SystemExit(f"{path} is damaged: it must have {', '.join(PARTS)}{hint}")
     return cell
 
@@ -129,7 +130,10 @@ class Store:
         except OSError as error:
             raise SystemExit(f"--out must be a folder to write to: {error}") from None
         for path in self.paths():
-            differ = ",\n".join(_clashes(read_cell(path)["settings"], self.settings))
+            there, here = read_cell(path)["settings"], self.settings
+            if there.get("study") != here.get("study"):  # the rest would be of no interest
+                there, here = ({"study": of.get("study")} for of in (there, here))
+            differ = ",\n".join(clashes(there, here))
             if differ:
                 raise SystemExit(
                     f"{self.folder} holds results of other settings: {differ}; "
@@ -171,11 +175,12 @@ def _number(value):
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
-def _clashes(there, here, place=""):
+def clashes(there, here, place=""):
+    """How the settings of results differ from others; nothing if they may stand together."""
     both = place.count(".") == 1  # names of methods and sets
     for name in sorted({*here} & {*there} if both else {*here, *there}):
         mine, found = here.get(name, "not given"), there.get(name, "not given")
         if isinstance(mine, dict) and isinstance(found, dict):
-            yield from _clashes(found, mine, f"{place}{name}.")
+            yield from clashes(found, mine, f"{place}{name}.")
         elif mine != found:
             yield f"{place}{name} {found!r} there, {mine!r} here"

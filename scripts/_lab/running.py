@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from mddf._engines import in_order
 
-from . import told
+from . import need, told
 
 
 @dataclass
@@ -164,11 +164,10 @@ def connected(backend, scheduler=None, **cluster):
     """Joblib's backend for a scheduler, or for a cluster of this machine (options of Dask's)."""
     with ExitStack() as stack:
         if backend == "dask":
-            from distributed import Client
-
-            stack.enter_context(Client(scheduler, **cluster))
+            client = need("distributed", "dask").Client
+            stack.enter_context(client(scheduler, **cluster))
         elif backend == "ray":
-            import ray
+            ray = need("ray", "ray")
             from ray.util.joblib import register_ray
 
             ray.init(address=scheduler)

@@ -4,10 +4,11 @@ import warnings
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 from scipy import stats
 
 from . import need
+
+pd = need("pandas", "data")
 
 
 def by_set(frame, metric) -> pd.DataFrame:
@@ -17,7 +18,13 @@ def by_set(frame, metric) -> pd.DataFrame:
 
 def ranks(values, greater=True) -> pd.DataFrame:
     """Rank of each method on each set, 1 the best; what differs by rounding only is equal."""
-    return values.round(9).rank(axis=1, ascending=not greater)
+    return _rounded(values).rank(axis=1, ascending=not greater)
+
+
+def _rounded(values: pd.DataFrame) -> pd.DataFrame:
+    """To nine digits of each row's largest, whose size no rank depends on."""
+    largest = values.abs().max(axis=1)
+    return values.div(largest.where(largest > 0, 1), axis=0).round(9)
 
 
 def critical_difference(n_sets, n_methods, level=0.05) -> float:
@@ -35,16 +42,16 @@ def compare(values, greater=True, test="nemenyi", level=0.05):
     or "wilcoxon": signed ranks with Holm's correction; and `n_sets`.
     """
     posthocs = need("scikit_posthocs", "stats")
-    values = values.round(9)
-    n_sets, n_methods = values.shape
+    by_set, (n_sets, n_methods) = _rounded(values), values.shape
     order = ranks(values, greater).mean().sort_values(kind="stable")
     friedman = np.nan
     if n_methods > 2 and n_sets > 1:
-        same = (values.nunique(axis=1) == 1).all()
-        friedman = 1.0 if same else float(stats.friedmanchisquare(*values.to_numpy().T).pvalue)
+        same = (by_set.nunique(axis=1) == 1).all()
+        friedman = 1.0 if same else float(stats.friedmanchisquare(*by_set.to_numpy().T).pvalue)
     if test == "nemenyi":
-        p = posthocs.posthoc_nemenyi_friedman(values)
+        p = posthocs.posthoc_nemenyi_friedman(by_set)
     else:
+        values = (values / (np.abs(values.to_numpy()).max() or 1)).round(9)
         long = values.melt(var_name="method")
         with warnings.catch_warnings():  # of methods that are alike
             warnings.simplefilter("ignore", RuntimeWarning)
@@ -62,7 +69,8 @@ def bayes(first, second, rope=0.01, seed=0) -> tuple[float, float, float]:
     The probabilities that the first is better, that they differ by less than the rope, and that
     the second is better.
     """
-    if not np.round(np.subtract(first, second), 9).any():
+    largest = np.abs([first, second]).max() or 1
+    if not np.round(np.subtract(first, second) / largest, 9).any():
         return (0.0, 1.0, 0.0) if rope else (0.5, 0.0, 0.5)
     found = need("baycomp", "stats").two_on_multiple(
         np.asarray(first), np.asarray(second), rope=rope, random_state=seed

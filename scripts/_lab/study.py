@@ -121,10 +121,14 @@ class Study:
         sources = options.plot or [options.out]
         maker = f"python scripts/{Path(self.module['__file__']).name}"
         parts = [tables.read(path, self.name, maker) for path in sources]
-        frame = tables.pd.concat(parts, ignore_index=True)
+        for path, part in zip(sources, parts, strict=True):
+            if differ := ",\n".join(records.clashes(part.attrs, parts[0].attrs)):
+                raise SystemExit(f"{path} has other settings than {sources[0]}: {differ}")
+        frame = tables.each_once(tables.pd.concat(parts, ignore_index=True))
+        frame.attrs = parts[0].attrs
         try:
             self.draw(frame, options)
-        except KeyError as error:  # of a table of another kind
+        except (KeyError, TypeError) as error:  # of a table of another kind
             names = ", ".join(map(str, sources))
             raise SystemExit(f"{names} cannot be drawn ({error}): {maker} makes it") from error
 

@@ -93,10 +93,20 @@ def flat(frame):
     ]
 
 
+def each_once(frame):
+    """Results without those that differ from another one by what they cost at most."""
+    costs = ("bytes", "details", *(name for name in frame if name.endswith("_seconds")))
+    compared = [c for c in flat(frame) if c not in costs and frame[c].notna().any()]
+    return frame.loc[~frame.duplicated(compared)].reset_index(drop=True)
+
+
 def labelled(frame):
-    """Results with names of sets and methods that tell shares and layer features."""
-    share, seen = (lambda v: f", {100 * v:g}%"), ", {}".format
-    for part, column, form in (("set", "fraction", share), ("method", "features", seen)):
+    """Results with names of sets and methods that tell shares, tables and layer features."""
+    for part, column, form in (
+        ("set", "fraction", lambda v: f", {100 * v:g}%"),
+        ("set", "table", ", Table {}".format),
+        ("method", "features", ", {}".format),
+    ):
         if column in frame:
             told = frame[column].map(form, na_action="ignore").fillna("")
             frame = frame.assign(**{part: frame[part] + told})
