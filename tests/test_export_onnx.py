@@ -76,6 +76,47 @@ def test_sets_of_scikit_learn(load):
         assert np.array_equal(label, model.predict(X[1::2]))
 
 
+def named_table(names, n_rows=120):
+    X = pd.DataFrame({name: np.arange(n_rows) % (3 + i) for i, name in enumerate(names)})
+    return X.assign(word=np.array(["a", "b", "c"], object)[np.arange(n_rows) // 2 % 3])
+
+
+def test_features_called_as_what_is_inside():
+    inside = [*(f"{kind}{i}" for kind in ("value", "constant") for i in range(9)), "_value3", "X"]
+    X = named_table([*inside, "variable", " "])
+    y = np.arange(120) // 2 % 3
+    model = MDDFClassifier(2, **CASCADE).fit(X, y)
+    label, probabilities = said_by_runtime(model, X)
+    assert np.array_equal(probabilities, model.predict_proba(X))
+    assert np.array_equal(label, model.predict(X))
+
+
+@pytest.mark.parametrize("name", ["label", "probabilities", ""])
+def test_features_called_as_nothing_inside_may_be(name):
+    X = named_table(["a", "b"])
+    X.columns = ["a", name, "word"]
+    model = RandomForestClassifier(2).fit(X, np.arange(120) % 2)
+    for function in (to_onnx, lambda model: onnx_inputs(model, X)):
+        with pytest.raises(ValueError, match=r"must not be empty, .*label, probabilities.* got '"):
+            function(model)
+    numbers = X.iloc[:, :2]
+    said_by_runtime(RandomForestClassifier(2).fit(numbers, np.arange(120) % 2), numbers)
+
+
+@pytest.mark.parametrize("nothing", [None, np.nan])
+def test_categories_that_were_all_missing(nothing):
+    X = named_table(["a"]).assign(none=pd.Series([nothing] * 120, dtype="category"))
+    model = RandomForestClassifier(5, random_state=0).fit(X, np.arange(120) // 2 % 3)
+    for cells in ("new", "", None):
+        _, probabilities = said_by_runtime(model, X.assign(none=cells))
+        assert np.array_equal(probabilities, model.predict_proba(X))
+    numbers = np.column_stack([np.arange(120.0) % 3, np.full(120, np.nan)])
+    model = RandomForestClassifier(5, categorical_features=[1], random_state=0)
+    model.fit(numbers, np.arange(120) % 3 > 0)
+    _, probabilities = said_by_runtime(model, numbers)
+    assert np.array_equal(probabilities, model.predict_proba(numbers))
+
+
 @pytest.mark.slow
 def test_a_real_set_with_categories(data_home):
     from mddf.datasets import load
@@ -236,16 +277,23 @@ def test_refusals():
         to_onnx(AdaBoostClassifier(2).fit(X, y))
     guests = MDDFClassifier(1, forests=["random", ExtraTreesClassifier(2)], **CASCADE).fit(X, y)
     with pytest.raises(TypeError, match="to_onnx takes a LogisticRegression"):
-        to_onnx(guests)
+        to_onnx(guests, dtype=np.float64)
     odd = make_pipeline(SimpleImputer(add_indicator=True), LogisticRegression())
     with pytest.raises(TypeError, match="without an indicator"):
-        to_onnx(MDDFClassifier(1, forests=["random", odd], **CASCADE).fit(X, y))
+        to_onnx(MDDFClassifier(1, forests=["random", odd], **CASCADE).fit(X, y), dtype=np.float64)
+    of_years = RandomForestClassifier(1).fit(X, np.array(["2020", "2021"], "M8[D]")[y % 2])
     with pytest.raises(TypeError, match="labels that are numbers, booleans or text"):
-        to_onnx(RandomForestClassifier(1).fit(X, np.array(["2020", "2021"], "M8[D]")[y % 2]))
+        to_onnx(of_years, dtype=np.float64)
     numbers = pd.DataFrame({"a": pd.Categorical([1.0, 1 + 1e-12] * 60)})
     near = RandomForestClassifier(1).fit(numbers, y)
-    with pytest.raises(ValueError, match="not all different in single precision"):
+    with pytest.raises(ValueError, match=r"column 'a' .* in float32, .* use dtype=float64"):
         to_onnx(near)
+    whole = pd.DataFrame({"a": pd.Categorical([2**53, 2**53 + 1] * 60)})
+    for dtype in (np.float32, np.float64):
+        with pytest.raises(
+            ValueError, match=r"in float64, .*: turn them into text before the fit"
+        ):
+            to_onnx(RandomForestClassifier(1).fit(whole, y), dtype=dtype)
     days = pd.DataFrame({"a": pd.Categorical(pd.to_datetime(["2020-01-01", "2021-01-01"] * 60))})
     with pytest.raises(TypeError, match="categories that are text or numbers"):
         to_onnx(RandomForestClassifier(1).fit(days, y))

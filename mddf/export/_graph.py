@@ -11,12 +11,19 @@ ML = "ai.onnx.ml"
 
 
 class Graph:
-    """Operators, constants, inputs and outputs of a graph that grows."""
+    """Operators, constants, inputs and outputs of a graph that grows.
 
-    def __init__(self):
+    Parameters
+    ----------
+    inputs : sequence of str
+        Names of all inputs that will be declared: what is inside gets others.
+    """
+
+    def __init__(self, inputs: Sequence[str] = ()):
         import onnx
 
         self._onnx = onnx
+        self._taken = frozenset(inputs)
         self._nodes: list = []
         self._constants: dict[str, object] = {}
         self._inputs: list = []
@@ -34,14 +41,14 @@ class Graph:
 
     def constant(self, value, dtype=np.float64) -> str:
         """A constant; its name."""
-        name = f"constant{len(self._constants)}"
+        name = self._name(f"constant{len(self._constants)}")
         array = np.asarray(value, dtype)
         self._constants[name] = self._onnx.numpy_helper.from_array(array, name)
         return name
 
     def add(self, operator: str, *inputs: str, domain: str = "", **attributes) -> str:
         """Append an operator with one output; the output's name."""
-        name = f"value{len(self._nodes)}"
+        name = self._name(f"value{len(self._nodes)}")
         node = self._onnx.helper.make_node(
             operator, list(inputs), [name], domain=domain, **attributes
         )
@@ -77,6 +84,12 @@ class Graph:
         )
         self._onnx.checker.check_model(made)
         return made
+
+    def _name(self, name: str) -> str:
+        """A name for something inside."""
+        while name in self._taken:
+            name = f"_{name}"
+        return name
 
     def _value(self, name, dtype, shape):
         return self._onnx.helper.make_tensor_value_info(name, self._kind(dtype), list(shape))

@@ -62,7 +62,7 @@ def to_onnx(model, *, dtype=np.float32):
         raise ImportError('to_onnx needs the package onnx: pip install "mddf[onnx]"') from error
     dtype = _checked(dtype)
     stages = model_stages(model)
-    graph = Graph()
+    graph = Graph(_input_names(model))
     raw = _add_inputs(graph, model, dtype)
     kind = kind_of(model)
     if is_regressor(model):
@@ -115,12 +115,13 @@ def onnx_inputs(model, X, *, dtype=np.float32) -> dict[str, np.ndarray]:
 
     dtype = _checked(dtype)
     model_stages(model)
+    names = _input_names(model)
     table = read_table(model, X, reset=False, categorical_features=model.categorical_features)
     categories = category_codes(model)
     if not categories:
         return {"X": np.asarray(table.numbers(range(table.shape[1])), dtype)}
     found = {}
-    for column, name in enumerate(feature_names(model)):
+    for column, name in enumerate(names):
         if column in categories and _is_text(model, column):
             values = table.values(column)
             unseen = _unseen_text(categories[column])
@@ -143,10 +144,28 @@ def _checked(dtype) -> np.dtype:
     return found
 
 
+def _input_names(model) -> list[str]:
+    """Names of the graph's inputs; those of features that it cannot have are refused."""
+    if not category_codes(model):
+        return ["X"]
+    names = feature_names(model)
+    outputs = ["variable"] if is_regressor(model) else ["label", "probabilities"]
+    taken = {"", *outputs}
+    for column, name in enumerate(names):
+        if name in taken:
+            raise ValueError(
+                "the graph of a model with categories has an input for each feature, by its name, "
+                f"which must not be empty, there twice or an output's ({', '.join(outputs)}); got "
+                f"{name!r} for column {column}: rename it before the fit"
+            )
+        taken.add(name)
+    return names
+
+
 def _is_text(model, column: int) -> bool:
     kind = model._binner.kinds_[column]
-    if kind in ("text", NUMBER):
-        return kind == "text"
+    if kind in ("text", NUMBER, None):  # None: nothing was there in fit
+        return kind != NUMBER
     raise TypeError(
         "ONNX has categories that are text or numbers, got "
         f"{kind} in column {feature_names(model)[column]!r}"
@@ -171,12 +190,12 @@ def _unseen_text(categories: list) -> str:
 
 def _add_inputs(graph: Graph, model, dtype) -> str:
     """The features as one table of doubles, categories as codes, NaN where missing."""
-    categories, names = category_codes(model), feature_names(model)
+    categories = category_codes(model)
     if not categories:
-        X = graph.input("X", dtype, [None, len(names)])
+        X = graph.input("X", dtype, [None, model.n_features_in_])
         return X if dtype == np.float64 else graph.cast(X, np.float64)
     columns = []
-    for column, name in enumerate(names):
+    for column, name in enumerate(_input_names(model)):
         text = column in categories and _is_text(model, column)
         value = graph.input(name, str if text else dtype, [None, 1])
         if column in categories:
@@ -186,18 +205,24 @@ def _add_inputs(graph: Graph, model, dtype) -> str:
 
 
 def _add_encoder(graph: Graph, value: str, name: str, categories: list, text: bool, dtype) -> str:
-    keys, codes = zip(*_flat(categories), strict=True)
+    # An encoder has a key, even if nothing was there in fit.
+    pairs = _flat(categories) or [("" if text else 0, np.nan)]
+    keys, codes = zip(*pairs, strict=True)
     if text:
         return graph.add(
             "LabelEncoder", value, domain=ML, keys_strings=[str(key) for key in keys],
             values_floats=[float(code) for code in codes], default_float=float("nan"),
         )  # fmt: skip
-    numbers = np.array(keys, float).astype(dtype)
-    if len(np.unique(numbers)) < len(numbers):
-        raise ValueError(
-            f"the categories of column {name!r} are not all different in single precision: "
-            "use dtype=float64"
-        )
+    for precision, remedy in (
+        (np.dtype(float), "turn them into text before the fit"),
+        (dtype, "use dtype=float64"),
+    ):
+        numbers = np.array(keys, precision)
+        if len(np.unique(numbers)) < len(numbers):
+            raise ValueError(
+                f"the categories of column {name!r} must be different numbers in {precision}, "
+                f"and some are not: {remedy}"
+            )
     return graph.add(
         "LabelEncoder", value, domain=ML,
         keys_tensor=graph.tensor(numbers), values_tensor=graph.tensor(np.array(codes, dtype)),
