@@ -3,8 +3,10 @@
     python scripts/bench_export.py --quick    bundled sets, half a minute
     python scripts/bench_export.py            some minutes
 
-Both sides have one thread and get the same test rows in single precision: one, and many at once
-(--rows). mdDF has two layers of a fifth of the forests' trees, deep forests have as many.
+What graphs for single and for double precision say is compared with what Python says of the test
+rows as they are. Times are those of one row and of many at once (--rows) on one thread, of graphs
+for single precision. mdDF has two layers of a fifth of the forests' trees, deep forests have as
+many.
 """
 
 import pickle
@@ -30,21 +32,21 @@ def cell(options, set, model):
     split = data.split(data.Source(set, options.data_home), 0)
     model = MODELS[model](options.n_estimators).fit(split.X, split.y)
     rows = split.X_test
-    rows = rows.astype(np.float32) if hasattr(rows, "dtype") else rows
+    expected = model.predict_proba(rows)
     one = onnxruntime.SessionOptions()
     one.intra_op_num_threads = one.inter_op_num_threads = 1
-    graph = to_onnx(model).SerializeToString()
-    session = onnxruntime.InferenceSession(graph, one)
-    label, probabilities = session.run(["label", "probabilities"], onnx_inputs(model, rows))
-    expected = model.predict_proba(rows)
-    found = {
-        "equal": float(np.mean(label == model.classes_[expected.argmax(axis=1)])),
-        "differ": float(np.abs(probabilities - expected).max()),
-        "pickle_mb": len(pickle.dumps(model)) / 1e6,
-        "onnx_mb": len(graph) / 1e6,
-    }
+    found = {"pickle_mb": len(pickle.dumps(model)) / 1e6}
+    for dtype in ("float64", "float32"):  # times and sizes are of the last
+        graph = to_onnx(model, dtype=dtype).SerializeToString()
+        session = onnxruntime.InferenceSession(graph, one)
+        cells = onnx_inputs(model, rows, dtype=dtype)
+        label, probabilities = session.run(["label", "probabilities"], cells)
+        equal = label == model.classes_[expected.argmax(axis=1)]
+        found[f"equal_{dtype}"] = float(np.mean(equal))
+        found[f"differ_{dtype}"] = float(np.abs(probabilities - expected).max())
+    found["onnx_mb"] = len(graph) / 1e6
     for words, n in (("one", 1), ("many", min(options.rows, len(rows)))):
-        few, cells = rows[:n], onnx_inputs(model, rows[:n])
+        few, cells = rows[:n], onnx_inputs(model, rows[:n], dtype=dtype)
         sides = [
             lambda _, few=few: {"us": 1e6 * bench.cost(model.predict_proba, few, least=0.05)[0]},
             lambda _, c=cells: {"us": 1e6 * bench.cost(session.run, None, c, least=0.05)[0]},
@@ -55,8 +57,9 @@ def cell(options, set, model):
 
 
 SHOWN = """
-set model classes_equal=equal:.3g probabilities_differ=differ:.3g pickle_MB=pickle_mb:.3g
-ONNX_MB=onnx_mb:.3g Python_us,_one=python_one:.3g ONNX_us,_one=onnx_one:.3g
+set model classes_equal,_float32=equal_float32:.3g probabilities_differ,_float32=differ_float32:.3g
+classes_equal,_float64=equal_float64:.3g probabilities_differ,_float64=differ_float64:.3g
+pickle_MB=pickle_mb:.3g ONNX_MB=onnx_mb:.3g Python_us,_one=python_one:.3g ONNX_us,_one=onnx_one:.3g
 Python_us,_many=python_many:.3g ONNX_us,_many=onnx_many:.3g
 """
 
