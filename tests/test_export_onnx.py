@@ -1,11 +1,13 @@
 """Graphs of ONNX against the models that they were made of, bit for bit where trees alone vote."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from made_models import TABLES, frame_table, labels_of, number_table, table_with_holes
 from mddf.baselines import AdaBoostClassifier, GCForestClassifier
-from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -74,6 +76,64 @@ def test_sets_of_scikit_learn(load):
         label, probabilities = said_by_runtime(model, X[1::2])
         assert np.array_equal(probabilities, model.predict_proba(X[1::2]))
         assert np.array_equal(label, model.predict(X[1::2]))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_decimals(seed):
+    """Rows as they are, many of which lie on the middle of two values that fit saw."""
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(seed).permutation(150)
+    train, test = order[:75], order[75:]
+    for model in (
+        RandomForestClassifier(30, random_state=seed),
+        MDDFClassifier(2, n_estimators=5, random_state=seed),
+        DeepForestClassifier(n_estimators=10, random_state=seed),
+    ):
+        model.fit(X[train], y[train])
+        label, probabilities = said_by_runtime(model, X[test])
+        assert np.allclose(probabilities, model.predict_proba(X[test]), rtol=0, atol=1e-6)
+        assert np.array_equal(label, model.predict(X[test]))
+
+
+def warnings_of(model, **options):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        to_onnx(model, **options)
+    return [str(warning.message) for warning in found]
+
+
+@pytest.mark.parametrize("made", [RandomForestClassifier(9), MDDFClassifier(1, **CASCADE)])
+def test_warns_of_numbers_that_single_precision_does_not_hold(made):
+    rng = np.random.default_rng(0)
+    whole = rng.integers(0, 9, (400, 3)) * [1, 0.25, 2.0**30]
+    y = whole[:, 0] > 4
+    assert warnings_of(made.fit(whole, y)) == []
+    for column, values in (
+        (0, whole[:, 0] / 10),
+        (0, whole[:, 0] + 2**25 + 1),
+        (0, whole[:, 0] * 1e300),
+        (2, np.where(y, rng.normal(size=400), whole[:, 2])),  # more values than bins
+    ):
+        X = whole.copy()
+        X[:, column] = values
+        model = made.fit(X, y)
+        (message,) = warnings_of(model)
+        assert f"in 1 of 3 columns ('x{column}' is the first)" in message
+        assert "Pass dtype=numpy.float64 to to_onnx and onnx_inputs" in message
+        for dtype in (np.float32, "float64"):
+            assert warnings_of(model, dtype=dtype) == []
+    with pytest.warns(UserWarning, match="the graph takes single precision") as found:
+        to_onnx(model)
+    assert found[0].filename == __file__
+
+
+def test_only_columns_that_matter_are_warned_of():
+    X = np.column_stack([np.arange(300) % 7, np.full(300, 0.1)])
+    y = X[:, 0] > 3
+    assert warnings_of(RandomForestClassifier(5, random_state=0).fit(X, y)) == []
+    linear = GCForestClassifier(1, forests=[LogisticRegression(), "random"], **CASCADE)
+    (message,) = warnings_of(linear.fit(X, y))
+    assert "in 1 of 2 columns ('x1' is the first)" in message
 
 
 def named_table(names, n_rows=120):

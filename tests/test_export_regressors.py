@@ -31,7 +31,7 @@ def assert_same(model, X, dtype=np.float64, rtol=1e-12):
     session = runtime.InferenceSession(to_onnx(model, dtype=dtype).SerializeToString())
     (found,) = session.run(["variable"], onnx_inputs(model, X, dtype=dtype))
     assert found.shape == (len(X), model.n_outputs_)
-    assert found.dtype == dtype
+    assert found.dtype == np.dtype(dtype or np.float32)
     expected = model.predict(X).reshape(found.shape)
     error = np.abs(found - expected).max(axis=0)
     assert np.all(error <= rtol * np.abs(expected).max(axis=0))
@@ -88,6 +88,14 @@ def test_boosting_that_finds_nothing(columns):
     y = np.column_stack([np.full(60, 3.0), X[:, 0]])[:, columns]
     model = DeepForestRegressor(1, members=["boosted"], cv=2, random_state=0)
     assert_same(model.fit(X, y if len(columns) > 1 else y[:, 0]), X)
+
+
+def test_warns_of_numbers_that_single_precision_does_not_hold():
+    X = number_table()
+    forest = RandomForestRegressor(3, random_state=0)
+    with pytest.warns(UserWarning, match=r"in 5 of 5 columns \('x0' is the first\)"):
+        to_onnx(forest.fit(X, numbers_of(X)))
+    assert_same(forest.fit(X.round(), numbers_of(X)), X.round(), None, 1e-6)
 
 
 def test_single_precision():

@@ -19,15 +19,18 @@ from mddf.explain._stages import Stage, kind_of, model_stages
 
 from ._graph import ML, Graph
 from ._guests import add_guest, add_guest_regressor
+from ._precision import checked, warn_of_rounding
 from ._trees import add_trees
 
 
-def to_onnx(model, *, dtype=np.float32):
+def to_onnx(model, *, dtype=None):
     """A fitted model as a graph of ONNX, for runtimes without Python.
 
     The graph does in double precision what `predict_proba` does, so that single- and
     double-precision inputs go to the same side of every split as in Python: if `dtype` is
-    float32, those to which numbers rounded to single precision go.
+    float32, those to which numbers rounded to single precision go. A number next to a threshold,
+    such as 4.8 between 4.7 and 4.9, may be rounded to the other side of it, which changes
+    probabilities by any amount: with decimals take float64.
 
     Parameters
     ----------
@@ -35,8 +38,12 @@ def to_onnx(model, *, dtype=np.float32):
         Fitted. Members from outside must be scikit-learn's linear models (logistic regression,
         ridge regression) or histogram gradient boosting, alone or in a pipeline after a
         ``SimpleImputer``, a ``StandardScaler`` or a ``OneHotEncoder``.
-    dtype : float32 or float64, default=float32
-        Of the numbers that go in and come out.
+    dtype : float32 or float64, default=None
+        Of the numbers that go in and come out. None means float32, with a warning if that does
+        not hold the numbers which fit saw in some column that trees ask for, or that members see
+        which are no forests of mddf. Of a column with more different numbers than bins the model
+        only knows middles of numbers, which have to be held: a warning may then be needless if
+        the model was fitted on single precision, and ``dtype=numpy.float32`` says so.
 
     Returns
     -------
@@ -48,11 +55,13 @@ def to_onnx(model, *, dtype=np.float32):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.datasets import load_iris
     >>> from mddf import RandomForestClassifier
     >>> from mddf.export import to_onnx
     >>> X, y = load_iris(return_X_y=True)
-    >>> graph = to_onnx(RandomForestClassifier(5, random_state=0).fit(X, y))
+    >>> forest = RandomForestClassifier(5, random_state=0).fit(X, y)
+    >>> graph = to_onnx(forest, dtype=np.float64)
     >>> [output.name for output in graph.graph.output]
     ['label', 'probabilities']
     """
@@ -60,8 +69,10 @@ def to_onnx(model, *, dtype=np.float32):
         import_module("onnx")
     except ImportError as error:
         raise ImportError('to_onnx needs the package onnx: pip install "mddf[onnx]"') from error
-    dtype = _checked(dtype)
     stages = model_stages(model)
+    if dtype is None:
+        warn_of_rounding(model, stages)
+    dtype = checked(dtype)
     graph = Graph(_input_names(model))
     raw = _add_inputs(graph, model, dtype)
     kind = kind_of(model)
@@ -92,7 +103,7 @@ def to_onnx(model, *, dtype=np.float32):
     return graph.model(type(model).__name__, import_module("mddf").__version__)
 
 
-def onnx_inputs(model, X, *, dtype=np.float32) -> dict[str, np.ndarray]:
+def onnx_inputs(model, X, *, dtype=None) -> dict[str, np.ndarray]:
     """Rows as the graph that `to_onnx` makes wants them.
 
     Without categories there is one input, "X" of shape (n_samples, n_features). With some there
@@ -104,8 +115,8 @@ def onnx_inputs(model, X, *, dtype=np.float32) -> dict[str, np.ndarray]:
     model : forest or cascade of mddf, DeepForestClassifier or DeepForestRegressor
         Fitted.
     X : array or DataFrame of shape (n_samples, n_features)
-    dtype : float32 or float64, default=float32
-        As for `to_onnx`.
+    dtype : float32 or float64, default=None
+        The one that `to_onnx` was given; None means float32.
 
     Returns
     -------
@@ -113,7 +124,7 @@ def onnx_inputs(model, X, *, dtype=np.float32) -> dict[str, np.ndarray]:
     """
     from mddf._table import missing_cells, read_table
 
-    dtype = _checked(dtype)
+    dtype = checked(dtype)
     model_stages(model)
     names = _input_names(model)
     table = read_table(model, X, reset=False, categorical_features=model.categorical_features)
@@ -131,16 +142,6 @@ def onnx_inputs(model, X, *, dtype=np.float32) -> dict[str, np.ndarray]:
         else:
             cells = np.asarray(table.numbers([column])[:, 0], dtype)
         found[name] = cells[:, None]
-    return found
-
-
-def _checked(dtype) -> np.dtype:
-    try:
-        found = np.dtype(dtype)
-    except TypeError:
-        found = None
-    if found not in (np.float32, np.float64):
-        raise ValueError(f"dtype must be float32 or float64, got {dtype!r}")
     return found
 
 

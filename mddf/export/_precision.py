@@ -1,0 +1,59 @@
+"""Single or double precision of what goes into graphs and comes out."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from mddf._trees import Trees, ValueTrees
+from mddf.explain._shap_values import feature_names
+from mddf.explain._stages import Stage
+
+
+def checked(dtype) -> np.dtype:
+    """The parameter `dtype`; None is single precision."""
+    try:
+        found = np.dtype(np.float32 if dtype is None else dtype)
+    except TypeError:
+        found = None
+    if found not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float32 or float64, got {dtype!r}")
+    return found
+
+
+def warn_of_rounding(model, stages: list[Stage]) -> None:
+    """Warn if single precision does not hold numbers that fit saw in columns which matter.
+
+    They are told by the values of bins. A bin of several numbers knows the middle of the lowest
+    and the highest alone: a column with such bins is real numbers, unless all middles are held.
+    """
+    bins = model._binner.bins_
+    with np.errstate(over="ignore"):
+        is_rounded = bins.values.astype(np.float32) != bins.values
+    lossy = np.logical_or.reduceat(is_rounded, bins.start[:-1]) & _matter(stages, bins.n_columns)
+    if lossy.any():
+        names = feature_names(model)
+        warnings.warn(
+            "the graph takes single precision, which rounds numbers such as fit saw in "
+            f"{np.count_nonzero(lossy)} of {len(names)} columns ({names[np.argmax(lossy)]!r} is "
+            "the first): of rows next to thresholds it may say other things than Python does. "
+            "Pass dtype=numpy.float64 to to_onnx and onnx_inputs, or dtype=numpy.float32 if that "
+            "is meant",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _matter(stages: list[Stage], n_columns: int) -> np.ndarray:
+    """Which raw columns some tree asks for, or a member sees that is no forest of mddf."""
+    matter = np.zeros(n_columns, bool)
+    for stage in stages:
+        for found in (found for member in stage.members for found in member):
+            if isinstance(found, Trees | ValueTrees):
+                asked = np.zeros(found.n_columns, np.bool_)
+                found.mark_columns(asked)
+                matter |= asked[:n_columns]
+            else:
+                matter[stage.columns[stage.columns < n_columns]] = True
+    return matter
