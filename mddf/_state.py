@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from inspect import Parameter, signature
 from typing import Any, TypeVar
 
 # Raised whenever a state is written that the release before could not read, with a function in
@@ -72,6 +73,9 @@ def from_plain(value: Any) -> Any:
 class Saved:
     """What makes an estimator's state plain, and checks the number of a state that it is given.
 
+    Parameters that the release did not have which wrote the state get their defaults, with which
+    an estimator must do what it did before there were any, or be given others by `UPGRADES`.
+
     Comes before scikit-learn's classes among the bases of an estimator.
     """
 
@@ -91,4 +95,6 @@ class Saved:
             )
         for upgrade in UPGRADES[number:]:
             state = upgrade(state)
-        super().__setstate__(from_plain(state))  # type: ignore[misc]
+        parameters = signature(type(self)).parameters.values()
+        absent = {p.name: p.default for p in parameters if p.default is not Parameter.empty}
+        super().__setstate__(absent | from_plain(state))  # type: ignore[misc]

@@ -1,6 +1,7 @@
 """Models on disk: plain states, formats, skops, mapped files, and what earlier releases wrote."""
 
 import pickle
+import re
 
 import joblib
 import numpy as np
@@ -116,6 +117,33 @@ def test_models_of_earlier_releases_load_and_predict_the_same(release, name):
     said = np.load(STORED / release / "said.npz")[name]
     again = joblib.load(STORED / release / f"{name}.joblib")
     assert np.allclose(says(again, X)[::5], said, rtol=0, atol=1e-12)
+
+
+def documented(kind):
+    """Fitted attributes that a class's page names."""
+    return re.findall(r"^    (\w+_) :", kind.__doc__, re.MULTILINE)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.filterwarnings("ignore", category=InconsistentVersionWarning)
+def test_models_of_earlier_releases_are_whole(release, name):
+    model, kind = MODELS[name]
+    X, old = table(kind), joblib.load(STORED / release / f"{name}.joblib")
+    assert old.get_params().keys() == model.get_params().keys()
+    assert repr(old) == repr(clone(old))
+    assert type(old).__name__ in old._repr_html_()
+    new = clone(model).fit(X, targets(model))
+    attributes = [named for named in documented(type(old)) if hasattr(new, named)]
+    assert attributes
+    for attribute in attributes:
+        before, now = getattr(old, attribute), getattr(new, attribute)
+        assert type(before) is type(now), attribute
+        if attribute == "leaderboard_":
+            assert before[0].keys() == now[0].keys()
+    if hasattr(new, "exponent_") and not new.calibrate:
+        assert (old.exponent_, old.doubt_) == (1, 0)
+    assert np.array_equal(says(old.fit(X, targets(model)), X), says(new, X))
 
 
 @pytest.mark.parametrize("path", sorted(STORED.glob("*/*.skops")), ids=lambda path: path.stem)
