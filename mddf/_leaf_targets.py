@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 
 import numpy as np
 
 from mddf._state import part
+from mddf._trees import is_mapped
 
 # Targets looked at together when quantiles are wanted.
 _AT_ONCE = 2**20
 # Shares are sums of doubles: a quantile is reached when less than this is missing.
 _SLACK = 1e-9
+# Of LeafTargets: kinds of numbers, and dimensions.
+_PARTS = (
+    ("y", "f", 2),
+    ("weights", "f", 1),
+    ("leaves", "i", 1),
+    ("tree_start", "i", 1),
+    ("rows", "i", 1),
+    ("leaf_start", "i", 1),
+)
 
 
 @part("leaf_targets")
 @dataclass(frozen=True, eq=False)
 class LeafTargets:
     """Some of the training targets in each leaf of some trees.
+
+    As trees are, they are checked once, so that none can lead out of bounds or ask for more than
+    was kept: when they are unpickled or, if a file is mapped into memory, when first used.
 
     Attributes
     ----------
@@ -40,6 +54,39 @@ class LeafTargets:
     tree_start: np.ndarray
     rows: np.ndarray
     leaf_start: np.ndarray
+
+    def __getstate__(self) -> dict:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def __setstate__(self, state: dict) -> None:
+        try:
+            self.__init__(**state)  # type: ignore[misc]
+        except TypeError as error:
+            raise ValueError(f"kept targets: these are not their parts: {error}") from error
+        if not any(map(is_mapped, state.values())):
+            _ = self.most
+
+    @cached_property
+    def most(self) -> int:
+        """The most samples that are kept of a leaf; found with a check of all parts."""
+        for name, kind, n_dimensions in _PARTS:
+            array = getattr(self, name)
+            fits = isinstance(array, np.ndarray) and array.dtype.kind == kind
+            _require(
+                fits and array.ndim == n_dimensions,
+                f"{name} must be an array of kind {kind!r} with {n_dimensions} dimensions",
+            )
+        n_samples = len(self.y)
+        _require(len(self.weights) == n_samples, "weights must be one for each sample")
+        _require(_splits(self.tree_start, len(self.leaves)), "tree_start must rise to all leaves")
+        _require(_splits(self.leaf_start, len(self.rows)), "leaf_start must rise to all rows")
+        _require(len(self.leaf_start) == len(self.leaves) + 1, "leaf_start must be of each leaf")
+        inside = self.rows.min() >= 0 and self.rows.max() < n_samples
+        _require(inside, f"rows must be from 0 to {n_samples - 1}")
+        # A tree keeps a sample in one leaf.
+        of_trees = np.diff(self.leaf_start[self.tree_start])
+        _require(of_trees.max() <= n_samples, f"a tree must keep at most {n_samples} rows")
+        return int(np.diff(self.leaf_start).max())
 
     @classmethod
     def keep(cls, most: int, trees, codes, y, weights, hashes, seeds) -> LeafTargets:
@@ -95,6 +142,17 @@ class LeafTargets:
         return self.y[np.hstack(kept)], np.hstack(shares)
 
 
+def _require(holds, message: str) -> None:
+    if not holds:
+        raise ValueError(f"kept targets: {message}")
+
+
+def _splits(start: np.ndarray, n: int) -> bool:
+    """Whether parts begin there of something of length `n`, none of them empty."""
+    ends = len(start) > 1 and start[0] == 0 and start[-1] == n
+    return bool(ends and np.all(start[:-1] < start[1:]))
+
+
 def _leaf_columns(trees, codes) -> Iterator[np.ndarray]:
     """The leaves that rows end in, tree by tree."""
     for block in trees:
@@ -129,8 +187,11 @@ def predict_quantiles(
     -------
     ndarray of shape (n_rows, n_outputs, n_quantiles)
     """
+    most = max(targets.most for targets, _ in parts)
     n_outputs = parts[0][0].y.shape[1]
-    most = int(max(np.diff(targets.leaf_start).max() for targets, _ in parts))
+    for targets, trees in parts:
+        fits = len(targets.tree_start) - 1 == sum(block.n_trees for block in trees)
+        _require(fits, "they must be of as many trees as there are")
     out = np.empty((len(codes), n_outputs, len(quantiles)))
     n_trees = sum(len(targets.tree_start) - 1 for targets, _ in parts)
     size = max(1, _AT_ONCE // (n_trees * most * n_outputs))

@@ -52,7 +52,7 @@ class TreeArrays:
         for name, dtype in self._dtypes.items():
             array = _read_only(name, getattr(self, name), dtype)
             object.__setattr__(self, name, array)
-            mapped |= _is_mapped(array)
+            mapped |= is_mapped(array)
         reader = self._reader_type(*self.parts())
         if not mapped:
             reader.check()
@@ -66,6 +66,10 @@ class TreeArrays:
         for name, value in zip(names, (*reader.parts(), reader), strict=True):
             object.__setattr__(trees, name, value)
         return trees
+
+    def check(self) -> None:
+        """Refuse arrays that lead out of bounds; done already, unless a file is mapped."""
+        self._reader.check()
 
     def parts(self) -> tuple:
         """The arguments that make these trees."""
@@ -82,6 +86,11 @@ class TreeArrays:
 
     def __sizeof__(self) -> int:
         return self.n_bytes
+
+    @property
+    def width(self) -> int:
+        """Numbers of a prediction: classes, or outputs."""
+        return getattr(self, self._numbers[0])
 
     @property
     def n_trees(self) -> int:
@@ -223,7 +232,8 @@ def _read_only(name, array, dtype) -> np.ndarray:
     return array
 
 
-def _is_mapped(array) -> bool:
+def is_mapped(array) -> bool:
+    """Whether an array lies in a file that is mapped into memory."""
     while array is not None and not isinstance(array, mmap.mmap):
         array = getattr(array, "base", None)
     return array is not None

@@ -1,5 +1,6 @@
 import pickle
 
+import joblib
 import numpy as np
 import pytest
 from sklearn.datasets import make_friedman1
@@ -114,3 +115,77 @@ def test_quantiles_that_do_not_do(quantiles, data):
     forest = RandomForestRegressor(2, keep_targets=2).fit(*data)
     with pytest.raises(ValueError, match="quantiles must be"):
         forest.predict_quantiles(data[0], quantiles)
+
+
+def replaced(name, place, value):
+    """Change an entry of a part."""
+
+    def change(state):
+        part = state[name].copy()
+        part[place] = value
+        state[name] = part
+
+    return change
+
+
+def cut(name):
+    """Leave out the last entry of a part."""
+    return lambda state: state.update({name: state[name][:-1]})
+
+
+DAMAGES = [
+    *(replaced("leaf_start", *change) for change in [(0, 1), (3, 2**40), (3, -1), (-1, 2**40)]),
+    *(replaced("tree_start", *change) for change in [(0, -1), (1, 0), (1, 2**40), (-1, 3)]),
+    *(replaced("rows", *change) for change in [(0, -1), (5, 2**30), (-1, 150)]),
+    *map(cut, ["weights", "leaves", "tree_start", "rows", "leaf_start"]),
+    lambda state: state.update(leaf_start=state["leaf_start"].astype(float)),
+    lambda state: state.update(leaf_start=state["leaf_start"][:, None]),
+    lambda state: state.update(leaf_start=state["leaf_start"].tolist()),
+    lambda state: state.update(y=state["y"].ravel()),
+    lambda state: state.update(y=state["y"][:10]),
+    lambda state: state.pop("y"),
+    lambda state: state.update(more=1),
+    # All in one leaf of a tree, more than there are samples.
+    lambda state: state.update(
+        leaves=state["leaves"][:3],
+        tree_start=np.arange(4),
+        leaf_start=np.array([0, 1, len(state["rows"]) - 1, len(state["rows"])]),
+    ),
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("mapped", [False, True])
+def test_damaged_files_are_refused(damage, mapped, data, tmp_path):
+    forest = RandomForestRegressor(3, keep_targets=5, random_state=0).fit(*data)
+    state = forest.__getstate__()
+    damage(state["_leaf_targets"][0][0])
+    joblib.dump(state, tmp_path / "state")
+    state = joblib.load(tmp_path / "state", mmap_mode="r" if mapped else None)
+
+    def ask(model):
+        model.__setstate__(state)
+        model.predict_quantiles(data[0])
+
+    with pytest.raises(ValueError, match="kept targets: "):
+        ask(RandomForestRegressor())
+
+
+def test_a_mapped_file_is_read_when_it_is_used(data, tmp_path):
+    forest = RandomForestRegressor(3, keep_targets=5, random_state=0).fit(*data)
+    joblib.dump(forest, tmp_path / "forest")
+    again = joblib.load(tmp_path / "forest", mmap_mode="r")
+    kept, _ = again._leaf_targets[0]
+    assert "most" not in vars(kept)
+    found = forest.predict_quantiles(data[0])
+    assert np.array_equal(again.predict_quantiles(data[0]), found)
+    assert vars(kept)["most"] <= 5
+    assert "most" not in kept.__getstate__()
+
+
+def test_targets_of_other_trees_are_refused(data):
+    forest = RandomForestRegressor(3, keep_targets=5, random_state=0).fit(*data)
+    forest._trees = [*forest._trees, *forest._trees]
+    forest._leaf_targets = [(kept, 2 * n) for kept, n in forest._leaf_targets]
+    with pytest.raises(ValueError, match=r"kept targets: .* as many trees"):
+        forest.predict_quantiles(data[0])
