@@ -14,6 +14,15 @@ from mddf._elementary import class_probabilities, log
 from mddf._state import part
 from mddf._vote import FLOOR
 
+# What nodes of trees have.
+_KINDS = {
+    "column": np.int32,
+    "left": np.int32,
+    "split": float,
+    "set": np.int32,
+    "missing_left": bool,
+}
+
 
 class Boosted(BaseEstimator):
     """What the classifier and the regressor share; use one of them.
@@ -59,6 +68,11 @@ class Boosted(BaseEstimator):
         self.l2_regularization = l2_regularization
         self.max_features = max_features
         self.random_state = random_state
+
+    def __setstate__(self, state: dict) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "trees_"):
+            check_trees(self.trees_, self.n_features_in_)
 
     def _learn(self, kind, X, targets, sample_weight) -> None:
         """Fit a model of scikit-learn's to each target, and take their trees over."""
@@ -189,6 +203,39 @@ def best_round(models, X, labels, folds, n_rounds: int, weight=None) -> int:
     return int(totals.argmin()) + 1
 
 
+def check_trees(trees: dict[str, np.ndarray], n_columns: int) -> None:
+    """Refuse trees that are not as `trees_of` makes them, in which a walk may not end.
+
+    What does not fit together otherwise, ``_core.add_boosted`` refuses.
+    """
+    if not isinstance(trees, dict) or trees.keys() != {"roots", *_KINDS, "sets"}:
+        raise ValueError(f"boosted trees: expected roots, {', '.join(_KINDS)}, sets")
+    for name, kind in {"roots": np.int32, **_KINDS}.items():
+        array = trees[name]
+        if not isinstance(array, np.ndarray) or array.dtype != kind or array.ndim != 1:
+            raise ValueError(
+                f"boosted trees: {name} must be an array of {np.dtype(kind)} of one dimension"
+            )
+    roots, left, column = trees["roots"], trees["left"], trees["column"]
+    if any(len(trees[name]) != len(left) for name in _KINDS):
+        raise ValueError("boosted trees: expected as many of each part as there are nodes")
+    ends = np.append(roots, len(left))
+    if ends[0] != 0 or not np.all(ends[:-1] < ends[1:]):
+        raise ValueError("boosted trees: roots must rise from 0, below the number of nodes")
+    inner = np.flatnonzero(left)
+    first = np.searchsorted(inner, ends)  # of each tree
+    rank = np.arange(len(inner)) - np.repeat(first[:-1], np.diff(first))
+    expected = np.repeat(roots, np.diff(first)) + 1 + 2 * rank
+    if not (
+        np.array_equal(left[inner], expected)
+        and np.all(expected > inner)
+        and np.array_equal(np.diff(ends), 1 + 2 * np.diff(first))
+    ):
+        raise ValueError("boosted trees: left must have the nodes in order, behind their parents")
+    if np.any((column < 0) | (column >= n_columns)):
+        raise ValueError(f"boosted trees: column must be from 0 to {n_columns - 1}")
+
+
 def trees_of(*models) -> dict[str, np.ndarray]:
     """The trees of fitted models as arguments of ``_core.add_boosted``, round by round.
 
@@ -247,16 +294,9 @@ def _packed(predictors, order, known) -> dict[str, np.ndarray]:
         )
         roots.append(n_nodes)
         n_nodes, n_sets = n_nodes + len(nodes), n_sets + int(by_set.sum())
-    kinds = {
-        "column": np.int32,
-        "left": np.int32,
-        "split": float,
-        "set": np.int32,
-        "missing_left": bool,
-    }
     packed = {
         name: np.concatenate([np.zeros(0, kind), *(part[name] for part in parts)])
-        for name, kind in kinds.items()
+        for name, kind in _KINDS.items()
     }
     return {"roots": np.array(roots, np.int32), **packed, "sets": np.concatenate(sets)}
 

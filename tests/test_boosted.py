@@ -1,5 +1,6 @@
 """Boosted trees as arrays, against the model that grew them; and linear models on tables."""
 
+import pickle
 from functools import partial
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from threadpoolctl import threadpool_limits
 
 from mddf import _core
-from mddf._boosted import BoostedClassifier, BoostedRegressor, best_round
+from mddf._boosted import BoostedClassifier, BoostedRegressor, best_round, check_trees
 from mddf._gaussian import GaussianClassifier, GaussianRegressor
 from mddf._linear import Encoding, LinearClassifier
 
@@ -234,3 +235,57 @@ def test_linear_is_the_usual_pipeline(n_classes, categorical):
     model = LinearClassifier(categorical).fit(X, y, weights)
     np.testing.assert_allclose(model.predict_proba(new), pipeline.predict_proba(new), atol=1e-5)
     np.testing.assert_array_equal(model.predict(new), pipeline.predict(new))
+
+
+def changed(name, place, value):
+    """Change an entry of a part of the trees."""
+
+    def change(trees):
+        trees[name] = trees[name].copy()
+        trees[name][place] = value
+
+    return change
+
+
+DAMAGES = [
+    *(changed("left", place, value) for place, value in [(0, 0), (0, -1), (0, 3), (0, 2**30)]),
+    *(changed("roots", place, value) for place, value in [(0, 1), (1, 0), (-1, 2**30)]),
+    *(changed("column", 0, value) for value in (-1, 5)),
+    lambda trees: trees["left"].__setitem__(trees["left"] > 1, 1),  # back to the first children
+    lambda trees: trees.update(left=trees["left"][:-1]),
+    lambda trees: trees.update(left=trees["left"].astype(float)),
+    lambda trees: trees.update(roots=trees["roots"][None]),
+    lambda trees: trees.update(split=trees["split"].tolist()),
+    lambda trees: trees.pop("set"),
+    lambda trees: trees.update(more=trees["set"]),
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_trees_are_refused_when_they_are_loaded(damage):
+    X = table(200, 0)
+    model = BoostedClassifier(CATEGORICAL, **OPTIONS).fit(X, labels(X, 2))
+    state = pickle.loads(pickle.dumps(model.__getstate__()))
+    BoostedClassifier(CATEGORICAL).__setstate__(state)
+    damage(state["trees_"])
+    with pytest.raises(ValueError, match="boosted trees: "):
+        BoostedClassifier(CATEGORICAL).__setstate__(state)
+
+
+def test_a_tree_that_is_its_own_child_is_refused():
+    trees = BoostedClassifier(CATEGORICAL).fit(table(20, 0), np.zeros(20)).trees_
+    for name, values in {"left": [0, 1, 0], "roots": [0]}.items():
+        trees[name] = np.array(values, np.int32)
+    for name in ("column", "split", "set", "missing_left"):
+        trees[name] = np.zeros(3, trees[name].dtype)
+    with pytest.raises(ValueError, match="boosted trees: left"):
+        check_trees(trees, 5)
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 4])
+def test_trees_that_were_cut_load(n_classes):
+    X = table(200, 0)
+    model = BoostedClassifier(CATEGORICAL, **OPTIONS).fit(X, labels(X, n_classes))
+    for whole in (model, model.cut(3) if n_classes > 1 else model):
+        again = pickle.loads(pickle.dumps(whole))
+        assert np.array_equal(again.predict_proba(X), whole.predict_proba(X))
