@@ -412,6 +412,17 @@ class BaseCascade(LayeredClassifier):
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_cascade")
 
+    def _counts(self):
+        model, n_classes = self._cascade, len(self.classes_)
+        yield "n_features_in_", self.n_features_in_, self._binner.bins_.n_columns
+        yield "n_raw", model.n_raw, self.n_features_in_
+        yield "n_layers_", self.n_layers_, len(model.layers)
+        yield "n_classes", model.layout.n_classes, n_classes
+        for layer in model.layers:
+            yield "n_forests", model.layout.n_forests, len(layer.members)
+        for block in model.trees():
+            yield "width of trees", block.width, n_classes
+
 
 def column_names(classes: np.ndarray) -> list[str]:
     """Classes as parts of names that other libraries take, all different."""

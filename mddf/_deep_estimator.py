@@ -104,6 +104,11 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
         raise NotImplementedError
 
     @property
+    def _width(self) -> int:
+        """Numbers of a forecast."""
+        raise NotImplementedError
+
+    @property
     def _outputs(self) -> list[str]:
         """What a forecast's numbers are called in names of columns."""
         raise NotImplementedError
@@ -336,3 +341,14 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_layers")
+
+    def _counts(self):
+        n_raw, width, trees = self._binner.bins_.n_columns, self._width, self._trees()
+        most = max(MOST_COLUMNS, width)
+        n_spare = trees[0].n_columns - n_raw if trees else min(self._n_spare, most)
+        yield "n_features_in_", self.n_features_in_, n_raw
+        yield "n_raw", self._n_raw, n_raw
+        yield "n_spare", self._n_spare, n_spare
+        yield "n_layers_", self.n_layers_, len(self._layers)
+        for block in trees:
+            yield "width of trees", block.width, width

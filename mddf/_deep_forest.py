@@ -231,6 +231,10 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         )
 
     @property
+    def _width(self):
+        return len(self.classes_)
+
+    @property
     def _outputs(self):
         return column_names(self.classes_)
 

@@ -149,6 +149,14 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         return resolve_members(self.members, makers, AUTO_REGRESSORS, "regressor")
 
     @property
+    def _width(self):
+        return len(self._units.mean)
+
+    def _counts(self):
+        yield "n_outputs_", self.n_outputs_, self._width
+        yield from super()._counts()
+
+    @property
     def _outputs(self):
         return [f"output{number}" for number in range(self.n_outputs_)]
 

@@ -68,6 +68,7 @@ class Forest:
     _entropy: list[int]
     _trees: list[Any]
     _importances: np.ndarray
+    n_features_in_: int
     _oob: Any
 
     _parameter_constraints: ClassVar[dict] = {
@@ -179,6 +180,11 @@ class Forest:
 
     def _read(self, y, weights) -> Classes | Values:
         """What a user passed as y."""
+        raise NotImplementedError
+
+    @property
+    def _width(self) -> int:
+        """Numbers of a prediction."""
         raise NotImplementedError
 
     def _learnt(self, target) -> dict:
@@ -376,6 +382,11 @@ class Forest:
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_trees")
 
+    def _counts(self):
+        yield "n_features_in_", self.n_features_in_, self._binner.bins_.n_columns
+        for block in self._trees:
+            yield "width of trees", block.width, self._width
+
 
 class BaseForest(Forest, ProbabilityClassifier):
     """What both forests that classify share; use one of them."""
@@ -398,6 +409,10 @@ class BaseForest(Forest, ProbabilityClassifier):
 
     def _read(self, y, weights) -> Classes:
         return Classes.read(y)
+
+    @property
+    def _width(self) -> int:
+        return len(self.classes_)
 
     def _learnt(self, target: Classes) -> dict:
         return {"classes_": target.classes, "n_classes_": len(target.classes)}

@@ -68,6 +68,14 @@ class BaseForestRegressor(Forest, TableRegressor):
             )
         return Values.of(y, weights, self._exponents if again else None)
 
+    @property
+    def _width(self) -> int:
+        return self.n_outputs_
+
+    def _counts(self):
+        yield "n_outputs_", self.n_outputs_, self._trees[0].width
+        yield from super()._counts()
+
     def _learnt(self, target: Values) -> dict:
         return {
             "n_outputs_": target.y.shape[1],

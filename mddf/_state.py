@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from inspect import Parameter, signature
 from typing import Any, TypeVar
@@ -98,3 +98,14 @@ class Saved:
         parameters = signature(type(self)).parameters.values()
         absent = {p.name: p.default for p in parameters if p.default is not Parameter.empty}
         super().__setstate__(absent | from_plain(state))  # type: ignore[misc]
+        if self.__sklearn_is_fitted__():  # type: ignore[attr-defined]
+            for name, told, found in self._counts():
+                if told != found:
+                    raise ValueError(
+                        f"{name} of the state of this {type(self).__name__} must be {found}, as "
+                        f"its other parts have it, got {told}"
+                    )
+
+    def _counts(self) -> Iterator[tuple[str, int, int]]:
+        """Names of numbers that say how much memory is wanted, the numbers, and the right ones."""
+        yield from ()

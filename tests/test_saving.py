@@ -9,10 +9,12 @@ import pytest
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.model_selection import GroupKFold
 from stored_models import STORED, labels, models, says, table, targets
 
 import mddf
 from mddf import MDDFClassifier, RandomForestClassifier, _state
+from mddf.explain import tree_arrays
 from mddf.export import skops_types
 
 MODELS = models()
@@ -106,6 +108,17 @@ def test_skops_and_boosting_of_ones_own():
     with pytest.raises(io.exceptions.UntrustedTypesFoundException):
         io.loads(io.dumps(model), trusted=skops_types())
     again = io.loads(io.dumps(model), trusted=skops_types(boosting=True))
+    assert np.array_equal(says(again, X), says(model, X))
+
+
+def test_skops_and_a_splitter():
+    io = pytest.importorskip("skops.io", reason='needs "mddf[skops]"')
+    X = table("numbers")
+    model = MDDFClassifier(1, n_estimators=1, cv=GroupKFold(3), random_state=0)
+    data = io.dumps(model.fit(X, labels(), groups=np.arange(len(X)) % 10))
+    unknown = set(io.get_untrusted_types(data=data)) - set(skops_types())
+    assert unknown == {"sklearn.model_selection._split.GroupKFold"}
+    again = io.loads(data, trusted=[*skops_types(), *unknown])
     assert np.array_equal(says(again, X), says(model, X))
 
 
@@ -248,3 +261,64 @@ def test_states_with_noise_are_refused_or_safe(name):
         except (ValueError, IndexError, MemoryError):  # a number of voters may be huge
             refused += 1
     assert refused > 5
+
+
+COUNTS = [
+    ("random_forest", "n_features_in_"),
+    ("regressor", "n_features_in_"),
+    ("regressor", "n_outputs_"),
+    ("mddf", "n_features_in_"),
+    ("mddf", "n_layers_"),
+    ("mddf", "_cascade", "n_raw"),
+    ("mddf", "_cascade", "layout", "n_classes"),
+    ("mddf", "_cascade", "layout", "n_forests"),
+    ("deep_forest", "n_features_in_"),
+    ("deep_forest", "n_layers_"),
+    ("deep_forest", "_n_raw"),
+    ("deep_forest", "_n_spare"),
+    ("deep_regressor", "n_outputs_"),
+    ("deepboost", "n_iter_"),
+]
+
+
+@pytest.fixture(scope="module")
+def stored_states():
+    names = {name for name, *_ in COUNTS}
+    fits = {
+        name: clone(MODELS[name][0]).fit(table(MODELS[name][1]), targets(MODELS[name][0]))
+        for name in names
+    }
+    return {name: pickle.dumps(fit.__getstate__()) for name, fit in fits.items()}
+
+
+@pytest.mark.parametrize("place", COUNTS, ids=".".join)
+def test_numbers_that_ask_for_much_memory_are_refused(place, stored_states):
+    name, *keys, last = place
+    state = within = pickle.loads(stored_states[name])
+    for key in keys:
+        within = within[key]
+    within[last] += 2**33
+    with pytest.raises(ValueError, match=rf"{last.removeprefix('_')} of .* got 8589934\d"):
+        type(MODELS[name][0])().__setstate__(state)
+
+
+def test_votes_of_voters_that_are_not_there_are_refused():
+    X = table("numbers")
+    state = clone(MODELS["deepboost"][0]).fit(X, labels()).__getstate__()
+    state["ensembles_"][0]["voter"][0] = 2**40
+    model = type(MODELS["deepboost"][0])()
+    model.__setstate__(state)
+    with pytest.raises(IndexError, match="1099511627776 is out of bounds"):
+        model.predict(X)
+
+
+def test_trees_of_mapped_files_are_checked_before_they_are_walked(forest, tmp_path):
+    state = forest.__getstate__()
+    nodes = state["_trees"][0]["nodes"].copy()
+    nodes[0] &= ~np.uint64(0xFFFFFFFF)  # the root is its own child
+    state["_trees"][0]["nodes"] = nodes
+    joblib.dump(state, tmp_path / "state")
+    made = RandomForestClassifier()
+    made.__setstate__(joblib.load(tmp_path / "state", mmap_mode="r"))
+    with pytest.raises(ValueError, match="trees: "):
+        tree_arrays(made)

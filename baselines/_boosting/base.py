@@ -211,6 +211,9 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
         # By default any attribute that ends in _ would count, such as the parameter lambda_.
         return hasattr(self, "ensembles_")
 
+    def _counts(self):
+        yield "n_iter_", self.n_iter_, max(ensemble.n_rounds for ensemble in self.ensembles_)
+
     def _progress_bar(self):
         """Bar of `n_estimators` rounds, shown when verbose."""
         name = type(self).__name__

@@ -132,8 +132,9 @@ class Ensemble:
     def weights(self, n_rounds: int | None = None) -> FloatArray:
         """Weights after some rounds (all by default), shape (n_voters,)."""
         end = self.round_start[self.n_rounds if n_rounds is None else n_rounds]
-        weights = np.bincount(self.voter[:end], self.step[:end], minlength=len(self.voters))
-        return weights.astype(np.float64)  # without a round it counts in integers
+        weights = np.zeros(len(self.voters))
+        np.add.at(weights, self.voter[:end], self.step[:end])
+        return weights
 
     def decision(self, X: FloatArray, n_rounds: int | None = None) -> FloatArray:
         """Return f after some rounds (all by default) on the rows of X, shape (n_samples,)."""

@@ -140,7 +140,7 @@ class TreeVoters:
         Every tree hands out its absolute weight to its features in proportion to the gains of
         their splits; the sum over the trees is divided by its total, if that is positive.
         """
-        tree_of = np.repeat(np.arange(len(self)), self.sizes)
+        tree_of = np.searchsorted(self.start, np.arange(self.size), "right") - 1
         inner = self.feature >= 0
         total = np.bincount(tree_of[inner], self.gain[inner], minlength=len(self))
         scale = np.divide(np.abs(weights), total, out=np.zeros(len(self)), where=total > 0)

@@ -85,6 +85,7 @@ class Nodes:
 
 def decode(trees: TreeArrays) -> Nodes:
     """Unpack a block of trees."""
+    trees.check()
     words = trees.nodes
     is_node = _which_are_nodes(words, trees.tree_start)
     places = np.flatnonzero(is_node)
