@@ -30,6 +30,16 @@ def is_frame(X) -> bool:
     return not isinstance(X, np.ndarray) and nw.dependencies.is_into_dataframe(X)
 
 
+def whole_frame(X):
+    """X, or the table of a batch of pyarrow's; frames whose cells are yet to come are refused."""
+    if nw.dependencies.is_polars_lazyframe(X) or isinstance(X, nw.LazyFrame):
+        raise TypeError("X must be there as a whole, got a LazyFrame: pass what X.collect() gives")
+    pyarrow = nw.dependencies.get_pyarrow()
+    if pyarrow is not None and isinstance(X, pyarrow.RecordBatch):
+        return pyarrow.Table.from_batches([X])
+    return X
+
+
 def is_missing(value) -> bool:
     """Whether a cell is None, NaN or pandas' NA."""
     return value is None or is_scalar_nan(value) or is_pandas_na(value)
@@ -384,6 +394,7 @@ def read_table(estimator, X, *, reset: bool, categorical_features=None) -> Table
         _refuse_empty(X)
         validate_data(estimator, X.head, skip_check_array=True, reset=reset)
         return X
+    X = whole_frame(X)
     if is_frame(X):
         _refuse_empty(X)
         validate_data(estimator, X, skip_check_array=True, reset=reset)

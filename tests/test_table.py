@@ -3,11 +3,13 @@
 from datetime import datetime
 from decimal import Decimal
 
+import narwhals.stable.v1 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from mddf.baselines import AdaBoostClassifier, MultiGrainedScanner
 from scipy import sparse
 
 from mddf import RandomForestClassifier
@@ -88,6 +90,33 @@ def test_forests_take_frames_of_every_kind(make):
     probabilities = expected.predict_proba(pd.DataFrame(columns))
     np.testing.assert_array_equal(found.predict_proba(make(columns)), probabilities)
     np.testing.assert_array_equal(found.predict_proba(pd.DataFrame(columns)), probabilities)
+
+
+@pytest.mark.parametrize("Model", [RandomForestClassifier, AdaBoostClassifier])
+def test_batches_of_pyarrow_are_tables(Model):
+    X = pa.table({"a": np.arange(60) % 7, "b": np.arange(60) % 11 / 2})
+    y = np.arange(60) % 7 > 3
+    batch = X.to_batches()[0]
+    expected, found = (Model(5, random_state=0).fit(table, y) for table in (X, batch))
+    assert found.feature_names_in_.tolist() == ["a", "b"]
+    assert np.array_equal(found.predict_proba(batch), expected.predict_proba(X))
+
+
+def test_batches_of_pyarrow_have_words():
+    batch = pa.record_batch({"a": [1.5, 2.0, None], "word": ["x", None, "y"]})
+    table = read(batch)
+    assert table.names == ["a", "word"]
+    assert category_mask(table, "from_dtype").tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    "model", [RandomForestClassifier(2), AdaBoostClassifier(2), MultiGrainedScanner()]
+)
+def test_lazy_frames_are_refused(model):
+    X = pl.DataFrame({"a": [1.0, 2.0], "b": [2.0, 3.0]})
+    for lazy in (X.lazy(), nw.from_native(X.lazy())):
+        with pytest.raises(TypeError, match=r"X must be there .* LazyFrame: .*X\.collect\(\)"):
+            model.fit(lazy, [0, 1])
 
 
 def test_other_things_are_no_frames(frame):

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mddf._margin_loss import class_margins
 from mddf._parallel import progress_bar
 from mddf._state import Saved
-from mddf._table import FrameTable, has_words, is_frame
+from mddf._table import FrameTable, has_words, is_frame, whole_frame
 from mddf._validation import (
     COUNT,
     JOBS,
@@ -381,6 +381,7 @@ def _read_numbers(estimator, X, *, reset: bool) -> FloatArray:
     """X as numbers; text is refused with what to do about it."""
     takes = f"{type(estimator).__name__} takes numeric features only"
     remedy = "encode them first, for example with OneHotEncoder"
+    X = whole_frame(X)
     if is_frame(X):
         table = FrameTable(X)
         refused = [name for c, name in enumerate(table.names or []) if table.holds_words(c)]
