@@ -12,13 +12,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mddf._binner import Binner
+from mddf._binner import Binner, fingerprint
 from mddf._binning import NUMERIC_DTYPES
+from mddf._cascade_estimator import column_names
+from mddf._classifier import warn_of_seen
 from mddf._folds import make_folds
 from mddf._parallel import progress_bar
 from mddf._sampling import row_weights
 from mddf._state import Saved
-from mddf._table import ArrayTable
+from mddf._table import ArrayTable, has_words, whole_frame
 from mddf._validation import (
     COUNT,
     JOBS,
@@ -143,6 +145,8 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
     [180, 80]
     """
 
+    _seen: str | None = None  # scanners that were saved by releases before do not know
+
     _parameter_constraints: ClassVar[dict] = {
         "windows": [StrOptions({"auto"}), list, tuple],
         "strides": [Within(Integral, 1, None, closed="left"), list, tuple],
@@ -237,8 +241,7 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
             return self._learn(X, y, sample_weight, out_of_fold)
 
     def _learn(self, X, y, sample_weight, out_of_fold: bool) -> np.ndarray | None:
-        sample_shape, X = _flat(X)
-        X = validate_data(self, X, dtype=list(NUMERIC_DTYPES), ensure_all_finite="allow-nan")
+        sample_shape, X = self._read(X, reset=True)
         check_lengths(X, y=y)
         n_samples, n_features = X.shape
         grid = resolve_grid(self.shape, sample_shape or (n_features,))
@@ -253,6 +256,7 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         binner = Binner(max_bins=self.max_bins, n_jobs=self.n_jobs)
         of_cells = None if given is None else np.repeat(given, prod(grid))
         cells = binner.fit_transform(_cells(X, grid), of_cells)
+        seen = fingerprint(cells.codes)
         codes = cells.codes.reshape(n_samples, *grid, -1)
         factors = class_factors(self.class_weight, classes, labels, given)
         weights = row_weights(given, factors, labels)
@@ -271,8 +275,23 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         self.windows_ = [grain.size for grain in grains]
         self.positions_ = [grain.pooled for grain in grains]
         self.grains_ = [np.arange(part[0, 0], part[-1, -1]) for part in bounds]
-        self._grains, self._binner, self._trees = grains, binner, trees
+        self._grains, self._binner, self._trees, self._seen = grains, binner, trees, seen
         return features
+
+    def _read(self, X, *, reset: bool) -> tuple[tuple[int, ...] | None, np.ndarray]:
+        """The shape of a sample, None for tables, and X as a table of numbers."""
+        sample_shape, X = _flat(whole_frame(X))
+        try:
+            X = validate_data(
+                self, X, dtype=list(NUMERIC_DTYPES), ensure_all_finite="allow-nan", reset=reset
+            )
+        except ValueError as error:
+            if not has_words(np.asarray(X, object)):
+                raise
+            raise ValueError(
+                f"X must hold numbers, NaN where missing; got words: {error}"
+            ) from error
+        return sample_shape, X
 
     def _grow(self, samples, grain, entropy, out_of_fold):
         return grow_forests(
@@ -309,20 +328,20 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
             The mean over all folds' forests.
         """
         check_is_fitted(self, "_trees")
-        sample_shape, X = _flat(X)
-        X = validate_data(
-            self, X, dtype=list(NUMERIC_DTYPES), ensure_all_finite="allow-nan", reset=False
-        )
+        sample_shape, X = self._read(X, reset=False)
         if sample_shape is not None and sample_shape[: len(self.grid_)] != self.grid_:
             raise ValueError(
                 f"X must have samples whose shape begins with {self.grid_}, as in fit, or be a "
                 f"table of {self.n_features_in_} columns; got samples of shape {sample_shape}"
             )
+        codes = self._binner.transform(_cells(X, self.grid_))
+        warn_of_seen(codes, self._seen)
+        codes = codes.reshape(len(X), *self.grid_, -1)
         features = np.empty((len(X), self._n_features_out), np.float32)
         batch = self._batch_size()
         with progress_bar(len(X), "scanning", "sample", shown=self.verbose) as bar:
             for first in range(0, len(X), batch):
-                self._scan(X[first : first + batch], features[first : first + batch])
+                self._scan(codes[first : first + batch], features[first : first + batch])
                 bar.update(min(batch, len(X) - first))
         return features
 
@@ -334,8 +353,7 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         )
         return max(1, _BATCH_BYTES // largest)
 
-    def _scan(self, X, features):
-        codes = self._binner.transform(_cells(X, self.grid_)).reshape(len(X), *self.grid_, -1)
+    def _scan(self, codes, features):
         n_classes = len(self.classes_)
         bounds = _bounds(self._grains, n_classes)
         for grain, forests, parts in zip(self._grains, self._trees, bounds, strict=True):
@@ -359,14 +377,15 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of str
-            Size of the window, forest, its place (of sequences only t), class.
+            Size of the window, forest, its place (of sequences only t), class. What XGBoost and
+            LightGBM refuse in names, such as "<" and "[", becomes "_".
         """
         check_is_fitted(self, "_trees")
         names = [
             name
             for grain in self._grains
             for forest in FORESTS
-            for name in grain.names(forest, self.classes_.tolist())
+            for name in grain.names(forest, column_names(self.classes_))
         ]
         return np.asarray(names, dtype=object)
 

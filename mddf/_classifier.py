@@ -58,10 +58,10 @@ class AsksForGroups:
 
 
 def warn_of_seen(codes: np.ndarray, seen: str | None) -> None:
-    """Warn of layer features for the very codes whose fingerprint fit has kept."""
+    """Warn of features for the very codes whose fingerprint fit has kept."""
     if fingerprint(codes) == seen:
         warnings.warn(
-            "transform was given the table that the cascade was grown on: these features are "
+            "transform was given the table that the model was fitted on: these features are "
             "not out-of-fold, and another model trained on them would trust them too much; "
             "use fit_transform",
             stacklevel=4,

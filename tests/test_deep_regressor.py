@@ -42,7 +42,7 @@ def draws_rows(model):
     return dict.fromkeys(names, "bootstraps of as many rows as have weight, folds of rows")
 
 
-@pytest.mark.filterwarnings("ignore:transform was given the table that the cascade")
+@pytest.mark.filterwarnings("ignore:transform was given the table that the model")
 @parametrize_with_checks(
     [
         DeepForestRegressor(n_estimators=5, members=FORESTS),

@@ -17,6 +17,8 @@ from mddf import MDDFClassifier, RandomForestClassifier, _state
 from mddf.explain import tree_arrays
 from mddf.export import skops_types
 
+pytestmark = pytest.mark.filterwarnings("ignore:transform was given the table:UserWarning")
+
 MODELS = models()
 RELEASES = sorted(path.name for path in STORED.iterdir())
 PLAIN = (dict, list, tuple, np.ndarray, np.generic, str, int, float, type(None))

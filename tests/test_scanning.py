@@ -1,4 +1,5 @@
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mddf import RandomForestClassifier
+
+pytestmark = pytest.mark.filterwarnings("ignore:transform was given the table:UserWarning")
 
 OUT_OF_FOLD = "fit_transform gives out-of-fold vectors, transform the mean over all folds"
 
@@ -79,6 +82,15 @@ def test_grains_and_attributes(digits):
     np.testing.assert_allclose(by_forest.sum(axis=2), 1, rtol=1e-5)
 
 
+def test_names_are_those_that_other_libraries_take(digits):
+    X, y = digits
+    model = scanner([8])
+    names = model.fit(X, np.where(y < 4, "<=3", ">3")).get_feature_names_out()
+    assert names[:2].tolist() == ["window8x8_random_y0_x0__=3", "window8x8_random_y0_x0__3"]
+    names = model.fit(X, np.where(y < 4, "<3", ">3")).get_feature_names_out()
+    assert names[:2].tolist() == ["window8x8_random_y0_x0_0__3", "window8x8_random_y0_x0_1__3"]
+
+
 def test_data_frames():
     pd = pytest.importorskip("pandas")
     X, y = load_digits(return_X_y=True, as_frame=True)
@@ -135,6 +147,22 @@ def test_no_window_is_in_the_fold_that_predicts_it(digits):
         changed = scanner(cv=cv).fit_transform(X, other)
         assert np.array_equal(changed[test], vectors[test])
         assert not np.array_equal(changed, vectors)
+
+
+def test_transform_warns_of_the_samples_of_fit(digits):
+    X, y = digits
+    model = scanner([5])
+    for fit in (model.fit, model.fit_transform):
+        fit(X, y)
+        for again in (X, X.astype(np.uint8), X.reshape(300, 64).tolist()):
+            with pytest.warns(UserWarning, match="not out-of-fold.*use fit_transform"):
+                seen = model.transform(again)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.array_equal(model.transform(X[1:]), seen[1:])
+        model.transform(X[::-1])
+        del model._seen  # one that was saved by a release before
+        assert np.array_equal(pickle.loads(pickle.dumps(model)).transform(X), seen)
 
 
 def test_random_labels_are_not_learned(digits):
@@ -310,7 +338,12 @@ def test_refused_samples(digits):
         scanner().fit(X.reshape(300, 2, 2, 4, 4), y)
     with pytest.raises(ValueError, match="infinity"):
         scanner().fit(np.where(X == 3, np.inf, X), y)
+    words = np.full((300, 8, 8), "dark", object)
     model = scanner([8]).fit(X, y)
+    for ask in (lambda X: scanner().fit(X, y), model.transform):
+        for given in (words, words.tolist(), words.reshape(300, 64)):
+            with pytest.raises(ValueError, match=r"X must hold numbers, .* got words: .*'dark'"):
+                ask(given)
     with pytest.raises(ValueError, match=r"begins with \(8, 8\).* got samples of shape \(4, 16\)"):
         model.transform(X.reshape(300, 4, 16))
     with pytest.raises(ValueError, match="64 features"):
