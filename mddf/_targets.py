@@ -147,16 +147,22 @@ class Units:
             )
 
 
-def read_values(y) -> np.ndarray:
-    """Targets as float64 of shape (n_samples, n_outputs), from what a user passed as y."""
-    if y is None:
-        raise ValueError("a regressor requires y to be passed, but the target y is None")
+def finite_values(y) -> np.ndarray:
+    """Targets as float64, of the shape in which a user passed them as y."""
     with naming("y"):
         if np.asarray(y).dtype.kind in "mM":
             raise TypeError(NO_TIMES)
         y = check_array(y, ensure_2d=False, dtype=np.float64, order="C", input_name="y")
         if y.ndim == 0:
             raise ValueError(f"y must have a target for every sample, got {y!r}")
+    return y
+
+
+def read_values(y) -> np.ndarray:
+    """Targets as float64 of shape (n_samples, n_outputs), from what a user passed as y."""
+    if y is None:
+        raise ValueError("a regressor requires y to be passed, but the target y is None")
+    y = finite_values(y)
     if y.ndim == 2 and y.shape[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape "

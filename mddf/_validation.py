@@ -133,7 +133,12 @@ def known_labels(y, classes: np.ndarray, n_rows: int) -> np.ndarray:
     y = np.asarray(y)
     if y.shape != (n_rows,):
         raise ValueError(f"y must have shape ({n_rows},), got {y.shape}")
-    unknown = np.setdiff1d(y, classes)
+    _check_complete(y)
+    if y.dtype.kind == "O":  # of kinds that may have no order
+        known = set(classes.tolist())
+        unknown = np.array([label for label in dict.fromkeys(y) if label not in known], object)
+    else:
+        unknown = np.setdiff1d(y, classes)
     if len(unknown):
         raise ValueError(f"y must hold labels seen in fit, {classes!r}; got {unknown!r}")
     return np.searchsorted(classes, y)

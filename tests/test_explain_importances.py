@@ -1,12 +1,21 @@
 """Importances: what adds up, and what noise gets."""
 
 import numpy as np
+import polars as pl
+import pyarrow as pa
 import pytest
 from made_models import TABLES, labels_of, number_table
 from mddf.baselines import AdaBoostClassifier, GCForestClassifier
+from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from mddf import DeepForestClassifier, MDDFClassifier, RandomForestClassifier
+from mddf import (
+    DeepForestClassifier,
+    MDDFClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    by_columns,
+)
 from mddf.explain import importances, tree_arrays
 from mddf.explain._importances import _shares
 
@@ -96,6 +105,52 @@ def test_permutation_is_scikit_learns():
     assert np.array_equal(found.importances_mean, again.importances_mean)
 
 
+def _polars(frame):
+    made = pl.from_pandas(frame.drop(columns="place"), nan_to_null=True)
+    places = frame["place"].tolist()
+    return made.with_columns(place=pl.Series(places, dtype=pl.Enum(sorted(set(places)))))
+
+
+FRAMES = {
+    "polars": _polars,
+    "pyarrow": lambda frame: pa.Table.from_pandas(
+        frame.assign(place=frame["place"].astype("category")), preserve_index=False
+    ),
+    "batch": lambda frame: pa.RecordBatch.from_pandas(frame, preserve_index=False),
+}
+
+
+@pytest.mark.parametrize("made", FRAMES.values(), ids=FRAMES)
+def test_permutation_of_all_frames(made):
+    X = TABLES["frame"](240)
+    y = labels_of(X)
+    forest = RandomForestClassifier(5, random_state=0)
+    options = {"kind": "permutation", "n_repeats": 2, "random_state": 0}
+    expected = importances(forest.fit(X, y), X, y, **options)
+    other = made(X)
+    found = importances(forest.fit(other, y), other, y, **options)
+    assert found.feature_names.tolist() == list(X.columns)
+    assert np.all(found.importances_mean[[4, 5]] > 0)
+    assert np.array_equal(found.importances_mean, expected.importances_mean)
+    assert np.array_equal(found.importances_std, expected.importances_std)
+    options |= {"scoring": "neg_log_loss"}
+    log_loss = importances(forest, other, y, **options).importances_mean
+    assert np.array_equal(log_loss, importances(forest, made(X), y, **options).importances_mean)
+    assert not np.array_equal(log_loss, found.importances_mean)
+
+
+@pytest.mark.parametrize("kind", ["held-out", "permutation"])
+def test_sparse_matrices(kind):
+    X = np.random.default_rng(0).integers(-2, 2, (120, 4)).clip(0).astype(float)
+    y = (X[:, 1] > 0).astype(int)
+    forest = RandomForestClassifier(5, random_state=0).fit(X, y)
+    expected, found = (
+        importances(forest, table, y, kind=kind, random_state=0)
+        for table in (X, sparse.csr_matrix(X))
+    )
+    assert np.array_equal(found.importances_mean, expected.importances_mean)
+
+
 def test_deep_forests():
     X, y, others, classes = halves("numbers")
     model = DeepForestClassifier(n_estimators=3, members=["random"], random_state=0).fit(X, y)
@@ -125,5 +180,40 @@ def test_refusals():
     with pytest.raises(TypeError, match="model must be a forest of mddf"):
         importances(AdaBoostClassifier(2).fit(X, y), X, y)
     guests = MDDFClassifier(1, forests=["random", LogisticRegression()], n_estimators=1, cv=2)
-    with pytest.raises(TypeError, match="only forests of mddf"):
+    with pytest.raises(TypeError, match=r"only forests of mddf .* use kind='permutation'"):
         importances(guests.fit(X, y), X, y)
+    with pytest.raises(TypeError, match="in memory, got a table of by_columns"):
+        importances(forest, by_columns(X), y, kind="permutation")
+
+
+@pytest.mark.parametrize("kind", ["held-out", "permutation"])
+def test_targets_that_do_not_fit(kind):
+    X, y = number_table(), labels_of(number_table())
+    words = np.array(["a", "b", "c"], object)[y]
+    forest, of_words = (RandomForestClassifier(2).fit(X, labels) for labels in (y, words))
+    one = RandomForestRegressor(2).fit(X, X[:, 0])
+    two = RandomForestRegressor(2).fit(X, X[:, :2])
+    column = X[:, 0]
+    for model, targets, message in [
+        (forest, np.tile(y, 2), r"y .*numbers of samples: \[120, 240\]"),
+        (forest, y[:7], r"y .*numbers of samples: \[120, 7\]"),
+        (forest, y + 7, r"y must hold labels seen in fit, .* got array\(\[7, 8, 9\]\)"),
+        (forest, np.where(y == 0, np.nan, y), r"y must hold labels .* got array\(\[nan\]\)"),
+        (forest, np.column_stack([y, y]), r"y should be a 1d array, .* \(120, 2\)"),
+        (of_words, np.where(y == 0, None, words), "y must have a label .* got None"),
+        (of_words, np.where(y == 0, 7, words), r"y must hold labels .* got array\(\[7\]"),
+        (one, np.tile(column, 2), r"y .*numbers of samples: \[120, 240\]"),
+        (one, X[:, :2], "y must have as many outputs as in fit, 1, got 2"),
+        (two, column, "y must have as many outputs as in fit, 2, got 1"),
+        (one, np.where(column > 0, np.nan, column), "y contains NaN"),
+        (one, np.where(column > 0, np.inf, column), "y contains infinity"),
+        (one, ["x"] * 120, "y cannot be used: .*'x'"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            importances(model, X, targets, kind=kind)
+    for model, targets in [(forest, y), (one, column)]:
+        flat, tall = (
+            importances(model, X, given, kind=kind, random_state=0).importances_mean
+            for given in (targets, targets[:, None])
+        )
+        assert np.array_equal(flat, tall)

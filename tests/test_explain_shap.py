@@ -187,8 +187,10 @@ def test_guests_can_be_explained_by_permutation():
     model = MDDFClassifier(2, forests=["random", LogisticRegression()], **CASCADE)
     model.fit(X, labels_of(X))
     assert shap_values(model, X[:2], method="permutation").values.shape == (2, 5, 3)
-    with pytest.raises(TypeError, match="only forests of mddf"):
-        shap_values(model, X[:2])
+    for method in ("tree", "path"):
+        refusal = r"only forests of mddf .* has LogisticRegression.*; use method='permutation'"
+        with pytest.raises(TypeError, match=refusal):
+            shap_values(model, X[:2], method=method)
 
 
 def test_deep_forests_are_explained_by_permutation():

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import narwhals.stable.v1 as nw
 import numpy as np
-from sklearn.base import is_regressor
+from scipy import sparse
+from sklearn.base import is_classifier, is_regressor
 from sklearn.utils import Bunch
+from sklearn.utils.validation import column_or_1d
 
 from mddf import _cascade
-from mddf._validation import known_labels
+from mddf._table import Table, is_frame, whole_frame
+from mddf._targets import finite_values
+from mddf._validation import check_lengths, known_labels
 
 from ._paths import own_class_contributions, path_contributions
 from ._shap_values import feature_names
-from ._stages import coded_stages, kind_of, model_stages, refuse_deep_forest
+from ._stages import coded_stages, kind_of, model_stages, refuse_untraceable
 
 KINDS = ("held-out", "permutation", "impurity")
 _MEASURES = {
@@ -30,7 +35,7 @@ def importances(
     ----------
     model : forest, deep forest or cascade of mddf
         Fitted. For "permutation" and "impurity", any classifier that has what they need.
-    X : array or DataFrame of shape (n_samples, n_features), default=None
+    X : array, sparse matrix or data frame of shape (n_samples, n_features), default=None
         Rows that the model was not fitted on, and at best many of them. Of those that it was
         fitted on it knows the labels, so that features which say nothing seem to help.
     y : array of shape (n_samples,), default=None
@@ -44,7 +49,7 @@ def importances(
           targets and predictions, in units of the targets' variance.
         - "permutation": by how much the score falls if the feature's values are shuffled
           (scikit-learn's ``permutation_importance``). Of features that say the same, the model
-          misses none.
+          misses none. A sparse X is made dense.
         - "impurity": the mean decrease of impurity in training, `feature_importances_`. Biased:
           features with many different values gain even if they are noise.
     scoring : str, callable or None, default=None
@@ -84,11 +89,8 @@ def importances(
     if kind == "impurity":
         mean = np.array(model.feature_importances_)
     elif kind == "permutation":
-        from sklearn.inspection import permutation_importance
-
-        found = permutation_importance(
-            model, X, y, scoring=scoring, n_repeats=n_repeats, random_state=random_state
-        )
+        _read_targets(model, X, y)
+        found = _permuted(model, X, y, scoring, n_repeats=n_repeats, random_state=random_state)
         mean, spread = found.importances_mean, found.importances_std
     else:
         rows = _gains(model, X, y)
@@ -102,6 +104,49 @@ def importances(
         kind=kind,
         measure=measure,
     )
+
+
+def _read_targets(model, X, y) -> np.ndarray:
+    """Codes of classes, or numbers of shape (n_rows, n_outputs); y if the model has neither."""
+    check_lengths(whole_frame(X), y=y)
+    if is_regressor(model):
+        values = finite_values(y)
+        values = values.reshape(len(values), -1)
+        n_outputs = getattr(model, "n_outputs_", values.shape[1])
+        if values.shape[1] != n_outputs:
+            raise ValueError(
+                f"y must have as many outputs as in fit, {n_outputs}, got {values.shape[1]}"
+            )
+        return values
+    classes = getattr(model, "classes_", None)
+    if is_classifier(model) and isinstance(classes, np.ndarray) and classes.ndim == 1:
+        return known_labels(column_or_1d(y), classes, len(y))
+    return np.asarray(y)
+
+
+def _permuted(model, X, y, scoring, **options) -> Bunch:
+    """What scikit-learn says if the columns of X are shuffled, of whatever type X is."""
+    from sklearn.inspection import permutation_importance
+    from sklearn.metrics import check_scoring
+
+    X = whole_frame(X)
+    if isinstance(X, Table):
+        raise TypeError("kind='permutation' needs X in memory, got a table of by_columns")
+    if sparse.issparse(X):
+        X = X.toarray()
+    if hasattr(X, "iloc") or not is_frame(X):
+        return permutation_importance(model, X, y, scoring=scoring, **options)
+    # Numbers of rows are shuffled for the cells, which scikit-learn would make an array of.
+    frame, score = nw.from_native(X, eager_only=True), check_scoring(model, scoring=scoring)
+    everywhere = np.arange(len(frame))
+
+    def score_of(model, rows, y):
+        moved = np.flatnonzero((rows != everywhere[:, None]).any(axis=0))
+        shuffled = [frame[:, c][rows[:, c]] for c in moved.tolist()]
+        return score(model, frame.with_columns(*shuffled).to_native(), y)
+
+    rows = np.repeat(everywhere[:, None], frame.shape[1], axis=1)
+    return permutation_importance(model, rows, y, scoring=score_of, **options)
 
 
 def _gains(model, X, y) -> np.ndarray:
@@ -121,11 +166,11 @@ def _gains(model, X, y) -> np.ndarray:
     -------
     ndarray of shape (n_rows, n_features)
     """
-    refuse_deep_forest(model, "kind='permutation'")
+    refuse_untraceable(model, "kind='permutation'")
+    labels = _read_targets(model, X, y)
     stages, coded = model_stages(model), coded_stages(model, X)
     if is_regressor(model):
-        return _covariances(stages[0], next(coded), y, model.n_jobs)
-    labels = known_labels(y, model.classes_, len(y))
+        return _covariances(stages[0], next(coded), labels, model.n_jobs)
     if kind_of(model) == "forest":
         codes = next(coded)
         return own_class_contributions(stages[0].blocks(None), codes, labels, n_jobs=model.n_jobs)
@@ -153,7 +198,7 @@ def _gains(model, X, y) -> np.ndarray:
 
 def _covariances(stage, codes, y, n_jobs) -> np.ndarray:
     """What each feature adds to a row's part of the covariance of its target and prediction."""
-    y = np.asarray(y, float).reshape(len(codes), -1) / stage.unit  # of no size in these units
+    y = y / stage.unit  # of no size in these units
     found, _ = path_contributions(stage.blocks(None), codes, codes, n_jobs=n_jobs)
     away = y - y.mean(axis=0)
     variance = np.square(away).mean(axis=0)

@@ -18,7 +18,7 @@ from ._stages import (
     kind_of,
     model_stages,
     predict_numbers,
-    refuse_deep_forest,
+    refuse_untraceable,
 )
 from ._tree_shap import tree_contributions
 
@@ -138,7 +138,7 @@ def _check_sums(sums: np.ndarray, says: np.ndarray, tolerance) -> None:
 
 def _by_trees(model, X, background, method: str) -> tuple[np.ndarray, np.ndarray]:
     """Contributions and base values of a forest, or through all layers of a cascade."""
-    refuse_deep_forest(model, "method='permutation'")
+    refuse_untraceable(model, "method='permutation'")
     contribute = partial(_OF_TREES[method], n_jobs=model.n_jobs)
     stages = model_stages(model)
     coded = zip(coded_stages(model, X), coded_stages(model, background), strict=True)

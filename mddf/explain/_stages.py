@@ -83,13 +83,20 @@ def asked(model) -> str:
     return "predict" if is_regressor(model) else "predict_proba"
 
 
-def refuse_deep_forest(model, remedy: str) -> None:
-    """Refuse a model whose vote is not linear in its layers' vectors."""
+def refuse_untraceable(model, remedy: str) -> None:
+    """Refuse a model whose vote is not linear in its layers' vectors, or not one of trees."""
     if kind_of(model) == "deep forest":
         raise TypeError(
             f"the vote of a {type(model).__name__} is not a sum over trees, so that contributions "
             f"cannot be passed back through its layers; use {remedy}"
         )
+    for stage in model_stages(model):
+        for first, *_ in stage.members:
+            if not isinstance(first, TreeArrays):
+                raise TypeError(
+                    f"only forests of mddf have trees that can be read, and a layer of the "
+                    f"{type(model).__name__} has {first!r}; use {remedy}"
+                )
 
 
 def model_stages(model) -> list[Stage]:
