@@ -13,7 +13,7 @@ def drawn_rows(table: Table, columns, weight: np.ndarray | None) -> np.ndarray |
     """The rows of a table that bins are found on.
 
     They are drawn by a hash of what they hold: the same ones in whatever order they stand, and
-    however they are parted. Of equal rows, all are drawn or none.
+    however they are parted. Equal rows are told apart by their number among them.
 
     Parameters
     ----------
@@ -41,8 +41,21 @@ def drawn_rows(table: Table, columns, weight: np.ndarray | None) -> np.ndarray |
     rows = np.arange(n_rows) if weight is None else np.flatnonzero(weight)
     if len(rows) <= most:
         return None
-    last = np.partition(hashes[rows], most - 1)[most - 1]
-    return rows[hashes[rows] <= last]
+    found = _told_apart(hashes[rows], None if weight is None else weight[rows])
+    return rows[found <= np.partition(found, most - 1)[most - 1]]
+
+
+def _told_apart(hashes: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    """Hashes of which equal ones have become different: the first of them stays what it is."""
+    order = np.argsort(hashes) if weight is None else np.lexsort((weight, hashes))
+    starts = np.flatnonzero(np.append(True, np.diff(hashes[order]) != 0))
+    sizes = np.diff(np.append(starts, len(hashes)))
+    number = np.empty(len(hashes), np.uint64)
+    number[order] = np.arange(len(hashes)) - np.repeat(starts, sizes)
+    again = number > 0
+    hashes[again] ^= number[again] * np.uint64(0x9E3779B97F4A7C15)
+    hashes[again] = _scrambled(hashes[again])
+    return hashes
 
 
 def _mix(hashes: np.ndarray, numbers: np.ndarray) -> None:
@@ -53,8 +66,11 @@ def _mix(hashes: np.ndarray, numbers: np.ndarray) -> None:
             values = column.astype(np.float64)
             values += 0.0  # -0.0 is 0.0
             values[np.isnan(values)] = np.nan
-            some ^= values.view(np.uint64)
-            some *= np.uint64(0xBF58476D1CE4E5B9)
-            some ^= some >> np.uint64(31)
-            some *= np.uint64(0x94D049BB133111EB)
-            some ^= some >> np.uint64(29)
+            some[:] = _scrambled(some ^ values.view(np.uint64))
+
+
+def _scrambled(hashes: np.ndarray) -> np.ndarray:
+    hashes = hashes * np.uint64(0xBF58476D1CE4E5B9)
+    hashes ^= hashes >> np.uint64(31)
+    hashes *= np.uint64(0x94D049BB133111EB)
+    return hashes ^ hashes >> np.uint64(29)

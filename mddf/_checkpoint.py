@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 from zipfile import BadZipFile
 
 import numpy as np
@@ -95,13 +96,16 @@ class Checkpoint:
         outline = json.dumps([self.fit, _outline(to_plain(parts), arrays)])
         arrays["outline"] = np.frombuffer(outline.encode(), np.uint8)
         path = self._path(number)
-        unfinished = path.with_suffix(".part")
+        unfinished = path.with_suffix(f".{uuid4().hex}.part")  # no other process writes to it
         with self._named():
-            with unfinished.open("wb") as file:
-                np.savez(file, allow_pickle=False, **arrays)
-                file.flush()
-                os.fsync(file.fileno())
-            unfinished.replace(path)
+            try:
+                with unfinished.open("wb") as file:
+                    np.savez(file, allow_pickle=False, **arrays)
+                    file.flush()
+                    os.fsync(file.fileno())
+                unfinished.replace(path)
+            finally:
+                unfinished.unlink(missing_ok=True)
 
     def _compare(self, before: dict[str, str]) -> None:
         for name, now in self.fit.items():

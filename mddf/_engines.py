@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from itertools import islice
 from threading import Lock
+from time import sleep
 from typing import Any
+from uuid import uuid4
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,6 +21,11 @@ from joblib import Parallel
 from joblib.parallel import get_active_backend
 
 from mddf._binning import BinnedTable, Bins, is_large, join_bins
+
+# So often a task is sent to Dask whose workers die.
+_ATTEMPTS = 6
+# Arrays of more bytes are too large to be a part of what Dask's scheduler is told.
+_LARGE = 2**20
 
 
 def _engine(backend) -> str | None:
@@ -28,14 +36,13 @@ def _engine(backend) -> str | None:
 def shared(values: Sequence) -> list:
     """Stand-ins for values that are arguments of many tasks, in whose place tasks get the values.
 
-    On Dask, every worker there is gets them now, so that they outlive the loss of some (until no
-    task waits for them: then Dask's active memory manager leaves one); on Ray, the object store
-    has them; otherwise joblib sends them itself, and they are the stand-ins.
+    On Dask, every worker there is gets them now, and again when all that had them are gone; on
+    Ray, the object store has them; otherwise joblib sends them itself: they are the stand-ins.
     """
     backend, _ = get_active_backend(prefer="threads")
     engine = _engine(backend)
     if engine == "dask":
-        return backend.client.scatter(list(values), broadcast=True, hash=False)
+        return _Scattered.all(backend.client, list(values))
     if engine == "ray":
         import ray
 
@@ -48,6 +55,8 @@ def in_order(tasks: Iterable, n_jobs: int) -> Iterable:
     backend, _ = get_active_backend(prefer="threads")
     if _engine(backend) == "ray":
         return _on_ray(tasks, n_jobs, backend.ray_remote_args or {})
+    if _engine(backend) == "dask":
+        return _on_dask(tasks, n_jobs, backend)
     kind = "generator" if backend.supports_return_generator else "list"
     return Parallel(n_jobs=n_jobs, prefer="threads", return_as=kind)(tasks)
 
@@ -76,6 +85,86 @@ def _on_ray(tasks: Iterable, n_jobs: int, options: dict) -> Iterator:
     finally:
         for reference in running:
             ray.cancel(reference)
+
+
+class _Scattered:
+    """A value on Dask's workers, and here, should they be gone."""
+
+    def __init__(self, client, value, future):
+        self.client, self.value, self._future = client, value, future
+
+    @classmethod
+    def all(cls, client, values) -> list[_Scattered]:
+        """Send values to all workers."""
+        futures = _scatter(client, values)
+        return [cls(client, *pair) for pair in zip(values, futures, strict=True)]
+
+    def there(self):
+        """Dask's future of it, which some worker has."""
+        if self._future.status != "finished":
+            (self._future,) = _scatter(self.client, [self.value])
+        return self._future
+
+
+def _scatter(client, values: list) -> list:
+    """Futures of values on all workers, of which one may die meanwhile."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            return client.scatter(values, broadcast=True, hash=False)
+        except OSError as error:  # of the connection to a worker, such as CommClosedError
+            if isinstance(error, TimeoutError) or attempt == _ATTEMPTS - 1:
+                raise
+            sleep(2**attempt / 4)
+    raise AssertionError
+
+
+def _on_dask(tasks: Iterable, n_jobs: int, backend) -> Iterator:
+    """As Dask's own tasks.
+
+    joblib's backend computes here where there is one job, waits for ever when a task has cost
+    several workers their life, and does not know what workers had that died.
+    """
+    tasks = iter(tasks)
+    running: deque = deque()
+    try:
+        with backend.retrieval_context():  # a task of Dask's that waits makes room for others
+            while True:
+                for task in islice(tasks, 2 * n_jobs - len(running)):
+                    running.append([task, _submit(backend, task)])
+                if not running:
+                    return
+                result = _result(backend, running[0])
+                running.popleft()
+                yield result
+    finally:
+        backend.client.cancel([future for _, future in running])
+
+
+def _submit(backend, task):
+    function, given, named = task
+    client = backend.client
+
+    def sent(value):
+        if isinstance(value, _Scattered):
+            return value.there()
+        large = isinstance(value, np.ndarray) and value.nbytes > _LARGE
+        return client.scatter(value, hash=False) if large else value
+
+    given, key = map(sent, given), f"{function.__name__}-{uuid4().hex}"
+    return client.submit(_call, function, *given, **named, key=key, **backend.submit_kwargs)
+
+
+def _result(backend, sent: list):
+    """What comes of a task and its future; another one, if workers died with what it needs."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            return sent[1].result()
+        except CancelledError:
+            if backend.client.status != "running" or attempt == _ATTEMPTS - 1:
+                raise
+        sleep(2**attempt / 4)  # until the scheduler has seen which workers are gone
+        sent[1] = _submit(backend, sent[0])
+    raise AssertionError
 
 
 def _call(function, *arguments, **named):
@@ -150,11 +239,6 @@ def _place(backend):
     return ray.get_runtime_context().get_job_id()
 
 
-def _is_lost(stand_in) -> bool:
-    """Whether all of Dask's workers that held a value are gone."""
-    return getattr(stand_in, "status", "finished") != "finished"
-
-
 def shared_table(table: BinnedTable) -> tuple[Any, Any]:
     """Stand-ins for a table, and for what has changed in it since it was sent first.
 
@@ -165,10 +249,10 @@ def shared_table(table: BinnedTable) -> tuple[Any, Any]:
         return table, None
     place = _place(backend)
     sent = _sent.get(table)
-    if sent is None or sent.place != place or _is_lost(sent.table):
+    if sent is None or sent.place != place:
         (stand_in,) = shared([_SentTable(table.bins, table.codes)])
         sent = _sent[table] = _Sent(place, table.version, stand_in, table.version)
-    if sent.new_version != table.version or _is_lost(sent.new):
+    if sent.new_version != table.version:
         bins = table.bins.columns(table.n_fixed, table.bins.n_columns)
         codes = np.ascontiguousarray(table.codes[:, table.n_fixed :])
         (sent.new,) = shared([_NewColumns(table.version, bins, codes)])

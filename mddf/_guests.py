@@ -107,7 +107,7 @@ def _fit_guest(guest, X, target, weights, n_columns, train, held_out, seed: int)
         try:
             fitted.fit(X[train], y, **options)
         except (TypeError, ValueError) as error:
-            kind = TypeError if isinstance(error, TypeError) else ValueError
+            kind = ValueError if isinstance(error, ValueError) else TypeError
             raise kind(f"the member {guest!r} cannot be fitted: {error}") from error
         vectors = None if held_out is None else guest_vectors(fitted, X[held_out], n_columns)
     return fitted, vectors

@@ -42,7 +42,9 @@ def dask():
     """A client of two worker processes with one thread each."""
     distributed = pytest.importorskip("distributed")
     with (
-        distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
+        ) as cluster,
         distributed.Client(cluster) as client,
     ):
         client.wait_for_workers(2, timeout=60)
@@ -203,15 +205,16 @@ def test_only_new_columns_are_sent_again(dask, copies_kept):
             table.replace_columns(3, rng.normal(size=(50, n_new)))
             again, new = _engines.shared_table(table)
             assert again is sent
-            assert new.result().codes.shape == (50, 2)
+            assert new.value.codes.shape == (50, 2)
             assert _engines.shared_table(table) == (sent, new)
-            there = dask.submit(_engines.received_table, sent, new).result()
+            there = dask.submit(_engines.received_table, sent.there(), new.there()).result()
             np.testing.assert_array_equal(there.codes, table.codes)
             np.testing.assert_array_equal(there.bins.edges, table.bins.edges)
     # Every worker has both, and nobody keeps them when the table is gone.
-    assert [len(holders) for holders in dask.who_has([sent, new]).values()] == [2, 2]
-    key, gone = sent.key, weakref.ref(table)
-    del table, sent, again, new
+    futures = [sent.there(), new.there()]
+    assert [len(holders) for holders in dask.who_has(futures).values()] == [2, 2]
+    key, gone = futures[0].key, weakref.ref(table)
+    del table, sent, again, new, futures
     gc.collect()
     assert gone() is None
     for _ in range(100):
@@ -236,14 +239,33 @@ def test_a_table_arrives_in_any_version():
     assert not sent.table(None).codes.any()
 
 
-def test_tables_are_sent_again_to_another_cluster(dask):
+def test_values_that_are_lost_are_sent_again(dask):
     table, _ = a_table()
     with parallel_config("dask"):
         sent, _ = _engines.shared_table(table)
-        dask.cancel(sent)
-        again, _ = _engines.shared_table(table)
-        assert again is not sent
-        assert again.result().codes.shape == table.codes.shape
+        lost = sent.there()
+        dask.cancel(lost)
+        assert sent.there() is not lost
+        assert sent.there().result().codes.shape == table.codes.shape
+
+
+def test_a_cluster_of_one_thread_and_one_that_grows():
+    distributed = pytest.importorskip("distributed")
+    expected = forest_bits() + cascade_bits() + deep_bits()
+    options = {"threads_per_worker": 1, "dashboard_address": ":0"}
+    for n_workers in (1, 0):
+        with (
+            distributed.LocalCluster(n_workers=n_workers, **options) as cluster,
+            distributed.Client(cluster),
+            parallel_config("dask"),
+        ):
+            if n_workers == 0:
+                cluster.adapt(minimum=0, maximum=1)
+            found = forest_bits()
+            if n_workers:
+                found += cascade_bits() + deep_bits()
+        for a, b in zip(found, expected, strict=False):
+            np.testing.assert_array_equal(a, b)
 
 
 # What dies
@@ -285,6 +307,44 @@ def test_a_worker_that_is_killed_costs_only_its_chunks(dask):
     assert set(dask.run(os.getpid).values()) != set(pids.values())
 
 
+def test_a_cascade_outlives_a_worker(dask):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(6000, 10)), rng.integers(0, 2, 6000)
+    cascade = MDDFClassifier(2, n_estimators=40, cv=5, early_stopping=False, random_state=0)
+    expected = cascade.fit(X, y).predict_proba(X[:500])
+    for after in (0.5, 1.5):
+        dask.wait_for_workers(2, timeout=30)
+        pid = next(iter(dask.run(os.getpid).values()))
+        killer = threading.Timer(after, os.kill, (pid, signal.SIGKILL))
+        killer.start()
+        with parallel_config("dask"):
+            found = cascade.fit(X, y).predict_proba(X[:500])
+        killer.join()
+        np.testing.assert_array_equal(found, expected)
+    dask.wait_for_workers(2, timeout=30)
+
+
+@pytest.mark.slow
+def test_a_task_that_kills_its_workers_is_an_error(dask):
+    distributed = pytest.importorskip("distributed")
+    X, y = three_classes()
+    here = os.getpid()
+
+    class Dies(LogisticRegression):
+        def fit(self, X, y):
+            if os.getpid() != here:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return super().fit(X, y)
+
+    dask.wait_for_workers(2, timeout=30)
+    with (
+        parallel_config("dask"),
+        pytest.raises((distributed.KilledWorker, distributed.client.FutureCancelledError)),
+    ):
+        GCForestClassifier(1, forests=[Dies()], cv=2).fit(np.nan_to_num(X), y)
+    dask.wait_for_workers(2, timeout=30)
+
+
 def test_a_scheduler_that_dies_is_an_error():
     distributed = pytest.importorskip("distributed")
     import dask as dask_itself
@@ -298,7 +358,11 @@ def test_a_scheduler_that_dies_is_an_error():
     with (
         dask_itself.config.set({"distributed.comm.timeouts.connect": "1s"}),
         distributed.LocalCluster(
-            1, threads_per_worker=2, processes=False, protocol="tcp://", dashboard_address=":0"
+            n_workers=1,
+            threads_per_worker=2,
+            processes=False,
+            protocol="tcp://",
+            dashboard_address=":0",
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

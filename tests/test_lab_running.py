@@ -221,7 +221,9 @@ def test_ctrl_c_in_the_chosen_perceptron(script, monkeypatch):
 def test_cells_are_computed_elsewhere_and_kept_here(backend, running, store):
     if backend == "dask":
         distributed = pytest.importorskip("distributed")
-        cluster = distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=":0")
+        cluster = distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
+        )
         with cluster:
             outcome = spread(backend, running, store, cluster.scheduler_address)
     else:

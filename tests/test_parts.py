@@ -217,6 +217,24 @@ def test_bins_of_a_sample_do_not_depend_on_the_order_of_rows():
     assert 380 < np.count_nonzero(rows < 1500) < 520
 
 
+def test_values_that_many_rows_share_are_not_lost():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (4000, 1)).astype(float)
+    forest = RandomForestClassifier(10, random_state=0).fit(by_columns(X, bin_rows=500), X[:, 0])
+    assert forest.score(X, X[:, 0]) == 1
+    pairs = rng.integers(0, 3, (4000, 2)).astype(float)
+    weight = rng.integers(0, 3, 4000).astype(float)
+    order = rng.permutation(4000)
+    for weights in (np.ones(4000), weight):
+        drawn = []
+        for table, given in ((pairs, weights), (pairs[order], weights[order])):
+            rows = drawn_rows(by_columns(table, bin_rows=500), np.arange(2), given)
+            assert len(rows) == 500
+            drawn.append(sorted(map(tuple, np.column_stack([table, given])[rows])))
+        assert drawn[0] == drawn[1]
+        assert len({row[:2] for row in drawn[0]}) == 9
+
+
 def test_few_rows_or_none_asked_for_are_exact(tmp_path):
     made, y = frame()
     _, parts = from_parquet(tmp_path, made)
