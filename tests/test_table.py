@@ -103,7 +103,8 @@ def test_batches_of_pyarrow_are_tables(Model):
 
 
 def test_batches_of_pyarrow_have_words():
-    batch = pa.record_batch({"a": [1.5, 2.0, None], "word": ["x", None, "y"]})
+    cells = [pa.array([1.5, 2.0, None]), pa.array(["x", None, "y"])]
+    batch = pa.RecordBatch.from_arrays(cells, names=["a", "word"])
     table = read(batch)
     assert table.names == ["a", "word"]
     assert category_mask(table, "from_dtype").tolist() == [False, True]
