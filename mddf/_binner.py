@@ -268,6 +268,8 @@ class Binner:
             return encoder.transform(different.reshape(-1, 1)).ravel()[numbers]
         values = table.values(c)
         if len(values) > _FEW_ROWS or encoder.categories_[0].dtype.kind in "mM":
+            if encoder.categories_[0].dtype.kind == "O":  # an encoder compares alike with alike
+                values = values.astype(object)
             return encoder.transform(values.reshape(-1, 1)).ravel()
         lookups = self.__dict__.setdefault("_lookups", {})
         if c not in lookups:

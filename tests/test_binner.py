@@ -230,3 +230,19 @@ def test_nearly_as_many_categories_as_rows_are_told():
     frame = pd.DataFrame({"name": [f"customer {i}" for i in range(120)]})
     with pytest.warns(UserWarning, match="'name' has 120 categories in 120 rows"):
         RandomForestClassifier(2).fit(frame, np.arange(120) % 2)
+
+
+@pytest.mark.parametrize("n_rows", [100, 101, 300])
+def test_numbers_that_were_categories_of_a_frame_may_come_as_an_array(n_rows):
+    k = np.arange(300) % 5
+    frame = pd.DataFrame({"c": pd.Categorical(k), "d": np.arange(300.0)})
+    cells = frame.astype(float).to_numpy()
+    for X, options in (
+        (frame, {}),
+        (cells.astype(object), {"categorical_features": [0]}),
+    ):
+        forest = RandomForestClassifier(5, random_state=0, **options).fit(X, k % 2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of names that an array has not
+            found = forest.predict_proba(cells[:n_rows])
+        assert np.array_equal(found, forest.predict_proba(X[:n_rows]))
