@@ -245,7 +245,7 @@ std::vector<ColumnBins> find_bins(const Table<T>& table, const double* weights, 
   for (const Run& run : neighbours(many, group_size)) {
     const int64_t column = run.first, width = run.second;
     std::array<Value*, kWidth> end;
-    for (int64_t j = 0; j < width; ++j) end[j] = &group[j * n_rows];
+    for (int64_t j = 0; j < width; ++j) end[j] = group.data() + j * n_rows;
     for (int64_t row = 0; row < n_rows; row += kBlockRows) {
       const int64_t n = std::min(kBlockRows, n_rows - row);
       reader.read(row, n, column, width, [&](int64_t c, const auto* values, int64_t) {
@@ -262,7 +262,7 @@ std::vector<ColumnBins> find_bins(const Table<T>& table, const double* weights, 
       watch.worked(n * width);
     }
     for (int64_t j = 0; j < width; ++j) {
-      Value* values = &group[j * n_rows];
+      Value* values = group.data() + j * n_rows;
       result[column + j - first] =
           find_quantile_bins(values, scratch.data(), end[j] - values, max_bins);
       watch.worked(16 * n_rows);
