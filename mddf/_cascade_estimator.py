@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from mddf import _growing
 from mddf._binner import Binner, fingerprint
 from mddf._cascade import CascadePlan, Trace, grow_cascade, resolve_grains
-from mddf._cascade_model import VectorLayout, side_by_side, stages
+from mddf._cascade_model import CascadeModel, VectorLayout, side_by_side, stages
 from mddf._checkpoint import Checkpoint, description, fit_inputs
 from mddf._classifier import LayeredClassifier, warn_of_seen
 from mddf._folds import gives_folds, group_numbers, is_splitter, make_folds
@@ -203,15 +203,8 @@ class BaseCascade(LayeredClassifier):
         folds = self._folds(shown, classes[labels], labels, (*entropy, 1), groups)
         checkpoint = None
         if self.checkpoint is not None:
-            if not own:
-                raise ValueError(
-                    "checkpoint needs forests of this package, which are plain arrays, got "
-                    f"forests={self.forests!r}"
-                )
             of_cv = folds(0) if gives_folds(self.cv) else None
-            inputs = fit_inputs(binned, labels, given, units, of_cv)
-            with naming("checkpoint"):
-                checkpoint = Checkpoint(self.checkpoint, description(self, **inputs))
+            checkpoint = self._checkpoint(own, fit_inputs(binned, labels, given, units, of_cv))
         score = out_of_fold_score(self.scoring, classes, labels, given)
         fewest = None
         if self.early_stopping and self.keep_layers == "fewest":
@@ -245,18 +238,31 @@ class BaseCascade(LayeredClassifier):
             keep_vectors=keep_vectors,
             checkpoint=checkpoint,
         )
+        if self.calibrate:
+            model.calibration = calibration(trace.probabilities, labels, samples.weights.row)
         self.classes_ = classes
         self._binner, self._cascade, self._seen = binner, model, seen
+        self._tell(model, trace)
+        return trace
+
+    def _checkpoint(self, own: bool, inputs: dict[str, list]) -> Checkpoint:
+        if not own:
+            raise ValueError(
+                "checkpoint needs forests of this package, which are plain arrays, got "
+                f"forests={self.forests!r}"
+            )
+        with naming("checkpoint"):
+            return Checkpoint(self.checkpoint, description(self, **inputs))
+
+    def _tell(self, model: CascadeModel, trace: Trace) -> None:
+        """Set the fitted attributes that say what came of a fit."""
         self.n_layers_ = len(model.layers)
         self.alphas_ = model.alphas[-1]
         self.history_, self.stop_reason_ = trace.history, trace.stop_reason
         self.margins_, self.weights_ = np.stack(trace.margins), np.stack(trace.weights)
         self.member_scores_ = np.stack(trace.member_scores)
-        if self.calibrate:
-            model.calibration = calibration(trace.probabilities, labels, samples.weights.row)
         self.exponent_, self.doubt_ = model.calibration.exponent, model.calibration.doubt
         self.oof_probabilities_ = model.calibration(trace.probabilities)
-        return trace
 
     def _folds(self, X, y, labels, seeds, groups):
         """Folds by the number of a layer: drawn anew for each if `cv` is a number."""

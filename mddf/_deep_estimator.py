@@ -327,8 +327,8 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
     def feature_importances_(self):
         """Mean decrease of impurity in the first layer's forests, weighted by their vote.
 
-        Where none of them is kept, of all that were tried, grown on all samples for this. Zeros
-        if there are no forests among the members, or none of them has a split.
+        Where none of them is kept, of all that were tried, as they grew on the folds. Zeros if
+        there are no forests among the members, or none of them has a split.
         """
         first = self._layers_fitted()[0]
         weighted = [(v.weight, v.importances) for v in first.voters if v.importances is not None]

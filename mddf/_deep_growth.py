@@ -12,15 +12,15 @@ import numpy as np
 
 from mddf import _core
 from mddf._checkpoint import Checkpoint
+from mddf._deep_folds import OnFolds, fit_on_folds, leaderboard_row
 from mddf._deep_goals import ClassGoal
-from mddf._deep_guests import fit_folds, fit_parts, mean_loss
-from mddf._deep_layers import DeepLayer, Voter, columns_of, rounded
-from mddf._growing import Grown
+from mddf._deep_guests import fit_parts
+from mddf._deep_layers import DeepLayer, Voter, columns_of
 from mddf._margin_loss import class_margins
 from mddf._members import Member, Training, grow_forests
 from mddf._pilots import MU, TARGET_MARGIN, choose_emphasis, choose_options
 from mddf._rules import Evidence, Simplex
-from mddf._sampling import n_counted, summed_weights
+from mddf._sampling import mean_error, n_counted
 from mddf._state import to_plain
 from mddf._vote import Calibration, sharpened
 
@@ -35,12 +35,6 @@ _STEPS = 200
 def tell(line: str) -> None:
     """Print what `verbose` asks for, in lines of at most 80 columns."""
     print(textwrap.fill(line, 80, subsequent_indent="    "))
-
-
-def _row(number: int, member: Member, figures: dict, seconds) -> dict:
-    """A row of the leaderboard, of a member that has no vote yet."""
-    told = {"weight": 0.0, "seconds": float(seconds), "bytes": 0}
-    return {"layer": number + 1, "member": member.name} | figures | told
 
 
 @dataclass
@@ -156,23 +150,13 @@ class Growth:
         else:
             gains = goal.losses(before.probabilities) - goal.losses(self.vote.probabilities)
             gain = float(np.average(gains, weights=goal.weight))
-            error = self._error(gains - gain)
+            error = mean_error(gains, goal.weight, self.n_samples, self.training.units)
         if gain > error:
             return True
         measure = getattr(goal.measure, "__name__", goal.measure)
         above = "" if goal.score is not None else f", not above its error of {error:.4f}"
         self.stop_reason = f"layer {number + 1} gained {gain:.4f} in {measure}{above}"
         return False
-
-    def _error(self, differences: np.ndarray) -> float:
-        """Standard error of a mean, from the samples' differences to it; by groups."""
-        weight, units = self.training.goal.weight, self.training.units
-        if units is None:
-            spread = np.average(differences**2, weights=weight)
-            return float(np.sqrt(spread / self.n_samples))
-        weight = np.ones(len(units)) if weight is None else weight
-        of_units = summed_weights(units, weight * differences, units.max() + 1)
-        return float(np.sqrt(np.square(of_units).sum()) / weight.sum())
 
     def _decide(self) -> _Vote:
         """The vote of all members of the layers so far."""
@@ -242,56 +226,40 @@ class Growth:
             columns = np.arange(self.n_raw + handed.shape[1], dtype=np.int32)
             members = self._best_forests()
             emphasis = self._choose_emphasis(columns)
-        members, vectors, models, seconds = self._kept(members, columns, emphasis, number)
-        exponents = [training.goal.own_exponent(of_member) for of_member in vectors]
-        votes = np.stack([sharpened(v, e) for v, e in zip(vectors, exponents, strict=True)])
+        found = self._on_folds(members, columns, emphasis, number)
+        self.hopeless += found.hopeless
+        exponents = [training.goal.own_exponent(of_member) for of_member in found.vectors]
+        votes = np.stack([sharpened(v, e) for v, e in zip(found.vectors, exponents, strict=True)])
         inputs, mix = self._inputs(votes)
         self.layers.append(
             _GrownLayer(
-                members,
-                vectors,
+                found.members,
+                found.vectors,
                 votes,
                 exponents,
                 columns,
                 handed,
                 emphasis,
-                models,
+                found.models,
                 inputs,
                 mix,
             )
         )
         self.vote = self._decide()
-        self._record(number, members, vectors, seconds, perf_counter() - start)
+        self._record(number, found, perf_counter() - start)
 
-    def _kept(self, members, columns, emphasis, number: int):
-        """What `_out_of_fold` gives, from the checkpoint if it is there, and kept there if not."""
-        if self.checkpoint is None:
-            return self._out_of_fold(members, columns, emphasis, number)
-        by_name = {member.name: member for member in members}
-        stored = self.checkpoint.load(number)
+    def _on_folds(self, members, columns, emphasis, number: int) -> OnFolds:
+        """The members' folds, from the checkpoint if they are there, and kept there if not."""
+        stored = None if self.checkpoint is None else self.checkpoint.load(number)
         if stored is not None:
-            names, vectors, models, seconds, hopeless = stored
-            self.hopeless += hopeless
-            found = [by_name[name] for name in names]
-            models = [
-                [Grown(trees, importances=shares) for trees, shares in of_folds]
-                if member.is_forest
-                else of_folds
-                for member, of_folds in zip(found, models, strict=True)
-            ]
-            return found, vectors, models, seconds
-        grown = self._out_of_fold(members, columns, emphasis, number)
-        found, vectors, models, seconds = grown
-        models = [
-            [(of_fold.trees, of_fold.importances) for of_fold in of_folds]
-            if member.is_forest
-            else of_folds
-            for member, of_folds in zip(found, models, strict=True)
-        ]
-        hopeless = [row for row in self.hopeless if row["layer"] == number + 1]
-        names = [member.name for member in found]
-        self.checkpoint.save(number, names, vectors, models, seconds, hopeless)
-        return grown
+            return OnFolds.from_stored(stored, members)
+        training, keep = self.training, not self.model.refit
+        found = fit_on_folds(
+            members, training, columns, emphasis, self.entropy, number, keep=keep, **self.options
+        )
+        if self.checkpoint is not None:
+            self.checkpoint.save(number, *found.to_store())
+        return found
 
     def _best_forests(self) -> list[Member]:
         """The members of later layers."""
@@ -304,62 +272,6 @@ class Growth:
         best = sorted(losses)[:_LATER]
         return [first.members[i] for i in sorted(i for _, i in best)]
 
-    def _out_of_fold(self, members, columns, emphasis, number: int):
-        training, keep = self.training, not self.model.refit
-        goal: Any = training.goal
-        vectors = np.zeros((len(members), len(training.order), goal.n_columns))
-        models: list = [None] * len(members)
-        seconds = np.zeros(len(members))
-        dropped: list[int] = []
-        times = np.zeros(len(training.order))
-        for _, held_out in training.folds:
-            times[held_out] += 1
-        forests = [i for i, member in enumerate(members) if member.is_forest]
-        start = perf_counter()
-        grown = grow_forests(
-            [members[i] for i in forests],
-            training,
-            columns,
-            emphasis,
-            (*self.entropy, 0, number),
-            parts=training.folds,
-            keep=keep,
-            description=f"layer {number + 1}",
-            **self.options,
-        )
-        for i, of_folds in zip(forests, grown, strict=True):
-            for (_, held_out), of_fold in zip(training.folds, of_folds, strict=True):
-                vectors[i][held_out] += rounded(goal.means(of_fold.sums, of_fold.n_trees))
-            models[i] = of_folds
-            seconds[i] = (perf_counter() - start) / len(forests)
-        first = training.folds[0][1]
-        often = times[first, None]
-        best = min(
-            (mean_loss(goal, v[first] / often, first) for v in vectors[forests]),
-            default=np.inf,
-        )
-        for i, member in enumerate(members):
-            if member.is_forest:
-                continue
-            start = perf_counter()
-            fitted = fit_folds(member, training, (*self.entropy, 5, i), best, self.model.n_jobs)
-            if not fitted:
-                dropped.append(i)
-                figures = dict.fromkeys(goal.figures(vectors[forests[0]]), np.nan)
-                self.hopeless.append(_row(number, member, figures, perf_counter() - start))
-                continue
-            for (_, held_out), (_, of_fold) in zip(training.folds, fitted, strict=True):
-                vectors[i][held_out] += of_fold
-            models[i] = [model for model, _ in fitted] if keep or member.is_boosted else []
-            seconds[i] = perf_counter() - start
-        kept = [i for i in range(len(members)) if i not in dropped]
-        return (
-            [members[i] for i in kept],
-            vectors[kept] / times[:, None],
-            [models[i] for i in kept],
-            seconds[kept],
-        )
-
     def _inputs(self, vectors):
         """Members whose vectors the next layer sees: all, or those that a vote of them needs."""
         inputs = list(range(len(vectors)))
@@ -370,10 +282,12 @@ class Growth:
         many = len(inputs) * vectors.shape[2] > MOST_COLUMNS
         return inputs, weights[inputs] if many else None
 
-    def _record(self, number, members, vectors, seconds, elapsed) -> None:
+    def _record(self, number: int, found: OnFolds, elapsed: float) -> None:
         goal = self.training.goal
-        for member, of_member, spent in zip(members, vectors, seconds, strict=True):
-            self.leaderboard.append(_row(number, member, goal.figures(of_member), spent))
+        each = zip(found.members, found.vectors, found.seconds, strict=True)
+        for member, vectors, seconds in each:
+            row = leaderboard_row(number, member, goal.figures(vectors), seconds)
+            self.leaderboard.append(row)
         figures = goal.vote_figures(self.vote.probabilities)
         self.records.append({"layer": number + 1} | figures | {"time": elapsed})
         if self.model.verbose:
@@ -429,24 +343,12 @@ class Growth:
         """See `DeepLayer`."""
         if number or any(voter.is_forest for voter in voters):
             return None
-        forests = [i for i, member in enumerate(self.layers[0].members) if member.is_forest]
-        grown = self._grown_in_full(0, forests, (*self.entropy, 8))
-        return [part.importances for (part,) in grown if part.importances is not None]
-
-    def _grown_in_full(self, number: int, forests: list[int], entropy) -> list[list[Grown]]:
-        """Some forests of a layer, grown on all samples."""
-        layer, training = self.layers[number], self.training
-        return grow_forests(
-            [layer.members[i].in_full(training.goal.n_times) for i in forests],
-            training,
-            layer.columns,
-            layer.emphasis,
-            entropy,
-            parts=[(training.everything, None)],
-            keep=True,
-            description=f"layer {number + 1} on all samples",
-            **self.options,
-        )
+        first = self.layers[0]
+        return [
+            np.sum([of_fold.importances for of_fold in of_folds], axis=0)
+            for member, of_folds in zip(first.members, first.models, strict=True)
+            if member.is_forest
+        ]
 
     def _voters(self, number, layer: _GrownLayer, kept, weights) -> list[Voter]:
         training = self.training
@@ -460,7 +362,18 @@ class Growth:
         forests = [i for i in kept if layer.members[i].is_forest]
         grown = {i: layer.models[i] for i in forests}
         if self.model.refit and forests:
-            again = self._grown_in_full(number, forests, (*self.entropy, 6, number))
+            again = grow_forests(
+                [layer.members[i].in_full(training.goal.n_times) for i in forests],
+                training,
+                layer.columns,
+                layer.emphasis,
+                (*self.entropy, 6, number),
+                parts=[(training.everything, None)],
+                keep=True,
+                importances=True,
+                description=f"layer {number + 1} on all samples",
+                **self.options,
+            )
             grown = dict(zip(forests, again, strict=True))
         voters = []
         for i in kept:

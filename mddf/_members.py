@@ -267,9 +267,12 @@ class Training:
 
 
 def forest_blocks(
-    forest: Forest, training: Training, columns, emphasis, entropy, parts, *, keep: bool
+    forest: Forest, training: Training, columns, emphasis, entropy, parts, **asked
 ) -> list[_growing.Block]:
-    """What is to be grown of a forest: one block for each (train, held out) of `parts`."""
+    """What is to be grown of a forest: one block for each (train, held out) of `parts`.
+
+    `asked`, such as `keep`, are fields of a block.
+    """
     blocks = []
     for number, (train, held_out) in enumerate(parts):
         sampling = plan_sampling(
@@ -288,8 +291,7 @@ def forest_blocks(
                 sampling=sampling,
                 columns=columns,
                 held_out=held_out,
-                importances=keep,
-                keep=keep,
+                **asked,
             )
         )
     return blocks
@@ -303,15 +305,17 @@ def grow_forests(
     entropy,
     *,
     parts,
-    keep,
+    keep: bool,
+    importances: bool = False,
     **options,
 ) -> list[list[_growing.Grown]]:
     """Grow forests on parts of the rows: for each member, for each part."""
+    asked = {"keep": keep, "importances": importances}
     blocks = [
         block
         for number, member in enumerate(members)
         for block in forest_blocks(
-            member.model, training, columns, emphasis, (*entropy, number), parts, keep=keep
+            member.model, training, columns, emphasis, (*entropy, number), parts, **asked
         )
     ]
     grown = _growing.grow(training.table, training.goal.cells, blocks, **options)

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from mddf import _growing
 from mddf._members import Member, Training, grow_forests
 from mddf._rules import Emphasis, Evidence
+from mddf._sampling import mean_error, n_counted
 
 # Of the margins' loss: those of `MDDFClassifier`.
 TARGET_MARGIN, MU = 0.9, 0.1
@@ -51,17 +52,12 @@ def _pilot_losses(forest, training: Training, columns, emphasis, entropy, **opti
     return goal.least_losses(forecasts, weight=row)
 
 
-def _is_better(losses, default, weight) -> bool:
-    """Whether losses are below those of the default by more than one standard error."""
-    gains = default - losses
-    gain = np.average(gains, weights=weight)
-    return bool(gain > np.sqrt(np.average((gains - gain) ** 2, weights=weight) / len(gains)))
-
-
 def _choose(losses: list[np.ndarray], weight) -> int:
     """The least mean loss, if it is better than the first one by more than its error."""
     best = int(np.argmin([np.average(of_one, weights=weight) for of_one in losses]))
-    return best if _is_better(losses[best], losses[0], weight) else 0
+    gains = losses[0] - losses[best]
+    error = mean_error(gains, weight, n_counted(len(gains), weight))
+    return best if np.average(gains, weights=weight) > error else 0
 
 
 def choose_options(forest, trials: list[dict], training: Training, columns, entropy, **options):

@@ -115,6 +115,28 @@ def summed_weights(numbers: np.ndarray, weights: np.ndarray, n: int) -> np.ndarr
     return np.bincount(numbers[order], weights[order], minlength=n)
 
 
+def mean_error(
+    values: np.ndarray, weights: np.ndarray | None, n: int, units: np.ndarray | None = None
+) -> float:
+    """Standard error of a mean.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows,)
+    weights : ndarray of shape (n_rows,) or None
+    n : int
+        Samples that rows stand for, as `n_counted` has them.
+    units : ndarray of int of shape (n_rows,), default=None
+        Rows of the same number, those of a group, are not independent; None: each tells its own.
+    """
+    away = values - np.average(values, weights=weights)
+    if units is None:
+        return float(np.sqrt(np.average(away**2, weights=weights) / n))
+    weights = np.ones(len(away)) if weights is None else weights
+    of_units = summed_weights(units, weights * away, units.max() + 1)
+    return float(np.sqrt(np.square(of_units).sum()) / weights.sum())
+
+
 def n_draws(max_samples, n_rows: int, sample_weight: np.ndarray | None) -> int:
     """Rows drawn for each tree.
 

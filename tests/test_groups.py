@@ -1,7 +1,5 @@
 """Groups of samples that are held out together, and how they get to `fit`."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from mddf.baselines import GCForestClassifier
@@ -11,7 +9,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mddf import DeepForestClassifier, MDDFClassifier
-from mddf._deep_growth import Growth
 from mddf._folds import make_folds
 
 CASCADES = (MDDFClassifier, GCForestClassifier, DeepForestClassifier)
@@ -61,27 +58,6 @@ def test_layers_of_few_groups(patients):
     assert model.stop_reason_ == "there are less than half as many groups as samples"
     pairs = cascade(DeepForestClassifier, 4).fit(X[:80], y[:80], groups=np.arange(80) // 2)
     assert "layer 2" in pairs.stop_reason_ or pairs.n_layers_ == 2
-
-
-def test_the_error_of_a_gain_is_that_of_groups():
-    rng = np.random.default_rng(0)
-    gains, weight = rng.normal(size=30), rng.integers(1, 4, 30).astype(float)
-
-    def error(gains, units, weight):
-        goal = SimpleNamespace(weight=weight)
-        training = SimpleNamespace(goal=goal, units=units)
-        differences = gains - np.average(gains, weights=weight)
-        return Growth._error(SimpleNamespace(training=training, n_samples=len(gains)), differences)
-
-    rows = error(gains, None, None)
-    assert rows == pytest.approx(gains.std() / np.sqrt(30))
-    assert error(gains, np.arange(30), None) == pytest.approx(rows)
-    copies = np.repeat(np.arange(30), 4)
-    assert error(gains[copies], copies, None) == pytest.approx(rows)
-    weighted = error(gains, np.arange(30), weight)
-    times = weight.astype(int)
-    again = np.repeat(np.arange(30), times)
-    assert error(gains[again], again, None) == pytest.approx(weighted)
 
 
 def test_leaves_are_judged_by_other_groups():

@@ -4,6 +4,7 @@ import pytest
 from mddf._sampling import (
     canonical_order,
     cumulative_weights,
+    mean_error,
     n_draws,
     plan_sampling,
     row_weights,
@@ -174,3 +175,22 @@ def test_nothing_left(table):
         plan(table, class_factors=np.zeros(3))
     with pytest.raises(ValueError, match=r"class_weight times sample_weight must be finite"):
         plan(table, np.full(60, 1e300), np.full(3, 1e300))
+
+
+def test_the_error_of_a_mean():
+    rng = np.random.default_rng(0)
+    gains, times = rng.normal(size=30), rng.integers(0, 4, 30)
+    each, weight = np.arange(30), times.astype(float)
+    rows = mean_error(gains, None, 30)
+    assert rows == pytest.approx(gains.std() / np.sqrt(30))
+    repeated = np.repeat(gains, times)
+    assert mean_error(gains, weight, times.sum()) == pytest.approx(
+        mean_error(repeated, None, len(repeated))
+    )
+    # By groups: copies of a sample tell no more than it does.
+    assert mean_error(gains, None, 30, each) == pytest.approx(rows)
+    copies = np.repeat(each, 4)
+    assert mean_error(gains[copies], None, 120, copies) == pytest.approx(rows)
+    assert mean_error(repeated, None, len(repeated), np.repeat(each, times)) == pytest.approx(
+        mean_error(gains, weight, times.sum(), each)
+    )

@@ -1,0 +1,152 @@
+"""The members of a deep forest's layer, each on the folds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from mddf._deep_guests import fit_folds, mean_loss
+from mddf._deep_layers import rounded
+from mddf._growing import Grown
+from mddf._members import Member, Training, grow_forests
+
+
+@dataclass(frozen=True)
+class OnFolds:
+    """The members that were not given up, with what they say of the rows held out.
+
+    Attributes
+    ----------
+    members : list of Member
+    vectors : ndarray of shape (n_members, n_samples, n_columns)
+    models : list of list
+        Of each member those of the folds, if they are kept; of a forest what grew there.
+    seconds : ndarray of shape (n_members,)
+    hopeless : list of dict
+        Rows of the leaderboard, of members that were given up after one fold.
+    """
+
+    members: list[Member]
+    vectors: np.ndarray
+    models: list[list]
+    seconds: np.ndarray
+    hopeless: list[dict]
+
+    def to_store(self) -> tuple:
+        """Names, arrays and plain models, for a checkpoint."""
+        models = [
+            [(of_fold.trees, of_fold.importances) for of_fold in of_folds]
+            if member.is_forest
+            else of_folds
+            for member, of_folds in zip(self.members, self.models, strict=True)
+        ]
+        names = [member.name for member in self.members]
+        return names, self.vectors, models, self.seconds, self.hopeless
+
+    @classmethod
+    def from_stored(cls, stored: tuple, members: list[Member]) -> OnFolds:
+        """What `to_store` gave, of some of these members."""
+        names, vectors, models, seconds, hopeless = stored
+        by_name = {member.name: member for member in members}
+        found = [by_name[name] for name in names]
+        models = [
+            [Grown(trees, importances=importances) for trees, importances in of_folds]
+            if member.is_forest
+            else of_folds
+            for member, of_folds in zip(found, models, strict=True)
+        ]
+        return cls(found, vectors, models, seconds, hopeless)
+
+
+def leaderboard_row(number: int, member: Member, figures: dict, seconds) -> dict:
+    """A row of the leaderboard, of a member that has no vote yet."""
+    told = {"weight": 0.0, "seconds": float(seconds), "bytes": 0}
+    return {"layer": number + 1, "member": member.name} | figures | told
+
+
+def fit_on_folds(
+    members: list[Member],
+    training: Training,
+    columns,
+    emphasis,
+    entropy,
+    number: int,
+    *,
+    keep: bool,
+    **options,
+) -> OnFolds:
+    """Fit the members of layer `number`, from 0, on all folds.
+
+    Parameters
+    ----------
+    members : list of Member
+    training : Training
+    columns : ndarray of int32
+        What forests see.
+    emphasis : ndarray of shape (n_samples,) or None
+        Of forests' draws.
+    entropy : sequence of int
+    number : int
+    keep : bool
+        Whether the models of folds are those that predict; boosting's are kept in any case.
+    **options
+        `n_jobs` and `verbose`.
+    """
+    goal: Any = training.goal
+    vectors = np.zeros((len(members), len(training.order), goal.n_columns))
+    models: list = [None] * len(members)
+    seconds = np.zeros(len(members))
+    hopeless: list[dict] = []
+    times = np.zeros(len(training.order))
+    for _, held_out in training.folds:
+        times[held_out] += 1
+    forests = [i for i, member in enumerate(members) if member.is_forest]
+    start = perf_counter()
+    grown = grow_forests(
+        [members[i] for i in forests],
+        training,
+        columns,
+        emphasis,
+        (*entropy, 0, number),
+        parts=training.folds,
+        keep=keep,
+        importances=keep or number == 0,
+        description=f"layer {number + 1}",
+        **options,
+    )
+    for i, of_folds in zip(forests, grown, strict=True):
+        for (_, held_out), of_fold in zip(training.folds, of_folds, strict=True):
+            vectors[i][held_out] += rounded(goal.means(of_fold.sums, of_fold.n_trees))
+        models[i] = of_folds
+        seconds[i] = (perf_counter() - start) / len(forests)
+    first = training.folds[0][1]
+    often = times[first, None]
+    best = min(
+        (mean_loss(goal, v[first] / often, first) for v in vectors[forests]), default=np.inf
+    )
+    kept = list(forests)
+    for i, member in enumerate(members):
+        if member.is_forest:
+            continue
+        start = perf_counter()
+        fitted = fit_folds(member, training, (*entropy, 5, i), best, options["n_jobs"])
+        if not fitted:
+            figures = dict.fromkeys(goal.figures(vectors[forests[0]]), np.nan)
+            hopeless.append(leaderboard_row(number, member, figures, perf_counter() - start))
+            continue
+        kept.append(i)
+        for (_, held_out), (_, of_fold) in zip(training.folds, fitted, strict=True):
+            vectors[i][held_out] += of_fold
+        models[i] = [model for model, _ in fitted] if keep or member.is_boosted else []
+        seconds[i] = perf_counter() - start
+    kept.sort()
+    return OnFolds(
+        [members[i] for i in kept],
+        vectors[kept] / times[:, None],
+        [models[i] for i in kept],
+        seconds[kept],
+        hopeless,
+    )
