@@ -218,7 +218,7 @@ class _Master:
         if self._nu_form:
             share = sample_weight / sample_weight.sum()
             with np.errstate(over="ignore"):  # no cap at all is what a tiny nu means
-                self._cap = share / params.nu
+                self._cap = share / float(params.nu)
             self.u = share
             self._bound = np.inf  # least upper bound on the optimum over all voters
         else:
@@ -228,7 +228,7 @@ class _Master:
                     f"C times a sample_weight must be less than {LIMIT:g}, which the solver takes"
                     f" for infinite; got C={params.C!r} and weights up to {most!r}"
                 )
-            self._cap = params.C * sample_weight
+            self._cap = float(params.C) * sample_weight
             self.u = self._cap
             self._bound = 0.0  # greatest lower bound
         self._columns: list[np.ndarray] = []

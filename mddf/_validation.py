@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from numbers import Integral, Number, Real
 
@@ -78,9 +78,9 @@ def unchanged_on_failure(estimator) -> Iterator[None]:
 
 
 def is_list(value) -> bool:
-    """Whether a parameter has a length: neither a number, nor a word, nor a 0-d array."""
+    """Whether a parameter has a length and an order: no number, word, set or 0-d array."""
     try:
-        return not isinstance(value, str | bytes) and len(value) >= 0
+        return not isinstance(value, str | bytes | Set) and len(value) >= 0
     except TypeError:
         return False
 

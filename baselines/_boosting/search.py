@@ -43,7 +43,7 @@ class TreeSearch:
         self._features = _core.RankedFeatures(X)
         self._max_depth = min(max_depth, 2**30)
         self._mode = mode
-        self._penalty = np.zeros(1) if penalty is None else penalty
+        self._penalty = np.zeros(1) if penalty is None else np.asarray(penalty, np.float64)
 
     def best(
         self, signed_weight: FloatArray, scale: float = 1.0
