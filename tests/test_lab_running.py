@@ -246,3 +246,10 @@ def spread(backend, running, store, scheduler=None):
 
     keys = [{"set": name, "seed": seed} for name in "abc" for seed in (0, 1)]
     return running.run(store, keys, made_cell, engine=running.spread(backend, scheduler))
+
+
+def test_a_scheduler_that_is_none_ends_in_a_line(running):
+    pytest.importorskip("distributed")
+    reached = running.connected("dask", "nonsense")
+    with pytest.raises(SystemExit, match="nonsense cannot be reached: missing port"), reached:
+        pass

@@ -163,16 +163,21 @@ def spread(backend, scheduler=None):
 def connected(backend, scheduler=None, **cluster):
     """Joblib's backend for a scheduler, or for a cluster of this machine (options of Dask's)."""
     with ExitStack() as stack:
-        if backend == "dask":
-            client = need("distributed", "dask").Client
-            stack.enter_context(client(scheduler, **cluster))
-        elif backend == "ray":
-            ray = need("ray", "ray")
-            from ray.util.joblib import register_ray
+        try:
+            if backend == "dask":
+                client = need("distributed", "dask").Client
+                stack.enter_context(client(scheduler, **cluster))
+            elif backend == "ray":
+                ray = need("ray", "ray")
+                from ray.util.joblib import register_ray
 
-            ray.init(address=scheduler)
-            stack.callback(ray.shutdown)
-            register_ray()
+                ray.init(address=scheduler)
+                stack.callback(ray.shutdown)
+                register_ray()
+        except (OSError, ValueError) as error:
+            if scheduler is None:
+                raise
+            raise SystemExit(f"--scheduler {scheduler} cannot be reached: {error}") from error
         stack.enter_context(parallel_config(backend, n_jobs=-1))
         yield
 
