@@ -12,6 +12,7 @@ from mddf._bin_rows import drawn_rows
 from mddf._binning import (
     BinnedTable,
     apply_bins,
+    bin_few_rows,
     empty_codes,
     find_bins,
     is_large,
@@ -84,10 +85,15 @@ class Binner:
         rows = drawn_rows(table, np.flatnonzero(~self.categorical_), sample_weight)
         if rows is not None and sample_weight is not None:
             sample_weight = sample_weight[rows]
+        a_bin_each = n_rows <= self.max_bins and sample_weight is None
         found = []
         for columns in table.blocks():
             block = self._numbers(table, columns)
             part = slice(columns.start, columns.stop)
+            if a_bin_each and not self.categorical_[part].any():
+                at = {"out": codes, "first_column": columns.start, "by_column": by_column}
+                found.append(bin_few_rows(block, **at, n_jobs=self.n_jobs))
+                continue
             bins = find_bins(
                 block if rows is None else block[rows],
                 categorical=self.categorical_[part],

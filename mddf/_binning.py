@@ -104,19 +104,13 @@ def find_bins(
         sample_weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
         if len(sample_weight) and sample_weight.min() == sample_weight.max() > 0:
             sample_weight = None  # the same bins, without the rounding of sums
-    ranges = chunks(n_columns, useful_jobs(X.size, n_jobs), 8)
-    found = in_threads(
+    bins = _by_columns(
         lambda first, last, cancel: _core.find_bins(
             X, sample_weight, first, last, max_bins, cancel
         ),
-        ranges,
+        X,
         n_jobs,
     )
-    edges, values, counts = (
-        found[0] if len(found) == 1 else map(np.concatenate, zip(*found, strict=True))
-    )
-    start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    bins = Bins(edges, values, start, np.zeros(n_columns, np.uint8))
     if categorical is None or not np.any(categorical):
         return bins
     parts = [
@@ -124,6 +118,32 @@ def find_bins(
         for c in range(n_columns)
     ]
     return join_bins(*parts)
+
+
+def bin_few_rows(X, *, out, first_column=0, by_column=None, n_jobs=None) -> Bins:
+    """Bins for the columns of a table of at most 255 rows, one for each value, and their codes.
+
+    As `find_bins` and `apply_bins` after it, but faster. No column may be one of categories.
+    """
+    X = np.require(X, requirements="A")
+    return _by_columns(
+        lambda first, last, cancel: _core.bin_few_rows(
+            X, first, last, out, first_column, by_column, cancel
+        ),
+        X,
+        n_jobs,
+    )
+
+
+def _by_columns(find, X, n_jobs) -> Bins:
+    """Bins of numeric columns, from a function that finds those of a range of them."""
+    ranges = chunks(X.shape[1], useful_jobs(X.size, n_jobs), 8)
+    found = in_threads(find, ranges, n_jobs)
+    edges, values, counts = (
+        found[0] if len(found) == 1 else map(np.concatenate, zip(*found, strict=True))
+    )
+    start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return Bins(edges, values, start, np.zeros(X.shape[1], np.uint8))
 
 
 def _category_bins(n_categories) -> Bins:

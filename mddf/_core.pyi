@@ -25,14 +25,14 @@ ReadInt32Table = Annotated[
 ReadUint8Table = Annotated[
     NDArray[numpy.uint8], dict(shape=(None, None), device="cpu", writable=False)
 ]
+Uint8TableInOrder = Annotated[
+    NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu")
+]
 ReadInt64sInOrder = Annotated[
     NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
 ]
 ReadUint8sInOrder = Annotated[
     NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)
-]
-Uint8TableInOrder = Annotated[
-    NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu")
 ]
 ReadBool_sInOrder = Annotated[
     NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)
@@ -137,6 +137,56 @@ def find_bins(
     first: int,
     last: int,
     max_bins: int,
+    cancel: Cancel | None = None,
+) -> tuple: ...
+@overload
+def bin_few_rows(
+    x: ReadFloat64Table,
+    first: int,
+    last: int,
+    out: Uint8TableInOrder,
+    first_column: int = 0,
+    by_column: Uint8TableInOrder | None = None,
+    cancel: Cancel | None = None,
+) -> tuple: ...
+@overload
+def bin_few_rows(
+    x: ReadFloat32Table,
+    first: int,
+    last: int,
+    out: Uint8TableInOrder,
+    first_column: int = 0,
+    by_column: Uint8TableInOrder | None = None,
+    cancel: Cancel | None = None,
+) -> tuple: ...
+@overload
+def bin_few_rows(
+    x: ReadInt64Table,
+    first: int,
+    last: int,
+    out: Uint8TableInOrder,
+    first_column: int = 0,
+    by_column: Uint8TableInOrder | None = None,
+    cancel: Cancel | None = None,
+) -> tuple: ...
+@overload
+def bin_few_rows(
+    x: ReadInt32Table,
+    first: int,
+    last: int,
+    out: Uint8TableInOrder,
+    first_column: int = 0,
+    by_column: Uint8TableInOrder | None = None,
+    cancel: Cancel | None = None,
+) -> tuple: ...
+@overload
+def bin_few_rows(
+    x: ReadUint8Table,
+    first: int,
+    last: int,
+    out: Uint8TableInOrder,
+    first_column: int = 0,
+    by_column: Uint8TableInOrder | None = None,
     cancel: Cancel | None = None,
 ) -> tuple: ...
 @overload

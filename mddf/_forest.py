@@ -155,8 +155,8 @@ class Forest:
             of shape (n_samples, n_outputs).
         sample_weight : array of shape (n_samples,), default=None
             Not negative. With a bootstrap, rows are drawn in proportion to it, `max_samples` says
-            how many; otherwise weight k is the same as k equal rows, but for `min_samples_leaf` and
-            `min_samples_split`, which count rows.
+            how many; otherwise weight k is the same as k equal rows, but `min_samples_leaf` and
+            `min_samples_split` count rows.
 
         Returns
         -------

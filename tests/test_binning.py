@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mddf import _core
-from mddf._binning import apply_bins, find_bins, join_bins
+from mddf._binning import apply_bins, bin_few_rows, find_bins, join_bins
 from mddf._parallel import in_threads
 
 DTYPES = ["f8", "f4", "i8", "i4", "u1"]
@@ -40,7 +40,23 @@ def compare(x, weights, max_bins):
         assert np.array_equal(part.edges, np.append(edges, np.inf))
         assert np.array_equal(part.values, values)
         assert np.array_equal(codes[:, c], naive.apply_bins(x[:, c], part.edges))
+    if weights is None and len(x) <= max_bins:
+        compare_few_rows(x, bins, codes)
     return bins, codes
+
+
+def compare_few_rows(x, bins, codes):
+    """Compare what is found in one step with the bins and codes of a table."""
+    n_rows, n_columns = x.shape
+    out, by_column = (np.full(shape, 99, np.uint8) for shape in ((n_rows, n_columns + 3),) * 2)
+    by_column = by_column.T.copy()
+    for more in ({}, {"by_column": by_column}):
+        found = bin_few_rows(x, out=out, first_column=2, **more)
+        for name in ("edges", "values", "start", "categorical"):
+            assert np.array_equal(getattr(found, name), getattr(bins, name))
+        assert np.array_equal(out[:, 2:-1], codes)
+        assert (out[:, [0, 1, -1]] == 99).all()
+    assert np.array_equal(by_column, out.T)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -58,8 +74,9 @@ def test_bins_and_codes_are_those_of_the_twin(max_bins, weighted):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_no_more_rows_than_bins(weighted):
     rng = np.random.default_rng([4, weighted])
-    for n in (3, 64, 65, 100, 254, 255, 256):
+    for n in (1, 3, 64, 65, 100, 128, 129, 254, 255, 256):
         x = np.column_stack([make_column(rng, n) for _ in range(9)])
+        x[:, 0] = 1 + rng.integers(0, n, n) * 2.0**-50  # different as doubles only
         x[rng.random(x.shape) < 0.1] = np.nan
         compare(x, rng.integers(0, 9, n) / 4 if weighted else None, 255)
         compare(x, rng.integers(0, 9, n) / 4 if weighted else None, 64)

@@ -136,6 +136,44 @@ def test_apply_bins(changes):
         _core.apply_bins(**{**apply_arguments(), **changes})
 
 
+def test_bin_few_rows():
+    good = {
+        "x": np.arange(12.0).reshape(6, 2),
+        "first": 0,
+        "last": 2,
+        "out": np.zeros((6, 3), np.uint8),
+        "first_column": 1,
+        "by_column": np.zeros((3, 6), np.uint8),
+    }
+    _core.bin_few_rows(**good)
+    wrong = [
+        {"x": np.zeros((256, 2)), "out": np.zeros((256, 3), np.uint8), "by_column": None},
+        {"x": np.zeros((5, 2))},
+        {"x": np.zeros((6, 3))},
+        {"x": np.zeros((6, 2), np.float16)},
+        {"first": -1},
+        {"last": 3},
+        {"first": 2, "last": 1},
+        {"out": np.zeros((5, 3), np.uint8)},
+        {"out": np.zeros((6, 3), np.int8)},
+        {"out": None},
+        {"first_column": 2},
+        {"first_column": -1},
+        {"by_column": np.zeros((6, 3), np.uint8)},
+    ]
+    for changes in wrong:
+        with pytest.raises(REFUSED):
+            _core.bin_few_rows(**{**good, **changes})
+
+
+def test_bin_few_rows_writes_nowhere_else():
+    out = np.full((4, 12), 77, np.uint8)
+    _core.bin_few_rows(np.zeros((4, 10)), 3, 9, out, 1)
+    untouched = np.full((4, 12), 77)
+    untouched[:, 4:10] = 0
+    assert np.array_equal(out, untouched)
+
+
 def test_apply_bins_writes_nowhere_else():
     arguments = apply_arguments()
     arguments["out"][:] = arguments["by_column"][:] = 77

@@ -7,33 +7,55 @@
 namespace mddf {
 namespace {
 
+nb::tuple handed_over(AllBins bins) {
+  return nb::make_tuple(to_numpy(std::move(bins.edges)), to_numpy(std::move(bins.values)),
+                        to_numpy(std::move(bins.counts)));
+}
+
+template <class T>
+void check_columns(const Table<T>& table, int64_t first, int64_t last) {
+  check(0 <= first && first <= last && last <= table.n_columns,
+        "first, last: expected a range of columns");
+}
+
+// Where the codes of a table go, in which its columns begin with first_column.
+template <class T>
+Codes as_codes(const Table<T>& table, const InOut<uint8_t, 2>& out, int64_t first_column,
+               const std::optional<InOut<uint8_t, 2>>& by_column) {
+  const auto stride = static_cast<int64_t>(out.shape(1));
+  check(static_cast<int64_t>(out.shape(0)) == table.n_rows, "out: expected one row per row of x");
+  check(0 <= first_column && first_column <= stride - table.n_columns,
+        "out: expected at least first_column + x.shape[1] columns");
+  if (!by_column) return {out.data() + first_column, stride, nullptr};
+  check(by_column->shape(0) == out.shape(1) && by_column->shape(1) == out.shape(0),
+        "by_column: expected the shape of out, transposed");
+  return {out.data() + first_column, stride, by_column->data() + first_column * table.n_rows};
+}
+
 template <class T>
 nb::tuple find_bins_of(AnyTable<T> x, std::optional<In<double, 1>> weights, int64_t first,
                        int64_t last, int max_bins, Cancel* cancel) {
   const Table<T> table = as_table<T>(x);
   check(2 <= max_bins && max_bins <= kMostBins,
         "max_bins: expected 2 to 255, got " + std::to_string(max_bins));
-  check(0 <= first && first <= last && last <= table.n_columns,
-        "first, last: expected a range of columns");
+  check_columns(table, first, last);
   if (weights) check_length("weights", weights->shape(0), table.n_rows);
-  const std::vector<ColumnBins> columns = without_gil(cancel, [&](Watch& watch) {
-    return weights ? find_bins<WeightedValue>(table, weights->data(), first, last, max_bins, watch)
-                   : find_bins<CellValue<T>>(table, nullptr, first, last, max_bins, watch);
-  });
-  size_t n_bins = 0;
-  for (const ColumnBins& bins : columns) n_bins += bins.values.size();
-  std::vector<double> edges, values;
-  std::vector<int64_t> counts;
-  edges.reserve(n_bins);
-  values.reserve(n_bins);
-  for (const ColumnBins& bins : columns) {
-    edges.insert(edges.end(), bins.edges.begin(), bins.edges.end());
-    edges.push_back(std::numeric_limits<double>::infinity());
-    values.insert(values.end(), bins.values.begin(), bins.values.end());
-    counts.push_back(static_cast<int64_t>(bins.values.size()));
-  }
-  return nb::make_tuple(to_numpy(std::move(edges)), to_numpy(std::move(values)),
-                        to_numpy(std::move(counts)));
+  return handed_over(without_gil(cancel, [&](Watch& watch) {
+    return find_bins(table, data_or_null(weights), first, last, max_bins, watch);
+  }));
+}
+
+template <class T>
+nb::tuple bin_few_rows_of(AnyTable<T> x, int64_t first, int64_t last, InOut<uint8_t, 2> out,
+                          int64_t first_column, std::optional<InOut<uint8_t, 2>> by_column,
+                          Cancel* cancel) {
+  const Table<T> table = as_table<T>(x);
+  check(table.n_rows <= kMostBins, "x: expected at most 255 rows");
+  check_columns(table, first, last);
+  const Codes codes = as_codes(table, out, first_column, by_column);
+  return handed_over(without_gil(cancel, [&](Watch& watch) {
+    return bin_few_rows(table, nullptr, first, last, &codes, watch);
+  }));
 }
 
 template <class T>
@@ -46,21 +68,11 @@ void apply_bins_to(AnyTable<T> x, In<double, 1> edges, In<int64_t, 1> bin_start,
   const Bins bins = as_bins(edges, bin_start, categorical.data(), table.n_columns);
   check(0 <= first && first <= last && last <= table.n_rows,
         "first, last: expected a range of rows");
-  check(static_cast<int64_t>(out.shape(0)) == table.n_rows, "out: expected one row per row of x");
-  check(0 <= first_column && first_column <= static_cast<int64_t>(out.shape(1)) - table.n_columns,
-        "out: expected at least first_column + x.shape[1] columns");
-  uint8_t* columns = nullptr;
-  if (by_column) {
-    check(by_column->shape(0) == out.shape(1) && by_column->shape(1) == out.shape(0),
-          "by_column: expected the shape of out, transposed");
-    columns = by_column->data() + first_column * table.n_rows;
-  }
+  const Codes codes = as_codes(table, out, first_column, by_column);
   if (wanted) check_length("wanted", wanted->shape(0), table.n_columns);
   const auto* of_wanted = wanted ? reinterpret_cast<const uint8_t*>(wanted->data()) : nullptr;
-  without_gil(cancel, [&](Watch& watch) {
-    apply_bins(table, bins, first, last, of_wanted, out.data() + first_column,
-               static_cast<int64_t>(out.shape(1)), columns, watch);
-  });
+  without_gil(cancel,
+              [&](Watch& watch) { apply_bins(table, bins, first, last, of_wanted, codes, watch); });
 }
 
 constexpr const char* kFindBins = R"(Find the bins of columns [first, last) of a table.
@@ -85,6 +97,23 @@ values : float64 array of shape (n_bins,)
     What stands for each bin.
 counts : int64 array of shape (last - first,)
     Number of bins of each column.)";
+
+constexpr const char* kBinFewRows = R"(Find the bins of columns [first, last), and code these.
+
+Parameters
+----------
+x : array of shape (n_rows, n_columns)
+    As for find_bins, of at most 255 rows: each value gets a bin.
+first, last : int
+out, first_column, by_column
+    As for apply_bins.
+cancel : Cancel or None
+    What may stop the work.
+
+Returns
+-------
+edges, values, counts
+    As of find_bins.)";
 
 constexpr const char* kApplyBins = R"(Write the codes of rows [first, last) of a table.
 
@@ -113,6 +142,10 @@ void bind_for(nb::module_& m) {
   using nb::arg;
   m.def("find_bins", &find_bins_of<T>, arg("x").noconvert(), arg("weights").none().noconvert(),
         arg("first"), arg("last"), arg("max_bins"), arg("cancel").none() = nb::none(), kFindBins);
+  m.def("bin_few_rows", &bin_few_rows_of<T>, arg("x").noconvert(), arg("first"), arg("last"),
+        arg("out").noconvert(), arg("first_column") = 0,
+        arg("by_column").none().noconvert() = nb::none(), arg("cancel").none() = nb::none(),
+        kBinFewRows);
   m.def("apply_bins", &apply_bins_to<T>, arg("x").noconvert(), arg("edges").noconvert(),
         arg("bin_start").noconvert(), arg("categorical").noconvert(), arg("first"), arg("last"),
         arg("out").noconvert(), arg("first_column") = 0,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "bindings/call.hpp"
+#include "common/room.hpp"
 
 namespace mddf {
 namespace {
@@ -46,7 +47,10 @@ void check_bins(int64_t n_columns, const In<double, 1>& values, const In<int64_t
 
 template <class T>
 std::vector<T> copied(const In<T, 1>& values) {
-  return std::vector<T>(values.data(), values.data() + values.shape(0));
+  std::vector<T> copy;
+  reserve_large(copy, static_cast<int64_t>(values.shape(0)));
+  copy.assign(values.data(), values.data() + values.shape(0));
+  return copy;
 }
 
 // Puts `part` in the place of [first, last).

@@ -4,7 +4,25 @@
 #include <cstdint>
 #include <vector>
 
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
 namespace mddf {
+
+// Makes room for n values, in large pages where the system gives them on request: it provides a
+// page at a time, when it is first written to.
+template <class T>
+void reserve_large(std::vector<T>& values, int64_t n) {
+  values.reserve(n);
+#ifdef __linux__
+  constexpr uintptr_t kPage = 4096, kWorthIt = uintptr_t{1} << 22;
+  const auto begin = reinterpret_cast<uintptr_t>(values.data());
+  const uintptr_t first = (begin + kPage - 1) / kPage * kPage, end = begin + n * sizeof(T);
+  if (end - begin >= kWorthIt)
+    madvise(reinterpret_cast<void*>(first), (end - first) / kPage * kPage, MADV_HUGEPAGE);
+#endif
+}
 
 // Makes room for n times what is there and a little more. What is not used of it, the system does
 // not provide.

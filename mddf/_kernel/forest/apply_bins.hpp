@@ -316,14 +316,12 @@ inline void copy_by_columns(const uint8_t* codes, int64_t row_stride, int64_t n,
     for (int64_t i = turned; i < n; ++i) to[c * stride + i] = codes[i * row_stride + c];
 }
 
-// Codes rows [first, last) of the table into out (row-major, out_stride bytes a row) and, unless it
-// is null, into by_column (one column after the other, all rows of the table). Columns that are not
-// wanted may keep what is there; null wants all. A categorical cell holds its code already;
-// anything that is not one of them counts as missing.
+// Codes rows [first, last) of the table. Columns that are not wanted may keep what is there; null
+// wants all. A categorical cell holds its code already; anything that is not one of them counts as
+// missing.
 template <class T>
 void apply_bins(const Table<T>& table, const Bins& bins, int64_t first, int64_t last,
-                const uint8_t* wanted, uint8_t* out, int64_t out_stride, uint8_t* by_column,
-                Watch& watch) {
+                const uint8_t* wanted, const Codes& to, Watch& watch) {
   using Value = CellValue<T>;
   constexpr int64_t kFewRows = 8;
   if (last - first < kFewRows) {  // no block is worth its room
@@ -332,12 +330,12 @@ void apply_bins(const Table<T>& table, const Bins& bins, int64_t first, int64_t 
         if (wanted && !wanted[c]) continue;
         const T* at = table.data + row * table.row_stride + c * table.column_stride;
         const Value cell = read_cell<Value>(at);
-        uint8_t& code = out[row * out_stride + c];
+        uint8_t& code = to.by_row[row * to.stride + c];
         if (bins.categorical[c])
           code = code_of(cell, bins.count(c));
         else
           code = search_bin(bins.edges + bins.bin_start[c], bins.count(c) - 1, cell);
-        if (by_column) by_column[c * table.n_rows + row] = code;
+        if (to.by_column) to.by_column[c * table.n_rows + row] = code;
       }
     return;
   }
@@ -345,10 +343,10 @@ void apply_bins(const Table<T>& table, const Bins& bins, int64_t first, int64_t 
   for (int64_t row = first; row < last; row += kBlockRows) {
     const int64_t n = std::min(kBlockRows, last - row);
     watch.worked(2 * n * table.n_columns);
-    coder.code(row, n, out, out_stride);
-    if (by_column)
-      copy_by_columns(out + row * out_stride, out_stride, n, table.n_columns, by_column + row,
-                      table.n_rows);
+    coder.code(row, n, to.by_row, to.stride);
+    if (to.by_column)
+      copy_by_columns(to.by_row + row * to.stride, to.stride, n, table.n_columns,
+                      to.by_column + row, table.n_rows);
   }
 }
 

@@ -32,6 +32,14 @@ struct Table {
   int64_t n_rows, n_columns, row_stride, column_stride;
 };
 
+// Where the codes of a table go: by rows, which lie `stride` apart, and by columns, of all rows,
+// unless that is null.
+struct Codes {
+  uint8_t* by_row;
+  int64_t stride;
+  uint8_t* by_column;
+};
+
 // A cell of the user's table. Another thread may write into it at any time, so that a compiler must
 // not read it a second time: what was found out about the first value has to hold.
 template <class Value = double, class T>

@@ -14,6 +14,7 @@
 #include "common/midpoint.hpp"
 #include "common/watch.hpp"
 #include "forest/cells.hpp"
+#include "forest/few_rows.hpp"
 #include "forest/quantiles.hpp"
 
 namespace mddf {
@@ -189,25 +190,58 @@ inline std::vector<Run> neighbours(const std::vector<int64_t>& numbers, int64_t 
   return runs;
 }
 
-// Bins of columns [first, last) of the table: a first pass finds those with few values, and those
-// of small whole numbers, which it counts; others are gathered, several columns at a time where
-// that takes little memory, and sorted. Value is that of the table's cells where every weight is 1,
-// else WeightedValue.
+// Finds the bins of some columns by gathering them, several at a time where that takes little
+// memory, and sorting. Value is that of the table's cells where every weight is 1, else
+// WeightedValue.
 template <class Value, class T>
-std::vector<ColumnBins> find_bins(const Table<T>& table, const double* weights, int64_t first,
-                                  int64_t last, int max_bins, Watch& watch) {
-  constexpr int64_t kFirstGroup = 256, kBlocksBetweenLooks = 32;
+void find_bins_by_sorting(ColumnReader<T>& reader, const double* weights, int64_t n_rows,
+                          const std::vector<int64_t>& columns, int max_bins, ColumnBins* bins,
+                          Watch& watch) {
   constexpr int64_t kWidth = kBlockColumns<T>, kGroupBytes = int64_t{1} << 24;
+  const int64_t group_size = std::clamp<int64_t>(
+      kGroupBytes / (static_cast<int64_t>(sizeof(Value)) * std::max<int64_t>(n_rows, 1)), 1,
+      kWidth);
+  std::vector<Value> scratch(n_rows), group(group_size * n_rows);
+  for (const Run& run : neighbours(columns, group_size)) {
+    const int64_t column = run.first, width = run.second;
+    std::array<Value*, kWidth> end;
+    for (int64_t j = 0; j < width; ++j) end[j] = group.data() + j * n_rows;
+    for (int64_t row = 0; row < n_rows; row += kBlockRows) {
+      const int64_t n = std::min(kBlockRows, n_rows - row);
+      reader.read(row, n, column, width, [&](int64_t c, const auto* values, int64_t) {
+        Value*& to = end[c - column];
+        for (int64_t i = 0; i < n; ++i) {
+          const auto value = values[i] + 0;  // -0.0 and 0.0 are one value
+          if constexpr (std::is_arithmetic_v<Value>)
+            *to = value;
+          else
+            *to = {value, weights[row + i]};
+          to += value == value;
+        }
+      });
+      watch.worked(n * width);
+    }
+    for (int64_t j = 0; j < width; ++j) {
+      Value* values = group.data() + j * n_rows;
+      bins[column + j] = find_quantile_bins(values, scratch.data(), end[j] - values, max_bins);
+      watch.worked(16 * n_rows);
+    }
+  }
+}
+
+// Bins of columns [first, last) of the table: a first pass finds those with few values, and those
+// of small whole numbers, which it counts; others are sorted.
+template <class Value, class T>
+AllBins find_bins_of_many(const Table<T>& table, const double* weights, int64_t first, int64_t last,
+                          int max_bins, Watch& watch) {
+  constexpr int64_t kFirstGroup = 256, kBlocksBetweenLooks = 32, kWidth = kBlockColumns<T>;
   const bool wide = simd::supported();
   const int64_t n_rows = table.n_rows;
   ColumnReader<T> reader(table, weights);
   std::vector<ColumnBins> result(last - first);
   std::vector<int64_t> many;
-  // Of no more rows than bins all values get one each: sorting is the shorter way to that.
-  const bool few_rows = n_rows <= max_bins;
-  for (int64_t c = first; few_rows && c < last; ++c) many.push_back(c);
-  std::vector<detail::DistinctValues> distinct(few_rows ? 0 : std::min(kFirstGroup, last - first));
-  for (int64_t start = first; !few_rows && start < last; start += kFirstGroup) {
+  std::vector<detail::DistinctValues> distinct(std::min(kFirstGroup, last - first));
+  for (int64_t start = first; start < last; start += kFirstGroup) {
     const int64_t end = std::min(start + kFirstGroup, last);
     const auto of = [&](int64_t column) -> auto& { return distinct[column - start]; };
     for (int64_t c = start; c < end; ++c) of(c).begin(max_bins);
@@ -237,38 +271,21 @@ std::vector<ColumnBins> find_bins(const Table<T>& table, const double* weights, 
         many.push_back(c);
     }
   }
-  if (many.empty()) return result;
-  const int64_t group_size = std::clamp<int64_t>(
-      kGroupBytes / (static_cast<int64_t>(sizeof(Value)) * std::max<int64_t>(n_rows, 1)), 1,
-      kWidth);
-  std::vector<Value> scratch(n_rows), group(group_size * n_rows);
-  for (const Run& run : neighbours(many, group_size)) {
-    const int64_t column = run.first, width = run.second;
-    std::array<Value*, kWidth> end;
-    for (int64_t j = 0; j < width; ++j) end[j] = group.data() + j * n_rows;
-    for (int64_t row = 0; row < n_rows; row += kBlockRows) {
-      const int64_t n = std::min(kBlockRows, n_rows - row);
-      reader.read(row, n, column, width, [&](int64_t c, const auto* values, int64_t) {
-        Value*& to = end[c - column];
-        for (int64_t i = 0; i < n; ++i) {
-          const auto value = values[i] + 0;  // -0.0 and 0.0 are one value
-          if constexpr (std::is_arithmetic_v<Value>)
-            *to = value;
-          else
-            *to = {value, weights[row + i]};
-          to += value == value;
-        }
-      });
-      watch.worked(n * width);
-    }
-    for (int64_t j = 0; j < width; ++j) {
-      Value* values = group.data() + j * n_rows;
-      result[column + j - first] =
-          find_quantile_bins(values, scratch.data(), end[j] - values, max_bins);
-      watch.worked(16 * n_rows);
-    }
-  }
-  return result;
+  if (!many.empty())
+    find_bins_by_sorting<Value>(reader, weights, n_rows, many, max_bins, result.data() - first,
+                                watch);
+  AllBins bins;
+  for (const ColumnBins& of_column : result) bins.add(of_column);
+  return bins;
+}
+
+template <class T>
+AllBins find_bins(const Table<T>& table, const double* weights, int64_t first, int64_t last,
+                  int max_bins, Watch& watch) {
+  if (table.n_rows <= max_bins) return bin_few_rows(table, weights, first, last, nullptr, watch);
+  if (weights)
+    return find_bins_of_many<WeightedValue>(table, weights, first, last, max_bins, watch);
+  return find_bins_of_many<CellValue<T>>(table, weights, first, last, max_bins, watch);
 }
 
 }  // namespace mddf

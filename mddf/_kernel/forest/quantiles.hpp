@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <limits>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -19,6 +17,30 @@ namespace mddf {
 struct ColumnBins {
   std::vector<double> edges;   // n_bins - 1, ascending
   std::vector<double> values;  // n_bins: what stands for the bin when a threshold is drawn
+};
+
+// The bins of several columns, one after the other.
+struct AllBins {
+  std::vector<double> edges;  // infinity is the last of each column
+  std::vector<double> values;
+  std::vector<int64_t> counts;
+
+  void add(const ColumnBins& bins) {
+    edges.insert(edges.end(), bins.edges.begin(), bins.edges.end());
+    edges.push_back(std::numeric_limits<double>::infinity());
+    values.insert(values.end(), bins.values.begin(), bins.values.end());
+    counts.push_back(static_cast<int64_t>(bins.values.size()));
+  }
+  // A bin for each of n values in ascending order.
+  template <class Value>
+  void add(const Value* ascending, int64_t n) {
+    if (n == 0) return add(ColumnBins{{}, {0}});  // nothing present: one bin, never used
+    values.insert(values.end(), ascending, ascending + n);
+    edges.resize(edges.size() + n, std::numeric_limits<double>::infinity());
+    double* edge = edges.data() + edges.size() - n;
+    for (int64_t i = 0; i + 1 < n; ++i) edge[i] = midpoint(ascending[i], ascending[i + 1]);
+    counts.push_back(n);
+  }
 };
 
 // One present value and its weight.
@@ -146,41 +168,6 @@ class PartialSort {
   const bool wide_;
 };
 
-#ifdef MDDF_AVX2
-
-// How many values are below each, by comparing all: faster than sorting where they are few.
-template <class Value>
-MDDF_TARGET_AVX2 void count_lower(const Value* values, int64_t n, int32_t* below) {
-  using Count = std::conditional_t<sizeof(Value) == 4, int32_t, int64_t>;  // makes vectors
-  for (int64_t i = 0; i < n; ++i) {
-    const Value value = values[i];
-    Count count = 0;
-    for (int64_t j = 0; j < n; ++j) count += values[j] < value;
-    below[i] = static_cast<int32_t>(count);
-  }
-}
-
-// A bin for each of at most kMostBins values.
-template <class Value>
-ColumnBins a_bin_each(const Value* values, int64_t n) {
-  std::array<int32_t, kMostBins> below;
-  std::array<Value, kMostBins> ascending;
-  count_lower(values, n, below.data());
-  std::fill_n(ascending.begin(), n, std::numeric_limits<Value>::quiet_NaN());
-  for (int64_t i = 0; i < n; ++i) ascending[below[i]] = values[i];  // equal ones leave gaps
-  ColumnBins bins;
-  bins.edges.reserve(n);
-  bins.values.reserve(n);
-  for (int64_t i = 0; i < n; ++i) {
-    if (std::isnan(ascending[i])) continue;
-    if (i > 0) bins.edges.push_back(midpoint(bins.values.back(), ascending[i]));
-    bins.values.push_back(ascending[i]);
-  }
-  return bins;
-}
-
-#endif
-
 }  // namespace detail
 
 // Bins of a column with many values, from those present in rows with positive weight. `scratch` has
@@ -188,9 +175,6 @@ ColumnBins a_bin_each(const Value* values, int64_t n) {
 template <class Value>
 ColumnBins find_quantile_bins(Value* values, Value* scratch, int64_t n, int max_bins) {
   if (n == 0) return {{}, {0}};  // another thread has written into the table meanwhile
-#ifdef MDDF_AVX2
-  if (n <= max_bins && simd::supported()) return detail::a_bin_each(values, n);
-#endif
   detail::QuantileBins<Value> bins(static_cast<double>(n), n, max_bins);
   detail::PartialSort<Value>(bins, simd::supported()).add(values, scratch, n);
   return bins.finish();
@@ -208,8 +192,6 @@ inline ColumnBins find_quantile_bins(WeightedValue* values, WeightedValue*, int6
     if (n_runs == 0 || value != values[n_runs - 1].value) values[n_runs++] = {value, 0};
     values[n_runs - 1].weight += weight;
   }
-  // Few values get a bin each, as if they were equally heavy.
-  for (int64_t i = 0; n_runs <= max_bins && i < n_runs; ++i) values[i].weight = 1;
   double total = 0;
   for (int64_t i = 0; i < n_runs; ++i) total += values[i].weight;
   detail::QuantileBins<double> bins(total, n_runs, max_bins);
