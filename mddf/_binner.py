@@ -21,7 +21,7 @@ from mddf._binning import (
 )
 from mddf._sampling import summed_weights
 from mddf._state import part
-from mddf._table import NUMBER, ArrayTable, Table, missing_cells
+from mddf._table import NUMBER, ArrayTable, SparseTable, Table, missing_cells
 
 # From so many rows on it is worth saying that a column has nearly as many categories.
 _MANY_ROWS = 100
@@ -88,9 +88,9 @@ class Binner:
         a_bin_each = n_rows <= self.max_bins and sample_weight is None
         found = []
         for columns in table.blocks():
-            block = self._numbers(table, columns)
+            block = self._block(table, columns)
             part = slice(columns.start, columns.stop)
-            if a_bin_each and not self.categorical_[part].any():
+            if a_bin_each and isinstance(block, np.ndarray) and not self.categorical_[part].any():
                 at = {"out": codes, "first_column": columns.start, "by_column": by_column}
                 found.append(bin_few_rows(block, **at, n_jobs=self.n_jobs))
                 continue
@@ -136,8 +136,10 @@ class Binner:
         codes = np.zeros((table.shape[0], table.shape[1] + n_spare), np.uint8)
         unseen: list[str] = []
         for columns in table.blocks():
-            block = self._numbers(table, columns, unseen)
-            if numbers is not None:
+            if numbers is None:
+                block = self._block(table, columns, unseen)
+            else:
+                block = self._numbers(table, columns, unseen)
                 numbers[:, columns.start : columns.stop] = block
             bins = self.bins_.columns(columns.start, columns.stop)
             part = None if wanted is None else wanted[columns.start : columns.stop]
@@ -155,6 +157,13 @@ class Binner:
     def numbers(self, table: Table) -> np.ndarray:
         """A table as numbers: codes of categories, NaN for what is missing."""
         return self._numbers(table, range(table.shape[1]))
+
+    def _block(self, table: Table, columns: range, unseen: list[str] | None = None):
+        """What `_numbers` gives, or a sparse matrix if that is what the columns are."""
+        categorical = self.categorical_[columns.start : columns.stop]
+        if isinstance(table, SparseTable) and not categorical.any():
+            return table.stored(columns)
+        return self._numbers(table, columns, unseen)
 
     def _code(self, block, bins, columns, codes, by_column, wanted=None) -> None:
         apply_bins(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from mddf import _core
 from mddf._parallel import chunks, in_threads, useful_jobs
@@ -81,8 +83,8 @@ def find_bins(
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_columns)
-        One of ``NUMERIC_DTYPES``, any strides; NaN is missing.
+    X : ndarray or csc_matrix of shape (n_rows, n_columns)
+        One of ``NUMERIC_DTYPES``, any strides; NaN is missing. If sparse: floats, no cell twice.
     categorical : array of bool of shape (n_columns,), default=None
         Columns that hold codes 0, 1, ... of categories.
     n_categories : array of int of shape (n_columns,), default=None
@@ -99,6 +101,10 @@ def find_bins(
     Bins
     """
     n_columns = X.shape[1]
+    if sparse.issparse(X):
+        if sample_weight is None and (categorical is None or not np.any(categorical)):
+            return _bins_of_sparse(X, max_bins, n_jobs)
+        X = X.toarray()
     X = np.require(X, requirements="A")
     if sample_weight is not None:
         sample_weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
@@ -118,6 +124,43 @@ def find_bins(
         for c in range(n_columns)
     ]
     return join_bins(*parts)
+
+
+def _stored(X) -> dict[str, Any]:
+    """A sparse matrix as the kernel takes it."""
+    return {
+        "cells": np.require(X.data, requirements=["A", "C"]),
+        "rows": X.indices.astype(np.int32, copy=False),
+        "start": X.indptr.astype(np.int64),  # a copy, which other threads cannot change
+        "n_rows": X.shape[0],
+    }
+
+
+def _bins_of_sparse(X, max_bins: int, n_jobs) -> Bins:
+    """Bins of a sparse matrix; columns with many values are made dense for that."""
+    stored = _stored(X)
+    bins = _by_columns(
+        lambda first, last, cancel: _core.find_bins_of_sparse(
+            **stored, first=first, last=last, max_bins=max_bins, cancel=cancel
+        ),
+        X,
+        n_jobs,
+    )
+    counts = np.diff(bins.start)
+    many = np.flatnonzero(counts == 0)
+    if len(many) == 0:
+        return bins
+    others = find_bins(X[:, many].toarray(), max_bins=max_bins, n_jobs=n_jobs)
+    counts[many] = np.diff(others.start)
+    start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    from_others = np.repeat(np.isin(np.arange(X.shape[1]), many), counts)
+    edges, values = np.empty(start[-1]), np.empty(start[-1])
+    for joined, mine, theirs in (
+        (edges, bins.edges, others.edges),
+        (values, bins.values, others.values),
+    ):
+        joined[from_others], joined[~from_others] = theirs, mine
+    return Bins(edges, values, start, bins.categorical)
 
 
 def bin_few_rows(X, *, out, first_column=0, by_column=None, n_jobs=None) -> Bins:
@@ -160,8 +203,8 @@ def apply_bins(
 
     Parameters
     ----------
-    X : ndarray of shape (n_rows, n_columns)
-        One of ``NUMERIC_DTYPES``, any strides.
+    X : ndarray or csc_matrix of shape (n_rows, n_columns)
+        One of ``NUMERIC_DTYPES``, any strides. If sparse: floats, no cell twice.
     bins : Bins
         Those of the columns of `X`.
     out : ndarray of uint8 of shape (n_rows, n_all), default=None
@@ -179,7 +222,12 @@ def apply_bins(
         `out`.
     """
     if out is None:
-        out = np.empty((len(X), bins.n_columns), np.uint8)
+        out = np.empty((X.shape[0], bins.n_columns), np.uint8)
+    if sparse.issparse(X):
+        if not bins.categorical.any():
+            _apply_bins_to_sparse(X, bins, out, first_column, by_column, n_jobs)
+            return out
+        X = X.toarray()
     X = np.require(X, requirements="A")
 
     def code(first, last, cancel):
@@ -199,6 +247,19 @@ def apply_bins(
 
     in_threads(code, chunks(len(X), useful_jobs(X.size, n_jobs), 4096), n_jobs)
     return out
+
+
+def _apply_bins_to_sparse(X, bins, out, first_column, by_column, n_jobs) -> None:
+    given = {**_stored(X), "edges": bins.edges, "bin_start": bins.start}
+    given |= {"out": out, "first_column": first_column, "by_column": by_column}
+    ranges = chunks(X.shape[1], useful_jobs(X.shape[0] * X.shape[1], n_jobs), 64)
+    in_threads(
+        lambda first, last, cancel: _core.apply_bins_to_sparse(
+            **given, first=first, last=last, cancel=cancel
+        ),
+        ranges,
+        n_jobs,
+    )
 
 
 class BinnedTable:

@@ -37,6 +37,12 @@ ReadUint8sInOrder = Annotated[
 ReadBool_sInOrder = Annotated[
     NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)
 ]
+ReadInt32sInOrder = Annotated[
+    NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+]
+ReadFloat32sInOrder = Annotated[
+    NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
+]
 ReadUint8TableInOrder = Annotated[
     NDArray[numpy.uint8], dict(shape=(None, None), order="C", device="cpu", writable=False)
 ]
@@ -50,9 +56,6 @@ ReadUint64sInOrder = Annotated[
 ReadUint32sInOrder = Annotated[
     NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)
 ]
-ReadFloat32sInOrder = Annotated[
-    NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)
-]
 Float64TableInOrder = Annotated[
     NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")
 ]
@@ -62,9 +65,6 @@ Int64TableInOrder = Annotated[
 Bool_sInOrder = Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu")]
 ReadFloat64TableInOrder = Annotated[
     NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-]
-ReadInt32sInOrder = Annotated[
-    NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
 ]
 ReadUint64TableInOrder = Annotated[
     NDArray[numpy.uint64], dict(shape=(None, None), order="C", device="cpu", writable=False)
@@ -257,6 +257,58 @@ def apply_bins(
     first_column: int = 0,
     by_column: Uint8TableInOrder | None = None,
     wanted: ReadBool_sInOrder | None = None,
+    cancel: Cancel | None = None,
+) -> None: ...
+@overload
+def find_bins_of_sparse(
+    cells: ReadFloat64sInOrder,
+    rows: ReadInt32sInOrder,
+    start: ReadInt64sInOrder,
+    n_rows: int,
+    first: int,
+    last: int,
+    max_bins: int,
+    cancel: Cancel | None = None,
+) -> tuple: ...
+@overload
+def find_bins_of_sparse(
+    cells: ReadFloat32sInOrder,
+    rows: ReadInt32sInOrder,
+    start: ReadInt64sInOrder,
+    n_rows: int,
+    first: int,
+    last: int,
+    max_bins: int,
+    cancel: Cancel | None = None,
+) -> tuple: ...
+@overload
+def apply_bins_to_sparse(
+    cells: ReadFloat64sInOrder,
+    rows: ReadInt32sInOrder,
+    start: ReadInt64sInOrder,
+    n_rows: int,
+    edges: ReadFloat64sInOrder,
+    bin_start: ReadInt64sInOrder,
+    first: int,
+    last: int,
+    out: Uint8TableInOrder,
+    first_column: int = 0,
+    by_column: Uint8TableInOrder | None = None,
+    cancel: Cancel | None = None,
+) -> None: ...
+@overload
+def apply_bins_to_sparse(
+    cells: ReadFloat32sInOrder,
+    rows: ReadInt32sInOrder,
+    start: ReadInt64sInOrder,
+    n_rows: int,
+    edges: ReadFloat64sInOrder,
+    bin_start: ReadInt64sInOrder,
+    first: int,
+    last: int,
+    out: Uint8TableInOrder,
+    first_column: int = 0,
+    by_column: Uint8TableInOrder | None = None,
     cancel: Cancel | None = None,
 ) -> None: ...
 def hash_rows(

@@ -183,10 +183,14 @@ class ArrayTable(Table):
 
 
 class SparseTable(Table):
-    """A sparse matrix, made dense block by block; what it does not store is 0."""
+    """A sparse matrix; what it does not store is 0."""
 
     def __init__(self, X):
-        self.cells = X.tocsc()
+        X = X.tocsc()
+        if not X.has_canonical_format:  # some cells are there twice: they count as their sum
+            X = X.copy()
+            X.sum_duplicates()
+        self.cells = X
         self.shape = X.shape
 
     def kind(self, c):
@@ -197,10 +201,14 @@ class SparseTable(Table):
         """See Table."""
         return self.numbers([c])[:, 0]
 
+    def stored(self, columns: range):
+        """Some columns that lie side by side, still sparse."""
+        return self.cells[:, columns.start : columns.stop]
+
     def numbers(self, columns):
         """See Table."""
         if isinstance(columns, range):
-            columns = slice(columns.start, columns.stop)
+            return self.stored(columns).toarray()
         return self.cells[:, columns].toarray()
 
 

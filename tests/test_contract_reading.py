@@ -174,6 +174,65 @@ def test_bin_few_rows_writes_nowhere_else():
     assert np.array_equal(out, untouched)
 
 
+SPARSE = {
+    "cells": np.array([1.0, 2, 3]),
+    "rows": np.array([0, 5, 2], np.int32),
+    "start": np.array([0, 2, 3]),
+    "n_rows": 6,
+    "first": 0,
+    "last": 2,
+}
+WRONG_SPARSE = [
+    {"cells": np.array([1.0, 2])},
+    {"cells": np.array([1, 2, 3])},
+    {"rows": np.array([0, 5], np.int32)},
+    {"rows": np.array([0, 5, 2])},
+    {"start": np.array([0, 2])},
+    {"start": np.array([], np.int64)},
+    {"start": np.array([1, 2, 3])},
+    {"start": np.array([0, 4, 3])},
+    {"start": np.array([0, 2, 3], np.int32)},
+    {"n_rows": 1},
+    {"n_rows": -1},
+    {"n_rows": 2**31},
+    {"first": -1},
+    {"last": 3},
+    {"first": 2, "last": 1},
+]
+
+
+@pytest.mark.parametrize("changes", [*WRONG_SPARSE, {"max_bins": 1}, {"max_bins": 256}])
+def test_find_bins_of_sparse(changes):
+    good = {**SPARSE, "max_bins": 9}
+    _core.find_bins_of_sparse(**good)
+    with pytest.raises(REFUSED):
+        _core.find_bins_of_sparse(**{**good, **changes})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *WRONG_SPARSE,
+        {"rows": np.array([0, 6, 2], np.int32)},
+        {"rows": np.array([0, -1, 2], np.int32)},
+        {"edges": np.array([0.5, np.inf])},
+        {"bin_start": np.array([0, 3])},
+        {"out": np.zeros((5, 3), np.uint8)},
+        {"out": np.zeros((6, 3), np.int8)},
+        {"first_column": 2},
+        {"first_column": -1},
+        {"by_column": np.zeros((6, 3), np.uint8)},
+    ],
+)
+def test_apply_bins_to_sparse(changes):
+    good = {key: value for key, value in apply_arguments().items() if key != "x"}
+    good = {**good, **SPARSE}
+    del good["categorical"]
+    _core.apply_bins_to_sparse(**good)
+    with pytest.raises(REFUSED):
+        _core.apply_bins_to_sparse(**{**good, **changes})
+
+
 def test_apply_bins_writes_nowhere_else():
     arguments = apply_arguments()
     arguments["out"][:] = arguments["by_column"][:] = 77

@@ -262,6 +262,17 @@ def test_sparse_matrices(kind):
     np.testing.assert_array_equal(forest.predict_proba(kind(dense)), expected.predict_proba(dense))
 
 
+def test_cells_that_are_stored_twice_count_as_their_sum():
+    stored = np.array([1.0, 4, 2, 3]), np.array([1, 0, 1, 0]), np.array([0, 3, 4])
+    X = sparse.csc_matrix(stored, (2, 2))
+    assert np.array_equal(read(X).stored(range(2)).toarray(), [[4, 3], [3, 0]])
+    assert np.array_equal(X.data, stored[0])  # the user's matrix stays what it is
+    y = [0, 1]
+    model = RandomForestClassifier(3, random_state=0)
+    codes = [model.fit(table, y)._codes(table) for table in (X, X.toarray())]
+    assert np.array_equal(*codes)
+
+
 def test_sparse_matrices_are_made_dense_in_blocks(monkeypatch):
     monkeypatch.setattr("mddf._table._BLOCK_BYTES", 1000)
     dense = np.random.default_rng(0).integers(0, 2, (25, 12)).astype(float)

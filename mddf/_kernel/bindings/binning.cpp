@@ -3,6 +3,7 @@
 #include "forest/apply_bins.hpp"
 #include "forest/find_bins.hpp"
 #include "forest/samples.hpp"
+#include "forest/sparse.hpp"
 
 namespace mddf {
 namespace {
@@ -12,15 +13,20 @@ nb::tuple handed_over(AllBins bins) {
                         to_numpy(std::move(bins.counts)));
 }
 
-template <class T>
-void check_columns(const Table<T>& table, int64_t first, int64_t last) {
+void check_max_bins(int max_bins) {
+  check(2 <= max_bins && max_bins <= kMostBins,
+        "max_bins: expected 2 to 255, got " + std::to_string(max_bins));
+}
+
+template <class AnyTable>
+void check_columns(const AnyTable& table, int64_t first, int64_t last) {
   check(0 <= first && first <= last && last <= table.n_columns,
         "first, last: expected a range of columns");
 }
 
 // Where the codes of a table go, in which its columns begin with first_column.
-template <class T>
-Codes as_codes(const Table<T>& table, const InOut<uint8_t, 2>& out, int64_t first_column,
+template <class AnyTable>
+Codes as_codes(const AnyTable& table, const InOut<uint8_t, 2>& out, int64_t first_column,
                const std::optional<InOut<uint8_t, 2>>& by_column) {
   const auto stride = static_cast<int64_t>(out.shape(1));
   check(static_cast<int64_t>(out.shape(0)) == table.n_rows, "out: expected one row per row of x");
@@ -36,13 +42,52 @@ template <class T>
 nb::tuple find_bins_of(AnyTable<T> x, std::optional<In<double, 1>> weights, int64_t first,
                        int64_t last, int max_bins, Cancel* cancel) {
   const Table<T> table = as_table<T>(x);
-  check(2 <= max_bins && max_bins <= kMostBins,
-        "max_bins: expected 2 to 255, got " + std::to_string(max_bins));
+  check_max_bins(max_bins);
   check_columns(table, first, last);
   if (weights) check_length("weights", weights->shape(0), table.n_rows);
   return handed_over(without_gil(cancel, [&](Watch& watch) {
     return find_bins(table, data_or_null(weights), first, last, max_bins, watch);
   }));
+}
+
+template <class T>
+SparseTable<T> as_sparse(const In<T, 1>& cells, const In<int32_t, 1>& rows,
+                         const In<int64_t, 1>& start, int64_t n_rows) {
+  check_length("rows", rows.shape(0), cells.shape(0));
+  check_range("n_rows", n_rows, 0, INT32_MAX);
+  check(start.shape(0) > 0 && start.data()[0] == 0 &&
+            start.data()[start.shape(0) - 1] == static_cast<int64_t>(cells.shape(0)),
+        "start: expected to begin with 0 and end with the number of cells");
+  for (size_t c = 0; c + 1 < start.shape(0); ++c)
+    check_range("start, cells of a column", start.data()[c + 1] - start.data()[c], 0, n_rows);
+  return {cells.data(), rows.data(), start.data(), n_rows,
+          static_cast<int64_t>(start.shape(0)) - 1};
+}
+
+template <class T>
+nb::tuple find_bins_of_sparse(In<T, 1> cells, In<int32_t, 1> rows, In<int64_t, 1> start,
+                              int64_t n_rows, int64_t first, int64_t last, int max_bins,
+                              Cancel* cancel) {
+  const SparseTable<T> table = as_sparse(cells, rows, start, n_rows);
+  check_max_bins(max_bins);
+  check_columns(table, first, last);
+  return handed_over(without_gil(
+      cancel, [&](Watch& watch) { return find_bins(table, first, last, max_bins, watch); }));
+}
+
+template <class T>
+void apply_bins_to_sparse(In<T, 1> cells, In<int32_t, 1> rows, In<int64_t, 1> start, int64_t n_rows,
+                          In<double, 1> edges, In<int64_t, 1> bin_start, int64_t first,
+                          int64_t last, InOut<uint8_t, 2> out, int64_t first_column,
+                          std::optional<InOut<uint8_t, 2>> by_column, Cancel* cancel) {
+  const SparseTable<T> table = as_sparse(cells, rows, start, n_rows);
+  const Bins bins = as_bins(edges, bin_start, nullptr, table.n_columns);
+  check_columns(table, first, last);
+  const Codes codes = as_codes(table, out, first_column, by_column);
+  check(
+      without_gil(cancel,
+                  [&](Watch& watch) { return apply_bins(table, bins, first, last, codes, watch); }),
+      "rows: expected rows of the table");
 }
 
 template <class T>
@@ -115,6 +160,39 @@ Returns
 edges, values, counts
     As of find_bins.)";
 
+constexpr const char* kFindBinsOfSparse =
+    R"(Find the bins of columns [first, last) of a sparse table.
+
+Parameters
+----------
+cells : float64 or float32 array
+    Those that are stored, column after column; others are 0. NaN is missing; no infinities.
+rows : int32 array of the shape of cells
+    The row of each, twice in no column.
+start : int64 array of shape (n_columns + 1,)
+    Where each column's cells begin, and the end.
+n_rows, first, last, max_bins : int
+cancel : Cancel or None
+    What may stop the work.
+
+Returns
+-------
+edges, values, counts
+    As of find_bins, but nothing, and a count of 0, of columns with more values than bins.)";
+
+constexpr const char* kApplyBinsToSparse =
+    R"(Write the codes of columns [first, last) of a sparse table.
+
+Parameters
+----------
+cells, rows, start, n_rows
+    As for find_bins_of_sparse.
+edges, bin_start, out, first_column, by_column
+    As for apply_bins.
+first, last : int
+cancel : Cancel or None
+    What may stop the work.)";
+
 constexpr const char* kApplyBins = R"(Write the codes of rows [first, last) of a table.
 
 Parameters
@@ -154,6 +232,19 @@ void bind_for(nb::module_& m) {
         kApplyBins);
 }
 
+template <class T>
+void bind_for_sparse(nb::module_& m) {
+  using nb::arg;
+  m.def("find_bins_of_sparse", &find_bins_of_sparse<T>, arg("cells").noconvert(),
+        arg("rows").noconvert(), arg("start").noconvert(), arg("n_rows"), arg("first"), arg("last"),
+        arg("max_bins"), arg("cancel").none() = nb::none(), kFindBinsOfSparse);
+  m.def("apply_bins_to_sparse", &apply_bins_to_sparse<T>, arg("cells").noconvert(),
+        arg("rows").noconvert(), arg("start").noconvert(), arg("n_rows"), arg("edges").noconvert(),
+        arg("bin_start").noconvert(), arg("first"), arg("last"), arg("out").noconvert(),
+        arg("first_column") = 0, arg("by_column").none().noconvert() = nb::none(),
+        arg("cancel").none() = nb::none(), kApplyBinsToSparse);
+}
+
 Out<uint64_t, 1> hash_rows(In<uint8_t, 2> codes, int64_t n_columns, In<uint16_t, 1> labels) {
   const BinMatrix matrix{codes.data(), static_cast<int64_t>(codes.shape(0)),
                          static_cast<int64_t>(codes.shape(1))};
@@ -175,6 +266,8 @@ void bind_binning(nanobind::module_& m) {
   mddf::bind_for<int64_t>(m);
   mddf::bind_for<int32_t>(m);
   mddf::bind_for<uint8_t>(m);
+  mddf::bind_for_sparse<double>(m);
+  mddf::bind_for_sparse<float>(m);
   using nanobind::arg;
   m.def("hash_rows", &mddf::hash_rows, arg("codes").noconvert(), arg("n_columns"),
         arg("labels").noconvert(),
