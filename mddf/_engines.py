@@ -106,11 +106,11 @@ class _Scattered:
         return self._future
 
 
-def _scatter(client, values: list) -> list:
-    """Futures of values on all workers, of which one may die meanwhile."""
+def _scatter(client, values: list, *, broadcast=True) -> list:
+    """Futures of values on all workers, or on some; one may die meanwhile."""
     for attempt in range(_ATTEMPTS):
         try:
-            return client.scatter(values, broadcast=True, hash=False)
+            return client.scatter(values, broadcast=broadcast, hash=False)
         except OSError as error:  # of the connection to a worker, such as CommClosedError
             if isinstance(error, TimeoutError) or attempt == _ATTEMPTS - 1:
                 raise
@@ -137,7 +137,8 @@ def _on_dask(tasks: Iterable, n_jobs: int, backend) -> Iterator:
                 running.popleft()
                 yield result
     finally:
-        backend.client.cancel([future for _, future in running])
+        if running:  # Dask would go to its loop for none, too, which may be where this is collected
+            backend.client.cancel([future for _, future in running])
 
 
 def _submit(backend, task):
@@ -148,7 +149,7 @@ def _submit(backend, task):
         if isinstance(value, _Scattered):
             return value.there()
         large = isinstance(value, np.ndarray) and value.nbytes > _LARGE
-        return client.scatter(value, hash=False) if large else value
+        return _scatter(client, [value], broadcast=False)[0] if large else value
 
     given, key = map(sent, given), f"{function.__name__}-{uuid4().hex}"
     return client.submit(_call, function, *given, **named, key=key, **backend.submit_kwargs)

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+HOME = os.environ.get("MDDF_DATA_HOME")
+
 
 def pytest_addoption(parser):
     parser.addoption("--run-slow", action="store_true", help="also run tests marked slow")
@@ -29,10 +31,16 @@ def pytest_collection_modifyitems(config, items):
 @pytest.fixture(scope="session")
 def data_home():
     """Folder with the real data sets, from MDDF_DATA_HOME; skips the test without it."""
-    home = os.environ.get("MDDF_DATA_HOME")
-    if not home or not Path(home).is_dir():
+    if not HOME or not Path(HOME).is_dir():
         pytest.skip("real data: set MDDF_DATA_HOME to a folder with the data sets")
-    return Path(home)
+    return Path(HOME)
+
+
+@pytest.fixture(autouse=True)
+def only_data_that_is_asked_for(request, monkeypatch, tmp_path_factory):
+    """A test that forgets to ask for `data_home` fails wherever it runs."""
+    if "data_home" not in request.fixturenames:
+        monkeypatch.setenv("MDDF_DATA_HOME", str(tmp_path_factory.getbasetemp() / "no data"))
 
 
 @pytest.fixture
@@ -51,9 +59,3 @@ def few_rounds(monkeypatch):
     monkeypatch.setattr(
         _members, "boosted_regressor", lambda *args: whole(*args).set_params(max_iter=40)
     )
-
-
-@pytest.fixture
-def no_data(monkeypatch, tmp_path):
-    """Leave the loaders no data but what scikit-learn brings along."""
-    monkeypatch.setenv("MDDF_DATA_HOME", str(tmp_path / "no data"))

@@ -79,7 +79,6 @@ def results(tmp_path_factory):
     return tmp_path_factory.mktemp("results")
 
 
-@pytest.mark.usefixtures("no_data")
 @pytest.mark.parametrize("name", STUDIES)
 def test_quick_form(script, name, results, capsys, monkeypatch):
     pytest.importorskip(NEEDS.get(name, "pandas"))

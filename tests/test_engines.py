@@ -313,7 +313,7 @@ def test_a_cascade_outlives_a_worker(dask):
     cascade = MDDFClassifier(2, n_estimators=40, cv=5, early_stopping=False, random_state=0)
     expected = cascade.fit(X, y).predict_proba(X[:500])
     for after in (0.5, 1.5):
-        dask.wait_for_workers(2, timeout=30)
+        dask.wait_for_workers(2, timeout=120)
         pid = next(iter(dask.run(os.getpid).values()))
         killer = threading.Timer(after, os.kill, (pid, signal.SIGKILL))
         killer.start()
@@ -321,7 +321,7 @@ def test_a_cascade_outlives_a_worker(dask):
             found = cascade.fit(X, y).predict_proba(X[:500])
         killer.join()
         np.testing.assert_array_equal(found, expected)
-    dask.wait_for_workers(2, timeout=30)
+    dask.wait_for_workers(2, timeout=120)
 
 
 @pytest.mark.slow
@@ -336,13 +336,13 @@ def test_a_task_that_kills_its_workers_is_an_error(dask):
                 os.kill(os.getpid(), signal.SIGKILL)
             return super().fit(X, y)
 
-    dask.wait_for_workers(2, timeout=30)
+    dask.wait_for_workers(2, timeout=120)
     with (
         parallel_config("dask"),
         pytest.raises((distributed.KilledWorker, distributed.client.FutureCancelledError)),
     ):
         GCForestClassifier(1, forests=[Dies()], cv=2).fit(np.nan_to_num(X), y)
-    dask.wait_for_workers(2, timeout=30)
+    dask.wait_for_workers(2, timeout=120)
 
 
 def test_a_scheduler_that_dies_is_an_error():

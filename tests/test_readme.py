@@ -39,5 +39,6 @@ def test_example(page, code, request, monkeypatch, tmp_path):
             pytest.importorskip(extra)
     monkeypatch.chdir(tmp_path)  # some write files
     if page == "docs/datasets.md":
-        request.getfixturevalue("data_home")  # else skip: nothing is downloaded
+        home = request.getfixturevalue("data_home")  # else skip: nothing is downloaded
+        monkeypatch.setenv("MDDF_DATA_HOME", str(home))
     exec(compile(code, page, "exec"), {"__name__": "readme"})

@@ -65,7 +65,7 @@ def test_results_of_other_settings_are_refused(run, tmp_path):
     assert len(list((tmp_path / "cells").iterdir())) == 2
 
 
-def test_no_results(run, tmp_path, capsys, no_data):
+def test_no_results(run, tmp_path, capsys):
     arguments = ["--datasets", "titanic", "--methods", "rf", "--out", str(tmp_path)]
     assert run.main(arguments) == 1
     assert "no results\n\ndata set 'titanic': file 'Dataset.data'" in capsys.readouterr().out

@@ -249,6 +249,7 @@ def test_tables_of_deepboost_leave_results_alone(script):
     pd.testing.assert_frame_equal(frame, before)
 
 
+@pytest.mark.usefixtures("data_home")
 def test_published_numbers_of_deepboost_stand_beside(script, tmp_path, capsys):
     arguments = ["--tables", "3", "--datasets", "ionosphere", "--runs", "1", "--thin", "3"]
     arguments += ["--rounds", "2", "--n-jobs", "1", "--out", str(tmp_path)]
@@ -315,7 +316,6 @@ def test_length_of_the_call_leaks(script, tmp_path, capsys):
         assert rows["bank", method] > rows["bank-no-duration", method] + 0.05
 
 
-@pytest.mark.usefixtures("no_data")
 def test_graphs_and_explanations(script, tmp_path, capsys):
     pytest.importorskip("onnxruntime", reason='needs "mddf[onnx]"')
     pytest.importorskip("shap", reason='needs "mddf[explain]"')
