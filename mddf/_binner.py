@@ -23,6 +23,8 @@ from mddf._sampling import summed_weights
 from mddf._state import part
 from mddf._table import NUMBER, ArrayTable, SparseTable, Table, missing_cells
 
+# The share of cells that a sparse matrix stores at most where it is not better made dense.
+_SPARSE = 0.25
 # From so many rows on it is worth saying that a column has nearly as many categories.
 _MANY_ROWS = 100
 # So few rows are coded by a dict: an encoder looks at its input for longer.
@@ -85,7 +87,7 @@ class Binner:
         rows = drawn_rows(table, np.flatnonzero(~self.categorical_), sample_weight)
         if rows is not None and sample_weight is not None:
             sample_weight = sample_weight[rows]
-        a_bin_each = n_rows <= self.max_bins and sample_weight is None
+        a_bin_each = n_rows <= self.max_bins and rows is None and sample_weight is None
         found = []
         for columns in table.blocks():
             block = self._block(table, columns)
@@ -159,11 +161,12 @@ class Binner:
         return self._numbers(table, range(table.shape[1]))
 
     def _block(self, table: Table, columns: range, unseen: list[str] | None = None):
-        """What `_numbers` gives, or a sparse matrix if that is what the columns are."""
-        categorical = self.categorical_[columns.start : columns.stop]
-        if isinstance(table, SparseTable) and not categorical.any():
-            return table.stored(columns)
-        return self._numbers(table, columns, unseen)
+        """What `_numbers` gives; a sparse matrix, if that says the same in far fewer cells."""
+        if not isinstance(table, SparseTable) or table.share_stored(columns) > _SPARSE:
+            return self._numbers(table, columns, unseen)
+        if self.categorical_[columns.start : columns.stop].any():
+            return self._numbers(table, columns, unseen)
+        return table.stored(columns)
 
     def _code(self, block, bins, columns, codes, by_column, wanted=None) -> None:
         apply_bins(

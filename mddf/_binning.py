@@ -84,7 +84,8 @@ def find_bins(
     Parameters
     ----------
     X : ndarray or csc_matrix of shape (n_rows, n_columns)
-        One of ``NUMERIC_DTYPES``, any strides; NaN is missing. If sparse: floats, no cell twice.
+        One of ``NUMERIC_DTYPES``, any strides; NaN is missing. If sparse: floats, no cell twice,
+        no categories.
     categorical : array of bool of shape (n_columns,), default=None
         Columns that hold codes 0, 1, ... of categories.
     n_categories : array of int of shape (n_columns,), default=None
@@ -101,10 +102,9 @@ def find_bins(
     Bins
     """
     n_columns = X.shape[1]
-    if sparse.issparse(X):
-        if sample_weight is None and (categorical is None or not np.any(categorical)):
-            return _bins_of_sparse(X, max_bins, n_jobs)
-        X = X.toarray()
+    if sparse.issparse(X) and sample_weight is None:
+        return _bins_of_sparse(X, max_bins, n_jobs)
+    X = X.toarray() if sparse.issparse(X) else X
     X = np.require(X, requirements="A")
     if sample_weight is not None:
         sample_weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
@@ -204,7 +204,7 @@ def apply_bins(
     Parameters
     ----------
     X : ndarray or csc_matrix of shape (n_rows, n_columns)
-        One of ``NUMERIC_DTYPES``, any strides. If sparse: floats, no cell twice.
+        One of ``NUMERIC_DTYPES``, any strides. If sparse: floats, no cell twice, no categories.
     bins : Bins
         Those of the columns of `X`.
     out : ndarray of uint8 of shape (n_rows, n_all), default=None
@@ -224,10 +224,8 @@ def apply_bins(
     if out is None:
         out = np.empty((X.shape[0], bins.n_columns), np.uint8)
     if sparse.issparse(X):
-        if not bins.categorical.any():
-            _apply_bins_to_sparse(X, bins, out, first_column, by_column, n_jobs)
-            return out
-        X = X.toarray()
+        _apply_bins_to_sparse(X, bins, out, first_column, by_column, n_jobs)
+        return out
     X = np.require(X, requirements="A")
 
     def code(first, last, cancel):
@@ -252,7 +250,7 @@ def apply_bins(
 def _apply_bins_to_sparse(X, bins, out, first_column, by_column, n_jobs) -> None:
     given = {**_stored(X), "edges": bins.edges, "bin_start": bins.start}
     given |= {"out": out, "first_column": first_column, "by_column": by_column}
-    ranges = chunks(X.shape[1], useful_jobs(X.shape[0] * X.shape[1], n_jobs), 64)
+    ranges = chunks(X.shape[1], useful_jobs(X.shape[0] * X.shape[1], n_jobs), 8)
     in_threads(
         lambda first, last, cancel: _core.apply_bins_to_sparse(
             **given, first=first, last=last, cancel=cancel

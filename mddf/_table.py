@@ -187,9 +187,12 @@ class SparseTable(Table):
 
     def __init__(self, X):
         X = X.tocsc()
+        X = sparse.csc_matrix((X.data, X.indices, X.indptr), X.shape)  # not the user's: it changes
+        X.check_format(full_check=True)
         if not X.has_canonical_format:  # some cells are there twice: they count as their sum
-            X = X.copy()
+            X = X.tocsr().tocsc()  # a copy, in the order in which they stand
             X.sum_duplicates()
+            assert_all_finite(X.data, allow_nan=True, input_name="X")
         self.cells = X
         self.shape = X.shape
 
@@ -200,6 +203,11 @@ class SparseTable(Table):
     def values(self, c):
         """See Table."""
         return self.numbers([c])[:, 0]
+
+    def share_stored(self, columns: range) -> float:
+        """Share of the cells of some columns that are stored."""
+        n_stored = self.cells.indptr[columns.stop] - self.cells.indptr[columns.start]
+        return n_stored / (self.shape[0] * len(columns))
 
     def stored(self, columns: range):
         """Some columns that lie side by side, still sparse."""

@@ -266,3 +266,14 @@ def test_a_mapped_array_gives_the_bits_of_one_in_memory(tmp_path):
         np.testing.assert_array_equal(one, expected)
     sampled = RandomForestClassifier(5, random_state=0).fit(by_columns(mapped, bin_rows=200), y)
     assert sampled.score(by_columns(mapped), y) > 0.95
+
+
+def test_drawn_rows_of_few():
+    """Fewer rows than bins, and all kinds of them, are drawn alike."""
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    y = np.arange(100) % 2
+    for options, weights in (({}, None), ({"categorical_features": [2]}, None), ({}, y + 1.0)):
+        data = np.column_stack([X[:, :2], y]) if options else X
+        forest = RandomForestClassifier(3, random_state=0, **options)
+        forest.fit(by_columns(data, bin_rows=10), y, sample_weight=weights)
+        assert np.diff(forest._binner.bins_.start)[:2].tolist() == [10, 10]

@@ -271,6 +271,25 @@ def test_cells_that_are_stored_twice_count_as_their_sum():
     model = RandomForestClassifier(3, random_state=0)
     codes = [model.fit(table, y)._codes(table) for table in (X, X.toarray())]
     assert np.array_equal(*codes)
+    # Sums of many are rounded, in the order in which they stand.
+    rng = np.random.default_rng(0)
+    rows, stored = (
+        rng.integers(0, 20, 400),
+        rng.normal(size=400) * 10.0 ** rng.integers(-9, 9, 400),
+    )
+    X = sparse.csc_matrix((stored, rows, [0, 200, 400]), (20, 2))
+    assert np.array_equal(read(X).stored(range(2)).toarray(), X.toarray())
+
+
+def test_sparse_matrices_that_are_none():
+    X = sparse.csc_matrix(([1.7e308, 1.7e308, 1.0], [0, 0, 1], [0, 2, 3]), (2, 2))
+    with pytest.raises(ValueError, match="X contains infinity"):
+        read(X)
+    for row in (-1, 2, 2**31 - 2):
+        X = sparse.csc_matrix(([1.0], [0], [0, 0, 1]), (2, 2))
+        X.indices[0] = row
+        with pytest.raises(ValueError, match="indices"):
+            read(X)
 
 
 def test_sparse_matrices_are_made_dense_in_blocks(monkeypatch):

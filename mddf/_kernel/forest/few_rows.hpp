@@ -121,10 +121,9 @@ AllBins bin_few_rows(const Table<T>& table, const double* weights, int64_t first
   using Value = CellValue<T>;
   constexpr int64_t kWidth = kBlockColumns<T>, kMost = detail::kMostRows;
   const bool wide = simd::supported();
-  const int64_t n_rows = table.n_rows;
+  const int64_t n_rows = table.n_rows, n_columns = last - first;
+  bool has_room = false;
   AllBins bins;
-  reserve_large(bins.edges, (last - first) * std::max<int64_t>(n_rows, 1));
-  reserve_large(bins.values, (last - first) * std::max<int64_t>(n_rows, 1));
   std::vector<Value> block(kWidth * kBlockRows), cells(kWidth * kMost);
   std::vector<uint8_t> coded(kWidth * kMost);
   detail::Places<Value> places;
@@ -152,6 +151,13 @@ AllBins bin_few_rows(const Table<T>& table, const double* weights, int64_t first
       for (int64_t j = 0; j < width; ++j)
         codes->by_row[i * codes->stride + column + j] = coded[j * kMost + i];
     watch.worked(16 * n_rows * width);
+    // A sixteenth tells about how much room the others take.
+    if (const int64_t done = column + width - first; done >= n_columns / 16 && !has_room) {
+      const auto n_bins = static_cast<int64_t>(bins.values.size()) * n_columns / done;
+      reserve_large(bins.edges, n_bins + n_bins / 16);
+      reserve_large(bins.values, n_bins + n_bins / 16);
+      has_room = true;
+    }
   }
   return bins;
 }

@@ -195,8 +195,8 @@ inline std::vector<Run> neighbours(const std::vector<int64_t>& numbers, int64_t 
 // WeightedValue.
 template <class Value, class T>
 void find_bins_by_sorting(ColumnReader<T>& reader, const double* weights, int64_t n_rows,
-                          const std::vector<int64_t>& columns, int max_bins, ColumnBins* bins,
-                          Watch& watch) {
+                          const std::vector<int64_t>& columns, int64_t first, int max_bins,
+                          std::vector<ColumnBins>& bins, Watch& watch) {
   constexpr int64_t kWidth = kBlockColumns<T>, kGroupBytes = int64_t{1} << 24;
   const int64_t group_size = std::clamp<int64_t>(
       kGroupBytes / (static_cast<int64_t>(sizeof(Value)) * std::max<int64_t>(n_rows, 1)), 1,
@@ -223,7 +223,8 @@ void find_bins_by_sorting(ColumnReader<T>& reader, const double* weights, int64_
     }
     for (int64_t j = 0; j < width; ++j) {
       Value* values = group.data() + j * n_rows;
-      bins[column + j] = find_quantile_bins(values, scratch.data(), end[j] - values, max_bins);
+      bins[column + j - first] =
+          find_quantile_bins(values, scratch.data(), end[j] - values, max_bins);
       watch.worked(16 * n_rows);
     }
   }
@@ -272,8 +273,7 @@ AllBins find_bins_of_many(const Table<T>& table, const double* weights, int64_t 
     }
   }
   if (!many.empty())
-    find_bins_by_sorting<Value>(reader, weights, n_rows, many, max_bins, result.data() - first,
-                                watch);
+    find_bins_by_sorting<Value>(reader, weights, n_rows, many, first, max_bins, result, watch);
   AllBins bins;
   for (const ColumnBins& of_column : result) bins.add(of_column);
   return bins;
