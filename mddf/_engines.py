@@ -24,6 +24,8 @@ from mddf._binning import BinnedTable, Bins, is_large, join_bins
 
 # So often a task is sent to Dask whose workers die.
 _ATTEMPTS = 6
+# Seconds that Dask may take to start the first worker.
+_PATIENCE = 300
 # Arrays of more bytes are too large to be a part of what Dask's scheduler is told.
 _LARGE = 2**20
 
@@ -110,7 +112,7 @@ def _scatter(client, values: list, *, broadcast=True) -> list:
     """Futures of values on all workers, or on some; one may die meanwhile."""
     for attempt in range(_ATTEMPTS):
         try:
-            return client.scatter(values, broadcast=broadcast, hash=False)
+            return client.scatter(values, broadcast=broadcast, hash=False, timeout=_PATIENCE)
         except OSError as error:  # of the connection to a worker, such as CommClosedError
             if isinstance(error, TimeoutError) or attempt == _ATTEMPTS - 1:
                 raise
@@ -137,7 +139,7 @@ def _on_dask(tasks: Iterable, n_jobs: int, backend) -> Iterator:
                 running.popleft()
                 yield result
     finally:
-        if running:  # Dask would go to its loop for none, too, which may be where this is collected
+        if running:  # for none Dask would go to its loop, too, which may be what collects this
             backend.client.cancel([future for _, future in running])
 
 

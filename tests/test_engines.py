@@ -260,7 +260,8 @@ def test_a_cluster_of_one_thread_and_one_that_grows():
             parallel_config("dask"),
         ):
             if n_workers == 0:
-                cluster.adapt(minimum=0, maximum=1)
+                # So long it keeps a worker that has no task yet, which may start slowly.
+                cluster.adapt(minimum=0, maximum=1, wait_count=60)
             found = forest_bits()
             if n_workers:
                 found += cascade_bits() + deep_bits()
