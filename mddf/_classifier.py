@@ -57,14 +57,14 @@ class AsksForGroups:
         return ask_for_groups(super().get_metadata_routing(), self.cv)  # type: ignore[misc]
 
 
-def warn_of_seen(codes: np.ndarray, seen: str | None) -> None:
+def warn_of_seen(codes: np.ndarray, seen: str | None, *, stacklevel: int = 4) -> None:
     """Warn of features for the very codes whose fingerprint fit has kept."""
     if fingerprint(codes) == seen:
         warnings.warn(
             "transform was given the table that the model was fitted on: these features are "
             "not out-of-fold, and another model trained on them would trust them too much; "
             "use fit_transform",
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
 
 

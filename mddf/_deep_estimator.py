@@ -249,7 +249,7 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
             table, n_spare=self._n_spare, numbers=numbers, wanted=wanted
         )
         if warn_if_seen:
-            warn_of_seen(codes[:, : self._n_raw], self._seen)
+            warn_of_seen(codes[:, : self._n_raw], self._seen, stacklevel=5)
         return self._layer_vectors(codes, numbers, self.n_jobs)
 
     def _trees(self) -> list:

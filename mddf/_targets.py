@@ -92,7 +92,7 @@ class Values:
             warnings.warn(
                 f"{n_lost} of {y.size} targets are taken as 0, being too small beside the largest "
                 f"of all, {bound.max():g}: leave that out, or scale y or take its logarithm",
-                stacklevel=7,
+                stacklevel=5,
             )
         return cls(y, exponents, key)
 

@@ -420,6 +420,15 @@ def test_sparse_tables_are_binned_as_dense_ones(max_bins, dtype):
             assert np.array_equal(apply_bins(new, bins), apply_bins(new_dense, bins))
 
 
+def test_sparse_tables_in_several_threads(monkeypatch):
+    monkeypatch.setattr("mddf._parallel._FEW_CELLS", 1)
+    x, dense = sparse_table(np.random.default_rng(2), 40, 300)
+    bins, expected = (find_bins(X, n_jobs=2) for X in (x, dense))
+    assert np.array_equal(bins.edges, expected.edges)
+    out = np.full((40, 300), 77, np.uint8)
+    assert np.array_equal(apply_bins(x, bins, out=out, n_jobs=2), apply_bins(dense, bins))
+
+
 def test_codes_of_sparse_tables_go_where_they_are_told():
     x, dense = sparse_table(np.random.default_rng(0), 40, 30)
     bins = find_bins(dense)

@@ -253,6 +253,13 @@ DAMAGES = [
     *(changed("column", 0, value) for value in (-1, 5)),
     lambda trees: trees["left"].__setitem__(trees["left"] > 1, 1),  # back to the first children
     lambda trees: trees.update(left=trees["left"][:-1]),
+    *(
+        lambda trees, name=name: trees.update({name: trees[name][:-1]})
+        for name in ("column", "split", "set", "missing_left")
+    ),
+    lambda trees: trees["left"].__setitem__(
+        np.flatnonzero(trees["left"])[-1], 0
+    ),  # two nodes that nothing leads to
     lambda trees: trees.update(left=trees["left"].astype(float)),
     lambda trees: trees.update(roots=trees["roots"][None]),
     lambda trees: trees.update(split=trees["split"].tolist()),

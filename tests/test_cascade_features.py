@@ -27,8 +27,9 @@ def test_features_of_training_samples_are_out_of_fold(Cascade):
     X, y = rng.normal(size=(300, 5)), rng.integers(0, 2, 300)
     forest = Cascade(**SMALL, transform_layers=0)
     held_out = forest.fit_transform(X, y)
-    with pytest.warns(UserWarning, match="not out-of-fold.*use fit_transform"):
+    with pytest.warns(UserWarning, match="not out-of-fold.*use fit_transform") as told:
         seen = forest.transform(X)
+    assert told[0].filename == __file__
     assert held_out.shape == seen.shape == (300, 2)
     # Labels are noise: the trees know those that they saw, and nothing of the others.
     known = np.mean(seen.argmax(axis=1) == y)

@@ -216,6 +216,23 @@ def test_benchmarks_do_not_mix_settings(script, tmp_path):
         run([*arguments, "--n-estimators", "2"])
 
 
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    {
+        "bench_boosting": {"on"},
+        "bench_cascade": {"n_estimators", "n_layers", "repeats", "rows", "alone"},
+        "bench_cores": {"n_estimators"},
+        "bench_export": {"n_estimators", "rows"},
+        "bench_forest": {"n_estimators"},
+        "bench_scale": {"columns"},
+        "bench_workers": {"n_estimators", "rows", "predicted"},
+    }.items(),
+)
+def test_settings_of_benchmarks(script, name, settings):
+    study = script(name).study
+    assert set(study.common(study.parse([]))) == settings
+
+
 def test_pictures_of_several_methods(script, tmp_path, capsys):
     run, out = script("run_tsne"), tmp_path / "of.both"
     arguments = ["--datasets", "iris", "--quick", "--rows=9", "--n-jobs=1", "--n-layers=1"]

@@ -329,6 +329,7 @@ def test_weights_and_classes(data):
     ("options", "message"),
     [
         ({"members": []}, "members must be 'auto' or a list of at least one"),
+        ({"members": {"random"}}, "members must be 'auto' or a list of at least one"),
         ({"members": ["forest"]}, "members must hold classifiers or names out of"),
         ({"members": [RandomForestClassifier]}, "members must hold names or classifiers"),
         ({"members": [RandomForestClassifier(0)]}, "n_estimators"),
@@ -372,8 +373,9 @@ def test_layer_features_of_training_samples_are_out_of_fold():
     X, y = rng.normal(size=(300, 5)), rng.integers(0, 2, 300)
     forest = DeepForestClassifier(1, n_estimators=10, members=["random"], random_state=0)
     held_out = forest.fit_transform(X, y)
-    with pytest.warns(UserWarning, match="not out-of-fold.*use fit_transform"):
+    with pytest.warns(UserWarning, match="not out-of-fold.*use fit_transform") as told:
         seen = forest.transform(X)
+    assert told[0].filename == __file__
     names = forest.get_feature_names_out()
     assert held_out.shape == seen.shape == (300, len(names))
     # Labels are noise: the trees know those that they saw, and nothing of the others.

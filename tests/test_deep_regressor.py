@@ -165,6 +165,17 @@ def test_members_that_cannot_be_fitted_are_named(data):
         DeepForestRegressor(1, members=["random", SVR(C=2)]).fit(X, np.column_stack([y, y]))
 
 
+@pytest.mark.parametrize("wrong", [lambda p: np.full_like(p, np.nan), lambda p: p[:-1]])
+def test_members_that_say_nonsense_are_named(data, wrong):
+    class Odd(LinearRegression):
+        def predict(self, X):
+            return wrong(super().predict(X))
+
+    X, y, *_ = data
+    with pytest.raises(ValueError, match=r"the member Odd\(\) must give numbers of shape"):
+        DeepForestRegressor(1, members=["random", Odd()], n_estimators=2).fit(X, y)
+
+
 def test_the_lines_that_verbose_prints(data, capsys):
     X, y, *_ = data
     DeepForestRegressor(**SMALL, verbose=1).fit(X, y)

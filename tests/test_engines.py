@@ -249,6 +249,15 @@ def test_values_that_are_lost_are_sent_again(dask):
         assert sent.there().result().codes.shape == table.codes.shape
 
 
+def test_tables_are_sent_again_to_another_cluster(dask, monkeypatch):
+    table, _ = a_table()
+    with parallel_config("dask"):
+        sent, _ = _engines.shared_table(table)
+        assert _engines.shared_table(table)[0] is sent
+        monkeypatch.setattr(_engines, "_place", lambda backend: "elsewhere")
+        assert _engines.shared_table(table)[0] is not sent
+
+
 def test_a_cluster_of_one_thread_and_one_that_grows():
     distributed = pytest.importorskip("distributed")
     expected = forest_bits() + cascade_bits() + deep_bits()
@@ -308,21 +317,30 @@ def test_a_worker_that_is_killed_costs_only_its_chunks(dask):
     assert set(dask.run(os.getpid).values()) != set(pids.values())
 
 
-def test_a_cascade_outlives_a_worker(dask):
+@pytest.mark.parametrize("n_killed", [1, 2])
+def test_a_cascade_outlives_its_workers(dask, n_killed):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(6000, 10)), rng.integers(0, 2, 6000)
     cascade = MDDFClassifier(2, n_estimators=40, cv=5, early_stopping=False, random_state=0)
     expected = cascade.fit(X, y).predict_proba(X[:500])
-    for after in (0.5, 1.5):
-        dask.wait_for_workers(2, timeout=120)
-        pid = next(iter(dask.run(os.getpid).values()))
-        killer = threading.Timer(after, os.kill, (pid, signal.SIGKILL))
-        killer.start()
-        with parallel_config("dask"):
-            found = cascade.fit(X, y).predict_proba(X[:500])
-        killer.join()
-        np.testing.assert_array_equal(found, expected)
     dask.wait_for_workers(2, timeout=120)
+    pids = [*dask.run(os.getpid).values()][:n_killed]
+    log = dask.cluster.scheduler.transition_log
+    log.clear()
+
+    def kill():
+        until(lambda: sum("_grow_chunk" in e[0] and e[2] == "processing" for e in [*log]) >= 4)
+        for pid in pids:  # of two, nobody has what tasks need
+            os.kill(pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with parallel_config("dask"):
+        found = cascade.fit(X, y).predict_proba(X[:500])
+    killer.join()
+    np.testing.assert_array_equal(found, expected)
+    dask.wait_for_workers(2, timeout=120)
+    assert not {*pids} & {*dask.run(os.getpid).values()}
 
 
 @pytest.mark.slow

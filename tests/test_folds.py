@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mddf.baselines import MultiGrainedScanner
 from sklearn.base import is_classifier
 from sklearn.model_selection import (
     GroupKFold,
@@ -144,6 +145,12 @@ def test_splitters_see_what_the_user_passed(model):
     model.set_params(cv=splitter).fit(by_columns(np.arange(80.0).reshape(40, 2)), y)
     assert np.array_equal(splitter.seen[0], np.arange(80.0).reshape(40, 2))
     model.set_params(cv=StratifiedKFold(3)).fit(X, y)
+
+
+def test_splitters_of_scanners_see_the_users_labels():
+    splitter, y = Shown(3), np.array(["x", "y"] * 20)
+    MultiGrainedScanner([1], n_estimators=2, cv=splitter).fit(np.ones((40, 3)), y)
+    assert np.array_equal(splitter.seen[1], y)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedGroupKFo
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mddf import DeepForestClassifier, MDDFClassifier
+from mddf import DeepForestClassifier, MDDFClassifier, _deep_growth
 from mddf._folds import make_folds
+from mddf._sampling import mean_error
 
 CASCADES = (MDDFClassifier, GCForestClassifier, DeepForestClassifier)
 
@@ -52,12 +53,24 @@ def test_groups_are_those_of_the_splits(kind, patients):
     np.testing.assert_array_equal(routed.predict_proba(X), given)
 
 
-def test_layers_of_few_groups(patients):
+def test_layers_of_few_groups(patients, monkeypatch):
     X, y, groups = patients
+    seen = []
+
+    def error(values, weights, n, units=None):
+        seen.append(units)
+        return mean_error(values, weights, n, units)
+
+    monkeypatch.setattr(_deep_growth, "mean_error", error)
     model = cascade(DeepForestClassifier, 4).fit(X, y, groups=groups)
     assert model.stop_reason_ == "there are less than half as many groups as samples"
     pairs = cascade(DeepForestClassifier, 4).fit(X[:80], y[:80], groups=np.arange(80) // 2)
     assert "layer 2" in pairs.stop_reason_ or pairs.n_layers_ == 2
+    assert {len(np.unique(units)) for units in seen} == {40}
+    more = np.vstack([X, X + 9]), np.append(y, y), np.repeat([1.0, 0.0], 200)
+    each = np.append(np.unique(groups, return_inverse=True)[1], 100 + np.arange(200))
+    model = cascade(DeepForestClassifier, 4).fit(*more, groups=each)
+    assert "half as many groups" in model.stop_reason_  # what has no weight does not count
 
 
 def test_leaves_are_judged_by_other_groups():

@@ -8,7 +8,7 @@ import pytest
 from forest_cases import bin_table
 
 import mddf
-from mddf import _growing
+from mddf import _binner, _binning, _growing
 from mddf._binning import find_bins
 from mddf._growing import Block, ClassTarget, Grown, Sampling, TreeOptions
 from mddf._trees import Numbers, Trees
@@ -231,7 +231,7 @@ WIDE = {
         ["predict", "predict_quantiles"],
     ),
     "cascade": (
-        mddf.MDDFClassifier(2, **SMALL, early_stopping=False),
+        mddf.MDDFClassifier(2, **SMALL, forests=["random"], cv=2, early_stopping=False),
         ["predict_proba", "decision_function", "transform"],
     ),
     "deep forest": (
@@ -249,7 +249,18 @@ def test_columns_that_no_tree_asks_for_need_no_codes(kind, monkeypatch):
     y = (X["0"] + X["299"] > 0).astype(int)
     X["1"] = pd.Categorical(np.where(y, "yes", "no"))
     model.fit(X, y)
+    asked = []
+
+    def apply_bins(*given, wanted, **options):
+        asked.append(wanted)
+        return _binning.apply_bins(*given, wanted=wanted, **options)
+
+    monkeypatch.setattr(_binner, "apply_bins", apply_bins)
     few = [getattr(model, method)(X[::-1]) for method in methods]
+    assert any(wanted is not None and not wanted.all() for wanted in asked)
+    if "transform" in methods:
+        with pytest.warns(UserWarning, match="not out-of-fold"):
+            model.transform(X)
     monkeypatch.setattr(_growing, "_WIDE", 301)
     for method, found in zip(methods, few, strict=True):
         assert np.array_equal(getattr(model, method)(X[::-1]), found)
@@ -278,8 +289,12 @@ def test_numbers_go_where_their_codes_do(kind, dtype, monkeypatch):
     for rows in (X, new, new.astype(np.float32), np.asfortranarray(new)[::-2], new[:1]):
         found = []
         for numbers in (True, False):
-            monkeypatch.setattr(_growing, "need_no_codes", lambda *_, n=numbers: n)
+            asked = []
+            monkeypatch.setattr(
+                _growing, "need_no_codes", lambda *_, n=numbers, a=asked: a.append(n) or n
+            )
             found += [predict(rows), forest.set_params(n_jobs=2).predict(rows)]
+            assert asked == [numbers] * 2
         assert np.array_equal(found[0], found[2])
         assert np.array_equal(found[1], found[3])
 
@@ -300,6 +315,9 @@ def test_when_trees_are_asked_about_numbers():
         few._rows(pd.DataFrame(X)),
     ):
         assert rows.dtype == np.uint8
+    X[:, 1] = np.round(X[:, 1])
+    few.set_params(categorical_features=[1]).fit(X, y)
+    assert few._rows(X).dtype == np.uint8
 
 
 def test_sums_are_exact_in_any_order(problem):

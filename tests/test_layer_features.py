@@ -64,6 +64,14 @@ def test_export_of_numbers(script, tmp_path):
     )
     with np.load(tmp_path / "new.npz") as new, np.load(tmp_path / "out/test.npz") as test:
         assert np.array_equal(new["X"], test["X"])
+    (frame[:9] * 1.01).assign(price=frame["a"]).to_csv(tmp_path / "new.csv", index=False)
+    export([*given.split(), "--task", "regression", "--overwrite",
+            "--test-csv", f"{tmp_path}/new.csv"])  # fmt: skip
+    assert "test_r2" in json.loads((tmp_path / "out/manifest.json").read_text())
+    frame[:0].to_csv(tmp_path / "new.csv", index=False)
+    with pytest.raises(SystemExit, match="must have rows, got none"):
+        export([*given.split(), "--task", "regression", "--overwrite",
+                "--test-csv", f"{tmp_path}/new.csv"])  # fmt: skip
 
 
 def test_export_of_a_csv_as_parquet(script, tmp_path, table):
@@ -217,6 +225,8 @@ def test_options_that_do_not_go_together(script, capsys):
         (["--csv", "a.csv", "--apply", "a.joblib", "--target", "b"], "--apply, which knows"),
         (["iris", "--estimator", "deepforest", "--layers", "all"], "deepforest gives all"),
         (["--csv", "a.csv", "--apply", "a.joblib", "--drop", "b"], "--drop is not for --apply"),
+        (["--csv", "a.csv", "--apply", "a.joblib", "--task", "regression"], "--task is not for"),
+        (["--csv", "a.csv", "--apply", "a.joblib", "--layers", "all"], "--layers is not for"),
         (["yacht", "--estimator", "mddf"], "mdDF is not for regression; deepforest is"),
     ):
         with pytest.raises(SystemExit):

@@ -337,10 +337,14 @@ class Odd(GaussianNB):
     ("wrong", "message"),
     [
         (lambda p: np.where(np.arange(len(p))[:, None] % 7 == 0, np.nan, p), "got NaN"),
+        (
+            lambda p: np.where(np.arange(len(p))[:, None] % 7 == 0, np.inf, p),
+            "got NaN or infinity",
+        ),
         (lambda p: p - 0.9, "got -0"),
         (lambda p: p[:, :1], r"of shape \(\d+, 3\), got an array of shape \(\d+, 1\)"),
     ],
-    ids=["NaN", "negative", "columns"],
+    ids=["NaN", "infinity", "negative", "columns"],
 )
 @pytest.mark.parametrize("kind", ["mddf", "gcforest", "deep forest"])
 def test_members_that_say_nonsense_are_named(kind, wrong, message, monkeypatch):

@@ -304,6 +304,16 @@ def test_numbers_that_ask_for_much_memory_are_refused(place, stored_states):
         type(MODELS[name][0])().__setstate__(state)
 
 
+@pytest.mark.parametrize("name", ["random_forest", "mddf", "deep_forest"])
+def test_trees_of_other_classes_are_refused(name, stored_states):
+    state = pickle.loads(stored_states[name])
+    state["classes_"] = np.arange(9)
+    if name == "mddf":
+        state["_cascade"]["layout"]["n_classes"] = 9
+    with pytest.raises(ValueError, match=r"width of trees of .* must be 9"):
+        type(MODELS[name][0])().__setstate__(state)
+
+
 def test_votes_of_voters_that_are_not_there_are_refused():
     X = table("numbers")
     state = clone(MODELS["deepboost"][0]).fit(X, labels()).__getstate__()

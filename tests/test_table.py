@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from mddf.baselines import AdaBoostClassifier, MultiGrainedScanner
 from scipy import sparse
+from sklearn.base import clone
 
 from mddf import RandomForestClassifier
 from mddf._binner import category_mask
@@ -262,6 +263,19 @@ def test_sparse_matrices(kind):
     np.testing.assert_array_equal(forest.predict_proba(kind(dense)), expected.predict_proba(dense))
 
 
+@pytest.mark.parametrize("n_rows", [60, 600])
+def test_sparse_matrices_with_categories(n_rows):
+    rng = np.random.default_rng(0)
+    dense = rng.choice([0, 3, 7, 300], (n_rows, 5), p=[0.82, 0.06, 0.06, 0.06]).astype(float)
+    y = np.isin(dense[:, 0], [3, 300]).astype(int)
+    model = RandomForestClassifier(5, categorical_features=[0, 3], random_state=0)
+    of_sparse, of_dense = (clone(model).fit(X, y) for X in (sparse.csr_matrix(dense), dense))
+    assert of_sparse._binner.bins_.categorical.tolist() == [1, 0, 0, 1, 0]
+    codes = of_sparse._codes(sparse.csr_matrix(dense)), of_dense._codes(dense)
+    assert np.array_equal(*codes)
+    assert np.array_equal(of_sparse.predict_proba(dense), of_dense.predict_proba(dense))
+
+
 def test_cells_that_are_stored_twice_count_as_their_sum():
     stored = np.array([1.0, 4, 2, 3]), np.array([1, 0, 1, 0]), np.array([0, 3, 4])
     X = sparse.csc_matrix(stored, (2, 2))
@@ -269,6 +283,7 @@ def test_cells_that_are_stored_twice_count_as_their_sum():
     assert np.array_equal(X.data, stored[0])  # the user's matrix stays what it is
     y = [0, 1]
     model = RandomForestClassifier(3, random_state=0)
+    X = sparse.csc_matrix((*stored[:2], np.append(stored[2], [4] * 18)), (2, 20))  # stays sparse
     codes = [model.fit(table, y)._codes(table) for table in (X, X.toarray())]
     assert np.array_equal(*codes)
     # Sums of many are rounded, in the order in which they stand.
