@@ -162,11 +162,13 @@ class Binner:
 
     def _block(self, table: Table, columns: range, unseen: list[str] | None = None):
         """What `_numbers` gives; a sparse matrix, if that says the same in far fewer cells."""
-        if not isinstance(table, SparseTable) or table.share_stored(columns) > _SPARSE:
-            return self._numbers(table, columns, unseen)
-        if self.categorical_[columns.start : columns.stop].any():
-            return self._numbers(table, columns, unseen)
-        return table.stored(columns)
+        if (
+            isinstance(table, SparseTable)
+            and table.share_stored(columns) <= _SPARSE
+            and not self.categorical_[columns.start : columns.stop].any()
+        ):
+            return table.stored(columns)
+        return self._numbers(table, columns, unseen)
 
     def _code(self, block, bins, columns, codes, by_column, wanted=None) -> None:
         apply_bins(

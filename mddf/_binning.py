@@ -102,9 +102,10 @@ def find_bins(
     Bins
     """
     n_columns = X.shape[1]
-    if sparse.issparse(X) and sample_weight is None:
-        return _bins_of_sparse(X, max_bins, n_jobs)
-    X = X.toarray() if sparse.issparse(X) else X
+    if sparse.issparse(X):
+        if sample_weight is None:
+            return _bins_of_sparse(X, max_bins, n_jobs)
+        X = X.toarray()
     X = np.require(X, requirements="A")
     if sample_weight is not None:
         sample_weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
@@ -147,13 +148,13 @@ def _bins_of_sparse(X, max_bins: int, n_jobs) -> Bins:
         n_jobs,
     )
     counts = np.diff(bins.start)
-    many = np.flatnonzero(counts == 0)
-    if len(many) == 0:
+    has_many = counts == 0
+    if not has_many.any():
         return bins
-    others = find_bins(X[:, many].toarray(), max_bins=max_bins, n_jobs=n_jobs)
-    counts[many] = np.diff(others.start)
+    others = find_bins(X[:, has_many].toarray(), max_bins=max_bins, n_jobs=n_jobs)
+    counts[has_many] = np.diff(others.start)
     start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    from_others = np.repeat(np.isin(np.arange(X.shape[1]), many), counts)
+    from_others = np.repeat(has_many, counts)
     edges, values = np.empty(start[-1]), np.empty(start[-1])
     for joined, mine, theirs in (
         (edges, bins.edges, others.edges),

@@ -89,7 +89,7 @@ class DistinctValues {
   ColumnBins counted_bins() const {
     double total = 0;
     for (int whole = 0; whole < kWholes; ++whole) total += count(whole);
-    QuantileBins<double> bins(total, kWholes, static_cast<int>(most_));
+    QuantileBins<double> bins(total, static_cast<int>(most_));
     for (int whole = 0; whole < kWholes; ++whole)
       if (count(whole) > 0) bins.add(whole, count(whole));
     return bins.finish();

@@ -55,10 +55,9 @@ namespace detail {
 template <class Value>
 class QuantileBins {
  public:
-  // Of at most n values.
-  QuantileBins(double total, int64_t n, int max_bins) : remaining_(total), bins_left_(max_bins) {
-    bins_.edges.reserve(std::min<int64_t>(n, max_bins));
-    bins_.values.reserve(std::min<int64_t>(n, max_bins));
+  QuantileBins(double total, int max_bins) : remaining_(total), bins_left_(max_bins) {
+    bins_.edges.reserve(max_bins);
+    bins_.values.reserve(max_bins);
     share();
   }
 
@@ -175,7 +174,7 @@ class PartialSort {
 template <class Value>
 ColumnBins find_quantile_bins(Value* values, Value* scratch, int64_t n, int max_bins) {
   if (n == 0) return {{}, {0}};  // another thread has written into the table meanwhile
-  detail::QuantileBins<Value> bins(static_cast<double>(n), n, max_bins);
+  detail::QuantileBins<Value> bins(static_cast<double>(n), max_bins);
   detail::PartialSort<Value>(bins, simd::supported()).add(values, scratch, n);
   return bins.finish();
 }
@@ -194,7 +193,7 @@ inline ColumnBins find_quantile_bins(WeightedValue* values, WeightedValue*, int6
   }
   double total = 0;
   for (int64_t i = 0; i < n_runs; ++i) total += values[i].weight;
-  detail::QuantileBins<double> bins(total, n_runs, max_bins);
+  detail::QuantileBins<double> bins(total, max_bins);
   for (int64_t i = 0; i < n_runs; ++i) bins.add(values[i].value, values[i].weight);
   return bins.finish();
 }
