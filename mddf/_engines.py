@@ -101,11 +101,20 @@ class _Scattered:
         futures = _scatter(client, values)
         return [cls(client, *pair) for pair in zip(values, futures, strict=True)]
 
-    def there(self):
-        """Dask's future of it, which some worker has."""
-        if self._future.status != "finished":
+    def there(self, again=False):
+        """Dask's future of it, which some worker has.
+
+        The client may not have been told of a loss: `again` asks the scheduler.
+        """
+        if self._future.status != "finished" or (again and self._lost()):
             (self._future,) = _scatter(self.client, [self.value])
         return self._future
+
+    def _lost(self) -> bool:
+        try:
+            return not any(self.client.who_has([self._future]).values())
+        except CancelledError:  # the client has been told by now
+            return True
 
 
 def _scatter(client, values: list, *, broadcast=True) -> list:
@@ -143,13 +152,13 @@ def _on_dask(tasks: Iterable, n_jobs: int, backend) -> Iterator:
             backend.client.cancel([future for _, future in running])
 
 
-def _submit(backend, task):
+def _submit(backend, task, again=False):
     function, given, named = task
     client = backend.client
 
     def sent(value):
         if isinstance(value, _Scattered):
-            return value.there()
+            return value.there(again)
         large = isinstance(value, np.ndarray) and value.nbytes > _LARGE
         return _scatter(client, [value], broadcast=False)[0] if large else value
 
@@ -166,7 +175,7 @@ def _result(backend, sent: list):
             if backend.client.status != "running" or attempt == _ATTEMPTS - 1:
                 raise
         sleep(2**attempt / 4)  # until the scheduler has seen which workers are gone
-        sent[1] = _submit(backend, sent[0])
+        sent[1] = _submit(backend, sent[0], again=True)
     raise AssertionError
 
 

@@ -41,7 +41,11 @@ def time_limit():
 def dask():
     """A client of two worker processes with one thread each."""
     distributed = pytest.importorskip("distributed")
+    import dask as dask_itself
+
     with (
+        # Or a worker's place is given up that is empty this long after its loss, by a second one.
+        dask_itself.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=":0"
         ) as cluster,
@@ -239,13 +243,22 @@ def test_a_table_arrives_in_any_version():
     assert not sent.table(None).codes.any()
 
 
-def test_values_that_are_lost_are_sent_again(dask):
+def test_values_that_are_lost_are_sent_again(dask, monkeypatch):
     table, _ = a_table()
     with parallel_config("dask"):
         sent, _ = _engines.shared_table(table)
         lost = sent.there()
         dask.cancel(lost)
         assert sent.there() is not lost
+        assert sent.there().result().codes.shape == table.codes.shape
+        # Lost while it was sent, which the client is not told.
+        lost = sent.there()
+        dask.cancel(lost)
+        with monkeypatch.context() as patch:
+            patch.setattr(type(lost), "status", "finished")
+            assert sent.there() is lost
+            assert sent.there(again=True) is not lost
+        assert sent.there(again=True) is sent.there()
         assert sent.there().result().codes.shape == table.codes.shape
 
 
