@@ -110,15 +110,17 @@ def test_heavy_samples():
 
 @pytest.mark.parametrize("random_thresholds", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("n_classes", [2, 6])
-def test_a_copy_by_columns(n_classes, weighted, random_thresholds):
+@pytest.mark.parametrize("n_classes", [2, 6, 20])
+@pytest.mark.parametrize("shape", [(2100, 260), (8000, 70)])
+def test_a_copy_by_columns(shape, n_classes, weighted, random_thresholds):
+    # In the long table, nodes of 128 to 500 samples have near copies of their rows.
     rng = np.random.default_rng([n_classes, weighted])
-    case = make_case(rng, 2100, 260, n_classes, 60, missing=0.05, categories=0.1)
+    case = make_case(rng, *shape, n_classes, 60, missing=0.05, categories=0.1)
     assert case.codes.size > 2**19
     if weighted:
         case.weights = rng.random(case.n_rows)
     by_column = np.ascontiguousarray(case.codes.T)
-    options = {"random_thresholds": random_thresholds, "max_features": 16, "max_depth": 9}
+    options = {"random_thresholds": random_thresholds, "max_features": 16, "max_depth": 12}
     if random_thresholds:
         options["max_features"] = 1
     with_copy = both_ways(partial(case.grow, [1, 2], by_column=by_column, **options))

@@ -1,9 +1,12 @@
 // The hottest loops with wider vectors, chosen at run time; plain loops everywhere else.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
+#include "common/bits.hpp"
 #include "common/wide.hpp"
 #include "forest/samples.hpp"
 
@@ -122,7 +125,11 @@ MDDF_INLINE double real(double weight) { return weight; }
 
 // Running sums over bins of class weights, as Gini needs them: left[c] grows by every bin; after
 // bin b, terms[b] is the sum of left[c]^2, crossed[b] that of left[c] total[c], moved[b] the
-// weight, all from the start on.
+// weight, all from the start on. There is room for 256 of each.
+struct BinSums {
+  double *terms, *crossed, *moved;
+};
+
 // `n_classes` is a multiple of four.
 struct Swept {
   double terms = 0, crossed = 0, moved = 0;
@@ -138,7 +145,7 @@ struct Swept {
 
 template <class Weight>
 void sweep_plain(const Weight* bins, int n_bins, int n_classes, const double* total, double* left,
-                 double* terms, double* crossed, double* moved) {
+                 BinSums sums) {
   Swept sum(left, total, n_classes);
   for (int b = 0; b < n_bins; ++b, bins += n_classes) {
     double gained[4] = {0, 0, 0, 0}, met[4] = {0, 0, 0, 0}, weights[4] = {0, 0, 0, 0};
@@ -151,10 +158,23 @@ void sweep_plain(const Weight* bins, int n_bins, int n_classes, const double* to
         left[first + c] = before + weight;
       }
     }
-    terms[b] = sum.terms += (gained[0] + gained[1]) + (gained[2] + gained[3]);
-    crossed[b] = sum.crossed += (met[0] + met[1]) + (met[2] + met[3]);
-    moved[b] = sum.moved += (weights[0] + weights[1]) + (weights[2] + weights[3]);
+    sums.terms[b] = sum.terms += (gained[0] + gained[1]) + (gained[2] + gained[3]);
+    sums.crossed[b] = sum.crossed += (met[0] + met[1]) + (met[2] + met[3]);
+    sums.moved[b] = sum.moved += (weights[0] + weights[1]) + (weights[2] + weights[3]);
   }
+}
+
+// The first bin in [from, end) after which a split of a node scores more than `best` by Gini; `end`
+// if there is none. The node has this weight, and `whole` is the sum of total[c]^2.
+inline int find_better_plain(BinSums sums, double whole, double weight, int from, int end,
+                             double best) {
+  for (; from < end; ++from) {
+    const double left = sums.moved[from], right = weight - left, denominator = left * right;
+    const double terms = sums.terms[from], terms_right = whole - 2 * sums.crossed[from] + terms;
+    const double numerator = terms * right + terms_right * left;
+    if (denominator > 0 && numerator > best * denominator) return from;
+  }
+  return end;
 }
 
 #ifdef MDDF_AVX2
@@ -166,37 +186,152 @@ MDDF_TARGET_AVX2 inline __m256d load_reals(const double* weights) {
   return _mm256_loadu_pd(weights);
 }
 
-template <class Weight>
+// If the number of fours of classes is known, `left` and `total` stay in registers.
+template <int kFours, class Weight>
 MDDF_TARGET_AVX2 void sweep_avx2(const Weight* bins, int n_bins, int n_classes, const double* total,
-                                 double* left, double* terms, double* crossed, double* moved) {
-  Swept sum(left, total, n_classes);
+                                 double* left, BinSums to) {
+  const Swept start(left, total, n_classes);
+  __m128d sums = _mm_setr_pd(start.terms, start.crossed);
+  double moved = start.moved;
+  __m256d lefts[kFours ? kFours : 1], totals[kFours ? kFours : 1];
+  for (int j = 0; j < kFours; ++j) {
+    lefts[j] = _mm256_loadu_pd(left + 4 * j);
+    totals[j] = _mm256_loadu_pd(total + 4 * j);
+  }
   for (int b = 0; b < n_bins; ++b, bins += n_classes) {
     __m256d gained = _mm256_setzero_pd(), met = gained, weights = gained;
-    for (int first = 0; first < n_classes; first += 4) {
-      const __m256d weight = load_reals(bins + first), before = _mm256_loadu_pd(left + first);
+    const auto add = [&](__m256d weight, __m256d before, __m256d all) MDDF_TARGET_AVX2 {
       gained += weight * (before + before + weight);
-      met += weight * _mm256_loadu_pd(total + first);
+      met += weight * all;
       weights += weight;
-      _mm256_storeu_pd(left + first, before + weight);
+      return before + weight;
+    };
+    if constexpr (kFours > 0) {
+      for (int j = 0; j < kFours; ++j)
+        lefts[j] = add(load_reals(bins + 4 * j), lefts[j], totals[j]);
+    } else {
+      for (int c = 0; c < n_classes; c += 4)
+        _mm256_storeu_pd(left + c, add(load_reals(bins + c), _mm256_loadu_pd(left + c),
+                                       _mm256_loadu_pd(total + c)));
     }
-    terms[b] = sum.terms += (gained[0] + gained[1]) + (gained[2] + gained[3]);
-    crossed[b] = sum.crossed += (met[0] + met[1]) + (met[2] + met[3]);
-    moved[b] = sum.moved += (weights[0] + weights[1]) + (weights[2] + weights[3]);
+    // Of each (x[0] + x[1]) + (x[2] + x[3]).
+    const __m256d both = _mm256_hadd_pd(gained, met), twice = _mm256_hadd_pd(weights, weights);
+    sums += _mm256_castpd256_pd128(both) + _mm256_extractf128_pd(both, 1);
+    moved += _mm256_cvtsd_f64(twice) + _mm_cvtsd_f64(_mm256_extractf128_pd(twice, 1));
+    _mm_storel_pd(to.terms + b, sums);
+    _mm_storeh_pd(to.crossed + b, sums);
+    to.moved[b] = moved;
   }
+}
+
+// 16 counts of at most 16 binary digits, in an order of their own.
+MDDF_TARGET_AVX2 inline __m256i load_narrow(const uint32_t* counts) {
+  const auto* at = reinterpret_cast<const __m256i*>(counts);
+  return _mm256_packus_epi32(_mm256_loadu_si256(at), _mm256_loadu_si256(at + 1));
+}
+// The sums of four times eight numbers.
+MDDF_TARGET_AVX2 inline __m256d sum_each(const __m256i* of) {
+  const __m256i halves =
+      _mm256_hadd_epi32(_mm256_hadd_epi32(of[0], of[1]), _mm256_hadd_epi32(of[2], of[3]));
+  return _mm256_cvtepi32_pd(
+      _mm_add_epi32(_mm256_castsi256_si128(halves), _mm256_extracti128_si256(halves, 1)));
+}
+
+// sweep() with `first`, if given, on the left from the start, of counts whose sums of products stay
+// below 2^31.
+constexpr double kMostNarrow = (1 << 14) - 1;
+template <int kSixteens>
+MDDF_TARGET_AVX2 void sweep_narrow(const uint32_t* bins, int n_bins, const uint32_t* total,
+                                   const uint32_t* first, BinSums to) {
+  const __m256i one = _mm256_set1_epi16(1);
+  __m256i lefts[kSixteens], totals[kSixteens];
+  __m256i terms = _mm256_setzero_si256(), crossed = terms, moved = terms;
+  const auto add = [&](int j, __m256i weight) MDDF_TARGET_AVX2 {
+    const __m256i after = _mm256_add_epi16(lefts[j], weight);
+    terms = _mm256_add_epi32(terms, _mm256_madd_epi16(weight, _mm256_add_epi16(lefts[j], after)));
+    crossed = _mm256_add_epi32(crossed, _mm256_madd_epi16(weight, totals[j]));
+    moved = _mm256_add_epi32(moved, _mm256_madd_epi16(weight, one));
+    lefts[j] = after;
+  };
+  for (int j = 0; j < kSixteens; ++j) {
+    totals[j] = load_narrow(total + 16 * j);
+    lefts[j] = _mm256_setzero_si256();
+    if (first) add(j, load_narrow(first + 16 * j));
+  }
+  for (int b = 0; b < n_bins; b += 4) {
+    __m256i all_terms[4], all_crossed[4], all_moved[4];
+    for (int i = 0; i < 4; ++i) {
+      const uint32_t* bin = bins + 16 * kSixteens * std::min(b + i, n_bins - 1);
+      for (int j = 0; j < kSixteens; ++j) add(j, load_narrow(bin + 16 * j));
+      all_terms[i] = terms;
+      all_crossed[i] = crossed;
+      all_moved[i] = moved;
+    }
+    _mm256_storeu_pd(to.terms + b, sum_each(all_terms));
+    _mm256_storeu_pd(to.crossed + b, sum_each(all_crossed));
+    _mm256_storeu_pd(to.moved + b, sum_each(all_moved));
+  }
+}
+
+MDDF_TARGET_AVX2 inline int find_better_avx2(BinSums sums, double whole, double weight, int from,
+                                             int end, double best) {
+  for (; from + 4 <= end; from += 4) {
+    const __m256d left = _mm256_loadu_pd(sums.moved + from), right = weight - left;
+    const __m256d terms = _mm256_loadu_pd(sums.terms + from), denominator = left * right;
+    const __m256d terms_right = whole - 2.0 * _mm256_loadu_pd(sums.crossed + from) + terms;
+    const __m256d numerator = terms * right + terms_right * left;
+    const __m256d splits = _mm256_cmp_pd(denominator, _mm256_setzero_pd(), _CMP_GT_OQ);
+    const __m256d better = _mm256_cmp_pd(numerator, best * denominator, _CMP_GT_OQ);
+    const int found = _mm256_movemask_pd(_mm256_and_pd(splits, better));
+    if (found) return from + lowest_bit(found);
+  }
+  return find_better_plain(sums, whole, weight, from, end, best);
 }
 
 #endif
 
 template <class Weight>
 void sweep(const Weight* bins, int n_bins, int n_classes, const double* total, double* left,
-           double* terms, double* crossed, double* moved, [[maybe_unused]] bool wide) {
+           BinSums sums, [[maybe_unused]] bool wide) {
 #ifdef MDDF_AVX2
   if (wide) {
-    sweep_avx2(bins, n_bins, n_classes, total, left, terms, crossed, moved);
-    return;
+    const auto by_fours = [&](auto fours) {
+      sweep_avx2<fours>(bins, n_bins, n_classes, total, left, sums);
+    };
+    if (n_classes == 4) return by_fours(std::integral_constant<int, 1>{});
+    if (n_classes == 8) return by_fours(std::integral_constant<int, 2>{});
+    if (n_classes == 12) return by_fours(std::integral_constant<int, 3>{});
+    return by_fours(std::integral_constant<int, 0>{});
   }
 #endif
-  sweep_plain(bins, n_bins, n_classes, total, left, terms, crossed, moved);
+  sweep_plain(bins, n_bins, n_classes, total, left, sums);
+}
+
+// The same by smaller numbers, with `first`, if given, on the left from the start; false if the
+// classes, or the weight of all, do not suit.
+inline bool sweep_narrow([[maybe_unused]] const uint32_t* bins, [[maybe_unused]] int n_bins,
+                         [[maybe_unused]] int n_classes, [[maybe_unused]] double weight,
+                         [[maybe_unused]] const uint32_t* total,
+                         [[maybe_unused]] const uint32_t* first, [[maybe_unused]] BinSums sums,
+                         [[maybe_unused]] bool wide) {
+#ifdef MDDF_AVX2
+  if (!wide || weight > kMostNarrow || n_classes % 16 || n_classes > 32) return false;
+  if (n_classes == 16)
+    sweep_narrow<1>(bins, n_bins, total, first, sums);
+  else
+    sweep_narrow<2>(bins, n_bins, total, first, sums);
+  return true;
+#else
+  return false;
+#endif
+}
+
+inline int find_better(BinSums sums, double whole, double weight, int from, int end, double best,
+                       [[maybe_unused]] bool wide) {
+#ifdef MDDF_AVX2
+  if (wide) return find_better_avx2(sums, whole, weight, from, end, best);
+#endif
+  return find_better_plain(sums, whole, weight, from, end, best);
 }
 
 }  // namespace mddf::simd

@@ -5,14 +5,10 @@
 // by the node's weight, is that sum less the score of the whole node.
 #pragma once
 
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
 #include <vector>
-
-#include "common/simd.hpp"
-#include "forest/histogram.hpp"
 
 namespace mddf {
 
@@ -47,8 +43,6 @@ class Sweep {
   using Sum = std::conditional_t<std::is_same_v<Criterion, Gini> && std::is_integral_v<Weight>,
                                  int64_t, double>;
 
-  explicit Sweep(bool wide) : wide_(wide) {}
-
   // `total` holds the node's weight of each of its n classes.
   void start(const double* total, int n) {
     if (static_cast<int>(classes_.size()) < n) classes_.resize(n);
@@ -61,6 +55,12 @@ class Sweep {
         sums_.terms_right += Criterion::term(total[c]);
     }
   }
+  // The same with these weights on the left.
+  void start(const double* total, int n, const Sum* left) {
+    start(total, n);
+    for (int c = 0; c < n; ++c)
+      if (left[c] > 0) add(c, left[c]);
+  }
   void add(int c, Sum weight) { add_to(sums_, c, weight); }
   // Adds samples, which have a label and a weight.
   template <class Sample>
@@ -70,49 +70,13 @@ class Sweep {
       add_to(sums, samples[i].label, static_cast<Sum>(samples[i].weight));
     sums_ = sums;
   }
+  double terms_left() const { return static_cast<double>(sums_.terms_left); }
+  double terms_right() const { return static_cast<double>(sums_.terms_right); }
   double weight_left() const { return static_cast<double>(sums_.weight_left); }
   // The score of the split here if it is above `best`, else `best`; the node weighs `weight`.
   double improve(double best, double weight) const {
-    return Criterion::improve(best, static_cast<double>(sums_.terms_left), weight_left(),
-                              static_cast<double>(sums_.terms_right), weight - weight_left());
-  }
-
-  // All sums after each of at most 256 bins of padded(n) weights, one per class, with what is given
-  // as `first` (or nothing) on the left from the start.
-  void over_bins(const double* total, int n, const Weight* first, const Weight* bins, int n_bins) {
-    if constexpr (std::is_same_v<Criterion, Gini>) {
-      const int stride = static_cast<int>(padded(n));
-      all_.assign(stride, 0);
-      left_.assign(stride, 0);
-      whole_ = start_weight_ = 0;
-      for (int c = 0; c < n; ++c) whole_ += Criterion::term(all_[c] = total[c]);
-      for (int c = 0; first && c < n; ++c)
-        start_weight_ += left_[c] = static_cast<double>(first[c]);
-      simd::sweep(bins, n_bins, stride, all_.data(), left_.data(), terms_.data(), crossed_.data(),
-                  moved_.data(), wide_);
-    } else {
-      start(total, n);
-      for (int c = 0; first && c < n; ++c)
-        if (first[c] > 0) add(c, static_cast<double>(first[c]));
-      start_weight_ = sums_.weight_left;
-      for (int b = 0; b < n_bins; ++b) {
-        for (int c = 0; c < n; ++c)
-          if (const auto weight = bins[b * padded(n) + c]; weight > 0)
-            add(c, static_cast<double>(weight));
-        terms_[b] = sums_.terms_left;
-        crossed_[b] = sums_.terms_right;
-        moved_[b] = sums_.weight_left;
-      }
-    }
-  }
-  double start_weight() const { return start_weight_; }
-  double weight_after(int bin) const { return moved_[bin]; }
-  double terms_left_after(int bin) const { return terms_[bin]; }
-  double terms_right_after(int bin) const {
-    if constexpr (std::is_same_v<Criterion, Gini>)
-      return whole_ - 2 * crossed_[bin] + terms_[bin];
-    else
-      return crossed_[bin];
+    return Criterion::improve(best, terms_left(), weight_left(), terms_right(),
+                              weight - weight_left());
   }
 
  private:
@@ -140,12 +104,8 @@ class Sweep {
     sums.weight_left += weight;
   }
 
-  const bool wide_;
   std::vector<OfClass> classes_;
   Sums sums_;
-  double start_weight_ = 0, whole_ = 0;
-  std::vector<double> left_, all_;
-  std::array<double, 256> terms_, crossed_, moved_;
 };
 
 }  // namespace mddf

@@ -11,6 +11,7 @@
 #include "common/random.hpp"
 #include "common/watch.hpp"
 #include "forest/column_pool.hpp"
+#include "forest/near_rows.hpp"
 #include "forest/node_classes.hpp"
 #include "forest/predict.hpp"
 #include "forest/samples.hpp"
@@ -56,6 +57,7 @@ class TreeGrower {
     pool_.restart(data_.columns);
     samples_[1].resize(samples_[0].size());
     waiting_.clear();
+    near_end_ = 0;
     const uint32_t n = static_cast<uint32_t>(samples_[0].size());
     classes_.count_root(samples_[0].data(), n);
     search_.set_least_weight(options_.min_weight_leaf * static_cast<double>(classes_.left.total()));
@@ -105,14 +107,15 @@ class TreeGrower {
   // Splits the node, whose classes are in node_, or makes it a leaf. True if `frame` and node_ are
   // now a child that is to be visited next.
   bool visit(Frame& frame) {
-    const Sample* samples = samples_[frame.buffer].data() + frame.start;
+    Sample* samples = samples_[frame.buffer].data() + frame.start;
     node_.n_samples = frame.end - frame.start;
+    choose_matrix(frame, samples);
     watch_.worked(16 * node_.n_samples);
     if constexpr (kHasSmall) {
       if (small_ && node_.n_samples <= kSmall) {
         watch_.worked(node_.n_samples * std::min<int64_t>(options_.max_features, kMostDrawn));
         small_->grow({frame.index, frame.depth, frame.n_constant, frame.from_column, 0}, samples,
-                     node_, *random_);
+                     node_, matrix_, *random_);
         return false;
       }
     }
@@ -130,10 +133,21 @@ class TreeGrower {
     return divide(frame, split);
   }
 
+  // Reads the table, or near copies of its rows, which the node's samples then stand for.
+  void choose_matrix(const Frame& frame, Sample* samples) {
+    if (frame.start >= near_end_) matrix_ = data_.matrix;
+    if (near_end_ > frame.start || !NearRows::suits(data_.matrix, options_) ||
+        !NearRows::pays(data_.matrix, node_.n_samples))
+      return;
+    matrix_ = near_.copy(data_.matrix, samples, node_.n_samples);
+    near_end_ = frame.end;
+  }
+
   // Tries columns until enough were drawn and one of them was not constant.
   void find_split(const Sample* samples, const Frame& frame, Split& best) {
     const int64_t most = std::clamp<int64_t>(kTileBytes / node_.n_samples, 1, kMostDrawn);
     numbered_ = false;
+    search_.begin_node();
     pool_.begin(frame.n_constant);
     while (pool_.any_unknown() &&
            (pool_.drawn() < options_.max_features || pool_.only_constant())) {
@@ -183,7 +197,7 @@ class TreeGrower {
       std::fill_n(bins[j], data_.bins.count(drawn_[first + j]) * per_bin, Bin{});
       std::fill_n(bins[j] + kMissing * per_bin, per_bin, Bin{});
     }
-    classes_.fill(samples, node_, data_.matrix, drawn_.data() + first, static_cast<int>(n), bins);
+    classes_.fill(samples, node_, matrix_, drawn_.data() + first, static_cast<int>(n), bins);
     for (int64_t j = 0; j < n; ++j) {
       const int32_t column = drawn_[first + j];
       constant_[first + j] =
@@ -210,7 +224,7 @@ class TreeGrower {
     const size_t size = static_cast<size_t>(tile_stride_ * width);
     if (tile_.size() < size) tile_.resize(size);
     for (int64_t j = 0; j < width; ++j) {
-      const BinMatrix::Column column = data_.matrix.column(drawn_[j], n);
+      const BinMatrix::Column column = matrix_.column(drawn_[j], n);
       uint8_t* to = tile_.data() + j * tile_stride_;
       for (int64_t i = 0; i < n; ++i) to[i] = column[samples[i].row];
     }
@@ -260,7 +274,7 @@ class TreeGrower {
     classes_.divide(samples, n_left, n, node_);
     // What was not seen here goes to the side of more weight.
     const bool left_is_larger = classes_.left.total() > classes_.right.total();
-    send_unseen(split, left_is_larger, samples + n_left, n - n_left, data_);
+    send_unseen(split, left_is_larger, samples + n_left, n - n_left, matrix_, data_.bins);
     const uint32_t left = writer_.inner(frame.index, split);
     const uint32_t middle = frame.start + n_left;
     Frame right{left + 1,    middle,       frame.end,        frame.depth + 1,
@@ -308,6 +322,9 @@ class TreeGrower {
   Random* random_ = nullptr;
   uint32_t n_constant_ = 0;
   std::array<std::vector<Sample>, 2> samples_;
+  BinMatrix matrix_{};  // the table, or what is near of it
+  NearRows near_;
+  uint32_t near_end_ = 0;  // where the samples end that stand for near rows
   std::vector<Frame> waiting_;
   std::vector<int32_t> drawn_;
   std::vector<uint8_t> constant_, tile_, sides_;

@@ -190,7 +190,8 @@ class ValueGrower {
     if (from_root_)
       writer_.gain(split.column, from_->gain(static_cast<double>(of_left.weight), of_left.part,
                                              static_cast<double>(of_right.weight), of_right.part));
-    send_unseen(split, of_left.weight > of_right.weight, to + n_left, n - n_left, data_);
+    send_unseen(split, of_left.weight > of_right.weight, to + n_left, n - n_left, data_.matrix,
+                data_.bins);
     const uint32_t left = writer_.inner(frame.index, split);
     const uint32_t middle = frame.start + n_left, depth = frame.depth + 1;
     const uint32_t n_constant = static_cast<uint32_t>(pool_.constant());

@@ -11,7 +11,10 @@
 namespace mddf {
 
 // Classes per bin of a histogram: a whole number of vectors, the rest stays zero.
-inline int64_t padded(int64_t n_classes) { return (n_classes + 3) / 4 * 4; }
+inline int64_t padded(int64_t n_classes) {
+  const int64_t in_vector = n_classes <= 12 ? 4 : 16;
+  return (n_classes + in_vector - 1) / in_vector * in_vector;
+}
 
 // The weights of up to three classes, added as one. Counts take 21 bits each: for nodes whose
 // weight stays below 2^21.

@@ -19,7 +19,7 @@ inline void prefetch_row(const uint8_t* bins, int64_t n_columns) {
 }
 
 // One byte per cell, row-major: the few rows of a small node stay in the cache. The columns may lie
-// beside it once more, for nodes whose rows do not.
+// beside it once more, n_rows bytes apart, for nodes whose rows do not; or there are these alone.
 struct BinMatrix {
   const uint8_t* data;
   int64_t n_rows, n_columns;
@@ -34,7 +34,8 @@ struct BinMatrix {
     uint8_t operator[](int64_t row) const { return data[row * step]; }
   };
   Column column(int64_t c, int64_t n_samples) const {
-    if (by_column && n_samples * n_columns > kCacheBytes) return {by_column + c * n_rows, 1};
+    if (by_column && (!data || n_samples * n_columns > kCacheBytes))
+      return {by_column + c * n_rows, 1};
     return {data + c, n_columns};
   }
   static constexpr int64_t kCacheBytes = int64_t{1} << 19;

@@ -57,12 +57,13 @@ class SmallNodes {
   }
 
   template <class Sample>
-  MDDF_TARGET_AVX2 void enter(const Sample* samples, int n) {
+  MDDF_TARGET_AVX2 void enter(const Sample* samples, int n, const BinMatrix& matrix) {
     n_samples_ = n;
+    column_step_ = matrix.data ? 1 : matrix.n_rows;
     turned_ = 0;
     uint32_t digits = 0;
     for (int i = 0; i < n; ++i) {
-      row_[i] = find_row(samples[i].row);
+      row_[i] = matrix.data ? find_row(samples[i].row) : matrix.by_column + samples[i].row;
       digits |= samples[i].weight;
     }
     for (int i = n; i % kTurnedRows; ++i) row_[i] = row_[0];
@@ -98,7 +99,7 @@ class SmallNodes {
     if (!turns_) {
       for (; mask; mask &= mask - 1) {
         const int i = lowest_bit(mask);
-        codes_[i] = row_[i][column];
+        codes_[i] = row_[i][column * column_step_];
       }
       return codes_.data();
     }
@@ -110,7 +111,7 @@ class SmallNodes {
   // Lets the cells of a wide table come nearer that codes_of will soon be asked for.
   MDDF_TARGET_AVX2 void announce(int32_t column, uint64_t mask) const {
     if (turns_) return;
-    for (; mask; mask &= mask - 1) prefetch(row_[lowest_bit(mask)] + column);
+    for (; mask; mask &= mask - 1) prefetch(row_[lowest_bit(mask)] + column * column_step_);
   }
 
   // Lets categories that the node has not seen go to the side of more weight.
@@ -128,6 +129,7 @@ class SmallNodes {
   Writer& writer_;
   static constexpr int kUsualPlanes = 3;  // a bootstrap seldom draws a row eight times
   int n_samples_ = 0, n_planes_ = 0;
+  int64_t column_step_ = 1;            // bytes between the cells of a row
   std::array<uint64_t, 16> planes_{};  // the samples whose weight has this binary digit
 
  private:

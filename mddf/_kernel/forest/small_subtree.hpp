@@ -42,8 +42,9 @@ class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
 
   // Grows the subtree below a node that is not pure.
   MDDF_TARGET_AVX2 void grow(Node node, const CountedSample* samples,
-                             const NodeClasses<uint32_t>& classes, Random& random) {
-    Base::enter(samples, static_cast<int>(classes.n_samples));
+                             const NodeClasses<uint32_t>& classes, const BinMatrix& matrix,
+                             Random& random) {
+    Base::enter(samples, static_cast<int>(classes.n_samples), matrix);
     enter_classes(samples, classes);
     Base::grow_from(node, random);
   }

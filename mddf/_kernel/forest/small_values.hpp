@@ -34,7 +34,7 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
     node_.look(samples, n);
     node_.fill();
     for (int i = 0; i < n; ++i) part_[i] = node_.cell(i)[1];
-    Base::enter(samples, n);
+    Base::enter(samples, n, data_.matrix);
     node.sum = node_.total()[1];
     Base::grow_from(node, random);
   }

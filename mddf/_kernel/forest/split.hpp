@@ -116,12 +116,12 @@ uint32_t divide_samples(const Split& split, const Sample* samples, const uint8_t
 // Lets what the node has not seen go to the side of more weight.
 template <class Sample>
 void send_unseen(Split& split, bool left_is_larger, const Sample* on_right, uint32_t n_right,
-                 const TrainingTable& data) {
+                 const BinMatrix& matrix, const Bins& bins) {
   if (split.categorical && left_is_larger) {
     CodeSet codes;
-    for (uint32_t i = 0; i < n_right; ++i)
-      codes.insert(data.matrix.row(on_right[i].row)[split.column]);
-    split.list_all_but(codes, data.bins.count(split.column));
+    const BinMatrix::Column column = matrix.column(split.column, n_right);
+    for (uint32_t i = 0; i < n_right; ++i) codes.insert(column[on_right[i].row]);
+    split.list_all_but(codes, bins.count(split.column));
   }
   if (!split.saw_missing) split.missing_left = left_is_larger;
 }

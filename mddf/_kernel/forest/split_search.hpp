@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "forest/bin_sweep.hpp"
 #include "forest/criterion.hpp"
 #include "forest/node_classes.hpp"
 #include "forest/split.hpp"
@@ -22,7 +23,11 @@ class SplitSearch {
   using Packed = mddf::Packed<Weight>;
   using Node = NodeClasses<Weight>;
 
-  explicit SplitSearch(const GrowOptions& options) : options_(options), sweep_(options.wide()) {}
+  explicit SplitSearch(const GrowOptions& options)
+      : options_(options), bin_sweep_(options.wide()) {}
+
+  // The columns that follow are those of another node.
+  void begin_node() { has_begun_ = false; }
 
   // The least weight of a leaf in the tree that follows.
   void set_least_weight(double weight) { least_weight_ = weight; }
@@ -92,21 +97,7 @@ class SplitSearch {
     const Weight* missing = bins + kMissing * padded(node.n_present);
     has_missing_ = std::any_of(missing, missing + node.n_present, [](Weight w) { return w > 0; });
     begin(best);
-    bool varies = false;
-    for (int missing_left = 0; missing_left <= (has_missing_ ? 1 : 0); ++missing_left) {
-      sweep_.over_bins(node.total.data(), node.n_present, missing_left ? missing : nullptr, bins,
-                       n_bins);
-      int previous = -1;
-      double left = missing_left ? sweep_.start_weight() : 0;
-      for (int bin = 0; bin < n_bins; ++bin) {
-        if (sweep_.weight_after(bin) == left) continue;  // an empty bin
-        if (previous >= 0) offer_after(node, previous, bin, missing_left != 0), varies = true;
-        left = sweep_.weight_after(bin);
-        previous = bin;
-      }
-      if (has_missing_ && !missing_left && previous >= 0)
-        offer_after(node, previous, kMissing, false), varies = true;
-    }
+    const bool varies = search_bins(node, bins, 0, n_bins, missing);
     finish(column, best);
     return varies;
   }
@@ -289,7 +280,64 @@ class SplitSearch {
     place_[kMissing] = Stripes{};
   }
 
+  // Fills rest_ with the samples that have another code than the lowest; false if there are many.
+  bool leave_out(const uint8_t* codes, int64_t n, int low) {
+    int64_t n_low = 0;
+    for (int64_t i = 0; i < n; ++i) n_low += codes[i] == low;
+    if (n - n_low > kFewRows) return false;
+    n_rest_ = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      rest_[n_rest_] = static_cast<uint32_t>(i);
+      n_rest_ += codes[i] != low;
+    }
+    return true;
+  }
+
+  // Of few samples and those with the lowest code, which need not be sorted: they are on the left.
+  void search_rest(const Node& node, const uint8_t* codes, int low) {
+    std::array<uint8_t, kFewRows> few;
+    for (int i = 0; i < n_rest_; ++i) few[i] = codes[rest_[i]];
+    sort_few(few.data(), n_rest_);
+    of_low_.assign(node.total.begin(), node.total.begin() + node.n_present);
+    for (int i = 0; i < n_rest_; ++i)
+      of_low_[node.label[rest_[i]]] -= static_cast<Sum>(node.sample_weight[rest_[i]]);
+    sweep_.start(node.total.data(), node.n_present, of_low_.data());
+    int last_left = low;
+    for (int i = 0; i < n_rest_; ++i) {
+      const int next = few[order_[i]];
+      if (next != last_left)
+        offer(sweep_.improve(best_score_, node.weight), last_left, next, false);
+      last_left = next;
+      const uint32_t sample = rest_[order_[i]];
+      sweep_.add(node.label[sample], static_cast<Sum>(node.sample_weight[sample]));
+    }
+  }
+
+  // By a histogram of the codes from `low` to `high`, and of missing ones.
+  void search_binned(const Node& node, const uint8_t* codes, int low, int high) {
+    const int64_t width = padded(node.n_present), n_bins = high - low + 1;
+    bins_.assign((n_bins + 1) * width, 0);
+    for (int64_t i = 0; i < node.n_samples; ++i) {
+      const int64_t bin = codes[i] == kMissing ? n_bins : codes[i] - low;
+      bins_[bin * width + node.label[i]] += node.sample_weight[i];
+    }
+    search_bins(node, bins_.data(), low, static_cast<int>(n_bins), bins_.data() + n_bins * width);
+  }
+
+  // Whether search_binned is quicker than sorting.
+  static bool prefers_bins(const Node& node, int low, int high) {
+    const int cells_per_sample = node.n_present <= 32 ? 24 : 8;
+    return (high - low + 1) * padded(node.n_present) <= cells_per_sample * node.n_samples;
+  }
+
   void search_sorted(const Node& node, const uint8_t* codes, int low, int high) {
+    // Where sums are exact, the way to them does not matter.
+    if constexpr (std::is_integral_v<Sum>)
+      if (!options_.limits_leaves()) {
+        if (!has_missing_ && leave_out(codes, node.n_samples, low))
+          return search_rest(node, codes, low);
+        if (prefers_bins(node, low, high)) return search_binned(node, codes, low, high);
+      }
     sort_samples(node, codes, low, high);
     const int64_t n_present = group_end_[n_groups_ - 1];
     for (int missing_left = 0; missing_left <= (has_missing_ ? 1 : 0); ++missing_left) {
@@ -312,11 +360,31 @@ class SplitSearch {
     }
   }
 
-  void offer_after(const Node& node, int bin, int next, bool missing_left) {
-    const double left = sweep_.weight_after(bin);
-    offer(Criterion::improve(best_score_, sweep_.terms_left_after(bin), left,
-                             sweep_.terms_right_after(bin), node.weight - left),
-          bin, next, missing_left);
+  // Of the weights of bins from first_bin on, and of what is missing; false if all are in one.
+  bool search_bins(const Node& node, const Weight* bins, int first_bin, int n_bins,
+                   const Weight* missing) {
+    if (!has_begun_) bin_sweep_.begin(node.total.data(), node.n_present, node.weight);
+    has_begun_ = true;
+    const auto after = [this](int bin) { return bin_sweep_.weight_after(bin); };
+    bool varies = false;
+    for (int missing_left = 0; missing_left <= (has_missing_ ? 1 : 0); ++missing_left) {
+      bin_sweep_.run(missing_left ? missing : nullptr, bins, n_bins);
+      const double start = bin_sweep_.start_weight();
+      int first = 0, last = n_bins - 1;  // the bins that are not empty
+      while (first < n_bins && after(first) == start) ++first;
+      if (first == n_bins) continue;
+      while (last > first && after(last - 1) == after(last)) --last;
+      // After the last one only what is missing is left.
+      const int end = last + (has_missing_ && !missing_left);
+      varies |= first < end;
+      for (int bin = first; (bin = bin_sweep_.find_better(bin, end, best_score_)) < end; ++bin) {
+        int next = bin + 1;
+        while (next <= last && after(next) == after(bin)) ++next;
+        offer(bin_sweep_.improve(best_score_, bin), first_bin + bin,
+              next <= last ? first_bin + next : kMissing, missing_left != 0);
+      }
+    }
+    return varies;
   }
 
   // Fills the groups and missing_ with packed weights.
@@ -390,6 +458,9 @@ class SplitSearch {
   const GrowOptions options_;
   double least_weight_ = 0;
   Sweep<Criterion, Weight> sweep_;
+  BinSweep<Criterion, Weight> bin_sweep_;
+  bool has_begun_ = false;    // bin_sweep_, with this node
+  std::vector<Weight> bins_;  // search_binned's
   bool has_missing_ = false, improved_ = false, missing_left_ = false;
   double best_score_ = 0;
   int last_left_ = 0, first_right_ = 0;
@@ -402,7 +473,10 @@ class SplitSearch {
   std::array<std::array<Packed, 256>, 2> histogram_{};
   std::array<int32_t, kFewRows> order_;
   std::vector<Placed> in_order_;
-  std::array<Stripes, 256> place_{};  // where a code's next sample goes; zero between calls
+  int n_rest_ = 0;
+  std::array<uint32_t, kFewRows + 1> rest_;  // one more, which is written but not meant
+  std::vector<Sum> of_low_;                  // weights of the lowest code, by class
+  std::array<Stripes, 256> place_{};         // where a code's next sample goes; zero between calls
   std::vector<Category> categories_;
   std::vector<double> weights_;  // of each category, by class
   std::vector<ClassThere> classes_there_;
