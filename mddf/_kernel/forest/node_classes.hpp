@@ -169,6 +169,7 @@ class ClassCounter {
   }
 
  private:
+  static constexpr size_t kStriped = 16;
   static constexpr bool kExact = std::is_integral_v<Weight>;
   struct Entry {
     uint16_t label;
@@ -178,8 +179,19 @@ class ClassCounter {
   void number_classes(const NodeClasses<Weight>& node) {
     for (int c = 0; c < node.n_present; ++c) number_[node.present[c]] = static_cast<uint16_t>(c);
   }
-  static void count(const Sample* samples, uint32_t n, Weight* weight) {
-    for (uint32_t i = 0; i < n; ++i) weight[samples[i].label] += samples[i].weight;
+  void count(const Sample* samples, uint32_t n, Weight* weight) const {
+    uint32_t i = 0;
+    if constexpr (kExact)
+      if (weight_.size() <= kStriped) {
+        // Four at a time, so that samples of one class do not wait for each other's store.
+        Weight striped[4][kStriped] = {};
+        for (; i + 4 <= n; i += 4)
+          for (uint32_t s = 0; s < 4; ++s)
+            striped[s][samples[i + s].label] += samples[i + s].weight;
+        for (size_t c = 0; c < weight_.size(); ++c)
+          for (const auto& stripe : striped) weight[c] += stripe[c];
+      }
+    for (; i < n; ++i) weight[samples[i].label] += samples[i].weight;
   }
 
   std::vector<Weight> weight_, left_weight_;  // weight_ is all zero between calls
