@@ -78,11 +78,7 @@ class SplitSearch {
   bool from_histogram(const Node& node, const Packed* bins, int n_bins, int32_t column,
                       Split& best) {
     n_groups_ = 0;
-    for (int bin = 0; bin < n_bins; ++bin) {
-      if (bins[bin].empty()) continue;
-      group_bin_[n_groups_] = bin;
-      group_sum_[n_groups_++] = bins[bin];
-    }
+    for (int bin = 0; bin < n_bins; ++bin) add_group(bin, bins[bin]);
     missing_ = bins[kMissing];
     has_missing_ = !missing_.empty();
     if (n_groups_ + has_missing_ < 2) return false;
@@ -387,6 +383,13 @@ class SplitSearch {
     return varies;
   }
 
+  // Adds a group of packed weights, if there are some: without a branch, which nobody can foretell.
+  void add_group(int bin, const Packed& sum) {
+    group_bin_[n_groups_] = bin;
+    group_sum_[n_groups_] = sum;
+    n_groups_ += !sum.empty();
+  }
+
   // Fills the groups and missing_ with packed weights.
   void group_few_classes(const Node& node, const uint8_t* codes, int low, int high) {
     missing_ = Packed{};
@@ -422,12 +425,7 @@ class SplitSearch {
       histogram_[0][bin] = histogram_[1][bin] = Packed{};
       return sum;
     };
-    for (int bin = low; bin <= high; ++bin) {
-      const Packed sum = take(bin);
-      if (sum.empty()) continue;
-      group_bin_[n_groups_] = bin;
-      group_sum_[n_groups_++] = sum;
-    }
+    for (int bin = low; bin <= high; ++bin) add_group(bin, take(bin));
     missing_ = take(kMissing);
   }
 
