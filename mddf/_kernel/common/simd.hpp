@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "common/bits.hpp"
@@ -125,7 +126,8 @@ MDDF_INLINE double real(double weight) { return weight; }
 
 // Running sums over bins of class weights, as Gini needs them: left[c] grows by every bin; after
 // bin b, terms[b] is the sum of left[c]^2, crossed[b] that of left[c] total[c], moved[b] the
-// weight, all from the start on. There is room for 256 of each.
+// weight, all from the start on. There is room for kMostSums of each.
+constexpr int kMostSums = 256 + 4;
 struct BinSums {
   double *terms, *crossed, *moved;
 };
@@ -164,10 +166,11 @@ void sweep_plain(const Weight* bins, int n_bins, int n_classes, const double* to
   }
 }
 
+constexpr int kUnknown = -1;
+
 // The first bin in [from, end) after which a split of a node scores more than `best` by Gini; `end`
 // if there is none. The node has this weight, and `whole` is the sum of total[c]^2.
-inline int find_better_plain(BinSums sums, double whole, double weight, int from, int end,
-                             double best) {
+inline int find_better(BinSums sums, double whole, double weight, int from, int end, double best) {
   for (; from < end; ++from) {
     const double left = sums.moved[from], right = weight - left, denominator = left * right;
     const double terms = sums.terms[from], terms_right = whole - 2 * sums.crossed[from] + terms;
@@ -273,19 +276,31 @@ MDDF_TARGET_AVX2 void sweep_narrow(const uint32_t* bins, int n_bins, const uint3
   }
 }
 
-MDDF_TARGET_AVX2 inline int find_better_avx2(BinSums sums, double whole, double weight, int from,
-                                             int end, double best) {
-  for (; from + 4 <= end; from += 4) {
-    const __m256d left = _mm256_loadu_pd(sums.moved + from), right = weight - left;
-    const __m256d terms = _mm256_loadu_pd(sums.terms + from), denominator = left * right;
-    const __m256d terms_right = whole - 2.0 * _mm256_loadu_pd(sums.crossed + from) + terms;
-    const __m256d numerator = terms * right + terms_right * left;
+MDDF_TARGET_AVX2 inline int find_best_avx2(BinSums sums, double whole, double weight, int from,
+                                           int end, double best, double* scores) {
+  const __m256d none = _mm256_set1_pd(-std::numeric_limits<double>::infinity());
+  __m256d most = none;
+  for (int b = from; b < end; b += 4) {
+    const __m256d left = _mm256_loadu_pd(sums.moved + b), right = weight - left;
+    const __m256d terms = _mm256_loadu_pd(sums.terms + b), denominator = left * right;
+    const __m256d terms_right = whole - 2.0 * _mm256_loadu_pd(sums.crossed + b) + terms;
+    const __m256d score = (terms * right + terms_right * left) / denominator;
     const __m256d splits = _mm256_cmp_pd(denominator, _mm256_setzero_pd(), _CMP_GT_OQ);
-    const __m256d better = _mm256_cmp_pd(numerator, best * denominator, _CMP_GT_OQ);
-    const int found = _mm256_movemask_pd(_mm256_and_pd(splits, better));
-    if (found) return from + lowest_bit(found);
+    const __m256i left_over = _mm256_set1_epi64x(end - b), at = _mm256_setr_epi64x(0, 1, 2, 3);
+    const __m256d there = _mm256_castsi256_pd(_mm256_cmpgt_epi64(left_over, at));
+    const __m256d found = _mm256_blendv_pd(none, score, _mm256_and_pd(splits, there));
+    _mm256_storeu_pd(scores + b, found);
+    most = _mm256_max_pd(most, found);
   }
-  return find_better_plain(sums, whole, weight, from, end, best);
+  const __m128d half = _mm_max_pd(_mm256_castpd256_pd128(most), _mm256_extractf128_pd(most, 1));
+  const double top = std::max(half[0], half[1]), nearly = top * (1 - 0x1p-50);
+  if (!(top > best)) return end;
+  if (best >= nearly) return kUnknown;
+  for (int b = from;; b += 4) {
+    const int found = _mm256_movemask_pd(
+        _mm256_cmp_pd(_mm256_loadu_pd(scores + b), _mm256_set1_pd(nearly), _CMP_GE_OQ));
+    if (found) return scores[b + lowest_bit(found)] == top ? b + lowest_bit(found) : kUnknown;
+  }
 }
 
 #endif
@@ -326,12 +341,17 @@ inline bool sweep_narrow([[maybe_unused]] const uint32_t* bins, [[maybe_unused]]
 #endif
 }
 
-inline int find_better(BinSums sums, double whole, double weight, int from, int end, double best,
-                       [[maybe_unused]] bool wide) {
+// The bin that is found last, and its score is the best, if find_better is asked again with each
+// score it led to; `end` if there is none. kUnknown if others are nearly as good, so that rounding
+// decides, or without wide vectors. Fills `scores`.
+inline int find_best([[maybe_unused]] BinSums sums, [[maybe_unused]] double whole,
+                     [[maybe_unused]] double weight, [[maybe_unused]] int from,
+                     [[maybe_unused]] int end, [[maybe_unused]] double best,
+                     [[maybe_unused]] double* scores, [[maybe_unused]] bool wide) {
 #ifdef MDDF_AVX2
-  if (wide) return find_better_avx2(sums, whole, weight, from, end, best);
+  if (wide) return find_best_avx2(sums, whole, weight, from, end, best, scores);
 #endif
-  return find_better_plain(sums, whole, weight, from, end, best);
+  return kUnknown;
 }
 
 }  // namespace mddf::simd

@@ -57,15 +57,24 @@ class BinSweep {
                               kGini ? whole_ - 2 * crossed_[bin] + terms_[bin] : crossed_[bin],
                               weight_ - moved_[bin]);
   }
-  // The first bin in [from, end) whose split is to be scored since it may be better; `end` if there
-  // is none.
-  int find_better(int from, int end, double best) {
-    if (!kGini) {
-      while (from < end && from > 0 && moved_[from] == moved_[from - 1]) ++from;  // empty bins
-      return from;
+  // Calls offer(bin) for the bins in [from, end) after which a split may be better than `best`,
+  // which an offer may change: for the best one, and perhaps others.
+  template <class Offer>
+  void offer_better(int from, int end, const double& best, Offer offer) {
+    if constexpr (kGini) {
+      const simd::BinSums sums{terms_.data(), crossed_.data(), moved_.data()};
+      int bin = simd::find_best(sums, whole_, weight_, from, end, best, scores_.data(), wide_);
+      if (bin != simd::kUnknown) {
+        if (bin < end) offer(bin);
+        return;
+      }
+      for (bin = from; (bin = simd::find_better(sums, whole_, weight_, bin, end, best)) < end;
+           ++bin)
+        offer(bin);
+    } else {
+      for (int bin = from; bin < end; ++bin)
+        if (bin == from || moved_[bin] != moved_[bin - 1]) offer(bin);
     }
-    const simd::BinSums sums{terms_.data(), crossed_.data(), moved_.data()};
-    return simd::find_better(sums, whole_, weight_, from, end, best, wide_);
   }
 
  private:
@@ -94,7 +103,7 @@ class BinSweep {
   std::vector<double> total_, left_;
   std::vector<uint32_t> counts_;  // total_, as such
   Sweep<Criterion, Weight> sweep_;
-  std::array<double, 256> terms_, crossed_, moved_;
+  std::array<double, simd::kMostSums> terms_{}, crossed_{}, moved_{}, scores_;
 };
 
 }  // namespace mddf

@@ -373,12 +373,12 @@ class SplitSearch {
       // After the last one only what is missing is left.
       const int end = last + (has_missing_ && !missing_left);
       varies |= first < end;
-      for (int bin = first; (bin = bin_sweep_.find_better(bin, end, best_score_)) < end; ++bin) {
+      bin_sweep_.offer_better(first, end, best_score_, [&](int bin) {
         int next = bin + 1;
         while (next <= last && after(next) == after(bin)) ++next;
         offer(bin_sweep_.improve(best_score_, bin), first_bin + bin,
               next <= last ? first_bin + next : kMissing, missing_left != 0);
-      }
+      });
     }
     return varies;
   }
