@@ -68,9 +68,10 @@ class SplitSearch {
   // Whether a histogram of this many bins is the quicker way for a node.
   bool prefers_histogram(const Node& node, int n_bins) const {
     if (options_.limits_leaves()) return false;  // it does not count samples
-    if (node.few()) return node.n_samples > 4 * kFewRows && n_bins <= 4 * node.n_samples;
     // Where sums are rounded, the way shows in their last bits: it must not change.
+    constexpr int kLeast = (std::is_integral_v<Sum> ? 2 : 4) * kFewRows;
     constexpr int kBinsPerSample = std::is_integral_v<Sum> ? 3 : 2;
+    if (node.few()) return node.n_samples > kLeast && n_bins <= 4 * node.n_samples;
     return static_cast<int64_t>(n_bins) * node.n_present <= kBinsPerSample * node.n_samples;
   }
 
@@ -430,6 +431,12 @@ class SplitSearch {
   }
 
   void search_few_classes(const Node& node) {
+    if (node.n_present == 2) return search_groups<2>(node);
+    search_groups<kFewClasses>(node);
+  }
+
+  template <int kClasses>
+  void search_groups(const Node& node) {
     double total[kFewClasses] = {0, 0, 0};
     std::copy_n(node.total.data(), node.n_present, total);
     for (int missing_left = 0; missing_left <= (has_missing_ ? 1 : 0); ++missing_left) {
@@ -438,7 +445,7 @@ class SplitSearch {
       for (int g = 0; g < last; ++g) {
         left += group_sum_[g];
         double weight = 0, terms_left = 0, terms_right = 0;
-        for (int c = 0; c < kFewClasses; ++c) {
+        for (int c = 0; c < kClasses; ++c) {
           const double here = left[c];
           weight += here;
           terms_left += Criterion::term(here);
