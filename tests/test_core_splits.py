@@ -42,6 +42,18 @@ def test_larger_nodes(n_rows, n_bins, n_classes, weighted, entropy):
         check_tree(naive.decode(trees)[0], case, entropy=entropy)
 
 
+@pytest.mark.parametrize("common", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("n_classes", [4, 13, 16, 17, 32, 33])
+def test_middle_sized_nodes_of_several_classes(n_classes, common):
+    # sums of 16 or 64 bits, columns of which most samples have the lowest code
+    rng = np.random.default_rng([n_classes, int(10 * common)])
+    for missing in (0, 0.1):
+        case = make_case(rng, 150, 4, n_classes, 60, missing=missing)
+        case.codes[rng.random(case.codes.shape) < common] = 0
+        (nodes,) = naive.decode(case.grow([1], max_features=4, max_depth=3))
+        check_tree(nodes, case, max_depth=3)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(
     "limits",
