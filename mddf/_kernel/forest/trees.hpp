@@ -239,7 +239,8 @@ TreeFacts check_nodes(const NodesView& trees, IsValue is_value, Watch& watch) {
 
 // Which columns the nodes ask for, one byte each.
 inline std::vector<uint8_t> columns_asked(const NodesView& trees, Watch& watch) {
-  std::vector<uint8_t> asked(trees.n_columns);
+  // Leaves ask for one column more: which nodes are leaves no processor could foresee.
+  std::vector<uint8_t> asked(trees.n_columns + 1);
   std::vector<bool> is_set;
   for (int64_t t = 0; t < trees.n_trees(); ++t) {
     const int64_t size = trees.tree_size(t);
@@ -248,12 +249,14 @@ inline std::vector<uint8_t> columns_asked(const NodesView& trees, Watch& watch) 
     is_set.assign(trees.has_categorical ? size : 0, false);
     for (int64_t index = 0; index < size; ++index) {
       const uint64_t n = tree[index];
-      if (node::is_leaf(n) || (trees.has_categorical && is_set[index])) continue;
-      asked[node::column(n)] = 1;
-      if (node::kind(n) != kCategorical) continue;
+      if (trees.has_categorical && is_set[index]) continue;
+      const uint64_t column = node::column(n), is_leaf = node::is_leaf(n);
+      asked[column ^ ((column ^ static_cast<uint64_t>(trees.n_columns)) & (0 - is_leaf))] = 1;
+      if (!trees.has_categorical || node::kind(n) != kCategorical) continue;
       for (uint32_t w = 0; w < node::set_words(n); ++w) is_set[node::payload(n) + 2 + w] = true;
     }
   }
+  asked.pop_back();
   return asked;
 }
 
