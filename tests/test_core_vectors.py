@@ -1,5 +1,6 @@
 """Wide vectors and the second copy by columns change nothing but the time taken."""
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from forest_cases import make_case, same_trees
 
 from mddf import _core
+from mddf._trees import grown_trees
 
 needs_wide_vectors = pytest.mark.skipif(
     not _core.wide_vectors_supported(), reason="no wide vectors here: both ways are the same"
@@ -128,3 +130,75 @@ def test_a_copy_by_columns(shape, n_classes, weighted, random_thresholds):
     for trees in with_copy:
         for other in without:
             assert same_trees(trees, other)
+
+
+def sparse_case(rng, shape, share, **options):
+    """A case of which about so many codes are not 0."""
+    case = make_case(rng, *shape, 5, 60, **options)
+    case.codes[rng.random(shape) > share] = 0
+    return case
+
+
+@needs_wide_vectors
+@pytest.mark.parametrize("n_columns", [65, 95, 96, 97, 144, 145, 700, 1024, 1025])
+def test_rows_are_packed_if_most_codes_are_0(n_columns):
+    rng = np.random.default_rng(n_columns)
+    for share, missing in [(0, 0), (0.02, 0), (0.3, 0), (0.2, 0.1), (0.6, 0)]:
+        case = sparse_case(rng, (1300, n_columns), share, missing=missing)
+        for weighted in (False, True):
+            case.weights = rng.random(case.n_rows) if weighted else None
+            options = options_of(rng, case, case.n_rows)
+            options |= {"random_thresholds": True, "max_features": 1}
+            grow = partial(case.grow, [1, 2], **options)
+            by_column = np.ascontiguousarray(case.codes.T)
+            packed, plain = both_ways(partial(grow, by_column=by_column))
+            assert same_trees(packed, plain)
+            assert same_trees(packed, grow())
+
+
+@needs_wide_vectors
+def test_rows_with_categories_are_not_packed():
+    rng = np.random.default_rng(2)
+    case = sparse_case(rng, (1300, 100), 0.2, categories=0.1)
+    by_column = np.ascontiguousarray(case.codes.T)
+    options = {"random_thresholds": True, "max_features": 1}
+    wide, plain = both_ways(partial(case.grow, [1, 2], by_column=by_column, **options))
+    assert same_trees(wide, plain)
+
+
+def test_packed_rows_follow_their_table():
+    rng = np.random.default_rng(3)
+    case, other = (sparse_case(rng, (1300, 100), 0.2) for _ in range(2))
+    by_column = np.ascontiguousarray(case.codes.T)
+    table = case.table(by_column)
+    options = _core.TreeOptions(random_thresholds=True, max_features=1)
+
+    def grow(table):
+        reader, *_ = _core.grow(
+            table, case.target(), _core.Sampling(case.rows), options, np.array([5], np.uint64)
+        )
+        return grown_trees(reader)
+
+    before = grow(table)
+    table.replace_columns(0, other.codes, other.values, other.start, other.categorical)
+    after = grow(table)
+    assert not same_trees(before, after)
+    assert same_trees(after, grow(other.table(np.ascontiguousarray(other.codes.T))))
+    assert same_trees(after, grow(other.table()))
+
+
+def test_threads_share_packed_rows():
+    rng = np.random.default_rng(4)
+    case = sparse_case(rng, (2000, 300), 0.15)
+    table = case.table(np.ascontiguousarray(case.codes.T))
+    options = _core.TreeOptions(random_thresholds=True, max_features=1)
+
+    def grow(seed):
+        reader, *_ = _core.grow(
+            table, case.target(), _core.Sampling(case.rows), options, np.array([seed], np.uint64)
+        )
+        return grown_trees(reader)
+
+    with ThreadPoolExecutor(4) as threads:
+        for seed, trees in enumerate(threads.map(grow, range(8))):
+            assert same_trees(trees, case.grow([seed], random_thresholds=True, max_features=1))

@@ -28,7 +28,8 @@ Grown<Target> grow(BinnedTable& table, const Target& target, const RowSampling& 
                    std::optional<std::variant<HeldOutRows, In<int32_t, 1>>> held_out,
                    bool importances, Cancel* cancel) {
   const BinnedTable::Use use(table);
-  Training<decltype(target.target())> data{{table.matrix(), table.bins(), {}, {}}, target.target()};
+  Training<decltype(target.target())> data{{table.matrix(), table.bins(), {}, {}, nullptr},
+                                           target.target()};
   const int64_t n_rows = data.matrix.n_rows, n_columns = data.matrix.n_columns;
   check_length("target", target.n_rows(), n_rows);
   if (columns) {
@@ -58,6 +59,7 @@ Grown<Target> grow(BinnedTable& table, const Target& target, const RowSampling& 
   if (importances) of_columns.resize(seeds.shape(0) * n_columns);
   auto grown = without_gil(cancel, [&](Watch& watch) {
     const int64_t n_draws = rows.rows.size * as_span(seeds).size;  // about one for each sample
+    if constexpr (std::is_same_v<Target, ClassLabels>) data.packed = table.packed(options, watch);
     data.guesses = CutGuesses(data.bins, data.columns, options.random_thresholds ? n_draws : 0);
     return grow_block(data, options, rows, asked, as_span(seeds),
                       importances ? of_columns.data() : nullptr, watch);

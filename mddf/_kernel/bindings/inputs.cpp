@@ -90,6 +90,19 @@ Bins BinnedTable::bins() const {
           static_cast<int64_t>(categorical_.size())};
 }
 
+const PackedRows* BinnedTable::packed([[maybe_unused]] const GrowOptions& options,
+                                      [[maybe_unused]] Watch& watch) {
+#ifdef MDDF_AVX2
+  const BinMatrix all = matrix();
+  const bool is_ordered = std::none_of(categorical_.begin(), categorical_.end(),
+                                       [](uint8_t categorical) { return categorical != 0; });
+  if (!is_ordered || !PackedRows::suits(all, options)) return nullptr;
+  std::lock_guard<std::mutex> lock(packing_);
+  if (!packed_) packed_ = std::make_shared<const PackedRows>(all, watch);
+#endif
+  return packed_.get();
+}
+
 void BinnedTable::replace_columns(int64_t first, const In<uint8_t, 2>& codes,
                                   const In<double, 1>& values, const In<int64_t, 1>& bin_start,
                                   const In<uint8_t, 1>& categorical) {
@@ -116,6 +129,7 @@ void BinnedTable::replace_columns(int64_t first, const In<uint8_t, 2>& codes,
   std::copy_n(categorical.data(), given.n_columns, categorical_.begin() + first);
   for (size_t c = last; c < bin_start_.size(); ++c) bin_start_[c] += start.back() - (end - begin);
   for (int64_t c = 0; c < given.n_columns; ++c) bin_start_[first + c] = begin + start[c];
+  packed_.reset();
   // The arrays were writable when they were given.
   uint8_t* to = const_cast<uint8_t*>(all.data);
   uint8_t* to_columns = const_cast<uint8_t*>(all.by_column);

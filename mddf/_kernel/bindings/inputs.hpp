@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -45,6 +47,8 @@ class BinnedTable {
   };
   BinMatrix matrix() const;
   Bins bins() const;
+  // The matrix once more for trees like these, null if that does not suit them. Without the GIL.
+  const PackedRows* packed(const GrowOptions& options, Watch& watch);
 
  private:
   In<uint8_t, 2> codes_;
@@ -54,6 +58,8 @@ class BinnedTable {
   std::vector<uint8_t> categorical_;
   bool is_writable_;
   int n_users_ = 0;  // -1: being replaced. Guarded by the GIL.
+  std::mutex packing_;
+  std::shared_ptr<const PackedRows> packed_;  // made when it is first asked for
 };
 
 class ClassLabels {

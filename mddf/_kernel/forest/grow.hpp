@@ -13,6 +13,7 @@
 #include "forest/column_pool.hpp"
 #include "forest/near_rows.hpp"
 #include "forest/node_classes.hpp"
+#include "forest/packed_rows.hpp"
 #include "forest/predict.hpp"
 #include "forest/samples.hpp"
 #include "forest/small_subtree.hpp"
@@ -135,9 +136,18 @@ class TreeGrower {
 
   // Reads the table, or near copies of its rows, which the node's samples then stand for.
   void choose_matrix(const Frame& frame, Sample* samples) {
-    if (frame.start >= near_end_) matrix_ = data_.matrix;
-    if (near_end_ > frame.start || !NearRows::suits(data_.matrix, options_) ||
-        !NearRows::pays(data_.matrix, node_.n_samples))
+    if (frame.start < near_end_) return;
+    matrix_ = data_.matrix;
+#ifdef MDDF_AVX2
+    if (data_.packed) {
+      if (!PackedRows::pays(node_.n_samples)) return;
+      data_.packed->approach(samples, node_.n_samples);
+      matrix_ = {nullptr, 0, matrix_.n_columns, nullptr, data_.packed};
+      near_end_ = frame.end;
+      return;
+    }
+#endif
+    if (!NearRows::suits(data_.matrix, options_) || !NearRows::pays(data_.matrix, node_.n_samples))
       return;
     matrix_ = near_.copy(data_.matrix, samples, node_.n_samples);
     near_end_ = frame.end;
@@ -224,8 +234,14 @@ class TreeGrower {
     const size_t size = static_cast<size_t>(tile_stride_ * width);
     if (tile_.size() < size) tile_.resize(size);
     for (int64_t j = 0; j < width; ++j) {
-      const BinMatrix::Column column = matrix_.column(drawn_[j], n);
       uint8_t* to = tile_.data() + j * tile_stride_;
+#ifdef MDDF_AVX2
+      if (matrix_.packed) {
+        matrix_.packed->gather(drawn_[j], samples, n, to);
+        continue;
+      }
+#endif
+      const BinMatrix::Column column = matrix_.column(drawn_[j], n);
       for (int64_t i = 0; i < n; ++i) to[i] = column[samples[i].row];
     }
   }

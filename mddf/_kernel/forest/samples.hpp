@@ -11,6 +11,8 @@
 
 namespace mddf {
 
+class PackedRows;
+
 // Lets a row of bins come nearer. Of more columns than kMostFetched, trees read too few.
 constexpr int64_t kMostFetched = 1024;
 inline void prefetch_row(const uint8_t* bins, int64_t n_columns) {
@@ -20,10 +22,12 @@ inline void prefetch_row(const uint8_t* bins, int64_t n_columns) {
 
 // One byte per cell, row-major: the few rows of a small node stay in the cache. The columns may lie
 // beside it once more, n_rows bytes apart, for nodes whose rows do not; or there are these alone.
+// Or neither, and samples name lines of packed rows.
 struct BinMatrix {
   const uint8_t* data;
   int64_t n_rows, n_columns;
   const uint8_t* by_column = nullptr;
+  const PackedRows* packed = nullptr;
 
   const uint8_t* row(int64_t r) const { return data + r * n_columns; }
 

@@ -12,6 +12,7 @@
 #include "common/simd.hpp"
 #include "forest/codes64.hpp"
 #include "forest/column_pool.hpp"
+#include "forest/packed_rows.hpp"
 #include "forest/split.hpp"
 #include "forest/training.hpp"
 
@@ -48,6 +49,9 @@ class SmallNodes {
         writer_(writer),
         turns_(data.matrix.n_columns <= kMostTurned),
         fetches_(!turns_ && options.random_thresholds && data.matrix.n_columns <= kMostFetched),
+        words_(data.packed
+                   ? (data.matrix.n_columns / PackedRows::kColumns / 2 + 1) * kTurned * kSmall
+                   : 0),
         codes_((turns_ ? std::max<int64_t>(data.matrix.n_columns, kTurned) : 1) * kSmall) {
     const BinMatrix& matrix = data.matrix;
     if (!turns_ || matrix.n_columns >= kTurned) return;
@@ -60,14 +64,18 @@ class SmallNodes {
   MDDF_TARGET_AVX2 void enter(const Sample* samples, int n, const BinMatrix& matrix) {
     n_samples_ = n;
     column_step_ = matrix.data ? 1 : matrix.n_rows;
+    packed_ = matrix.packed;
     turned_ = 0;
     uint32_t digits = 0;
     for (int i = 0; i < n; ++i) {
-      row_[i] = matrix.data ? find_row(samples[i].row) : matrix.by_column + samples[i].row;
+      const uint32_t row = samples[i].row;
+      row_[i] = packed_       ? packed_->at_line(row)
+                : matrix.data ? find_row(row)
+                              : matrix.by_column + row;
       digits |= samples[i].weight;
     }
     for (int i = n; i % kTurnedRows; ++i) row_[i] = row_[0];
-    for (int i = 0; fetches_ && n >= kFewestFetched && i < n; ++i)
+    for (int i = 0; fetches_ && !packed_ && n >= kFewestFetched && i < n; ++i)
       prefetch_row(row_[i], data_.matrix.n_columns);
     planes_.fill(0);
     n_planes_ = bit_width(digits);
@@ -94,8 +102,19 @@ class SmallNodes {
     return static_cast<double>(weight);
   }
 
-  // The codes of all samples in this column; of a wide table only those in the mask.
+  // The codes of all samples in this column; of a wide table only those in the mask. Null if these
+  // are all 0, where rows are packed.
   MDDF_TARGET_AVX2 const uint8_t* codes_of(int32_t column, uint64_t mask) {
+    if (packed_) {
+      mask &= others_than_0(column);
+      if (!mask) return nullptr;
+      std::fill_n(codes_.data(), kSmall, uint8_t{0});
+      for (; mask; mask &= mask - 1) {
+        const int i = lowest_bit(mask);
+        codes_[i] = packed_->code(row_[i], column);
+      }
+      return codes_.data();
+    }
     if (!turns_) {
       for (; mask; mask &= mask - 1) {
         const int i = lowest_bit(mask);
@@ -161,6 +180,20 @@ class SmallNodes {
       turn_codes(row_.data() + i, first, codes_.data() + first * kSmall + i, kSmall);
   }
 
+  // Which samples have another code than 0, for packed rows.
+  MDDF_TARGET_AVX2 uint64_t others_than_0(int32_t column) {
+    // Words of two groups of columns are turned at once.
+    const int64_t word = column / PackedRows::kColumns, bit = column % PackedRows::kColumns;
+    const int64_t pair = word / 2;
+    uint8_t* turned = words_.data() + pair * kTurned * kSmall;
+    if (!(turned_ >> pair & 1)) {
+      turned_ |= uint64_t{1} << pair;
+      for (int i = 0; i < n_samples_; i += kTurnedRows)
+        turn_codes(row_.data() + i, pair * kTurned, turned + i, kSmall);
+    }
+    return Codes64(turned + (word % 2 * 8 + bit / 8) * kSmall).digit(bit % 8);
+  }
+
   Rules& rules() { return static_cast<Rules&>(*this); }
 
   // Splits a node or makes it a leaf; false if no node is left to visit, else `node` is the next.
@@ -211,7 +244,8 @@ class SmallNodes {
       const int32_t column = pool_.drawn() < 1 ? pool_.draw(random) : pool_.draw_unknown(random);
       if (column < 0) continue;
       const uint8_t* codes = codes_of(column, node.mask);
-      const uint64_t right = data_.bins.categorical[column]
+      const uint64_t right = !codes ? 0
+                             : data_.bins.categorical[column]
                                  ? draw_categories(column, codes, node.mask, random, split)
                                  : draw_threshold(column, codes, node.mask, random, split);
       const uint8_t constant = split.column < 0;
@@ -270,10 +304,12 @@ class SmallNodes {
     return right;
   }
 
-  const bool turns_;             // groups of columns at once: not if there are too many
-  const bool fetches_;           // whole rows ahead: drawn splits look into most of their lines
-  uint64_t turned_ = 0;          // which groups
-  std::vector<uint8_t> codes_;   // 64 for each column
+  const bool turns_;    // groups of columns at once: not if there are too many
+  const bool fetches_;  // whole rows ahead: drawn splits look into most of their lines
+  const PackedRows* packed_ = nullptr;  // where the samples' rows are, if they are packed
+  uint64_t turned_ = 0;                 // which groups
+  std::vector<uint8_t> words_;          // of packed rows, turned
+  std::vector<uint8_t> codes_;          // 64 for each column
   std::vector<uint8_t> copied_;  // the table's last rows, if they are that short, and some room
   int64_t first_copied_ = INT64_MAX;
   std::array<const uint8_t*, kSmall> row_;

@@ -35,8 +35,9 @@ struct ClassTarget {
 struct TrainingTable {
   BinMatrix matrix;
   Bins bins;
-  std::vector<int32_t> columns;  // candidates
-  CutGuesses guesses;            // of thresholds that are drawn
+  std::vector<int32_t> columns;        // candidates
+  CutGuesses guesses;                  // of thresholds that are drawn
+  const PackedRows* packed = nullptr;  // the matrix once more, if that suits trees
 };
 // ... and with it.
 template <class Target>
