@@ -15,6 +15,7 @@ namespace mddf {
 struct Gini {
   static double term(double weight) { return weight * weight; }
   static double side(double terms, double total) { return terms / total; }
+  static double pure(double total) { return total; }  // of one class; exact up to 2^26
   // The score of a split if it is above `best`, else `best`; without dividing in the common case.
   static double improve(double best, double terms_left, double left, double terms_right,
                         double right) {
@@ -28,6 +29,7 @@ struct Gini {
 struct Entropy {
   static double term(double weight) { return weight > 0 ? weight * std::log(weight) : 0; }
   static double side(double terms, double total) { return terms - term(total); }
+  static double pure(double) { return 0; }
   static double improve(double best, double terms_left, double left, double terms_right,
                         double right) {
     const double score = side(terms_left, left) + side(terms_right, right);

@@ -181,8 +181,16 @@ class ClassCounter {
   }
   void count(const Sample* samples, uint32_t n, Weight* weight) const {
     uint32_t i = 0;
-    if constexpr (kExact)
-      if (weight_.size() <= kStriped) {
+    if constexpr (kExact) {
+      if (weight_.size() == 2) {  // labels are 0 and 1
+        Weight both = 0, second = 0;
+        for (; i < n; ++i) {
+          both += samples[i].weight;
+          second += samples[i].weight * samples[i].label;
+        }
+        weight[0] += both - second;
+        weight[1] += second;
+      } else if (weight_.size() <= kStriped) {
         // Four at a time, so that samples of one class do not wait for each other's store.
         Weight striped[4][kStriped] = {};
         for (; i + 4 <= n; i += 4)
@@ -191,6 +199,7 @@ class ClassCounter {
         for (size_t c = 0; c < weight_.size(); ++c)
           for (const auto& stripe : striped) weight[c] += stripe[c];
       }
+    }
     for (; i < n; ++i) weight[samples[i].label] += samples[i].weight;
   }
 

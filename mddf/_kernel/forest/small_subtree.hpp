@@ -66,9 +66,13 @@ class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
   MDDF_TARGET_AVX2 double score(uint64_t mask) const {
     if (!options_.random_thresholds)
       return Criterion::side(static_cast<double>(whole_), static_cast<double>(weight_));
-    double terms = 0;
-    for (const uint64_t members : class_mask_) terms += Criterion::term(weight_of(mask & members));
-    return Criterion::side(terms, weight_of(mask));
+    double terms = 0, total = 0;
+    for (const uint64_t members : class_mask_) {
+      const double weight = weight_of(mask & members);
+      terms += Criterion::term(weight);
+      total += weight;
+    }
+    return Criterion::side(terms, total);
   }
 
   MDDF_TARGET_AVX2 void on_node(const Node& node) {
@@ -86,10 +90,8 @@ class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
     const int c = class_of_[lowest_bit(node.mask)];
     if (node.mask & ~class_mask_[c]) return true;
     writer_.pure_leaf(node.index, classes_->present[c]);
-    if (writer_.wants_importances()) {
-      const double weight = weight_of(node.mask);
-      writer_.gain(node.from_column, Criterion::side(Criterion::term(weight), weight));
-    }
+    if (writer_.wants_importances())
+      writer_.gain(node.from_column, Criterion::pure(weight_of(node.mask)));
     return false;
   }
 
