@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from forest_cases import kernel_case, same_predictions, same_trees, three_classes
 
-from mddf import RandomForestClassifier
+from mddf import CompletelyRandomForestClassifier, RandomForestClassifier
 from mddf._trees import Trees
 
 
@@ -358,3 +358,15 @@ def test_a_mapped_file_is_checked_when_it_is_used(tmp_path, trees):
         _ = again.n_nodes
     with pytest.raises(ValueError, match="child"):
         joblib.load(path)
+
+
+@pytest.mark.parametrize("n_rows", [200, 40_000])
+def test_rows_are_predicted_in_blocks(n_rows):
+    # of as many as suit small trees, and trees of more than 2^15 nodes
+    rng = np.random.default_rng(n_rows)
+    X, y = rng.random((n_rows, 4)), rng.integers(0, 3, n_rows)
+    model = CompletelyRandomForestClassifier(3, random_state=0).fit(X, y)
+    new = rng.random((33_000, 4))
+    pieces = [model.predict_proba(new[i : i + 100]) for i in range(0, len(new), 100)]
+    assert np.array_equal(model.predict_proba(new), np.vstack(pieces))
+    assert np.array_equal(model.apply(new)[-1], model.apply(new[-1:])[0])
