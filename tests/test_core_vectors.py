@@ -166,19 +166,19 @@ def test_rows_with_categories_are_not_packed():
     assert same_trees(wide, plain)
 
 
+def grow_completely_random(case, table, seed):
+    """A tree on a table that is kept."""
+    options = _core.TreeOptions(random_thresholds=True, max_features=1)
+    sampling, seeds = _core.Sampling(case.rows), np.array([seed], np.uint64)
+    reader, *_ = _core.grow(table, case.target(), sampling, options, seeds)
+    return grown_trees(reader)
+
+
 def test_packed_rows_follow_their_table():
     rng = np.random.default_rng(3)
     case, other = (sparse_case(rng, (1300, 100), 0.2) for _ in range(2))
-    by_column = np.ascontiguousarray(case.codes.T)
-    table = case.table(by_column)
-    options = _core.TreeOptions(random_thresholds=True, max_features=1)
-
-    def grow(table):
-        reader, *_ = _core.grow(
-            table, case.target(), _core.Sampling(case.rows), options, np.array([5], np.uint64)
-        )
-        return grown_trees(reader)
-
+    table = case.table(np.ascontiguousarray(case.codes.T))
+    grow = partial(grow_completely_random, case, seed=5)
     before = grow(table)
     table.replace_columns(0, other.codes, other.values, other.start, other.categorical)
     after = grow(table)
@@ -190,15 +190,7 @@ def test_packed_rows_follow_their_table():
 def test_threads_share_packed_rows():
     rng = np.random.default_rng(4)
     case = sparse_case(rng, (2000, 300), 0.15)
-    table = case.table(np.ascontiguousarray(case.codes.T))
-    options = _core.TreeOptions(random_thresholds=True, max_features=1)
-
-    def grow(seed):
-        reader, *_ = _core.grow(
-            table, case.target(), _core.Sampling(case.rows), options, np.array([seed], np.uint64)
-        )
-        return grown_trees(reader)
-
+    grow = partial(grow_completely_random, case, case.table(np.ascontiguousarray(case.codes.T)))
     with ThreadPoolExecutor(4) as threads:
         for seed, trees in enumerate(threads.map(grow, range(8))):
-            assert same_trees(trees, case.grow([seed], random_thresholds=True, max_features=1))
+            assert same_trees(trees, grow_completely_random(case, case.table(), seed))

@@ -94,6 +94,7 @@ const PackedRows* BinnedTable::packed([[maybe_unused]] const GrowOptions& option
                                       [[maybe_unused]] Watch& watch) {
 #ifdef MDDF_AVX2
   const BinMatrix all = matrix();
+  // Which categories a large node has not seen is found in the matrix.
   const bool is_ordered = std::none_of(categorical_.begin(), categorical_.end(),
                                        [](uint8_t categorical) { return categorical != 0; });
   if (!is_ordered || !PackedRows::suits(all, options)) return nullptr;

@@ -59,7 +59,8 @@ class BinnedTable {
   bool is_writable_;
   int n_users_ = 0;  // -1: being replaced. Guarded by the GIL.
   std::mutex packing_;
-  std::shared_ptr<const PackedRows> packed_;  // made when it is first asked for
+  // Made when they are first asked for. Shared, since not every build has the type.
+  std::shared_ptr<const PackedRows> packed_;
 };
 
 class ClassLabels {

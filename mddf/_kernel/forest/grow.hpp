@@ -139,12 +139,10 @@ class TreeGrower {
     if (frame.start < near_end_) return;
     matrix_ = data_.matrix;
 #ifdef MDDF_AVX2
-    if (data_.packed) {
-      if (!PackedRows::pays(node_.n_samples)) return;
+    if (data_.packed && PackedRows::pays(node_.n_samples)) {
       data_.packed->approach(samples, node_.n_samples);
       matrix_ = {nullptr, 0, matrix_.n_columns, nullptr, data_.packed};
       near_end_ = frame.end;
-      return;
     }
 #endif
     if (!NearRows::suits(data_.matrix, options_) || !NearRows::pays(data_.matrix, node_.n_samples))

@@ -283,16 +283,17 @@ inline void add_leaf(const TreesView& trees, uint64_t leaf, double* out) {
     out[trees.leaf_class[e]] += trees.leaf_probability[e];
 }
 
-// How many of n rows are predicted together: a batch, which stays in the second cache while small
-// trees are brought to it; or more, for which each large tree is brought but once. All blocks are
-// about equally large: for the few rows of a last one, trees would be brought once more.
+// How many of n rows, at least one, are predicted together: a batch, which stays in the second
+// cache while small trees are brought to it; or more, for which each large tree is brought but
+// once. All blocks are about equally large: for the few rows of a last one, trees would be brought
+// once more.
 inline int64_t block_rows(const NodesView& trees, int64_t n) {
   constexpr int64_t kSmallTree = int64_t{1} << 15, kLargeBytes = int64_t{1} << 23;
   const bool small = trees.nodes.size <= kSmallTree * trees.n_trees();
   const int64_t bytes = small ? kBatchBytes : kLargeBytes, most = small ? 16384 : 32768;
   const int64_t rows = std::clamp<int64_t>(bytes / std::max<int64_t>(trees.n_columns, 1), 64, most);
-  const int64_t n_blocks = std::max<int64_t>((n + rows - 1) / rows, 1);
-  return std::max<int64_t>((n + n_blocks - 1) / n_blocks, 1);
+  const int64_t n_blocks = (n + rows - 1) / rows;
+  return (n + n_blocks - 1) / n_blocks;
 }
 
 // Calls emit(row, tree, index of the leaf) for all rows and trees, for each row in their order.

@@ -252,7 +252,7 @@ inline std::vector<uint8_t> columns_asked(const NodesView& trees, Watch& watch) 
       if (trees.has_categorical && is_set[index]) continue;
       const uint64_t column = node::column(n), is_leaf = node::is_leaf(n);
       asked[column ^ ((column ^ static_cast<uint64_t>(trees.n_columns)) & (0 - is_leaf))] = 1;
-      if (!trees.has_categorical || node::kind(n) != kCategorical) continue;
+      if (node::kind(n) != kCategorical) continue;
       for (uint32_t w = 0; w < node::set_words(n); ++w) is_set[node::payload(n) + 2 + w] = true;
     }
   }
