@@ -67,23 +67,20 @@ class PackedRows {
   template <class Sample>
   MDDF_TARGET_AVX2 void gather(int64_t column, const Sample* samples, int64_t n,
                                uint8_t* to) const {
-    const int64_t word_at = column / kColumns * 8, bit = column % kColumns, codes_at = codes_at_;
-    const uint64_t before = (uint64_t{1} << bit) - 1;
+    const Place place(column, codes_at_);
     const Line* lines = lines_.data();
     for (int64_t i = 0; i < n; ++i) {
-      const uint8_t* row = lines[samples[i].row].data() + word_at;
-      uint64_t word;
-      std::memcpy(&word, row, sizeof word);
+      const uint8_t* row = lines[samples[i].row].data() + place.word_at;
+      const uint64_t word = word_of(row), is_there = 0 - (word >> place.bit & 1);
       // The place of a code that is not there may be in a line that would have to be waited for.
-      const uint64_t is_there = 0 - (word >> bit & 1);
-      const uint64_t at = (word >> kColumns) + _mm_popcnt_u64(word & before) + codes_at - word_at;
-      to[i] = static_cast<uint8_t>(row[at & is_there] & is_there);
+      to[i] = static_cast<uint8_t>(row[place.of(word) & is_there] & is_there);
     }
   }
 
   // A code that is not 0.
   MDDF_TARGET_AVX2 uint8_t code(const uint8_t* row, int64_t column) const {
-    return row[place_of(row, column)];
+    const Place place(column, codes_at_);
+    return row[place.word_at + place.of(word_of(row + place.word_at))];
   }
 
  private:
@@ -109,14 +106,21 @@ class PackedRows {
     return (codes_at_ + n + kLine - 1) / kLine;
   }
 
-  static uint64_t word_of(const uint8_t* row, int64_t column) {
+  // Where a row has a column's word, and, counted from there, its code if that is not 0.
+  struct Place {
+    int64_t word_at, bit, to_codes;
+
+    Place(int64_t column, int64_t codes_at)
+        : word_at(column / kColumns * 8), bit(column % kColumns), to_codes(codes_at - word_at) {}
+    MDDF_TARGET_AVX2 uint64_t of(uint64_t word) const {
+      const uint64_t before = word & ((uint64_t{1} << bit) - 1);
+      return to_codes + (word >> kColumns) + _mm_popcnt_u64(before);
+    }
+  };
+  static uint64_t word_of(const uint8_t* at) {
     uint64_t word;
-    std::memcpy(&word, row + column / kColumns * 8, sizeof word);
+    std::memcpy(&word, at, sizeof word);
     return word;
-  }
-  MDDF_TARGET_AVX2 int64_t place_of(const uint8_t* row, int64_t column) const {
-    const uint64_t word = word_of(row, column), before = (uint64_t{1} << column % kColumns) - 1;
-    return codes_at_ + static_cast<int64_t>((word >> kColumns) + _mm_popcnt_u64(word & before));
   }
 
   // Writes a row; returns how many of its codes are not 0.
