@@ -144,7 +144,7 @@ def sparse_case(rng, shape, share, **options):
 def test_rows_are_packed_if_most_codes_are_0(n_columns):
     rng = np.random.default_rng(n_columns)
     for share, missing in [(0, 0), (0.02, 0), (0.3, 0), (0.2, 0.1), (0.6, 0)]:
-        case = sparse_case(rng, (1300, n_columns), share, missing=missing)
+        case = sparse_case(rng, (2600, n_columns), share, missing=missing)
         for weighted in (False, True):
             case.weights = rng.random(case.n_rows) if weighted else None
             options = options_of(rng, case, case.n_rows)
@@ -159,7 +159,7 @@ def test_rows_are_packed_if_most_codes_are_0(n_columns):
 @needs_wide_vectors
 def test_rows_with_categories_are_not_packed():
     rng = np.random.default_rng(2)
-    case = sparse_case(rng, (1300, 100), 0.2, categories=0.1)
+    case = sparse_case(rng, (2600, 100), 0.2, categories=0.1)
     by_column = np.ascontiguousarray(case.codes.T)
     options = {"random_thresholds": True, "max_features": 1}
     wide, plain = both_ways(partial(case.grow, [1, 2], by_column=by_column, **options))
@@ -176,7 +176,7 @@ def grow_completely_random(case, table, seed):
 
 def test_packed_rows_follow_their_table():
     rng = np.random.default_rng(3)
-    case, other = (sparse_case(rng, (1300, 100), 0.2) for _ in range(2))
+    case, other = (sparse_case(rng, (2600, 100), 0.2) for _ in range(2))
     table = case.table(np.ascontiguousarray(case.codes.T))
     grow = partial(grow_completely_random, case, seed=5)
     before = grow(table)
@@ -189,7 +189,7 @@ def test_packed_rows_follow_their_table():
 
 def test_threads_share_packed_rows():
     rng = np.random.default_rng(4)
-    case = sparse_case(rng, (2000, 300), 0.15)
+    case = sparse_case(rng, (2600, 300), 0.15)
     grow = partial(grow_completely_random, case, case.table(np.ascontiguousarray(case.codes.T)))
     with ThreadPoolExecutor(4) as threads:
         for seed, trees in enumerate(threads.map(grow, range(8))):

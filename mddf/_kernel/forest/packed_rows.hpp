@@ -63,17 +63,22 @@ class PackedRows {
   }
   const uint8_t* at_line(uint32_t line) const { return lines_[line].data(); }
 
-  // One column's codes of samples that name lines.
+  // One column's codes of samples that name lines, at most kMostNear.
   template <class Sample>
   MDDF_TARGET_AVX2 void gather(int64_t column, const Sample* samples, int64_t n,
                                uint8_t* to) const {
     const Place place(column, codes_at_);
-    const Line* lines = lines_.data();
+    const uint8_t* words = lines_.data()->data() + place.word_at;
+    std::array<uint16_t, kMostNear> others;  // the samples whose code is not 0
+    int64_t n_others = 0;
     for (int64_t i = 0; i < n; ++i) {
-      const uint8_t* row = lines[samples[i].row].data() + place.word_at;
-      const uint64_t word = word_of(row), is_there = 0 - (word >> place.bit & 1);
-      // The place of a code that is not there may be in a line that would have to be waited for.
-      to[i] = static_cast<uint8_t>(row[place.of(word) & is_there] & is_there);
+      others[n_others] = static_cast<uint16_t>(i);
+      n_others += word_of(words + samples[i].row * sizeof(Line)) >> place.bit & 1;
+    }
+    std::fill_n(to, n, uint8_t{0});
+    for (int64_t k = 0; k < n_others; ++k) {
+      const uint8_t* row = words + samples[others[k]].row * sizeof(Line);
+      to[others[k]] = row[place.of(word_of(row))];
     }
   }
 
@@ -90,7 +95,7 @@ class PackedRows {
   static constexpr int64_t kMostRows = int64_t{1} << 27;  // their lines have numbers of 32 bits
   static constexpr int64_t kFewCodes = 3;                 // at most one of so many is not 0
   static constexpr int64_t kLooks = 256;                  // at so many rows
-  static constexpr int64_t kMostNear = 1000;  // chosen by time, on images of 784 columns
+  static constexpr int64_t kMostNear = 2000;  // chosen by time, on images of 784 columns
 
   static bool has_few_codes(const BinMatrix& matrix) {
     const int64_t step = std::max<int64_t>(matrix.n_rows / kLooks, 1);
