@@ -17,6 +17,7 @@ from mddf._binning import (
     find_bins,
     is_large,
     join_bins,
+    narrowed,
     spare_bins,
 )
 from mddf._sampling import summed_weights
@@ -96,6 +97,8 @@ class Binner:
                 at = {"out": codes, "first_column": columns.start, "by_column": by_column}
                 found.append(bin_few_rows(block, **at, n_jobs=self.n_jobs))
                 continue
+            if sample_weight is None:
+                block = narrowed(block, self.n_jobs)
             bins = find_bins(
                 block if rows is None else block[rows],
                 categorical=self.categorical_[part],

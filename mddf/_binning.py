@@ -18,6 +18,7 @@ NUMERIC_DTYPES = (np.float64, np.float32, np.int64, np.int32, np.uint8)
 # Above this size the columns are kept a second time, one after the other: the rows of large nodes
 # do not fit the processor's cache.
 _CACHE_BYTES = 2**19
+_WORTH_BYTES = 2**16  # cells; smaller tables are binned in no time
 
 
 @part("bins")
@@ -162,6 +163,37 @@ def _bins_of_sparse(X, max_bins: int, n_jobs) -> Bins:
     ):
         joined[from_others], joined[~from_others] = theirs, mine
     return Bins(edges, values, start, bins.categorical)
+
+
+def narrowed(X, n_jobs=None):
+    """A large table of whole numbers from 0 to 255 as bytes, whose bins are found faster.
+
+    Parameters
+    ----------
+    X : ndarray or csc_matrix of shape (n_rows, n_columns)
+        One of ``NUMERIC_DTYPES``.
+    n_jobs : int, default=None
+        Number of threads.
+
+    Returns
+    -------
+    ndarray or csc_matrix
+        `X` itself if it is small, holds anything else, or has no rows in one piece.
+    """
+    if sparse.issparse(X) or X.dtype == np.uint8 or X.size < _WORTH_BYTES:
+        return X
+    X = np.require(X, requirements="A")
+    if X.strides[1] != X.itemsize:
+        return X
+    found = np.empty(X.shape, np.uint8)
+    # Most tables show in their first row that they hold something else.
+    if not _core.to_bytes(X, 0, 1, found):
+        return X
+    ranges = chunks(len(X), useful_jobs(X.size, n_jobs), 4096)
+    whole = in_threads(
+        lambda first, last, cancel: _core.to_bytes(X, first, last, found, cancel), ranges, n_jobs
+    )
+    return found if all(whole) else X
 
 
 def bin_few_rows(X, *, out, first_column=0, by_column=None, n_jobs=None) -> Bins:

@@ -260,6 +260,30 @@ def apply_bins(
     cancel: Cancel | None = None,
 ) -> None: ...
 @overload
+def to_bytes(
+    x: ReadFloat64Table,
+    first: int,
+    last: int,
+    out: Uint8TableInOrder,
+    cancel: Cancel | None = None,
+) -> bool: ...
+@overload
+def to_bytes(
+    x: ReadFloat32Table,
+    first: int,
+    last: int,
+    out: Uint8TableInOrder,
+    cancel: Cancel | None = None,
+) -> bool: ...
+@overload
+def to_bytes(
+    x: ReadInt64Table, first: int, last: int, out: Uint8TableInOrder, cancel: Cancel | None = None
+) -> bool: ...
+@overload
+def to_bytes(
+    x: ReadInt32Table, first: int, last: int, out: Uint8TableInOrder, cancel: Cancel | None = None
+) -> bool: ...
+@overload
 def find_bins_of_sparse(
     cells: ReadFloat64sInOrder,
     rows: ReadInt32sInOrder,

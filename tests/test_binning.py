@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from mddf import _core
-from mddf._binning import apply_bins, bin_few_rows, find_bins, join_bins
+from mddf._binning import apply_bins, bin_few_rows, find_bins, join_bins, narrowed
 from mddf._parallel import in_threads
 
 DTYPES = ["f8", "f4", "i8", "i4", "u1"]
@@ -207,6 +207,43 @@ def test_whole_numbers_side_by_side(dtype):
             edges = bins.columns(c, c + 1).edges
             values, numbers = np.unique(table[:, c], return_inverse=True)
             assert np.array_equal(codes[:, c], naive.apply_bins(values, edges)[numbers])
+
+
+@pytest.mark.parametrize("max_bins", [2, 60, 255])
+@pytest.mark.parametrize("n_columns", [1, 63, 64, 65, 130])
+def test_bytes(n_columns, max_bins):
+    rng = np.random.default_rng(n_columns)
+    most = rng.choice([1, 2, 50, 256], n_columns)
+    x = (rng.random((3000, n_columns)) ** 3 * most).astype(np.uint8)
+    x[:256, 0] = np.arange(256)  # more values than bins
+    compare(x, None, max_bins)
+    expected = find_bins(x.astype(float), max_bins=max_bins)
+    assert np.array_equal(find_bins(x, max_bins=max_bins, n_jobs=2).edges, expected.edges)
+    every = np.repeat(np.arange(256, dtype=np.uint8)[:, np.newaxis], n_columns, axis=1)
+    assert np.array_equal(apply_bins(every, expected), apply_bins(every.astype(float), expected))
+
+
+@pytest.mark.parametrize("dtype", [d for d in DTYPES if np.dtype(d) != np.uint8])
+def test_tables_of_whole_numbers_are_narrowed(dtype, monkeypatch):
+    rng = np.random.default_rng(3)
+    x = rng.integers(0, 256, (9000, 9)).astype(dtype)
+    monkeypatch.setattr("mddf._binning.useful_jobs", lambda size, n_jobs: 2)
+    found = narrowed(x)
+    assert found.dtype == np.uint8
+    assert np.array_equal(found, x)
+    assert np.array_equal(narrowed(np.ones((70_000, 1), dtype)), np.ones((70_000, 1)))
+    for place in [(0, 0), (0, 8), (4000, 3), (8999, 8)]:
+        for other in [-1, 256, 2**31 - 1, 0.5, 254.999, np.nan, np.inf, -np.inf]:
+            if np.dtype(dtype).kind == "f" or other == int(np.nan_to_num(other)):
+                wrong = x.copy()
+                wrong[place] = other
+                assert narrowed(wrong) is wrong
+    for unlike in (np.asfortranarray(x), x[:, ::-1], x[:100]):
+        assert narrowed(unlike) is unlike
+    if np.dtype(dtype).kind == "f":
+        x[x == 0] = -0.0
+        assert np.array_equal(narrowed(x), x)
+        assert narrowed(sparse.csc_matrix(x)).dtype == dtype
 
 
 def test_values_between_and_beyond_the_bins():

@@ -51,6 +51,29 @@ nb::tuple find_bins_of(AnyTable<T> x, std::optional<In<double, 1>> weights, int6
 }
 
 template <class T>
+bool to_bytes_of(AnyTable<T> x, int64_t first, int64_t last, InOut<uint8_t, 2> out,
+                 Cancel* cancel) {
+  const Table<T> table = as_table<T>(x);
+  check(table.column_stride == 1 || table.n_columns <= 1,
+        "x: expected cells of a row side by side");
+  check(0 <= first && first <= last && last <= table.n_rows,
+        "first, last: expected a range of rows");
+  check(static_cast<int64_t>(out.shape(0)) == table.n_rows &&
+            static_cast<int64_t>(out.shape(1)) == table.n_columns,
+        "out: expected the shape of x");
+  return without_gil(cancel, [&](Watch& watch) {
+    const bool wide = simd::supported();
+    for (int64_t row = first; row < last; ++row) {
+      watch.worked(table.n_columns);
+      if (!as_bytes(table.data + row * table.row_stride, table.n_columns,
+                    out.data() + row * table.n_columns, wide))
+        return false;
+    }
+    return true;
+  });
+}
+
+template <class T>
 SparseTable<T> as_sparse(const In<T, 1>& cells, const In<int32_t, 1>& rows,
                          const In<int64_t, 1>& start, int64_t n_rows) {
   check_length("rows", rows.shape(0), cells.shape(0));
@@ -143,6 +166,22 @@ values : float64 array of shape (n_bins,)
 counts : int64 array of shape (last - first,)
     Number of bins of each column.)";
 
+constexpr const char* kToBytes = R"(Write rows [first, last) of a table as bytes.
+
+Parameters
+----------
+x : array of shape (n_rows, n_columns)
+    As for find_bins, of any dtype but uint8, the cells of a row side by side.
+first, last : int
+out : uint8 array of the shape of x
+cancel : Cancel or None
+    What may stop the work.
+
+Returns
+-------
+bool
+    False if some cells are no whole numbers from 0 to 255: then `out` is of no use.)";
+
 constexpr const char* kBinFewRows = R"(Find the bins of columns [first, last), and code these.
 
 Parameters
@@ -233,6 +272,13 @@ void bind_for(nb::module_& m) {
 }
 
 template <class T>
+void bind_to_bytes(nb::module_& m) {
+  using nb::arg;
+  m.def("to_bytes", &to_bytes_of<T>, arg("x").noconvert(), arg("first"), arg("last"),
+        arg("out").noconvert(), arg("cancel").none() = nb::none(), kToBytes);
+}
+
+template <class T>
 void bind_for_sparse(nb::module_& m) {
   using nb::arg;
   m.def("find_bins_of_sparse", &find_bins_of_sparse<T>, arg("cells").noconvert(),
@@ -266,6 +312,10 @@ void bind_binning(nanobind::module_& m) {
   mddf::bind_for<int64_t>(m);
   mddf::bind_for<int32_t>(m);
   mddf::bind_for<uint8_t>(m);
+  mddf::bind_to_bytes<double>(m);
+  mddf::bind_to_bytes<float>(m);
+  mddf::bind_to_bytes<int64_t>(m);
+  mddf::bind_to_bytes<int32_t>(m);
   mddf::bind_for_sparse<double>(m);
   mddf::bind_for_sparse<float>(m);
   using nanobind::arg;

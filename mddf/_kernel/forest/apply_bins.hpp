@@ -210,7 +210,7 @@ class BlockCoder {
     Group group{column, end};
     if (n_rows_ < kRowsOfTables || table_.column_stride != 1 || end - column < kFewAcross)
       return group;
-    int most = 0;
+    int most = std::is_same_v<T, uint8_t> ? 256 : 0;  // all that there can be
     for (int64_t c = column; c < end; ++c) {
       const int here = bins_.categorical[c] ? 0 : most_wholes(edges(c), n_edges(c));
       if (here == 0) return group;
@@ -238,14 +238,19 @@ class BlockCoder {
   }
 #endif
   static MDDF_INLINE bool code_across_body(const Group& group, const T* cells, uint8_t* out) {
-    Value values[kAcross];
-    typename Wholes<Value>::Bits at[kAcross];
     const int64_t n = group.end - group.column;
     const int most = group.most;
-    read_cells(cells + group.column, n, values);
-    if (!Wholes<Value>::places(values, n, most, most, at)) return false;
     const uint8_t* codes = group.codes.data();
+    cells += group.column;
     out += group.column;
+    if constexpr (std::is_same_v<T, uint8_t>) {
+      for (int64_t j = 0; j < n; ++j, codes += most + 1) out[j] = codes[cells[j]];
+      return true;
+    }
+    Value values[kAcross];
+    typename Wholes<Value>::Bits at[kAcross];
+    read_cells(cells, n, values);
+    if (!Wholes<Value>::places(values, n, most, most, at)) return false;
     for (int64_t j = 0; j < n; ++j, codes += most + 1) out[j] = codes[at[j]];
     return true;
   }

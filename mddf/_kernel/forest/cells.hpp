@@ -147,6 +147,38 @@ struct Wholes {
   }
 };
 
+// Copies n numbers that lie side by side; false if some are no whole numbers from 0 to 255.
+template <class T>
+MDDF_INLINE bool as_bytes_body(const T* cells, int64_t n, uint8_t* to) {
+  constexpr CellValue<T> kLast = 255;
+  CellValue<T> values[kBlockRows];
+  int n_others = 0;
+  for (int64_t start = 0; start < n; start += kBlockRows) {
+    const int64_t here = std::min(kBlockRows, n - start);
+    read_cells(cells + start, here, values);
+    for (int64_t i = 0; i < here; ++i) {
+      const CellValue<T> value = values[i] > 0 ? values[i] : 0;
+      const auto whole = static_cast<int32_t>(value < kLast ? value : kLast);
+      n_others += whole != values[i];
+      to[start + i] = static_cast<uint8_t>(whole);
+    }
+  }
+  return n_others == 0;
+}
+#ifdef MDDF_AVX2
+template <class T>
+MDDF_TARGET_AVX2 bool as_bytes_avx2(const T* cells, int64_t n, uint8_t* to) {
+  return as_bytes_body(cells, n, to);
+}
+#endif
+template <class T>
+bool as_bytes(const T* cells, int64_t n, uint8_t* to, [[maybe_unused]] bool wide) {
+#ifdef MDDF_AVX2
+  if (wide) return as_bytes_avx2(cells, n, to);
+#endif
+  return as_bytes_body(cells, n, to);
+}
+
 // Divides the numbers into intervals in which about as many of a sample lie, whatever its
 // distribution is: equally long ones on the scale of the logarithm of 1 + the distance from the
 // middle, in units of the distance between the quartiles. Nothing of what is computed turns the

@@ -75,8 +75,12 @@ class SmallNodes {
       digits |= samples[i].weight;
     }
     for (int i = n; i % kTurnedRows; ++i) row_[i] = row_[0];
-    for (int i = 0; fetches_ && !packed_ && n >= kFewestFetched && i < n; ++i)
-      prefetch_row(row_[i], data_.matrix.n_columns);
+    for (int i = 0; n >= kFewestFetched && i < n; ++i) {
+      if (packed_)
+        packed_->fetch_codes(row_[i]);
+      else if (fetches_)
+        prefetch_row(row_[i], data_.matrix.n_columns);
+    }
     planes_.fill(0);
     n_planes_ = bit_width(digits);
     if (digits == 1)
