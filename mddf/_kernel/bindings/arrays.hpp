@@ -41,6 +41,10 @@ const T* data_or_null(const std::optional<In<T, 1>>& values) {
 inline void check(bool holds, const std::string& message) {
   if (!holds) refuse(message);
 }
+// No string is made of it while all is well: some checks are of every column.
+inline void check(bool holds, const char* message) {
+  if (!holds) refuse(message);
+}
 
 inline void check_length(const char* name, size_t got, size_t expected) {
   if (got != expected)

@@ -21,6 +21,7 @@ namespace mddf {
 
 inline uint8_t search_bin(const double* edges, int n_edges, double value) {
   if (std::isnan(value)) return kMissing;
+  if (n_edges == 0 || value <= edges[0]) return 0;  // the commonest of all
   return static_cast<uint8_t>(std::lower_bound(edges, edges + n_edges, value) - edges);
 }
 
