@@ -38,11 +38,9 @@ const T* data_or_null(const std::optional<In<T, 1>>& values) {
   throw nb::value_error(message.c_str());
 }
 
-inline void check(bool holds, const std::string& message) {
-  if (!holds) refuse(message);
-}
-// No string is made of it while all is well: some checks are of every column.
-inline void check(bool holds, const char* message) {
+// No string is made of a literal while all is well: some checks are of every column.
+template <class Message>
+void check(bool holds, const Message& message) {
   if (!holds) refuse(message);
 }
 

@@ -150,20 +150,19 @@ struct Wholes {
 // Copies n numbers that lie side by side; false if some are no whole numbers from 0 to 255.
 template <class T>
 MDDF_INLINE bool as_bytes_body(const T* cells, int64_t n, uint8_t* to) {
-  constexpr CellValue<T> kLast = 255;
+  constexpr int kBytes = 256;  // and the place of what is missing
   CellValue<T> values[kBlockRows];
-  int n_others = 0;
+  typename Wholes<CellValue<T>>::Bits at[kBlockRows], places = 0;
   for (int64_t start = 0; start < n; start += kBlockRows) {
     const int64_t here = std::min(kBlockRows, n - start);
     read_cells(cells + start, here, values);
+    if (!Wholes<CellValue<T>>::places(values, here, kBytes, kBytes, at)) return false;
     for (int64_t i = 0; i < here; ++i) {
-      const CellValue<T> value = values[i] > 0 ? values[i] : 0;
-      const auto whole = static_cast<int32_t>(value < kLast ? value : kLast);
-      n_others += whole != values[i];
-      to[start + i] = static_cast<uint8_t>(whole);
+      places |= at[i];
+      to[start + i] = static_cast<uint8_t>(at[i]);
     }
   }
-  return n_others == 0;
+  return places < kBytes;
 }
 #ifdef MDDF_AVX2
 template <class T>

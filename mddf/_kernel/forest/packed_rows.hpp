@@ -41,7 +41,7 @@ class PackedRows {
     start_.push_back(static_cast<uint32_t>(lines_.size()));
     const int64_t usual = static_cast<int64_t>(lines_.size()) / std::max<int64_t>(matrix.n_rows, 1);
     n_fetched_ = usual + 1 - codes_at_ / kLine;
-    lines_.emplace_back();  // so that two words can be read at once
+    lines_.resize(lines_.size() + 1 + n_fetched_);  // two words are read at once, codes ahead
   }
 
   // Whether trees are grown faster with them.
