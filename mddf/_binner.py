@@ -98,7 +98,7 @@ class Binner:
                 found.append(bin_few_rows(block, **at, n_jobs=self.n_jobs))
                 continue
             if sample_weight is None:
-                block = narrowed(block, self.n_jobs)
+                block = narrowed(block, codes, columns.start, self.n_jobs)
             bins = find_bins(
                 block if rows is None else block[rows],
                 categorical=self.categorical_[part],

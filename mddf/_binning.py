@@ -165,35 +165,39 @@ def _bins_of_sparse(X, max_bins: int, n_jobs) -> Bins:
     return Bins(edges, values, start, bins.categorical)
 
 
-def narrowed(X, n_jobs=None):
+def narrowed(X, out, first_column=0, n_jobs=None):
     """A large table of whole numbers from 0 to 255 as bytes, whose bins are found faster.
 
     Parameters
     ----------
     X : ndarray or csc_matrix of shape (n_rows, n_columns)
         One of ``NUMERIC_DTYPES``.
+    out : ndarray of uint8 of shape (n_rows, n_all)
+        Where the bytes go, from column `first_column` on; `apply_bins` may write codes there
+        over them.
     n_jobs : int, default=None
         Number of threads.
 
     Returns
     -------
     ndarray or csc_matrix
-        `X` itself if it is small, holds anything else, or has no rows in one piece.
+        A part of `out`; `X` itself if it is small, holds anything else, or has no rows in one
+        piece. Some bytes may then have been written.
     """
     if sparse.issparse(X) or X.dtype == np.uint8 or X.size < _WORTH_BYTES:
         return X
     X = np.require(X, requirements="A")
     if X.strides[1] != X.itemsize:
         return X
-    found = np.empty(X.shape, np.uint8)
+
+    def write(first, last, cancel=None):
+        return _core.to_bytes(X, first, last, out, first_column, cancel)
+
     # Most tables show in their first row that they hold something else.
-    if not _core.to_bytes(X, 0, 1, found):
+    if not write(0, 1):
         return X
-    ranges = chunks(len(X), useful_jobs(X.size, n_jobs), 4096)
-    whole = in_threads(
-        lambda first, last, cancel: _core.to_bytes(X, first, last, found, cancel), ranges, n_jobs
-    )
-    return found if all(whole) else X
+    whole = in_threads(write, chunks(len(X), useful_jobs(X.size, n_jobs), 4096), n_jobs)
+    return out[:, first_column : first_column + X.shape[1]] if all(whole) else X
 
 
 def bin_few_rows(X, *, out, first_column=0, by_column=None, n_jobs=None) -> Bins:
@@ -241,7 +245,8 @@ def apply_bins(
     bins : Bins
         Those of the columns of `X`.
     out : ndarray of uint8 of shape (n_rows, n_all), default=None
-        Where the codes go, from column `first_column` on; made here if None.
+        Where the codes go, from column `first_column` on; made here if None. `X` may be bytes that
+        lie at just that place.
     by_column : ndarray of uint8 of shape (n_all, n_rows), default=None
         Where they go once more, transposed.
     wanted : ndarray of bool of shape (n_columns,), default=None

@@ -265,6 +265,7 @@ def to_bytes(
     first: int,
     last: int,
     out: Uint8TableInOrder,
+    first_column: int = 0,
     cancel: Cancel | None = None,
 ) -> bool: ...
 @overload
@@ -273,15 +274,26 @@ def to_bytes(
     first: int,
     last: int,
     out: Uint8TableInOrder,
+    first_column: int = 0,
     cancel: Cancel | None = None,
 ) -> bool: ...
 @overload
 def to_bytes(
-    x: ReadInt64Table, first: int, last: int, out: Uint8TableInOrder, cancel: Cancel | None = None
+    x: ReadInt64Table,
+    first: int,
+    last: int,
+    out: Uint8TableInOrder,
+    first_column: int = 0,
+    cancel: Cancel | None = None,
 ) -> bool: ...
 @overload
 def to_bytes(
-    x: ReadInt32Table, first: int, last: int, out: Uint8TableInOrder, cancel: Cancel | None = None
+    x: ReadInt32Table,
+    first: int,
+    last: int,
+    out: Uint8TableInOrder,
+    first_column: int = 0,
+    cancel: Cancel | None = None,
 ) -> bool: ...
 @overload
 def find_bins_of_sparse(

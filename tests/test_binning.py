@@ -228,22 +228,36 @@ def test_tables_of_whole_numbers_are_narrowed(dtype, monkeypatch):
     rng = np.random.default_rng(3)
     x = rng.integers(0, 256, (9000, 9)).astype(dtype)
     monkeypatch.setattr("mddf._binning.useful_jobs", lambda size, n_jobs: 2)
-    found = narrowed(x)
-    assert found.dtype == np.uint8
+    room = np.zeros((len(x), 12), np.uint8)
+    found = narrowed(x, room, 2)
+    assert np.shares_memory(found, room)
     assert np.array_equal(found, x)
-    assert np.array_equal(narrowed(np.ones((70_000, 1), dtype)), np.ones((70_000, 1)))
+    assert not room[:, [0, 1, 11]].any()
+    column = np.ones((70_000, 1), dtype)
+    assert np.array_equal(narrowed(column, np.empty(column.shape, np.uint8)), column)
     for place in [(0, 0), (0, 8), (4000, 3), (8999, 8)]:
         for other in [-1, 256, 2**31 - 1, 0.5, 254.999, np.nan, np.inf, -np.inf]:
             if np.dtype(dtype).kind == "f" or other == int(np.nan_to_num(other)):
                 wrong = x.copy()
                 wrong[place] = other
-                assert narrowed(wrong) is wrong
+                assert narrowed(wrong, room) is wrong
     for unlike in (np.asfortranarray(x), x[:, ::-1], x[:100]):
-        assert narrowed(unlike) is unlike
+        assert narrowed(unlike, room) is unlike
     if np.dtype(dtype).kind == "f":
         x[x == 0] = -0.0
-        assert np.array_equal(narrowed(x), x)
-        assert narrowed(sparse.csc_matrix(x)).dtype == dtype
+        assert np.array_equal(narrowed(x, room), x)
+        assert narrowed(sparse.csc_matrix(x), room).dtype == dtype
+
+
+@pytest.mark.parametrize("n_columns", [3, 140])
+def test_bytes_are_coded_where_they_lie(n_columns):
+    x = np.random.default_rng(0).integers(0, 256, (600, n_columns), dtype=np.uint8)
+    bins = find_bins(x, max_bins=20)
+    room = np.zeros((600, n_columns + 2), np.uint8)
+    room[:, 1:-1] = x
+    apply_bins(room[:, 1:-1], bins, out=room, first_column=1)
+    assert np.array_equal(room[:, 1:-1], apply_bins(x, bins))
+    assert not room[:, [0, -1]].any()
 
 
 def test_values_between_and_beyond_the_bins():

@@ -52,21 +52,19 @@ nb::tuple find_bins_of(AnyTable<T> x, std::optional<In<double, 1>> weights, int6
 
 template <class T>
 bool to_bytes_of(AnyTable<T> x, int64_t first, int64_t last, InOut<uint8_t, 2> out,
-                 Cancel* cancel) {
+                 int64_t first_column, Cancel* cancel) {
   const Table<T> table = as_table<T>(x);
   check(table.column_stride == 1 || table.n_columns <= 1,
         "x: expected cells of a row side by side");
   check(0 <= first && first <= last && last <= table.n_rows,
         "first, last: expected a range of rows");
-  check(static_cast<int64_t>(out.shape(0)) == table.n_rows &&
-            static_cast<int64_t>(out.shape(1)) == table.n_columns,
-        "out: expected the shape of x");
+  const Codes bytes = as_codes(table, out, first_column, std::nullopt);
   return without_gil(cancel, [&](Watch& watch) {
     const bool wide = simd::supported();
     for (int64_t row = first; row < last; ++row) {
       watch.worked(table.n_columns);
       if (!as_bytes(table.data + row * table.row_stride, table.n_columns,
-                    out.data() + row * table.n_columns, wide))
+                    bytes.by_row + row * bytes.stride, wide))
         return false;
     }
     return true;
@@ -173,14 +171,15 @@ Parameters
 x : array of shape (n_rows, n_columns)
     As for find_bins, of any dtype but uint8, the cells of a row side by side.
 first, last : int
-out : uint8 array of the shape of x
+out, first_column
+    As for apply_bins.
 cancel : Cancel or None
     What may stop the work.
 
 Returns
 -------
 bool
-    False if some cells are no whole numbers from 0 to 255: then `out` is of no use.)";
+    False if some cells are no whole numbers from 0 to 255: then what was written is of no use.)";
 
 constexpr const char* kBinFewRows = R"(Find the bins of columns [first, last), and code these.
 
@@ -275,7 +274,8 @@ template <class T>
 void bind_to_bytes(nb::module_& m) {
   using nb::arg;
   m.def("to_bytes", &to_bytes_of<T>, arg("x").noconvert(), arg("first"), arg("last"),
-        arg("out").noconvert(), arg("cancel").none() = nb::none(), kToBytes);
+        arg("out").noconvert(), arg("first_column") = 0, arg("cancel").none() = nb::none(),
+        kToBytes);
 }
 
 template <class T>

@@ -28,7 +28,7 @@ void reserve_large(std::vector<T>& values, int64_t n) {
 // not provide.
 template <class T>
 void make_room(std::vector<T>& values, int64_t n) {
-  if (n > 1) values.reserve(values.size() * n + values.size() * n / 16);
+  if (n > 1) reserve_large(values, values.size() * n + values.size() * n / 16);
 }
 
 // Gives back room that is not used if it is much, which takes a copy.
