@@ -186,10 +186,12 @@ class BlockCoder {
   // are tables of whole numbers and all cells are in them; the other columns one by one.
   void code(int64_t row, int64_t n, uint8_t* out, int64_t out_stride) {
     for (Group& group : groups_) group.suits = group.most > 0;
-    for (int64_t i = row; i < row + n; ++i)
+    for (int64_t i = row; i < row + n; ++i) {
+      const T* cells = table_.data + i * table_.row_stride;
+      const T* next = i + 1 < table_.n_rows ? cells + table_.row_stride : cells;
       for (Group& group : groups_)
-        group.suits = group.suits &&
-                      code_across(group, table_.data + i * table_.row_stride, out + i * out_stride);
+        group.suits = group.suits && code_across(group, cells, next, out + i * out_stride);
+    }
     for (const Group& group : groups_)
       for (int64_t c = group.column; !group.suits && c < group.end; c += kBlockColumns<T>)
         down(row, n, c, std::min(c + kBlockColumns<T>, group.end), out, out_stride);
@@ -199,7 +201,8 @@ class BlockCoder {
   static constexpr int64_t kAcross = 128, kFewAcross = 8;
   static constexpr int64_t kRowsOfTables = 256, kRowsOfIntervals = 1024;
 
-  // Columns side by side; if all have tables of whole numbers, these too.
+  // Columns side by side; if all have tables of whole numbers, these too: the codes of all columns
+  // for 0, then those for 1 and so on, since rows often have the same number in many columns.
   struct Group {
     int64_t column, end;
     int most = 0;  // whole numbers in a table
@@ -218,41 +221,50 @@ class BlockCoder {
       most = std::max(most, here);
     }
     group.most = most;
-    group.codes.resize((end - column) * (most + 1));
-    for (int64_t c = column; c < end; ++c)
-      fill_wholes(edges(c), n_edges(c), &group.codes[(c - column) * (most + 1)], most);
+    const int64_t n = end - column;
+    group.codes.resize((most + 1) * n);
+    std::vector<uint8_t> of_column(most + 1);
+    for (int64_t c = column; c < end; ++c) {
+      fill_wholes(edges(c), n_edges(c), of_column.data(), most);
+      for (int whole = 0; whole <= most; ++whole)
+        group.codes[whole * n + c - column] = of_column[whole];
+    }
     return group;
   }
   const double* edges(int64_t column) const { return bins_.edges + bins_.bin_start[column]; }
   int n_edges(int64_t column) const { return bins_.count(column) - 1; }
 
-  // Codes a group's cells of a row; false if one is not in the tables.
-  bool code_across(const Group& group, const T* cells, uint8_t* out) const {
+  // Codes a group's cells of a row, and fetches those of `next`; false if one is not in the tables.
+  bool code_across(const Group& group, const T* cells, const T* next, uint8_t* out) const {
 #ifdef MDDF_AVX2
-    if (wide_) return code_across_avx2(group, cells, out);
+    if (wide_) return code_across_avx2(group, cells, next, out);
 #endif
-    return code_across_body(group, cells, out);
+    return code_across_body(group, cells, next, out);
   }
 #ifdef MDDF_AVX2
-  MDDF_TARGET_AVX2 static bool code_across_avx2(const Group& group, const T* cells, uint8_t* out) {
-    return code_across_body(group, cells, out);
+  MDDF_TARGET_AVX2 static bool code_across_avx2(const Group& group, const T* cells, const T* next,
+                                                uint8_t* out) {
+    return code_across_body(group, cells, next, out);
   }
 #endif
-  static MDDF_INLINE bool code_across_body(const Group& group, const T* cells, uint8_t* out) {
+  static MDDF_INLINE bool code_across_body(const Group& group, const T* cells, const T* next,
+                                           uint8_t* out) {
+    constexpr int64_t kInLine = 64 / sizeof(T);
     const int64_t n = group.end - group.column;
     const int most = group.most;
     const uint8_t* codes = group.codes.data();
     cells += group.column;
     out += group.column;
+    for (int64_t j = 0; j < n; j += kInLine) prefetch(next + group.column + j);
     if constexpr (std::is_same_v<T, uint8_t>) {
-      for (int64_t j = 0; j < n; ++j, codes += most + 1) out[j] = codes[cells[j]];
+      for (int64_t j = 0; j < n; ++j) out[j] = codes[cells[j] * n + j];
       return true;
     }
     Value values[kAcross];
     typename Wholes<Value>::Bits at[kAcross];
     read_cells(cells, n, values);
     if (!Wholes<Value>::places(values, n, most, most, at)) return false;
-    for (int64_t j = 0; j < n; ++j, codes += most + 1) out[j] = codes[at[j]];
+    for (int64_t j = 0; j < n; ++j) out[j] = codes[at[j] * n + j];
     return true;
   }
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 
+#include "common/wide.hpp"
+
 namespace mddf {
 
 constexpr int kMissing = 255;   // the bin code of a missing (or unseen) value
@@ -18,8 +20,8 @@ struct CodeSet {
 };
 
 // Lets memory come into the second cache: far more lines can be on their way to it than to the
-// first one.
-inline void prefetch(const void* address) {
+// first one. Compilers leave out calls of a function that seems to do nothing: it must be inline.
+MDDF_INLINE void prefetch(const void* address) {
 #if defined(__GNUC__) || defined(__clang__)
   __builtin_prefetch(address, 0, 2);
 #else
