@@ -296,9 +296,13 @@ def need_no_codes(trees, numbers: np.ndarray, wanted: np.ndarray) -> bool:
     longer than to code one, and much longer if that is a small whole number, as in the first row.
     """
     cells = sum(block.n_trees * np.log2(block.n_nodes / block.n_trees) for block in trees)
+    n_wanted = np.count_nonzero(wanted)
+    if cells * 7 < n_wanted:
+        return True
+    if cells * 1.25 >= n_wanted:
+        return False
     first = np.nan_to_num(numbers[0])
-    whole = np.all((first >= 0) & (first < 1024) & (first == np.floor(first)))
-    return cells * (7 if whole else 1.25) < np.count_nonzero(wanted)
+    return not np.all((first >= 0) & (first < 1024) & (first == np.floor(first)))
 
 
 def mean_vectors(trees, codes: np.ndarray, n_columns: int, *, n_jobs=None) -> np.ndarray:
