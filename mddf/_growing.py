@@ -232,7 +232,7 @@ def _sums(method: str, trees, codes: np.ndarray, n_columns: int) -> np.ndarray:
 def _add(method: str, trees, codes, out: np.ndarray, n_jobs) -> None:
     """Add what the trees say to `out`: in threads, or many rows where joblib's backend has it."""
     n_rows, n_trees = len(codes), sum(block.n_trees for block in trees)
-    if shares_memory() or isinstance(codes, Numbers) or n_rows * n_trees < _MANY_WALKS:
+    if n_rows * n_trees < _MANY_WALKS or isinstance(codes, Numbers) or shares_memory():
 
         def work(first, last, cancel):
             for block in trees:

@@ -159,6 +159,9 @@ class ValueGrower {
   void gather(const RowSample* samples, int64_t n, int32_t column) {
     if (static_cast<int64_t>(codes_.size()) < n) codes_.resize(n);
     const BinMatrix::Column from = data_.matrix.column(column, n);
+    // Of a large table, whose rows may be far and are wanted at the nodes below, too.
+    if (data_.matrix.by_column && from.step != 1 && n * from.step > kFirstCacheBytes)
+      for (int64_t i = 0; i < n; ++i) prefetch(from.data + samples[i].row * from.step);
     uint8_t* to = codes_.data();
     for (int64_t i = 0; i < n; ++i) to[i] = from[samples[i].row];
     gathered_ = column;
@@ -202,7 +205,7 @@ class ValueGrower {
            frame.in_subtree});
   }
 
-  static constexpr int64_t kMostDrawn = 64;
+  static constexpr int64_t kMostDrawn = 64, kFirstCacheBytes = int64_t{1} << 16;
   static constexpr uint32_t kMostLight = 65535;  // binary digits that SmallNodes has room for
 
   Watch& watch_;

@@ -116,13 +116,15 @@ class Walker {
 
   template <bool kCategories, class Row, class Emit>
   void walk_tree(const NodesView& trees, int64_t t, int64_t n, Row row, Emit emit) {
-    constexpr int64_t kMostWordsPerRow = 16;  // more takes longer to prepare than is won
+    // More takes longer to prepare than is won. Nodes of a large tree are waited for longest.
+    constexpr int64_t kMostWordsPerRow = 48, kMostOfLarge = 192, kLargeTree = int64_t{1} << 17;
     const uint64_t* tree = trees.tree(t);
     const int64_t size = trees.tree_size(t), n_columns = trees.n_columns;
     const bool wide =
         n_columns >= kWideColumns && n_columns <= kMostFetched && n * n_columns > kBatchBytes;
-    const bool in_steps = !wide && size <= kMostWordsPerRow * n && n_columns <= kMostStepColumns &&
-                          prepare<kCategories>(tree, size);
+    const int64_t most = (size < kLargeTree ? kMostWordsPerRow : kMostOfLarge) * n;
+    const bool in_steps =
+        !wide && size <= most && n_columns <= kMostStepColumns && prepare<kCategories>(tree, size);
     for (int64_t first = 0; first < n; first += kRows) {
       const uint32_t here = static_cast<uint32_t>(std::min(kRows, n - first));
       for (uint32_t i = 0; i < here; ++i) rows_[i] = row(first + i);
