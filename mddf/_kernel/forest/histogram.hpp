@@ -91,16 +91,31 @@ void fill_histograms(const HistogramInput<Sample>& input, const BinMatrix& matri
 template <class Sample>
 void fill_histograms(const HistogramInput<Sample>& input, const BinMatrix& matrix,
                      const int32_t* columns, int width, typename Sample::Weight* const* bins) {
-  const auto add = [samples = input.samples, n = input.n_samples, number = input.number,
-                    stride = padded(input.n_present)](int64_t step, auto... of) {
-    for (int64_t i = 0; i < n; ++i) {
-      const int64_t at = samples[i].row * step;
-      const auto weight = samples[i].weight;
-      const int64_t label = number[samples[i].label];
-      ((of.second[of.first[at] * stride + label] += weight), ...);
-    }
+  const auto fill = [&](auto stride) {
+    const auto add = [samples = input.samples, n = input.n_samples, number = input.number, stride](
+                         int64_t step, auto... of) {
+      for (int64_t i = 0; i < n; ++i) {
+        const int64_t at = samples[i].row * step;
+        const auto weight = samples[i].weight;
+        const int64_t label = number[samples[i].label];
+        ((of.second[of.first[at] * stride + label] += weight), ...);
+      }
+    };
+    for_each_four(input.n_samples, matrix, columns, width, bins, add);
   };
-  for_each_four(input.n_samples, matrix, columns, width, bins, add);
+  // Known ones need no multiplication.
+  switch (const int64_t stride = padded(input.n_present)) {
+    case 4:
+      return fill(std::integral_constant<int64_t, 4>());
+    case 8:
+      return fill(std::integral_constant<int64_t, 8>());
+    case 16:
+      return fill(std::integral_constant<int64_t, 16>());
+    case 32:
+      return fill(std::integral_constant<int64_t, 32>());
+    default:
+      return fill(stride);
+  }
 }
 
 }  // namespace mddf
