@@ -12,6 +12,9 @@
 #define MDDF_AVX2 1
 #include <immintrin.h>
 #define MDDF_TARGET_AVX2 __attribute__((target("avx2,popcnt")))
+#endif
+
+#if defined(__GNUC__) && !defined(_MSC_VER)
 #define MDDF_INLINE inline __attribute__((always_inline))
 #else
 #define MDDF_INLINE inline
