@@ -67,6 +67,28 @@ def test_wide_vectors_grow_the_same_trees(n_rows, weighted):
 
 
 @needs_wide_vectors
+@pytest.mark.parametrize("n_draws", [None, 10, 64, 240, 255, 256, 300, 2000])
+def test_thresholds_that_are_scored_at_once(n_draws):
+    # which small nodes are when they try five columns or more and weigh up to 255
+    rng = np.random.default_rng(n_draws)
+    for seed in range(60):
+        case = make_case(
+            rng,
+            int(rng.choice([6, 7, 16, 17, 31, 32, 33, 48, 64])),
+            int(rng.choice([5, 8, 16, 36, 70])),
+            int(rng.choice([2, 3, 5, 30])),
+            int(rng.choice([2, 3, 9, 40, 255])),
+            missing=float(rng.choice([0, 0, 0.1])),
+            categories=float(rng.choice([0, 0, 0.2])),
+        )
+        options = {"max_features": int(rng.choice([5, 6, case.n_columns]))}
+        if n_draws:
+            options["n_draws"] = n_draws
+        wide, plain = both_ways(partial(case.grow_all, [seed, seed + 1], **options))
+        assert same_trees(wide[0], plain[0])
+
+
+@needs_wide_vectors
 @pytest.mark.parametrize("n_columns", [1, 2, 7, 15, 16, 17, 31, 32, 33, 63, 64, 65])
 def test_columns_are_turned_in_groups(n_columns):
     # of which the last one may not be full, in the last rows of a table too

@@ -10,6 +10,7 @@
 #include "common/bits.hpp"
 #include "forest/node_classes.hpp"
 #include "forest/small_nodes.hpp"
+#include "forest/small_sweep.hpp"
 #include "forest/tree_writer.hpp"
 
 namespace mddf {
@@ -59,6 +60,7 @@ class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
       number_[classes.present[c]] = static_cast<uint16_t>(c);
     for (int i = 0; i < n_samples_; ++i) {
       class_of_[i] = number_[samples[i].label];
+      sample_weight_[i] = static_cast<uint8_t>(samples[i].weight);
       class_mask_[class_of_[i]] |= uint64_t{1} << i;
     }
   }
@@ -113,17 +115,20 @@ class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
     uint64_t right = 0;
     std::array<int32_t, kSmall> drawn;
     std::array<uint8_t, kSmall> constant;
+    const bool at_once = pays_at_once(node.mask);
+    if (at_once) sweep_.begin(members_.data(), total_.data(), n_here_, sample_weight_.data());
     pool_.begin(node.n_constant);
     while (pool_.any_unknown() &&
            (pool_.drawn() < options_.max_features || pool_.only_constant())) {
       const int64_t n = pool_.draw_some(random, options_.max_features, kSmall, drawn.data());
-      // The pool wants the latest first.
-      for (int64_t j = 0; j < n; ++j) {
-        if (j + 1 < n) announce(drawn[j + 1], node.mask);
-        constant[n - 1 - j] =
-            !(data_.bins.categorical[drawn[j]] ? try_categories(drawn[j], node.mask, best, right)
-                                               : try_column(drawn[j], node.mask, best, right));
-      }
+      if (at_once)
+        try_at_once(drawn.data(), n, node.mask, best, right, constant.data());
+      else
+        for (int64_t j = 0; j < n; ++j) {
+          if (j + 1 < n) announce(drawn[j + 1], node.mask);
+          // The pool wants the latest first.
+          constant[n - 1 - j] = !try_one(drawn[j], node.mask, best, right);
+        }
       pool_.mark_constant(constant.data(), n);
     }
     if (best.categorical)
@@ -141,6 +146,7 @@ class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
       if (!(mask & members)) continue;
       for (int p = 0; p < std::max(n_planes_, kUsualPlanes); ++p)
         digits_[n_here_][p] = members & planes_[p];
+      members_[n_here_] = mask & members;
       const int64_t total = weight_of_class(n_here_, mask);
       total_[n_here_++] = total;
       whole_ += total * total;
@@ -156,6 +162,70 @@ class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
     for (int p = kUsualPlanes; p < n_planes_; ++p)
       weight += static_cast<int64_t>(_mm_popcnt_u64(mask & digits[p])) << p;
     return weight;
+  }
+
+  // Whether all thresholds of a column at once are the quicker way, for which a node is prepared:
+  // not for few columns, and not for few samples, of which there are few thresholds.
+  MDDF_TARGET_AVX2 bool pays_at_once(uint64_t mask) const {
+    return options_.max_features >= 5 && _mm_popcnt_u64(mask) >= 6 &&
+           weight_ <= SmallSweep::kMostWeight;
+  }
+
+  // Improves `best` by these columns, and says which ones are constant here, the latest first. All
+  // are scored, but only those with the highest score are looked at further.
+  MDDF_TARGET_AVX2 void try_at_once(const int32_t* drawn, int64_t n, uint64_t mask, Split& best,
+                                    uint64_t& right, uint8_t* constant) {
+    float most = static_cast<float>(best.score);
+    uint64_t with_most = 0, not_scored = 0;
+    for (int64_t j = 0; j < n; ++j) {
+      if (j + 1 < n) announce(drawn[j + 1], mask);
+      const uint8_t* of_column = codes_of(drawn[j], mask);
+      const Codes64 codes(of_column);
+      const __m128i some = _mm_cvtsi32_si128(of_column[lowest_bit(mask)]);
+      const bool is_constant = !(mask & ~codes.equal_to(some).bits());
+      constant[n - 1 - j] = is_constant;
+      if (is_constant) continue;
+      const uint64_t bit = uint64_t{1} << j;
+      if (data_.bins.categorical[drawn[j]] || (codes.missing() & mask)) {
+        not_scored |= bit;
+        continue;
+      }
+      // No split is better than one into two pure children.
+      if (most >= static_cast<float>(weight_)) continue;
+      const float score = sweep_.score(of_column, columns_[j]);
+      if (score > most) with_most = 0;
+      if (score >= most) with_most |= bit;
+      most = std::max(most, score);
+    }
+    for (uint64_t rest = with_most | not_scored; rest; rest &= rest - 1) {
+      const int j = lowest_bit(rest);
+      const int code = not_scored >> j & 1 ? -1 : sweep_.code_with(most, columns_[j]);
+      if (code < 0)
+        try_one(drawn[j], mask, best, right);
+      else
+        try_threshold(drawn[j], code, mask, best, right);
+    }
+  }
+
+  // Improves `best` by a threshold after this code, which no sample lacks.
+  MDDF_TARGET_AVX2 void try_threshold(int32_t column, int code, uint64_t mask, Split& best,
+                                      uint64_t& right) {
+    const Codes64 codes(codes_of(column, mask));
+    const uint64_t left = codes.up_to(_mm_cvtsi32_si128(code)).bits() & mask;
+    const double score = score_of(left, best.score);
+    if (!(score > best.score)) return;
+    best.score = score;
+    best.column = column;
+    best.categorical = best.saw_missing = best.missing_left = false;
+    best.last_left = code;
+    right = mask & ~left;
+    best.first_right = as_int(codes.only(right).lowest());
+  }
+
+  // Improves `best` by this column; false if it is constant here.
+  MDDF_TARGET_AVX2 bool try_one(int32_t column, uint64_t mask, Split& best, uint64_t& right) {
+    return data_.bins.categorical[column] ? try_categories(column, mask, best, right)
+                                          : try_column(column, mask, best, right);
   }
 
   // Improves `best` by this column; false if it is constant here.
@@ -285,7 +355,11 @@ class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
   int64_t weight_ = 0, whole_ = 0;  // their sum, and that of their squares
   std::array<int64_t, kSmall> total_;
   std::array<std::array<uint64_t, 16>, kSmall> digits_;
+  std::array<uint64_t, kSmall> members_;
+  SmallSweep sweep_;
+  std::array<SmallSweep::Column, kSmall> columns_;
   std::array<uint16_t, kSmall> class_of_{};
+  std::array<uint8_t, kSmall + 1> sample_weight_{};
   std::vector<uint16_t> number_;  // of a class among those present
 };
 
