@@ -227,10 +227,22 @@ MDDF_TARGET_AVX2 void sweep_avx2(const Weight* bins, int n_bins, int n_classes, 
   }
 }
 
-// 16 counts of at most 16 binary digits, in an order of their own.
-MDDF_TARGET_AVX2 inline __m256i load_narrow(const uint32_t* counts) {
-  const auto* at = reinterpret_cast<const __m256i*>(counts);
-  return _mm256_packus_epi32(_mm256_loadu_si256(at), _mm256_loadu_si256(at + 1));
+// Up to 16 counts of at most 16 binary digits, a multiple of four, in an order of their own.
+template <int kCounts>
+MDDF_TARGET_AVX2 __m256i load_narrow(const uint32_t* counts) {
+  const auto load = [counts](auto first) MDDF_TARGET_AVX2 {
+    const auto* at = counts + first;
+    const __m256i none = _mm256_setzero_si256();
+    if constexpr (kCounts - first >= 8)
+      return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+    else if constexpr (kCounts - first == 4)
+      return _mm256_inserti128_si256(none, _mm_loadu_si128(reinterpret_cast<const __m128i*>(at)),
+                                     0);
+    else
+      return none;
+  };
+  return _mm256_packus_epi32(load(std::integral_constant<int, 0>()),
+                             load(std::integral_constant<int, 8>()));
 }
 // The sums of four times eight numbers.
 MDDF_TARGET_AVX2 inline __m256d sum_each(const __m256i* of) {
@@ -243,11 +255,12 @@ MDDF_TARGET_AVX2 inline __m256d sum_each(const __m256i* of) {
 // sweep() with `first`, if given, on the left from the start, of counts whose sums of products stay
 // below 2^31.
 constexpr double kMostNarrow = (1 << 14) - 1;
-template <int kSixteens>
+template <int kClasses>
 MDDF_TARGET_AVX2 void sweep_narrow(const uint32_t* bins, int n_bins, const uint32_t* total,
                                    const uint32_t* first, BinSums to) {
+  constexpr int kAtOnce = std::min(kClasses, 16), kVectors = kClasses / kAtOnce;
   const __m256i one = _mm256_set1_epi16(1);
-  __m256i lefts[kSixteens], totals[kSixteens];
+  __m256i lefts[kVectors], totals[kVectors];
   __m256i terms = _mm256_setzero_si256(), crossed = terms, moved = terms;
   const auto add = [&](int j, __m256i weight) MDDF_TARGET_AVX2 {
     const __m256i after = _mm256_add_epi16(lefts[j], weight);
@@ -256,16 +269,16 @@ MDDF_TARGET_AVX2 void sweep_narrow(const uint32_t* bins, int n_bins, const uint3
     moved = _mm256_add_epi32(moved, _mm256_madd_epi16(weight, one));
     lefts[j] = after;
   };
-  for (int j = 0; j < kSixteens; ++j) {
-    totals[j] = load_narrow(total + 16 * j);
+  for (int j = 0; j < kVectors; ++j) {
+    totals[j] = load_narrow<kAtOnce>(total + kAtOnce * j);
     lefts[j] = _mm256_setzero_si256();
-    if (first) add(j, load_narrow(first + 16 * j));
+    if (first) add(j, load_narrow<kAtOnce>(first + kAtOnce * j));
   }
   for (int b = 0; b < n_bins; b += 4) {
     __m256i all_terms[4], all_crossed[4], all_moved[4];
     for (int i = 0; i < 4; ++i) {
-      const uint32_t* bin = bins + 16 * kSixteens * std::min(b + i, n_bins - 1);
-      for (int j = 0; j < kSixteens; ++j) add(j, load_narrow(bin + 16 * j));
+      const uint32_t* bin = bins + kClasses * std::min(b + i, n_bins - 1);
+      for (int j = 0; j < kVectors; ++j) add(j, load_narrow<kAtOnce>(bin + kAtOnce * j));
       all_terms[i] = terms;
       all_crossed[i] = crossed;
       all_moved[i] = moved;
@@ -330,12 +343,16 @@ inline bool sweep_narrow([[maybe_unused]] const uint32_t* bins, [[maybe_unused]]
                          [[maybe_unused]] const uint32_t* first, [[maybe_unused]] BinSums sums,
                          [[maybe_unused]] bool wide) {
 #ifdef MDDF_AVX2
-  if (!wide || weight > kMostNarrow || n_classes % 16 || n_classes > 32) return false;
-  if (n_classes == 16)
-    sweep_narrow<1>(bins, n_bins, total, first, sums);
-  else
-    sweep_narrow<2>(bins, n_bins, total, first, sums);
-  return true;
+  if (!wide || weight > kMostNarrow) return false;
+  const auto by_classes = [&](auto classes) {
+    if (classes == n_classes) sweep_narrow<classes>(bins, n_bins, total, first, sums);
+    return classes == n_classes;
+  };
+  return by_classes(std::integral_constant<int, 4>()) ||
+         by_classes(std::integral_constant<int, 8>()) ||
+         by_classes(std::integral_constant<int, 12>()) ||
+         by_classes(std::integral_constant<int, 16>()) ||
+         by_classes(std::integral_constant<int, 32>());
 #else
   return false;
 #endif
