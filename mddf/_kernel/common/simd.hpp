@@ -289,6 +289,40 @@ MDDF_TARGET_AVX2 void sweep_narrow(const uint32_t* bins, int n_bins, const uint3
   }
 }
 
+// Numbers below 2^52.
+MDDF_TARGET_AVX2 inline __m256d to_doubles(__m256i numbers) {
+  const __m256d large = _mm256_set1_pd(0x1p52);
+  return _mm256_castsi256_pd(_mm256_or_si256(numbers, _mm256_castpd_si256(large))) - large;
+}
+
+// The same of groups of which each has the weights of `kClasses` classes in one word. Words are
+// read in fours.
+template <int kClasses>
+MDDF_TARGET_AVX2 void sweep_words(const uint64_t* words, int n_words, int bits, const double* total,
+                                  uint64_t first, BinSums to) {
+  const __m256i mask = _mm256_set1_epi64x((int64_t{1} << bits) - 1);
+  __m256i before = _mm256_set1_epi64x(static_cast<int64_t>(first));
+  for (int g = 0; g < n_words; g += 4) {
+    __m256i left = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(words + g));
+    left = _mm256_add_epi64(left, _mm256_slli_si256(left, 8));
+    const __m256i half = _mm256_permute4x64_epi64(left, 0x50);
+    left = _mm256_add_epi64(left, _mm256_blend_epi32(_mm256_setzero_si256(), half, 0xf0));
+    left = _mm256_add_epi64(left, before);
+    before = _mm256_permute4x64_epi64(left, 0xff);
+    __m256d terms = _mm256_setzero_pd(), crossed = terms, moved = terms;
+    for (int c = 0; c < kClasses; ++c) {
+      const __m256d weight = to_doubles(_mm256_and_si256(left, mask));
+      left = _mm256_srli_epi64(left, bits);
+      terms += weight * weight;
+      crossed += weight * total[c];
+      moved += weight;
+    }
+    _mm256_storeu_pd(to.terms + g, terms);
+    _mm256_storeu_pd(to.crossed + g, crossed);
+    _mm256_storeu_pd(to.moved + g, moved);
+  }
+}
+
 MDDF_TARGET_AVX2 inline int find_best_avx2(BinSums sums, double whole, double weight, int from,
                                            int end, double best, double* scores) {
   const __m256d none = _mm256_set1_pd(-std::numeric_limits<double>::infinity());
@@ -353,6 +387,24 @@ inline bool sweep_narrow([[maybe_unused]] const uint32_t* bins, [[maybe_unused]]
          by_classes(std::integral_constant<int, 12>()) ||
          by_classes(std::integral_constant<int, 16>()) ||
          by_classes(std::integral_constant<int, 32>());
+#else
+  return false;
+#endif
+}
+
+// The same of groups that have the weights of two or three classes in a word, of so many bits each;
+// false without wide vectors. Words are read in fours.
+inline bool sweep_words([[maybe_unused]] const uint64_t* words, [[maybe_unused]] int n_words,
+                        [[maybe_unused]] int bits, [[maybe_unused]] int n_classes,
+                        [[maybe_unused]] const double* total, [[maybe_unused]] uint64_t first,
+                        [[maybe_unused]] BinSums sums, [[maybe_unused]] bool wide) {
+#ifdef MDDF_AVX2
+  if (!wide) return false;
+  if (n_classes == 2)
+    sweep_words<2>(words, n_words, bits, total, first, sums);
+  else
+    sweep_words<3>(words, n_words, bits, total, first, sums);
+  return true;
 #else
   return false;
 #endif

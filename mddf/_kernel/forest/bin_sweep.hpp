@@ -49,6 +49,15 @@ class BinSweep {
     }
   }
 
+  // The same of groups of few classes; false if there is no quicker way than one after the other.
+  bool run([[maybe_unused]] const Packed<Weight>& first,
+           [[maybe_unused]] const Packed<Weight>* groups, [[maybe_unused]] int n_groups) {
+    if constexpr (kCounts)
+      return simd::sweep_words(&groups->bits, n_groups, PackedCounts::kBits, n_, total_.data(),
+                               first.bits, {terms_.data(), crossed_.data(), moved_.data()}, wide_);
+    return false;
+  }
+
   double start_weight() const { return start_weight_; }
   double weight_after(int bin) const { return moved_[bin]; }
   // The score of the split after a bin if it is above `best`, else `best`.

@@ -21,14 +21,15 @@ inline int64_t padded(int64_t n_classes) {
 constexpr int kFewClasses = 3;
 
 struct PackedCounts {
-  static constexpr double kMostWeight = (1 << 21) - 1;
+  static constexpr int kBits = 21;
+  static constexpr double kMostWeight = (1 << kBits) - 1;
   uint64_t bits = 0;
   PackedCounts() = default;
-  PackedCounts(uint32_t weight, int c) : bits(uint64_t{weight} << (21 * c)) {}
+  PackedCounts(uint32_t weight, int c) : bits(uint64_t{weight} << (kBits * c)) {}
   void operator+=(PackedCounts other) { bits += other.bits; }
   bool empty() const { return bits == 0; }
   double operator[](int c) const {
-    return static_cast<double>(static_cast<int32_t>((bits >> (21 * c)) & ((1 << 21) - 1)));
+    return static_cast<double>(static_cast<int32_t>((bits >> (kBits * c)) & ((1 << kBits) - 1)));
   }
 };
 struct PackedWeights {

@@ -148,6 +148,7 @@ class SplitSearch {
 
  private:
   static constexpr int kFewRows = 32;
+  static constexpr int kFewestGroups = 8;  // for all thresholds at once to pay
   using Sum = typename Sweep<Criterion, Weight>::Sum;
 
   struct Placed {
@@ -357,11 +358,15 @@ class SplitSearch {
     }
   }
 
+  void begin_sweep(const Node& node) {
+    if (!has_begun_) bin_sweep_.begin(node.total.data(), node.n_present, node.weight);
+    has_begun_ = true;
+  }
+
   // Of the weights of bins from first_bin on, and of what is missing; false if all are in one.
   bool search_bins(const Node& node, const Weight* bins, int first_bin, int n_bins,
                    const Weight* missing) {
-    if (!has_begun_) bin_sweep_.begin(node.total.data(), node.n_present, node.weight);
-    has_begun_ = true;
+    begin_sweep(node);
     const auto after = [this](int bin) { return bin_sweep_.weight_after(bin); };
     bool varies = false;
     for (int missing_left = 0; missing_left <= (has_missing_ ? 1 : 0); ++missing_left) {
@@ -439,9 +444,19 @@ class SplitSearch {
   void search_groups(const Node& node) {
     double total[kFewClasses] = {0, 0, 0};
     std::copy_n(node.total.data(), node.n_present, total);
+    const auto next = [this](int g) { return g + 1 < n_groups_ ? group_bin_[g + 1] : kMissing; };
     for (int missing_left = 0; missing_left <= (has_missing_ ? 1 : 0); ++missing_left) {
       Packed left = missing_left ? missing_ : Packed{};
       const int last = n_groups_ - (has_missing_ && !missing_left ? 0 : 1);
+      if (last >= kFewestGroups) {
+        begin_sweep(node);
+        if (bin_sweep_.run(left, group_sum_.data(), last)) {
+          bin_sweep_.offer_better(0, last, best_score_, [&](int g) {
+            offer(bin_sweep_.improve(best_score_, g), group_bin_[g], next(g), missing_left != 0);
+          });
+          continue;
+        }
+      }
       for (int g = 0; g < last; ++g) {
         left += group_sum_[g];
         double weight = 0, terms_left = 0, terms_right = 0;
@@ -453,9 +468,7 @@ class SplitSearch {
         }
         const double score =
             Criterion::improve(best_score_, terms_left, weight, terms_right, node.weight - weight);
-        if (score > best_score_)
-          offer(score, group_bin_[g], g + 1 < n_groups_ ? group_bin_[g + 1] : kMissing,
-                missing_left != 0);
+        if (score > best_score_) offer(score, group_bin_[g], next(g), missing_left != 0);
       }
     }
   }
