@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "common/bits.hpp"
 #include "common/simd.hpp"
 
 #ifdef MDDF_AVX2
@@ -73,6 +74,21 @@ struct Codes64 {
     return codes;
   }
 };
+
+// Writes which of n codes are others than this one; returns how many, -1 if more than `most`. Reads
+// them in 64s.
+MDDF_TARGET_AVX2 inline int find_others(const uint8_t* codes, int64_t n, uint8_t code, uint32_t* to,
+                                        int most) {
+  int found = 0;
+  for (int64_t first = 0; first < n; first += 64) {
+    uint64_t others = ~Codes64(codes + first).equal_to(_mm_cvtsi32_si128(code)).bits();
+    if (n - first < 64) others &= (uint64_t{1} << (n - first)) - 1;
+    if (found + static_cast<int>(_mm_popcnt_u64(others)) > most) return -1;
+    for (; others; others &= others - 1)
+      to[found++] = static_cast<uint32_t>(first + lowest_bit(others));
+  }
+  return found;
+}
 
 // Turns 32 rows of 16 columns from `column` on: the codes of each column come side by side, those
 // of the next one `stride` bytes later. Four times, rows i and i + 8 are shuffled like two halves

@@ -231,17 +231,21 @@ class TreeGrower {
     tile_stride_ = (n + 63) / 64 * 64;
     const size_t size = static_cast<size_t>(tile_stride_ * width);
     if (tile_.size() < size) tile_.resize(size);
-    for (int64_t j = 0; j < width; ++j) {
-      uint8_t* to = tile_.data() + j * tile_stride_;
+    uint8_t* to[kMostDrawn];
+    for (int64_t j = 0; j < width; ++j) to[j] = tile_.data() + j * tile_stride_;
 #ifdef MDDF_AVX2
-      if (matrix_.packed) {
-        matrix_.packed->gather(drawn_[j], samples, n, to);
-        continue;
-      }
-#endif
-      const BinMatrix::Column column = matrix_.column(drawn_[j], n);
-      for (int64_t i = 0; i < n; ++i) to[i] = column[samples[i].row];
+    if (matrix_.packed) {
+      for (int64_t j = 0; j < width; ++j) matrix_.packed->gather(drawn_[j], samples, n, to[j]);
+      return;
     }
+#endif
+    const auto copy = [samples, n](int64_t step, auto... of) {
+      for (int64_t i = 0; i < n; ++i) {
+        const int64_t at = samples[i].row * step;
+        ((of.second[i] = of.first[at]), ...);
+      }
+    };
+    for_each_four(n, matrix_, drawn_.data(), static_cast<int>(width), to, copy);
   }
 
   // Improves `best` by this column; false if it is constant here.

@@ -16,6 +16,25 @@ inline int64_t padded(int64_t n_classes) {
   return (n_classes + in_vector - 1) / in_vector * in_vector;
 }
 
+// Calls fill with padded(n_classes), as a constant if it is a usual one: no multiplication then.
+template <class Fill>
+void with_stride(int64_t n_classes, Fill fill) {
+  switch (const int64_t stride = padded(n_classes)) {
+    case 4:
+      return fill(std::integral_constant<int64_t, 4>());
+    case 8:
+      return fill(std::integral_constant<int64_t, 8>());
+    case 12:
+      return fill(std::integral_constant<int64_t, 12>());
+    case 16:
+      return fill(std::integral_constant<int64_t, 16>());
+    case 32:
+      return fill(std::integral_constant<int64_t, 32>());
+    default:
+      return fill(stride);
+  }
+}
+
 // The weights of up to three classes, added as one. Counts take 21 bits each: for nodes whose
 // weight stays below 2^21.
 constexpr int kFewClasses = 3;
@@ -92,7 +111,7 @@ void fill_histograms(const HistogramInput<Sample>& input, const BinMatrix& matri
 template <class Sample>
 void fill_histograms(const HistogramInput<Sample>& input, const BinMatrix& matrix,
                      const int32_t* columns, int width, typename Sample::Weight* const* bins) {
-  const auto fill = [&](auto stride) {
+  with_stride(input.n_present, [&](auto stride) {
     const auto add = [samples = input.samples, n = input.n_samples, number = input.number, stride](
                          int64_t step, auto... of) {
       for (int64_t i = 0; i < n; ++i) {
@@ -103,20 +122,7 @@ void fill_histograms(const HistogramInput<Sample>& input, const BinMatrix& matri
       }
     };
     for_each_four(input.n_samples, matrix, columns, width, bins, add);
-  };
-  // Known ones need no multiplication.
-  switch (const int64_t stride = padded(input.n_present)) {
-    case 4:
-      return fill(std::integral_constant<int64_t, 4>());
-    case 8:
-      return fill(std::integral_constant<int64_t, 8>());
-    case 16:
-      return fill(std::integral_constant<int64_t, 16>());
-    case 32:
-      return fill(std::integral_constant<int64_t, 32>());
-    default:
-      return fill(stride);
-  }
+  });
 }
 
 }  // namespace mddf

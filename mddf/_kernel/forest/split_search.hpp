@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "forest/bin_sweep.hpp"
+#include "forest/codes64.hpp"
 #include "forest/criterion.hpp"
 #include "forest/node_classes.hpp"
 #include "forest/split.hpp"
@@ -280,6 +281,12 @@ class SplitSearch {
 
   // Fills rest_ with the samples that have another code than the lowest; false if there are many.
   bool leave_out(const uint8_t* codes, int64_t n, int low) {
+#ifdef MDDF_AVX2
+    if (options_.wide()) {
+      n_rest_ = find_others(codes, n, static_cast<uint8_t>(low), rest_.data(), kFewRows);
+      return n_rest_ >= 0;
+    }
+#endif
     int64_t n_low = 0;
     for (int64_t i = 0; i < n; ++i) n_low += codes[i] == low;
     if (n - n_low > kFewRows) return false;
@@ -315,10 +322,15 @@ class SplitSearch {
   void search_binned(const Node& node, const uint8_t* codes, int low, int high) {
     const int64_t width = padded(node.n_present), n_bins = high - low + 1;
     bins_.assign((n_bins + 1) * width, 0);
-    for (int64_t i = 0; i < node.n_samples; ++i) {
-      const int64_t bin = codes[i] == kMissing ? n_bins : codes[i] - low;
-      bins_[bin * width + node.label[i]] += node.sample_weight[i];
-    }
+    with_stride(node.n_present, [&](auto stride) {
+      const uint16_t* label = node.label.data();
+      const Weight* weight = node.sample_weight.data();
+      Weight* bins = bins_.data();
+      for (int64_t i = 0; i < node.n_samples; ++i) {
+        const int64_t bin = std::min<int64_t>(codes[i] - low, n_bins);  // missing ones are highest
+        bins[bin * stride + label[i]] += weight[i];
+      }
+    });
     search_bins(node, bins_.data(), low, static_cast<int>(n_bins), bins_.data() + n_bins * width);
   }
 
