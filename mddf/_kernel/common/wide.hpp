@@ -16,8 +16,10 @@
 
 #if defined(__GNUC__) && !defined(_MSC_VER)
 #define MDDF_INLINE inline __attribute__((always_inline))
+#define MDDF_APART __attribute__((noinline))
 #else
 #define MDDF_INLINE inline
+#define MDDF_APART
 #endif
 
 namespace mddf::simd {

@@ -68,7 +68,7 @@ class TreeGrower {
       while (visit(frame) || next(frame)) {
       }
     }
-    writer_.end();
+    writer_.end(data_.bins);
   }
 
  private:
@@ -168,8 +168,6 @@ class TreeGrower {
       pool_.mark_constant(constant_.data(), width);
     }
     n_constant_ = static_cast<uint32_t>(pool_.constant());
-    if (best.column >= 0 && !best.categorical && !options_.random_thresholds)
-      best.threshold = cut_between(data_.bins, best);
   }
 
   // Tries the drawn columns by histograms, if that is the quicker way for all of them; false if

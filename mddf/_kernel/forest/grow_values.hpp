@@ -63,7 +63,7 @@ class ValueGrower {
       waiting_.pop_back();
       visit(frame);
     }
-    writer_.end();
+    writer_.end(data_.bins);
   }
 
  private:
@@ -151,8 +151,6 @@ class ValueGrower {
       std::reverse(constant.begin(), constant.begin() + width);
       pool_.mark_constant(constant.data(), width);
     }
-    if (best.column >= 0 && !best.categorical && !options_.random_thresholds)
-      best.threshold = cut_between(data_.bins, best);
   }
 
   // The column's codes of the node's samples.

@@ -63,13 +63,17 @@ class RowCounts {
   // Those of the next tree.
   void draw(Random& random) {
     std::fill(counts_.begin(), counts_.end(), 0);
-    if (change())
-      for (int64_t i = 0; i < sampling_.n_draws; ++i) {
-        ++counts_[sampling_.rows[draw_(random)]];
-        watch_.worked(8);
+    if (change()) {
+      Random own = random;  // stays in registers
+      for (int64_t i = 0; i < sampling_.n_draws;) {
+        const int64_t end = std::min(i + kAtOnce, sampling_.n_draws);
+        watch_.worked(8 * (end - i));
+        for (; i < end; ++i) ++counts_[sampling_.rows[draw_(own)]];
       }
-    else
+      random = own;
+    } else {
       for (int64_t i = 0; i < sampling_.rows.size; ++i) ++counts_[sampling_.rows[i]];
+    }
     watch_.worked(8 * static_cast<int64_t>(counts_.size()));
   }
   uint32_t operator[](int64_t row) const { return counts_[row]; }
@@ -80,6 +84,8 @@ class RowCounts {
   }
 
  private:
+  static constexpr int64_t kAtOnce = 4096;
+
   const Sampling& sampling_;
   const BootstrapDraw draw_;
   std::vector<uint32_t> counts_;

@@ -52,7 +52,7 @@ class SmallNodes {
         words_(data.packed
                    ? (data.matrix.n_columns / PackedRows::kColumns / 2 + 1) * kTurned * kSmall
                    : 0),
-        codes_((turns_ ? std::max<int64_t>(data.matrix.n_columns, kTurned) : 1) * kSmall) {
+        codes_((turns_ ? std::max<int64_t>(data.matrix.n_columns, kTurned) : kSmall) * kSmall) {
     const BinMatrix& matrix = data.matrix;
     if (!turns_ || matrix.n_columns >= kTurned) return;
     first_copied_ = std::max<int64_t>(matrix.n_rows - kTurned, 0);
@@ -106,35 +106,45 @@ class SmallNodes {
     return static_cast<double>(weight);
   }
 
-  // The codes of all samples in this column; of a wide table only those in the mask. Null if these
-  // are all 0, where rows are packed.
-  MDDF_TARGET_AVX2 const uint8_t* codes_of(int32_t column, uint64_t mask) {
-    if (packed_) {
-      mask &= others_than_0(column);
-      if (!mask) return nullptr;
-      std::fill_n(codes_.data(), kSmall, uint8_t{0});
-      for (; mask; mask &= mask - 1) {
-        const int i = lowest_bit(mask);
-        codes_[i] = packed_->code(row_[i], column);
-      }
-      return codes_.data();
+  // A column: the codes of all samples, of a wide table only of those in a mask, and the lowest and
+  // the highest code of these.
+  struct Column {
+    const uint8_t* codes;
+    int low, high;
+  };
+  MDDF_TARGET_AVX2 MDDF_INLINE Column read(int32_t column, uint64_t mask) {
+    if (turns_) {
+      turn_with(column);
+      Column of{codes_.data() + column * kSmall, 0, 0};
+      range_of(Codes64(of.codes), mask, of.low, of.high);
+      return of;
     }
-    if (!turns_) {
-      for (; mask; mask &= mask - 1) {
-        const int i = lowest_bit(mask);
-        codes_[i] = row_[i][column * column_step_];
-      }
-      return codes_.data();
-    }
-    const int group = column / kTurned;
-    if (!(turned_ >> group & 1)) turn(group);
-    return codes_.data() + column * kSmall;
+    return read_cells(column, mask);
   }
 
-  // Lets the cells of a wide table come nearer that codes_of will soon be asked for.
-  MDDF_TARGET_AVX2 void announce(int32_t column, uint64_t mask) const {
-    if (turns_) return;
-    for (; mask; mask &= mask - 1) prefetch(row_[lowest_bit(mask)] + column * column_step_);
+  // Readies the codes of up to kSmall columns. Those of a wide table are all read before one of
+  // them is used: cells may be far, and vectors that were just written in bytes are waited for.
+  MDDF_TARGET_AVX2 void gather(const int32_t* columns, int64_t n, uint64_t mask) {
+    if (turns_) {
+      for (int64_t j = 0; j < n; ++j) turn_with(columns[j]);
+      return;
+    }
+    std::array<const uint8_t*, kSmall> row;
+    std::array<uint8_t, kSmall> place;
+    int n_here = 0;
+    for (; mask; mask &= mask - 1) {
+      place[n_here] = static_cast<uint8_t>(lowest_bit(mask));
+      row[n_here++] = row_[lowest_bit(mask)];
+    }
+    for (int64_t j = 0; j < n; ++j) {
+      const int64_t at = columns[j] * column_step_;
+      uint8_t* to = codes_.data() + j * kSmall;
+      for (int k = 0; k < n_here; ++k) to[place[k]] = row[k][at];
+    }
+  }
+  // Those of the j-th of them.
+  const uint8_t* gathered(int64_t j, int32_t column) const {
+    return codes_.data() + (turns_ ? column : j) * kSmall;
   }
 
   // Lets categories that the node has not seen go to the side of more weight.
@@ -158,6 +168,31 @@ class SmallNodes {
  private:
   static constexpr int64_t kMostTurned = 64;
   static constexpr int kFewestFetched = 8;
+
+  MDDF_TARGET_AVX2 void turn_with(int32_t column) {
+    const int group = column / kTurned;
+    if (!(turned_ >> group & 1)) turn(group);
+  }
+
+  // The range is not found by a vector, which would have to wait for the bytes it is made of.
+  MDDF_TARGET_AVX2 Column read_cells(int32_t column, uint64_t mask) {
+    Column of{codes_.data(), 255, 0};
+    if (packed_) {
+      std::fill_n(codes_.data(), kSmall, uint8_t{0});
+      const uint64_t others = mask & others_than_0(column);
+      if (others != mask) of.low = 0;
+      mask = others;
+    }
+    for (; mask; mask &= mask - 1) {
+      const int i = lowest_bit(mask);
+      const uint8_t code =
+          packed_ ? packed_->code(row_[i], column) : row_[i][column * column_step_];
+      codes_[i] = code;
+      of.low = std::min<int>(of.low, code);
+      of.high = std::max<int>(of.high, code);
+    }
+    return of;
+  }
 
   // The binary digits of the samples' weights.
   template <class Sample>
@@ -247,11 +282,11 @@ class SmallNodes {
     while (pool_.any_unknown() && pool_.only_constant()) {
       const int32_t column = pool_.drawn() < 1 ? pool_.draw(random) : pool_.draw_unknown(random);
       if (column < 0) continue;
-      const uint8_t* codes = codes_of(column, node.mask);
-      const uint64_t right = !codes ? 0
+      const Column of = read(column, node.mask);
+      const uint64_t right = of.low == of.high ? 0
                              : data_.bins.categorical[column]
-                                 ? draw_categories(column, codes, node.mask, random, split)
-                                 : draw_threshold(column, codes, node.mask, random, split);
+                                 ? draw_categories(column, of.codes, node.mask, random, split)
+                                 : draw_threshold(column, of, node.mask, random, split);
       const uint8_t constant = split.column < 0;
       pool_.mark_constant(&constant, 1);
       if (!constant) return right;
@@ -271,25 +306,24 @@ class SmallNodes {
                             .lowest());
   }
 
-  MDDF_TARGET_AVX2 uint64_t draw_threshold(int32_t column, const uint8_t* from, uint64_t mask,
-                                           Random& random, Split& split) const {
-    const Codes64 codes(from);
-    int low, high;
-    range_of(codes, mask, low, high);
-    if (low == high) return 0;
+  // Of a column that is not constant.
+  MDDF_TARGET_AVX2 uint64_t draw_threshold(int32_t column, Column of, uint64_t mask, Random& random,
+                                           Split& split) const {
     split.column = column;
     uint64_t missing = 0;
-    if (high == kMissing) {
+    if (of.high == kMissing) {
+      const Codes64 codes(of.codes);
       missing = codes.missing() & mask;
       split.saw_missing = true;
-      range_of(codes, mask & ~missing, low, high);
-      if (low == high) {  // one value, and rows without it
+      range_of(codes, mask & ~missing, of.low, of.high);
+      if (of.low == of.high) {  // one value, and rows without it
         split.threshold = kMissing - 1;
         return missing;
       }
       split.missing_left = random.next() >> 63;
     }
-    split.threshold = draw_cut(data_, column, low, high, random);
+    split.threshold = draw_cut(data_, column, of.low, of.high, random);
+    const Codes64 codes(of.codes);
     const uint64_t right = mask & ~codes.up_to(_mm_cvtsi32_si128(split.threshold)).bits();
     return split.missing_left ? right & ~missing : right;
   }

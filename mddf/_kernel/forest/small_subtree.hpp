@@ -21,8 +21,7 @@ template <class Criterion>
 class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
   using Base = SmallNodes<SmallSubtree, TreeWriter>;
   friend Base;
-  using Base::data_, Base::options_, Base::pool_, Base::writer_, Base::weight_of, Base::codes_of,
-      Base::announce;
+  using Base::data_, Base::options_, Base::pool_, Base::writer_, Base::weight_of, Base::gathered;
   using Base::kUsualPlanes, Base::n_planes_, Base::n_samples_, Base::planes_;
 
  public:
@@ -121,20 +120,16 @@ class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
     while (pool_.any_unknown() &&
            (pool_.drawn() < options_.max_features || pool_.only_constant())) {
       const int64_t n = pool_.draw_some(random, options_.max_features, kSmall, drawn.data());
+      Base::gather(drawn.data(), n, node.mask);
       if (at_once)
         try_at_once(drawn.data(), n, node.mask, best, right, constant.data());
       else
-        for (int64_t j = 0; j < n; ++j) {
-          if (j + 1 < n) announce(drawn[j + 1], node.mask);
-          // The pool wants the latest first.
-          constant[n - 1 - j] = !try_one(drawn[j], node.mask, best, right);
-        }
+        for (int64_t j = 0; j < n; ++j)  // the pool wants the latest first
+          constant[n - 1 - j] = !try_one(drawn[j], gathered(j, drawn[j]), node.mask, best, right);
       pool_.mark_constant(constant.data(), n);
     }
     if (best.categorical)
-      Base::send_unseen(codes_of(best.column, node.mask), node.mask, right, best);
-    else if (best.column >= 0)
-      best.threshold = cut_between(data_.bins, best);
+      Base::send_unseen(Base::read(best.column, node.mask).codes, node.mask, right, best);
     return right;
   }
 
@@ -178,8 +173,7 @@ class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
     float most = static_cast<float>(best.score);
     uint64_t with_most = 0, not_scored = 0;
     for (int64_t j = 0; j < n; ++j) {
-      if (j + 1 < n) announce(drawn[j + 1], mask);
-      const uint8_t* of_column = codes_of(drawn[j], mask);
+      const uint8_t* of_column = gathered(j, drawn[j]);
       const Codes64 codes(of_column);
       const __m128i some = _mm_cvtsi32_si128(of_column[lowest_bit(mask)]);
       const bool is_constant = !(mask & ~codes.equal_to(some).bits());
@@ -201,36 +195,37 @@ class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
       const int j = lowest_bit(rest);
       const int code = not_scored >> j & 1 ? -1 : sweep_.code_with(most, columns_[j]);
       if (code < 0)
-        try_one(drawn[j], mask, best, right);
+        try_one(drawn[j], gathered(j, drawn[j]), mask, best, right);
       else
-        try_threshold(drawn[j], code, mask, best, right);
+        try_threshold(drawn[j], Codes64(gathered(j, drawn[j])), code, mask, best, right);
     }
   }
 
   // Improves `best` by a threshold after this code, which no sample lacks.
-  MDDF_TARGET_AVX2 void try_threshold(int32_t column, int code, uint64_t mask, Split& best,
-                                      uint64_t& right) {
-    const Codes64 codes(codes_of(column, mask));
+  MDDF_TARGET_AVX2 void try_threshold(int32_t column, const Codes64& codes, int code, uint64_t mask,
+                                      Split& best, uint64_t& right) const {
     const uint64_t left = codes.up_to(_mm_cvtsi32_si128(code)).bits() & mask;
     const double score = score_of(left, best.score);
     if (!(score > best.score)) return;
     best.score = score;
     best.column = column;
     best.categorical = best.saw_missing = best.missing_left = false;
-    best.last_left = code;
+    best.threshold = code;
     right = mask & ~left;
     best.first_right = as_int(codes.only(right).lowest());
   }
 
   // Improves `best` by this column; false if it is constant here.
-  MDDF_TARGET_AVX2 bool try_one(int32_t column, uint64_t mask, Split& best, uint64_t& right) {
-    return data_.bins.categorical[column] ? try_categories(column, mask, best, right)
-                                          : try_column(column, mask, best, right);
+  MDDF_TARGET_AVX2 bool try_one(int32_t column, const uint8_t* from, uint64_t mask, Split& best,
+                                uint64_t& right) const {
+    const Codes64 codes(from);
+    return data_.bins.categorical[column] ? try_categories(column, codes, mask, best, right)
+                                          : try_column(column, codes, mask, best, right);
   }
 
   // Improves `best` by this column; false if it is constant here.
-  MDDF_TARGET_AVX2 bool try_column(int32_t column, uint64_t mask, Split& best, uint64_t& right) {
-    const Codes64 codes(codes_of(column, mask));
+  MDDF_TARGET_AVX2 bool try_column(int32_t column, const Codes64& codes, uint64_t mask, Split& best,
+                                   uint64_t& right) const {
     const Codes64 rest = codes.only(mask);
     const __m128i low = rest.lowest();
     if ((codes.up_to(low).bits() & mask) == mask) return false;
@@ -252,9 +247,8 @@ class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
   }
 
   // The same for categories, as SplitSearch does it.
-  MDDF_TARGET_AVX2 bool try_categories(int32_t column, uint64_t mask, Split& best,
-                                       uint64_t& right) {
-    const Codes64 codes(codes_of(column, mask));
+  MDDF_TARGET_AVX2 bool try_categories(int32_t column, const Codes64& codes, uint64_t mask,
+                                       Split& best, uint64_t& right) const {
     Codes64 rest = codes.only(mask);
     std::array<uint64_t, kSmall> members;
     std::array<int, kSmall> code_of;
@@ -324,7 +318,7 @@ class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
       const double score = score_of(left, best.score);
       if (score > best.score) {
         best.score = score;
-        best.last_left = as_int(code);
+        best.threshold = as_int(code);
         best.first_right = as_int(next);
         best_left = left;
       }

@@ -7,7 +7,6 @@
 #include <limits>
 #include <vector>
 
-#include "common/midpoint.hpp"
 #include "common/random.hpp"
 #include "common/simd.hpp"
 #include "forest/samples.hpp"
@@ -21,9 +20,9 @@ struct Split {
   bool categorical = false;
   bool missing_left = false;
   bool saw_missing = false;  // the node has rows without a value in this column
-  int last_left = 0;         // numeric: the node's last bin on the left ...
-  int first_right = 0;       // ... and its next one, kMissing if only missing rows go right
   int threshold = 0;         // numeric: highest bin that goes left
+  int first_right = 0;       // ... and, of a searched split, the node's next one: kMissing if only
+                             // missing rows go right
   CodeSet left;              // categorical: codes that go left
 
   // Puts every category on the left that is not in the set.
@@ -129,14 +128,5 @@ void send_unseen(Split& split, bool left_is_larger, const Sample* on_right, uint
 // For how many of a node's k classes, the heaviest first, its categories are put in the order of
 // their shares of that class: of two, one finds the best set.
 inline int n_leaders(int k) { return k == 2 ? 1 : std::min(k, 16); }
-
-// The last bin left of the middle between the two neighbouring bins that the node has.
-inline int cut_between(const Bins& bins, const Split& split) {
-  if (split.first_right == kMissing) return kMissing - 1;
-  const double* values = bins.values + bins.bin_start[split.column];
-  return cut_at(values, split.last_left, split.first_right - 1,
-                midpoint(values[split.last_left], values[split.first_right]),
-                split.last_left + (split.first_right - split.last_left - 1) / 2);
-}
 
 }  // namespace mddf

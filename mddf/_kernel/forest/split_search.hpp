@@ -215,7 +215,7 @@ class SplitSearch {
     best.categorical = false;
     best.saw_missing = has_missing_;
     best.missing_left = missing_left_;
-    best.last_left = last_left_;
+    best.threshold = last_left_;
     best.first_right = first_right_;
   }
   void offer(double score, int last_left, int first_right, bool missing_left) {

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "common/midpoint.hpp"
+#include "forest/cuts.hpp"
 #include "forest/split.hpp"
 #include "forest/trees.hpp"
 
@@ -22,6 +24,7 @@ class NodeWriter {
     if (nodes_.empty()) nodes_.resize(1024);
     size_ = 1;
     n_set_words_ = 0;
+    gaps_.clear();
   }
 
   void leaf(uint32_t index, uint32_t payload) { nodes_[index] = node::make(kLeaf, 0, 0, payload); }
@@ -36,6 +39,8 @@ class NodeWriter {
     if (!split.categorical) {
       nodes_[index] = node::make(split.missing_left ? kNumericMissingLeft : kNumeric, column,
                                  split.threshold + split.missing_left, left);
+      if (split.first_right > split.threshold + 1)
+        enter({index, split.column, split.threshold, split.first_right});
       return left;
     }
     // Code 255 is "missing" and has its own bit in the node.
@@ -59,7 +64,8 @@ class NodeWriter {
   }
 
   // Adds the tree to the others.
-  void end() const {
+  void end(const Bins& bins) {
+    divide_gaps(bins);
     trees_->nodes.insert(trees_->nodes.end(), nodes_.begin(), nodes_.begin() + size_);
     trees_->tree_start.push_back(static_cast<int64_t>(trees_->nodes.size()));
     trees_->n_nodes += size_ - n_set_words_;
@@ -69,7 +75,41 @@ class NodeWriter {
   Trees* trees_ = nullptr;
 
  private:
+  // A node that is split somewhere between two of its bins, so far after the lower one.
+  struct Gap {
+    uint32_t index;
+    int32_t column;
+    int low, high;  // kMissing if only rows without a value go right
+  };
+
+  // Drawn splits have none, and are not to be slowed down by its code.
+  MDDF_APART void enter(const Gap& gap) { gaps_.push_back(gap); }
+
+  // Moves the thresholds in gaps to the last bin left of the middle between the two. The bins'
+  // values may be far away: those for the next few nodes come nearer meanwhile.
+  void divide_gaps(const Bins& bins) {
+    constexpr size_t kAhead = 8;
+    const auto values_of = [&](const Gap& gap) { return bins.values + bins.bin_start[gap.column]; };
+    for (size_t i = 0; i < gaps_.size(); ++i) {
+      if (i + kAhead < gaps_.size()) {
+        const Gap& next = gaps_[i + kAhead];
+        const int high = next.high < kMissing ? next.high : next.low;
+        for (const int bin : {next.low, (next.low + high) / 2, high})
+          prefetch(values_of(next) + bin);
+      }
+      const auto& [index, column, low, high] = gaps_[i];
+      int threshold = kMissing - 1;
+      if (high < kMissing) {
+        const double* values = values_of(gaps_[i]);
+        threshold = cut_at(values, low, high - 1, midpoint(values[low], values[high]),
+                           low + (high - low - 1) / 2);
+      }
+      nodes_[index] = node::raise_threshold(nodes_[index], threshold - low);
+    }
+  }
+
   std::vector<uint64_t> nodes_;
+  std::vector<Gap> gaps_;
   uint32_t size_ = 0;
   uint32_t n_set_words_ = 0;
   double* importances_ = nullptr;

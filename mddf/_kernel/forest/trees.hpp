@@ -34,6 +34,9 @@ inline uint64_t make(Kind kind, uint32_t column, uint32_t threshold, uint32_t pa
   return static_cast<uint64_t>(kind) << 62 | static_cast<uint64_t>(threshold & 255) << 54 |
          static_cast<uint64_t>(column) << 32 | payload;
 }
+inline uint64_t raise_threshold(uint64_t n, int by) {
+  return n + (static_cast<uint64_t>(by) << 54);
+}
 inline uint64_t kind(uint64_t n) { return n >> 62; }
 inline uint32_t payload(uint64_t n) { return static_cast<uint32_t>(n); }
 inline uint32_t column(uint64_t n) { return static_cast<uint32_t>(n >> 32) & (kMostColumns - 1); }

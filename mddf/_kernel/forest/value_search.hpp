@@ -169,7 +169,7 @@ class ValueSearch {
         best.categorical = false;
         best.saw_missing = has_missing_;
         best.missing_left = missing_left != 0;
-        best.last_left = groups_[g].code;
+        best.threshold = groups_[g].code;
         best.first_right = g + 1 < n_groups_ ? groups_[g + 1].code : kMissing;
       }
     }
