@@ -4,6 +4,7 @@
     python scripts/bench_forest.py            all data sets; takes about an hour and a half
     python scripts/bench_forest.py --datasets letter adult --repeats 7
     python scripts/bench_forest.py --datasets letter --measures threads row memory growth parts
+    python scripts/bench_forest.py --measures binning --forests random
     python scripts/bench_forest.py --measures peers --libraries oneDAL YDF --repeats 3
 
 Both sides get the same numbers (categories as codes), trees and one core, in turns; ratios are
@@ -13,12 +14,14 @@ are 200 rows of 20 000 columns. Other measures: the speed of two threads (aim: 1
 predict_proba of one row beyond what scikit-learn's validation takes (aim: 120 us), bytes per cell
 of X at the peak of a fit beyond data and model, and how the time grows with the rows; and what it
 costs in accuracy to deal the rows out at random to parts that each grow their share of the trees,
-and to average the probabilities. "peers" puts other libraries beside mddf, with classes as numbers
-and missing values as -1, which all take; what a library makes of the numbers is part of its time.
-What they are given is in _lab/libraries.py.
+and to average the probabilities. "binning" finds the bins of the columns, as doubles, and codes
+them; its peer is KBinsDiscretizer, by quantiles of all rows. "peers" puts other libraries beside
+mddf, with classes as numbers and missing values as -1, which all take; what a library makes of the
+numbers is part of its time. What they are given is in _lab/libraries.py.
 """
 
 import math
+import warnings
 from functools import partial
 from itertools import product
 from statistics import median
@@ -29,9 +32,11 @@ from _lab.study import Study
 from sklearn import ensemble
 from sklearn.datasets import make_classification
 from sklearn.metrics import log_loss
+from sklearn.preprocessing import KBinsDiscretizer
 from sklearn.utils.validation import validate_data
 
 import mddf
+from mddf._binning import apply_bins, find_bins
 
 CLASSIFIERS = {
     "random": (mddf.RandomForestClassifier, ensemble.RandomForestClassifier),
@@ -198,6 +203,27 @@ def parts(options, split, kinds):
     return tables.pd.DataFrame(found).mean().to_dict()
 
 
+def binning(options, split, kinds):
+    """Finding bins and coding, of both sides in turns."""
+    X = np.asarray(split.X, np.float64)
+    known = np.nan_to_num(X, nan=-1)  # all that the peer takes
+
+    def ours(seed):
+        find, _, bins = bench.cost(find_bins, X, least=0.05)
+        return {"find_s": find, "code_s": bench.cost(apply_bins, X, bins, least=0.05)[0]}
+
+    def peers(seed):
+        parts = KBinsDiscretizer(
+            255, encode="ordinal", subsample=None, quantile_method="averaged_inverted_cdf"
+        )
+        with warnings.catch_warnings(action="ignore"):  # columns may have fewer values
+            find, _, _ = bench.cost(parts.fit, known)
+        return {"find_s": find, "code_s": bench.cost(parts.transform, known)[0]}
+
+    found = bench.in_turns([ours, peers], options.repeats)
+    return {**found, "GB": X.nbytes / 1e9 / found["code_s"]}
+
+
 MEASURES = {
     "speed": (
         speed,
@@ -211,6 +237,12 @@ MEASURES = {
         "CPU seconds, one core; ratio: the library's / mddf's (aim)",
         "fit_s:.4g ratio=fit_s_ratio predict_s:.4g ratio_=predict_s_ratio "
         "MB:.3g accuracy:.2f log-loss=log_loss:.4f",
+    ),
+    "binning": (
+        binning,
+        "CPU seconds, one core; ratio: KBinsDiscretizer / mddf",
+        "find_s:.4g peer's_find=peer_find_s:.4g ratio=find_s_ratio:.1f code_s:.4g "
+        "peer's_code=peer_code_s:.4g ratio_=code_s_ratio:.1f GB_coded_per_s=GB:.2f",
     ),
     "threads": (threads, "speed of two threads over one", "speed:.2f"),
     "row": (row, "one row, microseconds", "predict_proba=row:.0f validation:.0f"),

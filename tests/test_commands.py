@@ -21,8 +21,8 @@ STUDIES = {
     "bench_export": ("--datasets iris --n-estimators 2 --rows 10", "export"),
     "bench_forest": (
         "--datasets breast_cancer --n-estimators 8 --repeats 1 --forests random "
-        "--measures speed,peers,threads,row,memory,growth,parts --libraries scikit-learn",
-        "speed peers threads row memory growth parts",
+        "--measures speed,peers,binning,threads,row,memory,growth,parts --libraries scikit-learn",
+        "speed peers binning threads row memory growth parts",
     ),
     "bench_scale": ("--rows 2000 --columns 5", "scale"),
     "bench_workers": ("--engines loky --rows 500 --predicted 500", "workers"),
