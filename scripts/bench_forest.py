@@ -241,8 +241,8 @@ MEASURES = {
     "binning": (
         binning,
         "CPU seconds, one core; ratio: KBinsDiscretizer / mddf",
-        "find_s:.4g peer's_find=peer_find_s:.4g ratio=find_s_ratio:.1f code_s:.4g "
-        "peer's_code=peer_code_s:.4g ratio_=code_s_ratio:.1f GB_coded_per_s=GB:.2f",
+        "find_s:.4g peer's_find=peer_find_s:.4g ratio=find_s_ratio code_s:.4g "
+        "peer's_code=peer_code_s:.4g ratio_=code_s_ratio GB_coded_per_s=GB:.2f",
     ),
     "threads": (threads, "speed of two threads over one", "speed:.2f"),
     "row": (row, "one row, microseconds", "predict_proba=row:.0f validation:.0f"),
