@@ -246,7 +246,7 @@ class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
     return true;
   }
 
-  // The same for categories, as SplitSearch does it.
+  // The same for categories, as CategorySearch does it.
   MDDF_TARGET_AVX2 bool try_categories(int32_t column, const Codes64& codes, uint64_t mask,
                                        Split& best, uint64_t& right) const {
     Codes64 rest = codes.only(mask);
