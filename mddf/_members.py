@@ -97,7 +97,8 @@ def linear(model, categorical: np.ndarray) -> Pipeline:
     """A linear model on scaled numbers and one column for each category."""
     numeric = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
     encoder = OneHotEncoder(handle_unknown="ignore")
-    words = make_pipeline(SimpleImputer(strategy="constant", fill_value=-1), encoder)
+    fill = SimpleImputer(strategy="constant", fill_value=-1, keep_empty_features=True)
+    words = make_pipeline(fill, encoder)
     encode = ColumnTransformer(
         [("numbers", numeric, ~categorical), ("categories", words, categorical)],
         sparse_threshold=0.3,

@@ -201,6 +201,34 @@ def test_missing_values_and_categories(data):
     assert np.isfinite(model.predict(frame)).all()
 
 
+EMPTY = {
+    "text": [None] * 300,
+    "category": pd.Categorical([None] * 300),
+    "string": pd.array([None] * 300, "string"),
+    "rare": ["seen"] + [None] * 299,
+    "number": [np.nan] * 300,
+    "rare number": [2.0] + [np.nan] * 299,
+}
+
+
+@pytest.mark.usefixtures("few_rounds")
+@pytest.mark.parametrize("beside", [{}, {"kind": ["a", "b"] * 150}], ids=["alone", "beside"])
+@pytest.mark.parametrize("kind", EMPTY)
+def test_columns_without_a_value_in_all_rows_or_a_fold(kind, beside, data):
+    X, y, *_ = data
+    plain = pd.DataFrame(X).rename(columns=str).assign(**beside)
+    frame = plain.assign(empty=EMPTY[kind])
+    model = DeepForestRegressor(1, n_estimators=3, cv=3, random_state=0)
+    assert np.isfinite(model.fit(frame, y).predict(frame)).all()
+    linear = clone(model).set_params(members=["linear"])
+    found, expected = linear.fit(frame, y), clone(linear).fit(plain, y)
+    if not kind.startswith("rare"):
+        np.testing.assert_allclose(found.oof_prediction_, expected.oof_prediction_)
+        np.testing.assert_allclose(found.predict(frame), expected.predict(plain))
+    new = frame.assign(empty=None)
+    assert np.array_equal(found.predict(new), found.predict(frame)) or kind.startswith("rare")
+
+
 # Targets
 
 
