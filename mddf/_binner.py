@@ -57,7 +57,7 @@ class Binner:
     encoders_ : dict of int to OrdinalEncoder
         Of the columns of categories. One that fit did not see becomes NaN, as what is missing.
     kinds_ : list of str or None
-        What fit saw in each column: "number", "text", ...
+        What fit saw in each column: "number", "text", ..., None if nothing was there.
     """
 
     def __init__(self, categorical_features=None, max_bins=255, n_jobs=None):
@@ -92,6 +92,7 @@ class Binner:
         found = []
         for columns in table.blocks():
             block = self._block(table, columns)
+            self._forget_kinds(block, columns)
             part = slice(columns.start, columns.stop)
             if a_bin_each and isinstance(block, np.ndarray) and not self.categorical_[part].any():
                 at = {"out": codes, "first_column": columns.start, "by_column": by_column}
@@ -135,9 +136,6 @@ class Binner:
         -------
         ndarray of uint8 of shape (n_rows, n_columns + n_spare)
         """
-        if table.names:
-            for c in np.flatnonzero(~self.categorical_).tolist():
-                self._compare_kind(table, c)
         codes = np.zeros((table.shape[0], table.shape[1] + n_spare), np.uint8)
         unseen: list[str] = []
         for columns in table.blocks():
@@ -162,6 +160,25 @@ class Binner:
     def numbers(self, table: Table) -> np.ndarray:
         """A table as numbers: codes of categories, NaN for what is missing."""
         return self._numbers(table, range(table.shape[1]))
+
+    def is_missing(self, table: Table, c: int) -> bool:
+        """Whether all cells of a column of a new table count as missing, so that none is read.
+
+        A column without a value has no kind, and is missing where the other table has one.
+
+        Raises
+        ------
+        TypeError
+            If it holds another kind of thing than at fit.
+        """
+        before, now = self.kinds_[c], table.kind(c)
+        if now == before:
+            return False
+        if before is None:  # numbers are read nonetheless: infinities are refused
+            return self.categorical_[c] or now != NUMBER
+        if now is None or table.is_empty(c):
+            return True
+        raise TypeError(f"column {table.place(c)} of X must hold {before}s as in fit, got {now}")
 
     def _block(self, table: Table, columns: range, unseen: list[str] | None = None):
         """What `_numbers` gives; a sparse matrix, if that says the same in far fewer cells."""
@@ -197,7 +214,7 @@ class Binner:
                     "the categories of a column must be all strings or all numbers; got "
                     f"{kind} in column {table.place(c)}"
                 ) from error
-            self.kinds_[c] = kind
+            self.kinds_[c] = kind if len(_present(self.encoders_[c])) else None
             missing = _missing(table, c)
             self._warn_of_categories(
                 table, c, missing if weights is None else missing[weights > 0]
@@ -251,6 +268,13 @@ class Binner:
                     f"its {n} values are numbers: if it is meant as one, turn it into one first"
                 )
 
+    def _forget_kinds(self, block, columns: range) -> None:
+        """Of columns of numbers in which none is: they have no kind."""
+        if isinstance(block, np.ndarray):
+            for i in np.flatnonzero(np.isnan(block[0])):
+                if np.isnan(block[:, i]).all():
+                    self.kinds_[columns[i]] = None
+
     def _n_categories(self, columns: range) -> np.ndarray:
         counts = np.zeros(len(columns), np.int64)
         for i, c in enumerate(columns):
@@ -263,22 +287,24 @@ class Binner:
     def _numbers(self, table: Table, columns: range, unseen: list[str] | None = None):
         """Some columns as numbers.
 
-        Of a table that is new, `unseen` takes the columns of mostly new categories, and what holds
-        another kind of thing than at fit is refused.
+        What holds another kind of thing than at fit is refused. Of a table that is new, `unseen`
+        takes the columns of mostly new categories.
         """
-        if not self.encoders_:
+        compared = [table.names is not None or self.categorical_[c] for c in columns]
+        there = [
+            i for i, c in enumerate(columns) if not (compared[i] and self.is_missing(table, c))
+        ]
+        numeric = [i for i in there if not self.categorical_[columns[i]]]
+        if len(numeric) == len(columns):
             return table.numbers(columns)
-        block = np.empty((table.shape[0], len(columns)))
-        for i, c in enumerate(columns):
-            if self.categorical_[c]:
-                if unseen is not None:
-                    self._compare_kind(table, c)
-                block[:, i] = codes = self._codes(table, c)
-                if unseen is not None:
-                    share = np.mean(np.isnan(codes) & ~_missing(table, c))
-                    if share > 0.5:
-                        unseen.append(f"{table.place(c)} ({share:.0%} of the rows)")
-        numeric = [i for i, c in enumerate(columns) if not self.categorical_[c]]
+        block = np.full((table.shape[0], len(columns)), np.nan)
+        for i in sorted(set(there) - set(numeric)):
+            c = columns[i]
+            block[:, i] = codes = self._codes(table, c)
+            if unseen is not None:
+                share = np.mean(np.isnan(codes) & ~_missing(table, c))
+                if share > 0.5:
+                    unseen.append(f"{table.place(c)} ({share:.0%} of the rows)")
         if numeric:
             block[:, numeric] = table.numbers([columns[i] for i in numeric])
         return block
@@ -303,17 +329,6 @@ class Binner:
 
     def __getstate__(self):
         return {name: value for name, value in vars(self).items() if name != "_lookups"}
-
-    def _compare_kind(self, table: Table, c: int) -> None:
-        """Refuse a table whose column `c` holds something else than at fit."""
-        before = self.kinds_[c]
-        if before is None:
-            return
-        now = table.kind(c)
-        if now is not None and now != before:
-            raise TypeError(
-                f"column {table.place(c)} of X must hold {before}s as in fit, got {now}"
-            )
 
 
 def category_mask(table: Table, categorical_features) -> np.ndarray:

@@ -120,7 +120,7 @@ class Table:
         return f"{c}" if self.names is None else f"{c}, {self.names[c]!r}"
 
     def kind(self, c: int) -> str | None:
-        """What column `c` holds: "number", "text", ...; None if nothing is there."""
+        """What column `c` holds by its type or values: "number", "text", ...; None if nothing."""
         raise NotImplementedError
 
     def holds_words(self, c: int) -> bool:
@@ -134,6 +134,10 @@ class Table:
     def values(self, c: int) -> np.ndarray:
         """Column `c` as it is, NaN where something is missing: shape (n_rows,)."""
         raise NotImplementedError
+
+    def is_empty(self, c: int) -> bool:
+        """Whether all cells of column `c` are missing, whatever its type."""
+        return bool(missing_cells(self.values(c)).all())
 
     def factors(self, c: int) -> tuple[np.ndarray, np.ndarray] | None:
         """Column `c` as numbers of its different values and these, the last one NaN.
@@ -322,7 +326,7 @@ class FrameTable(Table):
     def _column_of_numbers(self, c):
         dtype = self._dtypes[c]
         if not self._is_numeric(c):
-            if dtype.is_temporal():
+            if dtype.is_temporal() and not self.is_empty(c):
                 error = TypeError(NO_TIMES)
                 raise _no_number(self._series(c).to_list()[0], 0, self.place(c), error)
             return _parsed(self.values(c), self.place(c))

@@ -1,16 +1,27 @@
 """From tables of any kind to one byte per cell."""
 
 import warnings
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from forest_cases import bin_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mddf.baselines import GCForestClassifier
 from scipy import sparse
+from sklearn.base import clone
 
-from mddf import MDDFClassifier, RandomForestClassifier
+from mddf import (
+    DeepForestClassifier,
+    DeepForestRegressor,
+    MDDFClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from mddf._binner import Binner, _present
 from mddf._binning import find_bins
 from mddf._table import read_table
@@ -207,6 +218,96 @@ def test_columns_without_anything_are_of_any_kind(frame, models):
     for model in models:
         found = model.predict_proba(frame.assign(word=None, size=None))
         assert np.array_equal(found, model.predict_proba(missing))
+
+
+# Columns without a value, of every type that a table may give them.
+WITHOUT = {
+    "float": pd.Series([np.nan] * 2),
+    "objects": pd.Series([None, np.nan], dtype=object),
+    "decimals": pd.Series([Decimal("NaN"), None], dtype=object),
+    "Float64": pd.Series([pd.NA] * 2, dtype="Float64"),
+    "Int64": pd.Series([pd.NA] * 2, dtype="Int64"),
+    "boolean": pd.Series([pd.NA] * 2, dtype="boolean"),
+    "string": pd.Series([pd.NA] * 2, dtype="string"),
+    "category": pd.Series(pd.Categorical([None] * 2)),
+    "sparse": pd.Series(pd.arrays.SparseArray([np.nan] * 2)),
+    "times": pd.Series([pd.NaT] * 2, dtype="datetime64[ns]"),
+    "times of a zone": pd.Series([pd.NaT] * 2, dtype="datetime64[ns, UTC]"),
+    "differences": pd.Series([pd.NaT] * 2, dtype="timedelta64[ns]"),
+    "periods": pd.Series([pd.NaT] * 2, dtype="period[D]"),
+    "arrow": pd.Series([None] * 2, dtype=pd.ArrowDtype(pa.timestamp("s"))),
+    "polars": pl.Series([None, float("nan")], dtype=pl.Float64),
+    "nothing of polars": pl.Series([None] * 2, dtype=pl.Null),
+    "dates of polars": pl.Series([None] * 2, dtype=pl.Date),
+    "lists of polars": pl.Series([None] * 2, dtype=pl.List(pl.Int64)),
+}
+VALUES = {
+    "text": ["oslo", "rome"] * 60,
+    "category": pd.Categorical(["oslo", "rome"] * 60),
+    "number category": pd.Categorical([1, 2] * 60),
+    "number": [1.0, 2.0] * 60,
+}
+MODELS = [
+    RandomForestClassifier(3, random_state=0),
+    RandomForestRegressor(3, random_state=0),
+    MDDFClassifier(1, n_estimators=2, cv=2, random_state=0),
+    GCForestClassifier(1, n_estimators=2, cv=2, random_state=0),
+    DeepForestClassifier(1, n_estimators=2, members=["random", "linear"], cv=2, random_state=0),
+    DeepForestRegressor(1, n_estimators=2, members=["random", "linear"], cv=2, random_state=0),
+]
+
+
+def of_type(kind, **columns):
+    return (pl if isinstance(kind, pl.Series) else pd).DataFrame(columns)
+
+
+@pytest.mark.parametrize("before", [*VALUES, "objects", "float", "times"])
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_a_column_without_a_value_is_missing_whatever_its_type(model, before):
+    age = np.linspace(-1, 1, 120)
+    column = VALUES.get(
+        before, pd.Series([None] * 120, dtype=getattr(WITHOUT.get(before), "dtype", None))
+    )
+    model = clone(model).fit(pd.DataFrame({"age": age, "city": column}), (age > 0).astype(int))
+    expected = model.predict(pd.DataFrame({"age": [0.3, -1], "city": [None, None]}))
+    for kind, cells in WITHOUT.items():
+        found = model.predict(of_type(cells, age=[0.3, -1], city=cells))
+        assert np.array_equal(found, expected), kind
+
+
+@pytest.mark.parametrize("n_rows", [2, 202])
+@pytest.mark.parametrize("before", ["objects", "float", "times", "category"])
+def test_what_was_never_there_may_come_as_anything(before, n_rows):
+    age, empty = np.linspace(-1, 1, 120), pd.Series([None] * 120, dtype=WITHOUT[before].dtype)
+    model = RandomForestClassifier(3, random_state=0)
+    model.fit(pd.DataFrame({"age": age, "city": empty}), age > 0)
+    age = np.tile([0.3, -1], n_rows // 2)
+    for city in (["oslo", 2], [1, 2], [True, False], pd.period_range("2020", periods=2), [{}, []]):
+        new = pd.DataFrame({"age": age, "city": list(city) * (n_rows // 2)})
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "most of these columns")
+            assert model.predict(new).tolist() == [True, False] * (n_rows // 2)
+    with pytest.raises(ValueError, match="got inf in row 0"):
+        model.predict(new.assign(age=np.inf))
+
+
+def test_columns_of_arrays_without_a_value_are_missing():
+    X = np.array([["a", 1.5], ["b", 2.5]] * 30, dtype=object)
+    forest = RandomForestClassifier(3, categorical_features=[0], random_state=0)
+    forest.fit(X, [0, 1] * 30)
+    expected = forest.predict_proba(pd.DataFrame({0: [None], 1: [2.5]}).to_numpy(object))
+    for nothing in (np.nan, pd.NA, Decimal("NaN")):
+        found = forest.predict_proba(np.array([[nothing, 2.5]], object))
+        assert np.array_equal(found, expected)
+    assert np.array_equal(forest.predict_proba(np.array([[np.nan, 2.5]])), expected)
+    with pytest.raises(TypeError, match="column 0 of X must hold texts as in fit, got number"):
+        forest.predict(np.array([[3.0, 2.5]]))
+
+
+def test_a_column_with_one_value_has_a_kind():
+    model = RandomForestClassifier(3).fit(pd.DataFrame({"city": ["oslo", None] * 30}), [0, 1] * 30)
+    with pytest.raises(TypeError, match="must hold texts as in fit, got number"):
+        model.predict(pd.DataFrame({"city": [np.nan] * 200 + [1.0]}))
 
 
 def test_categories_that_fit_did_not_see_are_told(frame, models):

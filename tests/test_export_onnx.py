@@ -170,6 +170,15 @@ def test_categories_that_were_all_missing(nothing):
     for cells in ("new", "", None):
         _, probabilities = said_by_runtime(model, X.assign(none=cells))
         assert np.array_equal(probabilities, model.predict_proba(X))
+    for cells in (np.nan, 2.0, pd.Series([pd.NaT] * 120), pd.array([None] * 120, "Int64")):
+        for name in ("none", "word") if not np.isscalar(cells) else ("none",):
+            new = X.assign(**{name: cells})
+            _, probabilities = said_by_runtime(model, new)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "most of these columns")
+                assert np.array_equal(probabilities, model.predict_proba(new))
+    with pytest.raises(TypeError, match="'word' of X must hold texts as in fit, got number"):
+        onnx_inputs(model, X.assign(word=2.0))
     numbers = np.column_stack([np.arange(120.0) % 3, np.full(120, np.nan)])
     model = RandomForestClassifier(5, categorical_features=[1], random_state=0)
     model.fit(numbers, np.arange(120) % 3 > 0)

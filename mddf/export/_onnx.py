@@ -128,20 +128,22 @@ def onnx_inputs(model, X, *, dtype=None) -> dict[str, np.ndarray]:
     model_stages(model)
     names = _input_names(model)
     table = read_table(model, X, reset=False, categorical_features=model.categorical_features)
-    categories = category_codes(model)
+    binner, categories = model._binner, category_codes(model)
     if not categories:
-        return {"X": np.asarray(table.numbers(range(table.shape[1])), dtype)}
+        return {"X": np.asarray(binner.numbers(table), dtype)}
     found = {}
     for column, name in enumerate(names):
-        if column in categories and _is_text(model, column):
-            values = table.values(column)
-            unseen = _unseen_text(categories[column])
-            cells = np.where(missing_cells(values), unseen, values).astype(str).astype(object)
+        is_text = column in categories and _is_text(model, column)
+        if (column in categories or table.names) and binner.is_missing(table, column):
+            cells = np.full(table.shape[0], np.nan, object if is_text else dtype)
         elif column in categories:
-            cells = np.asarray(table.values(column), dtype)
+            cells = table.values(column)
         else:
-            cells = np.asarray(table.numbers([column])[:, 0], dtype)
-        found[name] = cells[:, None]
+            cells = table.numbers([column])[:, 0]
+        if is_text:
+            unseen = _unseen_text(categories[column])
+            cells = np.where(missing_cells(cells), unseen, cells).astype(str).astype(object)
+        found[name] = np.asarray(cells, object if is_text else dtype)[:, None]
     return found
 
 
