@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from threading import Lock
@@ -138,18 +139,39 @@ def _on_dask(tasks: Iterable, n_jobs: int, backend) -> Iterator:
     tasks = iter(tasks)
     running: deque = deque()
     try:
-        with backend.retrieval_context():  # a task of Dask's that waits makes room for others
-            while True:
-                for task in islice(tasks, 2 * n_jobs - len(running)):
-                    running.append([task, _submit(backend, task)])
-                if not running:
-                    return
-                result = _result(backend, running[0])
-                running.popleft()
-                yield result
+        while True:
+            for task in islice(tasks, 2 * n_jobs - len(running)):
+                running.append([task, _submit(backend, task)])
+            if not running:
+                return
+            result = _result(backend, running[0])
+            running.popleft()
+            yield result
     finally:
         if running:  # for none Dask would go to its loop, too, which may be what collects this
             backend.client.cancel([future for _, future in running])
+
+
+@contextmanager
+def _slot_released(future) -> Iterator[None]:
+    """Where a task of Dask's waits for another one: leave the worker's pool of threads to that.
+
+    joblib's own context does not come back after an error, and a thread that is not in the pool
+    cannot leave it. A generator must not be suspended in here: it may be closed late, by another
+    thread, or inside another such context.
+    """
+    from distributed import secede
+    from distributed.threadpoolexecutor import rejoin, thread_state
+
+    in_pool = getattr(thread_state, "proceed", False)
+    if future.done() or not in_pool:
+        yield
+        return
+    secede()
+    try:
+        yield
+    finally:
+        rejoin()
 
 
 def _submit(backend, task, again=False):
@@ -170,7 +192,8 @@ def _result(backend, sent: list):
     """What comes of a task and its future; another one, if workers died with what it needs."""
     for attempt in range(_ATTEMPTS):
         try:
-            return sent[1].result()
+            with _slot_released(sent[1]):
+                return sent[1].result()
         except CancelledError:
             if backend.client.status != "running" or attempt == _ATTEMPTS - 1:
                 raise

@@ -5,7 +5,6 @@ On real clusters of two processes. Nothing may hang, so that every test has a ti
 
 import gc
 import os
-import shutil
 import signal
 import threading
 import time
@@ -25,65 +24,7 @@ from mddf._binning import BinnedTable, join_bins, spare_bins
 ENGINES = ("dask", "ray")
 
 
-@pytest.fixture(autouse=True)
-def time_limit():
-    def stop(*_):
-        raise TimeoutError("the test took more than five minutes")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(300)  # against waiting for ever; beside other work a minute may be too short
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
-
-
-@pytest.fixture(scope="module")
-def dask():
-    """A client of two worker processes with one thread each."""
-    distributed = pytest.importorskip("distributed")
-    import dask as dask_itself
-
-    with (
-        # Or a worker's place is given up that is empty this long after its loss, by a second one.
-        dask_itself.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        client.wait_for_workers(2, timeout=60)
-        yield client
-
-
-@pytest.fixture(scope="module")
-def ray(tmp_path_factory):
-    ray = pytest.importorskip("ray")
-    from ray.util.joblib import register_ray
-
-    with pytest.MonkeyPatch.context() as patch:
-        # Workers import from where Ray was started, which must not be the sources.
-        patch.chdir(tmp_path_factory.mktemp("ray"))
-        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        patch.setenv("RAY_AUTH_MODE", "disabled")  # else it writes a token into the home folder
-        ray.init(
-            num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=2**27
-        )
-        register_ray()
-        yield ray
-        ray.shutdown()
-
-
-@pytest.fixture(scope="module")
-def spark():
-    """A session of two cores of this machine."""
-    joblibspark = pytest.importorskip("joblibspark")
-    pyspark = pytest.importorskip("pyspark.sql")
-    if shutil.which("java") is None:
-        pytest.skip("Spark needs Java")
-    builder = pyspark.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    with builder.config("spark.driver.host", "127.0.0.1").getOrCreate() as session:
-        joblibspark.register_spark()
-        yield session
+pytestmark = pytest.mark.usefixtures("time_limit")
 
 
 @pytest.fixture
