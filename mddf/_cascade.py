@@ -222,13 +222,22 @@ class _Growth:
         """A layer, its vectors, and the seconds that growing it took a fit before this one."""
         if self.checkpoint is None:
             return *self._grow(number, n_jobs, show_bar), 0.0
-        stored = self.checkpoint.load(number)
+        stored = self.checkpoint.load(number, self._stored)
         if stored is not None:
             return stored
         start = perf_counter()
         grown = self._grow(number, n_jobs, show_bar)
         self.checkpoint.save(number, *grown, perf_counter() - start)
         return *grown, 0.0
+
+    def _stored(self, layer, vectors, seconds) -> tuple[Layer, list[np.ndarray], float]:
+        """The parts of a layer's checkpoint, checked."""
+        shape = len(self.samples.labels), self.samples.n_classes
+        if not isinstance(layer, Layer) or len(layer.members) != len(vectors):
+            raise ValueError("it holds no layer")
+        if any(of_forest.shape != shape for of_forest in vectors):
+            raise ValueError(f"its vectors must have shape {shape}")
+        return layer, vectors, float(seconds)
 
     def _grow(self, number: int, n_jobs, show_bar) -> tuple[Layer, list[np.ndarray]]:
         augmented = None

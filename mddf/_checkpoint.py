@@ -6,13 +6,13 @@ import json
 import os
 import pickle
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from hashlib import blake2b
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, TypeVar
 from uuid import uuid4
-from zipfile import BadZipFile
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -33,13 +33,17 @@ _INPUTS = {
 }
 # Characters of a list of which no hash is told.
 _LONG = 2000
+# Bytes at a file's end: the checksum of those before.
+_CHECKSUM = 32
+Layer = TypeVar("Layer")
 
 
 class Checkpoint:
     """A folder with a file for each layer that a fit has grown.
 
-    A file appears under its name when it is complete, and says which fit it is of. Errors of the
-    file system, which are OSError, name the parameter.
+    A file appears under its name when it is complete. It says of which fit and layer it is, and
+    ends with a checksum, so that nothing is read of a file that was damaged, nor of one that was
+    renamed. Errors of the file system, which are OSError, name the parameter.
 
     Parameters
     ----------
@@ -67,40 +71,44 @@ class Checkpoint:
     def _path(self, number: int) -> Path:
         return self.folder / f"layer-{number + 1:03}.npz"
 
-    def load(self, number: int) -> tuple | None:
-        """What was saved of a layer, None if it has not been grown; ValueError if of another fit.
+    def load(self, number: int, read: Callable[..., Layer]) -> Layer | None:
+        """What was saved of a layer, None if it has not been grown.
 
         Parameters
         ----------
         number : int
             From 0.
+        read : callable
+            What to make of the parts that `save` got, where tuples have become lists.
+
+        Raises
+        ------
+        ValueError
+            If the file is damaged, of another layer or of another fit.
         """
         path = self._path(number)
         if not path.exists():
             return None
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = dict(file)
-            fit, plain = json.loads(arrays["outline"].tobytes())
-        except (BadZipFile, KeyError, EOFError, ValueError) as error:
-            raise ValueError(
-                f"checkpoint: {str(path)!r} cannot be read ({error}); delete it, or give another "
-                "folder"
-            ) from error
+        with _readable(path):
+            layer, fit, plain, arrays = _contents(path)
+        if layer != number + 1:
+            raise ValueError(_unreadable(path, f"it is layer {layer!r} under another name"))
         self._compare(fit)
-        return from_plain(_filled(plain, arrays))
+        with _readable(path):
+            return read(*from_plain(_filled(plain, arrays)))
 
     def save(self, number: int, *parts) -> None:
-        """Write what `load` gives back; whole or not at all, whenever the process is killed."""
+        """Write what `load` reads; whole or not at all, whenever the process is killed."""
         arrays: dict[str, np.ndarray] = {}
-        outline = json.dumps([self.fit, _outline(to_plain(parts), arrays)])
+        outline = json.dumps([number + 1, self.fit, _outline(to_plain(parts), arrays)])
         arrays["outline"] = np.frombuffer(outline.encode(), np.uint8)
         path = self._path(number)
         unfinished = path.with_suffix(f".{uuid4().hex}.part")  # no other process writes to it
         with self._named():
             try:
-                with unfinished.open("wb") as file:
+                with unfinished.open("w+b") as file:
                     np.savez(file, allow_pickle=False, **arrays)
+                    file.write(_checksum(file, file.tell()))
                     file.flush()
                     os.fsync(file.fileno())
                 unfinished.replace(path)
@@ -108,7 +116,8 @@ class Checkpoint:
                 unfinished.unlink(missing_ok=True)
 
     def _compare(self, before: dict[str, str]) -> None:
-        for name, now in self.fit.items():
+        for name in [*self.fit, *sorted(before.keys() - self.fit.keys())]:
+            now = self.fit.get(name)
             if before.get(name) == now:
                 continue
             what = _INPUTS.get(name, f"{name}={before.get(name)}, not {name}={now}")
@@ -116,6 +125,47 @@ class Checkpoint:
                 f"checkpoint: {str(self.folder)!r} is of a fit with {what}; give another folder, "
                 "or delete this one"
             )
+
+
+def _checksum(file: BinaryIO, n_bytes: int) -> bytes:
+    """That of a file's first bytes, after which the file's position is."""
+    file.seek(0)
+    found = blake2b(digest_size=_CHECKSUM // 2)
+    for first in range(0, n_bytes, 2**20):
+        found.update(file.read(min(2**20, n_bytes - first)))
+    return found.hexdigest().encode()
+
+
+def _contents(path: Path) -> tuple[Any, dict, Any, dict[str, np.ndarray]]:
+    """Number, fit and outline of a layer, and its arrays."""
+    with path.open("rb") as file:
+        n_bytes = file.seek(0, os.SEEK_END) - _CHECKSUM
+        if n_bytes < 0 or _checksum(file, n_bytes) != file.read():
+            raise ValueError("its checksum is wrong: it is damaged, or not a whole layer's")
+        file.seek(0)
+        with np.load(file, allow_pickle=False) as stored:
+            arrays = dict(stored)
+    layer, fit, plain = json.loads(arrays["outline"].tobytes())
+    return layer, dict(fit), plain, arrays
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Have all errors of what a file holds name it, and say what to do."""
+    try:
+        yield
+    except OSError as error:
+        what = f"checkpoint cannot be read: {error.strerror or error}"
+        raise OSError(error.errno, what, str(path)) from error
+    except Exception as error:  # whatever somebody wrote with a checksum of his own
+        raise ValueError(_unreadable(path, str(error) or type(error).__name__)) from error
+
+
+def _unreadable(path: Path, why: str) -> str:
+    return (
+        f"checkpoint: {str(path)!r} cannot be read ({why}); delete it to grow the layer again, or "
+        "give another folder"
+    )
 
 
 def description(estimator, **inputs) -> dict[str, str]:
@@ -140,7 +190,8 @@ def description(estimator, **inputs) -> dict[str, str]:
         if name not in _ANY
     }
     hashes = {name: fingerprint(*arrays) for name, arrays in inputs.items()}
-    return {"mddf": import_module("mddf").__version__, **parameters, **hashes}
+    release = import_module("mddf").__version__
+    return {"mddf": release, "estimator": type(estimator).__name__, **parameters, **hashes}
 
 
 def fit_inputs(

@@ -47,11 +47,15 @@ class OnFolds:
         return names, self.vectors, models, self.seconds, self.hopeless
 
     @classmethod
-    def from_stored(cls, stored: tuple, members: list[Member]) -> OnFolds:
+    def from_stored(
+        cls, members: list[Member], training: Training, names, vectors, models, seconds, hopeless
+    ) -> OnFolds:
         """What `to_store` gave, of some of these members."""
-        names, vectors, models, seconds, hopeless = stored
         by_name = {member.name: member for member in members}
         found = [by_name[name] for name in names]
+        shape = len(found), len(training.order), training.goal.n_columns
+        if vectors.shape != shape or seconds.shape != shape[:1]:
+            raise ValueError(f"its vectors must have shape {shape}")
         models = [
             [Grown(trees, importances=importances) for trees, importances in of_folds]
             if member.is_forest

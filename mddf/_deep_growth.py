@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import textwrap
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -250,10 +251,11 @@ class Growth:
 
     def _on_folds(self, members, columns, emphasis, number: int) -> OnFolds:
         """The members' folds, from the checkpoint if they are there, and kept there if not."""
-        stored = None if self.checkpoint is None else self.checkpoint.load(number)
-        if stored is not None:
-            return OnFolds.from_stored(stored, members)
         training, keep = self.training, not self.model.refit
+        if self.checkpoint is not None:
+            stored = self.checkpoint.load(number, partial(OnFolds.from_stored, members, training))
+            if stored is not None:
+                return stored
         found = fit_on_folds(
             members, training, columns, emphasis, self.entropy, number, keep=keep, **self.options
         )
