@@ -1,7 +1,6 @@
 """The old name of what is in :mod:`mddf.analysis`, until version 0.4."""
 
-import warnings
-
+from mddf._messages import warn
 from mddf.analysis import (
     adaboost_training_bounds,
     deepboost_bound,
@@ -18,8 +17,7 @@ __all__ = [
     "quadboost_bound",
 ]
 
-warnings.warn(
+warn(
     "mddf.baselines.bounds has become part of mddf.analysis, and goes with version 0.4",
     DeprecationWarning,
-    stacklevel=2,
 )

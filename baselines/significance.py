@@ -1,13 +1,11 @@
 """The old name of what is in :mod:`mddf.analysis`, until version 0.4."""
 
-import warnings
-
+from mddf._messages import warn
 from mddf.analysis import discordant_counts, poisson_binomial_test, probability_better, sign_test
 
 __all__ = ["discordant_counts", "poisson_binomial_test", "probability_better", "sign_test"]
 
-warnings.warn(
+warn(
     "mddf.baselines.significance has become part of mddf.analysis, and goes with version 0.4",
     DeprecationWarning,
-    stacklevel=2,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from hashlib import blake2b
 
 import numpy as np
@@ -20,6 +19,7 @@ from mddf._binning import (
     narrowed,
     spare_bins,
 )
+from mddf._messages import warn
 from mddf._sampling import summed_weights
 from mddf._state import part
 from mddf._table import NUMBER, ArrayTable, SparseTable, Table, missing_cells
@@ -251,19 +251,19 @@ class Binner:
         n_there = len(missing) - np.count_nonzero(missing)
         n = sum(1 for _ in _present(self.encoders_[c]))
         if n > self.max_bins:
-            _warn(
+            warn(
                 f"column {table.place(c)} has {n} categories, more than max_bins={self.max_bins}: "
                 "the rarest of them share a bin"
             )
         elif n_there >= _MANY_ROWS and n > _NEARLY_ALL * n_there:
-            _warn(
+            warn(
                 f"column {table.place(c)} has {n} categories in {n_there} rows: forests learn "
                 "little from what is nearly never the same"
             )
         if isinstance(self.categorical_features, str) and table.is_plain_text(c):
             numbers = sum(map(_looks_like_number, map(str, _present(self.encoders_[c]))))
             if 2 * numbers > n:
-                _warn(
+                warn(
                     f"column {table.place(c)} is text and taken as categories, but {numbers} of "
                     f"its {n} values are numbers: if it is meant as one, turn it into one first"
                 )
@@ -429,13 +429,9 @@ def _looks_like_number(text: str) -> bool:
     return True
 
 
-def _warn(message: str) -> None:
-    warnings.warn(message, UserWarning, stacklevel=2)
-
-
 def _warn_of_unseen(places: list[str]) -> None:
     if places:
-        _warn(
+        warn(
             "most of these columns' rows hold categories that fit did not see, which are treated "
             f"as missing: {', '.join(places)}"
         )

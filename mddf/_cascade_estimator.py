@@ -288,7 +288,7 @@ class BaseCascade(LayeredClassifier):
         wanted = None if warn_if_seen else _growing.columns_asked(model.trees(), model.n_raw)
         codes = binner.transform(table, n_spare=model.layout.n_columns, wanted=wanted)
         if warn_if_seen:
-            warn_of_seen(codes[:, : model.n_raw], self._seen, stacklevel=5)
+            warn_of_seen(codes[:, : model.n_raw], self._seen)
         numbers = binner.numbers(table) if model.needs_numbers else None
         return stages(model, codes, numbers, n_jobs=self.n_jobs)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from mddf._binner import fingerprint
 from mddf._elementary import log
 from mddf._folds import ask_for_groups
+from mddf._messages import warn
 from mddf._state import Saved
 
 
@@ -57,14 +57,13 @@ class AsksForGroups:
         return ask_for_groups(super().get_metadata_routing(), self.cv)  # type: ignore[misc]
 
 
-def warn_of_seen(codes: np.ndarray, seen: str | None, *, stacklevel: int = 4) -> None:
+def warn_of_seen(codes: np.ndarray, seen: str | None) -> None:
     """Warn of features for the very codes whose fingerprint fit has kept."""
     if fingerprint(codes) == seen:
-        warnings.warn(
+        warn(
             "transform was given the table that the model was fitted on: these features are "
             "not out-of-fold, and another model trained on them would trust them too much; "
             "use fit_transform",
-            stacklevel=stacklevel,
         )
 
 

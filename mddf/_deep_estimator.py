@@ -200,7 +200,7 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
             out_of_bag=groups is None and not gives_folds(self.cv),
             units=None if groups is None else group_numbers(groups, goal.strata, cv),
         )
-        checkpoint = self._checkpoint(training, members, given, groups)
+        checkpoint = self._checkpoint(training, members, given)
         growth = Growth(self, training, members, table.shape[1], entropy, checkpoint)
         seen = fingerprint(binned.codes[:, : table.shape[1]])
         growth.grow()
@@ -214,7 +214,7 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
             tell(f"stopped: {self.stop_reason_}")
         return growth
 
-    def _checkpoint(self, training, members, given, groups) -> Checkpoint | None:
+    def _checkpoint(self, training, members, given) -> Checkpoint | None:
         if self.checkpoint is None:
             return None
         for member in members:
@@ -228,7 +228,7 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
             training.table,
             training.goal.key,
             given,
-            groups,
+            training.units,
             folds=training.folds if gives_folds(self.cv) else None,
             numbers=None if all(member.is_forest for member in members) else training.numbers,
         )
@@ -249,7 +249,7 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
             table, n_spare=self._n_spare, numbers=numbers, wanted=wanted
         )
         if warn_if_seen:
-            warn_of_seen(codes[:, : self._n_raw], self._seen, stacklevel=5)
+            warn_of_seen(codes[:, : self._n_raw], self._seen)
         return self._layer_vectors(codes, numbers, self.n_jobs)
 
     def _trees(self) -> list:

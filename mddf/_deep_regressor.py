@@ -11,7 +11,7 @@ from mddf._deep_goals import ValueGoal
 from mddf._forest_regressor import TableRegressor
 from mddf._members import AUTO_REGRESSORS, named_regressors, resolve_members
 from mddf._sampling import n_counted, row_weights
-from mddf._targets import Units, read_values
+from mddf._targets import Units, Values, read_values
 from mddf._validation import Within
 
 _COVERAGE = Within(Real, 0, 1, closed="neither")
@@ -138,6 +138,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
 
     def _read(self, y, given):
         y = read_values(y)
+        Values.of(y, given).warn_of_lost(given)
         units = Units.of(y, given)
         goal = ValueGoal(units.standard(y), given)
         weights = row_weights(given, None, goal.key)

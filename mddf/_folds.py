@@ -7,8 +7,10 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
-from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import assert_all_finite
+from sklearn.utils.validation import check_consistent_length
 
+from mddf._plain import numbered, plain_array
 from mddf._validation import naming
 
 Folds = list[tuple[np.ndarray, np.ndarray]]
@@ -30,7 +32,7 @@ def make_folds(cv, X, y, labels: np.ndarray, seed: int, groups=None) -> Folds:
         What a number of folds is shuffled by.
     groups : array of shape (n_samples,), default=None
         Samples of one group are held out together: by a number of folds, and by splitters that
-        look at groups. Numbers or strings, none missing.
+        look at groups. Numbers, strings or other objects with a hash, none missing.
 
     Returns
     -------
@@ -91,10 +93,17 @@ def _checked_groups(groups, labels: np.ndarray, cv) -> tuple[np.ndarray, np.ndar
             f"groups and cv={cv!r}"
         )
     with naming("groups"):
-        groups = check_array(groups, input_name="groups", ensure_2d=False, dtype=None)
-        groups = column_or_1d(groups)
+        groups = plain_array(groups, "groups")
+        if groups.ndim == 2 and groups.shape[1] == 1:
+            groups = groups[:, 0]
+        if groups.ndim != 1:
+            raise ValueError(f"groups must be 1d, one for every sample, got shape {groups.shape}")
         check_consistent_length(labels, groups)
-        return groups, np.unique(groups, return_inverse=True)[1]
+        if groups.dtype.kind == "f":
+            assert_all_finite(groups, input_name="groups")
+        numbers, in_order = numbered(groups)
+        # Splitters may find out what is equal by sorting.
+        return (groups if in_order else numbers), numbers
 
 
 def _k_folds(n_folds: int, labels: np.ndarray, seed: int, groups) -> Folds:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -17,6 +16,7 @@ from mddf import _growing
 from mddf._binner import Binner, fingerprint
 from mddf._binning import BinnedTable
 from mddf._classifier import ProbabilityClassifier
+from mddf._messages import warn
 from mddf._sampling import RowWeights, canonical_order, plan_sampling, row_weights
 from mddf._table import read_table
 from mddf._targets import Classes, Values
@@ -257,10 +257,9 @@ class Forest:
                 "X or y has changed"
             )
         if self.n_estimators == n_before:
-            warnings.warn(
+            warn(
                 f"with warm_start=True and n_estimators={n_before}, as many as there are, no "
                 "tree is grown",
-                stacklevel=4,
             )
             return {}
         names = ("_binner", "_entropy", "_trees", "_importances", "_oob")
@@ -327,10 +326,9 @@ class Forest:
             sums += fitted["_oob"][0]
             n_trees += fitted["_oob"][1]
         if not n_trees.any():
-            warnings.warn(
+            warn(
                 "oob_score_ is nan: every sample was drawn by every tree; more trees or a smaller "
                 "max_samples leave some out",
-                stacklevel=4,
             )
         return {
             **self._score_out_of_bag(target, sums, n_trees),

@@ -66,7 +66,9 @@ class BaseForestRegressor(Forest, TableRegressor):
                 f"with warm_start=True, keep_targets must be {self._most_targets}, as in the fit "
                 f"before, got {self.keep_targets}"
             )
-        return Values.of(y, weights, self._exponents if again else None)
+        values = Values.of(y, weights, self._exponents if again else None)
+        values.warn_of_lost(weights)
+        return values
 
     @property
     def _width(self) -> int:

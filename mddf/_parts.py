@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from mddf._binning import NUMERIC_DTYPES
-from mddf._table import NUMBER, ArrayTable, FrameTable, Table, _checked
+from mddf._table import NUMBER, ArrayTable, FrameTable, Table, _checked, filled
 
 
 class FrameParts(Table):
@@ -128,6 +128,8 @@ def by_columns(source, *, bin_rows=None) -> Table:
 
 
 def _table(source) -> Table:
+    if isinstance(source, np.ma.MaskedArray):
+        source = filled(source)
     if isinstance(source, np.ndarray):
         if source.ndim == 2 and source.dtype.kind in "biuf" and source.dtype not in NUMERIC_DTYPES:
             return ArrayParts(source)  # of a table of double precision there is but a part

@@ -12,10 +12,10 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
-from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.validation import assert_all_finite, validate_data
 
 from mddf._binning import NUMERIC_DTYPES
+from mddf._plain import NO_TIMES, is_missing
 
 NUMBER = "number"
 # What a block of columns that are turned into numbers together may take.
@@ -31,7 +31,14 @@ def is_frame(X) -> bool:
 
 
 def whole_frame(X):
-    """X, or the table of a batch of pyarrow's; frames whose cells are yet to come are refused."""
+    """X, or the table of a batch of pyarrow's; frames whose cells are yet to come are refused.
+
+    Masked cells of an array have become NaN, or None among objects.
+    """
+    if isinstance(X, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in X):
+        X = np.ma.stack(X)
+    if isinstance(X, np.ma.MaskedArray):
+        return filled(X)
     if nw.dependencies.is_polars_lazyframe(X) or isinstance(X, nw.LazyFrame):
         raise TypeError("X must be there as a whole, got a LazyFrame: pass what X.collect() gives")
     pyarrow = nw.dependencies.get_pyarrow()
@@ -40,9 +47,14 @@ def whole_frame(X):
     return X
 
 
-def is_missing(value) -> bool:
-    """Whether a cell is None, NaN or pandas' NA."""
-    return value is None or is_scalar_nan(value) or is_pandas_na(value)
+def filled(X: np.ma.MaskedArray) -> np.ndarray:
+    """An array in which what is masked has become NaN, or None among objects."""
+    cells, masked = X.data, np.ma.getmaskarray(X)
+    if masked.any():
+        dtypes: dict[str, Any] = {"b": float, "i": float, "u": float, "f": X.dtype, "c": X.dtype}
+        cells = cells.astype(dtypes.get(X.dtype.kind, object))  # a copy
+        cells[masked] = None if cells.dtype.kind == "O" else np.nan
+    return cells
 
 
 def missing_cells(values: np.ndarray) -> np.ndarray:
@@ -359,7 +371,6 @@ def _checked(block: np.ndarray, places: Sequence[str]) -> np.ndarray:
     return block
 
 
-NO_TIMES = "dates and times are no numbers; turn them into some first"
 _NO_CATEGORIES = (
     "; an array has no columns of categories unless categorical_features gives their numbers: do "
     "so, or let X be a data frame (the transformer before gives one after "

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import check_array
 
 from mddf._core import ClassTarget, ValueTarget
+from mddf._messages import warn
+from mddf._plain import numbers_of
 from mddf._state import part
-from mddf._table import NO_TIMES
-from mddf._validation import encode_labels, naming
+from mddf._validation import encode_labels, naming, warn_of_column
 
 # Targets are whole multiples of 2^-61 of their bound, which takes all bits of a double that is not
 # below 2^-9 of the bound.
@@ -88,13 +87,18 @@ class Values:
                 f"of the first fit, 2.0**{exponents.tolist()}, got values up to {bound.tolist()}"
             )
         key = np.rint(np.ldexp(np.clip(y, -bound, bound), _BITS - exponents)).astype(np.int64)
-        if n_lost := np.count_nonzero(((key == 0) & (y != 0))[counts]):
-            warnings.warn(
-                f"{n_lost} of {y.size} targets are taken as 0, being too small beside the largest "
-                f"of all, {bound.max():g}: leave that out, or scale y or take its logarithm",
-                stacklevel=5,
-            )
         return cls(y, exponents, key)
+
+    def warn_of_lost(self, weights: np.ndarray | None) -> None:
+        """Warn of targets that are rounded to 0, among the samples that have weight."""
+        counts = slice(None) if weights is None else weights > 0
+        lost = ((self.key == 0) & (self.y != 0))[counts]
+        if lost.any():
+            warn(
+                f"{np.count_nonzero(lost)} of {self.y.size} targets are taken as 0, being too "
+                f"small beside the largest of all, {np.abs(self.y[counts]).max():g}: leave that "
+                "out, or scale y or take its logarithm"
+            )
 
     @cached_property
     def cells(self) -> ValueTarget:
@@ -150,8 +154,7 @@ class Units:
 def finite_values(y) -> np.ndarray:
     """Targets as float64, of the shape in which a user passed them as y."""
     with naming("y"):
-        if np.asarray(y).dtype.kind in "mM":
-            raise TypeError(NO_TIMES)
+        y = numbers_of(y, "y")
         y = check_array(y, ensure_2d=False, dtype=np.float64, order="C", input_name="y")
         if y.ndim == 0:
             raise ValueError(f"y must have a target for every sample, got {y!r}")
@@ -164,10 +167,5 @@ def read_values(y) -> np.ndarray:
         raise ValueError("a regressor requires y to be passed, but the target y is None")
     y = finite_values(y)
     if y.ndim == 2 and y.shape[1] == 1:
-        warnings.warn(
-            "A column-vector y was passed when a 1d array was expected. Please change the shape "
-            "of y to (n_samples,), for example using ravel().",
-            DataConversionWarning,
-            stacklevel=4,
-        )
+        warn_of_column()
     return y.reshape(len(y), -1) + 0.0  # no negative zeros

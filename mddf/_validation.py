@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from numbers import Integral, Number, Real
 
 import numpy as np
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import assert_all_finite, compute_class_weight
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
@@ -17,8 +18,9 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
+from mddf._messages import short, warn
+from mddf._plain import is_missing, numbers_of, plain_array
 from mddf._sampling import scale_weights, summed_weights
-from mddf._table import is_missing
 
 MOST_CLASSES = 65535
 MOST = 2**31 - 1
@@ -92,14 +94,20 @@ def check_lengths(X, **given) -> None:
             check_consistent_length(X, values)
 
 
+def warn_of_column() -> None:
+    """Warn, as scikit-learn does, of a y that is a table of one column."""
+    warn(
+        "A column-vector y was passed when a 1d array was expected. Please change the shape "
+        "of y to (n_samples,), for example using ravel().",
+        DataConversionWarning,
+    )
+
+
 def _check_complete(y) -> None:
     """Refuse None, NaN and pandas' NA among labels of type object; leaves the rest to others."""
     if y.dtype.kind != "O":
         return
-    try:
-        missing = np.flatnonzero((y != y) | np.equal(y, None))  # type: ignore[call-overload]
-    except TypeError:  # pandas' NA is neither equal nor different
-        missing = np.flatnonzero([is_missing(label) for label in y])
+    missing = np.flatnonzero([is_missing(label) for label in y])
     if len(missing):
         raise ValueError(
             f"y must have a label for every sample, got {y[missing[0]]!r} in row {missing[0]} and "
@@ -117,12 +125,22 @@ def encode_labels(y) -> tuple[np.ndarray, np.ndarray]:
     """
     if y is None:
         raise ValueError("a classifier requires y to be passed, but the target y is None")
-    y = column_or_1d(y, warn=True)
+    with naming("y"):
+        y = plain_array(y, "y")
+        if y.ndim == 2 and y.shape[1] == 1:
+            warn_of_column()
+        y = column_or_1d(y)
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")
     _check_complete(y)
-    check_classification_targets(y)
-    classes, labels = np.unique(y, return_inverse=True)
+    try:
+        check_classification_targets(y)
+        classes, labels = np.unique(y, return_inverse=True)
+    except TypeError as error:
+        kinds = sorted({type(label).__name__ for label in y})
+        raise TypeError(
+            f"y must hold labels of one kind, numbers, strings or booleans; got {', '.join(kinds)}"
+        ) from error
     if len(classes) > MOST_CLASSES:
         raise ValueError(f"y must have at most {MOST_CLASSES} classes, got {len(classes)}")
     return classes, labels.astype(np.uint16)
@@ -130,18 +148,23 @@ def encode_labels(y) -> tuple[np.ndarray, np.ndarray]:
 
 def known_labels(y, classes: np.ndarray, n_rows: int) -> np.ndarray:
     """Class of every sample among those of a fitted classifier."""
-    y = np.asarray(y)
+    with naming("y"):
+        y = plain_array(y, "y")
     if y.shape != (n_rows,):
         raise ValueError(f"y must have shape ({n_rows},), got {y.shape}")
     _check_complete(y)
-    if y.dtype.kind == "O":  # of kinds that may have no order
-        known = set(classes.tolist())
-        unknown = np.array([label for label in dict.fromkeys(y) if label not in known], object)
-    else:
-        unknown = np.setdiff1d(y, classes)
-    if len(unknown):
-        raise ValueError(f"y must hold labels seen in fit, {classes!r}; got {unknown!r}")
-    return np.searchsorted(classes, y)
+    if y.dtype.kind in "mM" and y.dtype.kind == classes.dtype.kind:
+        y = y.astype(classes.dtype)
+    # Compared as Python's objects: of integers and floats, or of kinds that may have no order.
+    numbers = {label: number for number, label in enumerate(classes.tolist())}
+    present, places = np.unique(y, return_inverse=True) if y.dtype.kind != "O" else (y, ...)
+    codes = np.array([numbers.get(label, -1) for label in present.tolist()], np.int64)
+    if (codes < 0).any():
+        unknown = list(dict.fromkeys(present[codes < 0].tolist()))
+        raise ValueError(
+            f"y must hold labels seen in fit, {short(classes.tolist())}; got {short(unknown)}"
+        )
+    return codes[places]
 
 
 def all_weights(sample_weight, n_rows: int) -> np.ndarray:
@@ -152,6 +175,8 @@ def all_weights(sample_weight, n_rows: int) -> np.ndarray:
             raise ValueError(f"sample_weight must be positive and finite, got {sample_weight!r}")
     rows = np.empty((n_rows, 0))
     with naming("sample_weight"):
+        if not (sample_weight is None or isinstance(sample_weight, Number)):
+            sample_weight = numbers_of(sample_weight, "sample_weight")
         weights = _check_sample_weight(
             sample_weight, rows, dtype=np.float64, ensure_non_negative=True
         )

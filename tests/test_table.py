@@ -13,13 +13,12 @@ from mddf.baselines import AdaBoostClassifier, MultiGrainedScanner
 from scipy import sparse
 from sklearn.base import clone
 
-from mddf import RandomForestClassifier
+from mddf import RandomForestClassifier, by_columns
 from mddf._binner import category_mask
 from mddf._table import (
     ArrayTable,
     FrameTable,
     is_frame,
-    is_missing,
     missing_cells,
     read_table,
 )
@@ -329,11 +328,33 @@ def test_arrays_of_objects():
     assert read(np.array([[1, "a"]] * 2, object), categorical_features=[1]).kind(1) == "text"
 
 
-def test_missing():
-    for value in (None, np.nan, float("nan"), pd.NA):
-        assert is_missing(value)
-    for value in (0, "", "nan", False):
-        assert not is_missing(value)
+@pytest.mark.parametrize("dtype", [float, np.float32, int, bool, np.uint8])
+def test_masked_cells_are_missing(dtype):
+    rng = np.random.default_rng(0)
+    X, mask = rng.integers(0, 5, (60, 4)).astype(dtype), rng.random((60, 4)) < 0.2
+    masked, missing = np.ma.array(X, mask=mask), np.where(mask, np.nan, X)
+    for table in (read(masked), read(list(masked)), by_columns(masked)):
+        assert np.array_equal(table.numbers(range(4)), missing, equal_nan=True)
+    y = np.arange(60) % 2
+    for model in (
+        RandomForestClassifier(3, random_state=0),
+        MultiGrainedScanner([2], n_estimators=2, cv=2, random_state=0),
+    ):
+        found, expected = (clone(model).fit(cells, y) for cells in (masked, missing))
+        ask = "transform" if isinstance(model, MultiGrainedScanner) else "predict_proba"
+        answers = getattr(found, ask)(masked[1:]), getattr(expected, ask)(missing[1:])
+        assert np.array_equal(*answers)
+    with pytest.raises(ValueError, match="NaN"):
+        AdaBoostClassifier(2).fit(masked, y)
+    assert np.array_equal(masked.mask, mask)
+    assert read(np.ma.array(X)).numbers(range(4)).dtype == read(X).numbers(range(4)).dtype
+
+
+def test_masked_objects_are_missing():
+    cells = np.array([["a", 1.5], ["b", 2]] * 3, object)
+    table = read(np.ma.array(cells, mask=[[0, 1], [1, 0]] * 3), categorical_features=[0])
+    assert missing_cells(table.values(0)).tolist() == [False, True] * 3
+    assert np.array_equal(table.numbers([1]), [[np.nan], [2]] * 3, equal_nan=True)
 
 
 # Which columns are categories

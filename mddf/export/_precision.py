@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
+from mddf._messages import warn
 from mddf._trees import Trees, ValueTrees
 from mddf.explain._shap_values import feature_names
 from mddf.explain._stages import Stage
@@ -34,14 +33,12 @@ def warn_of_rounding(model, stages: list[Stage]) -> None:
     lossy = np.logical_or.reduceat(is_rounded, bins.start[:-1]) & _matter(stages, bins.n_columns)
     if lossy.any():
         names = feature_names(model)
-        warnings.warn(
+        warn(
             "the graph takes single precision, which rounds numbers such as fit saw in "
             f"{np.count_nonzero(lossy)} of {len(names)} columns ({names[np.argmax(lossy)]!r} is "
             "the first): of rows next to thresholds it may say other things than Python does. "
             "Pass dtype=numpy.float64 to to_onnx and onnx_inputs, or dtype=numpy.float32 if that "
             "is meant",
-            UserWarning,
-            stacklevel=3,
         )
 
 

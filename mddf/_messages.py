@@ -1,0 +1,64 @@
+"""What users read: values in errors, in one short line, and warnings that point at their code."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from reprlib import Repr
+
+# What is between a user's line and a warning: this package and what it is called through.
+_BETWEEN = {"mddf", "sklearn", "joblib", "contextlib", "functools", "importlib"}
+_LONGEST = 100
+_FEW_CELLS = 12
+
+
+class _Short(Repr):
+    def __init__(self):
+        super().__init__()
+        self.maxlevel, self.maxlist, self.maxtuple, self.maxdict, self.maxset = 3, 8, 8, 6, 6
+        self.maxstring = self.maxother = _LONGEST
+
+    def repr_instance(self, x, level):
+        shape = getattr(x, "shape", ())
+        if isinstance(shape, tuple) and shape and (hasattr(x, "columns") or x.size > _FEW_CELLS):
+            return f"{type(x).__name__} of shape {shape}"
+        try:
+            text = " ".join(repr(x).split())
+        except Exception:  # of another's class
+            return f"a {type(x).__name__}"
+        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 4]} ..."
+
+    repr_array = repr_ndarray = repr_instance
+
+
+_SHORT = _Short()
+
+
+def short(value) -> str:
+    """The repr of a value in one line, cut if it is long."""
+    try:
+        text = " ".join(_SHORT.repr(value).split())
+    except ValueError:  # of an integer of thousands of digits
+        return f"a {type(value).__name__} too long to show"
+    return text if len(text) <= 2 * _LONGEST else f"{text[: 2 * _LONGEST - 4]} ..."
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn of what the user's code did: the line that called this package, through others or not.
+
+    Parameters
+    ----------
+    message : str
+    category : type, default=UserWarning
+    """
+    frame = sys._getframe(1)
+    while frame.f_back and _module(frame).partition(".")[0] in _BETWEEN:
+        frame = frame.f_back
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(
+        message, category, frame.f_code.co_filename, frame.f_lineno, _module(frame), registry
+    )
+
+
+def _module(frame) -> str:
+    return str(frame.f_globals.get("__name__", ""))

@@ -1,0 +1,165 @@
+"""Warnings point at the line of the user's that led to them; values in errors take one line."""
+
+import importlib
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from mddf.baselines import AdaBoostClassifier, GCForestClassifier, MultiGrainedScanner
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from mddf import (
+    DeepForestClassifier,
+    DeepForestRegressor,
+    MDDFClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from mddf._messages import short, warn
+
+CLASSIFIERS = [
+    RandomForestClassifier(3, random_state=0),
+    MDDFClassifier(1, n_estimators=2, cv=2, random_state=0),
+    GCForestClassifier(1, n_estimators=2, cv=2, random_state=0),
+    DeepForestClassifier(1, n_estimators=2, members=["random"], cv=2, random_state=0),
+]
+REGRESSORS = [
+    RandomForestRegressor(3, random_state=0),
+    DeepForestRegressor(1, n_estimators=2, members=["random"], cv=2, random_state=0),
+]
+Y = np.arange(120) % 2
+MANY = pd.DataFrame({"n": np.arange(120.0), "name": [f"customer {i}" for i in range(120)]})
+FEW = pd.DataFrame({"n": np.arange(120.0), "name": ["a", "b"] * 60})
+NUMBERS = np.column_stack([np.arange(120.0), np.arange(120.0) + 1])
+
+
+def named(model):
+    return type(model).__name__
+
+
+def told(function, *args, **options):
+    """The one warning of a call, which is this file's."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        function(*args, **options)
+    assert {warning.filename for warning in found} == {__file__}
+    return str(found[0].message)
+
+
+@pytest.mark.parametrize("model", [*CLASSIFIERS, *REGRESSORS], ids=named)
+def test_warnings_of_tables_point_at_the_call(model):
+    assert "120 categories in 120 rows" in told(model.fit, MANY, Y)
+    assert "most of these columns" in told(model.fit(FEW, Y).predict, MANY)
+    assert "column-vector y" in told(model.fit, FEW, Y[:, None])
+
+
+@pytest.mark.parametrize("model", [*CLASSIFIERS[1:], REGRESSORS[1]], ids=named)
+def test_warnings_of_features_point_at_the_call(model):
+    assert "transform was given the table" in told(model.fit(FEW, Y).transform, FEW)
+
+
+def test_warnings_point_at_the_call_through_others():
+    model = make_pipeline("passthrough", CLASSIFIERS[0])
+    assert "120 categories in 120 rows" in told(model.fit, MANY, Y)
+    assert "categories in" in told(cross_val_score, model, pd.concat([MANY] * 2), [*Y, *Y], cv=2)
+    model = AdaBoostClassifier(2)
+    assert "column-vector y" in told(model.fit, NUMBERS, Y[:, None])
+    scanner = MultiGrainedScanner([2], n_estimators=2, cv=2)
+    assert "column-vector y" in told(scanner.fit, NUMBERS, Y[:, None])
+    assert "transform was given" in told(scanner.fit(NUMBERS, Y).transform, NUMBERS)
+
+
+def test_warnings_of_forests_point_at_the_call():
+    for model in (CLASSIFIERS[0], REGRESSORS[0]):
+        warm = clone(model).set_params(warm_start=True).fit(FEW, Y)
+        assert "no tree is grown" in told(warm.fit, FEW, Y)
+
+
+@pytest.mark.parametrize("name", ["bounds", "margins", "significance"])
+def test_names_that_go_are_told_where_they_are_imported(name):
+    sys.modules.pop(f"mddf.baselines.{name}", None)
+    assert "mddf.analysis" in told(importlib.import_module, f"mddf.baselines.{name}")
+    sys.modules.pop(f"mddf.baselines.{name}", None)
+    with pytest.warns(DeprecationWarning, match="analysis") as found:
+        exec(f"import mddf.baselines.{name}", {"__name__": "user"})
+    assert found[0].filename == "<string>"
+
+
+@pytest.mark.parametrize("model", REGRESSORS, ids=named)
+def test_targets_that_are_too_small_are_told(model):
+    y = np.where(Y, 1e300, 1e-300)
+    message = "60 of 120 targets are taken as 0, being too small beside the largest of all, 1e+300"
+    assert message in told(model.fit, FEW, y)
+    model.fit(FEW, y, sample_weight=Y)  # what has no weight does not count
+    model.fit(FEW, np.where(Y, 1.0, 1e-9))
+
+
+def test_warnings_are_told_once_a_line():
+    def twice():
+        for _ in range(2):
+            warn("again")
+
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("default")
+        twice()
+    assert len(found) == 1
+
+
+# Values in errors
+
+
+class Broken:
+    def __repr__(self):
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1, "1"),
+        ("auto", "'auto'"),
+        ([1, 2], "[1, 2]"),
+        ({"a": None}, "{'a': None}"),
+        (float("nan"), "nan"),
+        (np.float64(0.5), "np.float64(0.5)"),
+        (np.arange(3), "array([0, 1, 2])"),
+        (np.zeros((60, 3)), "ndarray of shape (60, 3)"),
+        (pd.DataFrame({"a": [1]}), "DataFrame of shape (1, 1)"),
+        (FEW["n"], "Series of shape (120,)"),
+        (LogisticRegression(), "LogisticRegression()"),
+        (Broken(), "a Broken"),
+        (list(range(1000)), "[0, 1, 2, 3, 4, 5, 6, 7, ...]"),
+    ],
+)
+def test_short_values_are_whole(value, text):
+    assert short(value) == text
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        make_pipeline(StandardScaler(), LogisticRegression(), verbose=True),
+        [make_pipeline(StandardScaler(), LogisticRegression(class_weight=dict.fromkeys(Y)))] * 9,
+        10**400,
+        10**5000,
+        "a\nb" * 1000,
+        "x" * 1000,
+        dict.fromkeys(range(100), FEW),
+        [[[[[[1]]]]]] * 100,
+        np.array([FEW] * 3 + [None], object),
+        frozenset(range(1000)),
+        (FEW, FEW),
+        ["y" * 50] * 100,
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_long_values_take_one_line(value):
+    text = short(value)
+    assert "\n" not in text
+    assert 5 < len(text) <= 200
