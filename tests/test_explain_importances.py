@@ -172,7 +172,7 @@ def test_shares():
 def test_refusals():
     X, y = number_table(), labels_of(number_table())
     forest = RandomForestClassifier(2).fit(X, y)
-    with pytest.raises(ValueError, match=r"kind must be one of .* got 'gini'"):
+    with pytest.raises(ValueError, match=r"kind must be .* got 'gini'"):
         importances(forest, X, y, kind="gini")
     with pytest.raises(ValueError, match="needs X and y"):
         importances(forest, X)

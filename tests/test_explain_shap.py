@@ -4,20 +4,33 @@ import itertools
 import math
 import subprocess
 import sys
+from functools import cache
 
 import numpy as np
 import pytest
 from made_models import TABLES, frame_table, labels_of, number_table
 from mddf.baselines import AdaBoostClassifier, GCForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PowerTransformer, SplineTransformer, StandardScaler
 
 from mddf import (
     CompletelyRandomForestClassifier,
+    CompletelyRandomForestRegressor,
     DeepForestClassifier,
+    DeepForestRegressor,
     MDDFClassifier,
     RandomForestClassifier,
+    RandomForestRegressor,
 )
-from mddf.explain import shap_values, tree_arrays
+from mddf.explain import (
+    ImportancesDisplay,
+    LayersDisplay,
+    category_codes,
+    importances,
+    shap_values,
+    tree_arrays,
+)
 from mddf.explain._stages import predict_numbers
 
 shap = pytest.importorskip("shap", reason='needs "mddf[explain]"')
@@ -26,6 +39,7 @@ FOREST = {"n_estimators": 6, "min_samples_leaf": 3, "random_state": 0}
 CASCADE = {"n_estimators": 2, "cv": 2, "early_stopping": False, "random_state": 0}
 
 
+@cache
 def weights(n):
     return [math.factorial(r) * math.factorial(n - r - 1) / math.factorial(n) for r in range(n)]
 
@@ -170,6 +184,135 @@ def test_agreement_of_cascades_with_exact_shapley_values(kind):
         assert np.corrcoef(found.ravel(), exact.ravel())[0, 1] > bound, method
 
 
+def by_leaves(tree, row):
+    """Shapley values of a tree, leaf by leaf over sizes of sets: sums of what is positive."""
+    found = np.zeros((len(row), tree.value.shape[1]))
+
+    def descend(node, factors):
+        left, right = tree.children_left[node], tree.children_right[node]
+        if left == -1:
+            return add(node, factors)
+        column, leads_to = tree.feature[node], path_child(tree, row, node)
+        for child in (left, right):
+            share = tree.n_node_samples[child] / tree.n_node_samples[node]
+            leads, before = factors.get(column, (True, 1))
+            both = leads and child == leads_to, before * share
+            descend(child, {**factors, column: both})
+
+    def add(node, factors):
+        for column, (leads, share) in factors.items():
+            sums = np.ones(1)  # over sets of other columns, by their size
+            for o, z in (f for other, f in factors.items() if other != column):
+                sums = o * np.append(0, sums) + z * np.append(sums, 0)
+            found[column] += (leads - share) * (weights(len(factors)) @ sums) * tree.value[node]
+
+    descend(0, {})
+    return found
+
+
+def rare_ones(n_rows=300, n_columns=60, share=0.03):
+    rng = np.random.default_rng(0)
+    X = (rng.random((n_rows, n_columns)) < share).astype(float)
+    return X, (X[:, :20].sum(axis=1) + rng.normal(0, 0.3, n_rows) > 0.5).astype(int)
+
+
+def chain(n_columns=80):
+    """Every split of a deep tree parts few rows from all others, by a column of its own."""
+    X = np.repeat(np.vstack([np.eye(n_columns), np.zeros(n_columns)]), 2, axis=0)
+    return X, np.repeat(np.arange(n_columns + 1) % 2, 2)
+
+
+@pytest.mark.parametrize("table", [rare_ones, chain])
+@pytest.mark.parametrize(
+    "kind", [RandomForestClassifier, CompletelyRandomForestClassifier, RandomForestRegressor]
+)
+def test_long_paths_lose_no_digits(table, kind):
+    X, y = table()
+    forest = kind(1, bootstrap=False, random_state=0, max_features=0.5).fit(X, y)
+    found = shap_values(forest, X[:2], background=X)
+    (tree,) = tree_arrays(forest, X=X)
+    assert depth(tree) > 30
+    for row, values in zip(X[:2], found.values, strict=True):
+        exact = by_leaves(tree, row).reshape(values.shape)
+        np.testing.assert_allclose(values, exact, rtol=0, atol=1e-14)
+
+
+def depth(tree, node=0):
+    children = tree.children_left[node], tree.children_right[node]
+    return 0 if children[0] == -1 else 1 + max(depth(tree, child) for child in children)
+
+
+@pytest.mark.parametrize("n_columns", [60, 300])
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestClassifier(5, random_state=0),
+        CompletelyRandomForestClassifier(5, random_state=0),
+        RandomForestRegressor(5, random_state=0),
+        CompletelyRandomForestRegressor(5, random_state=0),
+        MDDFClassifier(2, **CASCADE),
+        GCForestClassifier(2, **CASCADE),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_contributions_of_rare_ones_add_up(model, n_columns):
+    X, y = rare_ones(n_columns=n_columns)
+    model.fit(X, y)
+    predict = getattr(model, "predict_proba", model.predict)
+    for background in (X, X[:5]):
+        found = shap_values(model, X[:3], background=background)
+        sums = found.values.sum(axis=1) + found.base_values
+        assert np.allclose(sums, predict(X[:3]), rtol=0, atol=1e-8)  # what leaves are rounded to
+
+
+def test_large_targets_add_up():
+    X, y = rare_ones()
+    forest = RandomForestRegressor(3, random_state=0).fit(X, 1e9 + y)
+    found = shap_values(forest, X[:3], background=X)
+    assert np.allclose(found.values.sum(axis=1) + found.base_values, forest.predict(X[:3]), 1e-14)
+
+
+ONE_ROW = {
+    "one row": lambda X: X[:1],
+    "equal rows": lambda X: X[[0, 0, 0]],
+    "as good as equal": lambda X: X[[0, 0]] + [[0], [1e-12]],
+}
+MODELS = {
+    "forest": RandomForestClassifier(**FOREST),
+    "random": CompletelyRandomForestClassifier(**FOREST),
+    "regressor": RandomForestRegressor(**FOREST),
+    "mddf": MDDFClassifier(2, **CASCADE),
+    "deep": DeepForestClassifier(n_estimators=2, members=["random"], random_state=0),
+    "deep regressor": DeepForestRegressor(n_estimators=2, members=["random"], random_state=0),
+}
+
+
+@pytest.mark.parametrize("method", ["tree", "path", "permutation"])
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("rows", ONE_ROW)
+def test_one_row_cannot_be_compared_with_itself(rows, model, method):
+    if model.startswith("deep") and method != "permutation":
+        pytest.skip("refused")
+    X = np.nan_to_num(number_table())
+    model = MODELS[model].fit(X, labels_of(X))
+    same = ONE_ROW[rows](X)
+    with pytest.raises(ValueError, match=r"^background must hold rows to compare.*got None"):
+        shap_values(model, same, method=method)
+    with pytest.warns(UserWarning, match=r"background has no two rows .* tell apart") as found:
+        values = shap_values(model, X[:3], background=same, method=method).values
+    assert found[0].filename == __file__
+    assert not np.any(values[0])
+    assert np.any(values[1:])
+    assert np.any(shap_values(model, same, background=X[:30], method=method).values)
+
+
+def test_a_background_of_rows_with_holes():
+    X = np.full((4, 3), np.nan)
+    forest = RandomForestClassifier(2, random_state=0).fit(number_table()[:, :3], [0, 1] * 60)
+    with pytest.raises(ValueError, match="background must hold rows"):
+        shap_values(forest, X)
+
+
 def test_names_and_data():
     X = frame_table()
     y = np.array(["no", "yes", "perhaps"])[labels_of(X)]
@@ -211,6 +354,45 @@ def test_refusals():
         shap_values(forest, X, method=1)
     with pytest.raises(TypeError, match="model must be a forest of mddf"):
         shap_values(AdaBoostClassifier(2).fit(X, y), X)
+    with pytest.raises(ValueError, match="background cannot be used: X has 2 features"):
+        shap_values(forest, X, background=X[:, :2])
+    with pytest.raises(ValueError, match=r"random_state must be a whole number .*, got 'a'"):
+        shap_values(forest, X, method="permutation", random_state="a")
+
+
+def test_refusals_take_one_line():
+    X, y = np.nan_to_num(number_table()), labels_of(number_table())
+    steps = StandardScaler(), SplineTransformer(), PowerTransformer(), LogisticRegression(C=0.125)
+    outside = make_pipeline(*steps, verbose=False).fit(X, y)
+    cascade = MDDFClassifier(1, forests=["random", outside], n_estimators=2, cv=2).fit(X, y)
+    assert "\n" in repr(outside)
+    calls = [
+        lambda: shap_values(outside, X),
+        lambda: shap_values(cascade, X, background=X),
+        lambda: shap_values(cascade, X, method=outside),
+        lambda: importances(outside, X, y),
+        lambda: importances(outside, kind="impurity"),
+        lambda: importances(cascade, X, y),
+        lambda: importances(cascade, X, y, kind="permutation", scoring=outside),
+        lambda: importances(cascade, X, y, kind=np.arange(9999)),
+        lambda: importances(None, X, y, kind="permutation"),
+        lambda: importances(cascade, X, y, kind="permutation", n_repeats=outside),
+        lambda: LayersDisplay.from_estimator(outside),
+        lambda: LayersDisplay.from_estimator(cascade, axes=[outside] * 3),
+        lambda: ImportancesDisplay.from_estimator(outside, X, y),
+        lambda: ImportancesDisplay(found=outside),
+        lambda: tree_arrays(outside),
+        lambda: tree_arrays(cascade, layer=outside),
+        lambda: tree_arrays(cascade, layer=0, forest=1),
+        lambda: category_codes(outside),
+    ]
+    for call in calls:
+        with pytest.raises((TypeError, ValueError)) as refusal:
+            call()
+        message = str(refusal.value)
+        assert "\n" not in message
+        assert len(message) < 250, message
+        assert "must" in message or "only forests of mddf" in message, message
 
 
 def test_nothing_of_the_extras_is_loaded_before_it_is_used():

@@ -9,6 +9,7 @@ import numpy as np
 from mddf import _growing
 from mddf._binning import Bins
 
+from ._checks import brief, check_whole
 from ._nodes import LEAF, Nodes, decode
 from ._stages import coded_stages, kind_of, model_stages
 
@@ -135,10 +136,9 @@ def category_codes(model) -> dict[int, list]:
 def _chosen(name: str, number, n: int, only_for_cascades=False) -> int:
     if only_for_cascades:
         if number is not None:
-            raise ValueError(f"{name} must be None for a forest, got {number!r}")
+            raise ValueError(f"{name} must be None for a forest, got {brief(number)}")
         return 0
-    if not isinstance(number, int | np.integer) or not -n <= number < n:
-        raise ValueError(f"{name} must be a number from {-n} to {n - 1}, got {number!r}")
+    check_whole(name, number, -n, n - 1)
     return int(number) % n
 
 

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from mddf._cascade_estimator import BaseCascade
 from mddf._deep_estimator import BaseDeepForest
 
+from ._checks import brief, check_whole
 from ._importances import importances
 
 
@@ -17,6 +18,11 @@ def _pyplot():
     except ImportError as error:
         raise ImportError('displays need matplotlib: pip install "mddf[plots]"') from error
     return pyplot
+
+
+def _check_axes(name: str, axis) -> None:
+    if not hasattr(axis, "barh"):
+        raise TypeError(f"{name} must be matplotlib Axes, got {brief(axis)}")
 
 
 class LayersDisplay:
@@ -78,7 +84,7 @@ class LayersDisplay:
         """
         if not isinstance(estimator, BaseCascade | BaseDeepForest):
             raise TypeError(
-                f"estimator must be a cascade or a deep forest of mddf, got {estimator!r}"
+                "estimator must be a cascade or a deep forest of mddf, got " + brief(estimator)
             )
         check_is_fitted(estimator)
         if isinstance(estimator, BaseDeepForest):
@@ -108,6 +114,8 @@ class LayersDisplay:
         self.axes_ = np.asarray(axes, dtype=object).ravel()
         if len(self.axes_) != 3:
             raise ValueError(f"axes must be three, got {len(self.axes_)}")
+        for axis in self.axes_:
+            _check_axes("axes", axis)
         self.figure_ = self.axes_[0].figure
         layer, n_kept = self.history["layer"], len(self.alphas)
         self._draw_scores(self.axes_[0], layer)
@@ -205,6 +213,10 @@ class ImportancesDisplay:
     """
 
     def __init__(self, *, found):
+        if not hasattr(found, "importances_mean"):
+            raise TypeError(
+                f"found must be what mddf.explain.importances returns, got {brief(found)}"
+            )
         self.found = found
 
     @classmethod
@@ -250,11 +262,13 @@ class ImportancesDisplay:
         -------
         ImportancesDisplay
         """
+        check_whole("most", most, 1)
         mean, spread = self.found.importances_mean, self.found.importances_std
         shown = np.argsort(-mean, kind="stable")[:most][::-1]
         if ax is None:
             height = 1 + 0.25 * len(shown)
             _, ax = _pyplot().subplots(figsize=(6, height), layout="constrained")
+        _check_axes("ax", ax)
         names = [str(self.found.feature_names[i]) for i in shown]
         error = None if spread is None else spread[shown]
         ax.barh(np.arange(len(shown)), mean[shown], xerr=error, color="tab:blue", ecolor="0.3")

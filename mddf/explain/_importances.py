@@ -6,14 +6,17 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from scipy import sparse
 from sklearn.base import is_classifier, is_regressor
-from sklearn.utils import Bunch
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import Bunch, check_random_state
+from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import column_or_1d
 
 from mddf import _cascade
 from mddf._table import Table, is_frame, whole_frame
 from mddf._targets import finite_values
-from mddf._validation import check_lengths, known_labels
+from mddf._validation import check_lengths, known_labels, naming
 
+from ._checks import brief, check_whole, check_word
 from ._paths import own_class_contributions, path_contributions
 from ._shap_values import feature_names
 from ._stages import coded_stages, kind_of, model_stages, refuse_untraceable
@@ -78,8 +81,7 @@ def importances(
     >>> found.importances_mean.shape
     (4,)
     """
-    if kind not in KINDS:
-        raise ValueError(f"kind must be one of {KINDS}, got {kind!r}")
+    check_word("kind", kind, KINDS)
     if kind != "impurity" and (X is None or y is None):
         raise ValueError(
             f"kind={kind!r} needs X and y, of rows that the model was not fitted on; "
@@ -87,8 +89,13 @@ def importances(
         )
     spread, measure = None, _MEASURES[kind]
     if kind == "impurity":
-        mean = np.array(model.feature_importances_)
+        mean = np.array(_of_training(model))
     elif kind == "permutation":
+        check_whole("n_repeats", n_repeats, 1)
+        with naming("random_state"):
+            check_random_state(random_state)
+        if not hasattr(model, "predict"):
+            raise TypeError(f"model must be a fitted classifier or regressor, got {brief(model)}")
         _read_targets(model, X, y)
         found = _permuted(model, X, y, scoring, n_repeats=n_repeats, random_state=random_state)
         mean, spread = found.importances_mean, found.importances_std
@@ -104,6 +111,17 @@ def importances(
         kind=kind,
         measure=measure,
     )
+
+
+def _of_training(model) -> np.ndarray:
+    try:
+        return model.feature_importances_
+    except NotFittedError:
+        raise
+    except AttributeError as error:
+        raise TypeError(
+            "model must have feature_importances_ for kind='impurity', got " + brief(model)
+        ) from error
 
 
 def _read_targets(model, X, y) -> np.ndarray:
@@ -129,6 +147,13 @@ def _permuted(model, X, y, scoring, **options) -> Bunch:
     from sklearn.inspection import permutation_importance
     from sklearn.metrics import check_scoring
 
+    try:
+        score = check_scoring(model, scoring=scoring)
+    except InvalidParameterError as error:
+        raise ValueError(
+            "scoring must be None, a function or one of sklearn.metrics.get_scorer_names(), got "
+            + brief(scoring)
+        ) from error
     X = whole_frame(X)
     if isinstance(X, Table):
         raise TypeError("kind='permutation' needs X in memory, got a table of by_columns")
@@ -137,7 +162,7 @@ def _permuted(model, X, y, scoring, **options) -> Bunch:
     if hasattr(X, "iloc") or not is_frame(X):
         return permutation_importance(model, X, y, scoring=scoring, **options)
     # Numbers of rows are shuffled for the cells, which scikit-learn would make an array of.
-    frame, score = nw.from_native(X, eager_only=True), check_scoring(model, scoring=scoring)
+    frame = nw.from_native(X, eager_only=True)
     everywhere = np.arange(len(frame))
 
     def score_of(model, rows, y):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import partial
 
@@ -9,14 +10,18 @@ import numpy as np
 from sklearn.base import is_regressor
 
 from mddf import _cascade
+from mddf._binning import apply_bins
 from mddf._table import read_table
+from mddf._validation import naming
 
+from ._checks import check_whole, check_word
 from ._paths import path_contributions
 from ._stages import (
     asked,
     coded_stages,
     kind_of,
     model_stages,
+    only_trees,
     predict_numbers,
     refuse_untraceable,
 )
@@ -42,10 +47,11 @@ def shap_values(model, X, *, background=None, method="tree", random_state=0):
         Rows to be explained.
     background : array or DataFrame of shape (n_background, n_features), default=None
         Rows, such as a sample of those for training, that stand for what is not known of a
-        feature. None means `X`; for "permutation", at most 100 of its rows.
+        feature. None means `X`, which then needs rows that differ; for "permutation", at most
+        100 of its rows.
     method : {"tree", "path", "permutation"}, default="tree"
-        - "tree": Shapley values of the trees, by the tree explainer of the package shap
-          (path-dependent; the nodes' weights are the numbers of background rows). For a cascade
+        - "tree": Shapley values of the trees (path-dependent; the nodes' weights are the numbers
+          of background rows), exact for trees of any depth. For a cascade
           those of each layer; what falls to a class vector of the layer before is passed on to
           the features in proportion to the absolute values of their contributions to it.
         - "path": as "tree", but by the changes of the mean class vector along the path of a row
@@ -53,7 +59,7 @@ def shap_values(model, X, *, background=None, method="tree", random_state=0):
         - "permutation": by the permutation explainer of the package shap, which asks the whole
           model about mixtures of rows. Slow, and true to any model, with classifiers of other
           packages too; an estimate if there are many features.
-    random_state : int, default=0
+    random_state : int or None, default=0
         Of "permutation".
 
     Returns
@@ -62,6 +68,16 @@ def shap_values(model, X, *, background=None, method="tree", random_state=0):
         ``values`` has shape (n_samples, n_features, n_classes), ``base_values`` (n_samples,
         n_classes), with outputs in place of classes for a regressor, and without them if there is
         only one; ``data`` holds the rows as numbers, categories as codes.
+
+    Raises
+    ------
+    ValueError
+        If `background` is None and the rows of `X` do not differ: all contributions would be 0.
+
+    Warns
+    -----
+    UserWarning
+        If the rows of `background` do not differ.
 
     References
     ----------
@@ -85,20 +101,24 @@ def shap_values(model, X, *, background=None, method="tree", random_state=0):
             'shap_values needs the package shap: pip install "mddf[explain]"'
         ) from error
 
-    if method not in ("tree", "path", "permutation"):
-        raise ValueError(f"method must be 'tree', 'path' or 'permutation', got {method!r}")
+    check_word("method", method, ("tree", "path", "permutation"))
     kind_of(model)
-    rows = _numbers(model, X)
     if method == "permutation":
-        values, base = _by_permutation(model, rows, background, random_state)
+        if random_state is not None:
+            check_whole("random_state", random_state, 0, 2**32 - 1)
+    else:
+        refuse_untraceable(model, "method='permutation'")
+    rows = _numbers(model, X)
+    others = _background(model, background, rows, method)
+    if method == "permutation":
+        values, base = _by_permutation(model, rows, others, random_state)
     else:
         values, base = _by_trees(model, X, X if background is None else background, method)
     if kind_of(model) == "cascade" and method != "permutation":
         *_, (_, says) = model._stages(X)
     else:
         says = np.asarray(getattr(model, asked(model))(X)).reshape(len(rows), -1)
-    scale = np.abs(says).max(axis=0, initial=0) if is_regressor(model) else 1.0
-    _check_sums(values.sum(axis=1) + base, says, _TOLERANCE * scale)
+    _check_sums(values, base, says)
     if single := is_regressor(model) and values.shape[2] == 1:
         values, base = values[..., 0], base[..., 0]
     return shap.Explanation(
@@ -127,9 +147,36 @@ def _numbers(model, X) -> np.ndarray:
     return np.array(model._binner.numbers(table), float)
 
 
-def _check_sums(sums: np.ndarray, says: np.ndarray, tolerance) -> None:
-    wrong = np.abs(sums - says).max(axis=0, initial=0)
-    if not np.all(wrong <= tolerance):
+def _background(model, background, rows: np.ndarray, method: str) -> np.ndarray:
+    """The rows that are compared with, as numbers; they are refused or warned of if all alike."""
+    if background is not None:
+        with naming("background"):
+            others = _numbers(model, background)
+    elif method == "permutation":
+        others = rows[:: -(-len(rows) // _PERMUTATION_ROWS)]
+    else:
+        others = rows
+    # Trees see the bins, and members of other kinds the numbers.
+    seen = apply_bins(others, model._binner.bins_) if only_trees(model) else others
+    if not np.array_equal(seen, np.broadcast_to(seen[:1], seen.shape), equal_nan=True):
+        return others
+    if background is None:
+        raise ValueError(
+            "background must hold rows to compare with, such as a sample of the training rows; "
+            f"got None, and X has no two rows that the model can tell apart (of {len(others)}), "
+            "so that all contributions would be 0"
+        )
+    warnings.warn(
+        f"background has no two rows that the model can tell apart (of {len(others)}): "
+        "contributions compare with this row alone, and are 0 for rows like it",
+        stacklevel=3,
+    )
+    return others
+
+
+def _check_sums(values: np.ndarray, base: np.ndarray, says: np.ndarray) -> None:
+    wrong = np.abs(values.sum(axis=1) + base - says)
+    if not np.all(wrong <= _TOLERANCE * (np.abs(values).sum(axis=1) + np.abs(base))):
         raise RuntimeError(
             "contributions and base values must add up to what the model says, but miss by "
             f"{wrong.max()}"
@@ -138,7 +185,6 @@ def _check_sums(sums: np.ndarray, says: np.ndarray, tolerance) -> None:
 
 def _by_trees(model, X, background, method: str) -> tuple[np.ndarray, np.ndarray]:
     """Contributions and base values of a forest, or through all layers of a cascade."""
-    refuse_untraceable(model, "method='permutation'")
     contribute = partial(_OF_TREES[method], n_jobs=model.n_jobs)
     stages = model_stages(model)
     coded = zip(coded_stages(model, X), coded_stages(model, background), strict=True)
@@ -185,14 +231,9 @@ def _pass_back(contributions, n_raw: int, before) -> np.ndarray:
     return raw + np.einsum("nak,nfa->nfk", added, share)
 
 
-def _by_permutation(model, rows, background, random_state) -> tuple[np.ndarray, np.ndarray]:
+def _by_permutation(model, rows, others, random_state) -> tuple[np.ndarray, np.ndarray]:
     import shap
 
-    if background is None:
-        step = -(-len(rows) // _PERMUTATION_ROWS)
-        others = rows[::step]
-    else:
-        others = _numbers(model, background)
     masker = shap.maskers.Independent(others, max_samples=len(others))
     explainer = shap.PermutationExplainer(
         lambda numbers: predict_numbers(model, numbers, n_jobs=model.n_jobs),

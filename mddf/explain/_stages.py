@@ -20,6 +20,8 @@ from mddf._forest_regressor import BaseForestRegressor
 from mddf._table import read_table
 from mddf._trees import TreeArrays
 
+from ._checks import brief
+
 _KINDS: dict[Any, str] = {
     BaseForest: "forest",
     BaseCascade: "cascade",
@@ -57,7 +59,7 @@ class Stage:
             readable = [i for i, f in enumerate(self.members) if isinstance(f[0], TreeArrays)]
             raise TypeError(
                 "only forests of mddf have trees that can be read, which in this layer are "
-                f"those of forest={readable}; got {guests[0][0]!r}"
+                f"those of forest={readable}; got {brief(guests[0][0])}"
             )
         return [trees for found in chosen for trees in found]
 
@@ -74,7 +76,7 @@ def kind_of(model) -> str:
                 return kind
     raise TypeError(
         "model must be a forest of mddf, an MDDFClassifier, a GCForestClassifier, a "
-        f"DeepForestClassifier or a DeepForestRegressor, got {model!r}"
+        f"DeepForestClassifier or a DeepForestRegressor, got {brief(model)}"
     )
 
 
@@ -95,8 +97,14 @@ def refuse_untraceable(model, remedy: str) -> None:
             if not isinstance(first, TreeArrays):
                 raise TypeError(
                     f"only forests of mddf have trees that can be read, and a layer of the "
-                    f"{type(model).__name__} has {first!r}; use {remedy}"
+                    f"{type(model).__name__} has {brief(first)}; use {remedy}"
                 )
+
+
+def only_trees(model) -> bool:
+    """Whether all that a model says comes from trees, which ask for the bins of cells."""
+    members = [first for stage in model_stages(model) for first, *_ in stage.members]
+    return all(isinstance(first, TreeArrays) for first in members)
 
 
 def model_stages(model) -> list[Stage]:
