@@ -84,6 +84,12 @@ ReadInt32Array = Annotated[NDArray[numpy.int32], dict(writable=False)]
 ReadUint64Array = Annotated[NDArray[numpy.uint64], dict(writable=False)]
 Float64Table = Annotated[NDArray[numpy.float64], dict(shape=(None, None))]
 Int32s = Annotated[NDArray[numpy.int32], dict(shape=(None,))]
+ReadInt8sInOrder = Annotated[
+    NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu", writable=False)
+]
+Int32TableInOrder = Annotated[
+    NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")
+]
 Int8Table = Annotated[NDArray[numpy.int8], dict(shape=(None, None))]
 
 class Cancelled(RuntimeError):
@@ -611,6 +617,89 @@ def grow(
     cancel: Cancel | None = None,
 ) -> tuple[ValueTreeReader, Float64Table | None, Int32s | None, Float64Table | None]: ...
 def wide_vectors_supported() -> bool: ...
+
+class BoostOptions:
+    def __init__(
+        self,
+        loss: str,
+        *,
+        n_classes: int = 2,
+        symmetric: bool = True,
+        learning_rate: float = 0.1,
+        max_depth: int = 6,
+        max_leaf_nodes: int = 31,
+        min_samples_leaf: int = 1,
+        l2: float = 0.0,
+        max_features: int = 2147483647,
+        subsample: float = 1.0,
+        quantile: float = 0.5,
+        category_smoothing: float = 10.0,
+        monotonic: ReadInt8sInOrder | None = None,
+        interactions: ReadUint8TableInOrder | None = None,
+        counting: str = "cheaper",
+        wide_vectors: bool = True,
+    ) -> None: ...
+
+class GradientBooster:
+    def __init__(
+        self,
+        table: BinnedTable,
+        y: ReadFloat64sInOrder,
+        weights: ReadFloat64sInOrder | None,
+        train: ReadInt32sInOrder,
+        held_out: ReadInt32sInOrder,
+        options: BoostOptions,
+        start: ReadFloat64TableInOrder | None = None,
+        cancel: Cancel | None = None,
+    ) -> None: ...
+    def grow(
+        self,
+        seeds: ReadUint64sInOrder,
+        patience: int = 0,
+        tol: float = 0.0,
+        watch_training: bool = False,
+        cancel: Cancel | None = None,
+    ) -> bool: ...
+    def trees(self) -> dict: ...
+    def losses(self) -> Float64s: ...
+    def train_losses(self) -> Float64s: ...
+    def raw(self, best: bool = True) -> Float64Table: ...
+    @property
+    def start(self) -> Float64s: ...
+    @property
+    def best_round(self) -> int: ...
+    @property
+    def n_rounds(self) -> int: ...
+
+class GradientTrees:
+    def __init__(
+        self,
+        first_split: ReadInt64sInOrder,
+        first_leaf: ReadInt64sInOrder,
+        column: ReadInt32sInOrder,
+        shift: ReadUint8sInOrder,
+        threshold: ReadUint8sInOrder,
+        set: ReadInt32sInOrder,
+        left: ReadInt32sInOrder,
+        right: ReadInt32sInOrder,
+        sets: ReadUint64TableInOrder,
+        values: ReadFloat64TableInOrder,
+        symmetric: bool,
+        n_columns: int,
+    ) -> None: ...
+    @property
+    def n_trees(self) -> int: ...
+    def add_raw(
+        self,
+        codes: ReadUint8TableInOrder,
+        first: int,
+        last: int,
+        out: Float64TableInOrder,
+        cancel: Cancel | None = None,
+    ) -> None: ...
+    def leaves(
+        self, codes: ReadUint8TableInOrder, out: Int32TableInOrder, cancel: Cancel | None = None
+    ) -> None: ...
 
 class RankedFeatures:
     def __init__(self, x: Annotated[NDArray, dict(device="cpu", writable=False)]) -> None: ...

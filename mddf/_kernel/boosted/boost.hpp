@@ -1,0 +1,94 @@
+// Gradient boosting on a coded table.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "boosted/columns.hpp"
+#include "boosted/grower.hpp"
+#include "boosted/loss.hpp"
+#include "boosted/options.hpp"
+#include "boosted/trees.hpp"
+
+namespace mddf::gradient {
+
+// What is known of all rows of a table: numbers or classes, and weights or null. Weights that are
+// whole numbers make a row count as so many.
+struct Target {
+  const double* y;
+  const double* weights;
+  bool whole_weights;
+};
+
+// Boosting on some rows of a table, while others are looked at. What has been grown so far can be
+// asked for at any time, and more be grown.
+class Booster {
+ public:
+  // Rows are in the order in which they are drawn; none of `train` has weight 0. Raw predictions
+  // begin with `start`, of all rows of the table, or where the loss has it if that is null.
+  Booster(const BinMatrix& matrix, const Bins& bins, const Target& target,
+          std::vector<int32_t> train, std::vector<int32_t> held_out, const Options& options,
+          const double* start, Watch& watch);
+
+  // Grows one tree for each seed, or stops after so many (`patience`, 0 for never) in a row that
+  // did not lower the loss of the rows held out by more than `tol` below the least one before.
+  // Returns whether it stopped.
+  bool grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, double tol, Team& team,
+            Watch& watch);
+
+  const BoostedTrees& trees() const { return trees_; }
+  const std::vector<double>& start() const { return start_; }
+  // After each round, and before the first one.
+  const std::vector<double>& train_losses() const { return train_losses_; }
+  const std::vector<double>& losses() const { return losses_; }
+  // The number of rounds with the least loss, and raw predictions of the rows held out after it.
+  int64_t best_round() const { return best_round_; }
+  const std::vector<double>& best_raw() const { return best_raw_; }
+  const std::vector<double>& held_out_raw() const { return held_raw_; }
+  bool watches_training() const { return watches_training_; }
+  void watch_training() { watches_training_ = true; }
+
+ private:
+  void draw_rows(Random& random);
+  std::vector<double> leaf_values(const GrownTree& grown) const;
+  std::vector<double> newton_values(const Grown& tree) const;
+  std::vector<double> quantile_values(const Grown& tree) const;
+  void add_to_held_out(const Grown& tree, const std::vector<double>& values);
+  double mean_loss(const std::vector<double>& raw, const std::vector<double>& y,
+                   const std::vector<double>& weights) const;
+  void note_loss();
+
+  Options options_;
+  LossOf loss_;
+  std::vector<int32_t> train_, held_out_;
+  Columns columns_, held_columns_;
+  std::vector<double> y_, weights_, held_y_, held_weights_;
+  bool whole_weights_;
+  std::vector<double> start_, raw_, held_raw_, best_raw_;
+  std::vector<double> gradient_, hessian_;
+  std::vector<uint8_t> is_drawn_;
+  std::unique_ptr<Grower> grower_;
+  BoostedTrees trees_;
+  std::vector<double> losses_, train_losses_;
+  int64_t best_round_ = 0;
+  bool watches_training_ = false;
+};
+
+// Adds what trees [first, last) say of rows of codes to `out`, one number for each of the width.
+struct TreeArrays {
+  int width;
+  bool symmetric;
+  const int64_t *first_split, *first_leaf;
+  const int32_t *column, *set, *left, *right;
+  const uint8_t *shift, *threshold;
+  const uint64_t* sets;
+  const double* values;
+};
+void add_raw(const TreeArrays& trees, int64_t first, int64_t last, const uint8_t* codes,
+             int64_t n_rows, int64_t n_columns, double* out, Watch& watch);
+// The number of the leaf that each row ends in, of each tree.
+void find_leaves(const TreeArrays& trees, int64_t n_trees, const uint8_t* codes, int64_t n_rows,
+                 int64_t n_columns, int32_t* out, Watch& watch);
+
+}  // namespace mddf::gradient

@@ -1,0 +1,259 @@
+// Growing trees leaf by leaf: the split that improves most comes next.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "boosted/histograms.hpp"
+#include "boosted/tree.hpp"
+
+namespace mddf::gradient {
+
+template <int kWidth, bool kCounted>
+class LeafWiseGrower {
+ public:
+  using Sum = Sums<kWidth>;
+  using RoundOf = Round<kWidth, kCounted>;
+
+  LeafWiseGrower(const Columns& columns, const Options& options)
+      : columns_(columns), options_(options), draws_(columns, options) {}
+
+  Grown grow(const RoundOf& round, Random& random, Team& team, Watch& watch) {
+    Grown tree;
+    begin(round);
+    search(round, {0, -1}, random, team, watch);
+    int n_leaves = 1;
+    while (n_leaves < options_.max_leaf_nodes) {
+      const int best = most_improved();
+      if (best < 0) break;
+      ++n_leaves;
+      const std::pair<int, int> children = divide(round, best, tree);
+      if (n_leaves < options_.max_leaf_nodes) search(round, children, random, team, watch);
+    }
+    finish(tree);
+    return tree;
+  }
+
+ private:
+  struct Node {
+    Leaf<kWidth> leaf;
+    int64_t first, last;  // of its rows
+    int depth = 0, slot = -1;
+    std::vector<uint8_t> groups;
+    Split split;
+    int parent = -1;  // which split it comes from
+    bool is_right = false, is_split = false;
+  };
+
+  void begin(const RoundOf& round) {
+    rows_ = round.drawn;
+    scratch_.resize(rows_.size());
+    ordered_.resize(rows_.size());
+    Sum all;
+    for (size_t k = 0; k < rows_.size(); ++k) {
+      ordered_[k] = round.gradients[rows_[k]];
+      all.add(ordered_[k]);
+    }
+    gradients_scratch_.resize(rows_.size());
+    Node root{{all, round.scorer.of_leaf(all), {}}, 0, static_cast<int64_t>(rows_.size())};
+    root.groups = draws_.all_groups();
+    nodes_.assign(1, root);
+    free_.clear();
+    n_slots_ = 0;
+  }
+
+  int most_improved() const {
+    int best = -1;
+    for (size_t i = 0; i < nodes_.size(); ++i)
+      if (!nodes_[i].is_split && nodes_[i].split.found() &&
+          (best < 0 || nodes_[i].split.score > nodes_[best].split.score))
+        best = static_cast<int>(i);
+    return best;
+  }
+
+  bool may_split(const Node& node, const RoundOf& round) const {
+    const auto& scorer = round.scorer;
+    const Sum& sum = node.leaf.sum;
+    return (options_.max_depth == 0 || node.depth < options_.max_depth) &&
+           sum.of[scorer.kHessian] >= 2 * int64_t{scorer.least_hessian} &&
+           sum.of[scorer.kCount] >= 2 * int64_t{scorer.least_count};
+  }
+
+  int new_slot() {
+    if (free_.empty()) return n_slots_++;
+    const int slot = free_.back();
+    free_.pop_back();
+    return slot;
+  }
+
+  // Finds the best splits of two nodes, the first of which has the parent's histogram; or of one.
+  void search(const RoundOf& round, std::pair<int, int> both, Random& random, Team& team,
+              Watch& watch) {
+    std::vector<int> asked;
+    std::vector<std::vector<uint8_t>> wanted;
+    for (const int i : {both.first, both.second}) {
+      if (i < 0) continue;
+      // Drawn whether the node may be split or not.
+      std::vector<uint8_t> columns(columns_.count());
+      for (const int c : draws_.draw(nodes_[i].groups, random)) columns[c] = 1;
+      if (!may_split(nodes_[i], round)) continue;
+      asked.push_back(i);
+      wanted.push_back(std::move(columns));
+    }
+    int counted = both.first, other = -1;
+    const int parent_slot = both.second < 0 ? -1 : std::exchange(parent_slot_, -1);
+    if (both.second >= 0) {
+      const auto n = [&](int i) { return nodes_[i].last - nodes_[i].first; };
+      counted = n(both.first) <= n(both.second) ? both.first : both.second;
+      other = counted == both.first ? both.second : both.first;
+    }
+    if (asked.empty()) {
+      if (parent_slot >= 0) free_.push_back(parent_slot);
+      return;
+    }
+    if (other >= 0) nodes_[other].slot = parent_slot;
+    nodes_[counted].slot = new_slot();
+    cells_.resize(std::max(cells_.size(), static_cast<size_t>(n_slots_ * columns_.n_cells())));
+    const Node& small = nodes_[counted];
+    watch.worked((small.last - small.first) * columns_.count() + columns_.n_cells());
+    const LeafRows<kWidth> rows{rows_.data() + small.first, ordered_.data() + small.first,
+                                small.last - small.first};
+    const int n_columns = columns_.count(), n_groups = (n_columns + kGroup - 1) / kGroup;
+    std::vector<Split> found(n_groups * asked.size());
+    team.each(n_groups, [&](int64_t group) {
+      const int first = static_cast<int>(group) * kGroup;
+      const int last = std::min(first + kGroup, n_columns);
+      count(columns_, first, last, rows, histogram(counted), options_.wide());
+      if (other >= 0) take_away(columns_, first, last, histogram(counted), histogram(other));
+      for (size_t a = 0; a < asked.size(); ++a)
+        for (int c = first; c < last; ++c)
+          if (wanted[a][c]) search_column(round, asked[a], c, found[group * asked.size() + a]);
+    });
+    for (size_t a = 0; a < asked.size(); ++a) {
+      Split& best = nodes_[asked[a]].split;
+      for (int group = 0; group < n_groups; ++group) {
+        const Split& split = found[group * asked.size() + a];
+        if (split.found() && split.score > best.score) best = split;
+      }
+      // The codes on the right depend on the order of the node's categories.
+      if (best.found()) set_codes(round, asked[a]);
+    }
+    for (const int i : {both.first, both.second})
+      if (i >= 0 && !nodes_[i].split.found()) release(nodes_[i]);
+  }
+
+  void release(Node& node) {
+    if (node.slot >= 0) free_.push_back(std::exchange(node.slot, -1));
+  }
+  Sum* histogram(int node) { return cells_.data() + nodes_[node].slot * columns_.n_cells(); }
+
+  void search_column(const RoundOf& round, int node, int c, Split& best) {
+    const Column& column = columns_[c];
+    const Sum* cells = histogram(node) + column.offset;
+    uint8_t order[256];
+    if (column.categorical)
+      order_categories(cells, column.n_bins, round.smoothing, round.lane, order);
+    Scores scores;
+    scores.clear(column.n_bins);
+    scan(column, column.categorical ? order : nullptr, cells, round.scorer, nodes_[node].leaf,
+         draws_.sign(c), scores, options_.wide());
+    scores.choose(c, column, best);
+  }
+
+  void set_codes(const RoundOf& round, int node) {
+    Split& split = nodes_[node].split;
+    const Column& column = columns_[split.column];
+    uint8_t order[256];
+    if (column.categorical)
+      order_categories(histogram(node) + column.offset, column.n_bins, round.smoothing, round.lane,
+                       order);
+    split.set_codes(column, column.categorical ? order : nullptr);
+  }
+
+  std::pair<int, int> divide(const RoundOf& round, int number, Grown& tree) {
+    const int split_number = static_cast<int>(tree.splits.size());
+    Node node = std::move(nodes_[number]);
+    nodes_[number].is_split = true;
+    const Split& split = node.split;
+    const uint8_t* codes = columns_[split.column].codes;
+    Sum left;
+    int64_t at = node.first, after = 0;
+    for (int64_t k = node.first; k < node.last; ++k) {
+      const int32_t row = rows_[k];
+      const Sum gradient = ordered_[k];
+      const bool right = split.right[codes[row]] != 0;
+      rows_[at] = row;
+      ordered_[at] = gradient;
+      scratch_[after] = row;
+      gradients_scratch_[after] = gradient;
+      if (!right) left.add(gradient);
+      at += !right;
+      after += right;
+    }
+    std::copy_n(scratch_.begin(), after, rows_.begin() + at);
+    std::copy_n(gradients_scratch_.begin(), after, ordered_.begin() + at);
+    const Sum right = node.leaf.sum.without(left);
+    Limits at_left, at_right;
+    divide_limits(round.scorer, left, right, draws_.sign(split.column), node.leaf.limits, at_left,
+                  at_right);
+    draws_.keep_groups(split.column, node.groups);
+    Node child;
+    child.depth = node.depth + 1;
+    child.groups = node.groups;
+    child.parent = split_number;
+    child.leaf = {left, round.scorer.of_leaf(left), at_left};
+    child.first = node.first;
+    child.last = at;
+    nodes_.push_back(child);
+    child.leaf = {right, round.scorer.of_leaf(right), at_right};
+    child.first = at;
+    child.last = node.last;
+    child.is_right = true;
+    nodes_.push_back(child);
+    parent_slot_ = node.slot;
+    tree.splits.push_back(split);
+    tree.left.push_back(0);
+    tree.right.push_back(0);
+    if (node.parent >= 0) child_of(tree, node) = split_number;
+    const int n = static_cast<int>(nodes_.size());
+    return {n - 2, n - 1};
+  }
+
+  static int32_t& child_of(Grown& tree, const Node& node) {
+    return (node.is_right ? tree.right : tree.left)[node.parent];
+  }
+
+  // Numbers the leaves, and finds those of rows that were not drawn, too.
+  void finish(Grown& tree) {
+    for (const Node& node : nodes_) {
+      if (node.is_split) continue;
+      if (node.parent >= 0) child_of(tree, node) = -1 - static_cast<int32_t>(tree.limits.size());
+      tree.limits.push_back(node.leaf.limits);
+    }
+    tree.leaf_of.resize(columns_.n_rows());
+    if (static_cast<int64_t>(rows_.size()) == columns_.n_rows()) {
+      uint16_t number = 0;
+      for (const Node& node : nodes_) {
+        if (node.is_split) continue;
+        for (int64_t k = node.first; k < node.last; ++k) tree.leaf_of[rows_[k]] = number;
+        ++number;
+      }
+      return;
+    }
+    for (int64_t i = 0; i < columns_.n_rows(); ++i) tree.leaf_of[i] = leaf_at(tree, columns_, i);
+  }
+
+  static constexpr int kGroup = 4;  // columns that are counted together
+
+  const Columns& columns_;
+  const Options& options_;
+  ColumnDraws draws_;
+  std::vector<Node> nodes_;
+  std::vector<int32_t> rows_, scratch_;  // those of each node are neighbours
+  std::vector<Sum> ordered_, gradients_scratch_, cells_;
+  std::vector<int> free_;
+  int n_slots_ = 0, parent_slot_ = -1;
+};
+
+}  // namespace mddf::gradient

@@ -1,0 +1,186 @@
+// Losses: where boosting begins, gradients and hessians, and what is left to gain.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "boosted/fixed_point.hpp"
+#include "boosted/options.hpp"
+#include "common/elementary.hpp"
+
+namespace mddf::gradient {
+
+// The least number that at least such a share of the weight does not exceed.
+inline double weighted_quantile(std::vector<double> values, const std::vector<double>& weights,
+                                double share) {
+  const auto n = static_cast<int64_t>(values.size());
+  if (n == 0) return 0;
+  if (weights.empty()) {
+    const auto at = static_cast<int64_t>(std::ceil(share * static_cast<double>(n))) - 1;
+    const auto place = values.begin() + std::clamp<int64_t>(at, 0, n - 1);
+    std::nth_element(values.begin(), place, values.end());
+    return *place;
+  }
+  std::vector<std::pair<double, double>> pairs(n);
+  double total = 0, sum = 0;
+  for (int64_t i = 0; i < n; ++i) pairs[i] = {values[i], weights[i]};
+  std::sort(pairs.begin(), pairs.end());
+  for (const auto& pair : pairs) total += pair.second;
+  for (const auto& pair : pairs) {
+    sum += pair.second;
+    if (sum >= share * total) return pair.first;
+  }
+  return pairs.back().first;
+}
+
+// Of rows with targets: numbers, or classes as numbers. Raw predictions are `width` numbers a row.
+class LossOf {
+ public:
+  explicit LossOf(const Options& options) : options_(options), width_(options.width()) {}
+
+  // The constant raw prediction that is best, or nearly.
+  std::vector<double> start(const std::vector<double>& y, const std::vector<double>& weights,
+                            bool whole) const {
+    const auto share = [](double mean) { return std::clamp(mean, 1e-7, 1 - 1e-7); };
+    switch (options_.loss) {
+      case Loss::kSquared:
+        return {exact_mean(y, weights, whole)};
+      case Loss::kAbsolute:
+      case Loss::kHuber:
+        return {weighted_quantile(y, weights, 0.5)};
+      case Loss::kQuantile:
+        return {weighted_quantile(y, weights, options_.quantile)};
+      case Loss::kPoisson:
+      case Loss::kGamma:
+        return {logarithm(std::max(exact_mean(y, weights, whole), 1e-7))};
+      case Loss::kLogistic:
+      case Loss::kExponential: {
+        const double p = share(exact_mean(y, weights, whole));
+        return {logarithm(p / (1 - p)) * (options_.loss == Loss::kLogistic ? 1 : 0.5)};
+      }
+      case Loss::kSoftmax:
+        break;
+    }
+    std::vector<double> scores(width_), is_class(y.size());
+    for (int k = 0; k < width_; ++k) {
+      for (size_t i = 0; i < y.size(); ++i) is_class[i] = y[i] == k;
+      scores[k] = logarithm(share(exact_mean(is_class, weights, whole)));
+    }
+    return scores;
+  }
+
+  // Looks at all rows once a round, before their gradients are asked for.
+  void prepare(const std::vector<double>& raw, const std::vector<double>& y,
+               const std::vector<double>& weights) {
+    if (options_.loss != Loss::kHuber) return;
+    std::vector<double> sizes(y.size());
+    for (size_t i = 0; i < y.size(); ++i) sizes[i] = std::fabs(y[i] - raw[i]);
+    large_ = weighted_quantile(std::move(sizes), weights, options_.quantile);
+  }
+
+  // Negative gradients and hessians of rows [first, last).
+  void gradients(const double* raw, const double* y, int64_t first, int64_t last, double* gradient,
+                 double* hessian) const {
+    for (int64_t i = first; i < last; ++i) {
+      const int64_t at = i * width_;
+      if (options_.loss == Loss::kSoftmax)
+        of_classes(raw + at, static_cast<int>(y[i]), gradient + at, hessian + at);
+      else
+        of_number(raw[i], y[i], gradient[i], hessian[i]);
+    }
+  }
+
+  // The loss of a row, but for what does not depend on the prediction.
+  double of(const double* raw, double y) const {
+    const double f = raw[0], rest = y - f, size = std::fabs(rest);
+    switch (options_.loss) {
+      case Loss::kSquared:
+        return rest * rest / 2;
+      case Loss::kAbsolute:
+        return size;
+      case Loss::kQuantile:
+        return rest >= 0 ? options_.quantile * rest : (options_.quantile - 1) * rest;
+      case Loss::kHuber:
+        return size <= large_ ? rest * rest / 2 : large_ * (size - large_ / 2);
+      case Loss::kPoisson:
+        return exponential(f) - y * f;
+      case Loss::kGamma:
+        return f + y * exponential(-f);
+      case Loss::kLogistic:
+        return std::max(f, 0.0) + logarithm(1 + exponential(-std::fabs(f))) - y * f;
+      case Loss::kExponential:
+        return exponential(y > 0 ? -f : f);
+      case Loss::kSoftmax:
+        break;
+    }
+    const double most = *std::max_element(raw, raw + width_);
+    double sum = 0;
+    for (int k = 0; k < width_; ++k) sum += exponential(raw[k] - most);
+    return logarithm(sum) + most - raw[static_cast<int>(y)];
+  }
+
+ private:
+  void of_number(double f, double y, double& gradient, double& hessian) const {
+    const double rest = y - f;
+    hessian = 1;
+    switch (options_.loss) {
+      case Loss::kSquared:
+      case Loss::kSoftmax:
+        gradient = rest;
+        return;
+      case Loss::kAbsolute:
+        gradient = (rest > 0) - (rest < 0);
+        return;
+      case Loss::kQuantile:
+        gradient = rest >= 0 ? options_.quantile : options_.quantile - 1;
+        return;
+      case Loss::kHuber: {  // a parabola that touches the loss where it is linear
+        const double size = std::fabs(rest);
+        const bool is_large = size > large_;
+        gradient = is_large ? std::copysign(large_, rest) : rest;
+        hessian = is_large ? large_ / size : 1;
+        return;
+      }
+      case Loss::kPoisson:
+        hessian = exponential(f);
+        gradient = y - hessian;
+        return;
+      case Loss::kGamma:
+        hessian = y * exponential(-f);
+        gradient = hessian - 1;
+        return;
+      case Loss::kLogistic: {
+        const double p = 1 / (1 + exponential(-f));
+        gradient = y - p;
+        hessian = p * (1 - p);
+        return;
+      }
+      case Loss::kExponential: {
+        const double sign = y > 0 ? 1 : -1;
+        hessian = exponential(-sign * f);
+        gradient = sign * hessian;
+        return;
+      }
+    }
+  }
+
+  void of_classes(const double* raw, int own, double* gradient, double* hessian) const {
+    double most = raw[0], sum = 0;
+    for (int k = 1; k < width_; ++k) most = std::max(most, raw[k]);
+    for (int k = 0; k < width_; ++k) sum += gradient[k] = exponential(raw[k] - most);
+    const double share = 1 / sum;
+    for (int k = 0; k < width_; ++k) {
+      const double p = gradient[k] * share;
+      gradient[k] = (k == own) - p;
+      hessian[k] = p * (1 - p);
+    }
+  }
+
+  const Options& options_;
+  int width_;
+  double large_ = 0;  // residuals above it count as large
+};
+
+}  // namespace mddf::gradient

@@ -1,0 +1,303 @@
+// Growing symmetric trees: all leaves of a level are split alike.
+//
+// A leaf of which the level's split would leave too little on one side stays as it is. Leaves are
+// so never empty, and there are at most as many as rows.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "boosted/histograms.hpp"
+#include "boosted/tree.hpp"
+#include "boosted/walk.hpp"
+
+namespace mddf::gradient {
+
+template <int kWidth, bool kCounted>
+class SymmetricGrower {
+ public:
+  using Sum = Sums<kWidth>;
+  using RoundOf = Round<kWidth, kCounted>;
+
+  SymmetricGrower(const Columns& columns, const Options& options)
+      : columns_(columns), options_(options), draws_(columns, options), orders_(columns.count()) {
+    if (walks()) walks_ = std::make_unique<Walks>(columns);
+  }
+
+  Grown grow(const RoundOf& round, Random& random, Team& team, Watch& watch) {
+    Grown tree;
+    tree.leaf_of.assign(columns_.n_rows(), 0);
+    tree.leaf_of_way.assign(1, 0);
+    begin(round, team);
+    std::vector<uint8_t> groups = draws_.all_groups();
+    for (int level = 0; level < options_.max_depth; ++level) {
+      watch.worked(columns_.n_rows() * columns_.count() + columns_.n_cells());
+      const std::vector<int> drawn = draws_.draw(groups, random);
+      Split best = walks_ ? search_by_walk(round, drawn, tree.leaf_of, team)
+                          : search_by_histograms(round, drawn, team);
+      if (!best.found()) break;
+      best.set_codes(columns_[best.column], order_of(best.column));
+      draws_.keep_groups(best.column, groups);
+      divide(round, best, tree);
+      tree.splits.push_back(best);
+    }
+    for (const Leaf<kWidth>& leaf : leaves_) tree.limits.push_back(leaf.limits);
+    return tree;
+  }
+
+ private:
+  // Whether rows are walked: about as many steps as the rows of all levels, of three times the cost
+  // of counting a row, against all bins of all leaves.
+  bool walks() const {
+    const int64_t n = columns_.n_rows();
+    if (n > kMostWalked || options_.counting == Counting::kHistograms) return false;
+    if (options_.counting == Counting::kWalk) return true;
+    const int64_t leaves = std::min<int64_t>(int64_t{1} << options_.max_depth, n);
+    const int64_t steps = 3 * n * options_.max_depth * columns_.count();
+    const int64_t counted = n * (options_.max_depth + 1) / 2 * columns_.count();
+    return steps < counted + leaves * columns_.n_cells();
+  }
+
+  const uint8_t* order_of(int c) const { return orders_[c].empty() ? nullptr : orders_[c].data(); }
+
+  void begin(const RoundOf& round, Team& team) {
+    Sum all;
+    for (const int32_t row : round.drawn) all.add(round.gradients[row]);
+    leaves_.assign(1, {all, round.scorer.of_leaf(all), {}});
+    team.each(columns_.count(), [&](int64_t c) {
+      const Column& column = columns_[static_cast<int>(c)];
+      if (!column.categorical) return;
+      std::vector<Sum> cells(column.n_cells());
+      for (const int32_t row : round.drawn) cells[column.codes[row]].add(round.gradients[row]);
+      orders_[c].resize(column.n_bins);
+      order_categories(cells.data(), column.n_bins, round.smoothing, round.lane, orders_[c].data());
+      if (walks_) walks_->sort(column, static_cast<int>(c), orders_[c].data());
+    });
+    if (walks_) return;
+    rows_ = round.drawn;
+    start_ = {0, static_cast<int64_t>(rows_.size())};
+    slot_of_ = {0};
+    to_count_ = {{0, -1}};
+    n_slots_ = 1;
+  }
+
+  static Split best_of(const std::vector<Split>& found) {
+    Split best;
+    for (const Split& split : found)
+      if (split.found() && split.score > best.score) best = split;
+    return best;
+  }
+
+  // -- by walking
+
+  Split search_by_walk(const RoundOf& round, const std::vector<int>& drawn,
+                       const std::vector<uint16_t>& leaf_of, Team& team) {
+    std::vector<Split> found(drawn.size());
+    team.each(static_cast<int64_t>(drawn.size()), [&](int64_t i) {
+      found[i] = options_.wide() ? walk_wide(round, drawn[i], leaf_of)
+                                 : walk_column(round, drawn[i], leaf_of);
+    });
+    return best_of(found);
+  }
+
+#ifdef MDDF_AVX2
+  MDDF_TARGET_AVX2 Split walk_wide(const RoundOf& round, int c,
+                                   const std::vector<uint16_t>& leaf_of) const {
+    return walk_body(round, c, leaf_of);
+  }
+#else
+  Split walk_wide(const RoundOf& round, int c, const std::vector<uint16_t>& leaf_of) const {
+    return walk_body(round, c, leaf_of);
+  }
+#endif
+  Split walk_column(const RoundOf& round, int c, const std::vector<uint16_t>& leaf_of) const {
+    return walk_body(round, c, leaf_of);
+  }
+
+  MDDF_INLINE Split walk_body(const RoundOf& round, int c,
+                              const std::vector<uint16_t>& leaf_of) const {
+    const Walks::Order order = (*walks_)[c];
+    const int sign = draws_.sign(c);
+    std::vector<Walked<kWidth>> walked(leaves_.size());
+    Split best;
+    for (const bool missing_left : {false, true}) {
+      if (missing_left && !columns_[c].has_missing) break;
+      for (size_t l = 0; l < leaves_.size(); ++l)
+        walked[l] = {{}, 0, leaves_[l].sum, leaves_[l].before};
+      double score = 0;
+      if (missing_left) {
+        for (int64_t k = order.n_present; k < columns_.n_rows(); ++k)
+          walked[leaf_of[order.rows[k]]].left.add(round.gradients[order.rows[k]]);
+        for (size_t l = 0; l < leaves_.size(); ++l)
+          score += walked[l].found = improvement(round.scorer, walked[l].left, leaves_[l], sign);
+        if (score > best.score) best = {c, -1, true, score, {}};
+      }
+      double highest = best.score;
+      const int64_t row = round.scorer.monotonic
+                              ? walk(order, round.gradients.data(), leaf_of.data(), walked.data(),
+                                     score, highest, Bounded{round.scorer, leaves_.data(), sign})
+                          : round.scorer.constant
+                              ? walk(order, round.gradients.data(), leaf_of.data(), walked.data(),
+                                     score, highest, Free<true>{round.scorer})
+                              : walk(order, round.gradients.data(), leaf_of.data(), walked.data(),
+                                     score, highest, Free<false>{round.scorer});
+      if (row >= 0) best = {c, place_of(c, row), missing_left, highest, {}};
+    }
+    return best;
+  }
+
+  // Where in the order of the search a row's code is.
+  int place_of(int c, int64_t row) const {
+    const uint8_t code = columns_[c].codes[row];
+    if (orders_[c].empty()) return code;
+    const auto at = std::find(orders_[c].begin(), orders_[c].end(), code);
+    return static_cast<int>(at - orders_[c].begin());
+  }
+
+  using ScorerOf = Scorer<kWidth, kCounted>;
+
+  static double improvement(const ScorerOf& scorer, const Sum& left, const Leaf<kWidth>& leaf,
+                            int sign) {
+    return scorer.monotonic ? scorer.bounded(left, leaf.sum, leaf.limits, sign)
+                            : scorer.improvement(left, leaf.sum, leaf.before);
+  }
+  struct Bounded {
+    const ScorerOf& scorer;
+    const Leaf<kWidth>* leaves;
+    int sign;
+    double operator()(const Sum& left, const Walked<kWidth>&, uint16_t number) const {
+      return scorer.bounded(left, leaves[number].sum, leaves[number].limits, sign);
+    }
+  };
+  template <bool kConstant>
+  struct Free {
+    const ScorerOf& scorer;
+    MDDF_INLINE double operator()(const Sum& left, const Walked<kWidth>& leaf, uint16_t) const {
+      return scorer.template improvement_as<kConstant>(left, leaf.all, leaf.before);
+    }
+  };
+
+  // -- by histograms
+
+  Sum* histogram(int slot) { return cells_.data() + slot * columns_.n_cells(); }
+  LeafRows<kWidth> rows_of(int leaf) const {
+    return {rows_.data() + start_[leaf], ordered_.data() + start_[leaf],
+            start_[leaf + 1] - start_[leaf]};
+  }
+
+  Split search_by_histograms(const RoundOf& round, const std::vector<int>& drawn, Team& team) {
+    cells_.resize(n_slots_ * columns_.n_cells());
+    ordered_.resize(rows_.size());
+    for (size_t k = 0; k < rows_.size(); ++k) ordered_[k] = round.gradients[rows_[k]];
+    const int n_columns = columns_.count(), n_groups = (n_columns + kGroup - 1) / kGroup;
+    std::vector<uint8_t> wanted(n_columns);
+    for (const int c : drawn) wanted[c] = 1;
+    std::vector<Split> found(n_groups);
+    team.each(n_groups, [&](int64_t group) {
+      const int first = static_cast<int>(group) * kGroup;
+      const int last = std::min(first + kGroup, n_columns);
+      for (const Counted& pair : to_count_) {
+        Sum* counted = histogram(slot_of_[pair.leaf]);
+        count(columns_, first, last, rows_of(pair.leaf), counted, options_.wide());
+        if (pair.sibling >= 0)
+          take_away(columns_, first, last, counted, histogram(slot_of_[pair.sibling]));
+      }
+      Scores scores;
+      for (int c = first; c < last; ++c) {
+        if (!wanted[c]) continue;
+        const Column& column = columns_[c];
+        scores.clear(column.n_bins);
+        for (size_t l = 0; l < leaves_.size(); ++l)
+          scan(column, order_of(c), histogram(slot_of_[l]) + column.offset, round.scorer,
+               leaves_[l], draws_.sign(c), scores, options_.wide());
+        scores.choose(c, column, found[group]);
+      }
+    });
+    return best_of(found);
+  }
+
+  // Rows by leaf, and which of the new leaves are counted: of two, the one of fewer rows; the other
+  // one is what is left of both.
+  void sort_rows(const std::vector<uint16_t>& leaf_of, const std::vector<int>& parent) {
+    const size_t n_leaves = leaves_.size();
+    std::vector<int64_t> place(n_leaves + 1);
+    for (const int32_t row : rows_) ++place[leaf_of[row] + 1];
+    for (size_t l = 0; l < n_leaves; ++l) place[l + 1] += place[l];
+    start_ = place;
+    sorted_.resize(rows_.size());
+    for (const int32_t row : rows_) sorted_[place[leaf_of[row]]++] = row;
+    rows_.swap(sorted_);
+    to_count_.clear();
+    std::vector<int> slots(n_leaves);
+    for (int l = 0; l < static_cast<int>(n_leaves); ++l) {
+      slots[l] = slot_of_[parent[l]];
+      if (l + 1 == static_cast<int>(n_leaves) || parent[l + 1] != parent[l]) continue;
+      const bool left_is_smaller = start_[l + 1] - start_[l] <= start_[l + 2] - start_[l + 1];
+      const int smaller = left_is_smaller ? l : l + 1, larger = left_is_smaller ? l + 1 : l;
+      slots[larger] = slot_of_[parent[l]];
+      slots[smaller] = n_slots_++;
+      to_count_.push_back({smaller, larger});
+      ++l;
+    }
+    slot_of_ = slots;
+  }
+
+  // -- by both
+
+  // Splits the leaves that the split leaves enough on both sides of.
+  void divide(const RoundOf& round, const Split& split, Grown& tree) {
+    const Column& column = columns_[split.column];
+    const int sign = draws_.sign(split.column);
+    std::vector<Sum> sides(2 * leaves_.size());
+    for (int64_t i = 0; i < columns_.n_rows(); ++i)
+      sides[2 * tree.leaf_of[i] + split.right[column.codes[i]]].add(round.gradients[i]);
+    std::vector<Leaf<kWidth>> divided;
+    std::vector<int> parent;
+    std::vector<uint16_t> number(sides.size());
+    for (size_t l = 0; l < leaves_.size(); ++l) {
+      const Leaf<kWidth>& leaf = leaves_[l];
+      const Sum &left = sides[2 * l], &right = sides[2 * l + 1];
+      number[2 * l] = number[2 * l + 1] = static_cast<uint16_t>(divided.size());
+      if (!round.scorer.splits(left, leaf.sum, leaf.limits, sign)) {
+        divided.push_back(leaf);
+        parent.push_back(static_cast<int>(l));
+        continue;
+      }
+      ++number[2 * l + 1];
+      Limits at_left, at_right;
+      divide_limits(round.scorer, left, right, sign, leaf.limits, at_left, at_right);
+      divided.push_back({left, round.scorer.of_leaf(left), at_left});
+      divided.push_back({right, round.scorer.of_leaf(right), at_right});
+      parent.insert(parent.end(), 2, static_cast<int>(l));
+    }
+    leaves_ = std::move(divided);
+    for (int64_t i = 0; i < columns_.n_rows(); ++i)
+      tree.leaf_of[i] = number[2 * tree.leaf_of[i] + split.right[column.codes[i]]];
+    std::vector<uint16_t> ways;
+    for (const uint16_t leaf : tree.leaf_of_way)
+      ways.insert(ways.end(), {number[2 * leaf], number[2 * leaf + 1]});
+    tree.leaf_of_way = std::move(ways);
+    if (!walks_) sort_rows(tree.leaf_of, parent);
+  }
+
+  static constexpr int kGroup = 4;  // columns that are counted together
+  struct Counted {
+    int leaf, sibling;
+  };
+
+  const Columns& columns_;
+  const Options& options_;
+  ColumnDraws draws_;
+  std::vector<std::vector<uint8_t>> orders_;  // of categories, in this tree
+  std::vector<Leaf<kWidth>> leaves_;
+  std::unique_ptr<Walks> walks_;  // or:
+  std::vector<int32_t> rows_, sorted_;
+  std::vector<int64_t> start_;  // of each leaf's rows
+  std::vector<Sum> ordered_, cells_;
+  std::vector<int> slot_of_;
+  std::vector<Counted> to_count_;
+  int n_slots_ = 0;
+};
+
+}  // namespace mddf::gradient

@@ -1,0 +1,148 @@
+"""Small random problems for boosted trees, in the kernel and in the slow twin."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import naive_gradient
+import numpy as np
+from naive_losses import Problem
+
+from mddf import _core
+
+MISSING = naive_gradient.MISSING
+LOSSES = [
+    "squared_error",
+    "absolute_error",
+    "quantile",
+    "huber",
+    "poisson",
+    "gamma",
+    "log_loss",
+    "exponential",
+    "softmax",
+]
+OPTIONS = {field.name for field in fields(Problem)} - {
+    "codes",
+    "n_bins",
+    "categorical",
+    "y",
+    "train",
+    "weights",
+}
+
+
+def make_problem(seed, n_rows=40, weights=None, **options):
+    """Numbers, few and many, categories, missing values, and a target that leans on them."""
+    rng = np.random.default_rng(seed)
+    n_bins = [min(n_rows, 255), 7, 2, 5, 4]
+    codes = np.column_stack([rng.integers(0, n, n_rows) for n in n_bins]).astype(np.uint8)
+    codes[rng.random(n_rows) < 0.2, 1] = MISSING
+    codes[rng.random(n_rows) < 0.2, 3] = MISSING
+    categorical = np.array([False, False, False, True, True])
+    score = codes[:, 0] / n_bins[0] + (codes[:, 1] == MISSING) + (codes[:, 3] % 2)
+    score = score + 0.3 * rng.normal(size=n_rows)
+    loss = options.get("loss", "squared_error")
+    if loss == "softmax":
+        n_classes = options.setdefault("n_classes", 3)
+        y = np.searchsorted(np.quantile(score, np.arange(1, n_classes) / n_classes), score)
+    elif loss in ("log_loss", "exponential"):
+        y = score > np.median(score)
+    elif loss == "poisson":
+        y = rng.poisson(np.exp(score))
+    else:
+        y = np.exp(score) if loss == "gamma" else score
+    if weights == "whole":
+        of_rows = rng.integers(1, 4, n_rows).astype(float)
+    elif weights == "real":
+        of_rows = rng.uniform(0.5, 2, n_rows)
+    else:
+        of_rows = None
+    train = rng.permutation(n_rows)[: n_rows - 5].astype(np.int32)
+    return Problem(codes, n_bins, categorical, y.astype(float), train, of_rows, **options)
+
+
+def held_out(problem):
+    """The rows that are not trained on."""
+    others = np.setdiff1d(np.arange(len(problem.codes)), problem.train)
+    return others.astype(np.int32)
+
+
+def table_of(problem):
+    start = np.concatenate([[0], np.cumsum(problem.n_bins)]).astype(np.int64)
+    values = np.concatenate([np.arange(n, dtype=float) for n in problem.n_bins])
+    categorical = problem.categorical.astype(np.uint8)
+    return _core.BinnedTable(problem.codes, None, values, start, categorical)
+
+
+def options_of(problem, **changes):
+    given = {name: getattr(problem, name) for name in OPTIONS} | changes
+    for name, kind in (("monotonic", np.int8), ("interactions", np.uint8)):
+        if given[name] is not None:
+            given[name] = np.ascontiguousarray(given[name], kind)
+    return _core.BoostOptions(given.pop("loss"), **given)
+
+
+def booster_of(problem, **changes):
+    return _core.GradientBooster(
+        table_of(problem),
+        problem.y,
+        problem.weights,
+        problem.train,
+        held_out(problem),
+        options_of(problem, **changes),
+    )
+
+
+def grown(problem, seeds, **changes):
+    """The kernel's trees as arrays, and the booster."""
+    booster = booster_of(problem, **changes)
+    booster.grow(np.asarray(seeds, np.uint64))
+    return booster.trees(), booster
+
+
+def trees_of(arrays, problem):
+    """What is asked about rows."""
+    arrays = {name: array for name, array in arrays.items() if name != "gain"}
+    return _core.GradientTrees(
+        **arrays, symmetric=problem.symmetric, n_columns=problem.codes.shape[1]
+    )
+
+
+def codes_on_left(arrays, split, n_bins):
+    """Which codes of a column go left."""
+    codes = [*range(n_bins), MISSING]
+    number = arrays["set"][split]
+    if number >= 0:
+        words = arrays["sets"][number]
+        return frozenset(c for c in codes if int(words[c // 64]) >> c % 64 & 1)
+    shift, threshold = int(arrays["shift"][split]), int(arrays["threshold"][split])
+    return frozenset(c for c in codes if (c + shift) % 256 <= threshold)
+
+
+def check_against_twin(problem, seeds, **changes):
+    """Every split and every bit of every leaf."""
+    arrays, booster = grown(problem, seeds, **changes)
+    trees, start, raw = naive_gradient.boost(problem, seeds)
+    assert booster.start.tolist() == list(start)
+    assert len(arrays["first_split"]) == len(trees) + 1
+    for t, tree in enumerate(trees):
+        first, last = arrays["first_split"][t : t + 2].tolist()
+        assert last - first == len(tree.splits), t
+        for at, split in enumerate(tree.splits, first):
+            assert arrays["column"][at] == split.column
+            left = codes_on_left(arrays, at, problem.n_bins[split.column])
+            assert left == split.left, (t, split)
+            assert arrays["gain"][at] > 0
+        leaves = slice(*arrays["first_leaf"][t : t + 2].tolist())
+        if problem.symmetric:
+            assert np.array_equal(arrays["values"][leaves], tree.values[tree.ways])
+        else:
+            assert np.array_equal(arrays["values"][leaves], tree.values)
+            assert arrays["left"][first:last].tolist() == tree.left
+            assert arrays["right"][first:last].tolist() == tree.right
+    found = np.tile(booster.start, (len(problem.codes), 1))
+    trees_of(arrays, problem).add_raw(problem.codes, 0, len(trees), found)
+    assert np.array_equal(found[problem.train], raw)
+    assert np.array_equal(found[held_out(problem)], booster.raw(best=False))
+    return arrays, trees

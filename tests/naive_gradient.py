@@ -1,0 +1,368 @@
+"""Boosted trees in plain Python: every split is tried on every row, with the kernel's rounding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import ceil, frexp, inf, ldexp
+
+import numpy as np
+from naive import Random
+from naive_losses import CONSTANT, QUANTILES, gradients, scale_for, start, weighted_quantile
+
+MISSING = 255
+
+
+@dataclass
+class Split:
+    """Where a column is split: its codes on the left."""
+
+    column: int
+    left: frozenset
+    missing_left: bool
+    place: int
+    score: float
+
+
+@dataclass
+class Leaf:
+    """Rows, by position in `Problem.train`, sums over them, and limits of the value."""
+
+    rows: np.ndarray
+    sums: list[int]
+    least: float = -inf
+    most: float = inf
+    depth: int = 0
+    groups: np.ndarray | None = None
+    split: Split | None = None
+    parent: tuple[int, str] | None = None
+
+
+@dataclass
+class Tree:
+    """Splits in the order of growth; leaves in the kernel's order, or by way if symmetric."""
+
+    splits: list[Split] = field(default_factory=list)
+    left: list[int] = field(default_factory=list)
+    right: list[int] = field(default_factory=list)
+    leaves: list[Leaf] = field(default_factory=list)
+    ways: list[int] = field(default_factory=lambda: [0])
+    values: np.ndarray | None = None
+
+
+class Scorer:
+    """How sums of whole numbers become scores in one round."""
+
+    def __init__(self, problem, l2, least_hessian, least_count, most, lanes, counted):
+        self.constant = problem.loss in CONSTANT
+        self.monotonic = problem.monotonic is not None and problem.monotonic.any()
+        self.l2, self.least_hessian, self.least_count = l2, least_hessian, least_count
+        exponent = frexp(most if most > 0 else 1)[1]
+        self.rounding = ldexp(1.5, 52 + exponent - (40 if self.monotonic else 50))
+        self.lanes, self.counted = lanes, counted
+
+    def weight(self, sums):
+        return sums[-1] + self.l2
+
+    def squares(self, sums):
+        total = 0.0
+        for j in range(self.lanes):
+            total += float(sums[j]) * float(sums[j])
+        return total
+
+    def before(self, sums):
+        if not self.weight(sums) > 0:
+            return 0.0
+        if self.constant:
+            return self.squares(sums) * (1 / self.weight(sums))
+        return self.squares(sums) / self.weight(sums)
+
+    def allowed(self, left, right):
+        count = -2 if self.counted else -1
+        return min(left[-1], right[-1]) >= self.least_hessian and (
+            min(left[count], right[count]) >= self.least_count
+        )
+
+    def value(self, sums):
+        return sums[0] / self.weight(sums) if self.weight(sums) > 0 else 0.0
+
+    def clipped(self, sums, leaf):
+        return min(max(self.value(sums), leaf.least), leaf.most)
+
+    def splits(self, left, right, leaf, sign):
+        if not self.allowed(left, right):
+            return False
+        if not self.monotonic:
+            return True
+        return sign * (self.clipped(right, leaf) - self.clipped(left, leaf)) >= 0
+
+    def improvement(self, left, leaf, sign):
+        right = [a - b for a, b in zip(leaf.sums, left, strict=True)]
+        if not self.splits(left, right, leaf, sign):
+            return 0.0
+        if self.monotonic:
+
+            def at(sums):
+                value = self.clipped(sums, leaf)
+                return 2 * value * sums[0] - self.weight(sums) * value * value
+
+            gain = (at(left) + at(right)) - at(leaf.sums)
+        else:
+            a, b = self.weight(left), self.weight(right)
+            of_left, of_right = self.squares(left), self.squares(right)
+            before = self.before(leaf.sums)
+            if self.constant:
+                gain = (of_left * (1 / a) + of_right * (1 / b)) - before
+            else:
+                gain = (of_left * b + of_right * a) / (a * b) - before
+        return (gain + self.rounding) - self.rounding
+
+
+class Round:
+    """One round: whole numbers for every row, and the search on them."""
+
+    def __init__(self, problem, codes, gradient, hessian, times, drawn, random):
+        self.problem, self.codes, self.random = problem, codes, random
+        any_weights = problem.weights is not None
+        counts_rows = problem.loss in CONSTANT and problem.whole
+        counted = problem.min_samples_leaf > 1 and (not counts_rows or any_weights)
+        needed = problem.width + 1 + counted
+        kernel_width = 2 if needed <= 2 else 4 if needed <= 4 else 8
+        n_lanes = kernel_width - 1 - counted
+        lanes = min(problem.width, n_lanes)
+        if problem.width > lanes:
+            signs = [[1 if random.below(2) else -1 for _ in range(lanes)] for _ in gradient.T]
+            projected = np.zeros((len(gradient), lanes))
+            for k, column in enumerate(gradient.T):
+                for j in range(lanes):
+                    projected[:, j] += column * signs[k][j]
+            gradient = projected
+        scale = scale_for(gradient, times, 30)
+        mean = np.zeros(len(hessian))
+        for column in hessian.T:
+            mean += column
+        mean = mean / hessian.shape[1]
+        hessian_scale = 0 if counts_rows else scale_for(mean[:, None], times, 30)
+        self.grows = scale is not None and hessian_scale is not None
+        self.lane = random.below(lanes) if kernel_width > 2 else 0
+        if not self.grows:
+            return
+        units = np.rint(gradient * ldexp(1.0, scale))
+        of_hessian = np.rint(mean * ldexp(1.0, hessian_scale))
+        parts = [*(times[:, None] * units).T.astype(int)]
+        parts += [np.ones(len(times), int)] if counted else []
+        parts += [(times * of_hessian).astype(int)]
+        self.numbers = np.column_stack(parts) * drawn[:, None]
+        squares = np.zeros(len(times))
+        for column in units.T:
+            squares += column * column
+        with np.errstate(divide="ignore", invalid="ignore"):
+            steepest = np.where(squares > 0, squares / of_hessian, 0).max()
+        unit = ldexp(1.0, hessian_scale)
+        least = 1 if problem.loss in CONSTANT else max(1, ceil(min(1e-3 * unit, 1e9)))
+        l2 = problem.l2 * unit
+        most = min(2.0**60 * n_lanes / (least + l2), times.sum() * steepest)
+        counts = counted or (counts_rows and not any_weights)
+        least_count = problem.min_samples_leaf if counts else 1
+        self.scorer = Scorer(problem, l2, least, least_count, most, lanes, counted)
+        total = float(self.numbers[:, -1].sum())
+        self.smoothing = problem.category_smoothing * total / times.sum()
+        self.value_unit = ldexp(1.0, hessian_scale - scale)
+        self.score_unit = ldexp(1.0, hessian_scale - 2 * scale)
+
+    def sums(self, rows):
+        return [int(total) for total in self.numbers[rows].sum(axis=0)]
+
+    def order(self, column, rows):
+        """Codes in the order of the search."""
+        codes = list(range(self.problem.n_bins[column]))
+        if not self.problem.categorical[column]:
+            return codes
+        keys = []
+        for code in codes:
+            sums = self.sums(rows[self.codes[rows, column] == code])
+            weight = sums[-1] + self.smoothing
+            keys.append(sums[self.lane] / weight if weight > 0 else 0.0)
+        return sorted(codes, key=lambda code: keys[code])
+
+    def sign(self, column):
+        monotonic = self.problem.monotonic
+        return 0 if monotonic is None else int(monotonic[column])
+
+    def draw(self, groups):
+        problem = self.problem
+        columns = [c for c in range(self.codes.shape[1]) if len(np.unique(self.codes[:, c])) > 1]
+        if groups is not None:
+            columns = [c for c in columns if np.any(groups & (problem.interactions[:, c] > 0))]
+        if problem.max_features >= len(columns):
+            return columns
+        for i in range(problem.max_features):
+            j = i + self.random.below(len(columns) - i)
+            columns[i], columns[j] = columns[j], columns[i]
+        return sorted(columns[: problem.max_features])
+
+    def groups(self):
+        of = self.problem.interactions
+        return None if of is None else np.ones(len(of), bool)
+
+    def left_groups(self, groups, column):
+        return None if groups is None else groups & (self.problem.interactions[:, column] > 0)
+
+    def goes_left(self, split, rows):
+        return np.isin(self.codes[rows, split.column], list(split.left))
+
+    def search(self, leaves, columns, order_rows):
+        """The split of all leaves that improves most."""
+        best = None
+        for c in columns:
+            order = self.order(c, order_rows)
+            has_missing = np.any(self.codes[:, c] == MISSING)
+            n = len(order)
+            places = [(False, at) for at in range(n - (not has_missing))]
+            places += [(True, at) for at in range(-1, n - 1)] if has_missing else []
+            for missing_left, place in places:
+                left = frozenset([*order[: place + 1], *([MISSING] if missing_left else [])])
+                split = Split(c, left, missing_left, place, 0.0)
+                for leaf in leaves:
+                    sums = self.sums(leaf.rows[self.goes_left(split, leaf.rows)])
+                    split.score += self.scorer.improvement(sums, leaf, self.sign(c))
+                if split.score > (best.score if best else 0):
+                    best = split
+        return best
+
+    def divide(self, leaf, split):
+        """Both sides of a leaf, or None if it stays as it is."""
+        goes_left = self.goes_left(split, leaf.rows)
+        rows = leaf.rows[goes_left], leaf.rows[~goes_left]
+        left, right = map(self.sums, rows)
+        sign, scorer = self.sign(split.column), self.scorer
+        if not scorer.splits(left, right, leaf, sign):
+            return None
+        sides = [
+            replace(leaf, rows=side, sums=sums, depth=leaf.depth + 1, split=None)
+            for side, sums in zip(rows, (left, right), strict=True)
+        ]
+        if scorer.monotonic and sign:
+            middle = (scorer.clipped(left, leaf) + scorer.clipped(right, leaf)) / 2
+            lower, upper = sides if sign > 0 else sides[::-1]
+            lower.most, upper.least = middle, middle
+        return sides
+
+    def root(self):
+        rows = np.arange(len(self.codes))
+        return Leaf(rows, self.sums(rows), groups=self.groups())
+
+    def symmetric_tree(self):
+        tree, groups = Tree(leaves=[self.root()]), self.groups()
+        everything = np.arange(len(self.codes))
+        for _ in range(self.problem.max_depth):
+            best = self.search(tree.leaves, self.draw(groups), everything)
+            if best is None:
+                break
+            groups = self.left_groups(groups, best.column)
+            leaves, number = [], []
+            for leaf in tree.leaves:
+                sides = self.divide(leaf, best)
+                number.append((len(leaves), len(leaves) + (sides is not None)))
+                leaves += sides or [leaf]
+            tree.leaves = leaves
+            tree.ways = [side for way in tree.ways for side in number[way]]
+            tree.splits.append(best)
+        return tree
+
+    def leaf_wise_tree(self):
+        problem, tree = self.problem, Tree()
+        nodes = [self.root()]
+        self.search_nodes(nodes)
+        for n_leaves in range(2, problem.max_leaf_nodes + 1):
+            open_nodes = [node for node in nodes if node.split]
+            if not open_nodes:
+                break
+            node = max(open_nodes, key=lambda node: node.split.score)
+            split, number = node.split, len(tree.splits)
+            sides = self.divide(node, split)
+            groups = self.left_groups(node.groups, split.column)
+            for side, name in zip(sides, ("left", "right"), strict=True):
+                side.groups, side.parent = groups, (number, name)
+            tree.splits.append(split)
+            tree.left.append(0)
+            tree.right.append(0)
+            if node.parent:
+                getattr(tree, node.parent[1])[node.parent[0]] = number
+            nodes = [*(other for other in nodes if other is not node), *sides]
+            if n_leaves < problem.max_leaf_nodes:
+                self.search_nodes(sides)
+        for node in nodes:
+            if node.parent:
+                getattr(tree, node.parent[1])[node.parent[0]] = -1 - len(tree.leaves)
+            tree.leaves.append(node)
+        return tree
+
+    def search_nodes(self, nodes):
+        scorer, problem = self.scorer, self.problem
+        count = -2 if scorer.counted else -1
+        for node in nodes:
+            columns = self.draw(node.groups)
+            if problem.max_depth and node.depth >= problem.max_depth:
+                continue
+            if node.sums[-1] < 2 * scorer.least_hessian:
+                continue
+            if node.sums[count] < 2 * scorer.least_count:
+                continue
+            node.split = self.search([node], columns, node.rows)
+
+
+def leaf_values(problem, round_, tree, raw, y, weights, gradient, hessian, times, drawn):
+    """Values of the leaves, times the learning rate, of shape (n_leaves, width)."""
+    values = np.zeros((len(tree.leaves), problem.width))
+    scales = [scale_for(part, times, 50) for part in (gradient, hessian)]
+    for leaf, value in zip(tree.leaves, values, strict=True):
+        rows = leaf.rows[drawn[leaf.rows]]
+        if problem.loss in QUANTILES:
+            share = problem.quantile if problem.loss == "quantile" else 0.5
+            if len(rows):
+                value[0] = weighted_quantile(y[rows] - raw[rows, 0], weights[rows], share)
+            continue
+        for k in range(problem.width):
+            sums = []
+            for part, scale in zip((gradient, hessian), scales, strict=True):
+                unit = 0.0 if scale is None else ldexp(1.0, scale)
+                total = sum(times[rows] * np.rint(part[rows, k] * unit))
+                sums.append(total * ldexp(1.0, -scale) if scale is not None else 0.0)
+            weight = sums[1] + problem.l2
+            value[k] = sums[0] / weight if weight > 0 else 0
+        if round_.grows and round_.scorer.monotonic:
+            unit = round_.value_unit
+            value[0] = min(max(value[0], leaf.least * unit), leaf.most * unit)
+    return problem.learning_rate * values
+
+
+def boost(problem, seeds):
+    """Trees, the raw prediction before them, and raw predictions of the training rows."""
+    codes, y = problem.codes[problem.train], problem.y[problem.train]
+    weights = np.ones(len(y)) if problem.weights is None else problem.weights[problem.train]
+    times = weights if problem.whole else np.ones(len(y))
+    begin = start(problem, y, weights)
+    raw = np.tile(begin, (len(y), 1))
+    trees = []
+    for seed in seeds:
+        random = Random(int(seed))
+        drawn = np.ones(len(y), bool)
+        if problem.subsample < 1:
+            drawn = np.array([ldexp(random.next() >> 11, -53) < problem.subsample for _ in y])
+        gradient, hessian = gradients(problem, raw, y, weights)
+        if not problem.whole:
+            gradient, hessian = gradient * weights[:, None], hessian * weights[:, None]
+        round_ = Round(problem, codes, gradient, hessian, times, drawn, random)
+        if not round_.grows:
+            tree = Tree(leaves=[Leaf(np.arange(len(y)), [])])
+        elif problem.symmetric:
+            tree = round_.symmetric_tree()
+        else:
+            tree = round_.leaf_wise_tree()
+        tree.values = leaf_values(
+            problem, round_, tree, raw, y, weights, gradient, hessian, times, drawn
+        )
+        for leaf, value in zip(tree.leaves, tree.values, strict=True):
+            raw[leaf.rows] += value
+        trees.append(tree)
+    return trees, begin, raw

@@ -1,0 +1,144 @@
+"""Losses and sums of gradient boosting in plain Python, rounded as the kernel does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import frexp, ldexp
+
+import numpy as np
+
+from mddf._elementary import exp, log
+
+QUANTILES = ("absolute_error", "quantile")
+CONSTANT = ("squared_error", *QUANTILES)
+
+
+@dataclass
+class Problem:
+    """A coded table, what is known of its rows, and how trees are grown."""
+
+    codes: np.ndarray
+    n_bins: list[int]
+    categorical: np.ndarray
+    y: np.ndarray
+    train: np.ndarray
+    weights: np.ndarray | None = None
+    loss: str = "squared_error"
+    n_classes: int = 2
+    symmetric: bool = True
+    learning_rate: float = 0.1
+    max_depth: int = 6
+    max_leaf_nodes: int = 31
+    min_samples_leaf: int = 1
+    l2: float = 0.0
+    max_features: int = 2**31 - 1
+    subsample: float = 1.0
+    quantile: float = 0.5
+    category_smoothing: float = 10.0
+    monotonic: np.ndarray | None = None
+    interactions: np.ndarray | None = None
+
+    @property
+    def width(self):
+        return self.n_classes if self.loss == "softmax" else 1
+
+    @property
+    def whole(self):
+        return self.weights is None or np.all(self.weights == np.floor(self.weights))
+
+
+def weighted_quantile(values, weights, share):
+    """The least value that at least such a share of the weight does not exceed."""
+    order = np.lexsort((weights, values))
+    total = 0.0
+    for i in order:
+        total += weights[i]
+    reached = 0.0
+    for i in order:
+        reached += weights[i]
+        if reached >= share * total:
+            return values[i]
+    return values[order[-1]]
+
+
+def scale_for(values, times, bits):
+    """The power of two by which sums over rows of any column stay below 2^bits."""
+    largest = np.abs(values).max()
+    if not largest > 1e-250:
+        return None
+    exponent = frexp(largest)[1]
+    units = np.rint(np.abs(values) * ldexp(1.0, 20 - exponent))
+    most = max(sum(times * column) for column in units.T)
+    return bits - (frexp(most + times.sum())[1] + exponent - 20)
+
+
+def exact_mean(values, weights, whole):
+    """A mean that does not depend on the order; whole weights are copies."""
+
+    def total(of, times):
+        scale = scale_for(of[:, None], times, 50)
+        return 0.0 if scale is None else ldexp(sum(times * np.rint(np.ldexp(of, scale))), -scale)
+
+    if whole:
+        return total(values, weights) / weights.sum()
+    once = np.ones(len(values))
+    return total(values * weights, once) / total(weights, once)
+
+
+def start(problem, y, weights):
+    """The best constant."""
+    loss = problem.loss
+    if loss == "squared_error":
+        return [exact_mean(y, weights, problem.whole)]
+    if loss in ("absolute_error", "huber", "quantile"):
+        share = problem.quantile if loss == "quantile" else 0.5
+        return [weighted_quantile(y, weights, share)]
+    if loss in ("poisson", "gamma"):
+        return [float(log(exact_mean(y, weights, problem.whole)))]
+    if loss == "softmax":
+        means = [
+            exact_mean((y == k) * 1.0, weights, problem.whole) for k in range(problem.n_classes)
+        ]
+        return [float(log(np.clip(mean, 1e-7, 1 - 1e-7))) for mean in means]
+    p = np.clip(exact_mean(y, weights, problem.whole), 1e-7, 1 - 1e-7)
+    return [float(log(p / (1 - p))) * (1 if loss == "log_loss" else 0.5)]
+
+
+def gradients(problem, raw, y, weights):
+    """Negative gradients and hessians, both of shape (n_rows, width)."""
+    loss = problem.loss
+    if loss == "softmax":
+        powers = exp(raw - raw.max(axis=1, keepdims=True))
+        total = np.zeros(len(raw))
+        for column in powers.T:
+            total += column
+        p = powers * (1 / total)[:, None]
+        return (np.arange(problem.n_classes) == y[:, None]) - p, p * (1 - p)
+    f = raw[:, 0]
+    rest = y - f
+    hessian = np.ones(len(y))
+    if loss == "squared_error":
+        gradient = rest
+    elif loss == "absolute_error":
+        gradient = np.sign(rest)
+    elif loss == "quantile":
+        gradient = np.where(rest >= 0, problem.quantile, problem.quantile - 1)
+    elif loss == "huber":
+        large = weighted_quantile(np.abs(rest), weights, problem.quantile)
+        is_large = np.abs(rest) > large
+        gradient = np.where(is_large, np.copysign(large, rest), rest)
+        hessian = np.where(is_large, large / np.where(is_large, np.abs(rest), 1), 1)
+    elif loss == "poisson":
+        hessian = exp(f)
+        gradient = y - hessian
+    elif loss == "gamma":
+        hessian = y * exp(-f)
+        gradient = hessian - 1
+    elif loss == "log_loss":
+        p = 1 / (1 + exp(-f))
+        gradient, hessian = y - p, p * (1 - p)
+    else:
+        sign = np.where(y > 0, 1.0, -1.0)
+        hessian = exp(-sign * f)
+        gradient = sign * hessian
+    return gradient[:, None], hessian[:, None]

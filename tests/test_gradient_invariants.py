@@ -1,0 +1,218 @@
+"""What holds of boosted trees whatever the table."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from gradient_cases import (
+    LOSSES,
+    MISSING,
+    booster_of,
+    grown,
+    held_out,
+    make_problem,
+    options_of,
+    table_of,
+    trees_of,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mddf import _core
+
+SHAPES = st.sampled_from(
+    [
+        {"symmetric": True, "max_depth": 5},
+        {"symmetric": False, "max_depth": 0, "max_leaf_nodes": 9},
+        {"symmetric": False, "max_depth": 3, "max_leaf_nodes": 31},
+    ]
+)
+ROUNDS = range(8)
+
+
+def same(a, b):
+    return all(np.array_equal(a[name], b[name]) for name in a)
+
+
+@given(
+    seed=st.integers(0, 999),
+    shape=SHAPES,
+    loss=st.sampled_from(LOSSES),
+    weights=st.sampled_from([None, "whole", "real"]),
+    least=st.sampled_from([1, 4]),
+)
+@settings(max_examples=60, deadline=None)
+def test_the_order_of_rows_changes_nothing(seed, shape, loss, weights, least):
+    options = {**shape, "loss": loss, "min_samples_leaf": least, "l2": 1.0}
+    problem = make_problem(seed, 60, weights, **options)
+    order = np.random.default_rng(seed).permutation(problem.train).astype(np.int32)
+    first, one = grown(problem, ROUNDS)
+    second, other = grown(replace(problem, train=order), ROUNDS)
+    assert np.array_equal(one.start, other.start)
+    assert same(first, second)
+
+
+@given(seed=st.integers(0, 999), shape=SHAPES, loss=st.sampled_from(LOSSES))
+@settings(max_examples=40, deadline=None)
+def test_whole_weights_are_copies(seed, shape, loss):
+    problem = make_problem(seed, 50, "whole", loss=loss, l2=0.5, **shape)
+    times = problem.weights[problem.train].astype(int)
+    copies = replace(problem, weights=None, train=np.repeat(problem.train, times))
+    first, one = grown(problem, ROUNDS)
+    second, other = grown(copies, ROUNDS)
+    assert np.array_equal(one.start, other.start)
+    assert same(first, second)
+
+
+@given(seed=st.integers(0, 999), shape=SHAPES, loss=st.sampled_from(LOSSES))
+@settings(max_examples=20, deadline=None)
+def test_a_power_of_two_scales_real_weights_for_nothing(seed, shape, loss):
+    problem = make_problem(seed, 50, "real", loss=loss, **shape)
+    first, _ = grown(problem, ROUNDS)
+    second, _ = grown(replace(problem, weights=problem.weights * 4), ROUNDS)
+    if loss in ("squared_error", "absolute_error", "quantile"):  # others have a least hessian
+        assert np.array_equal(first["values"], second["values"])
+    assert len(first["values"]) > 0
+
+
+@given(
+    seed=st.integers(0, 999),
+    shape=SHAPES,
+    loss=st.sampled_from(["squared_error", "huber", "poisson", "gamma", "log_loss"]),
+    sign=st.sampled_from([1, -1]),
+    subsample=st.sampled_from([1.0, 0.6]),
+)
+@settings(max_examples=40, deadline=None)
+def test_raw_predictions_do_not_fall_where_they_must_rise(seed, shape, loss, sign, subsample):
+    monotonic = np.array([sign, 0, 0, 0, 0])
+    problem = make_problem(seed, 80, loss=loss, monotonic=monotonic, subsample=subsample, **shape)
+    trees, booster = grown(problem, range(30))
+    trees = trees_of(trees, problem)
+    for row in problem.codes[:20]:
+        line = np.tile(row, (problem.n_bins[0], 1))
+        line[:, 0] = np.arange(problem.n_bins[0])
+        raw = np.tile(booster.start, (len(line), 1))
+        trees.add_raw(line, 0, trees.n_trees, raw)
+        assert np.all(sign * np.diff(raw[:, 0]) >= -1e-12)
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_paths_keep_to_one_group_of_columns(symmetric):
+    groups = np.array([[1, 1, 0, 0, 0], [0, 0, 1, 1, 1]])
+    problem = make_problem(1, 200, symmetric=symmetric, interactions=groups, max_leaf_nodes=12)
+    trees, _ = grown(problem, range(10))
+    for first, last in zip(trees["first_split"][:-1], trees["first_split"][1:], strict=True):
+        if symmetric:
+            assert len(set(trees["column"][first:last] > 1)) == 1
+            continue
+        for number in range(first, last):
+            for child in (trees["left"][number], trees["right"][number]):
+                if child >= 0:
+                    both = trees["column"][[number, first + child]] > 1
+                    assert both[0] == both[1]
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_training_lowers_the_loss(loss, symmetric):
+    problem = make_problem(2, 300, loss=loss, symmetric=symmetric, quantile=0.6, max_depth=4)
+    booster = booster_of(problem)
+    booster.grow(np.arange(40, dtype=np.uint64), watch_training=True)
+    losses = booster.train_losses()
+    assert len(losses) == 41
+    assert losses[-1] < losses[0]
+    assert np.mean(np.diff(losses) < 1e-12) > 0.9
+
+
+def test_growing_on_is_growing_at_once():
+    problem = make_problem(3, 100, loss="log_loss", subsample=0.7, max_features=2)
+    seeds = np.arange(12, dtype=np.uint64)
+    expected, _ = grown(problem, seeds)
+    booster = booster_of(problem)
+    for first, last in ((0, 5), (5, 6), (6, 12)):
+        booster.grow(seeds[first:last])
+    assert same(booster.trees(), expected)
+    assert booster.n_rounds == 12
+
+
+def test_raw_predictions_to_go_on_from():
+    problem = make_problem(4, 100, symmetric=False)
+    whole, booster = grown(problem, range(6))
+    first, _ = grown(problem, range(3))
+    raw = np.tile(booster.start, (len(problem.codes), 1))
+    trees_of(first, problem).add_raw(problem.codes, 0, 3, raw)
+    table, options = table_of(problem), options_of(problem)
+    rest = _core.GradientBooster(
+        table, problem.y, None, problem.train, held_out(problem), options, raw
+    )
+    rest.grow(np.arange(3, 6, dtype=np.uint64))
+    n = len(first["values"])
+    assert np.array_equal(rest.trees()["values"], whole["values"][n:])
+    assert np.array_equal(rest.raw(best=False), booster.raw(best=False))
+
+
+def test_early_stopping_keeps_the_best_round():
+    rng = np.random.default_rng(0)
+    problem = replace(
+        make_problem(5, 300, loss="log_loss", learning_rate=0.5),
+        y=rng.integers(0, 2, 300).astype(float),
+        train=np.arange(150, dtype=np.int32),
+    )
+    booster = booster_of(problem)
+    stopped = booster.grow(np.arange(100, dtype=np.uint64), patience=5)
+    losses = booster.losses()
+    assert stopped
+    assert booster.n_rounds == len(losses) - 1 == booster.best_round + 5
+    assert losses.argmin() == booster.best_round
+    raw = np.tile(booster.start, (300, 1))
+    trees_of(booster.trees(), problem).add_raw(problem.codes, 0, booster.best_round, raw)
+    assert np.array_equal(raw[150:], booster.raw())
+    y, f = problem.y[150:], raw[150:, 0]
+    assert losses[booster.best_round] == pytest.approx(np.mean(np.logaddexp(0, f) - y * f))
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_leaves_are_where_predictions_come_from(symmetric):
+    problem = make_problem(6, 500, symmetric=symmetric, loss="softmax", n_classes=4)
+    arrays, booster = grown(problem, range(7))
+    trees = trees_of(arrays, problem)
+    leaves = np.empty((500, 7), np.int32)
+    trees.leaves(problem.codes, leaves)
+    raw = np.tile(booster.start, (500, 1))
+    for t in range(7):
+        raw += arrays["values"][arrays["first_leaf"][t] + leaves[:, t]]
+    found = np.tile(booster.start, (500, 1))
+    trees.add_raw(problem.codes, 0, 7, found)
+    assert np.array_equal(found, raw)
+
+
+@pytest.mark.parametrize("y", [np.zeros(40), np.full(40, 1e-300), np.full(40, 7.5)])
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_a_constant_target_has_no_splits(y, symmetric):
+    problem = replace(make_problem(7, 40, symmetric=symmetric), y=y)
+    trees, booster = grown(problem, range(3))
+    assert len(trees["column"]) == 0
+    assert booster.start == pytest.approx(y[:1])
+    assert not trees["values"].any()
+
+
+@pytest.mark.parametrize("size", [1e-90, 1e-20, 1e20, 1e90])
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_targets_of_any_size(size, symmetric):
+    problem = make_problem(8, 60, symmetric=symmetric)
+    size = 2.0 ** np.round(np.log2(size))
+    expected, _ = grown(problem, range(4))
+    found, _ = grown(replace(problem, y=problem.y * size), range(4))
+    assert np.array_equal(found["column"], expected["column"])
+    assert np.array_equal(found["values"], expected["values"] * size)
+
+
+def test_columns_without_use():
+    problem = make_problem(9, 60)
+    problem.codes[:, 0] = 3
+    problem.codes[:, 1] = MISSING
+    trees, _ = grown(problem, range(4))
+    assert not np.isin(trees["column"], [0, 1]).any()
+    problem.codes[:] = 0
+    trees, _ = grown(problem, range(4))
+    assert len(trees["column"]) == 0

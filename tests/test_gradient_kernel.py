@@ -1,0 +1,64 @@
+"""Boosted trees of the kernel against the slow twin, bit by bit."""
+
+import numpy as np
+import pytest
+from gradient_cases import LOSSES, check_against_twin, grown, make_problem
+
+SEEDS = [3, 1]
+GROWTH = {
+    "walk": {"symmetric": True, "max_depth": 4},
+    "histograms": {"symmetric": True, "max_depth": 4},
+    "leaf-wise": {"symmetric": False, "max_depth": 0, "max_leaf_nodes": 7},
+}
+
+
+def check(way, seed=0, **options):
+    problem = make_problem(seed, **{**GROWTH[way], **options})
+    counting = {"counting": way} if way != "leaf-wise" else {}
+    return check_against_twin(problem, SEEDS, **counting)
+
+
+@pytest.mark.parametrize("way", GROWTH)
+@pytest.mark.parametrize("weights", [None, "whole", "real"])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_trees_are_those_of_the_twin(loss, weights, way):
+    quantile = {"quantile": 0.7, "huber": 0.8}.get(loss, 0.5)
+    check(way, loss=loss, weights=weights, l2=1.0, quantile=quantile, n_rows=24)
+
+
+OTHERS = {
+    "no penalty": {},
+    "rows of leaves": {"min_samples_leaf": 6},
+    "rows of leaves, weights": {"min_samples_leaf": 6, "weights": "real"},
+    "rows of leaves, hessians": {"min_samples_leaf": 6, "loss": "log_loss", "l2": 3.0},
+    "rows of leaves, classes": {"min_samples_leaf": 6, "loss": "softmax", "l2": 3.0},
+    "some rows": {"subsample": 0.6, "l2": 1.0},
+    "some rows, medians": {"subsample": 0.6, "loss": "absolute_error"},
+    "some columns": {"max_features": 2, "l2": 1.0},
+    "many classes": {"loss": "softmax", "n_classes": 9, "l2": 1.0},
+    "rising": {"monotonic": np.array([1, 0, -1, 0, 0]), "l2": 0.5},
+    "falling": {"monotonic": np.array([-1, -1, 1, 0, 0]), "l2": 0.5, "loss": "log_loss"},
+    "groups": {"interactions": np.array([[1, 1, 0, 0, 0], [0, 1, 1, 1, 0], [0, 0, 0, 0, 1]])},
+    "a few of a group": {
+        "interactions": np.array([[1, 1, 1, 0, 0], [0, 0, 1, 1, 1]]),
+        "max_features": 1,
+    },
+    "a shallow tree": {"max_depth": 1},
+}
+
+
+@pytest.mark.parametrize("way", GROWTH)
+@pytest.mark.parametrize("options", OTHERS.values(), ids=OTHERS)
+def test_options_are_those_of_the_twin(options, way):
+    for seed in range(2):
+        check(way, seed, n_rows=32, **options)
+
+
+@pytest.mark.parametrize("wide", [True, False])
+@pytest.mark.parametrize("loss", ["squared_error", "log_loss", "softmax"])
+def test_ways_of_counting_and_vectors_change_nothing(loss, wide):
+    problem = make_problem(5, n_rows=250, loss=loss, weights="real", l2=2.0, subsample=0.8)
+    expected, _ = grown(problem, range(20), counting="walk", wide_vectors=True)
+    for counting in ("walk", "histograms"):
+        found, _ = grown(problem, range(20), counting=counting, wide_vectors=wide)
+        assert all(np.array_equal(found[name], expected[name]) for name in expected)

@@ -1,0 +1,205 @@
+"""Boosted trees of the kernel refuse what does not fit."""
+
+import numpy as np
+import pytest
+from gradient_cases import grown, held_out, make_problem, options_of, table_of, trees_of
+
+from mddf import _core
+
+REFUSED = (ValueError, TypeError)
+PROBLEM = make_problem(0, 30)
+N = len(PROBLEM.codes)
+
+
+def booster_arguments():
+    return {
+        "table": table_of(PROBLEM),
+        "y": PROBLEM.y,
+        "weights": np.ones(N),
+        "train": PROBLEM.train,
+        "held_out": held_out(PROBLEM),
+        "options": options_of(PROBLEM),
+        "start": np.zeros((N, 1)),
+    }
+
+
+def changed(array, value, at=0):
+    array = array.copy()
+    array.flat[at] = value
+    return array
+
+
+WRONG = {
+    "y": [
+        PROBLEM.y[:-1],
+        changed(PROBLEM.y, np.nan),
+        changed(PROBLEM.y, np.inf),
+        PROBLEM.y.astype(np.float32),
+        PROBLEM.y[None],
+    ],
+    "weights": [
+        np.ones(N - 1),
+        changed(np.ones(N), -1),
+        changed(np.ones(N), np.nan),
+        changed(np.ones(N), 0, PROBLEM.train[0]),
+        np.ones(N, int),
+    ],
+    "train": [
+        np.zeros(0, np.int32),
+        np.array([-1], np.int32),
+        np.array([N], np.int32),
+        np.arange(N, dtype=np.int64),
+    ],
+    "held_out": [np.array([-1], np.int32), np.array([N], np.int32), None],
+    "start": [np.zeros((N, 2)), np.zeros((N - 1, 1)), np.full((N, 1), np.nan), np.zeros(N)],
+    "options": [
+        _core.BoostOptions("log_loss"),
+        _core.BoostOptions("squared_error", monotonic=np.zeros(4, np.int8)),
+        _core.BoostOptions("squared_error", interactions=np.ones((2, 6), np.uint8)),
+        None,
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in WRONG.items() for value in values]
+)
+def test_boosters_refuse(name, value):
+    _core.GradientBooster(**booster_arguments())
+    with pytest.raises(REFUSED):
+        _core.GradientBooster(**{**booster_arguments(), name: value})
+
+
+@pytest.mark.parametrize(
+    ("loss", "y"),
+    [
+        ("log_loss", 2),
+        ("log_loss", 0.5),
+        ("exponential", -1),
+        ("softmax", 3),
+        ("softmax", -1),
+        ("poisson", -0.1),
+        ("gamma", 0),
+        ("squared_error", 1e101),
+    ],
+)
+def test_losses_refuse_targets(loss, y):
+    arguments = booster_arguments() | {
+        "options": _core.BoostOptions(loss, n_classes=3),
+        "start": None,
+    }
+    _core.GradientBooster(**{**arguments, "y": np.ones(N)})
+    with pytest.raises(ValueError, match=r"^y: expected finite numbers that fit the loss, got"):
+        _core.GradientBooster(**{**arguments, "y": changed(np.ones(N), y)})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"loss": "hinge"},
+        {"loss": "softmax", "n_classes": 1},
+        {"loss": "softmax", "n_classes": 65536},
+        {"learning_rate": 0.0},
+        {"learning_rate": np.nan},
+        {"learning_rate": np.inf},
+        {"l2": -1.0},
+        {"category_smoothing": -1.0},
+        {"subsample": 0.0},
+        {"subsample": 1.1},
+        {"quantile": -0.1},
+        {"quantile": np.nan},
+        {"max_depth": 0},
+        {"max_depth": 17},
+        {"symmetric": False, "max_depth": -1},
+        {"max_leaf_nodes": 0},
+        {"max_leaf_nodes": 65536},
+        {"min_samples_leaf": 0},
+        {"max_features": 0},
+        {"counting": "fast"},
+        {"monotonic": np.full(3, 2, np.int8)},
+        {"monotonic": np.ones(3)},
+        {"monotonic": np.ones(3, np.int8), "loss": "absolute_error"},
+        {"monotonic": np.ones(3, np.int8), "loss": "softmax"},
+        {"interactions": np.ones((0, 3), np.uint8)},
+        {"interactions": np.ones((1, 3), np.uint8), "monotonic": np.ones(2, np.int8)},
+    ],
+)
+def test_options_refuse(options):
+    with pytest.raises(REFUSED):
+        _core.BoostOptions(**{"loss": "squared_error", **options})
+
+
+def tree_arguments(symmetric):
+    problem = make_problem(1, 60, symmetric=symmetric, max_depth=3)
+    arrays, _ = grown(problem, range(2))
+    del arrays["gain"]
+    assert len(arrays["sets"])
+    return {**arrays, "symmetric": symmetric, "n_columns": 5}
+
+
+BROKEN = {
+    "first_split": (1, -1, 99),
+    "first_leaf": (1, -1, 99),
+    "column": (-1, 5),
+    "set": (-2, 99),
+    "left": (-99, 0, 99),
+    "right": (-99, 0, 99),
+}
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in BROKEN.items() for value in values]
+)
+def test_trees_refuse_arrays_that_do_not_fit(symmetric, name, value):
+    arguments = tree_arguments(symmetric)
+    _core.GradientTrees(**arguments)
+    array = arguments[name]
+    value = changed(array, value) if len(array) else np.ones(1, np.int32)
+    with pytest.raises(ValueError, match=r"expected|must"):
+        _core.GradientTrees(**{**arguments, name: value})
+
+
+@pytest.mark.parametrize("name", ["shift", "threshold", "sets", "values", "column", "set"])
+def test_trees_refuse_arrays_of_other_lengths(name):
+    arguments = tree_arguments(False)
+    with pytest.raises(ValueError, match=r"expected|must"):
+        _core.GradientTrees(**{**arguments, name: arguments[name][:-1]})
+
+
+def test_predictions_refuse():
+    problem = make_problem(1, 60)
+    trees = trees_of(grown(problem, range(2))[0], problem)
+    out, codes = np.zeros((60, 1)), problem.codes
+    trees.add_raw(codes, 0, 2, out)
+    for arguments in (
+        (codes[:, :-1], 0, 2, out),
+        (codes, 0, 3, out),
+        (codes, -1, 2, out),
+        (codes, 2, 1, out),
+        (codes, 0, 2, out[:-1]),
+        (codes, 0, 2, np.zeros((60, 2))),
+        (codes.astype(float), 0, 2, out),
+    ):
+        with pytest.raises(REFUSED):
+            trees.add_raw(*arguments)
+    with pytest.raises(ValueError, match=r"^out"):
+        trees.leaves(codes, np.zeros((60, 3), np.int32))
+
+
+def test_codes_of_any_kind_may_be_asked_about():
+    for symmetric in (True, False):
+        problem = make_problem(1, 60, symmetric=symmetric)
+        trees = trees_of(grown(problem, range(2))[0], problem)
+        codes = np.arange(256, dtype=np.uint8)[:, None].repeat(5, axis=1)
+        out = np.zeros((256, 1))
+        trees.add_raw(codes, 0, 2, out)
+        assert np.isfinite(out).all()
+
+
+def test_work_can_be_stopped():
+    cancel = _core.Cancel()
+    cancel.stop()
+    booster = _core.GradientBooster(**booster_arguments())
+    with pytest.raises(_core.Cancelled):
+        booster.grow(np.arange(3, dtype=np.uint64), cancel=cancel)
