@@ -1,5 +1,7 @@
 """Comparators: the algorithms that deep forests are measured against."""
 
+from mddf._state import publish
+
 from .adaboost import AdaBoostClassifier
 from .deepboost import DeepBoostClassifier
 from .gcforest import GCForestClassifier
@@ -15,3 +17,5 @@ __all__ = [
     "MultiGrainedScanner",
     "QuadBoostClassifier",
 ]
+
+publish(globals())

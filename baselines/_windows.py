@@ -16,7 +16,7 @@ AUTO_SHARES = (1 / 16, 1 / 8, 1 / 4)
 _AXES = {1: ("t",), 2: ("y", "x")}
 
 
-@part("window grain")
+@part("sliding window")
 @dataclass(frozen=True)
 class Grain:
     """One window size on a grid, which has one axis (sequences) or two (images).

@@ -145,8 +145,6 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
     [180, 80]
     """
 
-    _seen: str | None = None  # scanners that were saved by releases before do not know
-
     _parameter_constraints: ClassVar[dict] = {
         "windows": [StrOptions({"auto"}), list, tuple],
         "strides": [Within(Integral, 1, None, closed="left"), list, tuple],

@@ -6,9 +6,13 @@
 (150, 4)
 """
 
+from mddf._state import publish
+
 from ._dataset import Dataset
 from ._errors import DataFileError, DataFileNotFoundError
 from ._load import load
 from ._registry import names
 
 __all__ = ["DataFileError", "DataFileNotFoundError", "Dataset", "load", "names"]
+
+publish(globals())

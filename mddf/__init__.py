@@ -17,6 +17,7 @@ from mddf._forests import CompletelyRandomForestClassifier, RandomForestClassifi
 from mddf._mddf import MDDFClassifier
 from mddf._parts import by_columns
 from mddf._regressors import CompletelyRandomForestRegressor, RandomForestRegressor
+from mddf._state import from_state, publish
 
 __version__ = "0.1.0"
 
@@ -31,4 +32,7 @@ __all__ = [
     "RandomForestRegressor",
     "by_columns",
     "cost",
+    "from_state",
 ]
+
+publish(globals())

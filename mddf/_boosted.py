@@ -117,7 +117,7 @@ class Boosted(BaseEstimator):
         return scores
 
 
-@part("boosted")
+@part("boosted trees classifier")
 class BoostedClassifier(ClassifierMixin, Boosted):
     """scikit-learn's `HistGradientBoostingClassifier` as arrays; ``classes_`` are in order."""
 
@@ -160,7 +160,7 @@ class BoostedClassifier(ClassifierMixin, Boosted):
         return class_probabilities(scores)
 
 
-@part("boosted regressor")
+@part("boosted trees regressor")
 class BoostedRegressor(RegressorMixin, Boosted):
     """scikit-learn's `HistGradientBoostingRegressor` as arrays, a set of trees for each output."""
 

@@ -43,7 +43,7 @@ from mddf._validation import (
     refuse_class,
     unchanged_on_failure,
 )
-from mddf._vote import UNCALIBRATED, calibration
+from mddf._vote import calibration
 
 
 @dataclass(frozen=True)
@@ -111,9 +111,6 @@ class BaseCascade(LayeredClassifier):
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
         "checkpoint": [str, PathLike, None],
     }
-
-    # Of models of a release that did not calibrate.
-    exponent_, doubt_ = UNCALIBRATED.exponent, UNCALIBRATED.doubt
 
     def _kind(self) -> CascadeKind:
         raise NotImplementedError

@@ -13,7 +13,7 @@ from mddf._state import part
 from mddf._vote import UNCALIBRATED, Calibration
 
 
-@part("vector layout")
+@part("class vector layout")
 @dataclass(frozen=True)
 class VectorLayout:
     """How the class vectors of a layer's forests lie in the columns that the next layer sees.
@@ -71,7 +71,7 @@ class CascadeModel:
     alphas: list[np.ndarray]
     layout: VectorLayout
     n_raw: int
-    calibration: Calibration = UNCALIBRATED  # of models of a release that had none, too
+    calibration: Calibration = UNCALIBRATED
 
     @property
     def needs_numbers(self) -> bool:

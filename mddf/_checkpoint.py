@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 
 from mddf._binner import fingerprint
 from mddf._binning import BinnedTable
-from mddf._state import from_plain, to_plain
+from mddf._state import FORMAT, from_plain, to_plain
 
 # Parameters that do not change what is grown.
 _ANY = {"n_jobs", "verbose", "checkpoint", "transform_layers", "transform_forests"}
@@ -169,7 +169,7 @@ def _unreadable(path: Path, why: str) -> str:
 
 
 def description(estimator, **inputs) -> dict[str, str]:
-    """What decides the result of a fit: parameters, the release, and hashes of the inputs.
+    """What decides the result of a fit: parameters, release and format, and hashes of the inputs.
 
     Parameters
     ----------
@@ -191,7 +191,8 @@ def description(estimator, **inputs) -> dict[str, str]:
     }
     hashes = {name: fingerprint(*arrays) for name, arrays in inputs.items()}
     release = import_module("mddf").__version__
-    return {"mddf": release, "estimator": type(estimator).__name__, **parameters, **hashes}
+    what = {"mddf": release, "format": str(FORMAT), "estimator": type(estimator).__name__}
+    return {**what, **parameters, **hashes}
 
 
 def fit_inputs(

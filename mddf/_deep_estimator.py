@@ -59,7 +59,7 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
         "checkpoint": [str, PathLike, None],
     }
 
-    _seen: str | None = None  # of models of a release that did not keep it
+    _seen: str
     _layers: list
     _binner: Binner
 
@@ -89,11 +89,6 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
         self.random_state = random_state
         self.verbose = verbose
         self.checkpoint = checkpoint
-
-    def __setstate__(self, state: dict) -> None:
-        super().__setstate__(state)
-        for row in vars(self).get("leaderboard_", ()):
-            row.setdefault("bytes", np.nan)  # of a release that did not say it
 
     def _read(self, y, given) -> tuple:
         """From a user's target and weights: a goal, weights of rows, and fitted attributes."""

@@ -157,8 +157,6 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
-    doubt_ = 0.0  # of models of a release that had none
-
     def __init__(
         self,
         n_layers=2,

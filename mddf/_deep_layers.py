@@ -14,7 +14,7 @@ from mddf._state import part
 _GRAIN = 2.0**-40
 
 
-@part("voter")
+@part("fitted member")
 @dataclass
 class Voter:
     """A fitted member of a layer.
@@ -50,7 +50,7 @@ class Voter:
         return np.mean([guest_vectors(m, numbers, n_columns) for m in self.models], axis=0)
 
 
-@part("deep layer")
+@part("deep forest layer")
 @dataclass
 class DeepLayer:
     """A fitted layer.

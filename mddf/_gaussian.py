@@ -113,7 +113,7 @@ def _said_without(features, values, weight, penalty) -> np.ndarray:
     return search.fit(features, values, weight).cv_results_.reshape(values.shape)
 
 
-@part("gaussian classifier")
+@part("kernel ridge classifier")
 class GaussianClassifier(ClassifierMixin, _GaussianRidge):
     """Classes as 1 and -1; what is fitted to them is scaled so that its softmax is calibrated."""
 
@@ -146,7 +146,7 @@ class GaussianClassifier(ClassifierMixin, _GaussianRidge):
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
-@part("gaussian regressor")
+@part("kernel ridge regressor")
 class GaussianRegressor(RegressorMixin, _GaussianRidge):
     """One function for each output."""
 

@@ -91,7 +91,7 @@ class LayerInput:
         return [*parts, (everything, None, True)] if self.refit else parts
 
 
-@part("layer")
+@part("cascade layer")
 @dataclass
 class Layer:
     """A fitted layer.

@@ -26,7 +26,7 @@ _PARTS = (
 )
 
 
-@part("leaf_targets")
+@part("leaf targets")
 @dataclass(frozen=True, eq=False)
 class LeafTargets:
     """Some of the training targets in each leaf of some trees.

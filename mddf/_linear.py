@@ -29,7 +29,7 @@ def product(rows: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     return found
 
 
-@part("encoding")
+@part("feature encoding")
 @dataclass
 class Encoding:
     """How a table becomes columns for a linear model: scaled numbers, one for each category.
@@ -99,7 +99,7 @@ class Encoding:
         return sparse.hstack([scaled, indicators], format="csr")
 
 
-@part("linear")
+@part("logistic regression")
 class LinearClassifier(ClassifierMixin, BaseEstimator):
     """A logistic regression on tables: means for missing numbers, missing values as a category.
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
@@ -12,7 +14,22 @@ from mddf._binning import NUMERIC_DTYPES
 from mddf._table import NUMBER, ArrayTable, FrameTable, Table, _checked, filled
 
 
-class FrameParts(Table):
+class SourceTable(Table):
+    """A table that users make by `by_columns`; pickled as that call, which names nothing private.
+
+    Attributes
+    ----------
+    source
+        What `by_columns` was given.
+    """
+
+    source: Any
+
+    def __reduce__(self):
+        return partial(by_columns, bin_rows=self.bin_rows), (self.source,)
+
+
+class FrameParts(SourceTable):
     """Columns with names and types of their own."""
 
     def __init__(self, head, n_rows: int, fetch):
@@ -58,7 +75,7 @@ class FrameParts(Table):
         return self._read(columns).numbers(range(len(columns)))
 
 
-class ArrayParts(Table):
+class ArrayParts(SourceTable):
     """Columns of numbers."""
 
     def __init__(self, array):
@@ -78,6 +95,14 @@ class ArrayParts(Table):
         """See Table."""
         part = np.asarray(self._array[:, list(columns)])
         return _checked(part, [self.place(c) for c in columns])
+
+
+class WholeArray(SourceTable, ArrayTable):
+    """Columns of an array that is read where it is."""
+
+    def __init__(self, cells):
+        super().__init__(cells)
+        self.head = np.empty((0, cells.shape[1]))
 
 
 def by_columns(source, *, bin_rows=None) -> Table:
@@ -123,11 +148,12 @@ def by_columns(source, *, bin_rows=None) -> Table:
     if not (bin_rows is None or (whole and bin_rows > 0)):
         raise ValueError(f"bin_rows must be None or a whole number above 0, got {bin_rows!r}")
     table = _table(source)
+    table.source = source
     table.bin_rows = None if bin_rows is None else int(bin_rows)
     return table
 
 
-def _table(source) -> Table:
+def _table(source) -> SourceTable:
     if isinstance(source, np.ma.MaskedArray):
         source = filled(source)
     if isinstance(source, np.ndarray):
@@ -139,9 +165,7 @@ def _table(source) -> Table:
             ensure_all_finite="allow-nan",
             input_name="by_columns",
         )
-        table = ArrayTable(cells)
-        table.head = np.empty((0, cells.shape[1]))
-        return table
+        return WholeArray(cells)
     if isinstance(source, str | Path):
         from pyarrow.dataset import dataset
 

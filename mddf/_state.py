@@ -1,17 +1,24 @@
-"""What fitted estimators are saved as: plain data, with the number of its format."""
+"""What fitted estimators are stored as: plain data, with the number of its format.
+
+A stored model names no module: its objects are dicts under registered words, and public classes
+and functions say that they are defined where users import them from.
+"""
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from inspect import Parameter, signature
+from types import FunctionType
 from typing import Any, TypeVar
 
-# Raised whenever a state is written that the release before could not read, with a function in
-# UPGRADES that makes of the older states what this release writes.
-FORMAT = 1
-# From format 0, which had no number and whose parts were objects, nothing has to be changed.
-UPGRADES: list[Callable[[dict], dict]] = [lambda state: state]
+# The oldest format that is read. Those before named modules, and were never in a release.
+FIRST = 2
+# For each format since, what makes of its states those of the next one. One is added whenever
+# states are written that releases before could not read.
+UPGRADES: list[Callable[[dict], dict]] = []
+FORMAT = FIRST + len(UPGRADES)
 
 _FORMAT, _RELEASE, _PART = "mddf_format", "mddf_version", "mddf_part"
 _types: dict[str, type] = {}
@@ -19,17 +26,60 @@ _names: dict[type, str] = {}
 Kind = TypeVar("Kind", bound=type)
 
 
+def publish(namespace: dict[str, Any]) -> None:
+    """Have all that a package exports say that the package defines it.
+
+    What pickle and skops write of a class or a function is its name and ``__module__``.
+
+    Parameters
+    ----------
+    namespace : dict
+        The package's ``globals()``.
+    """
+    package = namespace["__name__"]
+    for name in namespace["__all__"]:
+        value = namespace[name]
+        if isinstance(value, type | FunctionType) and value.__module__.startswith(f"{package}."):
+            value.__module__ = package
+
+
 def part(name: str) -> Callable[[Kind], Kind]:
     """Name a type whose objects estimators hold, so that they are saved as a dict.
 
-    Files so do not depend on where the type is defined, and hold nothing that could be run.
+    Files so do not depend on where the type is defined, and hold nothing that could be run. That
+    is true of pickles, too, in which such an object is not within an estimator's state.
     """
 
     def register(kind: Kind) -> Kind:
-        _types[name], _names[kind] = kind, name
+        if _types.setdefault(name, kind).__qualname__ != kind.__qualname__:
+            raise ValueError(f"{_types[name]} is called {name!r}, too")
+        _names[kind] = name
+        copyreg.pickle(kind, _reduced)
         return kind
 
     return register
+
+
+def _reduced(value: Any) -> tuple[Callable[[dict], Any], tuple[dict]]:
+    return from_state, (_stamped(to_plain(value)),)
+
+
+def from_state(state: dict) -> Any:
+    """Make a part of a model of the plain data that it is stored as.
+
+    Pickles of parts, such as the trees of a forest, call this function by its name, so that they
+    do not depend on where in mddf the part's class is defined.
+
+    Parameters
+    ----------
+    state : dict
+        Arrays, dicts, lists, numbers and strings, and the number of their format.
+
+    Returns
+    -------
+    object
+    """
+    return from_plain(_unstamped(state, "part of a model"))
 
 
 def is_part(value: Any) -> bool:
@@ -60,6 +110,8 @@ def from_plain(value: Any) -> Any:
     if _PART not in value:
         return state
     try:
+        if value[_PART] not in _types:
+            import_module("mddf.baselines")  # where other types are named
         made: Any = object.__new__(_types[value[_PART]])
     except (KeyError, TypeError) as error:
         raise ValueError(f"no part of a model of mddf is called {value[_PART]!r}") from error
@@ -68,6 +120,31 @@ def from_plain(value: Any) -> Any:
     else:
         made.__dict__.update(state)
     return made
+
+
+def _version() -> str:
+    return import_module("mddf").__version__
+
+
+def _stamped(plain: dict) -> dict:
+    """With the number of the format and the release that writes it."""
+    return {_FORMAT: FORMAT, _RELEASE: _version(), **plain}
+
+
+def _unstamped(state: dict, what: str) -> dict:
+    """The state as this release writes it, without the stamp; ValueError if it cannot be read."""
+    state = dict(state)
+    number, release = state.pop(_FORMAT, None), state.pop(_RELEASE, None)
+    writer = f"mddf {release}" if release else "an unknown version of mddf"
+    saved = f"this {what} was saved by {writer} in format {number!r}; "
+    reads = f"mddf {_version()} reads formats {FIRST} to {FORMAT}: "
+    if type(number) is not int or number < FIRST:
+        raise ValueError(f"{saved}{reads}fit the model again and save it with this version")
+    if number > FORMAT:
+        raise ValueError(f"{saved}{reads}install {writer} or later")
+    for upgrade in UPGRADES[number - FIRST :]:
+        state = upgrade(state)
+    return state
 
 
 class Saved:
@@ -80,21 +157,10 @@ class Saved:
     """
 
     def __getstate__(self) -> dict:
-        release = import_module("mddf").__version__
-        plain = to_plain(super().__getstate__())
-        return {_FORMAT: FORMAT, _RELEASE: release, **plain}
+        return _stamped(to_plain(super().__getstate__()))
 
     def __setstate__(self, state: dict) -> None:
-        state = dict(state)
-        number, release = state.pop(_FORMAT, 0), state.pop(_RELEASE, "unknown")
-        if not (isinstance(number, int) and 0 <= number <= FORMAT):
-            here = import_module("mddf").__version__
-            raise ValueError(
-                f"this {type(self).__name__} was saved by mddf {release} in format {number!r}; "
-                f"mddf {here} reads formats up to {FORMAT}: install mddf {release} or later"
-            )
-        for upgrade in UPGRADES[number:]:
-            state = upgrade(state)
+        state = _unstamped(state, type(self).__name__)
         parameters = signature(type(self)).parameters.values()
         absent = {p.name: p.default for p in parameters if p.default is not Parameter.empty}
         super().__setstate__(absent | from_plain(state))  # type: ignore[misc]

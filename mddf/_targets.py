@@ -107,7 +107,7 @@ class Values:
         return ValueTarget(self.key, scale)
 
 
-@part("units")
+@part("target scaling")
 @dataclass(frozen=True)
 class Units:
     """Mean and standard deviation of each output, for targets of any size.

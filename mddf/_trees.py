@@ -123,7 +123,7 @@ class TreeArrays:
         self._reader.leaf_indices(codes, first, last, out, cancel)
 
 
-@part("trees")
+@part("classification trees")
 @dataclass(frozen=True, eq=False, repr=False)
 class Trees(TreeArrays):
     """Trees whose leaves hold class distributions.
@@ -176,7 +176,7 @@ class Trees(TreeArrays):
         self._add("add_probabilities", rows, first, last, out, cancel)
 
 
-@part("value_trees")
+@part("regression trees")
 @dataclass(frozen=True, eq=False, repr=False)
 class ValueTrees(TreeArrays):
     """Trees whose leaves hold the means of numbers.

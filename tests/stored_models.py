@@ -2,7 +2,8 @@
 
 ``python tests/stored_models.py`` writes those of the installed release to a folder of its own
 under ``tests/stored``, as pickles (joblib), some for skops too, and beside them what they predict.
-It is run once before a release; what a release has left is never written again.
+It is run before a release. Until then they may be written anew, after the folder is deleted; what
+a release has left is never written again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """What cascades keep for new samples: models of all samples, sure probabilities, few layers."""
 
-import pickle
-
 import numpy as np
 import pytest
 from cascade_cases import SMALL, both, small_data
@@ -130,19 +128,6 @@ def test_calibration_pays_and_follows_the_weights(data):
     one_class = sure.fit(X, np.full(len(y), "red"))
     assert one_class.exponent_ == 1
     np.testing.assert_allclose(one_class.predict_proba(new), 1)
-
-
-def test_models_without_a_calibration_need_none(data):
-    X, y, new, _ = data
-    model = MDDFClassifier(**SMALL).fit(X, y)
-    expected = model.predict_proba(new)
-    state = model.__getstate__()
-    del state["_cascade"]["calibration"]
-    old = MDDFClassifier.__new__(MDDFClassifier)
-    old.__setstate__(state)
-    np.testing.assert_array_equal(old.predict_proba(new), expected)
-    again = pickle.loads(pickle.dumps(old))
-    np.testing.assert_array_equal(again.predict_proba(new), expected)
 
 
 # Few layers

@@ -53,7 +53,7 @@ def history_of(rounds: list[Round], names: tuple[str, ...]) -> History:
     }
 
 
-@part("ensemble")
+@part("weighted ensemble")
 @dataclass(frozen=True, eq=False)
 class Ensemble:
     """The vote f(x) = sum_j alpha_j h_j(x), round by round.

@@ -20,7 +20,7 @@ Voter = Callable[[FloatArray], FloatArray]
 TIE = 1e-11
 
 
-@part("tree voters")
+@part("base trees")
 @dataclass(frozen=True, eq=False)
 class TreeVoters:
     """Decision trees with labels in {-1, +1}, one after another in flat read-only arrays.
@@ -157,7 +157,7 @@ _NODE_TYPES: tuple[Any, ...] = (np.int32, np.float64, np.int32, np.int32, np.int
 _NO_TREES = TreeVoters(np.zeros(1, np.int64), *(np.empty(0, dtype) for dtype in _NODE_TYPES))
 
 
-@part("given voters")
+@part("given base classifiers")
 @dataclass(frozen=True, eq=False)
 class GivenVoters:
     """Voters that the caller brings along.

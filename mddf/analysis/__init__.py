@@ -1,5 +1,6 @@
 """Margins of classifiers, the bounds that follow from them, and comparisons over data sets."""
 
+from mddf._state import publish
 from mddf.analysis._bounds import (
     adaboost_training_bounds,
     deepboost_bound,
@@ -31,3 +32,5 @@ __all__ = [
     "quadboost_bound",
     "sign_test",
 ]
+
+publish(globals())

@@ -37,7 +37,7 @@ def skops_types(*, boosting=False) -> list[str]:
     Examples
     --------
     >>> from mddf.export import skops_types
-    >>> "mddf._forests.RandomForestClassifier" in skops_types()
+    >>> "mddf.RandomForestClassifier" in skops_types()
     True
     """
     rooms = [import_module(name) for name in ("mddf", "mddf.baselines")]

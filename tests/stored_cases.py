@@ -1,0 +1,167 @@
+"""Fits of every estimator, with the variations that are stored differently."""
+
+import functools
+
+import numpy as np
+from mddf.baselines import (
+    AdaBoostClassifier,
+    DeepBoostClassifier,
+    GCForestClassifier,
+    LPBoostClassifier,
+    MultiGrainedScanner,
+    QuadBoostClassifier,
+)
+from scipy import sparse
+from sklearn import config_context
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import accuracy_score, make_scorer
+from sklearn.model_selection import GroupKFold, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from stored_models import labels, table
+
+from mddf import (
+    CompletelyRandomForestClassifier,
+    CompletelyRandomForestRegressor,
+    DeepForestClassifier,
+    DeepForestRegressor,
+    MDDFClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+
+WORDS, NUMBERS = labels(), table("numbers")
+TARGETS = NUMBERS[:, 3]
+SMALL = {"n_estimators": 2, "random_state": 0}
+CASCADE = {**SMALL, "n_layers": 2, "cv": 2, "early_stopping": False}
+DEEP = {**SMALL, "n_layers": 2, "cv": 2}
+WEIGHTS = np.arange(150) % 3 + 0.5
+
+
+def sign(X, column):
+    """A base classifier."""
+    return np.where(X[:, column] > X[:, column].mean(), 1.0, -1.0)
+
+
+def signs(X):
+    """Two base classifiers in one."""
+    return np.column_stack([sign(X, 0), sign(X, 2)])
+
+
+def _forests():
+    for forest in (RandomForestClassifier, CompletelyRandomForestClassifier):
+        name = forest.__name__
+        yield name, forest(**SMALL), NUMBERS, WORDS, {}
+        bagged = forest(**SMALL, bootstrap=True, oob_score=accuracy_score, criterion="entropy")
+        yield f"{name}, bagged", bagged, table("frame"), WORDS, {}
+        weighted = forest(**SMALL, class_weight={"setosa": 2.0}, warm_start=True)
+        yield f"{name}, weighted", weighted, NUMBERS, WORDS, {"sample_weight": WEIGHTS}
+        yield f"{name}, sparse", forest(**SMALL), sparse.csr_array(NUMBERS), WORDS, {}
+    for forest in (RandomForestRegressor, CompletelyRandomForestRegressor):
+        name = forest.__name__
+        yield name, forest(**SMALL), table("frame"), TARGETS, {}
+        kept = forest(**SMALL, keep_targets=3, bootstrap=True, oob_score=True)
+        yield f"{name}, targets kept", kept, NUMBERS, np.column_stack([TARGETS, -TARGETS]), {}
+
+
+def _cascades():
+    others = [
+        "random",
+        RandomForestClassifier(2),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+    ]
+    variations = {
+        "numbers": {},
+        "refit": {"refit": True, "calibrate": True},
+        "out-of-bag": {"cv": "oob"},
+        "others": {"forests": others},
+        "scorer": {"scoring": make_scorer(accuracy_score), "transform_layers": "all"},
+        "grains": {"grains": [slice(0, 3), [2, 3]]},
+    }
+    for Cascade in (MDDFClassifier, GCForestClassifier):
+        for name, options in variations.items():
+            yield (
+                f"{Cascade.__name__}, {name}",
+                Cascade(**{**CASCADE, **options}),
+                NUMBERS,
+                WORDS,
+                {},
+            )
+        yield f"{Cascade.__name__}, frame", Cascade(**CASCADE), table("frame"), WORDS, {}
+    for structure in ("stacking", "no-preconc"):
+        yield structure, MDDFClassifier(**CASCADE, structure=structure), NUMBERS, WORDS, {}
+    for alpha in ("stagewise", "mean-margin"):
+        yield alpha, MDDFClassifier(**CASCADE, alpha=alpha), NUMBERS, WORDS, {}
+    grouped = MDDFClassifier(**{**CASCADE, "cv": GroupKFold(2)})
+    yield "groups", grouped, NUMBERS, WORDS, {"groups": np.arange(150) % 9}
+    with config_context(enable_metadata_routing=True):
+        routed = MDDFClassifier(**CASCADE).set_fit_request(groups=True)
+    yield "routing", routed.set_output(transform="pandas"), NUMBERS, WORDS, {}
+
+
+def _deep_forests():
+    named = ["random", "completely-random", "boosted", "linear", "kernel"]
+    own = [
+        "random",
+        RandomForestClassifier(2),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+    ]
+    for refit in (True, False):
+        model = DeepForestClassifier(**DEEP, members=named, refit=refit)
+        yield f"deep forest, refit={refit}", model, table("frame"), WORDS, {}
+        regressor = DeepForestRegressor(**DEEP, members=named, refit=refit)
+        yield f"deep regressor, refit={refit}", regressor, table("frame"), TARGETS, {}
+    model = DeepForestClassifier(**DEEP, members=own, scoring="accuracy")
+    yield "deep forest, own members", model, NUMBERS, WORDS, {}
+    model = DeepForestClassifier(**{**DEEP, "cv": StratifiedKFold(2)}, class_weight="balanced")
+    yield "deep forest, two classes", model, NUMBERS, WORDS == "setosa", {"sample_weight": WEIGHTS}
+    yield (
+        "deep forest, one class",
+        DeepForestClassifier(**DEEP, members=named),
+        NUMBERS,
+        np.zeros(150),
+        {},
+    )
+    boosted = DeepForestRegressor(**DEEP, members=["boosted"])
+    yield "deep regressor, boosted", boosted, NUMBERS, TARGETS, {}
+    members = [Ridge(), HistGradientBoostingRegressor(max_iter=3), RandomForestRegressor(2)]
+    model = DeepForestRegressor(**DEEP, members=members)
+    yield "deep regressor, own members", model, NUMBERS, TARGETS, {}
+
+
+def _boosting():
+    for Boosting in (
+        AdaBoostClassifier,
+        DeepBoostClassifier,
+        LPBoostClassifier,
+        QuadBoostClassifier,
+    ):
+        yield Boosting.__name__, Boosting(n_estimators=3), NUMBERS, WORDS, {}
+        several = [functools.partial(sign, column=column) for column in (0, 2)]
+        for name, voters in {"stumps": "stumps", "one": signs, "several": several}.items():
+            given = Boosting(n_estimators=3)
+            if "voters" in given.get_params():
+                given.set_params(voters=voters)
+                yield f"{Boosting.__name__}, {name}", given, NUMBERS, WORDS == "setosa", {}
+
+
+def _scanners():
+    scanner = MultiGrainedScanner([1], n_estimators=1, cv=2, max_depth=3, random_state=0)
+    yield "scanner", scanner, table("images"), WORDS, {}
+    pooling = MultiGrainedScanner([1, (1, 2)], n_estimators=1, pooling="max", random_state=0)
+    yield "scanner, pooling", pooling, table("images"), WORDS, {}
+
+
+def _within_others():
+    forest = RandomForestClassifier(**SMALL)
+    yield "pipeline", make_pipeline(StandardScaler(), forest), NUMBERS, WORDS, {}
+    yield "calibrated", CalibratedClassifierCV(forest, cv=2), NUMBERS, WORDS, {}
+
+
+FITS = {
+    name: rest
+    for cases in (_forests, _cascades, _deep_forests, _boosting, _scanners, _within_others)
+    for name, *rest in cases()
+}

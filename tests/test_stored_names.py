@@ -1,0 +1,304 @@
+"""No stored model names a private module: these may move, and the files still load."""
+
+import copy
+import functools
+import importlib
+import inspect
+import io
+import operator
+import pickle
+import pickletools
+import pydoc
+import re
+import subprocess
+import sys
+import types
+import zipfile
+import zlib
+
+import cloudpickle
+import joblib
+import numpy as np
+import pytest
+from mddf.baselines import AdaBoostClassifier
+from mddf.datasets import DataFileError, DataFileNotFoundError, load
+from sklearn.base import BaseEstimator
+from sklearn.metrics import accuracy_score, make_scorer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from stored_cases import CASCADE, DEEP, FITS, NUMBERS, SMALL, TARGETS, WORDS
+from stored_models import says, table
+
+import mddf
+from mddf import (
+    DeepForestClassifier,
+    MDDFClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    _state,
+)
+from mddf.analysis import margin_report
+from mddf.explain import tree_arrays
+from mddf.export import skops_types
+
+pytestmark = pytest.mark.filterwarnings("ignore:transform was given the table:UserWarning")
+
+PACKAGES = [
+    "mddf",
+    "mddf.analysis",
+    "mddf.baselines",
+    "mddf.datasets",
+    "mddf.explain",
+    "mddf.export",
+]
+PUBLIC = [
+    (package, name) for package in PACKAGES for name in importlib.import_module(package).__all__
+]
+PRIVATE = re.compile(r"mddf(\.\w+)*\.(_\w+)")
+
+
+@pytest.fixture(scope="module", params=FITS)
+def fitted(request):
+    model, X, y, options = FITS[request.param]
+    with pytest.MonkeyPatch.context() as patch:
+        from mddf import _members
+
+        whole = _members.boosted_regressor
+        few = lambda *given: whole(*given).set_params(max_iter=4)  # noqa: E731
+        patch.setattr(_members, "boosted_regressor", few)
+        return model.fit(X, y, **options), X
+
+
+def private_names(data: bytes) -> set[str]:
+    return {found.group() for found in PRIVATE.finditer(data.decode("latin-1"))}
+
+
+def names_of_a_pickle(data: bytes) -> set[str]:
+    """All text of a pickle that could be a module's name."""
+    texts = [argument for _, argument, _ in pickletools.genops(data) if isinstance(argument, str)]
+    return {module for text in texts if (module := text.split(" ")[0]).split(".")[0] == "mddf"}
+
+
+def archived(data: bytes) -> bytes:
+    """The files of a zip archive, one after another."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return b"\n".join(archive.read(name) for name in archive.namelist())
+
+
+class PublicUnpickler(pickle.Unpickler):
+    """Knows of mddf only what users import."""
+
+    def find_class(self, module, name):
+        if module.startswith("mddf"):
+            assert (module, name.split(".")[0]) in PUBLIC
+        return super().find_class(module, name)
+
+
+def loaded(data: bytes):
+    return PublicUnpickler(io.BytesIO(data)).load()
+
+
+@pytest.mark.parametrize("protocol", [2, pickle.HIGHEST_PROTOCOL])
+def test_pickles_name_public_packages_alone(fitted, protocol):
+    model, X = fitted
+    for dumps in (pickle.dumps, cloudpickle.dumps):
+        data = dumps(model, protocol=protocol)
+        assert names_of_a_pickle(data) <= set(PACKAGES)
+        assert not private_names(data)
+        np.testing.assert_array_equal(says(loaded(data), X), says(model, X))
+
+
+@pytest.mark.parametrize("compress", [0, 3])
+def test_joblib_names_public_packages_alone(fitted, compress):
+    model, X = fitted
+    file = io.BytesIO()
+    joblib.dump(model, file, compress=compress)
+    data = file.getvalue()
+    assert not private_names(zlib.decompress(data) if compress else data)
+    file.seek(0)
+    np.testing.assert_array_equal(says(joblib.load(file), X), says(model, X))
+
+
+def test_skops_names_public_packages_alone(fitted):
+    skops = pytest.importorskip("skops.io", reason='needs "mddf[skops]"')
+    model, X = fitted
+    if hasattr(model, "_metadata_request"):
+        pytest.skip("skops 0.16 does not write scikit-learn's metadata requests")
+    data = skops.dumps(model)
+    assert not private_names(archived(data))
+    trusted = skops.get_untrusted_types(data=data)
+    of_mddf = [name for name in trusted if name.startswith("mddf")]
+    assert set(of_mddf) <= set(skops_types())
+    assert not private_names("\n".join(trusted).encode())
+    np.testing.assert_array_equal(says(skops.loads(data, trusted=trusted), X), says(model, X))
+
+
+def words(value) -> set[str]:
+    """The words of the parts within a plain state."""
+    if isinstance(value, BaseEstimator):
+        return words(value.__getstate__())
+    if isinstance(value, list | tuple):
+        return set().union(*map(words, value))
+    if isinstance(value, dict):
+        found = set().union(*map(words, value.values()))
+        return found | {value["mddf_part"]} if "mddf_part" in value else found
+    return set()
+
+
+seen_words: set[str] = set()
+
+
+def test_words(fitted):
+    found = words(fitted[0])
+    assert found <= set(_state._types)
+    assert all(re.fullmatch("[a-z ]+", word) for word in found)
+    seen_words.update(found)
+
+
+def test_all_parts_and_estimators_are_among_the_fits():
+    if not seen_words:
+        pytest.skip("of all tests of this file together")
+    estimators = {
+        getattr(importlib.import_module(package), name)
+        for package, name in PUBLIC
+        if f"{package}.{name}" in skops_types()
+    }
+    assert estimators == {type(model) for model, *_ in FITS.values()} & estimators
+    assert seen_words == set(_state._types)
+
+
+# Parts by themselves, as what public attributes hold.
+
+
+@pytest.fixture(scope="module")
+def parts():
+    forest = RandomForestClassifier(**SMALL).fit(table("frame"), WORDS)
+    regressor = RandomForestRegressor(**SMALL, keep_targets=2).fit(NUMBERS, TARGETS)
+    boosting = AdaBoostClassifier(n_estimators=3).fit(NUMBERS, WORDS)
+    cascade = MDDFClassifier(**CASCADE, refit=True).fit(NUMBERS, WORDS)
+    deep = DeepForestClassifier(**DEEP, members=["linear", "random"]).fit(NUMBERS, WORDS)
+    return {
+        "binner": forest._binner,
+        "classification trees": forest._trees[0],
+        "regression trees": regressor._trees[0],
+        "cascade": cascade._cascade,
+        "deep forest layer": deep._layers[0],
+        "weighted ensemble": boosting.ensembles_[0],
+    }
+
+
+PARTS = [
+    "binner",
+    "classification trees",
+    "regression trees",
+    "cascade",
+    "deep forest layer",
+    "weighted ensemble",
+]
+
+
+def comparable(value):
+    """A plain state whose arrays compare by their bytes."""
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, dict):
+        return {key: comparable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [comparable(item) for item in value]
+    return repr(value)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_parts_by_themselves(name, parts):
+    part = parts[name]
+    expected = comparable(_state.to_plain(part))
+    wrapped = make_pipeline(StandardScaler(), "passthrough").set_params(standardscaler=part)
+    for value in (part, [part], wrapped, functools.partial(operator.is_, part)):
+        data = pickle.dumps(value)
+        assert names_of_a_pickle(data) <= set(PACKAGES)
+        assert not private_names(data)
+        loaded(data)
+    for again in (loaded(pickle.dumps(part)), copy.copy(part), copy.deepcopy(part)):
+        assert type(again) is type(part)
+        assert comparable(_state.to_plain(again)) == expected
+
+
+def test_parts_of_baselines_load_where_these_are_not_imported(parts, tmp_path):
+    (tmp_path / "part").write_bytes(pickle.dumps(parts["weighted ensemble"]))
+    code = "import pickle, sys; print(type(pickle.load(open(sys.argv[1], 'rb'))).__name__)"
+    command = [sys.executable, "-c", code, tmp_path / "part"]
+    assert subprocess.check_output(command, text=True).split() == ["Ensemble"]
+
+
+def test_checkpoints(tmp_path):
+    deep = DeepForestClassifier(**DEEP, members=["random", "linear", "boosted"], refit=False)
+    for model in (MDDFClassifier(**CASCADE, scoring=make_scorer(accuracy_score)), deep):
+        folder = tmp_path / type(model).__name__
+        model.set_params(checkpoint=folder).fit(NUMBERS, WORDS)
+        files = sorted(folder.iterdir())
+        assert files
+        for file in files:
+            data = archived(file.read_bytes())
+            assert b'"format": "' in data
+            assert not private_names(data)
+
+
+# Other public things.
+
+
+@pytest.mark.parametrize(("package", "name"), PUBLIC, ids=map(".".join, PUBLIC))
+def test_public_names(package, name):
+    value = getattr(importlib.import_module(package), name)
+    assert value.__module__ == package
+    for dumps in (pickle.dumps, cloudpickle.dumps):
+        data = dumps(value)
+        assert not private_names(data)
+        assert loaded(data) is value
+    partial = loaded(pickle.dumps(functools.partial(value, 1)))
+    assert partial.func is value
+    page = pydoc.plain(pydoc.render_doc(value))
+    assert f"{name} in {package}" in page.splitlines()[0].replace(" module", "")
+    assert inspect.getdoc(value).splitlines()[0] in page
+    functions = [value] if inspect.isfunction(value) else vars(value).values()
+    for function in functions:
+        own = isinstance(function, types.FunctionType) and function.__module__.startswith("mddf")
+        if own and not inspect.unwrap(function).__code__.co_filename.startswith(
+            "<"
+        ):  # a dataclass's method
+            assert f"def {function.__name__}" in inspect.getsource(function)
+
+
+def _forest():
+    return RandomForestClassifier(**SMALL).fit(NUMBERS, WORDS)
+
+
+MADE = {
+    "cost": lambda: mddf.cost(_forest()),
+    "tree arrays": lambda: tree_arrays(_forest())[0],
+    "margin report": lambda: margin_report(np.linspace(-1, 1, 20)),
+    "data set": lambda: load("iris"),
+    "error": lambda: DataFileError("damaged"),
+    "missing file": lambda: DataFileNotFoundError("missing"),
+    "table of numbers": lambda: mddf.by_columns(NUMBERS, bin_rows=100),
+    "table of whole numbers": lambda: mddf.by_columns(NUMBERS.astype(np.int16)),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_what_functions_give(name):
+    made = MADE[name]()
+    data = pickle.dumps(made)
+    assert not private_names(data)
+    again = loaded(data)
+    assert type(again) is type(made)
+
+
+def test_tables_on_disk_are_pickled_as_where_they_are(tmp_path):
+    pytest.importorskip("pyarrow")
+    table("frame").to_parquet(tmp_path / "rows.parquet")
+    X = mddf.by_columns(tmp_path / "rows.parquet", bin_rows=50)
+    data = pickle.dumps(X)
+    assert not private_names(data)
+    again = loaded(data)
+    assert (again.shape, again.names, again.bin_rows) == (X.shape, X.names, 50)
+    np.testing.assert_array_equal(again.numbers([0, 1]), X.numbers([0, 1]))
