@@ -20,7 +20,8 @@ class GCForestClassifier(BaseCascade):
         Trees of each named forest, on each fold.
     forests : list, default=None
         The forests of a layer, as in `mddf.MDDFClassifier`: "random", "completely-random", or
-        classifiers. None means four random and four completely-random forests.
+        classifiers, with or without names. None means four random and four completely-random
+        forests.
     cv : int, splitter, iterable of (train, test), "oob" or None, default=3
         Folds, or out-of-bag samples. A number means folds that are drawn anew for each layer.
     early_stopping : bool, default=True

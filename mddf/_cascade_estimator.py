@@ -26,6 +26,7 @@ from mddf._classifier import LayeredClassifier, warn_of_seen
 from mddf._folds import gives_folds, group_numbers, is_splitter, make_folds
 from mddf._forest import BaseForest
 from mddf._layer import OUT_OF_BAG, Samples, limit_depth, resolve_forests
+from mddf._named_members import HoldsMembers
 from mddf._rules import Emphasis, Rule
 from mddf._sampling import canonical_order, row_weights
 from mddf._scoring import MARGIN_RATIO, Fewest, needed_gain, out_of_fold_score
@@ -85,8 +86,10 @@ class CascadeKind:
         return None if self.depth_step is None else int(self.depth_step) * (number + 2)
 
 
-class BaseCascade(LayeredClassifier):
+class BaseCascade(HoldsMembers, LayeredClassifier):
     """What the cascades share; use one of them."""
+
+    _member_list = "forests"
 
     _parameter_constraints: ClassVar[dict] = {
         "n_layers": [COUNT],
@@ -179,6 +182,8 @@ class BaseCascade(LayeredClassifier):
             self.n_estimators,
             out_of_bag=isinstance(self.cv, str),
             weighted=given is not None or self.class_weight is not None,
+            n_features=table.shape[1],
+            own_parameters=self._own_parameters(),
         )
         self._chosen_layers(self.n_layers)
         grains = resolve_grains(self.grains, table.shape[1])

@@ -21,9 +21,10 @@ from mddf._classifier import AsksForGroups, warn_of_seen
 from mddf._deep_growth import MOST_COLUMNS, Growth, tell
 from mddf._deep_guests import bounded
 from mddf._deep_layers import columns_of
+from mddf._external import check_takes_weights
 from mddf._folds import gives_folds, group_numbers, is_splitter, make_folds
-from mddf._guests import weight_parameter
 from mddf._members import Training
+from mddf._named_members import HoldsMembers
 from mddf._sampling import canonical_order
 from mddf._table import read_table
 from mddf._validation import (
@@ -38,7 +39,7 @@ from mddf._validation import (
 from mddf._vote import sharpened
 
 
-class BaseDeepForest(AsksForGroups, TransformerMixin):
+class BaseDeepForest(HoldsMembers, AsksForGroups, TransformerMixin):
     """What both deep forests share; use one of them.
 
     It comes before scikit-learn's other classes among the bases of those, which say what a target
@@ -59,6 +60,7 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
         "checkpoint": [str, PathLike, None],
     }
 
+    _member_list = "members"
     _seen: str
     _layers: list
     _binner: Binner
@@ -169,11 +171,7 @@ class BaseDeepForest(AsksForGroups, TransformerMixin):
         guests = [member for member in members if not member.is_forest]
         if weights.row is not None:
             for guest in guests:
-                if weight_parameter(guest.model) is None:
-                    raise ValueError(
-                        "with weights of samples or classes, members must hold models whose fit "
-                        f"takes sample_weight, got {guest.model!r}"
-                    )
+                check_takes_weights("members", guest.name, guest.model)
         binner = Binner(self.categorical_features, self.max_bins, self.n_jobs)
         n_spare = min(len(members) * goal.n_columns, max(MOST_COLUMNS, goal.n_columns))
         binned = binner.fit_transform(table, given, n_spare=n_spare)

@@ -49,7 +49,10 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         "completely-random", "completely-random-sqrt", "boosted" (scikit-learn's
         `HistGradientBoostingClassifier`), "kernel" (ridge regression on features of a Gaussian
         kernel [4]_), "linear" (logistic regression on scaled and one-hot features), or
-        classifiers with ``predict_proba``. All are members of the first layer, the two forests of
+        classifiers with ``predict_proba``, or pairs of a name and one of these. Names and
+        parameters are set as those of scikit-learn's `VotingClassifier`: ``lr`` and ``lr__C`` of
+        ``("lr", LogisticRegression())``; ``members__0__max_features`` of a first member without a
+        name. All are members of the first layer, the two forests of
         this package with the least log-loss those of later ones. Others get the features as
         numbers, categories as codes, missing values as NaN. "auto" means one of each name,
         without boosting above 30 classes.
@@ -225,7 +228,12 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         n_rows = len(goal.target)
         makers = named_classifiers(self.n_estimators, categorical, n_rows, goal.n_columns)
         return resolve_members(
-            self.members, makers, auto_classifiers(goal.n_columns), "classifier"
+            self.members,
+            makers,
+            auto_classifiers(goal.n_columns),
+            "classifier",
+            n_features=len(categorical),
+            own_parameters=self._own_parameters(),
         )
 
     @property

@@ -388,7 +388,9 @@ class Growth:
                 if self.model.refit and not member.is_boosted:
                     parts = [(training.everything, None)]
                     seeds = (*self.entropy, 7, i)
-                    again = fit_parts(member.model, training, parts, seeds, self.model.n_jobs)
+                    again = fit_parts(
+                        member.model, training, parts, seeds, self.model.n_jobs, member.name
+                    )
                     models = [model for model, _ in again]
             voters.append(
                 Voter(

@@ -54,18 +54,19 @@ def fit_folds(member: Member, training: Training, entropy, best: float, n_jobs) 
     list of (estimator, ndarray of shape (n_held_out, n_columns))
     """
     folds, model = training.folds, member.model
-    fitted = said = fit_parts(model, training, folds[:1], entropy, n_jobs)
+    fitted = said = fit_parts(model, training, folds[:1], entropy, n_jobs, member.name)
     if member.is_boosted:
         n_rounds, said = _cut(fitted, training, model.max_iter)
         model = clone(model).set_params(max_iter=min(model.max_iter, 10 + 2 * n_rounds))
     loss = mean_loss(training.goal, said[0][1], folds[0][1])
     if len(folds[0][1]) >= _FEWEST_TRIED and loss > _HOPELESS * best:
         return []
-    fitted = fitted + fit_parts(model, training, folds[1:], (*entropy, 1), n_jobs)
+    others = fit_parts(model, training, folds[1:], (*entropy, 1), n_jobs, member.name)
+    fitted = fitted + others
     return _cut(fitted, training, model.max_iter)[1] if member.is_boosted else fitted
 
 
-def fit_parts(model, training: Training, parts, entropy, n_jobs) -> list:
+def fit_parts(model, training: Training, parts, entropy, n_jobs, name: str = "") -> list:
     """Clones of a model on parts of the rows, as `fit_guests` has them."""
     assert training.numbers is not None
     return fit_guests(
@@ -77,6 +78,7 @@ def fit_parts(model, training: Training, parts, entropy, n_jobs) -> list:
         parts,
         entropy,
         n_jobs,
+        name,
     )
 
 

@@ -47,7 +47,8 @@ class Voter:
         if self.is_forest:
             means = _growing.mean_vectors(self.models, codes, n_columns, n_jobs=n_jobs)
             return rounded(means * self.unit)
-        return np.mean([guest_vectors(m, numbers, n_columns) for m in self.models], axis=0)
+        each = [guest_vectors(m, numbers, n_columns, self.name) for m in self.models]
+        return np.mean(each, axis=0)
 
 
 @part("deep forest layer")

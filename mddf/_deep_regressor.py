@@ -37,11 +37,12 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         Of a layer: "random", "completely-random" (one random threshold of every feature, the
         best of which is taken: extra trees), "boosted" (scikit-learn's
         `HistGradientBoostingRegressor`), "kernel" (ridge regression on features of a Gaussian
-        kernel [2]_), "linear" (ridge regression on scaled and one-hot features), or regressors.
-        Of the forests of this package the two best are members of later layers, too. The others
-        are of the first one only: they get the features as numbers, categories as codes, missing
-        values as NaN, and targets of mean 0 and variance 1, those of several outputs as columns.
-        "auto" means one of each name.
+        kernel [2]_), "linear" (ridge regression on scaled and one-hot features), or regressors, or
+        pairs of a name and one of these, as in `DeepForestClassifier`. Of the forests of this
+        package the two best are members of later layers, too. The others are of the first one
+        only: they get the features as numbers, categories as codes, missing values as NaN, and
+        targets of mean 0 and variance 1, those of several outputs as columns. "auto" means one of
+        each name.
     cv : int, splitter, iterable of (train, test) or "auto", default="auto"
         Folds. "auto" means 5, and 10 below 2000 samples.
     refit : bool, default=True
@@ -147,7 +148,14 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
 
     def _members(self, goal, categorical):
         makers = named_regressors(self.n_estimators, categorical)
-        return resolve_members(self.members, makers, AUTO_REGRESSORS, "regressor")
+        return resolve_members(
+            self.members,
+            makers,
+            AUTO_REGRESSORS,
+            "regressor",
+            n_features=len(categorical),
+            own_parameters=self._own_parameters(),
+        )
 
     @property
     def _width(self):

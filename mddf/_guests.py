@@ -8,14 +8,15 @@ from functools import lru_cache
 
 import numpy as np
 from joblib import delayed
+from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble._base import _set_random_states
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import has_fit_parameter
 from threadpoolctl import ThreadpoolController
 
 from mddf._engines import in_order, shared
+from mddf._external import blaming, kind_of, weight_parameter
 from mddf._parallel import job_count, shares_memory
 from mddf._sampling import rows_with_weight
 from mddf._state import is_part
@@ -24,40 +25,37 @@ from mddf._state import is_part
 _FEW_CELLS = 2**19
 
 
-def weight_parameter(classifier) -> str | None:
-    """The name by which a classifier's fit takes sample weights; None if it takes none."""
-    if isinstance(classifier, Pipeline):
-        name, last = classifier.steps[-1]
-        return f"{name}__sample_weight" if has_fit_parameter(last, "sample_weight") else None
-    return "sample_weight" if has_fit_parameter(classifier, "sample_weight") else None
-
-
-def guest_vectors(guest, X: np.ndarray, n_columns: int) -> np.ndarray:
+def guest_vectors(guest, X: np.ndarray, n_columns: int, name: str = "") -> np.ndarray:
     """What a guest predicts, shape (n_rows, n_columns).
 
     Of a classifier, which may have seen only some classes, probabilities of all of them.
+    `name` is how errors call it.
     """
-    if not hasattr(guest, "classes_"):
-        return _checked(guest, guest.predict(X), (len(X), n_columns), -np.inf)
+    name = name or type(guest).__name__
+    if kind_of(guest) != "classifier":
+        with blaming(name, "predict"):
+            predicted = guest.predict(X)
+        return _checked(name, predicted, (len(X), n_columns), -np.inf)
+    with blaming(name, "predict"):
+        predicted = guest.predict_proba(X)
     vectors = np.zeros((len(X), n_columns))
-    shape = len(X), len(guest.classes_)
-    vectors[:, guest.classes_] = _checked(guest, guest.predict_proba(X), shape, 0)
+    vectors[:, guest.classes_] = _checked(name, predicted, (len(X), len(guest.classes_)), 0)
     return vectors
 
 
-def _checked(guest, said, shape: tuple[int, int], least: float) -> np.ndarray:
-    """What a guest said, of that shape; ValueError if these are no such numbers."""
-    said = np.asarray(said, float)
-    if said.size != shape[0] * shape[1]:
-        wrong = f"an array of shape {said.shape}"
-    elif not np.isfinite(said).all():
+def _checked(name: str, predicted, shape: tuple[int, int], least: float) -> np.ndarray:
+    """What a member predicted, of that shape; ValueError if these are no such numbers."""
+    predicted = np.asarray(predicted, float)
+    if predicted.size != shape[0] * shape[1]:
+        wrong = f"an array of shape {predicted.shape}"
+    elif not np.isfinite(predicted).all():
         wrong = "NaN or infinity"
-    elif said.min(initial=least) < least:
-        wrong = f"{said.min():g}"
+    elif predicted.min(initial=least) < least:
+        wrong = f"{predicted.min():g}"
     else:
-        return said.reshape(shape)
+        return predicted.reshape(shape)
     what = "numbers" if least < 0 else "probabilities"
-    raise ValueError(f"the member {guest!r} must give {what} of shape {shape}, got {wrong}")
+    raise ValueError(f"the member {name!r} must give {what} of shape {shape}, got {wrong}")
 
 
 def _draw(rows, target, weights, random) -> np.ndarray:
@@ -83,17 +81,19 @@ def _one_thread():
     return _libraries(len(sys.modules)).limit(limits=1)
 
 
-def _fit_guest(guest, X, target, weights, n_columns, train, held_out, seed: int):
+def _fit_guest(
+    guest, X, target, weights, n_columns, train, held_out, seed: int, name: str, config: dict
+):
     fitted = clone(guest)
     random = np.random.RandomState(seed)
     _set_random_states(fitted, random)
     options = {}
     if weights is not None:
-        name = weight_parameter(fitted)
-        if name is None:
+        parameter = weight_parameter(fitted)
+        if parameter is None:
             train = _draw(train, target, weights, random)
         else:
-            options[name] = weights[train]
+            options[parameter] = weights[train]
     if _is_real(target):
         y = target[train, 0] if n_columns == 1 else target[train]
     else:
@@ -103,18 +103,25 @@ def _fit_guest(guest, X, target, weights, n_columns, train, held_out, seed: int)
     if np.all(y == y[:1]) and (isinstance(fitted, Pipeline) or not (real or is_part(fitted))):
         fitted, options = DummyRegressor() if real else DummyClassifier(), {}
     # Folds are spread over the cores: what a classifier starts by itself would fight over them.
-    with _one_thread():
-        try:
+    with _one_thread(), config_context(**config):
+        with blaming(name, "be fitted"):
             fitted.fit(X[train], y, **options)
-        except (TypeError, ValueError) as error:
-            kind = ValueError if isinstance(error, ValueError) else TypeError
-            raise kind(f"the member {guest!r} cannot be fitted: {error}") from error
-        vectors = None if held_out is None else guest_vectors(fitted, X[held_out], n_columns)
+        vectors = None
+        if held_out is not None:
+            vectors = guest_vectors(fitted, X[held_out], n_columns, name)
     return fitted, vectors
 
 
 def fit_guests(
-    guest, X: np.ndarray, target: np.ndarray, n_columns: int, weights, parts, entropy, n_jobs
+    guest,
+    X: np.ndarray,
+    target: np.ndarray,
+    n_columns: int,
+    weights,
+    parts,
+    entropy,
+    n_jobs,
+    name: str = "",
 ) -> list:
     """Fit clones of a classifier or regressor on parts of the rows.
 
@@ -133,6 +140,8 @@ def fit_guests(
     entropy : sequence of int
         Of the random states.
     n_jobs : int or None
+    name : str, default=""
+        How errors call the guest; by default what its class is called.
 
     Returns
     -------
@@ -147,8 +156,11 @@ def fit_guests(
         parts = [(rows_with_weight(train, weights), held_out) for train, held_out in parts]
     seeds = np.random.SeedSequence(entropy).generate_state(len(parts))
     everywhere = shared([X, target, weights])
+    # Weights are passed by name: no estimator inside has to request them.
+    config = get_config() | {"enable_metadata_routing": False}
+    name = name or type(guest).__name__
     tasks = (
-        delayed(_fit_guest)(guest, *everywhere, n_columns, *part, int(seed))
+        delayed(_fit_guest)(guest, *everywhere, n_columns, *part, int(seed), name, config)
         for part, seed in zip(parts, seeds, strict=True)
     )
     small = X.size * n_columns < _FEW_CELLS

@@ -12,10 +12,12 @@ from sklearn.base import clone
 
 from mddf import _growing
 from mddf._binning import BinnedTable, Bins
+from mddf._external import check_external, check_takes_weights
 from mddf._folds import Folds
 from mddf._forest import BaseForest
 from mddf._forests import CompletelyRandomForestClassifier, RandomForestClassifier
-from mddf._guests import fit_guests, guest_vectors, weight_parameter
+from mddf._guests import fit_guests, guest_vectors
+from mddf._named_members import split_names
 from mddf._sampling import RowWeights, plan_sampling
 from mddf._state import part
 from mddf._validation import is_list
@@ -128,7 +130,15 @@ def named_forest(name: str, n_estimators: int, out_of_bag: bool) -> BaseForest:
     return CompletelyRandomForestClassifier(n_estimators, bootstrap=out_of_bag)
 
 
-def resolve_forests(forests, n_estimators: int, *, out_of_bag: bool, weighted: bool) -> list:
+def resolve_forests(
+    forests,
+    n_estimators: int,
+    *,
+    out_of_bag: bool,
+    weighted: bool,
+    n_features: int,
+    own_parameters,
+) -> list:
     """The forests of a layer, from the parameter of that name.
 
     Parameters
@@ -141,11 +151,15 @@ def resolve_forests(forests, n_estimators: int, *, out_of_bag: bool, weighted: b
         Whether they are to predict what their trees did not draw.
     weighted : bool
         Whether samples have weights, which all must take.
+    n_features : int
+        Columns that the first layer sees.
+    own_parameters : iterable of str
+        Those of the cascade, which no forest may be called.
     """
     if not is_list(forests) or len(forests) == 0:
         raise ValueError(f"forests must be a list of at least one, got {forests!r}")
     resolved = []
-    for forest in forests:
+    for name, forest in split_names("forests", forests, own_parameters):
         if isinstance(forest, str):
             if forest not in FOREST_NAMES:
                 raise ValueError(
@@ -153,13 +167,7 @@ def resolve_forests(forests, n_estimators: int, *, out_of_bag: bool, weighted: b
                 )
             resolved.append(named_forest(forest, n_estimators, out_of_bag))
             continue
-        if isinstance(forest, type) or not (
-            hasattr(forest, "fit") and hasattr(forest, "predict_proba")
-        ):
-            raise ValueError(
-                "forests must hold names or classifiers with fit and predict_proba, "
-                f"got {forest!r}"
-            )
+        check_external("forests", forest, "classifier", n_features)
         own = isinstance(forest, BaseForest)
         if out_of_bag and not (own and forest.bootstrap):
             raise ValueError(
@@ -169,11 +177,8 @@ def resolve_forests(forests, n_estimators: int, *, out_of_bag: bool, weighted: b
         if own:
             forest._validate_params()
             forest._check_bootstrap()
-        elif weighted and weight_parameter(forest) is None:
-            raise ValueError(
-                "with a sample_weight or a class_weight, forests must hold classifiers whose fit "
-                f"takes sample_weight, got {forest!r}"
-            )
+        elif weighted:
+            check_takes_weights("forests", name or type(forest).__name__, forest)
         resolved.append(forest)
     return resolved
 
@@ -238,7 +243,7 @@ def _make_held_out_vectors(sums: np.ndarray, samples: Samples) -> np.ndarray:
     return put_aside(vectors)
 
 
-def _fit_classifiers(classifier, samples: Samples, layer: LayerInput, seeds, n_jobs):
+def _fit_classifiers(classifier, samples: Samples, layer: LayerInput, seeds, n_jobs, name):
     """Fit a classifier on each fold; its members, and their vectors of those held out."""
     weights = samples.weights.row
     if layer.emphasis is not None:
@@ -246,7 +251,7 @@ def _fit_classifiers(classifier, samples: Samples, layer: LayerInput, seeds, n_j
     X = _layer_numbers(layer.numbers, layer.augmented, layer.columns)
     parts = [(train, held_out) for train, held_out, _ in layer.parts]
     fitted = fit_guests(
-        classifier, X, samples.labels, samples.n_classes, weights, parts, seeds, n_jobs
+        classifier, X, samples.labels, samples.n_classes, weights, parts, seeds, n_jobs, name
     )
     members, sums = [], np.zeros((len(samples.labels), samples.n_classes))
     for (_, held_out, keep), (model, vectors) in zip(layer.parts, fitted, strict=True):
@@ -344,8 +349,9 @@ def grow_layer(
         )
     for i, classifier in enumerate(forests):
         if i not in own:
+            called = f"{type(classifier).__name__} of forests[{i}]"
             members[i], vectors[i] = _fit_classifiers(
-                classifier, samples, layer, (*seeds, i), n_jobs
+                classifier, samples, layer, (*seeds, i), n_jobs, called
             )
     if importances is not None and len(own) == len(forests):
         importances /= importances.sum() or 1

@@ -32,8 +32,10 @@ class MDDFClassifier(BaseCascade):
         classifiers with ``predict_proba``, of which each fold fits a clone. Forests of this
         package share the binned table, and their parameters about weights, seeds, threads, bins
         and categories give way to those of the cascade; others get the features as numbers,
-        categories as codes, missing values as NaN. None means two random and two
-        completely-random forests.
+        categories as codes, missing values as NaN. Names and parameters are set as in
+        `DeepForestClassifier`: ``lr`` and ``lr__C`` of ``("lr", LogisticRegression())``,
+        ``forests__0__max_features`` of a first forest without a name. None means two random and
+        two completely-random forests.
     cv : int, splitter, iterable of (train, test), "oob" or None, default=5
         How the class vectors of the training samples are made: by cross-validation, or with "oob"
         by the trees that did not draw a sample. For "oob" the named forests all draw bootstraps

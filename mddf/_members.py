@@ -18,11 +18,13 @@ from mddf import _growing
 from mddf._binning import BinnedTable
 from mddf._boosted import BoostedClassifier, BoostedRegressor
 from mddf._deep_goals import ClassGoal, ValueGoal
+from mddf._external import check_external
 from mddf._folds import Folds
 from mddf._forest import Forest
 from mddf._forests import CompletelyRandomForestClassifier, RandomForestClassifier
 from mddf._gaussian import GaussianClassifier, GaussianRegressor
 from mddf._linear import LinearClassifier
+from mddf._named_members import split_names
 from mddf._regressors import CompletelyRandomForestRegressor, RandomForestRegressor
 from mddf._sampling import RowWeights, plan_sampling
 from mddf._state import is_part
@@ -172,7 +174,15 @@ def named_regressors(n_estimators: int, categorical: np.ndarray) -> Makers:
     }
 
 
-def resolve_members(members, makers: Makers, auto: Sequence[str], kind: str) -> list[Member]:
+def resolve_members(
+    members,
+    makers: Makers,
+    auto: Sequence[str],
+    kind: str,
+    *,
+    n_features: int,
+    own_parameters: Sequence[str],
+) -> list[Member]:
     """The members of a layer, from the parameter of that name.
 
     Parameters
@@ -184,6 +194,10 @@ def resolve_members(members, makers: Makers, auto: Sequence[str], kind: str) -> 
         What "auto" means.
     kind : {"classifier", "regressor"}
         What members must be.
+    n_features : int
+        Columns that they will see.
+    own_parameters : sequence of str
+        Those of the estimator, which no member may be called.
     """
     if isinstance(members, str):
         if members != "auto":
@@ -191,38 +205,31 @@ def resolve_members(members, makers: Makers, auto: Sequence[str], kind: str) -> 
         members = list(auto)
     if not is_list(members) or len(members) == 0:
         raise ValueError(f"members must be 'auto' or a list of at least one, got {members!r}")
+    split = split_names("members", members, own_parameters)
+    taken = {name for name, _ in split if name is not None}
     resolved: list[Member] = []
-    for member in members:
-        name, model = _named(member, makers, kind)
-        taken = {other.name for other in resolved}
-        number = 2
-        unique = name
-        while unique in taken:
-            unique, number = f"{name}-{number}", number + 1
+    for given, member in split:
+        by_default, model = _made(member, makers, kind, n_features)
+        name, number = given or by_default, 2
+        while given is None and name in taken:
+            name, number = f"{by_default}-{number}", number + 1
+        taken.add(name)
         role = None
         if isinstance(member, str) and isinstance(model, Forest):
             role = "completely-random" if model._random_thresholds else "random"
-        resolved.append(Member(unique, model, role))
+        resolved.append(Member(name, model, role))
     return resolved
 
 
-def _named(member, makers: Makers, kind: str):
+def _made(member, makers: Makers, kind: str, n_features: int):
+    """What a member is called by default, and its model."""
     if isinstance(member, str):
         if member not in makers:
             raise ValueError(
                 f"members must hold {kind}s or names out of {tuple(makers)}, got {member!r}"
             )
         return member, makers[member]()
-    says = hasattr(member, "predict_proba")
-    method = "predict_proba" if kind == "classifier" else "predict"
-    if (
-        isinstance(member, type)
-        or not (hasattr(member, "fit") and hasattr(member, method))
-        or (kind == "regressor" and says)
-    ):
-        raise ValueError(
-            f"members must hold names or {kind}s with fit and {method}, got {member!r}"
-        )
+    check_external("members", member, kind, n_features)
     if isinstance(member, Forest):
         member._validate_params()  # type: ignore[attr-defined]
         member._check_bootstrap()

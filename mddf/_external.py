@@ -1,0 +1,165 @@
+"""What external estimators, those of other packages, are asked before a layer trains them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.ensemble._base import _BaseHeterogeneousEnsemble
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
+
+# What a layer asks of a fitted estimator.
+METHODS = {"classifier": "predict_proba", "regressor": "predict"}
+_PROBE_ROWS = 40
+
+
+def kind_of(model) -> str:
+    """What an estimator is by its tags: "classifier", "regressor" or something else.
+
+    One without tags is a classifier if it can give probabilities.
+    """
+    if isinstance(model, ClassifierMixin):
+        return "classifier"
+    if isinstance(model, RegressorMixin):
+        return "regressor"
+    try:
+        kind = get_tags(model).estimator_type
+    except (AttributeError, TypeError, ValueError):
+        kind = getattr(model, "_estimator_type", None)
+    if kind is None and _defines(model, "predict_proba"):
+        return "classifier"
+    if kind is None and _defines(model, "predict"):
+        return "regressor"
+    return kind or "estimator"
+
+
+def _defines(model, method: str) -> bool:
+    """Whether a method is there, or may be once the model is fitted."""
+    return hasattr(model, method) or hasattr(type(model), method)
+
+
+def check_external(parameter: str, model, kind: str, n_features: int) -> None:
+    """Refuse what cannot be a member, before any work is done.
+
+    Parameters
+    ----------
+    parameter : str
+        Where it was found.
+    model : object
+    kind : {"classifier", "regressor"}
+        What it must be.
+    n_features : int
+        Columns that it will see.
+    """
+    method = METHODS[kind]
+    expected = f"{parameter} must hold names or {kind}s with fit and {method}, got"
+    if isinstance(model, type) or not hasattr(model, "fit"):
+        raise ValueError(f"{expected} {model!r}")
+    name, found = type(model).__name__, kind_of(model)
+    if found != kind:
+        raise ValueError(f"{expected} the {found} {name}")
+    if not (hasattr(model, method) or _fit_brings(model, method, n_features)):
+        reason = _why_missing(model, method)
+        raise ValueError(f"{expected} {name} without {method}{reason and f': {reason}'}")
+
+
+def _fit_brings(model, method: str, n_features: int) -> bool:
+    """Whether a method appears when the model is fitted, which a fit on few made-up rows shows.
+
+    A stack, for instance, has the methods of a final estimator that is made by fit. Where that
+    fit fails nothing is known, and the fit of the layer shows it.
+    """
+    if not hasattr(type(model), method):
+        return False
+    X = np.random.RandomState(0).normal(size=(_PROBE_ROWS, n_features))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return hasattr(clone(model).fit(X, np.arange(_PROBE_ROWS) % 2), method)
+        except Exception:
+            return True
+
+
+def _why_missing(model, method: str) -> str:
+    """What the model says of a method that its parameters do not let it have."""
+    try:
+        getattr(model, method)
+    except AttributeError as error:
+        return str(error.__cause__ or error)
+    return ""
+
+
+def weight_parameter(model) -> str | None:
+    """The name by which fit passes sample weights to all that it trains; None if to not all.
+
+    As without scikit-learn's metadata routing, which is off where members are fitted.
+    """
+    return _weight_route(model)[0]
+
+
+def check_takes_weights(parameter: str, name: str, model) -> None:
+    """Refuse a member to which weights of samples cannot be passed."""
+    found, refusing = _weight_route(model)
+    if found is None:
+        inside = "" if refusing is model else f" that passes none to its {type(refusing).__name__}"
+        raise ValueError(
+            f"{parameter} must hold models whose fit takes sample_weight, as samples or classes "
+            f"have weights, got {name!r}{inside}"
+        )
+
+
+def _weight_route(model) -> tuple[str | None, Any]:
+    """The name of the parameter, or None and the estimator inside that takes no weights."""
+    if isinstance(model, Pipeline):
+        step, last = model.steps[-1]
+        name, refusing = _weight_route(last)
+        return name and f"{step}__{name}", refusing
+    if isinstance(model, BaseSearchCV):
+        return _weight_route(model.estimator)
+    if isinstance(model, TransformedTargetRegressor) and model.regressor is not None:
+        return _weight_route(model.regressor)
+    for inner in _trained_alike(model):
+        if _weight_route(inner)[0] != "sample_weight":
+            return None, inner
+    passes_on = isinstance(model, _BaseHeterogeneousEnsemble | TransformedTargetRegressor)
+    if passes_on or has_fit_parameter(model, "sample_weight"):
+        return "sample_weight", None
+    return None, model
+
+
+def _trained_alike(model) -> list:
+    """The estimators inside to which weights are passed by the name `sample_weight`."""
+    if isinstance(model, _BaseHeterogeneousEnsemble):
+        inner = [estimator for _, estimator in model.estimators]
+        inner.append(getattr(model, "final_estimator", None))
+    elif isinstance(model, CalibratedClassifierCV):
+        inner = [model.estimator]
+    else:
+        inner = []
+    return [estimator for estimator in inner if not (estimator is None or estimator == "drop")]
+
+
+@contextmanager
+def blaming(name: str, failure: str) -> Iterator[None]:
+    """Have errors begin with the member that they are of, what it could not do, and a remedy."""
+    try:
+        yield
+    except (Warning, MemoryError):
+        raise
+    except Exception as error:
+        kind = next((k for k in (TypeError, ValueError) if isinstance(error, k)), RuntimeError)
+        first, *rest = (str(error) or type(error).__name__).split("\n")
+        remedy = ""
+        if "NaN" in first:
+            remedy = " (missing values are NaN: put SimpleImputer() before it in a pipeline)"
+        message = f"the member {name!r} cannot {failure}: {first}{remedy}"
+        raise kind("\n".join([message, *rest])) from error

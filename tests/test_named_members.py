@@ -1,0 +1,156 @@
+"""Names and parameters of the members of cascades and deep forests."""
+
+import numpy as np
+import pytest
+from mddf.baselines import GCForestClassifier
+from sklearn.base import clone
+from sklearn.ensemble import VotingClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from mddf import (
+    DeepForestClassifier,
+    DeepForestRegressor,
+    MDDFClassifier,
+    RandomForestClassifier,
+)
+
+LISTS = [
+    (DeepForestClassifier, "members"),
+    (MDDFClassifier, "forests"),
+    (GCForestClassifier, "forests"),
+]
+of_each = pytest.mark.parametrize(("Model", "name"), LISTS)
+SMALL = {"n_layers": 1, "n_estimators": 3, "cv": 2, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def data():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    return X, (X[:, 0] > 0).astype(int)
+
+
+@of_each
+def test_parameters_are_named_as_those_of_a_vote_are(Model, name):
+    pairs = [("lr", LogisticRegression()), ("pipe", make_pipeline(StandardScaler(), Ridge()))]
+    ours = Model(**{name: pairs}).get_params()
+    theirs = VotingClassifier(pairs).get_params()
+    inner = {key for key in theirs if key.split("__")[0] in ("lr", "pipe")}
+    assert "pipe__ridge__alpha" in inner
+    assert inner == ours.keys() - Model().get_params().keys()
+    assert all(ours[key] is theirs[key] for key in inner)
+    assert Model(**{name: pairs}).get_params(deep=False).keys() == Model().get_params().keys()
+
+
+@of_each
+def test_members_and_their_parameters_are_set(Model, name):
+    forest, other = RandomForestClassifier(5), LogisticRegression(C=3)
+    model = Model(**{name: [("lr", LogisticRegression()), "random", forest]})
+    assert model.set_params(lr__C=7.0, n_estimators=3) is model
+    assert dict([getattr(model, name)[0]])["lr"].C == 7
+    model.set_params(**{"lr": other, f"{name}__2__max_features": 1})
+    assert getattr(model, name) == [("lr", other), "random", forest]
+    assert forest.max_features == 1
+    model.set_params(**{f"{name}__1": "completely-random", "lr": LogisticRegression()}, lr__C=2)
+    assert getattr(model, name)[1] == "completely-random"
+    assert (model.get_params()["lr__C"], other.C) == (2, 3)
+    model.set_params(**{name: [("b", other)], "b__C": 4})
+    assert (getattr(model, name), other.C) == ([("b", other)], 4)
+    copy = clone(model)
+    assert copy.get_params()["b"] is not other
+    assert copy.get_params()["b__C"] == 4
+
+
+@of_each
+@pytest.mark.parametrize(
+    ("parameter", "message"),
+    [
+        ("nobody__C", "Invalid parameter 'nobody'"),
+        ("lr__nothing", "Invalid parameter 'nothing'"),
+        ("{}__1__C", "'{}__1__C' is no parameter, as 'random' is no estimator"),
+        ("{}__7__C", "'{}__7__C' is no parameter of {}="),
+        ("{}__7", "'{}__7' is no parameter of {}="),
+        ("{}__lr", "'{}__lr' is no parameter of {}="),
+    ],
+)
+def test_parameters_that_are_not_there_are_refused(Model, name, parameter, message):
+    model = Model(**{name: [("lr", LogisticRegression()), "random"]})
+    with pytest.raises(ValueError, match=message.format(name, name)):
+        model.set_params(**{parameter.format(name): 1})
+    with pytest.raises(ValueError, match=f"{name}__0"):
+        Model().set_params(**{f"{name}__0__C": 1})
+
+
+@of_each
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["a", "a"], "unique names, got 'a'"),
+        (["a__b"], "names without '__', got 'a__b'"),
+        ([""], "names without '__', got ''"),
+        (["n_layers"], "no parameters of the estimator, got 'n_layers'"),
+        (["cv"], "no parameters of the estimator, got 'cv'"),
+    ],
+)
+def test_names_that_are_not_clear_are_refused(Model, name, names, message, data):
+    model = Model(**SMALL | {name: [(given, LogisticRegression()) for given in names]})
+    clone(model)
+    with pytest.raises(ValueError, match=f"^{name} must have .*{message}"):
+        model.fit(*data)
+
+
+@of_each
+def test_names_change_no_fit(Model, name, data):
+    X, y = data
+    unnamed = ["random", LogisticRegression(), LogisticRegression(C=2)]
+    named = [("lr", unnamed[1]), ("other", unnamed[2])]
+    plain = Model(**SMALL | {name: unnamed}).fit(X, y)
+    for members in (
+        ["random", *named],
+        [("few", "random"), *named],
+        ["random", unnamed[1], named[1]],
+    ):
+        model = Model(**SMALL | {name: members}).fit(X, y)
+        np.testing.assert_array_equal(model.predict_proba(X), plain.predict_proba(X))
+
+
+def test_names_are_those_of_features_and_tables(data):
+    X, y = data
+    lr = LogisticRegression()
+    members = [("LogisticRegression", LogisticRegression(C=2)), "random", ("few", "random"), lr]
+    model = DeepForestClassifier(members=members, **SMALL).fit(X, y)
+    names = ["LogisticRegression", "random", "few", "LogisticRegression-2"]
+    assert [row["member"] for row in model.leaderboard_] == names
+    assert [n.split("_")[1] for n in model.get_feature_names_out()[::2]] == names
+
+
+@of_each
+def test_searches_find_parameters_of_members(Model, name, data):
+    X, y = data
+    model = Model(**SMALL | {name: [("lr", LogisticRegression()), RandomForestClassifier(5)]})
+    grid = {
+        "lr__C": [1e-6, 1.0],
+        f"{name}__1__max_features": [1, 3],
+        f"{name}__1__n_estimators": [4],
+    }
+    search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(X, y)
+    assert len(search.cv_results_["params"]) == 4
+    best = search.best_estimator_
+    assert best.get_params()["lr__C"] == search.best_params_["lr__C"]
+    inner = getattr(best, name)[1]
+    assert inner.max_features == search.best_params_[f"{name}__1__max_features"]
+    assert (inner.n_estimators, model.get_params()[f"{name}__1__n_estimators"]) == (4, 5)
+    whole = {"lr": [LogisticRegression(), RandomForestClassifier(3)], f"{name}__1": ["random"]}
+    GridSearchCV(model, whole, cv=2, error_score="raise").fit(X, y)
+
+
+def test_regressors_have_names_too(data):
+    X, _ = data
+    model = DeepForestRegressor(members=["random", ("ridge", Ridge())], **SMALL)
+    grid = {"ridge__alpha": [1e-3, 1e6], "members__0": ["random", "completely-random"]}
+    search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(X, X @ [1, 2, 3])
+    assert search.best_params_["ridge__alpha"] == 1e-3
+    rows = search.best_estimator_.leaderboard_
+    assert [row["member"] for row in rows] == [search.best_params_["members__0"], "ridge"]
