@@ -199,7 +199,7 @@ def best_round(models, X, labels, folds, n_rounds: int, weight=None) -> int:
         stages = model.staged_predict_proba(X[held_out][rows])
         for number, probabilities in zip(range(n_rounds), stages, strict=False):
             own = probabilities[np.arange(len(rows)), place[rows]]
-            totals[number] -= weights[rows] @ log(np.maximum(own, FLOOR))
+            totals[number] -= np.sum(weights[rows] * log(np.maximum(own, FLOOR)))
     return int(totals.argmin()) + 1
 
 

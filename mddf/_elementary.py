@@ -22,6 +22,21 @@ def log(x) -> np.ndarray:
     return _core.log(x.ravel()).reshape(x.shape)
 
 
+def log1p(x) -> np.ndarray:
+    """Natural logarithms of 1 + x for x from -1 on, with all digits where x is small."""
+    x = np.asarray(x, float)
+    above = 1 + x
+    # What rounding 1 + x takes away or adds, the second factor gives back.
+    with np.errstate(invalid="ignore"):
+        change = np.divide(x, above - 1, out=np.ones_like(x), where=np.isfinite(x) & (above != 1))
+    return np.where(above == 1, x, log(above) * change)
+
+
+def softplus(x) -> np.ndarray:
+    """``log(1 + e^x)`` with all digits: -log(expit(-x))."""
+    return np.maximum(x, 0) + log1p(exp(-np.abs(x)))
+
+
 def softmax(scores) -> np.ndarray:
     """Probabilities along the last axis, in proportion to e to the power of scores."""
     powers = exp(scores - np.max(scores, axis=-1, keepdims=True))

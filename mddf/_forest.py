@@ -41,7 +41,7 @@ def resolve_max_features(max_features, n_features: int) -> int:
     if max_features == "sqrt":
         return max(1, int(np.sqrt(n_features)))
     if max_features == "log2":
-        return max(1, int(np.log2(n_features)))
+        return max(1, int(n_features).bit_length() - 1)
     if isinstance(max_features, Integral):
         return min(int(max_features), n_features)
     return max(1, int(max_features * n_features))

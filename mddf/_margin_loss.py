@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mddf import _core
+from mddf._elementary import log1p
 
 _FEW_ROWS = 2**16  # that take little memory
 N_STEPS = 1000
@@ -238,7 +239,8 @@ def stagewise_alpha(margins, before, batches, *, target_margin, mu, sample_weigh
 def mean_margin_alpha(margins, sample_weight=None) -> float:
     """``ln((1 + g) / (1 - g)) / 2`` of the mean margin g, and 0 if that is negative."""
     mean = float(np.average(margins, weights=sample_weight))
-    return float(np.arctanh(np.clip(mean, 0, _LARGEST_MEAN)))
+    mean = min(max(mean, 0), _LARGEST_MEAN)
+    return 0.5 * float(log1p(2 * mean / (1 - mean)))
 
 
 def reweight(losses: np.ndarray, strength: float, sample_weight=None) -> np.ndarray:

@@ -1,9 +1,11 @@
 """Exponentials and logarithms that are the same everywhere."""
 
 import os
+import re
 import subprocess
 import sys
 from decimal import Decimal, localcontext
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ import scipy.special
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mddf._elementary import exp, expit, log, softmax
+from mddf._elementary import exp, expit, log, log1p, softmax, softplus
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 5e-324, 1.7976931348623157e308, np.inf, -np.inf, np.nan]
 
@@ -34,9 +36,23 @@ def test_logarithms(x):
         assert float(log(x)) == 0 if exact == 0 else last_places(float(log(x)), exact) < 2
 
 
-@pytest.mark.parametrize("name", ["exp", "log"])
+@given(st.floats(-1, 1e300, exclude_min=True) | st.floats(-1e-3, 1e-3))
+def test_logarithms_near_1(x):
+    with localcontext(prec=400):
+        exact = (1 + Decimal(x)).ln()
+        assert float(log1p(x)) == 0 if exact == 0 else last_places(float(log1p(x)), exact) < 5
+
+
+@given(st.floats(-700, 700) | st.floats(-1, 1))
+def test_logarithms_of_one_more(x):
+    with localcontext(prec=400):
+        exact = (1 + Decimal(x).exp()).ln()
+        assert last_places(float(softplus(x)), exact) < 6
+
+
+@pytest.mark.parametrize("name", ["exp", "log", "log1p"])
 def test_ends_of_the_range(name):
-    ours = {"exp": exp, "log": log}[name]
+    ours = {"exp": exp, "log": log, "log1p": log1p}[name]
     x = np.array([*SPECIAL, 709.7827, 709.7828, 709.8, -745.13, -745.14, -746.0])
     with np.errstate(all="ignore"):
         np.testing.assert_allclose(ours(x), getattr(np, name)(x), rtol=1e-15)
@@ -54,6 +70,38 @@ def test_probabilities():
     np.testing.assert_allclose(softmax(scores), scipy.special.softmax(scores, axis=1), rtol=1e-13)
     np.testing.assert_allclose(expit(scores), scipy.special.expit(scores), rtol=1e-13)
     np.testing.assert_array_equal(expit([-800.0, 0.0, 800.0]), [0, 0.5, 1])
+
+
+def test_ends_of_the_range_of_logarithms_of_one_more():
+    x = np.array([-np.inf, -800.0, -745.0, 0.0, 745.0, 800.0, np.inf])
+    np.testing.assert_allclose(softplus(x), np.logaddexp(0, x), rtol=1e-15)
+    assert np.isnan(softplus(np.nan))
+
+
+# Where results say what models are like, and nothing is fitted or predicted.
+NOT_FITTED = ("mddf/analysis/", "mddf/explain/", "mddf/export/")
+ELSEWHERE = {
+    ".py": r"\b(np|numpy|math)\.(exp|log|tanh|arctanh|sinh|cosh|power|float_power|cbrt|sin|cos|"
+    r"tan)\w*\(|\bscipy\.special|\bmath\.pow",
+    ".hpp": r"\bstd::(exp|log|pow|tanh|cbrt|sin|cos|tan|erf|[lt]gamma)\w*\(",
+    ".cpp": r"\bstd::(exp|log|pow|tanh|cbrt|sin|cos|tan|erf|[lt]gamma)\w*\(",
+}
+HARMLESS = {"np.log2(block.n_nodes", "np.logspace(-4, 2, 13)"}  # times; penalties to choose from
+
+
+def test_nothing_else_takes_exponentials_or_logarithms():
+    root = Path(__file__).parents[1]
+    found = []
+    for folder in ("mddf", "baselines"):
+        for path in sorted((root / folder).rglob("*")):
+            name = path.relative_to(root).as_posix()
+            if path.suffix not in ELSEWHERE or name.startswith(NOT_FITTED):
+                continue
+            for line in path.read_text().splitlines():
+                if re.search(ELSEWHERE[path.suffix], line):
+                    found.append(f"{name}: {line.strip()}")
+    found = [line for line in found if not any(known in line for known in HARMLESS)]
+    assert not found
 
 
 def test_what_numpy_can_do_does_not_matter(capsys):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from numbers import Real
 
 import numpy as np
 
+from mddf._elementary import log, log1p
 from mddf._validation import naming
 
 #: complexity(size, n_samples, n_features); size as DeepBoost counts it.
@@ -35,9 +35,9 @@ def stump_complexity(levels: int, n_samples: float, n_features: int) -> float:
         The bound; 0 where the logarithm is negative.
     """
     if levels == 1:
-        logarithm = math.log(2 * n_samples * n_features)
+        logarithm = float(log(2 * n_samples * n_features))
     else:
-        logarithm = math.log(2 * n_samples**2 * max(n_features * (n_features - 1), 1))
+        logarithm = float(log(2 * n_samples**2 * max(n_features * (n_features - 1), 1)))
     return float(np.sqrt(2 * max(logarithm, 0.0) / n_samples))
 
 
@@ -60,7 +60,7 @@ def tree_complexity(size, n_samples: float, n_features: int):
     float or array
         The bound, of the shape of `size`.
     """
-    return np.sqrt((4 * size + 2) * math.log2(n_features + 2) * math.log1p(n_samples) / n_samples)
+    return np.sqrt((4 * size + 2) * _log2(n_features + 2) * float(log1p(n_samples)) / n_samples)
 
 
 def reference_complexity(size, n_samples: float, n_features: int):
@@ -69,8 +69,12 @@ def reference_complexity(size, n_samples: float, n_features: int):
     sqrt((2 n + 1) log2(d + 2) ln(m) / m), smaller than :func:`tree_complexity` by about the
     square root of 2, with the same arguments; 0 where the logarithm is negative.
     """
-    logarithm = max(math.log(n_samples), 0.0)
-    return np.sqrt((2 * size + 1) * math.log2(n_features + 2) * logarithm / n_samples)
+    logarithm = max(float(log(n_samples)), 0.0)
+    return np.sqrt((2 * size + 1) * _log2(n_features + 2) * logarithm / n_samples)
+
+
+def _log2(x: float) -> float:
+    return float(log(x) / log(2))
 
 
 def complexity_table(

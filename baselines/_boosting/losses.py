@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Protocol
 
-import numpy as np
-from scipy.special import expit, log_expit
-
-from mddf._elementary import exp
+from mddf._elementary import exp, expit, log, softplus
 
 from .voters import FloatArray
 
-_LN2 = math.log(2.0)
+_LN2 = float(log(2.0))
 
 
 class Loss(Protocol):
@@ -54,7 +50,7 @@ class LogisticLoss:
 
     def value(self, u: FloatArray) -> FloatArray:
         """log2(1 + e^u)."""
-        return np.logaddexp(0.0, u) / _LN2
+        return softplus(u) / _LN2
 
     def derivative(self, u: FloatArray) -> FloatArray:
         """1 / (ln 2 (1 + e^-u))."""
@@ -62,7 +58,7 @@ class LogisticLoss:
 
     def log_derivative(self, u: FloatArray) -> FloatArray:
         """Logarithm of the derivative."""
-        return log_expit(u) - math.log(_LN2)
+        return -softplus(-u) - float(log(_LN2))
 
     def log_odds(self, f: FloatArray) -> FloatArray:
         """Logarithm of s(1 + f) / s(1 - f), with s the logistic function.
@@ -70,7 +66,7 @@ class LogisticLoss:
         At the minimiser of p Phi(1 - f) + (1 - p) Phi(1 + f) the derivatives balance:
         p s(1 - f) = (1 - p) s(1 + f).
         """
-        return log_expit(1 + f) - log_expit(1 - f)
+        return softplus(f - 1) - softplus(-1 - f)
 
 
 LOSSES: dict[str, Loss] = {"exponential": ExponentialLoss(), "logistic": LogisticLoss()}

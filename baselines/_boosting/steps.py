@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
@@ -15,7 +13,7 @@ from .search import LEAST_ERROR
 from .voters import FloatArray
 
 #: ln sqrt((1 - e) / e) at e = LEAST_ERROR: the largest step where nothing else bounds it.
-LARGEST_FREE_STEP = 0.5 * math.log((1 - LEAST_ERROR) / LEAST_ERROR)
+LARGEST_FREE_STEP = 0.5 * float(log((1 - LEAST_ERROR) / LEAST_ERROR))
 
 
 def majorizer_step(error: float, alpha: float, penalty: float) -> float:
@@ -87,7 +85,7 @@ def exact_step(
     """
 
     def slope(eta: float) -> float:
-        return -float((weight * agreement) @ loss.derivative(u - eta * agreement))
+        return -float(np.sum(weight * agreement * loss.derivative(u - eta * agreement)))
 
     at_kink = slope(-alpha)
     if cost > 0 and abs(at_kink) <= cost:

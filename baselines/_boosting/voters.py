@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mddf import _core
+from mddf._margin_loss import weighted_sum
 from mddf._state import part
 from mddf._validation import naming
 
@@ -203,7 +204,7 @@ class GivenVoters:
 
     def votes(self, X: FloatArray, weights: FloatArray) -> FloatArray:
         """Weighted sum of the values, shape (n_samples,)."""
-        return weights @ self.values(X) if len(weights) else np.zeros(len(X))
+        return weighted_sum(self.values(X).T, weights) if len(weights) else np.zeros(len(X))
 
     def take(self, chosen: NDArray[np.int64]) -> GivenVoters:
         """Keep only some of the voters."""

@@ -5,10 +5,13 @@
 // by the node's weight, is that sum less the score of the whole node.
 #pragma once
 
-#include <cmath>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <vector>
+
+#include "common/elementary.hpp"
 
 namespace mddf {
 
@@ -27,7 +30,14 @@ struct Gini {
 };
 
 struct Entropy {
-  static double term(double weight) { return weight > 0 ? weight * std::log(weight) : 0; }
+  static double term(double weight) {
+    if (!(weight > 0)) return 0;
+    if (weight < kTerms.size()) {
+      const auto whole = static_cast<size_t>(weight);
+      if (static_cast<double>(whole) == weight) return kTerms[whole];
+    }
+    return weight * QuickLogarithm::of(weight);
+  }
   static double side(double terms, double total) { return terms - term(total); }
   static double pure(double) { return 0; }
   static double improve(double best, double terms_left, double left, double terms_right,
@@ -35,6 +45,17 @@ struct Entropy {
     const double score = side(terms_left, left) + side(terms_right, right);
     return score > best ? score : best;
   }
+
+ private:
+  // Of small whole numbers, which most weights are.
+  static inline const std::array<double, 1024> kTerms = [] {
+    std::array<double, 1024> terms{};
+    for (size_t n = 1; n < terms.size(); ++n) {
+      const auto weight = static_cast<double>(n);
+      terms[n] = weight * logarithm(weight);
+    }
+    return terms;
+  }();
 };
 
 // Class weights left of a moving threshold, and the sums of terms of both sides. Whole numbers are
