@@ -8,6 +8,9 @@ import numpy as np
 
 OPSET, ML_OPSET, IR_VERSION = 18, 5, 9
 ML = "ai.onnx.ml"
+# The first that onnxruntime 1.22 refuses: of sets of categories, 1.21 and 1.22 copy what is below
+# each for every member, which takes memory and time without end (microsoft/onnxruntime 25400).
+IR_VERSION_OF_SETS = 11
 
 
 class Graph:
@@ -17,6 +20,11 @@ class Graph:
     ----------
     inputs : sequence of str
         Names of all inputs that will be declared: what is inside gets others.
+
+    Attributes
+    ----------
+    ir_version : int
+        Of the format. Runtimes refuse graphs of a later one than they know.
     """
 
     def __init__(self, inputs: Sequence[str] = ()):
@@ -28,6 +36,7 @@ class Graph:
         self._constants: dict[str, object] = {}
         self._inputs: list = []
         self._outputs: list = []
+        self.ir_version = IR_VERSION
 
     def input(self, name: str, dtype, shape: Sequence) -> str:
         """Declare an input; None in a shape is any number of rows."""
@@ -78,7 +87,7 @@ class Graph:
         made = helper.make_model(
             graph,
             opset_imports=[helper.make_opsetid("", OPSET), helper.make_opsetid(ML, ML_OPSET)],
-            ir_version=IR_VERSION,
+            ir_version=self.ir_version,
             producer_name="mddf",
             producer_version=version,
         )

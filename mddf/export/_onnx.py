@@ -49,9 +49,11 @@ def to_onnx(model, *, dtype=None):
     -------
     onnx.ModelProto
         Its inputs are those that `onnx_inputs` makes. Its outputs are "label", of shape
-        (n_samples,), and "probabilities" (n_samples, n_classes). It needs operators that
-        onnxruntime has from 1.20 on (opset 18, ai.onnx.ml 5). Of a regressor, there is one
-        output, "variable", of shape (n_samples, n_outputs).
+        (n_samples,), and "probabilities" (n_samples, n_classes). It is for onnxruntime 1.23 and
+        later (opset 18, ai.onnx.ml 5). If no tree splits by categories it runs in 1.21 and 1.22,
+        too; else they refuse it, as they copy what is below a set of categories for each of its
+        members. Of a regressor, there is one output, "variable", of shape
+        (n_samples, n_outputs).
 
     Examples
     --------
@@ -141,8 +143,7 @@ def onnx_inputs(model, X, *, dtype=None) -> dict[str, np.ndarray]:
         else:
             cells = table.numbers([column])[:, 0]
         if is_text:
-            unseen = _unseen_text(categories[column])
-            cells = np.where(missing_cells(cells), unseen, cells).astype(str).astype(object)
+            cells = _texts(cells, missing_cells(cells), _unseen_text(categories[column]))
         found[name] = np.asarray(cells, object if is_text else dtype)[:, None]
     return found
 
@@ -191,6 +192,25 @@ def _unseen_text(categories: list) -> str:
     return text
 
 
+def _texts(values: np.ndarray, missing: np.ndarray, unseen: str) -> np.ndarray:
+    """Cells as runtimes take them; those that no category can be are text that fit did not see."""
+    texts = np.empty(len(values), object)  # texts of numpy lose zeros at their ends
+    texts[:] = [
+        unseen if is_missing or not _is_utf8(str(value)) else str(value)
+        for value, is_missing in zip(values, missing, strict=True)
+    ]
+    return texts
+
+
+def _is_utf8(text: str) -> bool:
+    """Whether a text has no halves of surrogate pairs, which no text of ONNX holds."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _add_inputs(graph: Graph, model, dtype) -> str:
     """The features as one table of doubles, categories as codes, NaN where missing."""
     categories = category_codes(model)
@@ -212,6 +232,10 @@ def _add_encoder(graph: Graph, value: str, name: str, categories: list, text: bo
     pairs = _flat(categories) or [("" if text else 0, np.nan)]
     keys, codes = zip(*pairs, strict=True)
     if text:
+        if wrong := [key for key in keys if not _is_utf8(str(key))]:
+            raise ValueError(
+                f"ONNX has text in UTF-8, got the category {wrong[0]!r} of column {name!r}"
+            )
         return graph.add(
             "LabelEncoder", value, domain=ML, keys_strings=[str(key) for key in keys],
             values_floats=[float(code) for code in codes], default_float=float("nan"),
@@ -378,9 +402,13 @@ def _label_type(classes: np.ndarray) -> tuple:
     if classes.dtype.kind == "b":
         return np.bool_, classes
     if classes.dtype.kind in "iu":
-        return np.int64, classes.astype(np.int64)
+        small = classes.max() <= np.iinfo(np.int64).max
+        whole = np.int64 if small else np.uint64
+        return whole, classes.astype(whole)
     if classes.dtype.kind == "f":
         return np.float64, classes.astype(np.float64)
     if classes.dtype.kind in "UO" and all(isinstance(label, str) for label in classes):
+        if wrong := [str(label) for label in classes if not _is_utf8(str(label))]:
+            raise ValueError(f"ONNX has text in UTF-8, got the label {wrong[0]!r}")
         return str, classes.astype(object)
     raise TypeError(f"ONNX has labels that are numbers, booleans or text, got {classes!r}")

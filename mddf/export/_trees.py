@@ -11,9 +11,13 @@ from mddf._trees import TreeArrays, Trees
 from mddf.explain._arrays import thresholds
 from mddf.explain._nodes import LEAF, Nodes, decode
 
-from ._graph import ML, Graph
+from ._graph import IR_VERSION_OF_SETS, ML, Graph
 
 _LEQ, _MEMBER = 0, 6
+# A member of all sets that no cell is. onnxruntime looks cells up in sets with a member above 30.
+# Of others it makes chains of questions: 1.23 copies what is below a set for each of its members,
+# and 1.31 makes one of two chains that follow each other if what they lead to looks alike.
+_NO_CODE = 1000.0
 
 
 def add_trees(graph: Graph, X: str, blocks: Sequence[TreeArrays], bins: Bins) -> str:
@@ -91,20 +95,30 @@ class TreeTable:
         roots = nodes.start[:-1][needed[nodes.start[:-1]]]
         reached = _reached(nodes, is_inner, roots)
         leaves = np.flatnonzero(reached & ~is_inner)
+        first_leaf, first = self.n_leaves, self.n_inner
+        target, weight = target[leaves], np.where(leaf, weight, 0)[leaves]
         place = np.full(len(leaf), -1)
-        place[leaves] = self._add_leaves(target[leaves], np.where(leaf, weight, 0)[leaves])
-        self._add_inner(nodes, split, np.flatnonzero(reached & is_inner), place)
-        # A tree has to ask something: one that is a leaf gets a question with one answer.
-        alone = place[roots[leaf[roots]]]
-        at = self._add_questions(alone, True, alone)
-        self.parts += [{"tree_roots": at}, {"tree_roots": place[roots[~leaf[roots]]]}]
+        place[leaves] = self._add_leaves(target, weight)
+        part = self._add_inner(nodes, split, np.flatnonzero(reached & is_inner), place)
+        branching = place[roots[~leaf[roots]]]
+        # Up to 1.23, onnxruntime takes a root for a leaf if its children have one number, be it
+        # that of a leaf and that of an inner node. A copy of the leaf has a number of its own.
+        true, false = part["nodes_truenodeids"], part["nodes_falsenodeids"]
+        at = branching - first
+        at = at[true[at] == false[at]]
+        copied = true[at] - first_leaf
+        copies = self._add_leaves(target[copied], weight[copied])
+        is_true = part["nodes_trueleafs"][at]
+        true[at[is_true]], false[at[~is_true]] = copies[is_true], copies[~is_true]
+        alone = self._add_questions(place[roots[leaf[roots]]])
+        self.parts += [{"tree_roots": alone}, {"tree_roots": branching}]
 
     def _add_leaves(self, target, weight) -> np.ndarray:
         self.parts.append({"leaf_targetids": target, "leaf_weights": weight})
         self.n_leaves += len(target)
         return self.n_leaves - len(target) + np.arange(len(target))
 
-    def _add_inner(self, nodes: Nodes, split, inner, place) -> None:
+    def _add_inner(self, nodes: Nodes, split, inner, place) -> dict[str, np.ndarray]:
         """Append inner nodes; `place` has their leaves' places, and gets those of the nodes."""
         is_leaf = place != -1
         place[inner] = self.n_inner + np.arange(len(inner))
@@ -114,7 +128,7 @@ class TreeTable:
         values = np.where(by_set, 0, split)
         values[np.isnan(values)] = -np.inf  # an empty set sends nothing left
         sets = [nodes.sets[node] for node in inner[by_set[inner]]]
-        self.members += [np.append(codes.astype(float), np.nan) for codes in sets]
+        self.members += [np.append(codes.astype(float), [_NO_CODE, np.nan]) for codes in sets]
         left, right = nodes.left[inner], nodes.left[inner] + 1
         part = {
             "nodes_featureids": nodes.column[inner],
@@ -127,24 +141,25 @@ class TreeTable:
             "nodes_falseleafs": is_leaf[right],
         }
         self.parts.append(part)
-        # onnxruntime (1.31) makes one of two sets of a column that follow each other if what they
-        # lead to looks alike but for the classes. It does not if something is between them.
-        close = by_set[inner] & by_set[right] & (nodes.column[inner] == nodes.column[right])
-        (never,) = self._add_leaves(np.zeros(1, int), np.zeros(1))
-        part["nodes_falsenodeids"][close] = self._add_questions(place[right[close]], False, never)
+        return part
 
-    def _add_questions(self, true, true_is_leaf: bool, false) -> np.ndarray:
-        """Append nodes that send all rows the first way; their places."""
-        n, none = len(true), np.zeros(len(true), int)
+    def _add_questions(self, leaves) -> np.ndarray:
+        """Append nodes that send all rows to leaves, as a tree has to ask something; their places.
+
+        The other way is a leaf of its own: onnxruntime up to 1.29 misreads a root whose children
+        are the same leaf.
+        """
+        n, none = len(leaves), np.zeros(len(leaves), int)
+        never = self._add_leaves(none, none.astype(float))
         self.parts.append(
             {
                 "nodes_featureids": none,
                 "nodes_modes": none + _LEQ,
                 "nodes_splits": none + np.inf,
                 "nodes_missing_value_tracks_true": none + 1,
-                "nodes_truenodeids": true,
-                "nodes_trueleafs": none + true_is_leaf,
-                "nodes_falsenodeids": none + false,
+                "nodes_truenodeids": leaves,
+                "nodes_trueleafs": none + 1,
+                "nodes_falsenodeids": never,
                 "nodes_falseleafs": none + 1,
             }
         )
@@ -155,6 +170,8 @@ class TreeTable:
         """Append the operator that sums what the leaves add, shape (n_rows, n_targets)."""
         if not self.n_inner:  # all leaves weigh nothing
             return graph.repeat(np.zeros(n_targets), X)
+        if self.members:
+            graph.ir_version = IR_VERSION_OF_SETS
         return graph.add(
             "TreeEnsemble",
             X,
