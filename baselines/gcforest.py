@@ -33,7 +33,7 @@ class GCForestClassifier(BaseCascade):
     tol : float or "auto", default=0.0
         By how much a score must exceed the best one before for the patience to start anew;
         "auto" as in `mddf.MDDFClassifier`.
-    keep_layers : {"best", "fewest"}, default="best"
+    keep_layers : {"best", "fewest", "held-out"}, default="best"
         Keep the layers up to the best score, or the fewest within the error of it, as in
         `mddf.MDDFClassifier`.
     refit : bool, default=False

@@ -353,9 +353,20 @@ class BinnedTable:
         n_jobs : int, default=None
             Number of threads.
         """
-        last = first + X.shape[1]
         bins = find_bins(X, sample_weight=sample_weight, n_jobs=n_jobs)
-        codes = apply_bins(X, bins, n_jobs=n_jobs)
+        self.replace_codes(first, apply_bins(X, bins, n_jobs=n_jobs), bins)
+
+    def replace_codes(self, first: int, codes: np.ndarray, bins: Bins) -> None:
+        """Write new codes over those of the columns from `first` on.
+
+        Parameters
+        ----------
+        first : int
+        codes : ndarray of uint8 of shape (n_rows, n_new), first + n_new <= n_columns
+        bins : Bins
+            Of the new columns.
+        """
+        last = first + codes.shape[1]
         self.cells.replace_columns(first, codes, bins.values, bins.start, bins.categorical)
         old = self.bins
         self.bins = join_bins(old.columns(0, first), bins, old.columns(last, old.n_columns))

@@ -11,9 +11,9 @@ from os import PathLike
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
+from sklearn.base import _fit_context, clone
 from sklearn.metrics import get_scorer_names
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,6 +26,7 @@ from mddf._classifier import LayeredClassifier, warn_of_seen
 from mddf._folds import gives_folds, group_numbers, is_splitter, make_folds
 from mddf._forest import BaseForest
 from mddf._layer import OUT_OF_BAG, Samples, limit_depth, resolve_forests
+from mddf._messages import short
 from mddf._named_members import HoldsMembers
 from mddf._rules import Emphasis, Rule
 from mddf._sampling import canonical_order, row_weights
@@ -99,7 +100,7 @@ class BaseCascade(HoldsMembers, LayeredClassifier):
         "early_stopping": ["boolean"],
         "n_iter_no_change": [Within(Integral, 1, None, closed="left")],
         "tol": [finite(), StrOptions({"auto"})],
-        "keep_layers": [StrOptions({"best", "fewest"})],
+        "keep_layers": [StrOptions({"best", "fewest", "held-out"})],
         "refit": ["boolean"],
         "calibrate": ["boolean"],
         "scoring": [StrOptions({*get_scorer_names(), MARGIN_RATIO}), callable, None],
@@ -208,6 +209,11 @@ class BaseCascade(HoldsMembers, LayeredClassifier):
             of_cv = folds(0) if gives_folds(self.cv) else None
             checkpoint = self._checkpoint(own, fit_inputs(binned, labels, given, units, of_cv))
         score = out_of_fold_score(self.scoring, classes, labels, given)
+        n_layers, held_out = self.n_layers, None
+        patience = self.n_iter_no_change if self.early_stopping else None
+        if patience is not None and self.keep_layers == "held-out":
+            n_layers, held_out = self._held_out_layers(X, labels, classes, given, groups, entropy)
+            patience = None
         fewest = None
         if self.early_stopping and self.keep_layers == "fewest":
             fewest = Fewest(score, np.argsort(samples.order) if units is None else units)
@@ -219,8 +225,8 @@ class BaseCascade(HoldsMembers, LayeredClassifier):
             redraw=kind.redraw,
             refit=self.refit,
             score=score,
-            n_layers=self.n_layers,
-            patience=self.n_iter_no_change if self.early_stopping else None,
+            n_layers=n_layers,
+            patience=patience,
             fewest=fewest,
             tol=needed_gain(self.tol, self.scoring),
             grains=grains,
@@ -245,7 +251,35 @@ class BaseCascade(HoldsMembers, LayeredClassifier):
         self.classes_ = classes
         self._binner, self._cascade, self._seen = binner, model, seen
         self._tell(model, trace)
+        if held_out is not None:
+            self.stop_reason_ = held_out
         return trace
+
+    def _held_out_layers(self, X, labels, classes, given, groups, entropy) -> tuple[int, str]:
+        """How many layers score best on a quarter of the samples that none has seen, and why."""
+        if gives_folds(self.cv) and not is_splitter(self.cv):
+            raise ValueError(
+                "keep_layers='held-out' needs cv to be a number or a splitter, since a quarter of "
+                f"the samples is held out, got cv={short(self.cv)}"
+            )
+        (seed,) = np.random.SeedSequence((*entropy, 2)).generate_state(1)
+        train, rows = make_folds(4, X, labels, labels, int(seed), groups)[0]
+        parts = [None if part is None else np.asarray(part)[train] for part in (given, groups)]
+        trial = clone(self).set_params(
+            keep_layers="best", calibrate=False, checkpoint=None, random_state=int(seed)
+        )
+        with naming("keep_layers='held-out'"):
+            X_train, X_held_out = (_safe_indexing(X, part) for part in (train, rows))
+        trial.fit(X_train, classes[labels[train]], *parts)
+        weight = None if given is None else given[rows]
+        score = out_of_fold_score(self.scoring, classes, labels[rows], weight)
+        scores = []
+        for probabilities in trial.staged_predict_proba(X_held_out):
+            of_all = np.zeros((len(rows), len(classes)))
+            of_all[:, np.isin(classes, trial.classes_)] = probabilities
+            scores.append(score(of_all))
+        best = int(np.argmax(scores)) + 1
+        return best, f"{best} of {len(scores)} layers scored best on {len(rows)} held-out samples"
 
     def _checkpoint(self, own: bool, inputs: dict[str, list]) -> Checkpoint:
         if not own:

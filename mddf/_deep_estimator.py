@@ -21,6 +21,8 @@ from mddf._classifier import AsksForGroups, warn_of_seen
 from mddf._deep_growth import MOST_COLUMNS, Growth, tell
 from mddf._deep_guests import bounded
 from mddf._deep_layers import columns_of
+from mddf._deep_nested import outer_folds
+from mddf._deep_refit import fitted_layers
 from mddf._external import check_takes_weights
 from mddf._folds import gives_folds, group_numbers, is_splitter, make_folds
 from mddf._members import Training
@@ -160,8 +162,8 @@ class BaseDeepForest(HoldsMembers, AsksForGroups, TransformerMixin):
         """Grow, and return the out-of-fold features of the layers."""
         raise NotImplementedError
 
-    def _grow(self, X, y, sample_weight, groups) -> Growth:
-        """Fit, and return what the fit left behind."""
+    def _grow(self, X, y, sample_weight, groups) -> tuple[Growth, list[np.ndarray]]:
+        """Fit, and return how, and the out-of-fold features of the layers."""
         table = read_table(self, X, reset=True, categorical_features=self.categorical_features)
         check_lengths(X, y=y, groups=groups)
         given = check_weights(sample_weight, table.shape[0])
@@ -183,13 +185,16 @@ class BaseDeepForest(HoldsMembers, AsksForGroups, TransformerMixin):
         if isinstance(cv, str):
             cv = 5 if len(goal.target) >= goal.enough else 10
         (seed,) = np.random.SeedSequence((*entropy, 1)).generate_state(1)
+        (outer_seed,) = np.random.SeedSequence((*entropy, 10)).generate_state(1)
+        folds = make_folds(cv, shown, y, goal.strata, int(seed), groups)
         training = Training(
             binned,
             numbers,
             goal,
             weights,
             canonical_order(binned.codes, goal.key),
-            make_folds(cv, shown, y, goal.strata, int(seed), groups),
+            folds,
+            outer_folds(cv, folds, shown, y, goal.strata, int(outer_seed), groups),
             out_of_bag=groups is None and not gives_folds(self.cv),
             units=None if groups is None else group_numbers(groups, goal.strata, cv),
         )
@@ -198,14 +203,14 @@ class BaseDeepForest(HoldsMembers, AsksForGroups, TransformerMixin):
         seen = fingerprint(binned.codes[:, : table.shape[1]])
         growth.grow()
         self.__dict__.update(attributes)
-        self._binner, self._layers = binner, growth.fitted_layers()
+        self._binner, (self._layers, features) = binner, fitted_layers(growth)
         self._n_raw, self._n_spare, self._seen = table.shape[1], n_spare, seen
         self.n_layers_ = len(self._layers)
         self.history_, self.leaderboard_ = growth.history(), growth.leaderboard
         self.stop_reason_ = growth.stop_reason
         if self.verbose:
             tell(f"stopped: {self.stop_reason_}")
-        return growth
+        return growth, features
 
     def _checkpoint(self, training, members, given) -> Checkpoint | None:
         if self.checkpoint is None:

@@ -27,6 +27,8 @@ class OnFolds:
     seconds : ndarray of shape (n_members,)
     hopeless : list of dict
         Rows of the leaderboard, of members that were given up after one fold.
+    strength : float, default=0.0
+        With which losses of margins decided what a later layer drew.
     """
 
     members: list[Member]
@@ -34,6 +36,7 @@ class OnFolds:
     models: list[list]
     seconds: np.ndarray
     hopeless: list[dict]
+    strength: float = 0.0
 
     def to_store(self) -> tuple:
         """Names, arrays and plain models, for a checkpoint."""
@@ -44,11 +47,19 @@ class OnFolds:
             for member, of_folds in zip(self.members, self.models, strict=True)
         ]
         names = [member.name for member in self.members]
-        return names, self.vectors, models, self.seconds, self.hopeless
+        return names, self.vectors, models, self.seconds, self.hopeless, self.strength
 
     @classmethod
     def from_stored(
-        cls, members: list[Member], training: Training, names, vectors, models, seconds, hopeless
+        cls,
+        members: list[Member],
+        training: Training,
+        names,
+        vectors,
+        models,
+        seconds,
+        hopeless,
+        strength,
     ) -> OnFolds:
         """What `to_store` gave, of some of these members."""
         by_name = {member.name: member for member in members}
@@ -62,7 +73,7 @@ class OnFolds:
             else of_folds
             for member, of_folds in zip(found, models, strict=True)
         ]
-        return cls(found, vectors, models, seconds, hopeless)
+        return cls(found, vectors, models, seconds, hopeless, strength)
 
 
 def leaderboard_row(number: int, member: Member, figures: dict, seconds) -> dict:
@@ -72,28 +83,17 @@ def leaderboard_row(number: int, member: Member, figures: dict, seconds) -> dict
 
 
 def fit_on_folds(
-    members: list[Member],
-    training: Training,
-    columns,
-    emphasis,
-    entropy,
-    number: int,
-    *,
-    keep: bool,
-    **options,
+    members: list[Member], training: Training, n_raw: int, entropy, *, keep: bool, **options
 ) -> OnFolds:
-    """Fit the members of layer `number`, from 0, on all folds.
+    """Fit the members of the first layer on all folds.
 
     Parameters
     ----------
     members : list of Member
     training : Training
-    columns : ndarray of int32
-        What forests see.
-    emphasis : ndarray of shape (n_samples,) or None
-        Of forests' draws.
+    n_raw : int
+        Columns of the table that hold the features.
     entropy : sequence of int
-    number : int
     keep : bool
         Whether the models of folds are those that predict; boosting's are kept in any case.
     **options
@@ -112,13 +112,13 @@ def fit_on_folds(
     grown = grow_forests(
         [members[i] for i in forests],
         training,
-        columns,
-        emphasis,
-        (*entropy, 0, number),
+        np.arange(n_raw, dtype=np.int32),
+        None,
+        (*entropy, 0, 0),
         parts=training.folds,
         keep=keep,
-        importances=keep or number == 0,
-        description=f"layer {number + 1}",
+        importances=True,
+        description="layer 1",
         **options,
     )
     for i, of_folds in zip(forests, grown, strict=True):
@@ -139,7 +139,7 @@ def fit_on_folds(
         fitted = fit_folds(member, training, (*entropy, 5, i), best, options["n_jobs"])
         if not fitted:
             figures = dict.fromkeys(goal.figures(vectors[forests[0]]), np.nan)
-            hopeless.append(leaderboard_row(number, member, figures, perf_counter() - start))
+            hopeless.append(leaderboard_row(0, member, figures, perf_counter() - start))
             continue
         kept.append(i)
         for (_, held_out), (_, of_fold) in zip(training.folds, fitted, strict=True):

@@ -31,11 +31,11 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
     them. Class vectors (predicted class probabilities) of the training samples are made by
     cross-validation. The next layer sees them beside the features. What earns its place by
     out-of-fold log-loss is weighed in the vote [1]_, the rest is dropped (with fewer than 400
-    samples, which tell too little, all have some weight); layers are added only where they help by
-    more than the error of that, and where rows are not mostly copies of each other. The members
-    that are left are then grown once more on all samples, and the vote's probabilities are
-    calibrated [2]_. Margins of the samples guide which of them the second layer draws more often,
-    as in mdDF [3]_.
+    samples, which tell too little, all have some weight); a layer is added only if it helps, by
+    more than the error of that, on samples whose labels nothing in its input has seen (nested
+    folds, see Notes). The members that are left are then grown once more on all samples, and the
+    vote's probabilities are calibrated [2]_. Margins of the samples guide which of them the second
+    layer draws more often, as in mdDF [3]_.
 
     Parameters
     ----------
@@ -101,11 +101,16 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         Share of the probabilities that calibration spreads over the classes evenly, half a
         sample's worth, so that none is 0.
     oof_probabilities_ : ndarray of shape (n_samples, n_classes)
-        Out-of-fold probabilities of the training samples, calibrated.
+        Out-of-fold probabilities of the training samples by all layers that are kept, calibrated.
+        Their log-loss is about that of new samples: no model that they come from, in any layer,
+        has seen the label of its sample, nor has one whose vectors such a model was trained on.
+        Only the vote's weights and the calibration, a few numbers, are chosen by them.
     history_ : dict of str to ndarray of shape (n_grown,)
         For all layers that were grown, out-of-fold, of the vote up to that layer: "score",
         "log_loss", "accuracy", "margin_mean", "margin_std", "margin_ratio"; "time" in seconds;
-        and "layer", its number from 1. In a log-loss, probabilities count as 0.0001 at least.
+        and "layer", its number from 1. In a log-loss, probabilities count as 0.0001 at least. A
+        last layer that was not kept may have been judged on a quarter of the samples only, which
+        `stop_reason_` then says, and "score" is then minus the log-loss.
     leaderboard_ : list of dict
         All members of all layers that were grown: "layer", "member", out-of-fold "log_loss" and
         "accuracy" of its own, "weight" in the vote, "seconds", and "bytes" in the model, 0 if
@@ -128,9 +133,15 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
 
     Notes
     -----
-    Out-of-fold figures of the second layer are a little too good: its inputs were made by models
-    that saw the labels of a sample's neighbours. A layer therefore has to win by more than one
-    standard error; with another `scoring`, which is not a mean over samples, it has to win.
+    Out-of-fold vectors as inputs flatter a layer: the vector of a training sample is made from the
+    labels of its neighbours without its own, so that among copies and near copies, vector and
+    features together tell its label, and that of a sample that the layer is then judged on. A
+    layer is therefore judged on four outer folds. The vectors of the samples that it trains on
+    there are made without the fold (the first layer is fitted without each pair of folds), and
+    those of the fold by models that saw all other samples, as at prediction time. The first outer
+    fold decides whether the others are worth their time: a layer that is not kept costs about a
+    tenth of a fit, one that is kept a third to a half. Splits of your own by `cv` are merged to
+    four; with fewer than three there is one layer.
 
     References
     ----------
@@ -198,14 +209,14 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
     def _fit(self, X, y, sample_weight, groups) -> list[np.ndarray]:
         """Grow, and return the out-of-fold features of the layers."""
         refuse_class("scoring", self.scoring)
-        growth = self._grow(X, y, sample_weight, groups)
+        growth, features = self._grow(X, y, sample_weight, groups)
         assert isinstance(growth.training.goal, ClassGoal)
         calibration = growth.vote.calibration
         self.exponent_, self.doubt_ = calibration.exponent, calibration.doubt
         self.oof_probabilities_ = growth.vote.probabilities
         self.strength_ = growth.strength
         self.min_samples_leaf_ = {k: v["min_samples_leaf"] for k, v in growth.chosen.items()}
-        return growth.features
+        return features
 
     def _read(self, y, given):
         classes, labels = encode_labels(y)

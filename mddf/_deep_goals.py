@@ -34,6 +34,11 @@ _FEW_SAMPLES = 400
 _BY_CHANCE = 30
 
 
+def _weights_of(rows: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None:
+    """Weights of some rows; None where all count alike or none has any."""
+    return None if weight is None or not weight[rows].any() else weight[rows]
+
+
 class ClassGoal:
     """Classes: forecasts are probabilities, judged by their log-loss.
 
@@ -72,6 +77,11 @@ class ClassGoal:
     def cells(self) -> ClassTarget:
         """What the kernel grows on."""
         return ClassTarget(self.target, self.n_columns)
+
+    def of_rows(self, rows: np.ndarray) -> ClassGoal:
+        """The same of some samples, judged by log-loss."""
+        weight = _weights_of(rows, self.weight)
+        return ClassGoal(self.target[rows], self.n_columns, weight, calibrate=self.calibrate)
 
     @property
     def key(self) -> np.ndarray:
@@ -181,6 +191,10 @@ class ValueGoal:
         self.target, self.n_columns, self.weight = y, y.shape[1], weight
         self.values = Values.of(y, weight)
         self.unit: Any = np.ldexp(1.0, self.values.exponents)
+
+    def of_rows(self, rows: np.ndarray) -> ValueGoal:
+        """The same of some samples."""
+        return ValueGoal(self.target[rows], _weights_of(rows, self.weight))
 
     @property
     def key(self) -> np.ndarray:

@@ -1,31 +1,29 @@
-"""Growing a deep forest: layers, votes, and what of them is kept."""
+"""Growing a deep forest: layers, and the votes that decide which of them are kept."""
 
 from __future__ import annotations
 
-import pickle
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from mddf import _core
+from mddf._binning import Bins, apply_bins, find_bins
 from mddf._checkpoint import Checkpoint
 from mddf._deep_folds import OnFolds, fit_on_folds, leaderboard_row
 from mddf._deep_goals import ClassGoal
-from mddf._deep_guests import fit_parts
-from mddf._deep_layers import DeepLayer, Voter, columns_of
+from mddf._deep_layers import columns_of
+from mddf._deep_nested import NestedFolds
 from mddf._margin_loss import class_margins
-from mddf._members import Member, Training, grow_forests
-from mddf._pilots import MU, TARGET_MARGIN, choose_emphasis, choose_options
+from mddf._members import Member, Training
+from mddf._pilots import MU, TARGET_MARGIN, choose_options, choose_strength, reweighting_factors
 from mddf._rules import Evidence, Simplex
 from mddf._sampling import mean_error, n_counted
-from mddf._state import to_plain
 from mddf._vote import Calibration, sharpened
 
-# Vectors of more columns than this are handed on as their weighted mean.
+# Of vectors of more columns than this, the next layer sees the weighted mean.
 MOST_COLUMNS = 300
 # So many kinds of forests are members of later layers: those with the least losses in the first.
 _LATER = 2
@@ -38,25 +36,32 @@ def tell(line: str) -> None:
     print(textwrap.fill(line, 80, subsequent_indent="    "))
 
 
+@dataclass(frozen=True)
+class Features:
+    """Binned vectors that a layer adds to the table for the next one."""
+
+    codes: np.ndarray  # (n_samples, n_new)
+    bins: Bins
+
+
 @dataclass
-class _GrownLayer:
+class GrownLayer:
     """A layer with its out-of-fold vectors."""
 
     members: list[Member]
     vectors: np.ndarray  # (n_members, n_samples, n_columns)
     votes: np.ndarray  # the same, sharpened
     exponents: list[float]
-    columns: np.ndarray
-    handed: np.ndarray | None  # columns of the layer before, as they were binned
-    emphasis: np.ndarray | None
     models: list
-    inputs: list[int]
-    mix: np.ndarray | None
+    reweighting: np.ndarray | None = None
+    inputs: list[int] = field(default_factory=list)  # members that the next layer sees
+    mix: np.ndarray | None = None  # weights of their mean, where it sees only that
+    features: Features | None = None  # what it sees of them
 
 
 @dataclass(frozen=True)
-class _Vote:
-    """What the layers so far say together, out-of-fold: as it is and calibrated."""
+class Vote:
+    """What the layers so far predict together, out-of-fold: as it is and calibrated."""
 
     weights: np.ndarray
     mean: np.ndarray
@@ -80,15 +85,14 @@ class Growth:
         self.checkpoint = checkpoint
         self.n_raw, self.entropy = n_raw, entropy
         self.options = {"n_jobs": model.n_jobs, "verbose": model.verbose > 1}
-        self.layers: list[_GrownLayer] = []
-        self.vote: Any = None  # of type _Vote once there is a layer
+        self.nested = NestedFolds(training, n_raw, (*entropy, 9), **self.options)
+        self.layers: list[GrownLayer] = []
+        self.vote: Any = None  # of type Vote once there is a layer
         self.records: list[dict] = []
         self.leaderboard: list[dict] = []
         self.hopeless: list[dict] = []  # rows of the leaderboard, of those tried on one fold
         self.chosen: dict[str, dict] = {}
         self.strength = 0.0
-        self.features: list[np.ndarray] = []  # out-of-fold, of the members that are kept
-        self.n_samples = n_counted(len(training.order), training.weights.row)
         self.stop_reason = f"n_layers={model.n_layers} were grown"
 
     # Steps
@@ -96,46 +100,26 @@ class Growth:
     def grow(self) -> None:
         """Grow layers until they no longer help, and decide the vote."""
         self._choose_options()
-        for number in range(self.model.n_layers):
-            if number and not any(member.is_forest for member in self.members):
-                self.stop_reason = "later layers are of forests, and no member is one"
+        self._add_first_layer()
+        for number in range(1, self.model.n_layers):
+            if reason := self._why_stop(number):
+                self.stop_reason = reason
                 break
-            if number and (repeated := self._rows_repeat()):
-                self.stop_reason = repeated
+            if not self._add_later_layer(number):
                 break
-            if number and not self._forests_vote():
-                self.stop_reason = f"no forest of layer {number} has a vote"
-                break
-            before, strength = self.vote, self.strength
-            self._add_layer(number)
-            if before is not None and not self._helps(before, number):
-                self.layers.pop()
-                self.vote, self.strength = before, strength
-                break
-        for row, weight in zip(self.leaderboard, self.vote.weights, strict=False):
-            row["weight"] = float(weight)
+        weights = self.vote.weights.tolist()
+        weights += [0.0] * (len(self.leaderboard) - len(weights))
+        for row, weight in zip(self.leaderboard, weights, strict=True):
+            row["weight"] = weight
         self.leaderboard = sorted(self.leaderboard + self.hopeless, key=lambda row: row["layer"])
 
-    def _rows_repeat(self) -> str:
-        """Why less than half of the samples tell something of their own; else nothing.
-
-        What is said of a row out-of-fold comes from its copies in the other folds, and so tells
-        the labels of those in its own. Rows of a group are held out together, but a layer that
-        learns their vectors learns no more than one for each group.
-        """
-        n_rows, weight = len(self.training.order), self.training.weights.row
-        hashes = _core.hash_rows(
-            self.training.table.codes, self.n_raw, np.zeros(n_rows, np.uint16)
-        )
-        for units, why in (
-            (hashes, "most samples are copies of others, whose labels their class vectors tell"),
-            (self.training.units, "there are less than half as many groups as samples"),
-        ):
-            if units is not None:
-                there = units if weight is None else units[weight > 0]
-                if 2 * len(np.unique(there)) < self.n_samples:
-                    return why
-        return ""
+    def _why_stop(self, number: int) -> str:
+        """Why no later layer is tried; nothing if one is."""
+        if not any(member.is_forest for member in self.members):
+            return "later layers are of forests, and no member is one"
+        if not self._forests_vote():
+            return f"no forest of layer {number} has a vote"
+        return self.nested.why_not()
 
     def _forests_vote(self) -> bool:
         """Whether a forest has a weight in the vote so far."""
@@ -143,43 +127,52 @@ class Growth:
         weighed = zip(members, self.vote.weights, strict=True)
         return any(member.is_forest and weight > 0 for member, weight in weighed)
 
-    def _helps(self, before: _Vote, number: int) -> bool:
-        """Whether a layer's gain on the vote before is above its error; says why not."""
+    def _decide(self, layers: list[GrownLayer]) -> Vote:
+        """The vote of all members of some layers."""
         goal = self.training.goal
-        if goal.score is not None:
-            gain, error = self.records[-1]["score"] - self.records[-2]["score"], 0.0
-        else:
-            gains = goal.losses(before.probabilities) - goal.losses(self.vote.probabilities)
-            gain = float(np.average(gains, weights=goal.weight))
-            error = mean_error(gains, goal.weight, self.n_samples, self.training.units)
-        if gain > error:
-            return True
-        measure = getattr(goal.measure, "__name__", goal.measure)
-        above = "" if goal.score is not None else f", not above its error of {error:.4f}"
-        self.stop_reason = f"layer {number + 1} gained {gain:.4f} in {measure}{above}"
-        return False
-
-    def _decide(self) -> _Vote:
-        """The vote of all members of the layers so far."""
-        votes = [of_member for layer in self.layers for of_member in layer.votes]
-        weights = self.training.goal.weigh(votes, *self._margin_weights(votes))
+        votes = [of_member for layer in layers for of_member in layer.votes]
+        weights = goal.weigh(votes, *self._margin_weights(votes, len(layers)))
         mean = sum(w * of_member for w, of_member in zip(weights, votes, strict=True) if w)
-        calibration = self.training.goal.calibration(mean)
-        return _Vote(weights, mean, calibration, calibration(mean))
+        calibration = goal.calibration(mean)
+        return Vote(weights, mean, calibration, calibration(mean))
 
-    def _margin_weights(self, votes) -> list[np.ndarray]:
+    def _margin_weights(self, votes, n_layers: int) -> list[np.ndarray]:
         """Weights of members that minimise the loss of the vote's margins; of numbers none."""
         training = self.training
         if len(votes) < 2 or not isinstance(training.goal, ClassGoal):
             return []
         margins = [class_margins(of_member, training.goal.target) for of_member in votes]
-        entropy = (*self.entropy, 8, len(self.layers))
+        entropy = (*self.entropy, 8, n_layers)
         evidence = Evidence(
             np.stack(margins, 1), np.empty(0), training.weights.row, training.order, entropy
         )
         return [Simplex(TARGET_MARGIN, MU, _STEPS)(evidence)]
 
-    # What is chosen before a layer
+    def _helps(self, number: int, goal, before, after, rows=None) -> bool:
+        """Whether forecasts are better than those before by more than the error of that.
+
+        Of some rows, it is the error that the same differences would have on all of them. If they
+        are not, the reason to stop tells by how much.
+        """
+        measure, where, error = getattr(goal.measure, "__name__", goal.measure), "", 0.0
+        if goal.score is not None:
+            gain = goal.score(after) - goal.score(before)
+        else:
+            gains, n_rows = goal.losses(before) - goal.losses(after), len(self.training.order)
+            units = self.training.units
+            if rows is not None and units is not None:
+                units = units[rows]
+            gain = float(np.average(gains, weights=goal.weight))
+            error = mean_error(gains, goal.weight, n_counted(len(gains), goal.weight), units)
+            error *= np.sqrt(len(gains) / n_rows)
+            where = f", error {error:.4f}"
+        if rows is not None:
+            where += f", on {len(rows)} samples"
+        if gain <= error:
+            self.stop_reason = f"layer {number + 1} gained {gain:.4f} in {measure}{where}"
+        return gain > error
+
+    # The first layer
 
     def _choose_options(self) -> None:
         """Give the named forests the options that losses on unseen samples favour."""
@@ -198,70 +191,162 @@ class Growth:
             for member in named:
                 member.model.set_params(**self.chosen[kind])
 
-    def _choose_emphasis(self, columns) -> np.ndarray | None:
-        """Which samples the next layer is to draw more often; numbers have no margins."""
-        if not isinstance(self.training.goal, ClassGoal):
-            return None
-        forests = [member.model for member in self.members if member.is_forest]
-        pilot = next((f for f in forests if not f._random_thresholds), forests[0])
-        margins = class_margins(self.vote.mean, self.training.goal.target)
-        self.strength, emphasis = choose_emphasis(
-            pilot, self.training, columns, margins, (*self.entropy, 4), **self.options
-        )
-        return emphasis
-
-    # Layers
-
-    def _add_layer(self, number: int) -> None:
+    def _add_first_layer(self) -> None:
+        """Fit all members on the folds."""
         start = perf_counter()
-        training = self.training
-        columns = np.arange(self.n_raw, dtype=np.int32)
-        handed = emphasis = None
-        members = self.members
-        if number:
-            before = self.layers[-1]
-            handed = columns_of(before.vectors[before.inputs], before.mix)
-            training.table.replace_columns(
-                self.n_raw, handed, sample_weight=training.weights.row, n_jobs=self.model.n_jobs
+        found = self._stored(0, self.members)
+        if found is None:
+            keep = not self.model.refit
+            found = fit_on_folds(
+                self.members, self.training, self.n_raw, self.entropy, keep=keep, **self.options
             )
-            columns = np.arange(self.n_raw + handed.shape[1], dtype=np.int32)
-            members = self._best_forests()
-            emphasis = self._choose_emphasis(columns)
-        found = self._on_folds(members, columns, emphasis, number)
+            if self.checkpoint is not None:
+                self.checkpoint.save(0, *found.to_store())
         self.hopeless += found.hopeless
-        exponents = [training.goal.own_exponent(of_member) for of_member in found.vectors]
-        votes = np.stack([sharpened(v, e) for v, e in zip(found.vectors, exponents, strict=True)])
-        inputs, mix = self._inputs(votes)
-        self.layers.append(
-            _GrownLayer(
-                found.members,
-                found.vectors,
-                votes,
-                exponents,
-                columns,
-                handed,
-                emphasis,
-                found.models,
-                inputs,
-                mix,
-            )
-        )
-        self.vote = self._decide()
-        self._record(number, found, perf_counter() - start)
+        self.layers = [self._layer(found)]
+        self.vote = self._decide(self.layers)
+        self._record(0, self.training.goal, found, self.vote.probabilities, start)
 
-    def _on_folds(self, members, columns, emphasis, number: int) -> OnFolds:
-        """The members' folds, from the checkpoint if they are there, and kept there if not."""
-        training, keep = self.training, not self.model.refit
-        if self.checkpoint is not None:
-            stored = self.checkpoint.load(number, partial(OnFolds.from_stored, members, training))
-            if stored is not None:
-                return stored
-        found = fit_on_folds(
-            members, training, columns, emphasis, self.entropy, number, keep=keep, **self.options
+    def _stored(self, number: int, members: list[Member]) -> OnFolds | None:
+        """A layer's folds from the checkpoint, if they are there."""
+        if self.checkpoint is None:
+            return None
+        return self.checkpoint.load(number, partial(OnFolds.from_stored, members, self.training))
+
+    def _layer(self, found: OnFolds) -> GrownLayer:
+        exponents = [self.training.goal.own_exponent(of_member) for of_member in found.vectors]
+        votes = [sharpened(v, e) for v, e in zip(found.vectors, exponents, strict=True)]
+        return GrownLayer(found.members, found.vectors, np.stack(votes), exponents, found.models)
+
+    # Later layers
+
+    def _add_later_layer(self, number: int) -> bool:
+        """Fit a later layer, if it helps on samples whose labels nothing in its input has seen.
+
+        The cheap looks come first, on one nested fold: with out-of-fold vectors as inputs, which
+        flatter a layer, and then with honest ones. Only what helps there is fitted on all.
+        """
+        start = perf_counter()
+        goal, members, features = self.training.goal, self._best_forests(), self._features(number)
+        found = self._stored(number, members)
+        if found is None:
+            nested = self.nested
+            found = nested.flattered(members, features.codes, features.bins, (3, number))
+            if not self._helps_there(number, found, start):
+                return False
+            self._nest(number, [0])
+            if number == 1 and isinstance(goal, ClassGoal):
+                entropy = (5, number)
+                self.strength = choose_strength(members, self.training, nested, entropy)
+            looks = [self._look(number, members, 0)]
+            found = nested.joined(members, looks, nested.folds[0][1])
+            if not self._helps_there(number, found, start):
+                return False
+            self._nest(number, range(1, len(nested.folds)))
+            looks += [self._look(number, members, i) for i in range(1, len(nested.folds))]
+            found = replace(nested.joined(members, looks), strength=self.strength)
+            if self.checkpoint is not None:
+                self.checkpoint.save(number, *found.to_store())
+        self.strength = found.strength
+        layer = self._layer(found)
+        vote = self._decide([*self.layers, layer])
+        helps = self._helps(number, goal, self.vote.probabilities, vote.probabilities)
+        if helps:
+            if number == 1 and self.strength:
+                margins = class_margins(self.vote.mean, goal.target)
+                layer.reweighting = reweighting_factors(margins, self.training, self.strength)
+            self.layers.append(layer)
+            self.vote = vote
+        self._record(number, goal, found, vote.probabilities, start)
+        return helps
+
+    def _helps_there(self, number: int, found: OnFolds, start: float) -> bool:
+        """Whether a layer helps on the first outer fold, by log-loss or squared error."""
+        rows = self.nested.folds[0][1]
+        goal, mean = self.training.goal.of_rows(rows), self.vote.mean[rows]
+        forecasts = [mean, *(sharpened(v, goal.own_exponent(v)) for v in found.vectors)]
+        weights = goal.weigh(forecasts)
+        mean_after = sum(w * of_one for w, of_one in zip(weights, forecasts, strict=True) if w)
+        before, after = goal.calibration(mean)(mean), goal.calibration(mean_after)(mean_after)
+        if self._helps(number, goal, before, after, rows) or self.training.goal.score is not None:
+            return True
+        self._record(number, goal, found, after, start)
+        return False
+
+    def _look(self, number: int, members, outer: int) -> list:
+        """The forests of a layer, grown on a nested fold."""
+        factors = None
+        if number == 1 and self.strength:
+            margins, train = self.nested.margins(outer), self.nested.folds[outer][0]
+            factors = reweighting_factors(margins, self.training, self.strength, train)
+        keep = not self.model.refit
+        return self.nested.grow(outer, members, factors, (4, number), keep=keep)
+
+    def _features(self, number: int) -> Features:
+        """What layer `number` sees of the one before, out-of-fold."""
+        before = self.layers[number - 1]
+        if before.features is None:
+            before.inputs, before.mix = self._inputs(number - 1)
+            vectors = columns_of(before.vectors[before.inputs], before.mix)
+            options = {"n_jobs": self.model.n_jobs}
+            bins = find_bins(vectors, sample_weight=self.training.weights.row, **options)
+            before.features = Features(apply_bins(vectors, bins, **options), bins)
+        return before.features
+
+    def _inputs(self, number: int) -> tuple[list[int], np.ndarray | None]:
+        """Members of a layer that the next one sees: forests, and others that vote.
+
+        Where their vectors are too many columns, those that vote; where these are still too many,
+        the second value holds the weights of their mean.
+        """
+        layer = self.layers[number]
+        ends = np.cumsum([len(of_one.members) for of_one in self.layers])
+        weights = np.split(self.vote.weights, ends[:-1])[number]
+        inputs = [i for i, m in enumerate(layer.members) if m.is_forest or weights[i] > 0]
+        most = MOST_COLUMNS // layer.vectors.shape[2]
+        if len(inputs) > most:
+            inputs = np.flatnonzero(weights).tolist()
+        return inputs, weights[inputs] / weights.sum() if len(inputs) > most else None
+
+    def _nest(self, number: int, outer) -> None:
+        """Have the nested folds hold what layer `number` sees."""
+        nested, first = self.nested, self.layers[0]
+        if nested.level == 0:
+            features = self._features(1)
+            margins = None
+            if isinstance(self.training.goal, ClassGoal):
+                margins = class_margins(self.vote.mean, self.training.goal.target)
+            nested.start(features.codes, features.bins, margins)
+        if nested.level == 1:
+            members = [first.members[i] for i in first.inputs]
+            models = [first.models[i] for i in first.inputs]
+            outer = outer if number == 1 else range(len(nested.folds))
+            nested.fit_pairs(outer, members, models, self._reader(1))
+        while nested.level < number:
+            features = self._features(nested.level + 1)
+            before = self.layers[nested.level]
+            members = [before.members[i] for i in before.inputs]
+            reader = self._reader(nested.level + 1)
+            nested.advance(members, features.codes, features.bins, reader)
+
+    def _reader(self, number: int):
+        """What makes features for layer `number` of vectors of the inputs, and their margins."""
+        before, features, goal = (
+            self.layers[number - 1],
+            self._features(number),
+            self.training.goal,
         )
-        if self.checkpoint is not None:
-            self.checkpoint.save(number, *found.to_store())
-        return found
+        weights, exponents = self.vote.weights, before.exponents
+
+        def read(vectors: np.ndarray, rows: np.ndarray):
+            codes = apply_bins(columns_of(vectors, before.mix), features.bins)
+            if len(self.layers) > 1 or not isinstance(goal, ClassGoal):
+                return codes, None
+            votes = zip(before.inputs, vectors, strict=True)
+            mean = sum(weights[i] * sharpened(v, exponents[i]) for i, v in votes if weights[i])
+            return codes, class_margins(mean, goal.target[rows])
+
+        return read
 
     def _best_forests(self) -> list[Member]:
         """The members of later layers."""
@@ -274,30 +359,23 @@ class Growth:
         best = sorted(losses)[:_LATER]
         return [first.members[i] for i in sorted(i for _, i in best)]
 
-    def _inputs(self, vectors):
-        """Members whose vectors the next layer sees: all, or those that a vote of them needs."""
-        inputs = list(range(len(vectors)))
-        if len(inputs) * vectors.shape[2] <= MOST_COLUMNS:
-            return inputs, None
-        weights = self.training.goal.weigh(vectors)
-        inputs = np.flatnonzero(weights).tolist()
-        many = len(inputs) * vectors.shape[2] > MOST_COLUMNS
-        return inputs, weights[inputs] if many else None
+    # What users read
 
-    def _record(self, number: int, found: OnFolds, elapsed: float) -> None:
-        goal = self.training.goal
-        each = zip(found.members, found.vectors, found.seconds, strict=True)
-        for member, vectors, seconds in each:
-            row = leaderboard_row(number, member, goal.figures(vectors), seconds)
-            self.leaderboard.append(row)
-        figures = goal.vote_figures(self.vote.probabilities)
+    def _record(self, number: int, goal, found: OnFolds, probabilities, start: float) -> None:
+        """Keep a layer's figures: of its members, and of the vote up to it."""
+        elapsed = perf_counter() - start
+        seconds = (
+            np.full(len(found.members), elapsed / len(found.members)) if number else found.seconds
+        )
+        for member, vectors, of_one in zip(found.members, found.vectors, seconds, strict=True):
+            self.leaderboard.append(leaderboard_row(number, member, goal.figures(vectors), of_one))
+        figures = goal.vote_figures(probabilities)
         self.records.append({"layer": number + 1} | figures | {"time": elapsed})
         if self.model.verbose:
-            told = ", ".join(
-                f"{name.replace('_', '-')} {figures[name]:.4f}" for name in goal.shown
-            )
-            tell(f"layer {number + 1}: {told}, {elapsed:.1f} s")
-            self._tell_members(number)
+            shown = [f"{name.replace('_', '-')} {figures[name]:.4f}" for name in goal.shown]
+            tell(f"layer {number + 1}: {', '.join(shown)}, {elapsed:.1f} s")
+            if number < len(self.layers):
+                self._tell_members(number)
 
     def _tell_members(self, number: int) -> None:
         """Who has a vote, by layer and weight, who has none, and who was given up."""
@@ -314,93 +392,3 @@ class Growth:
     def history(self) -> dict[str, np.ndarray]:
         """Figures of all layers by name."""
         return {name: np.array([r[name] for r in self.records]) for name in self.records[0]}
-
-    # The model
-
-    def fitted_layers(self) -> list[DeepLayer]:
-        """Members that vote, or feed a later layer that does, grown on all samples."""
-        ends = np.cumsum([len(layer.members) for layer in self.layers])
-        weights = np.split(self.vote.weights, ends[:-1])
-        while len(weights) > 1 and not weights[-1].any():
-            weights.pop()
-        fitted = []
-        for number, of_layer in enumerate(weights):
-            layer = self.layers[number]
-            fed = set(layer.inputs) if number + 1 < len(weights) else set()
-            kept = [i for i in range(len(layer.members)) if of_layer[i] > 0 or i in fed]
-            voters = self._voters(number, layer, kept, of_layer)
-            sizes = {voter.name: len(pickle.dumps(to_plain(voter.models))) for voter in voters}
-            for row in self.leaderboard:
-                if row["layer"] == number + 1:
-                    row["bytes"] = sizes.get(row["member"], 0)
-            self.features.append(columns_of(layer.vectors[kept], None))
-            inputs = [kept.index(i) for i in layer.inputs] if fed else []
-            n_handed = 0 if layer.handed is None else layer.handed.shape[1]
-            bins = self.training.table.bins.columns(self.n_raw, self.n_raw + n_handed)
-            mix = layer.mix if fed else None
-            fitted.append(DeepLayer(voters, inputs, mix, bins, self._tried(number, voters)))
-        return fitted
-
-    def _tried(self, number: int, voters: list[Voter]) -> list[np.ndarray] | None:
-        """See `DeepLayer`."""
-        if number or any(voter.is_forest for voter in voters):
-            return None
-        first = self.layers[0]
-        return [
-            np.sum([of_fold.importances for of_fold in of_folds], axis=0)
-            for member, of_folds in zip(first.members, first.models, strict=True)
-            if member.is_forest
-        ]
-
-    def _voters(self, number, layer: _GrownLayer, kept, weights) -> list[Voter]:
-        training = self.training
-        if number:
-            training.table.replace_columns(
-                self.n_raw,
-                layer.handed,
-                sample_weight=training.weights.row,
-                n_jobs=self.model.n_jobs,
-            )
-        forests = [i for i in kept if layer.members[i].is_forest]
-        grown = {i: layer.models[i] for i in forests}
-        if self.model.refit and forests:
-            again = grow_forests(
-                [layer.members[i].in_full(training.goal.n_times) for i in forests],
-                training,
-                layer.columns,
-                layer.emphasis,
-                (*self.entropy, 6, number),
-                parts=[(training.everything, None)],
-                keep=True,
-                importances=True,
-                description=f"layer {number + 1} on all samples",
-                **self.options,
-            )
-            grown = dict(zip(forests, again, strict=True))
-        voters = []
-        for i in kept:
-            member = layer.members[i]
-            if member.is_forest:
-                models = [trees for part in grown[i] for trees in part.trees]
-                importances = np.sum([part.importances for part in grown[i]], axis=0)
-            else:
-                models, importances = layer.models[i], None
-                if self.model.refit and not member.is_boosted:
-                    parts = [(training.everything, None)]
-                    seeds = (*self.entropy, 7, i)
-                    again = fit_parts(
-                        member.model, training, parts, seeds, self.model.n_jobs, member.name
-                    )
-                    models = [model for model, _ in again]
-            voters.append(
-                Voter(
-                    member.name,
-                    float(weights[i]),
-                    layer.exponents[i],
-                    models,
-                    member.is_forest,
-                    importances,
-                    training.goal.unit,
-                )
-            )
-        return voters

@@ -24,8 +24,9 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     beside them.
     What they predict of training samples is found by cross-validation, and the next layer sees it
     beside the features. The members' weights are those of the least out-of-fold squared error
-    [1]_, and what has none is dropped; a layer is added only if it helps by more than the error of
-    that. The members that are left are then grown once more on all samples.
+    [1]_, and what has none is dropped; a layer is added only if it helps, by more than the error
+    of that, on samples whose targets nothing in its input has seen, as in `DeepForestClassifier`.
+    The members that are left are then grown once more on all samples.
 
     Parameters
     ----------
@@ -76,11 +77,13 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     n_layers_ : int
         Layers that are kept.
     oof_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Out-of-fold predictions of the training samples.
+        Out-of-fold predictions of the training samples by all layers that are kept; their errors
+        are about those of new samples, as `DeepForestClassifier` has them.
     history_ : dict of str to ndarray of shape (n_grown,)
         For all layers that were grown, out-of-fold, of the vote up to that layer: "r2", "rmse" in
         units of the targets' standard deviation, both means over outputs; "score", which is "r2";
-        "time" in seconds; and "layer", its number from 1.
+        "time" in seconds; and "layer", its number from 1. A last layer that was not kept may have
+        been judged on a quarter of the samples only, which `stop_reason_` then says.
     leaderboard_ : list of dict
         All members of all layers that were grown: "layer", "member", out-of-fold "rmse" and "r2"
         of its own, "weight" in the vote, "seconds", and "bytes" in the model, 0 if dropped.
@@ -124,7 +127,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
 
     def _fit(self, X, y, sample_weight, groups) -> list[np.ndarray]:
         """Grow, and return the out-of-fold features of the layers."""
-        growth = self._grow(X, y, sample_weight, groups)
+        growth, features = self._grow(X, y, sample_weight, groups)
         goal, forecast = growth.training.goal, growth.vote.probabilities
         self.options_ = growth.chosen
         self.oof_prediction_ = self._in_shape(self._units.restore(forecast))
@@ -135,7 +138,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         order = np.argsort(errors, axis=0, kind="stable")
         self._errors = np.take_along_axis(errors, order, axis=0)
         self._error_weights = weights[order]
-        return growth.features
+        return features
 
     def _read(self, y, given):
         y = read_values(y)

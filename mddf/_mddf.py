@@ -79,10 +79,13 @@ class MDDFClassifier(BaseCascade):
         By how much a score must exceed the best one before for the patience to start anew.
         "auto" goes by the scale of `scoring`: 0.01 for the margin ratio, and of other scores a
         hundredth of what the best one lacks: of 1 if it is between 0 and 1, else of 0.
-    keep_layers : {"best", "fewest"}, default="best"
+    keep_layers : {"best", "fewest", "held-out"}, default="best"
         What early stopping keeps: the layers up to the best score, or the fewest whose score is
         below the best one by no more than the standard error of that difference. The error is
-        that between twenty blocks of samples, or of groups.
+        that between twenty blocks of samples, or of groups. "held-out" grows as many layers as
+        score best on a quarter of the samples, or of the groups, with a cascade that is grown on
+        the others first: out-of-fold scores of later layers are too good where rows are near
+        copies of each other. The fit then takes nearly twice the time.
     refit : bool, default=False
         Keep forests that are grown once on all samples instead of those of all folds, whose
         out-of-fold class vectors are what the coefficients, the next layer, the score and

@@ -252,6 +252,9 @@ class Training:
     order : ndarray of int32 of shape (n_samples,)
         See :func:`mddf._sampling.canonical_order`.
     folds : list of (train, held out)
+        Of the out-of-fold vectors.
+    outer_folds : list of (train, held out)
+        On which later layers are judged; see :mod:`mddf._deep_nested`.
     out_of_bag : bool, default=True
         Whether rows that a tree did not draw may judge it. Not where groups, a splitter or splits
         say what is held out together: others of a row's group may have been drawn.
@@ -265,6 +268,7 @@ class Training:
     weights: RowWeights
     order: np.ndarray
     folds: Folds
+    outer_folds: Folds
     out_of_bag: bool = True
     units: np.ndarray | None = None
 

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from mddf import _growing
+from mddf._deep_nested import NestedFolds
 from mddf._members import Member, Training, grow_forests
 from mddf._rules import Emphasis, Evidence
 from mddf._sampling import mean_error, n_counted
@@ -20,7 +21,7 @@ _TREES_OF_A_FOLD = 15  # about as many as do not draw a sample
 _FEWEST_ROWS = 50
 
 
-def _pilot_losses(forest, training: Training, columns, emphasis, entropy, **options):
+def _pilot_losses(forest, training: Training, columns, entropy, **options):
     """Losses of all samples, by trees of a forest that did not see them, as sharp as is best.
 
     Trees of all samples that did not draw one; trees of the folds, where a sample's group must
@@ -28,9 +29,8 @@ def _pilot_losses(forest, training: Training, columns, emphasis, entropy, **opti
     """
     goal, row = training.goal, training.weights.row
     if training.out_of_bag:
-        drawn_by = row if emphasis is None else emphasis * (1 if row is None else row)
         order = training.order
-        judged = [order if drawn_by is None else order[drawn_by[order] > 0]]
+        judged = [order if row is None else order[row[order] > 0]]
         parts: Any = [(training.everything, _growing.OUT_OF_BAG)]
         changes: dict = {"bootstrap": True, "n_estimators": min(_TREES, forest.n_estimators)}
     else:
@@ -38,7 +38,7 @@ def _pilot_losses(forest, training: Training, columns, emphasis, entropy, **opti
         changes = {"n_estimators": min(_TREES_OF_A_FOLD, forest.n_estimators)}
     pilot = Member("pilot", clone(forest).set_params(**changes), None)
     (grown,) = grow_forests(
-        [pilot], training, columns, emphasis, entropy, parts=parts, keep=False, **options
+        [pilot], training, columns, None, entropy, parts=parts, keep=False, **options
     )
     assert grown[0].sums is not None
     sums = np.zeros((len(training.order), grown[0].sums.shape[1]))
@@ -68,34 +68,41 @@ def choose_options(forest, trials: list[dict], training: Training, columns, entr
     if len(training.order) < _FEWEST_ROWS:
         return trials[0]
     losses = [
-        _pilot_losses(
-            clone(forest).set_params(**trial), training, columns, None, entropy, **options
-        )
+        _pilot_losses(clone(forest).set_params(**trial), training, columns, entropy, **options)
         for trial in trials
     ]
     return trials[_choose(losses, training.weights.row)]
 
 
-def choose_emphasis(
-    forest, training: Training, columns, margins, entropy, **options
-) -> tuple[float, np.ndarray | None]:
-    """How strongly a layer is to draw samples by the losses of their margins.
+def reweighting_factors(margins, training: Training, strength: float, rows=None):
+    """Factors of the weights of some rows, or of all, by the losses of their margins.
 
     Returns
     -------
-    strength : float
-    emphasis : ndarray of shape (n_samples,) or None
-        Factors of the samples' weights.
+    ndarray of shape (n_samples,) or None
+        1 for other rows; None where all count alike.
     """
-    row = training.weights.row
-    evidence = Evidence(margins[:, None], np.empty(0), row, training.order, ())
-    factors = [
-        Emphasis(TARGET_MARGIN, MU, strength)(evidence, np.ones(1)) if strength else None
-        for strength in _STRENGTHS
-    ]
-    losses = [
-        _pilot_losses(forest, training, columns, emphasis, entropy, **options)
-        for emphasis in factors
-    ]
-    chosen = _choose(losses, row)
-    return _STRENGTHS[chosen], factors[chosen]
+    if not strength:
+        return None
+    rows, weight = training.everything if rows is None else rows, training.weights.row
+    weight = None if weight is None else weight[rows]
+    evidence = Evidence(margins[rows, None], np.empty(0), weight, training.order, ())
+    factors = np.ones(len(margins))
+    factors[rows] = Emphasis(TARGET_MARGIN, MU, strength)(evidence, np.ones(1))
+    return factors
+
+
+def choose_strength(members, training: Training, nested: NestedFolds, entropy) -> float:
+    """How strongly a layer draws samples by the losses of their margins, by the first fold."""
+    forests = [member.model for member in members]
+    forest = next((one for one in forests if not one._random_thresholds), forests[0])
+    n_trees = min(_TREES_OF_A_FOLD, forest.n_estimators)
+    trial = [Member("trial", clone(forest).set_params(n_estimators=n_trees), None)]
+    train, rows = nested.folds[0]
+    goal, losses = training.goal.of_rows(rows), []
+    for strength in _STRENGTHS:
+        factors = reweighting_factors(nested.margins(0), training, strength, train)
+        looks = [nested.grow(0, trial, factors, entropy)]
+        (vectors,) = nested.joined(trial, looks, rows).vectors
+        losses.append(goal.least_losses(vectors, weight=goal.weight))
+    return _STRENGTHS[_choose(losses, goal.weight)]

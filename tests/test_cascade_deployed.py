@@ -1,5 +1,7 @@
 """What cascades keep for new samples: models of all samples, sure probabilities, few layers."""
 
+import re
+
 import numpy as np
 import pytest
 from cascade_cases import SMALL, both, small_data
@@ -170,3 +172,37 @@ def test_all_layers_are_kept_without_early_stopping(data):
     assert MDDFClassifier(**SMALL, keep_layers="fewest").fit(X, y).n_layers_ == 3
     with pytest.raises(ValueError, match="keep_layers"):
         MDDFClassifier(**SMALL, keep_layers="few").fit(X, y)
+
+
+@both
+def test_layers_that_are_chosen_by_held_out_rows(Cascade, data):
+    X, y, new, _ = data
+    options = STOPPING | {"keep_layers": "held-out"}
+    model = Cascade(**options).fit(X, y)
+    n_rows = len(y)
+    assert re.fullmatch(
+        rf"{model.n_layers_} of \d layers scored best on {n_rows // 4 + (n_rows % 4 > 0)} "
+        "held-out samples",
+        model.stop_reason_,
+    )
+    # They are the layers of a cascade that was never to have more or fewer.
+    alone = {**STOPPING, "n_layers": model.n_layers_, "early_stopping": False}
+    same = Cascade(**alone).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(new), same.predict_proba(new))
+    groups = np.arange(len(y)) // 3
+    weighted = Cascade(**options).fit(X, y, sample_weight=np.ones(len(y)), groups=groups)
+    assert "held-out samples" in weighted.stop_reason_
+    splits = [(np.arange(i % 2, len(y), 2), np.arange(1 - i, len(y), 2)) for i in range(2)]
+    with pytest.raises(ValueError, match="'held-out' needs cv to be a number or a splitter"):
+        Cascade(**(options | {"cv": splits})).fit(X, y)
+
+
+def test_labels_that_nothing_tells_get_one_layer():
+    """Near copies with labels of their own, which out-of-fold vectors tell and new rows do not."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(200, 3)), 2, axis=0) + 1e-3 * rng.normal(size=(400, 3))
+    y = rng.random(400) < 0.3
+    options = {"n_estimators": 20, "scoring": "neg_log_loss", "random_state": 0}
+    n_layers = [MDDFClassifier(4, keep_layers=how, **options).fit(X, y).n_layers_
+                for how in ("best", "held-out")]  # fmt: skip
+    assert n_layers[1] <= n_layers[0]

@@ -136,6 +136,7 @@ def test_deep_forests_go_on_after_any_layer(Deep, parameters, tmp_path, monkeypa
     y = np.unique(y, return_inverse=True)[1]
     # Layers are grown whether they help or not.
     monkeypatch.setattr(_deep_growth.Growth, "_forests_vote", lambda self: True)
+    monkeypatch.setattr(_deep_growth.Growth, "_helps", lambda *_: True)
     expected = deep(None, Deep, **parameters).fit(X, y)
     deep(tmp_path, Deep, **parameters).fit(X, y)
     names = layers(tmp_path)
@@ -277,8 +278,9 @@ def test_a_damaged_file_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("make", [cascade, deep])
-def test_a_layer_under_the_name_of_another_is_refused(make, tmp_path):
+def test_a_layer_under_the_name_of_another_is_refused(make, tmp_path, monkeypatch):
     """Also where both layers have the same shape, and where they change places."""
+    monkeypatch.setattr(_deep_growth.Growth, "_helps", lambda *_: True)
     X, y = three_classes()
     make(tmp_path).set_params(n_layers=2).fit(X, y)
     first, second = (tmp_path / f"layer-00{number}.npz" for number in (1, 2))

@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mddf import DeepForestClassifier, MDDFClassifier, _deep_growth
+from mddf._deep_nested import outer_folds
 from mddf._folds import make_folds
 from mddf._sampling import mean_error
 
@@ -53,24 +54,25 @@ def test_groups_are_those_of_the_splits(kind, patients):
     np.testing.assert_array_equal(routed.predict_proba(X), given)
 
 
-def test_layers_of_few_groups(patients, monkeypatch):
+def test_later_layers_are_judged_by_groups(patients, monkeypatch):
     X, y, groups = patients
     seen = []
 
     def error(values, weights, n, units=None):
-        seen.append(units)
+        seen.append((n, units))
         return mean_error(values, weights, n, units)
 
     monkeypatch.setattr(_deep_growth, "mean_error", error)
     model = cascade(DeepForestClassifier, 4).fit(X, y, groups=groups)
-    assert model.stop_reason_ == "there are less than half as many groups as samples"
-    pairs = cascade(DeepForestClassifier, 4).fit(X[:80], y[:80], groups=np.arange(80) // 2)
-    assert "layer 2" in pairs.stop_reason_ or pairs.n_layers_ == 2
-    assert {len(np.unique(units)) for units in seen} == {40}
-    more = np.vstack([X, X + 9]), np.append(y, y), np.repeat([1.0, 0.0], 200)
-    each = np.append(np.unique(groups, return_inverse=True)[1], 100 + np.arange(200))
-    model = cascade(DeepForestClassifier, 4).fit(*more, groups=each)
-    assert "half as many groups" in model.stop_reason_  # what has no weight does not count
+    assert model.n_layers_ == 1
+    assert "layer 2 gained" in model.stop_reason_
+    everyone = set(np.unique(groups, return_inverse=True)[1])
+    for n, units in seen:
+        assert len(units) == n
+        assert set(units) <= everyone
+    # Nobody is in two of the outer folds.
+    held_out = [set(groups[rows]) for _, rows in outer_folds(4, [], X, y, y, 0, groups)]
+    assert sum(map(len, held_out)) == len(set().union(*held_out)) == len(everyone)
 
 
 def test_leaves_are_judged_by_other_groups():

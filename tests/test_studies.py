@@ -406,3 +406,26 @@ def test_columns_that_all_libraries_try(script):
         assert int(np.float32(found.share) * np.float32(n_columns)) == found.n_tried
         assert round(found.share * n_columns) == found.n_tried == int(n_columns**0.5)
         assert plan(10, 100, n_columns, "regression").share == 1
+
+
+def test_out_of_fold_figures(script, tmp_path):
+    run = script("run_out_of_fold")
+    (tmp_path / "own.py").write_text(
+        "from sklearn.datasets import load_iris, load_diabetes\n"
+        "NAMES = ['flowers', 'numbers']\n"
+        "def load(name):\n"
+        "    if name == 'numbers':\n"
+        "        return *load_diabetes(return_X_y=True), 'regression', 'rmse'\n"
+        "    return *load_iris(return_X_y=True), 'multiclass', 'log_loss'\n"
+    )
+    options = run.parse(["--datasets", "wine", "--own-sets", str(tmp_path / "own.py")])
+    options.methods = ["two layers"]
+    assert [key["set"] for key in run.keys(options)] == ["wine", "flowers"]
+    found = run.cell(options, "flowers", 0, "two layers")
+    assert found["layers"] == 2
+    assert 0 < found["oof"] < 0.3
+    probabilities = np.array([[0.2, 0.8], [1.0, 0.0]])
+    losses = -np.log([0.8, run.FLOOR])
+    assert run.loss(np.array([1, 1]), probabilities, np.array([0, 1])) == pytest.approx(
+        losses.mean()
+    )

@@ -1,0 +1,146 @@
+"""Whether out-of-fold figures are those of new rows, and which layers are kept by them.
+
+    python scripts/run_out_of_fold.py --quick
+    python scripts/run_out_of_fold.py --datasets car wine --own-sets mysets.py
+
+Log-loss of the training rows, out-of-fold, beside that of a third of the rows, which is held out
+for testing: of the deep forest with one layer, with those that it keeps and with two whether they
+help or not, and of mdDF and gcForest. In a log-loss, probabilities count as 0.0001 at least.
+--own-sets is a Python file with NAMES, a list, and load(name), which gives X, y, a task ("binary",
+"multiclass" or "regression", which is left out) and more. Fits have one thread.
+"""
+
+import runpy
+import time
+from contextlib import nullcontext
+from functools import partial
+from unittest.mock import patch
+
+import numpy as np
+from _lab import data, tables
+from _lab.study import Study
+from mddf.baselines import GCForestClassifier
+from sklearn.model_selection import train_test_split
+from sklearn.utils import _safe_indexing
+
+from mddf import DeepForestClassifier, MDDFClassifier
+from mddf._deep_growth import Growth
+
+METHODS = {
+    "deep forest": DeepForestClassifier,
+    "one layer": partial(DeepForestClassifier, 1),
+    "two layers": DeepForestClassifier,  # kept whether the second one helps or not
+    "mdDF": MDDFClassifier,
+    "gcForest": GCForestClassifier,
+}
+DEEP = ("deep forest", "one layer", "two layers")
+FLOOR = 1e-4
+OWN = {}
+
+
+def own_sets(path):
+    """What a file of own sets holds."""
+    if path not in OWN:
+        OWN[path] = runpy.run_path(path)
+    return OWN[path]
+
+
+def keys(options):
+    """A cell for each set that classifies, and each method."""
+    sets = list(options.datasets)
+    if options.own_sets:
+        own = own_sets(options.own_sets)
+        sets += [n for n in own["NAMES"] if n not in sets and own["load"](n)[2] != "regression"]
+    return [
+        {"set": name, "seed": seed, "method": method}
+        for name in sets
+        for seed in range(options.seeds)
+        for method in options.methods
+    ]
+
+
+def table(options, name):
+    """X and y of a set."""
+    if options.own_sets and name in own_sets(options.own_sets)["NAMES"]:
+        X, y, *_ = own_sets(options.own_sets)["load"](name)
+        return X, np.asarray(y)
+    found = data.load(data.Source(name, options.data_home))
+    return found.X, found.y
+
+
+def loss(y, probabilities, classes):
+    """Log-loss; rows of classes that the model has not seen are left out."""
+    known = np.isin(y, classes)
+    own = probabilities[known, np.searchsorted(classes, y[known])]
+    return float(-np.log(np.maximum(own, FLOOR)).mean())
+
+
+def keep_all():
+    """Have deep forests keep all layers."""
+    return patch.object(Growth, "_helps", lambda *args, **options: True)
+
+
+def cell(options, set, seed, method):
+    X, y = table(options, set)
+    strata = data.strata_of(y)
+    train, test = train_test_split(
+        np.arange(len(y)), test_size=1 / 3, random_state=seed, stratify=strata
+    )
+    X, X_test = (_safe_indexing(X, rows) for rows in (train, test))
+    model = METHODS[method](random_state=seed, n_jobs=1)
+    start = time.process_time()
+    with keep_all() if method == "two layers" else nullcontext():
+        model.fit(X, y[train])
+    seconds = time.process_time() - start
+    stages = [loss(y[test], p, model.classes_) for p in model.staged_predict_proba(X_test)]
+    return {
+        "rows": len(train),
+        "oof": loss(y[train], model.oof_probabilities_, model.classes_),
+        "test": loss(y[test], model.predict_proba(X_test), model.classes_),
+        "test_first_layer": stages[0],
+        "layers": len(stages),
+        "why": getattr(model, "stop_reason_", ""),
+        "cpu_seconds": seconds,
+    }
+
+
+def report(frame, options):
+    rows = frame.drop(columns="why").groupby(["set", "method"], as_index=False, sort=False)
+    rows = rows.mean(numeric_only=True)
+    found = []
+    deep = rows[rows["method"].isin(DEEP)].pivot(index="set", columns="method")
+    if not deep.empty:
+        deep.columns = [f"{figure} {method}" for figure, method in deep.columns]
+        deep = deep.rename(columns=lambda name: name.replace(" ", "-")).reset_index()
+        shown = """set rows=rows-deep-forest:.0f out-of-fold=oof-deep-forest:.4f
+        test=test-deep-forest:.4f layers=layers-deep-forest:.1f
+        out-of-fold,_one_layer=oof-one-layer:.4f test,_one_layer=test-one-layer:.4f
+        out-of-fold,_two_layers=oof-two-layers:.4f test,_two_layers=test-two-layers:.4f
+        CPU,_s=cpu_seconds-deep-forest:.2f one_layer,_CPU_s=cpu_seconds-one-layer:.2f"""
+        title = f"Log-loss of the deep forest; {ratio(rows, 'deep forest')}"
+        found.append(tables.columns("deep-forest", title, deep, shown))
+    shown = """set rows:.0f out-of-fold=oof:.4f test:.4f test,_first_layer=test_first_layer:.4f
+    layers:.1f CPU,_s=cpu_seconds:.2f"""
+    for method in ("mdDF", "gcForest"):
+        of_one = rows[rows["method"] == method]
+        if len(of_one):
+            title = f"Log-loss of {method}; {ratio(rows, method)}"
+            found.append(tables.columns(method.lower(), title, of_one, shown))
+    return found
+
+
+def ratio(rows, method):
+    """How good out-of-fold figures are on the average."""
+    rows = rows[rows["method"] == method]
+    mean = np.exp(np.log(rows["oof"] / rows["test"]).mean())
+    return f"out-of-fold over test {mean:.3f} in the geometric mean over {len(rows)} sets"
+
+
+study = Study(
+    globals(), "out-of-fold", keys, datasets=list(data.BUNDLED), own_sets="", methods=METHODS,
+    seeds=1, quick={"datasets": ["iris", "wine"], "methods": ["deep forest"]},
+)  # fmt: skip
+parse, main = study.parse, study.main
+
+if __name__ == "__main__":
+    raise SystemExit(main())
