@@ -51,14 +51,14 @@ class Places {
       return close_gaps(n);
     }
 #endif
-    Value* end = std::copy_if(cells, cells + n, values_.begin(), [](Value v) { return v == v; });
-    std::sort(values_.begin(), end);
-    end = std::unique(values_.begin(), end);
-    n_values_ = end - values_.begin();
+    Value* const begin = values_.data();
+    Value* end = std::copy_if(cells, cells + n, begin, [](Value v) { return v == v; });
+    std::sort(begin, end);
+    end = std::unique(begin, end);
+    n_values_ = end - begin;
     for (int64_t i = 0; i < n; ++i)
       places_[i] = cells[i] == cells[i]
-                       ? static_cast<int32_t>(std::lower_bound(values_.begin(), end, cells[i]) -
-                                              values_.begin())
+                       ? static_cast<int32_t>(std::lower_bound(begin, end, cells[i]) - begin)
                        : kMissing;
   }
   const Value* values() const { return values_.data(); }
