@@ -1,4 +1,4 @@
-"""The kernel's tests, as the processor allows and with wide vectors switched off.
+"""The kernel's tests and the record, as the processor allows and with wide vectors switched off.
 
 ``python tests/kernel.py`` runs them on mddf as it is installed, a wheel for instance.
 """
@@ -10,14 +10,20 @@ import tempfile
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent
-FILES = ("test_core_*.py", "test_binning.py", "test_boosting_kernel.py", "test_forests.py")
+FILES = (
+    "test_core_*.py",
+    "test_binning.py",
+    "test_boosting_kernel.py",
+    "test_forests.py",
+    "test_record.py",
+)
 
 
 def main() -> int:
     """Run both; 0 if all tests passed."""
     files = [str(path) for pattern in FILES for path in sorted(TESTS.glob(pattern))]
     command = [sys.executable, "-m", "pytest", "-q", "-c", str(TESTS.parent / "pyproject.toml")]
-    command += ["--rootdir", str(TESTS.parent), "-p", "no:cacheprovider", *files]
+    command += ["--rootdir", str(TESTS.parent), "-p", "no:cacheprovider", "--run-slow", *files]
     with tempfile.TemporaryDirectory() as elsewhere:  # in the clone, mddf is what is not compiled
         for wide in ("1", "0"):
             print(f"== MDDF_WIDE_VECTORS={wide}", flush=True)

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def test_version():
-    assert importlib.metadata.version("mddf") == mddf.__version__ == "0.1.0"
+    assert importlib.metadata.version("mddf") == mddf.__version__
 
 
 def test_nothing_is_installed_at_the_top_but_mddf():
@@ -49,6 +49,23 @@ def test_readme_commands_stand_in_its_first_screen():
     commands = [line for line in lines if line.startswith("python3 -m venv")]
     assert len(commands) == 2
     assert "pytest" in commands[1]
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="needs CMake")
+def test_free_threaded_python_is_refused(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sysconfig\nsysconfig.get_config_vars()['Py_GIL_DISABLED'] = 1\n"
+    )
+    command = ["cmake", "-S", ROOT / "mddf/_kernel", "-B", tmp_path / "build"]
+    done = subprocess.run(
+        [*command, f"-DPython_EXECUTABLE={sys.executable}"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "mddf needs a Python with the GIL" in " ".join(done.stderr.split())
 
 
 def write_dummy(folder, name):
@@ -106,4 +123,4 @@ def test_wheel_holds_no_sources_of_the_kernel(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     assert not [name for name in names if name.endswith((".cpp", ".hpp", "CMakeLists.txt"))]
     assert "mddf/py.typed" in names
-    assert {name.split("/")[0] for name in names} == {"mddf", "mddf-0.1.0.dist-info"}
+    assert {name.split("/")[0] for name in names} == {"mddf", f"mddf-{mddf.__version__}.dist-info"}

@@ -1,0 +1,19 @@
+"""How the kernel is built."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mddf import _core
+
+
+@pytest.mark.skipif(sys.platform != "win32", reason="about Windows")
+def test_needs_no_library_of_the_compiler():
+    assert b"msvcp140" not in Path(_core.__file__).read_bytes().lower()
+
+
+def test_import_gives_no_warning(tmp_path):
+    command = [sys.executable, "-W", "error", "-c", "import mddf"]
+    subprocess.run(command, cwd=tmp_path, check=True)
