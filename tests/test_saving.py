@@ -202,8 +202,8 @@ def test_formats_of_before_the_first_release_are_refused(forest, number):
         asked = {**state, "mddf_format": number, "mddf_version": "0.1.0"}
         expected = (
             f"this {what} was saved by mddf 0.1.0 in format {number!r}; mddf {mddf.__version__} "
-            f"reads formats {_state.FIRST} to {_state.FORMAT}: fit the model again and save it "
-            "with this version"
+            f"reads formats {_state.FIRST} to {_state.FORMAT}: "
+            "fit the model again and save it with this version"
         )
         with pytest.raises(ValueError, match=f"^{re.escape(expected)}$"):
             load(asked)
