@@ -133,7 +133,7 @@ def ratio(rows, method):
     """How good out-of-fold figures are on the average."""
     rows = rows[rows["method"] == method]
     mean = np.exp(np.log(rows["oof"] / rows["test"]).mean())
-    return f"out-of-fold over test {mean:.3f} in the geometric mean over {len(rows)} sets"
+    return f"out-of-fold over test {mean:.3f}, geometric mean of {len(rows)}"
 
 
 study = Study(

@@ -41,6 +41,10 @@ STUDIES = {
         "--datasets iris,wine --methods mddf histgb --set mddf.n_estimators=1 histgb.max_iter=3",
         "ranks accuracy log_loss costs",
     ),
+    "run_out_of_fold": (
+        "--datasets iris --methods mdDF,gcForest",
+        "mddf gcforest",
+    ),
     "run_quadboost": ("--datasets wine --methods QuadBoost AdaBoost", "table1"),
     "run_scanning": (
         "--models forest --train 100 --trees 2 --scanner-trees 1",
