@@ -403,6 +403,12 @@ class BaseForest(Forest, ProbabilityClassifier):
         self.class_weight = class_weight
 
     @property
+    def n_outputs_(self) -> int:
+        """How many outputs there are: 1, as in scikit-learn's forests."""
+        check_is_fitted(self, "_trees")
+        return 1
+
+    @property
     def _balances_trees(self) -> bool:  # type: ignore[override]
         return self.class_weight == "balanced_subsample"
 

@@ -314,3 +314,10 @@ def test_oob_of_weighted_rows(data):
     assert np.isnan(decision[20]).all()
     # Rows without weight are in no tree, but nobody asked what the trees say of them.
     assert np.isnan(decision[:20]).all()
+
+
+@pytest.mark.parametrize("Forest", [RandomForestClassifier, CompletelyRandomForestClassifier])
+def test_classifiers_have_one_output(Forest, data):
+    X, y = data[:2]
+    assert not hasattr(Forest(), "n_outputs_")
+    assert Forest(2, random_state=0).fit(X, y).n_outputs_ == 1
