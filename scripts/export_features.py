@@ -20,7 +20,7 @@ from pathlib import Path
 
 import joblib
 import numpy as np
-from _lab import cli, data, models, need, records, scores
+from _lab import cli, csvs, data, models, need, records, scores
 from mddf.datasets._registry import resolve
 from sklearn.metrics import r2_score
 
@@ -49,6 +49,7 @@ def parse(argv=None):
     parser.add_argument("name", nargs="?", type=cli.dataset, help="a set of mddf.datasets")
     parser.add_argument("--csv", type=Path, help="a table with a header instead")
     parser.add_argument("--target", metavar="COLUMN", help="its column of labels")
+    csvs.add_options(parser)
     options = parser.read(argv)
     if options.quick and options.csv is None:
         options.name = options.name or "digits"
@@ -82,7 +83,7 @@ def load(options) -> data.Split:
     if options.test_csv is not None:
         n, like = len(rows.y), data.kinds(rows.X, options.target)
         known = rows.y if options.task == "classification" else None
-        test = data.read_rows(options.test_csv, like, known)
+        test = data.read_rows(options.test_csv, like, known, csvs.format_of(options))
         numbers = np.arange(n + len(test[0]))
         return data.Split(rows.X, rows.y, *test, numbers[:n], numbers[n:])
     try:
@@ -127,7 +128,7 @@ def apply(options) -> None:
         raise SystemExit(
             f"--apply needs what --save-model wrote, with manifest.json beside it: {error}"
         ) from None
-    X, y = data.read_rows(options.csv, like)
+    X, y = data.read_rows(options.csv, like, form=csvs.format_of(options))
     path = options.out / f"{options.csv.stem}.{options.format}"
     if path.exists() and not options.overwrite:
         raise SystemExit(f"{path} is there already: give another --out, or --overwrite")

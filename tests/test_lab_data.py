@@ -133,7 +133,11 @@ def test_tables(data, tmp_path):
     ("content", "arguments", "message"),
     [
         (None, {}, "t.csv cannot be read as a table"),
-        ("size;kind\n1;a\n", {}, "t.csv must have commas between columns, got 'size;kind'"),
+        (
+            "size;kind\n1;a\n",
+            {},
+            "t.csv must have ',' between columns, got 'size;kind': say --sep ';'",
+        ),
         ("size,kind\n1,a\n2,a\n", {}, "labels of .* must be of two classes .* got 'a' alone"),
         ("size,kind\n1,0.5\n2,1\n", {}, "column 'kind' of .* must hold classes, got numbers"),
         ("size,kind\n1,b\n2,a\n", {"drop": ["kind"]}, "--drop must be .*: size; got 'kind'"),
@@ -192,7 +196,10 @@ def test_broken_files_are_refused_in_a_line(data, tmp_path, name):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"size": [1, "?"], "kind": [0, 1]}, "column 'size' of .* must hold numbers, .*got '1'"),
+        (
+            {"size": [1, "?"], "kind": [0, 1]},
+            r"table.csv, line 3: column 'size' must hold numbers, got '\?'",
+        ),
         ({"kind": [0, 1]}, "must have a column 'size', as in training; got kind"),
         ({"size": [1, 2], "kind": [0, 7]}, "labels of .* must be in training too; got 7"),
     ],

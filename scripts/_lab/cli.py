@@ -2,6 +2,7 @@
 
 import argparse
 import ast
+import difflib
 import math
 import os
 import pkgutil
@@ -13,7 +14,7 @@ from pathlib import Path
 from joblib import effective_n_jobs
 from mddf.datasets._registry import resolve
 
-from . import told
+from . import csvs, told
 
 RESULTS = Path("results")
 BACKENDS = ("dask", "ray", "loky")
@@ -77,7 +78,21 @@ def count(text):
 def all_among(must, given, there):
     """End the command unless all words are among those that are there."""
     if wrong := [word for word in given if word not in there]:
-        raise SystemExit(f"{must} {', '.join(there)}; got {wrong[0]!r}")
+        names = ", ".join(map(visible, there))
+        raise SystemExit(f"{must} {names}; got {wrong[0]!r}{nearest(wrong[0], there)}")
+
+
+def visible(name):
+    """A name, in quotes if blanks or other characters in it cannot be seen."""
+    shown = str(name)
+    return shown if shown and shown == shown.strip() and shown.isprintable() else repr(name)
+
+
+def nearest(name, there):
+    """A hint at the name that may be meant, or nothing."""
+    plain = {str(other).strip().lower(): other for other in there}
+    close = difflib.get_close_matches(name.strip().lower(), plain, n=1, cutoff=0.75)
+    return f" (did you mean {plain[close[0]]!r}?)" if close else ""
 
 
 def number(must, fits):
@@ -231,6 +246,7 @@ class Parser(argparse.ArgumentParser):
         own = self.add_argument_group("own data and methods")
         own.add_argument("--csv", type=Path, help="a table with a header, instead of --datasets")
         own.add_argument("--target", metavar="COLUMN", help="its column of labels")
+        csvs.add_options(own)
         own.add_argument(
             "--method", dest="own", nargs="+", action=Own, help="any scikit-learn estimator",
             metavar=("NAME=MODULE:CLASS", "KEY=VALUE"),

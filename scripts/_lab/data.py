@@ -2,7 +2,7 @@
 
 import hashlib
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +19,7 @@ from sklearn.utils import _safe_indexing
 
 from mddf import datasets
 
-from . import cli, need
+from . import cli, csvs
 
 BUNDLED = ("digits", "wine", "breast_cancer", "iris")
 PAPER = ("adult", "yeast", "letter", "protein", "har", "sensit", "satimage", "mnist")
@@ -43,24 +43,27 @@ class Source:
     drop: tuple[str, ...] = ()
     task: str = "classification"
     options: tuple[tuple[str, object], ...] = ()
+    form: csvs.Format = csvs.PLAIN
 
     def settings(self):
         """What results of this set must have in common."""
         if self.csv is None:
             return {"options": dict(self.options), "drop": list(self.drop)}
         content = hashlib.sha256(self.csv.read_bytes()).hexdigest()
-        return {"csv": content, "target": self.target, "drop": list(self.drop)}
+        found = {"csv": content, "target": self.target, "drop": list(self.drop)}
+        return found if self.form == csvs.PLAIN else {**found, "form": asdict(self.form)}
 
 
 def sources(options, names, task="classification", realistic=False) -> dict[str, Source]:
     """Sets by name, or the table of --csv; if realistic, without columns known too late."""
     asked = getattr(options, "drop", ())
     if getattr(options, "csv", None) is not None:
-        drop = dropped(asked, read_table(options.csv) if asked else ())
-        read_csv(options.csv, options.target, drop, task=task)  # wrong ones fail here
+        form = csvs.format_of(options)
+        drop = dropped(asked, csvs.read(options.csv, form)[0] if asked else ())
+        read_csv(options.csv, options.target, drop, task, form, warn=True)  # wrong ones fail here
         # Not the name of another set, which has other rows, published scores and a split.
         name = options.csv.name if options.csv.stem in datasets.names() else options.csv.stem
-        return {name: Source(name, None, options.csv, options.target, drop, task)}
+        return {name: Source(name, None, options.csv, options.target, drop, task, form=form)}
     for name in names:
         if (of := resolve(name, {})[0].task) != task:
             raise SystemExit(f"--datasets: {name} is for {of}, and not for {task}")
@@ -106,7 +109,7 @@ def load(source, download=True):
 @lru_cache(maxsize=2)
 def _load(source, download, home):
     if source.csv is not None:
-        X, y = read_csv(source.csv, source.target, source.drop, task=source.task)
+        X, y = read_csv(source.csv, source.target, source.drop, source.task, source.form)
         return SimpleNamespace(X=X, y=y, n_train=None, task=source.task)
     try:
         options = {"data_home": home, "download": download, **dict(source.options)}
@@ -237,28 +240,21 @@ def _columns(X, numbers):
     return list(X.select_dtypes(**{"include" if numbers else "exclude": "number"}))
 
 
-def read_table(path, text=()):
-    """A CSV file with a header, with columns of text as they are; ends the command if it fails."""
-    try:
-        found = need("pandas", "data").read_csv(path, dtype=dict.fromkeys(text, str))
-    except Exception as error:  # of the file, its compression, or the reader
-        raise SystemExit(f"{path} cannot be read as a table: {error}") from None
-    if list(found) and ";" in found.columns[0] and found.shape[1] == 1:
-        raise SystemExit(f"{path} must have commas between columns, got {found.columns[0]!r}")
-    return found
-
-
-def read_csv(path, target, drop=(), task="classification"):
+def read_csv(path, target, drop=(), task="classification", form=csvs.PLAIN, warn=False):
     """Features and labels of a table; columns of text are categories.
 
-    A table that does not do ends the command with one line.
+    A table that does not do ends the command with one line. Warns of text that looks like numbers,
+    if asked to.
     """
-    table = read_table(path)
+    table, lines = csvs.read(path, form)
     if table.empty:
         raise SystemExit(f"{path} must have rows, got none")
     cli.all_among(f"--target must be a column of {path}:", [target], table)
     others = table.columns.drop(target)
     cli.all_among(f"--drop must be a column of features of {path}:", drop, others)
+    cli.all_among(
+        f"--text and --numbers must be columns of {path}:", form.text + form.numbers, table
+    )
     X, y = table.drop(columns=[target, *drop]), table[target]
     unnamed = [name for name in table if name.startswith("Unnamed: ")]
     for wrong, why in (
@@ -266,7 +262,8 @@ def read_csv(path, target, drop=(), task="classification"):
          "pandas is written without its row numbers by to_csv(..., index=False)"),
         (min(len(X) - 1, X.shape[1]) < 1, f"{path} must have at least 2 rows, and a column of "
          f"features besides the labels; got {len(X)} rows and the columns {', '.join(table)}"),
-        (y.isna().any(), f"the labels of {path} must be complete, got missing ones in {target!r}"),
+        (y.isna().any(), f"the labels of {path} must be complete, got missing ones in {target!r}, "
+         f"line {lines[y.isna().to_numpy().argmax()]} first"),
         (task == "classification" and y.nunique() == 1,
          f"the labels of {path} must be of two classes or more, got {y.iloc[0]!r} alone"),
         (task == "classification" and y.dtype.kind == "f" and (y % 1 != 0).any(),
@@ -276,9 +273,14 @@ def read_csv(path, target, drop=(), task="classification"):
     ):  # fmt: skip
         if wrong:
             raise SystemExit(why)
+    csvs.check(path, X, lines, form)
+    if task == "regression":
+        csvs.check(path, table[[target]], lines, form)
+    if warn:
+        csvs.warn_of_numbers(path, X, lines, form)
     words = X.select_dtypes(exclude=["number", "bool"]).columns
     # As `read_rows` has them, also True and False.
-    texts = read_table(path, words)[words] if len(words) else X[words]
+    texts = csvs.read(path, form, words)[0][words] if len(words) else X[words]
     return X.assign(**texts.astype("category")), y.to_numpy()
 
 
@@ -289,13 +291,13 @@ def kinds(X, target=None):
     return {"columns": list(X) if named else None, "categories": words, "target": target}
 
 
-def read_rows(path, like, labels=None):
+def read_rows(path, like, labels=None, form=csvs.PLAIN):
     """Features, and labels or None, of a table of later rows; other columns are left out.
 
     With labels of training, those of the table must be among them.
     """
     target, text = like["target"], labels is not None and labels.dtype.kind not in "iufb"
-    table = read_table(path, [*like["categories"], *([target] if text else [])])
+    table, lines = csvs.read(path, form, [*like["categories"], *([target] if text else [])])
     if table.empty:
         raise SystemExit(f"{path} must have rows, got none")
     told = target in table and table[target].notna().any()
@@ -308,12 +310,12 @@ def read_rows(path, like, labels=None):
     if like["columns"] is None:
         return table.drop(columns=[target], errors="ignore").to_numpy(), y
     if missing := [name for name in like["columns"] if name not in table]:
-        there = ", ".join(table)
-        raise SystemExit(f"{path} must have a column {missing[0]!r}, as in training; got {there}")
-    X = table[like["columns"]].astype(dict.fromkeys(like["categories"], "category"))
-    for name in X.select_dtypes(exclude=["number", "bool", "category"]):
+        there = ", ".join(map(cli.visible, table))
+        hint = cli.nearest(missing[0], table)
         raise SystemExit(
-            f"column {name!r} of {path} must hold numbers, as in training; got "
-            f"{X[name].dropna().iloc[0]!r} and the like"
+            f"{path} must have a column {missing[0]!r}, as in training; got {there}{hint}"
         )
+    X = table[like["columns"]].astype(dict.fromkeys(like["categories"], "category"))
+    numbers = set(like["columns"]) - set(like["categories"])
+    csvs.check(path, X, lines, replace(form, numbers=tuple(n for n in X if n in numbers)))
     return X, y

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import data, need, records, stats
+from . import csvs, need, records, stats
 from .models import title_of
 from .scores import COSTS, METRICS, Metric
 
@@ -78,7 +78,7 @@ def write(folder, found, notes=(), latex=False):
 def read(source, study=None, maker="a run_ command", text=()):
     """Results of a folder or a file, with a row for each; or a table of some."""
     if source.is_file() and source.suffix != ".json":
-        found = data.read_table(source, text)
+        found, _ = csvs.read(source, text=text)
     else:
         found = records.frame(records.read_cells(source, study, maker))
     if found.empty:

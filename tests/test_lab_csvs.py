@@ -1,0 +1,150 @@
+"""CSV files: their lines, delimiters, and marks."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def data(script):
+    return script("_lab.data")
+
+
+@pytest.fixture
+def csvs(script):
+    return script("_lab.csvs")
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(*lines, name="t.csv"):
+        path = tmp_path / name
+        path.write_text("\n".join(lines) + "\n")
+        return path
+
+    return write
+
+
+ROWS = ["1,a,2,.5", "2,b,1,.25", "3,a,0,1.5"]
+HEADER = "age,kind,kids,score"
+
+
+def test_names_stay_with_their_columns(csvs, write):
+    plain, lines = csvs.read(write(HEADER, *ROWS))
+    assert plain["age"].tolist() == [1, 2, 3]
+    assert lines.tolist() == [2, 3, 4]
+    ends = [f"{row}," for row in ROWS]
+    for found in (
+        csvs.read(write(HEADER, *ends))[0],
+        csvs.read(write(f"{HEADER},", *ends))[0],
+        csvs.read(write(HEADER, *(f'"{i}",{row}' for i, row in enumerate(ROWS, 1))))[0],  # R's
+        csvs.read(write(HEADER, ROWS[0], "", *ROWS[1:], ""))[0],
+    ):
+        assert list(found) == HEADER.split(",")
+        assert found.equals(plain)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([HEADER, ROWS[0], ROWS[1] + ",", ROWS[2]], "line 3: must have 4 cells .*, got 5"),
+        ([HEADER, ROWS[0] + ",", ROWS[1]], "line 2: must have 4 cells as the header, got 5"),
+        ([HEADER, *ROWS, "4,b,1"], "line 5: must have 4 cells as the header, got 3"),
+        ([HEADER, "", ROWS[0], "4,b"], "line 4: must have 4 cells as the header, got 2"),
+        ([HEADER, *(f"{row},," for row in ROWS)], "line 2: must have 4 cells .*, got 6"),
+        ([HEADER + ",", *ROWS], "line 2: must have 5 cells as the header, got 4"),
+        ([HEADER, '1,"a', 'b",2,3', "2,a"], "line 4: must have 4 cells .*, got 2"),
+    ],
+)
+def test_ragged_rows_are_refused_with_their_line(csvs, data, write, lines, message):
+    path = write(*lines)
+    with pytest.raises(SystemExit, match=f"t.csv, {message}") as caught:
+        csvs.read(path)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(SystemExit, match=message):
+        data.read_csv(path, "kind")
+    like = {"columns": ["age"], "categories": [], "target": "kind"}
+    with pytest.raises(SystemExit, match=message):
+        data.read_rows(path, like)
+
+
+def sources(data, path, **options):
+    options = SimpleNamespace(csv=path, target="kind", **options)
+    (source,) = data.sources(options, []).values()
+    return data.load(source).X
+
+
+@pytest.mark.parametrize(
+    ("cell", "options", "number"),
+    [
+        ("?", {"missing": ["?"]}, np.nan),
+        ('"1,234"', None, None),
+        ("3%", None, None),
+        ("n. d.", {"missing": ["n. d."]}, np.nan),
+    ],
+)
+def test_text_that_looks_like_numbers(data, write, cell, options, number):
+    rows = [f"{i},{'ab'[i % 2]}" for i in range(600)]
+    rows[30] = f"{cell},a"
+    path, plain = write("size,kind", *rows), cell.strip('"')
+    numbers = "599 of its 600" if number is not None else "600 of its 600"
+    with pytest.warns(UserWarning, match=rf"t.csv: column 'size' is text .* {numbers}") as found:
+        assert sources(data, path)["size"].dtype == "category"
+    assert f"line 32 has {plain!r}" in str(found[0].message)
+    assert sources(data, path, text=["size"])["size"].dtype == "category"
+    with pytest.raises(SystemExit, match=r"t.csv, line 32: column 'size' must hold numbers, got"):
+        sources(data, path, numbers=["size"])
+    if options:
+        X = sources(data, path, numbers=["size"], **options)
+        assert np.isnan(X["size"][30])
+        assert X["size"].dtype == float
+
+
+def test_marks_of_other_countries(data, csvs, write):
+    rows = [f"{i},5;{'ab'[i % 2]}" for i in range(40)]
+    X = sources(data, write("size;kind", *rows), sep=";", decimal=",")
+    assert X["size"].tolist() == [i + 0.5 for i in range(40)]
+    quoted = [f'"{i},5",{"ab"[i % 2]}' for i in range(40)]
+    with pytest.warns(UserWarning, match="line 2 has '0,5'"):
+        sources(data, write("size,kind", *quoted))
+    X = sources(data, write("size,kind", *quoted), decimal=",")
+    assert X["size"].tolist() == [i + 0.5 for i in range(40)]
+    later = csvs.Format(decimal=",")
+    X, _ = data.read_rows(write("size,kind", *quoted), data.kinds(X, "kind"), None, later)
+    assert X["size"][0] == 0.5
+
+
+def test_rows_are_named_by_their_lines(data, write):
+    rows = [f"{i},{'ab'[i % 2]}" for i in range(40)]
+    path = write("size,kind", *rows[:30], "inf,a", *rows[31:])
+    with pytest.raises(SystemExit, match=r"t.csv, line 32: column 'size' must be finite, got inf"):
+        data.read_csv(path, "kind")
+    path = write("size,kind", *rows[:30], "30,", *rows[31:])
+    with pytest.raises(SystemExit, match=r"must be complete, .* 'kind', line 32 first"):
+        data.read_csv(path, "kind")
+
+
+def test_names_with_blanks_can_be_seen(data, write):
+    path = write("size, kind", "1,a", "2,b")
+    with pytest.raises(SystemExit, match=r"size, ' kind'; got 'kind' \(did you mean ' kind'\?\)"):
+        data.read_csv(path, "kind")
+    like = {"columns": ["sise "], "categories": [], "target": "kind"}
+    with pytest.raises(SystemExit, match=r"must have a column 'sise ', .*did you mean 'size'\?"):
+        data.read_rows(path, like)
+    with pytest.raises(SystemExit, match=r"--text and --numbers .*; got 'width'"):
+        sources(data, write("size,kind", "1,a", "2,b"), text=["width"])
+
+
+def test_options_of_files(csvs):
+    import argparse
+
+    parser = argparse.ArgumentParser()
+    csvs.add_options(parser)
+    assert csvs.format_of(parser.parse_args([])) == csvs.Format()
+    found = csvs.format_of(
+        parser.parse_args(["--sep", "\\t", "--missing", "?", "-", "--text", "a"])
+    )
+    assert found == csvs.Format(sep="\t", missing=("?", "-"), text=("a",))
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--sep", "ab"])
