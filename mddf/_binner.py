@@ -9,6 +9,7 @@ from sklearn.preprocessing import OrdinalEncoder
 
 from mddf._bin_rows import drawn_rows
 from mddf._binning import (
+    NUMERIC_DTYPES,
     BinnedTable,
     apply_bins,
     bin_few_rows,
@@ -150,9 +151,17 @@ class Binner:
         _warn_of_unseen(unseen)
         return codes
 
+    def is_plain(self, table: Table) -> bool:
+        """Whether a table is an array of numbers without categories."""
+        return (
+            isinstance(table, ArrayTable)
+            and table.cells.dtype in NUMERIC_DTYPES
+            and not self.encoders_
+        )
+
     def plain_numbers(self, table: Table) -> np.ndarray | None:
         """The cells of an array of floats without categories, not copied; None of other tables."""
-        if self.encoders_ or not isinstance(table, ArrayTable):
+        if not (isinstance(table, ArrayTable) and self.is_plain(table)):
             return None
         floats = table.cells.dtype in (np.float64, np.float32)
         return np.require(table.cells, requirements="A") if floats else None

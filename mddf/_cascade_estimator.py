@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral
@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mddf import _growing
 from mddf._binner import Binner, fingerprint
+from mddf._blocks import NewRows, by_blocks, last
 from mddf._cascade import CascadePlan, Trace, grow_cascade, resolve_grains
 from mddf._cascade_model import CascadeModel, VectorLayout, side_by_side, stages
 from mddf._checkpoint import Checkpoint, description, fit_inputs
@@ -316,21 +317,30 @@ class BaseCascade(HoldsMembers, LayeredClassifier):
 
     # Asking.
 
-    def _stages(self, X, *, warn_if_seen=False) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _read_layers(
+        self, X, read: Callable[[Iterator], list], *, warn_if_seen=False
+    ) -> list[np.ndarray]:
+        """Arrays for all rows of X, of what `read` makes of what `stages` yields for a block."""
         check_is_fitted(self, "_cascade")
-        model, binner = self._cascade, self._binner
+        model, n_spare = self._cascade, self._cascade.layout.n_columns
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
         # What has been seen is known by the codes of all columns.
         wanted = None if warn_if_seen else _growing.columns_asked(model.trees(), model.n_raw)
-        codes = binner.transform(table, n_spare=model.layout.n_columns, wanted=wanted)
+        rows = NewRows(
+            self._binner, table, n_spare=n_spare, wanted=wanted, numbers=model.needs_numbers
+        )
         if warn_if_seen:
-            warn_of_seen(codes[:, : model.n_raw], self._seen)
-        numbers = binner.numbers(table) if model.needs_numbers else None
-        return stages(model, codes, numbers, n_jobs=self.n_jobs)
+            warn_of_seen(rows.codes(), self._seen)
 
-    def _staged(self, X):
-        for _, probabilities in self._stages(X):
-            yield self._cascade.calibration(probabilities)
+        def read_block(first, end):
+            return read(stages(model, *rows.block(first, end), n_jobs=self.n_jobs))
+
+        return by_blocks(read_block, table.shape[0], model.row_bytes)
+
+    def _read_stages(self, X, read):
+        return self._read_layers(
+            X, lambda found: read(self._cascade.calibration(p) for _, p in found)
+        )
 
     def decision_function(self, X):
         """``F(x)``, the sum of the layers' class vectors times their coefficients.
@@ -344,9 +354,14 @@ class BaseCascade(HoldsMembers, LayeredClassifier):
         ndarray of shape (n_samples, n_classes), or (n_samples,) if there are two classes
             With two classes, what the second has above the first.
         """
-        *_, (_, probabilities) = self._stages(X)
-        scores = probabilities * self.alphas_.sum()
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+        def read(found):
+            _, probabilities = last(found)
+            scores = probabilities * self.alphas_.sum()
+            return [scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores]
+
+        (scores,) = self._read_layers(X, read)
+        return scores
 
     # Layer features.
 
@@ -386,7 +401,12 @@ class BaseCascade(HoldsMembers, LayeredClassifier):
         """
         check_is_fitted(self, "_cascade")
         self._chosen_layers(self.n_layers_)
-        return self._features([vectors for vectors, _ in self._stages(X, warn_if_seen=True)])
+
+        def read(found):
+            return [self._features([vectors for vectors, _ in found])]
+
+        (features,) = self._read_layers(X, read, warn_if_seen=True)
+        return features
 
     def _features(self, vectors: list) -> np.ndarray:
         reduce = side_by_side if self.transform_forests == "each" else partial(np.mean, axis=0)

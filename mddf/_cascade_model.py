@@ -78,6 +78,14 @@ class CascadeModel:
         """Whether some member is a classifier from outside, which sees numbers."""
         return any(layer.has_guests for layer in self.layers)
 
+    @property
+    def row_bytes(self) -> int:
+        """What asking all layers about a row takes, about."""
+        layout = self.layout
+        vectors = layout.n_forests * layout.n_classes
+        kept = len(self.layers) * (layout.n_columns + vectors)
+        return (8 if self.needs_numbers else 1) * self.n_raw + 8 * (kept + 4 * vectors)
+
     def trees(self) -> list:
         """All blocks of trees."""
         folds = (fold for layer in self.layers for member in layer.members for fold in member)

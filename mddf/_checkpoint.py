@@ -35,7 +35,7 @@ _INPUTS = {
 _LONG = 2000
 # Bytes at a file's end: the checksum of those before.
 _CHECKSUM = 32
-Layer = TypeVar("Layer")
+Found = TypeVar("Found")
 
 
 class Checkpoint:
@@ -71,7 +71,7 @@ class Checkpoint:
     def _path(self, number: int) -> Path:
         return self.folder / f"layer-{number + 1:03}.npz"
 
-    def load(self, number: int, read: Callable[..., Layer]) -> Layer | None:
+    def load(self, number: int, read: Callable[..., Found]) -> Found | None:
         """What was saved of a layer, None if it has not been grown.
 
         Parameters

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 
 from mddf._binner import fingerprint
+from mddf._blocks import last
 from mddf._elementary import log
 from mddf._folds import ask_for_groups
 from mddf._messages import warn
@@ -17,9 +19,34 @@ from mddf._state import Saved
 class ProbabilityClassifier(Saved, ClassifierMixin, BaseEstimator):
     """A classifier of tables with holes that has `predict_proba` and `classes_`."""
 
+    classes_: Any
+
+    def _read_stages(self, X, read: Callable[[Iterator], list]) -> list[np.ndarray]:
+        """Arrays for all rows of X, of what `read` makes of the probabilities after each stage.
+
+        It is called for one block of rows after the other.
+        """
+        raise NotImplementedError
+
+    def predict_proba(self, X):
+        """Class probabilities.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        (found,) = self._read_stages(X, lambda stages: [last(stages)])
+        return found
+
     def predict_log_proba(self, X):
         """Natural logarithm of `predict_proba`; minus infinity where that is 0."""
-        return log(self.predict_proba(X))
+        (found,) = self._read_stages(X, lambda stages: [log(last(stages))])
+        return found
 
     def predict(self, X):
         """The class of the largest probability.
@@ -32,8 +59,11 @@ class ProbabilityClassifier(Saved, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        best = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[best]
+        (found,) = self._read_stages(X, lambda stages: [self._best(last(stages))])
+        return found
+
+    def _best(self, probabilities: np.ndarray) -> np.ndarray:
+        return self.classes_[probabilities.argmax(axis=1)]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -68,7 +98,7 @@ def warn_of_seen(codes: np.ndarray, seen: str | None) -> None:
 
 
 class LayeredClassifier(AsksForGroups, TransformerMixin, ProbabilityClassifier):
-    """A classifier whose layers predict one after the other; `_staged` yields what they say."""
+    """A classifier whose layers predict one after the other."""
 
     def staged_predict_proba(self, X):
         """What `predict_proba` would say after each layer.
@@ -82,7 +112,7 @@ class LayeredClassifier(AsksForGroups, TransformerMixin, ProbabilityClassifier):
         ndarray of shape (n_samples, n_classes)
             Once for each layer that is kept and has a part in the vote up to there.
         """
-        yield from self._staged(X)
+        yield from self._read_stages(X, list)
 
     def staged_predict(self, X):
         """What `predict` would say after each layer.
@@ -96,8 +126,7 @@ class LayeredClassifier(AsksForGroups, TransformerMixin, ProbabilityClassifier):
         ndarray of shape (n_samples,)
             As often as `staged_predict_proba`.
         """
-        for probabilities in self._staged(X):
-            yield self.classes_[probabilities.argmax(axis=1)]
+        yield from self._read_stages(X, lambda stages: [*map(self._best, stages)])
 
     def predict_proba(self, X):
         """Class probabilities: what the layers say, weighted by their parts in the vote.
@@ -111,5 +140,4 @@ class LayeredClassifier(AsksForGroups, TransformerMixin, ProbabilityClassifier):
         ndarray of shape (n_samples, n_classes)
             Columns in the order of `classes_`.
         """
-        *_, probabilities = self._staged(X)
-        return probabilities
+        return super().predict_proba(X)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from numbers import Integral
 from os import PathLike
 from typing import Any, ClassVar
@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from mddf import _growing
 from mddf._binner import Binner, category_mask, fingerprint
 from mddf._binning import apply_bins
+from mddf._blocks import NewRows, by_blocks
 from mddf._checkpoint import Checkpoint, description, fit_inputs
 from mddf._classifier import AsksForGroups, warn_of_seen
 from mddf._deep_growth import MOST_COLUMNS, Growth, tell
@@ -235,20 +236,30 @@ class BaseDeepForest(HoldsMembers, AsksForGroups, TransformerMixin):
 
     # Asking.
 
-    def _stages(self, X, *, warn_if_seen=False) -> Iterator[np.ndarray]:
-        """Yield each layer's vectors: (n_voters, n_samples, n_columns)."""
+    def _read_layers(
+        self, X, read: Callable[[Iterator], list], *, warn_if_seen=False
+    ) -> list[np.ndarray]:
+        """Arrays for all rows of X, of what `read` makes of each layer's vectors for a block.
+
+        These have shape (n_voters, n_samples, n_columns).
+        """
         check_is_fitted(self, "_layers")
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
         needs_numbers = any(not voter.is_forest for voter in self._layers[0].voters)
-        numbers = np.empty(table.shape) if needs_numbers else None
         # What has been seen is known by the codes of all columns.
         wanted = None if warn_if_seen else _growing.columns_asked(self._trees(), self._n_raw)
-        codes = self._binner.transform(
-            table, n_spare=self._n_spare, numbers=numbers, wanted=wanted
+        rows = NewRows(
+            self._binner, table, n_spare=self._n_spare, wanted=wanted, numbers=needs_numbers
         )
         if warn_if_seen:
-            warn_of_seen(codes[:, : self._n_raw], self._seen)
-        return self._layer_vectors(codes, numbers, self.n_jobs)
+            warn_of_seen(rows.codes(), self._seen)
+
+        def read_block(first, end):
+            return read(self._layer_vectors(*rows.block(first, end), self.n_jobs))
+
+        n_vectors = sum(len(layer.voters) for layer in self._layers) * len(self._outputs)
+        row_bytes = (24 if needs_numbers else 1) * self._n_raw + 32 * n_vectors
+        return by_blocks(read_block, table.shape[0], row_bytes)
 
     def _trees(self) -> list:
         """All blocks of trees."""
@@ -256,7 +267,7 @@ class BaseDeepForest(HoldsMembers, AsksForGroups, TransformerMixin):
         return [block for voter in voters if voter.is_forest for block in voter.models]
 
     def _layer_vectors(self, codes, numbers, n_jobs) -> Iterator[np.ndarray]:
-        """As `_stages`, from rows whose spare columns are written over for each layer."""
+        """Yield each layer's vectors of rows whose spare columns are written over for each."""
         before = None
         n_columns = len(self._outputs)
         if numbers is not None:
@@ -298,8 +309,12 @@ class BaseDeepForest(HoldsMembers, AsksForGroups, TransformerMixin):
         ndarray of shape (n_samples, n_features_out)
             Named by `get_feature_names_out`.
         """
-        stages = self._stages(X, warn_if_seen=True)
-        return np.hstack([columns_of(vectors, None) for vectors in stages])
+
+        def read(layers):
+            return [np.hstack([columns_of(vectors, None) for vectors in layers])]
+
+        (features,) = self._read_layers(X, read, warn_if_seen=True)
+        return features
 
     def get_feature_names_out(self, input_features=None):
         """Names of the columns that `transform` gives, such as "layer1_random_setosa".

@@ -257,8 +257,8 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
 
     # Asking.
 
-    def _staged(self, X):
-        return self._votes(self._stages(X))
+    def _read_stages(self, X, read):
+        return self._read_layers(X, lambda layers: read(self._votes(layers)))
 
     def _votes(self, stages):
         """Probabilities by the votes up to each layer that has some, from the layers' vectors."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from numbers import Real
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
+from mddf._blocks import last
 from mddf._deep_estimator import BaseDeepForest
 from mddf._deep_goals import ValueGoal
 from mddf._forest_regressor import TableRegressor
@@ -189,7 +191,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Once for each layer that is kept and has a vote so far.
         """
-        for prediction in self._votes(self._stages(X)):
+        for prediction in self._read_layers(X, lambda layers: [*self._votes(layers)]):
             yield self._in_shape(prediction)
 
     def _votes(self, stages):
@@ -208,8 +210,8 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         -------
         ndarray of shape (n_samples,), or (n_samples, n_outputs) if there are several outputs
         """
-        *_, prediction = self.staged_predict(X)
-        return prediction
+        (prediction,) = self._read_layers(X, lambda layers: [last(self._votes(layers))])
+        return self._in_shape(prediction)
 
     def predict_interval(self, X, coverage=0.9):
         """Intervals that hold the targets of new samples in a given share of cases.
@@ -247,13 +249,17 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         """
         if coverage not in _COVERAGE:
             raise ValueError(f"coverage must be a number between 0 and 1, got {coverage!r}")
-        *_, mean = self._means(self._stages(X))
+        check_is_fitted(self, "_layers")
         reach = self._reach(coverage)
-        ends = []
-        for sign in (-1, 1):
-            finite = self._units.restore(mean + sign * np.where(np.isinf(reach), 0, reach))
-            ends.append(np.where(np.isinf(reach), sign * np.inf, finite))
-        found = np.stack(ends, axis=-1)
+
+        def read(layers):
+            mean, ends = last(self._means(layers)), []
+            for sign in (-1, 1):
+                finite = self._units.restore(mean + sign * np.where(np.isinf(reach), 0, reach))
+                ends.append(np.where(np.isinf(reach), sign * np.inf, finite))
+            return [np.stack(ends, axis=-1)]
+
+        (found,) = self._read_layers(X, read)
         return found[:, 0] if self.n_outputs_ == 1 else found
 
     def _reach(self, coverage: float) -> np.ndarray:

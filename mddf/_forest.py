@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -15,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from mddf import _growing
 from mddf._binner import Binner, fingerprint
 from mddf._binning import BinnedTable
+from mddf._blocks import NewRows, by_blocks
 from mddf._classifier import ProbabilityClassifier
 from mddf._messages import warn
 from mddf._sampling import RowWeights, canonical_order, plan_sampling, row_weights
@@ -342,19 +344,27 @@ class Forest:
         with naming("oob_score"):
             return (self.oob_score if callable(self.oob_score) else score)(y_true, y_pred)
 
-    def _codes(self, X) -> np.ndarray:
-        return self._rows(X, coded=True)
+    def _read_rows(self, X, read: Callable[[Any], np.ndarray], row_bytes, *, coded=False) -> Any:
+        """What `read` makes of the rows of X, one block after the other.
 
-    def _rows(self, X, *, coded=False) -> Any:
-        """The codes of a table; or its numbers, where the trees ask for few of them."""
-        check_is_fitted(self, "_trees")
+        It gets the codes of a table; or its numbers, where the trees ask for few of them.
+        """
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
         wanted = _growing.columns_asked(self._trees, table.shape[1])
+        rows = NewRows(self._binner, table, wanted=wanted)
+        numbers = None
         if wanted is not None and not coded:
             numbers = self._binner.plain_numbers(table)
-            if numbers is not None and _growing.need_no_codes(self._trees, numbers, wanted):
-                return Numbers(numbers, self._binner.bins_)
-        return self._binner.transform(table, wanted=wanted)
+            if numbers is not None and not _growing.need_no_codes(self._trees, numbers, wanted):
+                numbers = None
+
+        def read_block(first, end):
+            if numbers is None:
+                return [read(rows.block(first, end)[0])]
+            return [read(Numbers(numbers[first:end], self._binner.bins_))]
+
+        (found,) = by_blocks(read_block, table.shape[0], table.shape[1] + row_bytes)
+        return found
 
     def apply(self, X):
         """The leaf that each sample ends in.
@@ -368,8 +378,14 @@ class Forest:
         ndarray of int64 of shape (n_samples, n_estimators)
             Numbers of leaves, which are distinct within a tree.
         """
-        codes = self._codes(X)
-        return _growing.leaf_indices(self._trees, codes, n_jobs=self.n_jobs)
+        check_is_fitted(self, "_trees")
+        n_trees = sum(block.n_trees for block in self._trees)
+        return self._read_rows(
+            X,
+            lambda codes: _growing.leaf_indices(self._trees, codes, n_jobs=self.n_jobs),
+            16 * n_trees,
+            coded=True,
+        )
 
     @property
     def feature_importances_(self):
@@ -452,7 +468,15 @@ class BaseForest(Forest, ProbabilityClassifier):
         ndarray of shape (n_samples, n_classes)
             Columns in the order of `classes_`.
         """
-        rows = self._rows(X)
-        probabilities = np.zeros((len(rows), len(self.classes_)))
-        _growing.add_probabilities(self._trees, rows, probabilities, n_jobs=self.n_jobs)
-        return _growing.shares(probabilities)
+        return super().predict_proba(X)
+
+    def _read_stages(self, X, read):
+        check_is_fitted(self, "_trees")
+
+        def read_rows(rows):
+            probabilities = np.zeros((len(rows), len(self.classes_)))
+            _growing.add_probabilities(self._trees, rows, probabilities, n_jobs=self.n_jobs)
+            (found,) = read(iter([_growing.shares(probabilities)]))
+            return found
+
+        return [self._read_rows(X, read_rows, 24 * self._width)]

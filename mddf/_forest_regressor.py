@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from mddf import _growing
 from mddf._forest import Forest
@@ -123,11 +124,15 @@ class BaseForestRegressor(Forest, TableRegressor):
         -------
         ndarray of shape (n_samples,), or (n_samples, n_outputs) if there are several outputs
         """
-        rows = self._rows(X)
-        sums = np.zeros((len(rows), self.n_outputs_))
-        _growing.add_values(self._trees, rows, sums, n_jobs=self.n_jobs)
+        check_is_fitted(self, "_trees")
         n_trees = sum(block.n_trees for block in self._trees)
-        prediction = _in_units_of_y(sums / n_trees, self._exponents)
+
+        def read(rows):
+            sums = np.zeros((len(rows), self.n_outputs_))
+            _growing.add_values(self._trees, rows, sums, n_jobs=self.n_jobs)
+            return _in_units_of_y(sums / n_trees, self._exponents)
+
+        prediction = self._read_rows(X, read, 32 * self._width)
         return prediction[:, 0] if self.n_outputs_ == 1 else prediction
 
     def predict_quantiles(self, X, quantiles=(0.05, 0.5, 0.95)):
@@ -158,7 +163,7 @@ class BaseForestRegressor(Forest, TableRegressor):
         .. [1] N. Meinshausen, "Quantile regression forests", Journal of Machine Learning Research
            7, 2006.
         """
-        codes = self._codes(X)
+        check_is_fitted(self, "_trees")
         levels = check_quantiles(quantiles)
         if self._most_targets is None:
             raise ValueError(
@@ -169,5 +174,10 @@ class BaseForestRegressor(Forest, TableRegressor):
         for kept, n_blocks in self._leaf_targets:
             parts.append((kept, self._trees[first : first + n_blocks]))
             first += n_blocks
-        found = predict_quantiles(parts, codes, levels)
+        found = self._read_rows(
+            X,
+            lambda codes: predict_quantiles(parts, codes, levels),
+            16 * self._width * len(levels),
+            coded=True,
+        )
         return found[:, 0] if self.n_outputs_ == 1 else found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from decimal import Decimal
 from functools import cached_property
 from numbers import Real
@@ -120,12 +121,15 @@ class Table:
         No rows, but the columns, of tables that users make themselves, by `mddf.by_columns`.
     bin_rows : int or None
         So many rows are enough to find the bins of numbers.
+    has_rows : bool
+        Whether `rows` gives some of them without reading all.
     """
 
     shape: tuple[int, int]
     names: list | None = None
     head: Any = None
     bin_rows: int | None = None
+    has_rows = False
 
     def place(self, c: int) -> str:
         """How column `c` is called in messages."""
@@ -163,6 +167,10 @@ class Table:
         """Some columns as numbers, NaN where missing: shape (n_rows, n_chosen)."""
         raise NotImplementedError
 
+    def rows(self, first: int, end: int) -> Table:
+        """Rows of a table that `has_rows`, not copied where that can be."""
+        raise NotImplementedError
+
     def blocks(self) -> list[range]:
         """Columns that are best read together."""
         n_rows, n_columns = self.shape
@@ -172,6 +180,8 @@ class Table:
 
 class ArrayTable(Table):
     """An array: numbers that are checked already, or objects some of which are categories."""
+
+    has_rows = True
 
     def __init__(self, X: np.ndarray):
         self.cells = X
@@ -193,6 +203,10 @@ class ArrayTable(Table):
             return self.cells if len(columns) == self.shape[1] else self.cells[:, list(columns)]
         return _checked(self.cells[:, list(columns)], [self.place(c) for c in columns])
 
+    def rows(self, first, end):
+        """See Table."""
+        return ArrayTable(self.cells[first:end])
+
     def blocks(self):
         """See Table."""
         return [range(self.shape[1])]
@@ -200,6 +214,8 @@ class ArrayTable(Table):
 
 class SparseTable(Table):
     """A sparse matrix; what it does not store is 0."""
+
+    has_rows = True
 
     def __init__(self, X):
         X = X.tocsc()
@@ -220,6 +236,14 @@ class SparseTable(Table):
         """See Table."""
         return self.numbers([c])[:, 0]
 
+    @cached_property
+    def _by_row(self):
+        return self.cells.tocsr()
+
+    def rows(self, first, end):
+        """See Table."""
+        return SparseTable(self._by_row[first:end])
+
     def share_stored(self, columns: range) -> float:
         """Share of the cells of some columns that are stored."""
         n_stored = self.cells.indptr[columns.stop] - self.cells.indptr[columns.start]
@@ -239,6 +263,8 @@ class SparseTable(Table):
 class FrameTable(Table):
     """A data frame."""
 
+    has_rows = True
+
     def __init__(self, X):
         self.names = list(X.column_names if hasattr(X, "column_names") else X.columns)
         if hasattr(X, "set_axis") and len(set(self.names)) < len(self.names):
@@ -246,6 +272,11 @@ class FrameTable(Table):
         self.cells = nw.from_native(X, eager_only=True)
         self.shape = self.cells.shape
         self._dtypes = list(self.cells.schema.values())
+        self._forget()
+
+    def _forget(self) -> None:
+        """Nothing has been read of the cells."""
+        self.__dict__.pop("_objects", None)
         self._values: dict[int, np.ndarray] = {}
         self._factors: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         self._columns: dict[int, Any] = {}
@@ -261,6 +292,14 @@ class FrameTable(Table):
         if self.cells.implementation.is_pandas():
             return self.cells.to_native().to_numpy(dtype=object)
         return np.array(self.cells.rows(), dtype=object)
+
+    def rows(self, first, end):
+        """See Table."""
+        part = copy(self)
+        part.cells = self.cells[first:end]
+        part.shape = part.cells.shape
+        part._forget()
+        return part
 
     def _is_read_at_once(self, c) -> bool:
         dtype = self._dtypes[c]

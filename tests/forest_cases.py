@@ -20,6 +20,11 @@ SAMPLING = {"n_draws", "cumulative", "weights", "balance"}
 ASKED = {"held_out", "importances"}
 
 
+def rows_of(forest, X, **options):
+    """The rows of X as a forest's trees see them: codes, or numbers."""
+    return forest._read_rows(X, lambda rows: rows, 1, **options)
+
+
 @dataclass
 class Case:
     codes: np.ndarray

@@ -6,7 +6,15 @@ import naive
 import numpy as np
 import pandas as pd
 import pytest
-from forest_cases import FORESTS, Case, check_tree, same_predictions, three_classes, watched_growth
+from forest_cases import (
+    FORESTS,
+    Case,
+    check_tree,
+    rows_of,
+    same_predictions,
+    three_classes,
+    watched_growth,
+)
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.ensemble import ExtraTreesClassifier
@@ -214,7 +222,7 @@ def test_every_option_is_seen_in_the_trees(options, limits, data):
 def case_of(forest, X, y):
     bins = forest._binner.bins_
     labels = np.searchsorted(forest.classes_, y).astype(np.uint16)
-    codes = forest._codes(X)
+    codes = rows_of(forest, X, coded=True)
     n_classes = len(forest.classes_)
     return Case(codes, bins.values, bins.start, bins.categorical, labels, n_classes)
 

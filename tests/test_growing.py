@@ -5,7 +5,7 @@ import naive
 import numpy as np
 import pandas as pd
 import pytest
-from forest_cases import bin_table
+from forest_cases import bin_table, rows_of
 
 import mddf
 from mddf import _binner, _binning, _growing
@@ -307,17 +307,17 @@ def test_when_trees_are_asked_about_numbers():
     assert _growing.need_no_codes(few._trees, X, wanted)
     assert not _growing.need_no_codes(many._trees, X, wanted)
     assert not _growing.need_no_codes(few._trees, np.round(np.abs(X)), wanted[:500])
-    assert isinstance(few._rows(X), Numbers)
+    assert isinstance(rows_of(few, X), Numbers)
     for rows in (
-        many._rows(X),
-        few._codes(X),
-        few._rows(X.astype(int)),
-        few._rows(pd.DataFrame(X)),
+        rows_of(many, X),
+        rows_of(few, X, coded=True),
+        rows_of(few, X.astype(int)),
+        rows_of(few, pd.DataFrame(X)),
     ):
         assert rows.dtype == np.uint8
     X[:, 1] = np.round(X[:, 1])
     few.set_params(categorical_features=[1]).fit(X, y)
-    assert few._rows(X).dtype == np.uint8
+    assert rows_of(few, X).dtype == np.uint8
 
 
 def test_sums_are_exact_in_any_order(problem):

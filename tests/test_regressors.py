@@ -4,7 +4,7 @@ import naive
 import numpy as np
 import pandas as pd
 import pytest
-from forest_cases import watched_growth
+from forest_cases import rows_of, watched_growth
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.ensemble import ExtraTreesRegressor
@@ -334,7 +334,7 @@ def case_of(forest, X, y):
     bins = forest._binner.bins_
     target = Values.of(y[:, None], None)
     return ValueCase(
-        forest._codes(X),
+        rows_of(forest, X, coded=True),
         bins.values,
         bins.start,
         bins.categorical,

@@ -11,6 +11,7 @@ from sklearn.base import is_regressor
 
 from mddf import _cascade
 from mddf._binning import apply_bins
+from mddf._blocks import last
 from mddf._table import read_table
 from mddf._validation import naming
 
@@ -115,7 +116,7 @@ def shap_values(model, X, *, background=None, method="tree", random_state=0):
     else:
         values, base = _by_trees(model, X, X if background is None else background, method)
     if kind_of(model) == "cascade" and method != "permutation":
-        *_, (_, says) = model._stages(X)
+        (says,) = model._read_layers(X, lambda found: [last(found)[1]])
     else:
         says = np.asarray(getattr(model, asked(model))(X)).reshape(len(rows), -1)
     _check_sums(values, base, says)
