@@ -10,6 +10,7 @@ from numbers import Integral
 
 import numpy as np
 
+from mddf._messages import short
 from mddf._state import part
 
 AUTO_SHARES = (1 / 16, 1 / 8, 1 / 4)
@@ -134,7 +135,7 @@ def resolve_grid(shape, sample_shape: tuple[int, ...]) -> tuple[int, ...]:
     if grid is None or not 1 <= len(grid) <= 2:
         raise ValueError(
             "shape must be None, (length,) or (height, width), whole numbers of at least 1, "
-            f"got {shape!r}"
+            f"got {short(shape)}"
         )
     fits = (
         sample_shape[0] % prod(grid) == 0
@@ -143,7 +144,7 @@ def resolve_grid(shape, sample_shape: tuple[int, ...]) -> tuple[int, ...]:
     )
     if not fits:
         raise ValueError(
-            f"shape={shape!r} must be what the samples of X begin with, or, if X is a table, "
+            f"shape={short(shape)} must be what the samples of X begin with, or, if X is a table, "
             f"its product must divide the number of columns; got samples of shape {sample_shape}"
         )
     return grid
@@ -156,13 +157,13 @@ def resolve_grains(windows, strides, grid: tuple[int, ...], pool: int) -> list[G
     else:
         sizes = [_window_size(window, grid) for window in windows]
     if not sizes:
-        raise ValueError(f"windows must be 'auto' or have at least one size, got {windows!r}")
+        raise ValueError(f"windows must be 'auto' or have at least one size, got {short(windows)}")
     if isinstance(strides, Integral):
         strides = [strides] * len(sizes)
     elif len(strides) != len(sizes):
         raise ValueError(
             f"strides must be one number or one entry for each of the {len(sizes)} windows, "
-            f"got {strides!r}"
+            f"got {short(strides)}"
         )
     grains = []
     for size, given in zip(sizes, strides, strict=True):
@@ -170,7 +171,7 @@ def resolve_grains(windows, strides, grid: tuple[int, ...], pool: int) -> list[G
         if stride is None or len(stride) != len(grid):
             raise ValueError(
                 f"strides must be whole numbers of at least 1, or {len(grid)} of them for a "
-                f"window, got {given!r}"
+                f"window, got {short(given)}"
             )
         positions = tuple(
             (side - window) // step + 1
@@ -198,7 +199,7 @@ def _window_size(window, grid: tuple[int, ...]) -> tuple[int, ...]:
     ):
         raise ValueError(
             f"windows must be 'auto' or sizes, each a whole number or {len(grid)} of them, of at "
-            f"least 1 and at most {grid}, the samples' shape; got {window!r}"
+            f"least 1 and at most {grid}, the samples' shape; got {short(window)}"
         )
     return size
 

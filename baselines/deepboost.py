@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from mddf._elementary import exp, log
+from mddf._messages import short
 from mddf._validation import Within, finite
 
 from ._boosting.base import BaseBoostingClassifier
@@ -190,7 +191,7 @@ class DeepBoostClassifier(BaseBoostingClassifier):
             If there is no such name, or a parameter contradicts it.
         """
         if name not in NAMED_SETTINGS:
-            raise ValueError(f"name must be one of {sorted(NAMED_SETTINGS)}; got {name!r}")
+            raise ValueError(f"name must be one of {sorted(NAMED_SETTINGS)}; got {short(name)}")
         fixed = NAMED_SETTINGS[name]
         for key, value in fixed.items():
             if params.get(key, value) != value:

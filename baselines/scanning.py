@@ -10,17 +10,16 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import RealNotInt, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mddf._binner import Binner, fingerprint
-from mddf._binning import NUMERIC_DTYPES
 from mddf._cascade_estimator import column_names
 from mddf._classifier import warn_of_seen
 from mddf._folds import make_folds
 from mddf._parallel import progress_bar
 from mddf._sampling import row_weights
 from mddf._state import Saved
-from mddf._table import ArrayTable, has_words, whole_frame
+from mddf._table import ArrayTable, read_numbers, whole_frame
 from mddf._validation import (
     COUNT,
     JOBS,
@@ -279,17 +278,7 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
     def _read(self, X, *, reset: bool) -> tuple[tuple[int, ...] | None, np.ndarray]:
         """The shape of a sample, None for tables, and X as a table of numbers."""
         sample_shape, X = _flat(whole_frame(X))
-        try:
-            X = validate_data(
-                self, X, dtype=list(NUMERIC_DTYPES), ensure_all_finite="allow-nan", reset=reset
-            )
-        except ValueError as error:
-            if not has_words(np.asarray(X, object)):
-                raise
-            raise ValueError(
-                f"X must hold numbers, NaN where missing; got words: {error}"
-            ) from error
-        return sample_shape, X
+        return sample_shape, read_numbers(self, X, reset=reset)
 
     def _grow(self, samples, grain, entropy, out_of_fold):
         return grow_forests(

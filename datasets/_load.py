@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from mddf._messages import short
+
 from ._dataset import Dataset, assemble
 from ._io import har, idx, svmlight, tables
 from ._io.fetch import Access, find_home, read_files
@@ -84,7 +86,7 @@ def load(
     (178, 13)
     """
     if not (isinstance(as_frame, bool) or as_frame == "auto"):
-        raise ValueError(f"as_frame must be True, False or 'auto', got {as_frame!r}")
+        raise ValueError(f"as_frame must be True, False or 'auto', got {short(as_frame)}")
     spec, chosen = resolve(name, options)
     access = Access(find_home(data_home), download, progress, check_hash)
     return assemble(spec, _parsed(spec, access), chosen, as_frame)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from hashlib import blake2b
 
 import numpy as np
@@ -20,10 +21,11 @@ from mddf._binning import (
     narrowed,
     spare_bins,
 )
-from mddf._messages import warn
+from mddf._cells import NUMBER, missing_cells
+from mddf._messages import short, warn
 from mddf._sampling import summed_weights
 from mddf._state import part
-from mddf._table import NUMBER, ArrayTable, SparseTable, Table, missing_cells
+from mddf._table import ArrayTable, SparseTable, Table
 
 # The share of cells that a sparse matrix stores at most where it is not better made dense.
 _SPARSE = 0.25
@@ -32,6 +34,8 @@ _MANY_ROWS = 100
 # So few rows are coded by a dict: an encoder looks at its input for longer.
 _FEW_ROWS = 100
 _NEARLY_ALL = 0.9
+# What may have a hash, but no order by which categories get their codes.
+_NO_CATEGORIES = (tuple, list, Set, Mapping, complex, np.complexfloating)
 
 
 @part("binner")
@@ -241,6 +245,8 @@ class Binner:
             values = different[np.unique(numbers[counted])]
         else:
             values = table.values(c)[counted]
+        if any(issubclass(kind, _NO_CATEGORIES) for kind in set(map(type, values))):
+            raise TypeError("such objects have no order")
         encoder = OrdinalEncoder(
             handle_unknown="use_encoded_value",
             unknown_value=np.nan,
@@ -360,7 +366,7 @@ def category_mask(table: Table, categorical_features) -> np.ndarray:
         if categorical_features != "from_dtype":
             raise ValueError(
                 "categorical_features must be None, 'from_dtype', or an array of bool, column "
-                f"numbers or column names, got {categorical_features!r}"
+                f"numbers or column names, got {short(categorical_features)}"
             )
         mask[:] = [table.holds_words(c) for c in range(n_columns)]
         return mask
@@ -368,7 +374,7 @@ def category_mask(table: Table, categorical_features) -> np.ndarray:
         given = np.asarray(categorical_features)
     except ValueError as error:
         raise ValueError(
-            f"categorical_features must be a flat list, got {categorical_features!r}"
+            f"categorical_features must be a flat list, got {short(categorical_features)}"
         ) from error
     if given.ndim != 1:
         raise ValueError(
@@ -387,21 +393,21 @@ def category_mask(table: Table, categorical_features) -> np.ndarray:
         if given.min() < -n_columns or given.max() >= n_columns:
             raise ValueError(
                 f"categorical_features as column numbers must lie below {n_columns}, the number "
-                f"of columns of X, got {given.tolist()}"
+                f"of columns of X, got {short(given.tolist())}"
             )
         mask[given] = True
         return mask
     if table.names is None:
         raise ValueError(
             "categorical_features can only name columns if X is a data frame, got "
-            f"{given.tolist()} with an array"
+            f"{short(given.tolist())} with an array"
         )
     names = [str(name) for name in table.names]
     for name in given:
         if str(name) not in names:
             raise ValueError(
                 f"categorical_features names {str(name)!r}, which is not a column of X; its "
-                f"columns are {names}"
+                f"columns are {short(names)}"
             )
         mask[names.index(str(name))] = True
     return mask

@@ -19,6 +19,7 @@ from mddf._margin_loss import (
     margin_moments,
     margin_ratio,
 )
+from mddf._messages import short
 from mddf._rules import Emphasis, Evidence, LastLayer, Rule
 from mddf._scoring import Fewest
 from mddf._validation import is_list
@@ -118,16 +119,16 @@ def resolve_grains(grains, n_features: int) -> list[np.ndarray]:
         f"{n_features}, the number of columns of X, none of them empty; got "
     )
     if not is_list(grains):
-        raise ValueError(f"{message}{grains!r}")
+        raise ValueError(f"{message}{short(grains)}")
     resolved = []
     for grain in grains:
         try:
             chosen = grain if isinstance(grain, slice) else np.asarray(grain)
             resolved.append(everything[chosen])
         except (IndexError, TypeError, ValueError) as error:
-            raise ValueError(f"{message}{grain!r}") from error
+            raise ValueError(f"{message}{short(grain)}") from error
     if not resolved or any(columns.ndim != 1 or len(columns) == 0 for columns in resolved):
-        raise ValueError(f"{message}{grains!r}")
+        raise ValueError(f"{message}{short(grains)}")
     return resolved
 
 

@@ -286,7 +286,7 @@ class BaseCascade(HoldsMembers, LayeredClassifier):
         if not own:
             raise ValueError(
                 "checkpoint needs forests of this package, which are plain arrays, got "
-                f"forests={self.forests!r}"
+                f"forests={short(self.forests)}"
             )
         with naming("checkpoint"):
             return Checkpoint(self.checkpoint, description(self, **inputs))
@@ -381,7 +381,7 @@ class BaseCascade(HoldsMembers, LayeredClassifier):
             few = "" if n_layers == self.n_layers else ", as many as early stopping kept"
             raise ValueError(
                 "transform_layers must be 'last', 'all', or numbers of layers, which are below "
-                f"{n_layers}{few}; got {self.transform_layers!r}"
+                f"{n_layers}{few}; got {short(self.transform_layers)}"
             )
         return (chosen % n_layers).tolist()
 
@@ -453,7 +453,7 @@ class BaseCascade(HoldsMembers, LayeredClassifier):
             if layer.importances is None:
                 raise AttributeError(
                     "importances are only there if all forests are of this package, got "
-                    f"forests={self.forests!r}"
+                    f"forests={short(self.forests)}"
                 )
             result[number] = layer.importances[:n_raw]
             if number:

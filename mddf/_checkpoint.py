@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator
 
 from mddf._binner import fingerprint
 from mddf._binning import BinnedTable
+from mddf._messages import short
 from mddf._state import FORMAT, from_plain, to_plain
 
 # Parameters that do not change what is grown.
@@ -182,7 +183,7 @@ def description(estimator, **inputs) -> dict[str, str]:
     if not isinstance(seed, int | np.integer):
         raise ValueError(
             "checkpoint needs a number as random_state, so that a fit goes on with the same "
-            f"seeds, got random_state={seed!r}"
+            f"seeds, got random_state={short(seed)}"
         )
     parameters = {
         name: "given folds" if name == "cv" and "folds" in inputs else _text(value)
@@ -242,7 +243,7 @@ def _text(value) -> str:
     except Exception as error:
         raise ValueError(
             "checkpoint needs functions that another process finds by their names, no lambdas or "
-            f"functions inside others, got {value!r}"
+            f"functions inside others, got {short(value)}"
         ) from error
     if hasattr(value, "__qualname__"):
         return f"{value.__module__}.{value.__qualname__}"
@@ -266,7 +267,7 @@ def _outline(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         value = value.item()
     if value is None or isinstance(value, str | int | float):
         return value
-    raise TypeError(f"a checkpoint holds arrays, numbers and text, got {value!r}")
+    raise TypeError(f"a checkpoint holds arrays, numbers and text, got {short(value)}")
 
 
 def _filled(outline: Any, arrays) -> Any:

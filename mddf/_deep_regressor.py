@@ -12,6 +12,7 @@ from mddf._deep_estimator import BaseDeepForest
 from mddf._deep_goals import ValueGoal
 from mddf._forest_regressor import TableRegressor
 from mddf._members import AUTO_REGRESSORS, named_regressors, resolve_members
+from mddf._messages import short
 from mddf._sampling import n_counted, row_weights
 from mddf._targets import Units, Values, read_values
 from mddf._validation import Within
@@ -248,7 +249,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
            jackknife+", Annals of Statistics 49, 2021.
         """
         if coverage not in _COVERAGE:
-            raise ValueError(f"coverage must be a number between 0 and 1, got {coverage!r}")
+            raise ValueError(f"coverage must be a number between 0 and 1, got {short(coverage)}")
         check_is_fitted(self, "_layers")
         reach = self._reach(coverage)
 

@@ -10,6 +10,7 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, Str
 from sklearn.utils import assert_all_finite
 from sklearn.utils.validation import check_consistent_length
 
+from mddf._messages import short
 from mddf._plain import numbered, plain_array
 from mddf._validation import naming
 
@@ -90,7 +91,7 @@ def _checked_groups(groups, labels: np.ndarray, cv) -> tuple[np.ndarray, np.ndar
     if not (cv is None or isinstance(cv, Integral) or is_splitter(cv)):
         raise ValueError(
             "groups are for a number of folds or a splitter, which hold them out together, got "
-            f"groups and cv={cv!r}"
+            f"groups and cv={short(cv)}"
         )
     with naming("groups"):
         groups = plain_array(groups, "groups")
@@ -166,7 +167,7 @@ def _check_fold(fold, number: int, n_samples: int):
     except (TypeError, ValueError) as error:
         raise ValueError(
             "cv must be a number of folds, a splitter, or an iterable of pairs of row numbers, "
-            f"got {fold!r} as split {number}"
+            f"got {short(fold)} as split {number}"
         ) from error
     train, test = (_as_rows(rows, n_samples, number) for rows in (train, test))
     both = np.intersect1d(train, test)

@@ -18,7 +18,7 @@ from mddf._binner import Binner, fingerprint
 from mddf._binning import BinnedTable
 from mddf._blocks import NewRows, by_blocks
 from mddf._classifier import ProbabilityClassifier
-from mddf._messages import warn
+from mddf._messages import short, warn
 from mddf._sampling import RowWeights, canonical_order, plan_sampling, row_weights
 from mddf._table import read_table
 from mddf._targets import Classes, Values
@@ -216,12 +216,12 @@ class Forest:
         if self.oob_score:
             raise ValueError(
                 "oob_score needs bootstrap=True: without it no tree leaves a row out; "
-                f"got oob_score={self.oob_score!r}, bootstrap={self.bootstrap!r}"
+                f"got oob_score={short(self.oob_score)}, bootstrap={self.bootstrap!r}"
             )
         if self.max_samples is not None:
             raise ValueError(
                 "max_samples needs bootstrap=True, "
-                f"got max_samples={self.max_samples!r}, bootstrap={self.bootstrap!r}"
+                f"got max_samples={short(self.max_samples)}, bootstrap={self.bootstrap!r}"
             )
 
     def _begin(self, table, target, weights) -> dict:
@@ -251,7 +251,7 @@ class Forest:
             raise ValueError(
                 "oob_score with warm_start=True needs both from the first fit on: which samples "
                 f"the {n_before} trees grown so far left out is not known any more; "
-                f"got oob_score={self.oob_score!r}"
+                f"got oob_score={short(self.oob_score)}"
             )
         if self.oob_score and self._oob[2] != fingerprint(table.codes, target.key):
             raise ValueError(

@@ -17,6 +17,7 @@ from mddf._folds import Folds
 from mddf._forest import BaseForest
 from mddf._forests import CompletelyRandomForestClassifier, RandomForestClassifier
 from mddf._guests import fit_guests, guest_vectors
+from mddf._messages import short
 from mddf._named_members import split_names
 from mddf._sampling import RowWeights, plan_sampling
 from mddf._state import part
@@ -157,13 +158,14 @@ def resolve_forests(
         Those of the cascade, which no forest may be called.
     """
     if not is_list(forests) or len(forests) == 0:
-        raise ValueError(f"forests must be a list of at least one, got {forests!r}")
+        raise ValueError(f"forests must be a list of at least one, got {short(forests)}")
     resolved = []
     for name, forest in split_names("forests", forests, own_parameters):
         if isinstance(forest, str):
             if forest not in FOREST_NAMES:
                 raise ValueError(
-                    f"forests must hold classifiers or names out of {FOREST_NAMES}, got {forest!r}"
+                    f"forests must hold classifiers or names out of {FOREST_NAMES}, "
+                    f"got {short(forest)}"
                 )
             resolved.append(named_forest(forest, n_estimators, out_of_bag))
             continue
@@ -172,7 +174,7 @@ def resolve_forests(
         if out_of_bag and not (own and forest.bootstrap):
             raise ValueError(
                 "cv='oob' needs forests of this package with bootstrap=True: others have no "
-                f"out-of-bag predictions; got {forest!r}"
+                f"out-of-bag predictions; got {short(forest)}"
             )
         if own:
             forest._validate_params()

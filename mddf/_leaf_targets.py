@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from mddf._messages import short
 from mddf._state import part
 from mddf._trees import is_mapped
 
@@ -166,9 +167,13 @@ def check_quantiles(quantiles) -> np.ndarray:
     try:
         found = np.asarray(quantiles, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"quantiles must be numbers from 0 to 1, got {quantiles!r}") from error
+        raise ValueError(
+            f"quantiles must be numbers from 0 to 1, got {short(quantiles)}"
+        ) from error
     if found.ndim != 1 or found.size == 0 or not np.all((found >= 0) & (found <= 1)):
-        raise ValueError(f"quantiles must be a list of numbers from 0 to 1, got {quantiles!r}")
+        raise ValueError(
+            f"quantiles must be a list of numbers from 0 to 1, got {short(quantiles)}"
+        )
     return found
 
 

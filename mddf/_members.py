@@ -24,6 +24,7 @@ from mddf._forest import Forest
 from mddf._forests import CompletelyRandomForestClassifier, RandomForestClassifier
 from mddf._gaussian import GaussianClassifier, GaussianRegressor
 from mddf._linear import LinearClassifier
+from mddf._messages import short
 from mddf._named_members import split_names
 from mddf._regressors import CompletelyRandomForestRegressor, RandomForestRegressor
 from mddf._sampling import RowWeights, plan_sampling
@@ -201,7 +202,7 @@ def resolve_members(
     """
     if isinstance(members, str):
         if members != "auto":
-            raise ValueError(f"members must be 'auto' or a list, got {members!r}")
+            raise ValueError(f"members must be 'auto' or a list, got {short(members)}")
         members = list(auto)
     if not is_list(members) or len(members) == 0:
         raise ValueError(f"members must be 'auto' or a list of at least one, got {members!r}")
@@ -226,7 +227,7 @@ def _made(member, makers: Makers, kind: str, n_features: int):
     if isinstance(member, str):
         if member not in makers:
             raise ValueError(
-                f"members must hold {kind}s or names out of {tuple(makers)}, got {member!r}"
+                f"members must hold {kind}s or names out of {tuple(makers)}, got {short(member)}"
             )
         return member, makers[member]()
     check_external("members", member, kind, n_features)

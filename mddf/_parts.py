@@ -11,7 +11,9 @@ import numpy as np
 from sklearn.utils import check_array
 
 from mddf._binning import NUMERIC_DTYPES
-from mddf._table import NUMBER, ArrayTable, FrameTable, Table, _checked, filled
+from mddf._cells import NUMBER, checked_numbers, filled
+from mddf._messages import short
+from mddf._table import ArrayTable, FrameTable, Table
 
 
 class SourceTable(Table):
@@ -94,7 +96,7 @@ class ArrayParts(SourceTable):
     def numbers(self, columns):
         """See Table."""
         part = np.asarray(self._array[:, list(columns)])
-        return _checked(part, [self.place(c) for c in columns])
+        return checked_numbers(part, [self.place(c) for c in columns])
 
 
 class WholeArray(SourceTable, ArrayTable):
@@ -146,7 +148,7 @@ def by_columns(source, *, bin_rows=None) -> Table:
     """
     whole = isinstance(bin_rows, int | np.integer) and not isinstance(bin_rows, bool)
     if not (bin_rows is None or (whole and bin_rows > 0)):
-        raise ValueError(f"bin_rows must be None or a whole number above 0, got {bin_rows!r}")
+        raise ValueError(f"bin_rows must be None or a whole number above 0, got {short(bin_rows)}")
     table = _table(source)
     table.source = source
     table.bin_rows = None if bin_rows is None else int(bin_rows)

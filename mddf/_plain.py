@@ -12,6 +12,8 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 
+from mddf._messages import short
+
 NO_TIMES = "dates and times are no numbers; turn them into some first"
 _OTHERS = (bool, np.timedelta64)  # that count as integers
 _TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
@@ -128,7 +130,7 @@ def numbered(groups: np.ndarray) -> tuple[np.ndarray, bool]:
         missing, in_order = np.flatnonzero(groups != groups).tolist(), True
     if missing:
         raise ValueError(
-            f"groups must have one for every sample, got {groups[missing[0]]!r} in row "
+            f"groups must have one for every sample, got {short(groups[missing[0]])} in row "
             f"{missing[0]} and {len(missing)} missing in all"
         )
     if in_order:

@@ -10,6 +10,7 @@ import numpy as np
 
 from mddf import _core
 from mddf._growing import Sampling
+from mddf._messages import short
 
 _MOST_DRAWS = 2**31 - 2
 # Real weights become whole numbers of this total, fine enough for any bootstrap.
@@ -160,7 +161,7 @@ def n_draws(max_samples, n_rows: int, sample_weight: np.ndarray | None) -> int:
     if draws > _MOST_DRAWS:
         raise ValueError(
             f"max_samples must lead to at most {_MOST_DRAWS} draws for each tree, got "
-            f"max_samples={max_samples!r} of {n_rows} rows"
+            f"max_samples={short(max_samples)} of {n_rows} rows"
             + ("" if sample_weight is None else f" with weights of sum {sample_weight.sum():g}")
         )
     return draws

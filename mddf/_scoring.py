@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
 
 from mddf._margin_loss import class_margins, margin_ratio
+from mddf._messages import short
 from mddf._validation import naming
 
 MARGIN_RATIO = "margin-ratio"
@@ -90,7 +91,9 @@ def out_of_fold_score(scoring, classes, labels, sample_weight) -> Callable[..., 
         except (TypeError, ValueError):
             number = nan
         if not isfinite(number):
-            raise ValueError(f"scoring must give a finite number, got {value!r} from {scoring!r}")
+            raise ValueError(
+                f"scoring must give a finite number, got {short(value)} from {short(scoring)}"
+            )
         return number
 
     return score

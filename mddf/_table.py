@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from copy import copy
-from decimal import Decimal
 from functools import cached_property
-from numbers import Real
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -16,9 +15,21 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import assert_all_finite, validate_data
 
 from mddf._binning import NUMERIC_DTYPES
-from mddf._plain import NO_TIMES, is_missing
+from mddf._cells import (
+    ENCODE,
+    NUMBER,
+    are_times,
+    array_of_numbers,
+    checked_numbers,
+    filled,
+    kind_of_values,
+    missing_cells,
+    no_number,
+    parsed_numbers,
+    with_nan,
+)
+from mddf._plain import NO_TIMES
 
-NUMBER = "number"
 # What a block of columns that are turned into numbers together may take.
 _BLOCK_BYTES = 2**26
 # Frames of so few rows are read as a whole, where the types of columns are simple.
@@ -46,67 +57,6 @@ def whole_frame(X):
     if pyarrow is not None and isinstance(X, pyarrow.RecordBatch):
         return pyarrow.Table.from_batches([X])
     return X
-
-
-def filled(X: np.ma.MaskedArray) -> np.ndarray:
-    """An array in which what is masked has become NaN, or None among objects."""
-    cells, masked = X.data, np.ma.getmaskarray(X)
-    if masked.any():
-        dtypes: dict[str, Any] = {"b": float, "i": float, "u": float, "f": X.dtype, "c": X.dtype}
-        cells = cells.astype(dtypes.get(X.dtype.kind, object))  # a copy
-        cells[masked] = None if cells.dtype.kind == "O" else np.nan
-    return cells
-
-
-def missing_cells(values: np.ndarray) -> np.ndarray:
-    """Which cells of a column that :meth:`Table.values` gave are missing."""
-    return values != values if values.dtype.kind in "fmMO" else np.zeros(len(values), bool)
-
-
-def _with_nan(values: np.ndarray) -> np.ndarray:
-    """A column of objects in which all that is missing has become NaN."""
-    missing = np.fromiter(map(is_missing, values), bool, len(values))
-    return np.where(missing, np.nan, values) if missing.any() else values
-
-
-def _kind_of_values(values: np.ndarray) -> str | None:
-    """What the cells of a column are, None if nothing is there; several kinds are all named."""
-    if values.dtype.kind in "biuf":
-        return NUMBER
-    if values.dtype.kind in "mM":
-        return str(values.dtype)
-    kinds = set(map(type, values))
-    if not kinds <= {str}:  # NaN has a type, too
-        kinds = set(map(type, values[~missing_cells(values)]))
-    named = {
-        "text"
-        if issubclass(kind, str)
-        else NUMBER
-        if issubclass(kind, Real | Decimal | np.bool_)
-        else kind.__name__
-        for kind in kinds
-    }
-    return " and ".join(sorted(named)) or None
-
-
-def _parsed(values: np.ndarray, place: str) -> np.ndarray:
-    """Numbers from a column of any objects; `place` is how the column is called in errors."""
-    numbers = np.full(len(values), np.nan)
-    for row in np.flatnonzero(~missing_cells(values)):
-        try:
-            numbers[row] = float(values[row])
-        except (OverflowError, TypeError, ValueError) as error:
-            raise _no_number(values[row], row, place, error) from error
-    return numbers
-
-
-def _no_number(value, row, place, error: Exception) -> Exception:
-    kind = TypeError if isinstance(error, TypeError) else ValueError
-    value = value.item() if isinstance(value, np.generic) else value
-    return kind(
-        "X must hold numbers, NaN where missing, in all columns that are not categories; got "
-        f"{value!r} in row {row}, column {place}: {error}"
-    )
 
 
 class Table:
@@ -189,19 +139,19 @@ class ArrayTable(Table):
 
     def kind(self, c):
         """See Table."""
-        return _kind_of_values(self.values(c))
+        return kind_of_values(self.values(c))
 
     def values(self, c):
         """See Table."""
         values = self.cells[:, c]
-        return _with_nan(values) if values.dtype.kind == "O" else values
+        return with_nan(values) if values.dtype.kind == "O" else values
 
     def numbers(self, columns):
         """See Table."""
         if self.cells.dtype in NUMERIC_DTYPES:
             # All of them are not copied.
             return self.cells if len(columns) == self.shape[1] else self.cells[:, list(columns)]
-        return _checked(self.cells[:, list(columns)], [self.place(c) for c in columns])
+        return checked_numbers(self.cells[:, list(columns)], [self.place(c) for c in columns])
 
     def rows(self, first, end):
         """See Table."""
@@ -320,7 +270,7 @@ class FrameTable(Table):
             return NUMBER
         if self._dtypes[c].is_temporal():
             return str(self._dtypes[c])
-        return _kind_of_values(self._different(c))
+        return kind_of_values(self._different(c))
 
     def _different(self, c) -> np.ndarray:
         """Values of which there is at least one of each."""
@@ -330,11 +280,14 @@ class FrameTable(Table):
     def holds_words(self, c):
         """Whether a column holds categories, strings or the like rather than numbers.
 
-        One of objects holds numbers if something is there and all that is there are numbers.
+        One of objects holds numbers, or times, if something is there and all that is there are.
         """
         if self._is_numeric(c) or self._dtypes[c].is_temporal():
             return False
-        return self._dtypes[c] != nw.Object or _kind_of_values(self._different(c)) != NUMBER
+        if self._dtypes[c] not in (nw.Object, nw.Unknown):
+            return True
+        values = self._different(c)
+        return kind_of_values(values) != NUMBER and not are_times(values)
 
     def is_plain_text(self, c):
         """See Table."""
@@ -348,7 +301,7 @@ class FrameTable(Table):
             self._factors.clear()
             try:
                 numbers, different = self._series(c).to_native().factorize()
-            except TypeError:  # something that has no hash
+            except (TypeError, ArithmeticError):  # something that has no hash, or signals
                 return None
             self._factors[c] = numbers, np.append(np.asarray(different, dtype=object), np.nan)
         return self._factors[c]
@@ -357,11 +310,10 @@ class FrameTable(Table):
         """See Table."""
         if c not in self._values:
             if self._is_read_at_once(c):
-                values = _with_nan(self._objects[:, c])
+                values = with_nan(self._objects[:, c])
             else:
                 series = self._series(c)
-                values = np.fromiter(series.to_list(), object, self.shape[0])
-                values[series.is_null().to_numpy()] = np.nan
+                values = with_nan(np.fromiter(series.to_list(), object, self.shape[0]))
             if self.shape[0] > _FEW_ROWS:  # objects are large: only the last column's are kept
                 self._values.clear()
             self._values[c] = values
@@ -372,15 +324,15 @@ class FrameTable(Table):
         block = np.empty((self.shape[0], len(columns)), order="F")
         for i, c in enumerate(columns):
             block[:, i] = self._column_of_numbers(c)
-        return _checked(block, [self.place(c) for c in columns])
+        return checked_numbers(block, [self.place(c) for c in columns])
 
     def _column_of_numbers(self, c):
         dtype = self._dtypes[c]
         if not self._is_numeric(c):
             if dtype.is_temporal() and not self.is_empty(c):
                 error = TypeError(NO_TIMES)
-                raise _no_number(self._series(c).to_list()[0], 0, self.place(c), error)
-            return _parsed(self.values(c), self.place(c))
+                raise no_number(self._series(c).to_list()[0], 0, self.place(c), error)
+            return parsed_numbers(self.values(c), self.place(c))
         if self._is_read_at_once(c):
             return self.values(c).astype(np.float64)
         if dtype.is_integer() and self.cells.implementation.is_pyarrow():
@@ -392,49 +344,6 @@ class FrameTable(Table):
         if column.dtype.kind == "c":
             raise ValueError(f"Complex data not supported: X has some in column {self.place(c)}")
         return column
-
-
-def _checked(block: np.ndarray, places: Sequence[str]) -> np.ndarray:
-    """The block as numbers without infinities; errors name the cell."""
-    if block.dtype.kind not in "biuf":
-        block = np.column_stack(
-            [_parsed(_with_nan(block[:, i]), place) for i, place in enumerate(places)]
-        )
-    elif block.dtype not in NUMERIC_DTYPES:
-        block = block.astype(np.float64)
-    try:
-        assert_all_finite(block, allow_nan=True, input_name="X")
-    except ValueError as error:
-        row, c = np.argwhere(np.isinf(block))[0]
-        raise _no_number(float(block[row, c]), row, places[c], error) from error
-    return block
-
-
-_NO_CATEGORIES = (
-    "; an array has no columns of categories unless categorical_features gives their numbers: do "
-    "so, or let X be a data frame (the transformer before gives one after "
-    'set_output(transform="pandas"))'
-)
-
-
-def has_words(cells: np.ndarray) -> bool:
-    """Whether some cells of an array are text."""
-    return cells.dtype.kind in "US" or any(isinstance(cell, str) for cell in cells.ravel())
-
-
-def _named_refusal(X, error: Exception) -> Exception:
-    """An error of scikit-learn's about the cells of X, with the cell that it means."""
-    try:
-        cells = np.asarray(X)
-    except ValueError:
-        return error
-    if cells.ndim != 2 or 0 in cells.shape or cells.dtype.kind == "c":
-        return error
-    try:
-        _checked(cells, [str(c) for c in range(cells.shape[1])])
-    except (TypeError, ValueError) as named:
-        error = named
-    return type(error)(f"{error}{_NO_CATEGORIES}") if has_words(cells) else error
 
 
 def _refuse_empty(X) -> None:
@@ -467,8 +376,17 @@ def read_table(estimator, X, *, reset: bool, categorical_features=None) -> Table
     X = whole_frame(X)
     if is_frame(X):
         _refuse_empty(X)
-        validate_data(estimator, X, skip_check_array=True, reset=reset)
-        return FrameTable(X)
+        table = FrameTable(X)
+        try:
+            validate_data(estimator, X, skip_check_array=True, reset=reset)
+        except ValueError as error:  # of releases of scikit-learn that refuse names that are equal
+            (name, n_times), *_ = Counter(table.names).most_common(1)
+            if n_times == 1:
+                raise
+            raise ValueError(
+                f"X must have different names for all columns, got {name!r} {n_times} times"
+            ) from error
+        return table
     if sparse.issparse(X):
         X = check_array(
             X,
@@ -485,21 +403,31 @@ def read_table(estimator, X, *, reset: bool, categorical_features=None) -> Table
         if isinstance(X, np.ndarray) and X.dtype.kind not in "biufc" and X.ndim == 2 and X.size:
             validate_data(estimator, X, skip_check_array=True, reset=reset)
             return ArrayTable(X)
-    try:
-        # Which numpy would make numbers of that mean nothing, of what is missing the least one.
-        head = X[:1] if isinstance(X, np.ndarray | list | tuple) else ()
-        if np.asarray(head).dtype.kind in "mM":
-            raise TypeError(NO_TIMES)
-        cells = check_array(
-            X,
-            dtype=list(NUMERIC_DTYPES),
-            ensure_all_finite="allow-nan",
-            estimator=estimator,
-            input_name="X",
-        )
-    except (OverflowError, TypeError, ValueError) as error:
-        raise _named_refusal(X, error) from error
+    cells = array_of_numbers(estimator, X)
     validate_data(
         estimator, X if hasattr(X, "shape") else cells, skip_check_array=True, reset=reset
     )
     return ArrayTable(cells)
+
+
+def read_numbers(estimator, X, *, reset: bool) -> np.ndarray:
+    """What a user passed as X to an estimator that takes numbers alone, NaN where missing.
+
+    Raises
+    ------
+    TypeError or ValueError
+        If X is sparse, or some columns hold categories or text.
+    """
+    if sparse.issparse(X):
+        raise TypeError(
+            "Sparse data was passed for X, but dense data is required: pass X.toarray()"
+        )
+    table = read_table(estimator, X, reset=reset)
+    refused = [c for c in range(table.shape[1]) if table.holds_words(c) and not table.is_empty(c)]
+    if refused:
+        raise ValueError(
+            f"X must hold numbers, {type(estimator).__name__} takes numeric features only; got "
+            f"{table.kind(refused[0])} in column {table.place(refused[0])}, and {len(refused)} "
+            f"columns that are no numbers in all{ENCODE}"
+        )
+    return np.ascontiguousarray(table.numbers(range(table.shape[1])))

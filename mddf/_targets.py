@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from mddf._core import ClassTarget, ValueTarget
-from mddf._messages import warn
+from mddf._messages import short, warn
 from mddf._plain import numbers_of
 from mddf._state import part
 from mddf._validation import encode_labels, naming, warn_of_column
@@ -157,7 +157,7 @@ def finite_values(y) -> np.ndarray:
         y = numbers_of(y, "y")
         y = check_array(y, ensure_2d=False, dtype=np.float64, order="C", input_name="y")
         if y.ndim == 0:
-            raise ValueError(f"y must have a target for every sample, got {y!r}")
+            raise ValueError(f"y must have a target for every sample, got {short(y)}")
     return y
 
 

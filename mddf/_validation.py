@@ -29,7 +29,7 @@ MOST = 2**31 - 1
 def refuse_class(parameter: str, value) -> None:
     """Refuse a class where a function is wanted: calling it would make an object of it."""
     if isinstance(value, type):
-        raise ValueError(f"{parameter} must not be a class, got {value!r}")
+        raise ValueError(f"{parameter} must not be a class, got {short(value)}")
 
 
 class Within(Interval):
@@ -110,8 +110,8 @@ def _check_complete(y) -> None:
     missing = np.flatnonzero([is_missing(label) for label in y])
     if len(missing):
         raise ValueError(
-            f"y must have a label for every sample, got {y[missing[0]]!r} in row {missing[0]} and "
-            f"{len(missing)} missing in all"
+            f"y must have a label for every sample, got {short(y[missing[0]])} in row "
+            f"{missing[0]} and {len(missing)} missing in all"
         )
 
 
@@ -172,7 +172,9 @@ def all_weights(sample_weight, n_rows: int) -> np.ndarray:
     if isinstance(sample_weight, Number):
         largest = float(np.finfo(np.float64).max)
         if not (isinstance(sample_weight, Real) and 0 < sample_weight <= largest):  # type: ignore[operator]
-            raise ValueError(f"sample_weight must be positive and finite, got {sample_weight!r}")
+            raise ValueError(
+                f"sample_weight must be positive and finite, got {short(sample_weight)}"
+            )
     rows = np.empty((n_rows, 0))
     with naming("sample_weight"):
         if not (sample_weight is None or isinstance(sample_weight, Number)):
@@ -205,7 +207,7 @@ def class_factors(class_weight, classes, labels, weights) -> np.ndarray | None:
         if not np.all(np.isfinite(factors) & (factors >= 0)):
             raise ValueError(
                 "class_weight must have finite weights that are not negative, "
-                f"got {class_weight!r}"
+                f"got {short(class_weight)}"
             )
         return factors
     if weights is None:

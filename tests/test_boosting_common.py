@@ -247,7 +247,9 @@ def test_pipelines_and_searches(iris):
 def test_arrays_of_words_are_told_what_to_do(model, dtype, iris):
     X, y = iris
     words = np.where(X > 3, "high", "low").astype(dtype)
-    message = r"takes numeric features only; got words: encode them first, .*OneHotEncoder"
+    message = (
+        r"X must hold numbers, .*got '(high|low)' in row 0.*; encode text first, .*OneHotEncoder"
+    )
     with pytest.raises(ValueError, match=message):
         clone(model).fit(words, y)
     with pytest.raises(ValueError, match=message):
@@ -263,7 +265,7 @@ def test_frames_and_categories(model, iris):
     assert list(fitted.feature_names_in_) == list("abcd")
     np.testing.assert_array_equal(fitted.predict(frame), clone(model).fit(X, y).predict(X))
     frame["b"] = pd.cut(frame["b"], 3, labels=["low", "middle", "high"])
-    message = r"takes numeric features only; got the category or string columns \['b'\]"
+    message = r"takes numeric features only; got text in column 1, 'b', and 1 columns"
     with pytest.raises(ValueError, match=message):
         clone(model).fit(frame, y)
     with pytest.raises(ValueError, match=message):

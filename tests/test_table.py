@@ -16,11 +16,11 @@ from sklearn.base import clone
 
 from mddf import RandomForestClassifier, by_columns
 from mddf._binner import category_mask
+from mddf._cells import missing_cells
 from mddf._table import (
     ArrayTable,
     FrameTable,
     is_frame,
-    missing_cells,
     read_table,
 )
 
@@ -140,10 +140,10 @@ def test_types_of_pandas():
             "decimal": pd.Series([pd.NA, 3], dtype=object),
         }
     )
-    words = [True, True, False, False, False, False, False, True, False]
+    words = [True, True, False, False, False, False, False, False, False]
     table = read(frame)
     assert category_mask(table, "from_dtype").tolist() == words
-    numbers = table.numbers(np.flatnonzero(~np.array(words)).tolist())
+    numbers = table.numbers([2, 3, 4, 5, 6, 8])
     nan = np.nan
     np.testing.assert_array_equal(numbers, [[1, 1, 1, 0, 1.5, nan], [nan, nan, 2, 2, nan, 3]])
 
@@ -432,6 +432,96 @@ def frame_with(**columns):
 def test_refused_cells_are_named(X, mask, error, message):
     with pytest.raises(error, match=message):
         RandomForestClassifier(2, categorical_features=mask).fit(X, [0, 1])
+
+
+NOW = datetime(2020, 1, 1)
+ONE_LINE = [RandomForestClassifier(2), AdaBoostClassifier(2), MultiGrainedScanner([1], cv=2)]
+
+
+def objects(*cells):
+    column = np.empty(6, object)
+    column[:] = [*cells] * (6 // len(cells))
+    return column
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (pd.Series(pd.period_range("2020", periods=6)), "Period.* in row 0, .*dates and times"),
+        (objects(NOW, None), "2020.* in row 0, .*dates and times"),
+        (objects(NOW.date()), "datetime.date.* in row 0, column 1.*dates and times"),
+        (objects(NOW.time()), "datetime.time.* in row 0, column 1.*dates and times"),
+        (objects(NOW - NOW), "(timedelta|Timedelta).* in row 0, column 1.*dates and times"),
+        (pd.Series([NOW] * 6).dt.tz_localize("UTC"), "2020-01-01.* in row 0, .*dates and times"),
+        (objects(np.complex128(1j), 2), "complex"),
+        (objects(10**400), r"got 1000.*\.\.\..*000 in row 0, column 1.*too large"),
+    ],
+    ids=lambda value: None if isinstance(value, str) else str(type(value[0])),
+)
+@pytest.mark.parametrize("model", ONE_LINE, ids=lambda model: type(model).__name__)
+def test_columns_of_no_numbers_are_refused_in_one_line(model, cells, message):
+    frame = pd.DataFrame({"a": np.arange(6.0), "b": cells})
+    for X in (frame, frame.to_numpy(object)):
+        with pytest.raises((ValueError, TypeError), match=message) as refused:
+            clone(model).fit(X, [0, 1] * 3)
+        assert "\n" not in str(refused.value)
+        assert len(str(refused.value)) < 400
+
+
+@pytest.mark.parametrize("cell", [None, pd.NA, Decimal("NaN"), Decimal("sNaN"), np.float32("nan")])
+def test_objects_that_are_missing(cell):
+    X = np.column_stack([objects(1.5, 2, True), objects(Decimal(3), cell)])
+    expected = [[1.5, 3], [2, np.nan], [1, 3]] * 2
+    for table in (read(X), read(X.tolist()), read(pd.DataFrame(X)), read(pd.DataFrame(X[:3]))):
+        found = table.numbers(range(2))
+        assert np.array_equal(found[0:3:2, 0], [1.5, 1])
+        assert np.isnan(found[1, 1])
+    assert np.array_equal(read(X).numbers(range(2))[:, 0], np.array(expected)[:, 0])
+    frame = pd.DataFrame({"c": ["a", cell] * 150})
+    forest = RandomForestClassifier(3, random_state=0).fit(frame, [0, 1] * 150)
+    assert forest.score(frame, [0, 1] * 150) == 1
+
+
+@pytest.mark.parametrize(
+    "cells", [objects((1, 2), (3, 4)), objects(frozenset("a"), frozenset("b")), objects([1], [2])]
+)
+@pytest.mark.parametrize("times", [1, 40])
+def test_categories_that_have_no_order_are_refused(cells, times):
+    frame = pd.DataFrame({"b": list(cells) * times})
+    message = "the categories of a column must be all strings or all numbers; got .* in column 0"
+    for X in (frame, frame.astype("category") if not isinstance(cells[0], list) else frame):
+        with pytest.raises(TypeError, match=message):
+            RandomForestClassifier(2).fit(X, [0, 1] * 3 * times)
+    with pytest.raises(TypeError, match=message):
+        RandomForestClassifier(2, categorical_features=[0]).fit(
+            frame.to_numpy(), [0, 1] * 3 * times
+        )
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.zeros(30), r"X must be a 2D array, got an array of shape \(30,\). Reshape your data"),
+        (3.0, r"X must be a 2D array, got 3\.0\. Reshape"),
+        ({"a": 1}, "X must be a 2D array, got {'a': 1}. Reshape"),
+        ("abc", "X must be a 2D array, got 'abc'. Reshape"),
+        (pd.Series(np.zeros(30)), r"X must be a 2D array, got an array of shape \(30,\)"),
+        (pl.Series(np.zeros(30)), r"X must be a 2D array, got an array of shape \(30,\)"),
+        (np.zeros((30, 2), complex), "X must hold real numbers, got complex128"),
+    ],
+)
+@pytest.mark.parametrize("model", ONE_LINE[:2], ids=lambda model: type(model).__name__)
+def test_what_is_no_table_is_refused_in_one_line(model, X, message):
+    with pytest.raises((ValueError, TypeError), match=message) as refused:
+        clone(model).fit(X, [0, 1] * 15)
+    assert "\n" not in str(refused.value)
+
+
+def test_sparse_columns_of_pandas_are_numbers_for_all():
+    dense = np.arange(60.0) % 3
+    X, y = pd.DataFrame({"a": pd.arrays.SparseArray(dense), "b": dense[::-1]}), dense > 1
+    found = AdaBoostClassifier(2).fit(X, y).predict(X)
+    assert np.array_equal(found, AdaBoostClassifier(2).fit(X.to_numpy(), y).predict(X.to_numpy()))
 
 
 def test_refused_arrays():

@@ -14,12 +14,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.model_selection import train_test_split
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mddf._margin_loss import class_margins
+from mddf._messages import short
 from mddf._parallel import progress_bar
 from mddf._state import Saved
-from mddf._table import FrameTable, has_words, is_frame, whole_frame
+from mddf._table import read_numbers
 from mddf._validation import (
     COUNT,
     JOBS,
@@ -123,7 +124,7 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
         if len(classes) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes with positive weight;"
-                f" got {len(classes)} class, {classes.tolist()!r}"
+                f" got {len(classes)} class, {short(classes.tolist())}"
             )
         if len(classes) == 2:
             self._fit_two_classes(X, 2.0 * codes - 1.0, weight)
@@ -378,18 +379,14 @@ def _stack(histories: list[History]) -> History:
 
 
 def _read_numbers(estimator, X, *, reset: bool) -> FloatArray:
-    """X as numbers; text is refused with what to do about it."""
-    takes = f"{type(estimator).__name__} takes numeric features only"
-    remedy = "encode them first, for example with OneHotEncoder"
-    X = whole_frame(X)
-    if is_frame(X):
-        table = FrameTable(X)
-        refused = [name for c, name in enumerate(table.names or []) if table.holds_words(c)]
-        if refused:
-            raise ValueError(f"{takes}; got the category or string columns {refused!r}: {remedy}")
-    try:
-        return validate_data(estimator, X, dtype=np.float64, order="C", reset=reset)
-    except ValueError as error:
-        if is_frame(X) or not has_words(np.asarray(X, object)):
-            raise
-        raise ValueError(f"{takes}; got words: {remedy} ({error})") from error
+    """X as numbers in double precision, none of them missing."""
+    cells = np.asarray(read_numbers(estimator, X, reset=reset), np.float64)
+    missing = np.argwhere(np.isnan(cells))
+    if len(missing):
+        row, column = missing[0]
+        raise ValueError(
+            f"Input X contains NaN: {type(estimator).__name__} takes no missing values, got "
+            f"{len(missing)}, the first of them in row {row}, column {column}; impute them first, "
+            "for example with SimpleImputer"
+        )
+    return cells

@@ -8,6 +8,7 @@ from numbers import Real
 import numpy as np
 
 from mddf._elementary import log, log1p
+from mddf._messages import short
 from mddf._validation import naming
 
 #: complexity(size, n_samples, n_features); size as DeepBoost counts it.
@@ -128,5 +129,5 @@ def complexity_table(
             bounds = [bound(int(size), n_samples, n_features) for size in sizes]
     for value in bounds:
         if not (isinstance(value, Real) and 0 <= float(value) < np.inf):
-            raise ValueError(f"complexity must return finite numbers >= 0; got {value!r}")
+            raise ValueError(f"complexity must return finite numbers >= 0; got {short(value)}")
     return np.concatenate([[0.0], bounds])

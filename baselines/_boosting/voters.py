@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mddf import _core
 from mddf._margin_loss import weighted_sum
+from mddf._messages import short
 from mddf._state import part
 from mddf._validation import naming
 
@@ -178,7 +179,7 @@ class GivenVoters:
     def __post_init__(self) -> None:
         wrong = [] if callable(self.voters) else [v for v in self.voters if not callable(v)]
         if wrong:
-            raise ValueError(f"voters must be callable; got {wrong[0]!r} among them")
+            raise ValueError(f"voters must be callable; got {short(wrong[0])} among them")
 
     @classmethod
     def joined(cls, parts: Sequence[GivenVoters]) -> GivenVoters:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mddf._messages import short
 from mddf.analysis._checks import check_number, finite_vector
 
 
@@ -146,7 +147,7 @@ def deepboost_bound(
             f"complexity must have the shape of alpha, {weights.shape}; got {bounds.shape}"
         )
     if not weights.any():
-        raise ValueError(f"alpha must have an entry other than 0; got {alpha!r}")
+        raise ValueError(f"alpha must have an entry other than 0; got {short(alpha)}")
     weights = weights / weights.max()  # so that their sum is finite
     m = len(sample)
     share = np.log(n_families) / m
@@ -201,7 +202,7 @@ def quadboost_bound(
     """
     sample = _checked(margins, 1.0, delta)
     if not p >= 1:
-        raise ValueError(f"p must be at least 1; got {p!r}")
+        raise ValueError(f"p must be at least 1; got {short(p)}")
     check_number("complexity", complexity, 0)
     weights = finite_vector("alpha", alpha)
     weights = weights[weights != 0]
@@ -330,5 +331,5 @@ def _checked(margins: ArrayLike, rho: float, delta: float) -> NDArray[np.float64
         raise ValueError("margins must have at least one entry; got none")
     check_number("rho", rho, 0, above=True)
     if not 0 < delta < 1:
-        raise ValueError(f"delta must lie in (0, 1); got {delta!r}")
+        raise ValueError(f"delta must lie in (0, 1); got {short(delta)}")
     return sample

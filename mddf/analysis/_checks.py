@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mddf._messages import short
 from mddf._validation import naming
 
 
@@ -14,7 +15,7 @@ def check_number(name: str, value: float, least: float, *, above: bool = False) 
         fits = value > least if above else value >= least
         if not (fits and value < np.inf):
             sign = ">" if above else ">="
-            raise ValueError(f"{name} must be finite and {sign} {least:g}; got {value!r}")
+            raise ValueError(f"{name} must be finite and {sign} {least:g}; got {short(value)}")
 
 
 def finite_numbers(name: str, values: ArrayLike, least: float = -np.inf) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples
 
 from mddf._margin_loss import class_margins
+from mddf._messages import short
 from mddf._validation import known_labels
 from mddf.analysis._checks import finite_vector
 
@@ -131,7 +132,7 @@ class MarginReport:
         """Least margin up to which each share lies, of the shape of `shares`, all in [0, 1]."""
         shares = np.asarray(shares, dtype=np.float64)
         if not ((shares >= 0) & (shares <= 1)).all():
-            raise ValueError(f"shares must lie in [0, 1]; got {shares!r}")
+            raise ValueError(f"shares must lie in [0, 1]; got {short(shares)}")
         at = np.searchsorted(np.cumsum(self.weights), shares - 1e-12)
         return self.margins[np.minimum(at, len(self.margins) - 1)]
 

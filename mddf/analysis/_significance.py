@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc
 from scipy.stats import binomtest, poisson_binom
 
+from mddf._messages import short
 from mddf.analysis._checks import check_number, finite_numbers
 
 
@@ -127,7 +128,7 @@ def sign_test(wins: int, losses: int) -> float:
     for name, count in (("wins", wins), ("losses", losses)):
         check_number(name, count, 0)
         if count != int(count):
-            raise ValueError(f"{name} must be a whole number; got {count!r}")
+            raise ValueError(f"{name} must be a whole number; got {short(count)}")
     if wins + losses == 0:
         return 1.0
     return float(binomtest(int(wins), int(wins) + int(losses), alternative="greater").pvalue)

@@ -16,6 +16,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from mddf._boosted import BoostedClassifier, BoostedRegressor, trees_of
 from mddf._gaussian import FARTHEST, GRAIN, GaussianClassifier, GaussianRegressor
 from mddf._linear import Encoding, LinearClassifier
+from mddf._messages import short
 
 from ._boosting import add_boosting, add_scores, add_softmax
 from ._graph import Graph
@@ -207,5 +208,5 @@ def _refusal(model) -> TypeError:
     return TypeError(
         f"of {kinds} that are not forests of mddf, to_onnx takes {last} or after a SimpleImputer "
         "of NaN without an indicator, a StandardScaler, a OneHotEncoder that keeps all, or these "
-        f"in a ColumnTransformer; got {model!r}"
+        f"in a ColumnTransformer; got {short(model)}"
     )

@@ -7,9 +7,10 @@ from importlib import import_module
 import numpy as np
 from sklearn.base import is_regressor
 
+from mddf._cells import NUMBER
 from mddf._deep_guests import LARGEST
 from mddf._layer import _GRAIN
-from mddf._table import NUMBER
+from mddf._messages import short
 from mddf._targets import Units
 from mddf._trees import Trees
 from mddf._vote import FLOOR, Calibration
@@ -124,7 +125,8 @@ def onnx_inputs(model, X, *, dtype=None) -> dict[str, np.ndarray]:
     -------
     dict of str to ndarray
     """
-    from mddf._table import missing_cells, read_table
+    from mddf._cells import missing_cells
+    from mddf._table import read_table
 
     dtype = checked(dtype)
     model_stages(model)
@@ -411,4 +413,4 @@ def _label_type(classes: np.ndarray) -> tuple:
         if wrong := [str(label) for label in classes if not _is_utf8(str(label))]:
             raise ValueError(f"ONNX has text in UTF-8, got the label {wrong[0]!r}")
         return str, classes.astype(object)
-    raise TypeError(f"ONNX has labels that are numbers, booleans or text, got {classes!r}")
+    raise TypeError(f"ONNX has labels that are numbers, booleans or text, got {short(classes)}")

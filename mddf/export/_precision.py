@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mddf._messages import warn
+from mddf._messages import short, warn
 from mddf._trees import Trees, ValueTrees
 from mddf.explain._shap_values import feature_names
 from mddf.explain._stages import Stage
@@ -17,7 +17,7 @@ def checked(dtype) -> np.dtype:
     except TypeError:
         found = None
     if found not in (np.float32, np.float64):
-        raise ValueError(f"dtype must be float32 or float64, got {dtype!r}")
+        raise ValueError(f"dtype must be float32 or float64, got {short(dtype)}")
     return found
 
 
