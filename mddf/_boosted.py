@@ -11,6 +11,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 
 from mddf import _core
 from mddf._elementary import class_probabilities, log
+from mddf._screening import screened
 from mddf._state import part
 from mddf._vote import FLOOR
 
@@ -74,10 +75,16 @@ class Boosted(BaseEstimator):
         if hasattr(self, "trees_"):
             check_trees(self.trees_, self.n_features_in_)
 
-    def _learn(self, kind, X, targets, sample_weight) -> None:
-        """Fit a model of scikit-learn's to each target, and take their trees over."""
+    def _learn(self, kind, X, targets, sample_weight, numbers) -> None:
+        """Fit a model of scikit-learn's to each target, and take their trees over.
+
+        Of wide tables it sees the columns that split `numbers`, shape (n_samples, n), best.
+        """
         options = self.get_params()
         categorical = np.asarray(options.pop("categorical"), bool)
+        columns = screened(X, numbers, sample_weight, self.min_samples_leaf)
+        if len(columns) < X.shape[1]:
+            X, categorical = X[:, columns], categorical[columns]
         given = categorical if categorical.any() else None
         # scikit-learn refuses columns in which it sees nothing.
         X = np.where(np.isnan(X).all(axis=0), 0.0, X)
@@ -88,7 +95,9 @@ class Boosted(BaseEstimator):
             for target in targets
         ]
         self.start_ = np.concatenate([model._baseline_prediction.ravel() for model in models])
-        self.trees_ = trees_of(*models)
+        trees = trees_of(*models)
+        trees["column"] = np.where(trees["left"], columns[trees["column"]], 0).astype(np.int32)
+        self.trees_ = trees
 
     @property
     def n_rounds(self) -> int:
@@ -135,7 +144,8 @@ class BoostedClassifier(ClassifierMixin, Boosted):
         if len(self.classes_) < 2:
             self.start_, self.trees_ = np.zeros(1), _packed([], np.arange(0), [])
             return self
-        self._learn(HistGradientBoostingClassifier, X, [y], sample_weight)
+        indicators = (np.reshape(y, (-1, 1)) == self.classes_).astype(float)
+        self._learn(HistGradientBoostingClassifier, X, [y], sample_weight, indicators)
         return self
 
     def staged_predict_proba(self, X):
@@ -167,8 +177,8 @@ class BoostedRegressor(RegressorMixin, Boosted):
     def fit(self, X, y, sample_weight=None):
         """Fit numbers, of shape (n_samples,) or (n_samples, n_outputs)."""
         self.n_features_in_ = X.shape[1]
-        targets = np.reshape(y, (len(X), -1)).T
-        self._learn(HistGradientBoostingRegressor, X, targets, sample_weight)
+        numbers = np.reshape(y, (len(X), -1))
+        self._learn(HistGradientBoostingRegressor, X, numbers.T, sample_weight, numbers)
         return self
 
     def predict(self, X):

@@ -153,7 +153,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         return goal, weights, {"n_outputs_": y.shape[1], "_units": units}, plain
 
     def _members(self, goal, categorical):
-        makers = named_regressors(self.n_estimators, categorical)
+        makers = named_regressors(self.n_estimators, categorical, len(goal.target))
         return resolve_members(
             self.members,
             makers,

@@ -28,6 +28,7 @@ from mddf._messages import short
 from mddf._named_members import split_names
 from mddf._regressors import CompletelyRandomForestRegressor, RandomForestRegressor
 from mddf._sampling import RowWeights, plan_sampling
+from mddf._screening import is_wide
 from mddf._state import is_part
 from mddf._validation import is_list
 
@@ -149,12 +150,13 @@ def named_classifiers(
     }
 
 
-def boosted_regressor(categorical: np.ndarray) -> BoostedRegressor:
-    """Gradient boosting that learns slowly."""
+def boosted_regressor(categorical: np.ndarray, n_rows: int) -> BoostedRegressor:
+    """Gradient boosting that learns slowly, if the table is not wide."""
+    wide = is_wide(n_rows, len(categorical))
     return BoostedRegressor(
         categorical,
-        max_iter=500,
-        learning_rate=0.05,
+        max_iter=150 if wide else 500,
+        learning_rate=0.15 if wide else 0.05,
         max_leaf_nodes=16,
         min_samples_leaf=8,
         l2_regularization=1.0,
@@ -162,14 +164,14 @@ def boosted_regressor(categorical: np.ndarray) -> BoostedRegressor:
     )
 
 
-def named_regressors(n_estimators: int, categorical: np.ndarray) -> Makers:
+def named_regressors(n_estimators: int, categorical: np.ndarray, n_rows: int) -> Makers:
     """What makes the named members of a regressor."""
     return {
         "random": lambda: RandomForestRegressor(n_estimators),
         "completely-random": lambda: CompletelyRandomForestRegressor(
             n_estimators, max_features=1.0
         ),
-        "boosted": lambda: boosted_regressor(categorical),
+        "boosted": lambda: boosted_regressor(categorical, n_rows),
         "kernel": lambda: GaussianRegressor(categorical, gamma=0.5),
         "linear": lambda: linear(Ridge(), categorical),
     }

@@ -1,0 +1,100 @@
+"""Columns that boosting looks at in wide tables."""
+
+import time
+
+import numpy as np
+import pytest
+
+from mddf import DeepForestClassifier, DeepForestRegressor
+from mddf._boosted import BoostedClassifier, BoostedRegressor
+from mddf._guests import _one_thread
+from mddf._screening import is_wide, screened
+
+
+def naive_gain(column, targets, weight, least):
+    """The best split's gain, by means of all pairs of sides."""
+
+    def error(rows):
+        mean = np.average(targets[rows], axis=0, weights=weight[rows])
+        return (weight[rows, None] * (targets[rows] - mean) ** 2).sum()
+
+    column = np.where(np.isnan(column), np.inf, column)
+    everything = np.full(len(column), True)
+    best = 0.0
+    for threshold in np.unique(column)[:-1]:
+        left = column <= threshold
+        sides = [left, ~left]
+        if all(s.sum() >= least and weight[s].sum() > 0 for s in sides):
+            best = max(best, error(everything) - sum(map(error, sides)))
+    return best
+
+
+@pytest.mark.parametrize("n_targets", [1, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_columns_with_the_best_splits_are_kept(n_targets, weighted):
+    rng = np.random.default_rng(n_targets)
+    X = rng.integers(0, 6, (30, 150)).astype(float)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[:, 7], X[:, 8] = np.nan, 1.0
+    targets = rng.normal(size=(30, n_targets)) + np.nan_to_num(X[:, [100]])
+    weight = rng.integers(0, 4, 30).astype(float) if weighted else None
+    gains = [naive_gain(c, targets, np.ones(30) if weight is None else weight, 5) for c in X.T]
+    kept = screened(X, targets, weight, 5)
+    assert len(kept) == 50
+    assert 100 in kept
+    assert not {7, 8} & set(kept)
+    dropped = np.setdiff1d(np.arange(150), kept)
+    assert np.take(gains, kept).min() >= np.take(gains, dropped).max() - 1e-9
+
+
+def test_blocks_of_columns_change_nothing(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, targets = rng.normal(size=(40, 300)), rng.normal(size=(40, 2))
+    whole = screened(X, targets, None, 5)
+    monkeypatch.setattr("mddf._screening._CELLS", 999)
+    np.testing.assert_array_equal(screened(X, targets, None, 5), whole)
+
+
+@pytest.mark.parametrize(("n_rows", "n_columns"), [(300, 500), (10, 100), (200, 400), (5000, 600)])
+def test_other_tables_keep_all_columns(n_rows, n_columns):
+    assert not is_wide(n_rows, n_columns)
+    X = np.zeros((n_rows, n_columns))
+    assert len(screened(X, np.zeros((n_rows, 1)), None, 5)) == n_columns
+
+
+@pytest.mark.parametrize("categories", [False, True])
+def test_trees_of_some_columns_ask_for_them_where_they_are(categories):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (60, 400)).astype(float)
+    y = (X[:, 399] + X[:, 210] > 2).astype(int)
+    categorical = np.full(400, categories)
+    for model, target in ((BoostedClassifier, y), (BoostedRegressor, y * 1.0)):
+        with _one_thread():
+            model = model(categorical, max_iter=20, min_samples_leaf=5).fit(X, target)
+        inner = model.trees_["left"] > 0
+        assert {210, 399} <= set(model.trees_["column"][inner].tolist())
+        assert np.mean((model.predict(X).ravel() > 0.5) == y) > 0.95
+        other = X.copy()
+        other[:, np.setdiff1d(np.arange(400), model.trees_["column"][inner])] = 0
+        np.testing.assert_array_equal(model.predict(other), model.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("Model", "shape", "n_classes", "seconds"),
+    [
+        (DeepForestClassifier, (100, 5000), 2, 3),
+        pytest.param(DeepForestClassifier, (80, 2000), 10, 6, marks=pytest.mark.slow),
+        pytest.param(DeepForestRegressor, (60, 300), None, 6, marks=pytest.mark.slow),
+        pytest.param(DeepForestClassifier, (100, 20000), 2, 20, marks=pytest.mark.slow),
+        pytest.param(DeepForestRegressor, (100, 5000), None, 20, marks=pytest.mark.slow),
+    ],
+)
+def test_wide_tables_take_seconds(Model, shape, n_classes, seconds):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=shape)
+    y = X[:, 0] + X[:, 1] / 2
+    if n_classes is not None:
+        y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
+    start = time.process_time()
+    Model(random_state=0).fit(X, y)
+    assert time.process_time() - start < 3 * seconds  # a busy machine counts more
