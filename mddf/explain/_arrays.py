@@ -8,8 +8,9 @@ import numpy as np
 
 from mddf import _growing
 from mddf._binning import Bins
+from mddf._messages import short
 
-from ._checks import brief, check_whole
+from ._checks import check_whole
 from ._nodes import LEAF, Nodes, decode
 from ._stages import coded_stages, kind_of, model_stages
 
@@ -136,7 +137,7 @@ def category_codes(model) -> dict[int, list]:
 def _chosen(name: str, number, n: int, only_for_cascades=False) -> int:
     if only_for_cascades:
         if number is not None:
-            raise ValueError(f"{name} must be None for a forest, got {brief(number)}")
+            raise ValueError(f"{name} must be None for a forest, got {short(number)}")
         return 0
     check_whole(name, number, -n, n - 1)
     return int(number) % n

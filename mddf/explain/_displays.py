@@ -7,8 +7,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from mddf._cascade_estimator import BaseCascade
 from mddf._deep_estimator import BaseDeepForest
+from mddf._messages import short
 
-from ._checks import brief, check_whole
+from ._checks import check_whole
 from ._importances import importances
 
 
@@ -22,7 +23,7 @@ def _pyplot():
 
 def _check_axes(name: str, axis) -> None:
     if not hasattr(axis, "barh"):
-        raise TypeError(f"{name} must be matplotlib Axes, got {brief(axis)}")
+        raise TypeError(f"{name} must be matplotlib Axes, got {short(axis)}")
 
 
 class LayersDisplay:
@@ -84,7 +85,7 @@ class LayersDisplay:
         """
         if not isinstance(estimator, BaseCascade | BaseDeepForest):
             raise TypeError(
-                "estimator must be a cascade or a deep forest of mddf, got " + brief(estimator)
+                "estimator must be a cascade or a deep forest of mddf, got " + short(estimator)
             )
         check_is_fitted(estimator)
         if isinstance(estimator, BaseDeepForest):
@@ -215,7 +216,7 @@ class ImportancesDisplay:
     def __init__(self, *, found):
         if not hasattr(found, "importances_mean"):
             raise TypeError(
-                f"found must be what mddf.explain.importances returns, got {brief(found)}"
+                f"found must be what mddf.explain.importances returns, got {short(found)}"
             )
         self.found = found
 

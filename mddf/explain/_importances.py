@@ -12,11 +12,12 @@ from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import column_or_1d
 
 from mddf import _cascade
+from mddf._messages import short
 from mddf._table import Table, is_frame, whole_frame
 from mddf._targets import finite_values
 from mddf._validation import check_lengths, known_labels, naming
 
-from ._checks import brief, check_whole, check_word
+from ._checks import check_whole, check_word
 from ._paths import own_class_contributions, path_contributions
 from ._shap_values import feature_names
 from ._stages import coded_stages, kind_of, model_stages, refuse_untraceable
@@ -95,7 +96,7 @@ def importances(
         with naming("random_state"):
             check_random_state(random_state)
         if not hasattr(model, "predict"):
-            raise TypeError(f"model must be a fitted classifier or regressor, got {brief(model)}")
+            raise TypeError(f"model must be a fitted classifier or regressor, got {short(model)}")
         _read_targets(model, X, y)
         found = _permuted(model, X, y, scoring, n_repeats=n_repeats, random_state=random_state)
         mean, spread = found.importances_mean, found.importances_std
@@ -120,7 +121,7 @@ def _of_training(model) -> np.ndarray:
         raise
     except AttributeError as error:
         raise TypeError(
-            "model must have feature_importances_ for kind='impurity', got " + brief(model)
+            "model must have feature_importances_ for kind='impurity', got " + short(model)
         ) from error
 
 
@@ -152,7 +153,7 @@ def _permuted(model, X, y, scoring, **options) -> Bunch:
     except InvalidParameterError as error:
         raise ValueError(
             "scoring must be None, a function or one of sklearn.metrics.get_scorer_names(), got "
-            + brief(scoring)
+            + short(scoring)
         ) from error
     X = whole_frame(X)
     if isinstance(X, Table):

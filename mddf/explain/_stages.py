@@ -17,10 +17,9 @@ from mddf._deep_forest import DeepForestClassifier
 from mddf._deep_regressor import DeepForestRegressor
 from mddf._forest import BaseForest
 from mddf._forest_regressor import BaseForestRegressor
+from mddf._messages import short
 from mddf._table import read_table
 from mddf._trees import TreeArrays
-
-from ._checks import brief
 
 _KINDS: dict[Any, str] = {
     BaseForest: "forest",
@@ -59,7 +58,7 @@ class Stage:
             readable = [i for i, f in enumerate(self.members) if isinstance(f[0], TreeArrays)]
             raise TypeError(
                 "only forests of mddf have trees that can be read, which in this layer are "
-                f"those of forest={readable}; got {brief(guests[0][0])}"
+                f"those of forest={readable}; got {short(guests[0][0])}"
             )
         return [trees for found in chosen for trees in found]
 
@@ -76,7 +75,7 @@ def kind_of(model) -> str:
                 return kind
     raise TypeError(
         "model must be a forest of mddf, an MDDFClassifier, a GCForestClassifier, a "
-        f"DeepForestClassifier or a DeepForestRegressor, got {brief(model)}"
+        f"DeepForestClassifier or a DeepForestRegressor, got {short(model)}"
     )
 
 
@@ -97,7 +96,7 @@ def refuse_untraceable(model, remedy: str) -> None:
             if not isinstance(first, TreeArrays):
                 raise TypeError(
                     f"only forests of mddf have trees that can be read, and a layer of the "
-                    f"{type(model).__name__} has {brief(first)}; use {remedy}"
+                    f"{type(model).__name__} has {short(first)}; use {remedy}"
                 )
 
 
