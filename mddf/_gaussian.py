@@ -18,6 +18,8 @@ from mddf._vote import fit_exponent
 # At most so many landmarks, and rows to learn from.
 _LANDMARKS, _ROWS = 1000, 10_000
 _PENALTIES = np.logspace(-4, 2, 13)
+# Rows count that have more than this share of the largest weight.
+_LEAST_WEIGHT = 1e-12
 # Makes the landmarks' kernel matrix positive definite in floating point.
 _JITTER = 1e-6
 # Encoded numbers, in standard deviations.
@@ -67,6 +69,8 @@ class _GaussianRidge(BaseEstimator):
         """
         self.n_features_in_ = X.shape[1]
         rows = check_random_state(self.random_state).permutation(len(X))[:_ROWS]
+        if sample_weight is not None:  # leave-one-out errors lose their digits by the others
+            rows = rows[sample_weight[rows] > _LEAST_WEIGHT * sample_weight[rows].max()]
         X, values = X[rows], values[rows]
         weight = None if sample_weight is None else sample_weight[rows]
         self.encoding_ = Encoding.of(X, np.asarray(self.categorical, bool))

@@ -115,3 +115,17 @@ def test_hardly_any_rows(n):
     if n > 1:
         said = GaussianClassifier(NONE, 0.5).fit(X, np.arange(n)).predict_proba(X)
         assert np.isfinite(said).all()
+
+
+@pytest.mark.parametrize("least", [1e-300, 1e-18, 1e-13, 1e-12, 1e-11, 1e-9])
+@pytest.mark.parametrize("n_heavy", [1, 2, 5])
+def test_rows_of_hardly_any_weight_are_as_if_they_were_not_there(least, n_heavy):
+    rng = np.random.default_rng(0)
+    X, values = rng.normal(size=(10, 3)), rng.normal(size=10)
+    heavy = np.arange(10) < n_heavy
+    weight = np.where(heavy, 1.0, least)
+    for kind, y in ((GaussianClassifier, np.arange(10) % 2), (GaussianRegressor, values)):
+        model = kind(np.zeros(3, bool), gamma=0.5, random_state=0).fit(X, y, weight)
+        predicted = model.predict_proba(X) if kind is GaussianClassifier else model.predict(X)
+        assert np.isfinite(predicted).all()
+        assert len(model.landmarks_) == (n_heavy if least <= 1e-12 else 10)
