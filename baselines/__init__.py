@@ -1,6 +1,6 @@
 """Comparators: the algorithms that deep forests are measured against."""
 
-from mddf._state import publish
+from mddf._base.serialization import publish
 
 from .adaboost import AdaBoostClassifier
 from .deepboost import DeepBoostClassifier

@@ -9,11 +9,11 @@ from numbers import Integral
 
 import numpy as np
 
-from mddf import _growing
-from mddf._binning import BinnedTable, Bins, join_bins
-from mddf._folds import Folds
-from mddf._forest import resolve_max_features
-from mddf._sampling import RowWeights, canonical_order, plan_sampling, whole_weights
+from mddf._data.binning import BinnedTable, Bins, join_bins
+from mddf._data.folds import Folds
+from mddf._data.sampling import RowWeights, canonical_order, plan_sampling, whole_weights
+from mddf._forest.base import resolve_max_features
+from mddf._trees import grower
 
 from ._windows import Grain
 
@@ -62,7 +62,7 @@ def grow_forests(
     held_out: bool,
     n_jobs=None,
     verbose: bool | int = False,
-) -> tuple[list[_growing.Grown], list[_growing.Grown]]:
+) -> tuple[list[grower.Grown], list[grower.Grown]]:
     """Grow both forests for each fold.
 
     Parameters
@@ -75,7 +75,7 @@ def grow_forests(
     held_out : bool
         Whether the class vectors of the held-out samples' windows are wanted.
     n_jobs, verbose
-        As :func:`mddf._growing.grow` has them.
+        As :func:`mddf._trees.grower.grow` has them.
 
     Returns
     -------
@@ -88,9 +88,9 @@ def grow_forests(
     )
     labels = np.repeat(samples.labels, grain.n_windows)
     blocks = _blocks(samples, grain, options, entropy, held_out, table, labels)
-    grown = _growing.grow(
+    grown = grower.grow(
         table,
-        _growing.ClassTarget(labels, samples.n_classes),
+        grower.ClassTarget(labels, samples.n_classes),
         list(blocks),
         n_jobs=n_jobs,
         verbose=verbose,
@@ -99,7 +99,7 @@ def grow_forests(
     return grown[0::2], grown[1::2]
 
 
-def _blocks(samples, grain, options, entropy, held_out, table, labels) -> Iterator[_growing.Block]:
+def _blocks(samples, grain, options, entropy, held_out, table, labels) -> Iterator[grower.Block]:
     n_windows = grain.n_windows
     weights = RowWeights(
         *(
@@ -126,7 +126,7 @@ def _blocks(samples, grain, options, entropy, held_out, table, labels) -> Iterat
                 weights=weights,
                 share=share,
                 held_out=_windows_of(test, n_windows) if held_out else None,
-                seeds=_growing.draw_seeds([*entropy, fold, number], options.n_estimators),
+                seeds=grower.draw_seeds([*entropy, fold, number], options.n_estimators),
                 options=options,
                 n_columns=table.bins.n_columns,
             )
@@ -139,7 +139,7 @@ def _windows_of(samples: np.ndarray, n_windows: int) -> np.ndarray:
 
 def _block(
     *, completely_random, order, rows, weights, share, held_out, seeds, options, n_columns
-) -> _growing.Block:
+) -> grower.Block:
     try:
         sampling = plan_sampling(
             order,
@@ -159,13 +159,13 @@ def _block(
     if options.min_samples_leaf > 1:
         total = sampling.n_draws or _total(weights, sampling.rows)
         least = min(options.min_samples_leaf, 2 * total) * (1 - 1e-9) / total
-    tree_options = _growing.TreeOptions(
+    tree_options = grower.TreeOptions(
         random_thresholds=completely_random,
         max_features=1 if completely_random else resolve_max_features("sqrt", n_columns),
-        max_depth=min(int(options.max_depth or _growing.NO_DEPTH_LIMIT), _growing.NO_DEPTH_LIMIT),
+        max_depth=min(int(options.max_depth or grower.NO_DEPTH_LIMIT), grower.NO_DEPTH_LIMIT),
         min_weight_leaf=least,
     )
-    return _growing.Block(seeds, tree_options, sampling, held_out=held_out)
+    return grower.Block(seeds, tree_options, sampling, held_out=held_out)
 
 
 def _total(weights: RowWeights, rows: np.ndarray) -> float:
@@ -189,5 +189,5 @@ def class_vectors(trees, windows: np.ndarray, n_classes: int, *, n_jobs=None) ->
     ndarray of shape (n_windows, n_classes)
     """
     sums = np.zeros((len(windows), n_classes))
-    _growing.add_probabilities(trees, windows, sums, n_jobs=n_jobs)
-    return _growing.shares(sums)
+    grower.add_probabilities(trees, windows, sums, n_jobs=n_jobs)
+    return grower.shares(sums)

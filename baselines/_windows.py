@@ -10,8 +10,8 @@ from numbers import Integral
 
 import numpy as np
 
-from mddf._messages import short
-from mddf._state import part
+from mddf._base.messages import short
+from mddf._base.serialization import part
 
 AUTO_SHARES = (1 / 16, 1 / 8, 1 / 4)
 _AXES = {1: ("t",), 2: ("y", "x")}

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from mddf import _core
-from mddf._elementary import exp, log
-from mddf._validation import Within
+from mddf._base.elementary import exp, log
+from mddf._data.validation import Within
 
 from ._boosting.base import BaseBoostingClassifier
 from ._boosting.ensemble import Round

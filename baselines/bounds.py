@@ -1,6 +1,6 @@
 """The old name of what is in :mod:`mddf.analysis`, until version 0.4."""
 
-from mddf._messages import warn
+from mddf._base.messages import warn
 from mddf.analysis import (
     adaboost_training_bounds,
     deepboost_bound,

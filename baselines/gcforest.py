@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mddf._cascade_estimator import BaseCascade, CascadeKind
-from mddf._rules import LastLayer
+from mddf._cascade.estimator import BaseCascade, CascadeKind
+from mddf._ensemble.coefficients import LastLayer
 
 
 class GCForestClassifier(BaseCascade):

@@ -12,15 +12,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mddf._binner import Binner, fingerprint
-from mddf._cascade_estimator import column_names
-from mddf._classifier import warn_of_seen
-from mddf._folds import make_folds
-from mddf._parallel import progress_bar
-from mddf._sampling import row_weights
-from mddf._state import Saved
-from mddf._table import ArrayTable, read_numbers, whole_frame
-from mddf._validation import (
+from mddf._base.parallel import progress_bar
+from mddf._base.serialization import Saved
+from mddf._cascade.estimator import column_names
+from mddf._data.binner import Binner, fingerprint
+from mddf._data.folds import make_folds
+from mddf._data.sampling import row_weights
+from mddf._data.table import ArrayTable, read_numbers, whole_frame
+from mddf._data.validation import (
     COUNT,
     JOBS,
     Within,
@@ -30,6 +29,7 @@ from mddf._validation import (
     encode_labels,
     unchanged_on_failure,
 )
+from mddf._forest.classifier_base import warn_of_seen
 
 from ._window_forests import FORESTS, ForestOptions, Samples, class_vectors, grow_forests
 from ._windows import Grain, resolve_grains, resolve_grid

@@ -1,6 +1,6 @@
 """The old name of what is in :mod:`mddf.analysis`, until version 0.4."""
 
-from mddf._messages import warn
+from mddf._base.messages import warn
 from mddf.analysis import discordant_counts, poisson_binomial_test, probability_better, sign_test
 
 __all__ = ["discordant_counts", "poisson_binomial_test", "probability_better", "sign_test"]

@@ -6,7 +6,7 @@
 (150, 4)
 """
 
-from mddf._state import publish
+from mddf._base.serialization import publish
 
 from ._dataset import Dataset
 from ._errors import DataFileError, DataFileNotFoundError

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from mddf._messages import short
+from mddf._base.messages import short
 
 from ._dataset import Dataset, assemble
 from ._io import har, idx, svmlight, tables

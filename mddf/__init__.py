@@ -10,14 +10,14 @@ except ImportError as error:
         "start Python in another one, or install with: pip install -e ."
     ) from error
 
-from mddf._cost import Cost, cost
-from mddf._deep_forest import DeepForestClassifier
-from mddf._deep_regressor import DeepForestRegressor
-from mddf._forests import CompletelyRandomForestClassifier, RandomForestClassifier
-from mddf._mddf import MDDFClassifier
-from mddf._parts import by_columns
-from mddf._regressors import CompletelyRandomForestRegressor, RandomForestRegressor
-from mddf._state import from_state, publish
+from mddf._base.serialization import from_state, publish
+from mddf._cascade.mddf import MDDFClassifier
+from mddf._data.chunked import by_columns
+from mddf._deep_forest.classifier import DeepForestClassifier
+from mddf._deep_forest.regressor import DeepForestRegressor
+from mddf._forest.classifiers import CompletelyRandomForestClassifier, RandomForestClassifier
+from mddf._forest.regressors import CompletelyRandomForestRegressor, RandomForestRegressor
+from mddf._inspection.cost import Cost, cost
 
 __version__ = "0.1.0"
 

@@ -21,7 +21,7 @@ from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.model_selection import StratifiedKFold
 
 from mddf import MDDFClassifier
-from mddf._margin_loss import class_margins, margin_loss, reweight
+from mddf._ensemble.margin_loss import class_margins, margin_loss, reweight
 
 AIMS = {
     (name,): {"fit_s_ratio": 8, "predict_s_ratio": 4.5, "MiB_ratio": 5}

@@ -24,7 +24,9 @@ from unittest.mock import patch
 from _lab import bench, data, tables
 from _lab.study import Study
 
-from mddf import MDDFClassifier, _binning, _growing
+from mddf import MDDFClassifier
+from mddf._data import binning
+from mddf._trees import grower
 
 
 @dataclass
@@ -56,7 +58,7 @@ class Phase:
 @contextmanager
 def phases_of_fits():
     """A list that gets each phase from now on."""
-    phases, from_threads, in_threads = [], _growing.from_threads, _growing.in_threads
+    phases, from_threads, in_threads = [], grower.from_threads, grower.in_threads
 
     def of_trees(tasks, *rest):
         phases.append(phase := Phase())
@@ -73,9 +75,9 @@ def phases_of_fits():
         return in_threads(lambda *part: timed[part[:2]](*part), ranges, n_jobs)
 
     with (
-        patch.object(_growing, "from_threads", of_trees),
-        patch.object(_growing, "in_threads", of_rows),
-        patch.object(_binning, "in_threads", of_rows),
+        patch.object(grower, "from_threads", of_trees),
+        patch.object(grower, "in_threads", of_rows),
+        patch.object(binning, "in_threads", of_rows),
     ):
         yield phases
 

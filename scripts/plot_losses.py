@@ -12,7 +12,7 @@ width 2 theta in which nothing is lost: ``(z - 1 + theta)^2 / (1 - theta)^2`` be
 import numpy as np
 from _lab import cli, pictures
 
-from mddf._margin_loss import margin_loss
+from mddf._ensemble.margin_loss import margin_loss
 
 
 def parse(argv=None):

@@ -54,11 +54,11 @@ def script(monkeypatch):
 @pytest.fixture
 def few_rounds(monkeypatch):
     """Let the boosting of deep forests that regress end after 40 rounds instead of 500."""
-    from mddf import _members
+    from mddf._members import members
 
-    whole = _members.boosted_regressor
+    whole = members.boosted_regressor
     monkeypatch.setattr(
-        _members, "boosted_regressor", lambda *args: whole(*args).set_params(max_iter=40)
+        members, "boosted_regressor", lambda *args: whole(*args).set_params(max_iter=40)
     )
 
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 
-from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, _core, _growing
-from mddf._binning import BinnedTable, apply_bins, empty_codes, join_bins, spare_bins
-from mddf._trees import grown_trees
+from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, _core
+from mddf._data.binning import BinnedTable, apply_bins, empty_codes, join_bins, spare_bins
+from mddf._trees import grower
+from mddf._trees.arrays import grown_trees
 
 FORESTS = [RandomForestClassifier, CompletelyRandomForestClassifier]
 
@@ -130,14 +131,14 @@ def make_case(
 @contextmanager
 def watched_growth():
     """The blocks that are grown in the meantime: they know their trees' seeds and samples."""
-    blocks, growing = [], _growing.growing
+    blocks, growing = [], grower.growing
 
     def watching(table, target, given, **options):
         blocks.extend(given)
         return growing(table, target, given, **options)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_growing, "growing", watching)
+        patch.setattr(grower, "growing", watching)
         yield blocks
 
 

@@ -7,7 +7,7 @@ from math import frexp, ldexp
 
 import numpy as np
 
-from mddf._elementary import exp, log
+from mddf._base.elementary import exp, log
 
 QUANTILES = ("absolute_error", "quantile")
 CONSTANT = ("squared_error", *QUANTILES)

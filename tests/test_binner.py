@@ -22,9 +22,9 @@ from mddf import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from mddf._binner import Binner, _present
-from mddf._binning import find_bins
-from mddf._table import read_table
+from mddf._data.binner import Binner, _present
+from mddf._data.binning import find_bins
+from mddf._data.table import read_table
 
 
 def read(X, **options):
@@ -91,7 +91,7 @@ def test_blocks_do_not_matter(n_rows, n_columns, seed, block_bytes):
     weights = rng.integers(0, 3, n_rows) + 0.5
     expected = Binner(max_bins=4).fit_transform(read(X), weights)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mddf._table._BLOCK_BYTES", block_bytes)
+        patch.setattr("mddf._data.table._BLOCK_BYTES", block_bytes)
         for other in (sparse.csr_matrix(X), pd.DataFrame(X)):
             found = Binner("from_dtype", max_bins=4).fit_transform(read(other), weights)
             np.testing.assert_array_equal(found.codes, expected.codes)
@@ -153,7 +153,7 @@ def test_categories_of_a_frame_and_cell_by_cell(seed, max_bins, weighted):
         found, expected = Binner("from_dtype", max_bins), Binner("from_dtype", max_bins)
         found.fit_transform(read(pd.DataFrame(columns)), weights)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("mddf._table.FrameTable.factors", lambda *_: None)
+            patch.setattr("mddf._data.table.FrameTable.factors", lambda *_: None)
             expected.fit_transform(read(pd.DataFrame(columns)), weights)
             slow = expected.numbers(read(new))
     np.testing.assert_array_equal(found.numbers(read(new)), slow)

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from mddf import _core
-from mddf._binning import apply_bins, bin_few_rows, find_bins, join_bins, narrowed
-from mddf._parallel import in_threads
+from mddf._base.parallel import in_threads
+from mddf._data.binning import apply_bins, bin_few_rows, find_bins, join_bins, narrowed
 
 DTYPES = ["f8", "f4", "i8", "i4", "u1"]
 
@@ -227,7 +227,7 @@ def test_bytes(n_columns, max_bins):
 def test_tables_of_whole_numbers_are_narrowed(dtype, monkeypatch):
     rng = np.random.default_rng(3)
     x = rng.integers(0, 256, (9000, 9)).astype(dtype)
-    monkeypatch.setattr("mddf._binning.useful_jobs", lambda size, n_jobs: 2)
+    monkeypatch.setattr("mddf._data.binning.useful_jobs", lambda size, n_jobs: 2)
     room = np.zeros((len(x), 12), np.uint8)
     found = narrowed(x, room, 2)
     assert np.shares_memory(found, room)
@@ -377,7 +377,7 @@ def test_categories():
 
 
 def test_n_jobs_changes_nothing(monkeypatch):
-    monkeypatch.setattr("mddf._parallel._FEW_CELLS", 0)
+    monkeypatch.setattr("mddf._base.parallel._FEW_CELLS", 0)
     rng = np.random.default_rng(8)
     x = rng.normal(size=(9000, 20))
     expected = find_bins(x)
@@ -472,7 +472,7 @@ def test_sparse_tables_are_binned_as_dense_ones(max_bins, dtype):
 
 
 def test_sparse_tables_in_several_threads(monkeypatch):
-    monkeypatch.setattr("mddf._parallel._FEW_CELLS", 1)
+    monkeypatch.setattr("mddf._base.parallel._FEW_CELLS", 1)
     x, dense = sparse_table(np.random.default_rng(2), 40, 300)
     bins, expected = (find_bins(X, n_jobs=2) for X in (x, dense))
     assert np.array_equal(bins.edges, expected.edges)

@@ -20,10 +20,10 @@ from mddf import (
     MDDFClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
-    _blocks,
     by_columns,
 )
-from mddf._blocks import by_blocks, last
+from mddf._data import blocks
+from mddf._data.blocks import by_blocks, last
 
 LAYERS = {"n_estimators": 3, "cv": 2, "random_state": 0}
 MODELS = {
@@ -60,8 +60,8 @@ def answers(model, X):
 @contextmanager
 def blocks_of(n_rows):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_blocks, "_BLOCK_BYTES", 1)
-        patch.setattr(_blocks, "_FEWEST", n_rows)
+        patch.setattr(blocks, "_BLOCK_BYTES", 1)
+        patch.setattr(blocks, "_FEWEST", n_rows)
         yield
 
 
@@ -107,9 +107,9 @@ def test_the_same_bits_of_blocks_as_they_are(Deep, monkeypatch):
     """Members from elsewhere included, which multiply by BLAS."""
     X, y = three_classes()
     model = Deep(**LAYERS).fit(X, y)
-    new = np.random.default_rng(0).normal(size=(3 * _blocks._FEWEST + 1, X.shape[1]))
+    new = np.random.default_rng(0).normal(size=(3 * blocks._FEWEST + 1, X.shape[1]))
     expected = answers(model, new)
-    monkeypatch.setattr(_blocks, "_BLOCK_BYTES", 1)
+    monkeypatch.setattr(blocks, "_BLOCK_BYTES", 1)
     for one, other in zip(answers(model, new), expected, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -181,8 +181,8 @@ def test_warnings_and_errors_are_of_the_whole_table():
 
 
 def test_blocks_cover_all_rows(monkeypatch):
-    monkeypatch.setattr(_blocks, "_BLOCK_BYTES", 64)
-    monkeypatch.setattr(_blocks, "_FEWEST", 2)
+    monkeypatch.setattr(blocks, "_BLOCK_BYTES", 64)
+    monkeypatch.setattr(blocks, "_FEWEST", 2)
     rows = np.arange(23)
     for row_bytes, expected in (
         (1, [23]),
@@ -261,7 +261,7 @@ needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's /
 @pytest.mark.parametrize("kind", KINDS)
 def test_memory_beside_the_result(kind):
     taken, result = peak(60_000, 20, kind, "predict")
-    assert taken - result < 2.5 * _blocks._BLOCK_BYTES
+    assert taken - result < 2.5 * blocks._BLOCK_BYTES
 
 
 @needs_proc

@@ -15,9 +15,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from threadpoolctl import threadpool_limits
 
 from mddf import _core
-from mddf._boosted import BoostedClassifier, BoostedRegressor, best_round, check_trees
-from mddf._gaussian import GaussianClassifier, GaussianRegressor
-from mddf._linear import Encoding, LinearClassifier
+from mddf._members.boosting import BoostedClassifier, BoostedRegressor, best_round, check_trees
+from mddf._members.kernel import GaussianClassifier, GaussianRegressor
+from mddf._members.linear import Encoding, LinearClassifier
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 OPTIONS = {"max_iter": 12, "max_leaf_nodes": 6, "min_samples_leaf": 3, "random_state": 0}

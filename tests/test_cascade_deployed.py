@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from mddf import MDDFClassifier, cost
-from mddf._vote import FLOOR
+from mddf._ensemble.vote import FLOOR
 from mddf.explain import importances
 
 STOPPING = SMALL | {"early_stopping": True, "n_layers": 4}

@@ -18,7 +18,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mddf import MDDFClassifier, RandomForestClassifier
-from mddf._margin_loss import class_margins, margin_loss, reweight
+from mddf._ensemble.margin_loss import class_margins, margin_loss, reweight
 
 OPTIONS = [
     {},

@@ -17,15 +17,10 @@ from sklearn.metrics import accuracy_score, f1_score, make_scorer
 from sklearn.model_selection import KFold, PredefinedSplit
 from sklearn.naive_bayes import GaussianNB
 
-from mddf import (
-    DeepForestClassifier,
-    DeepForestRegressor,
-    MDDFClassifier,
-    RandomForestClassifier,
-    _checkpoint,
-    _deep_growth,
-)
-from mddf._checkpoint import Checkpoint
+from mddf import DeepForestClassifier, DeepForestRegressor, MDDFClassifier, RandomForestClassifier
+from mddf._deep_forest import growth
+from mddf._ensemble import checkpoints
+from mddf._ensemble.checkpoints import Checkpoint
 
 N_LAYERS = 4
 DAMAGED = r"checkpoint: '.*layer-00{}\.npz' cannot be read \("
@@ -74,7 +69,7 @@ def test_a_fit_goes_on_after_any_layer(Cascade, tmp_path):
 
 def test_of_a_layer_that_is_read_the_seconds_of_growing_it_are_told(tmp_path, monkeypatch):
     clock = itertools.count()  # seconds, one for each look at it
-    monkeypatch.setattr("mddf._cascade.perf_counter", lambda: next(clock))
+    monkeypatch.setattr("mddf._cascade.fit.perf_counter", lambda: next(clock))
     X, y = three_classes()
     assert cascade(tmp_path).fit(X, y).history_["time"].tolist() == [3] * N_LAYERS  # growing is 1
     assert cascade(tmp_path).fit(X, y).history_["time"].tolist() == [1 + 1] * N_LAYERS
@@ -135,8 +130,8 @@ def test_deep_forests_go_on_after_any_layer(Deep, parameters, tmp_path, monkeypa
     X = np.nan_to_num(X)
     y = np.unique(y, return_inverse=True)[1]
     # Layers are grown whether they help or not.
-    monkeypatch.setattr(_deep_growth.Growth, "_forests_vote", lambda self: True)
-    monkeypatch.setattr(_deep_growth.Growth, "_helps", lambda *_: True)
+    monkeypatch.setattr(growth.Growth, "_forests_vote", lambda self: True)
+    monkeypatch.setattr(growth.Growth, "_helps", lambda *_: True)
     expected = deep(None, Deep, **parameters).fit(X, y)
     deep(tmp_path, Deep, **parameters).fit(X, y)
     names = layers(tmp_path)
@@ -280,7 +275,7 @@ def test_a_damaged_file_is_named(tmp_path):
 @pytest.mark.parametrize("make", [cascade, deep])
 def test_a_layer_under_the_name_of_another_is_refused(make, tmp_path, monkeypatch):
     """Also where both layers have the same shape, and where they change places."""
-    monkeypatch.setattr(_deep_growth.Growth, "_helps", lambda *_: True)
+    monkeypatch.setattr(growth.Growth, "_helps", lambda *_: True)
     X, y = three_classes()
     make(tmp_path).set_params(n_layers=2).fit(X, y)
     first, second = (tmp_path / f"layer-00{number}.npz" for number in (1, 2))
@@ -370,7 +365,7 @@ def forge(path, outline=None, changed=()):
         arrays["outline"] = np.frombuffer(json.dumps(outline).encode(), np.uint8)
     with path.open("w+b") as file:
         np.savez(file, **arrays)
-        file.write(_checkpoint._checksum(file, file.tell()))
+        file.write(checkpoints._checksum(file, file.tell()))
 
 
 @pytest.mark.parametrize(

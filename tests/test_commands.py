@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mddf._margin_loss import margin_loss
+from mddf._ensemble.margin_loss import margin_loss
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
 COMMANDS = sorted(path.stem for path in SCRIPTS.glob("*.py"))

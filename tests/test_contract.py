@@ -7,7 +7,7 @@ import pytest
 from forest_cases import NO_LIMIT, OUT_OF_BAG, kernel_case, same_trees
 
 from mddf import _core
-from mddf._trees import Trees
+from mddf._trees.arrays import Trees
 
 REFUSED = (ValueError, TypeError)
 CASE = kernel_case()

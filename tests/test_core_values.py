@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from value_cases import check_value_tree, importances, make_values, mean, predictions
 
 from mddf import _core
-from mddf._trees import ValueTrees
+from mddf._trees.arrays import ValueTrees
 
 KINDS = {
     "numeric": {},

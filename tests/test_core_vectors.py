@@ -8,7 +8,7 @@ import pytest
 from forest_cases import make_case, same_trees
 
 from mddf import _core
-from mddf._trees import grown_trees
+from mddf._trees.arrays import grown_trees
 
 needs_wide_vectors = pytest.mark.skipif(
     not _core.wide_vectors_supported(), reason="no wide vectors here: both ways are the same"

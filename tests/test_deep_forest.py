@@ -21,10 +21,10 @@ from mddf import (
     DeepForestClassifier,
     MDDFClassifier,
     RandomForestClassifier,
-    _guests,
 )
-from mddf._members import AUTO
-from mddf._vote import doubted, sharpened
+from mddf._ensemble.vote import doubted, sharpened
+from mddf._members import external_fit
+from mddf._members.members import AUTO
 
 FORESTS = ["random", "completely-random"]
 SMALL = {"n_estimators": 10, "members": [*FORESTS, "linear"], "random_state": 0}
@@ -155,13 +155,13 @@ def test_results_do_not_depend_on_n_jobs_and_survive_a_pickle(data):
 def test_only_members_that_gain_by_threads_are_fitted_in_some(data, monkeypatch):
     """The bits are the same."""
     X, y, new, _ = data
-    whole, threads = _guests._fit_guest, set()
+    whole, threads = external_fit._fit_guest, set()
 
     def fit(*arguments):
         threads.add(threading.current_thread())
         return whole(*arguments)
 
-    monkeypatch.setattr(_guests, "_fit_guest", fit)
+    monkeypatch.setattr(external_fit, "_fit_guest", fit)
     here, found = {threading.current_thread()}, []
     for members, few_cells, alone in (
         (["boosted", "linear"], X.size * 3 + 1, True),
@@ -169,7 +169,7 @@ def test_only_members_that_gain_by_threads_are_fitted_in_some(data, monkeypatch)
         ([GaussianNB()], X.size * 3 + 1, False),
     ):
         threads.clear()
-        monkeypatch.setattr(_guests, "_FEW_CELLS", few_cells)
+        monkeypatch.setattr(external_fit, "_FEW_CELLS", few_cells)
         model = DeepForestClassifier(1, members=members, n_jobs=2, random_state=0, refit=False)
         found.append(model.fit(X, y).predict_proba(new))
         assert (threads == here) == alone

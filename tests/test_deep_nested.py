@@ -6,9 +6,10 @@ from sklearn.datasets import make_classification
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold, RepeatedKFold, ShuffleSplit
 
-from mddf import DeepForestClassifier, DeepForestRegressor, _deep_growth
-from mddf._deep_nested import NestedFolds, outer_folds
-from mddf._folds import make_folds
+from mddf import DeepForestClassifier, DeepForestRegressor
+from mddf._data.folds import make_folds
+from mddf._deep_forest import growth
+from mddf._deep_forest.nested import NestedFolds, outer_folds
 
 MEMBERS = ["random", "completely-random", "linear"]
 
@@ -56,7 +57,7 @@ def test_labels_of_an_outer_fold_change_nothing_that_its_layer_is_trained_on(
     Deep, n_layers, monkeypatch
 ):
     """The inputs of rows to train on are the same whatever the labels of the rows held out."""
-    monkeypatch.setattr(_deep_growth.Growth, "_helps", lambda *_: True)
+    monkeypatch.setattr(growth.Growth, "_helps", lambda *_: True)
     X, y = make_classification(120, 5, random_state=0)
     splits = make_folds(4, X, y, y, 0)
     held_out = splits[0][1]
@@ -68,9 +69,7 @@ def test_labels_of_an_outer_fold_change_nothing_that_its_layer_is_trained_on(
         spy = Spy(monkeypatch)
         model = Deep(n_layers, n_estimators=4, members=MEMBERS, cv=splits, random_state=1)
         # What is chosen by all rows, such as leaves, is set; features are coded by ranks of all.
-        monkeypatch.setattr(
-            _deep_growth, "choose_options", lambda _, trials, *__, **___: trials[0]
-        )
+        monkeypatch.setattr(growth, "choose_options", lambda _, trials, *__, **___: trials[0])
         model.fit(X, labels)
         shown.append(spy)
     np.testing.assert_array_equal(shown[0].folds[0][1], held_out)

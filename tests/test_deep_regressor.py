@@ -15,15 +15,11 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mddf import (
-    DeepForestRegressor,
-    RandomForestClassifier,
-    RandomForestRegressor,
-    _deep_growth,
-)
-from mddf._members import AUTO_REGRESSORS
-from mddf._targets import Units
-from mddf._vote import error_weights
+from mddf import DeepForestRegressor, RandomForestClassifier, RandomForestRegressor
+from mddf._data.targets import Units
+from mddf._deep_forest import growth
+from mddf._ensemble.vote import error_weights
+from mddf._members.members import AUTO_REGRESSORS
 
 FORESTS = ["random", "completely-random"]
 SMALL = {"n_estimators": 10, "members": [*FORESTS, "linear"], "random_state": 0}
@@ -69,7 +65,7 @@ def test_all_members_together_beat_a_forest():
 
 @pytest.mark.parametrize("options", [{}, {"refit": False}, {"cv": 3}])
 def test_predictions_follow_from_the_members(options, data, monkeypatch):
-    monkeypatch.setattr(_deep_growth.Growth, "_helps", lambda *_: True)
+    monkeypatch.setattr(growth.Growth, "_helps", lambda *_: True)
     X, y, new, truth = data
     model = DeepForestRegressor(**SMALL | options).fit(X, y)
     weights = np.array([row["weight"] for row in model.leaderboard_])

@@ -13,7 +13,7 @@ import scipy.special
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mddf._elementary import exp, expit, log, log1p, softmax, softplus
+from mddf._base.elementary import exp, expit, log, log1p, softmax, softplus
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 5e-324, 1.7976931348623157e308, np.inf, -np.inf, np.nan]
 
@@ -108,7 +108,7 @@ def test_what_numpy_can_do_does_not_matter(capsys):
     script = """
         import hashlib, sys
         import numpy as np
-        from mddf._elementary import exp, log
+        from mddf._base.elementary import exp, log
         x = np.random.default_rng(0).normal(size=10_000)
         print(hashlib.sha256(exp(50 * x).tobytes() + log(abs(x)).tobytes()).hexdigest())
     """

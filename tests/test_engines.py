@@ -18,8 +18,9 @@ from mddf.baselines import GCForestClassifier, MultiGrainedScanner
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from mddf import DeepForestClassifier, MDDFClassifier, RandomForestClassifier, _engines, _growing
-from mddf._binning import BinnedTable, join_bins, spare_bins
+from mddf import DeepForestClassifier, MDDFClassifier, RandomForestClassifier
+from mddf._data.binning import BinnedTable, join_bins, spare_bins
+from mddf._trees import backends, grower
 
 ENGINES = ("dask", "ray")
 
@@ -30,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("time_limit")
 @pytest.fixture
 def many_rows(monkeypatch):
     """Let few rows count as many, so that predictions are distributed."""
-    monkeypatch.setattr(_growing, "_MANY_WALKS", 2**6)
+    monkeypatch.setattr(grower, "_MANY_WALKS", 2**6)
 
 
 def forest_bits():
@@ -144,15 +145,15 @@ def copies_kept(dask):
 def test_only_new_columns_are_sent_again(dask, copies_kept):
     table, rng = a_table()
     with parallel_config("dask"):
-        sent, new = _engines.shared_table(table)
+        sent, new = backends.shared_table(table)
         assert new is None
         for n_new in (2, 1):
             table.replace_columns(3, rng.normal(size=(50, n_new)))
-            again, new = _engines.shared_table(table)
+            again, new = backends.shared_table(table)
             assert again is sent
             assert new.value.codes.shape == (50, 2)
-            assert _engines.shared_table(table) == (sent, new)
-            there = dask.submit(_engines.received_table, sent.there(), new.there()).result()
+            assert backends.shared_table(table) == (sent, new)
+            there = dask.submit(backends.received_table, sent.there(), new.there()).result()
             np.testing.assert_array_equal(there.codes, table.codes)
             np.testing.assert_array_equal(there.bins.edges, table.bins.edges)
     # Every worker has both, and nobody keeps them when the table is gone.
@@ -172,11 +173,11 @@ def test_only_new_columns_are_sent_again(dask, copies_kept):
 
 def test_a_table_arrives_in_any_version():
     table, rng = a_table(n_rows=2**17)  # large: by columns, too
-    sent = _engines._SentTable(table.bins, table.codes.copy())
+    sent = backends._SentTable(table.bins, table.codes.copy())
     assert sent.table(None) is sent.table(None)
     for version in (1, 2):
         table.replace_columns(3, rng.normal(size=(2**17, 2)))
-        new = _engines._NewColumns(version, table.bins.columns(3, 5), table.codes[:, 3:].copy())
+        new = backends._NewColumns(version, table.bins.columns(3, 5), table.codes[:, 3:].copy())
         there = sent.table(new)
         assert sent.table(new) is there
         np.testing.assert_array_equal(there.codes, table.codes)
@@ -187,7 +188,7 @@ def test_a_table_arrives_in_any_version():
 def test_values_that_are_lost_are_sent_again(dask, monkeypatch):
     table, _ = a_table()
     with parallel_config("dask"):
-        sent, _ = _engines.shared_table(table)
+        sent, _ = backends.shared_table(table)
         lost = sent.there()
         dask.cancel(lost)
         assert sent.there() is not lost
@@ -206,10 +207,10 @@ def test_values_that_are_lost_are_sent_again(dask, monkeypatch):
 def test_tables_are_sent_again_to_another_cluster(dask, monkeypatch):
     table, _ = a_table()
     with parallel_config("dask"):
-        sent, _ = _engines.shared_table(table)
-        assert _engines.shared_table(table)[0] is sent
-        monkeypatch.setattr(_engines, "_place", lambda backend: "elsewhere")
-        assert _engines.shared_table(table)[0] is not sent
+        sent, _ = backends.shared_table(table)
+        assert backends.shared_table(table)[0] is sent
+        monkeypatch.setattr(backends, "_place", lambda backend: "elsewhere")
+        assert backends.shared_table(table)[0] is not sent
 
 
 def test_a_cluster_of_one_thread_and_one_that_grows():

@@ -13,7 +13,7 @@ from mddf import (
     RandomForestClassifier,
 )
 from mddf.explain import category_codes, tree_arrays
-from mddf.explain._stages import coded_stages
+from mddf._inspection.stages import coded_stages
 
 
 def walk(tree, row):
@@ -36,7 +36,7 @@ def said(trees, rows):
 
 
 def numbers(model, X):
-    from mddf._table import read_table
+    from mddf._data.table import read_table
 
     return model._binner.numbers(
         read_table(model, X, reset=False, categorical_features="from_dtype")

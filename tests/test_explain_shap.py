@@ -31,7 +31,7 @@ from mddf.explain import (
     shap_values,
     tree_arrays,
 )
-from mddf.explain._stages import predict_numbers
+from mddf._inspection.stages import predict_numbers
 
 shap = pytest.importorskip("shap", reason='needs "mddf[explain]"')
 

@@ -19,8 +19,8 @@ from mddf import (
     DeepForestClassifier,
     MDDFClassifier,
     RandomForestClassifier,
-    _deep_growth,
 )
+from mddf._deep_forest import growth
 from mddf.export import onnx_inputs, to_onnx
 
 runtime = pytest.importorskip("onnxruntime", reason='needs "mddf[onnx]"')
@@ -279,9 +279,9 @@ def test_layers_of_deep_forests(monkeypatch):
     X = frame_table(200)
     y = labels_of(X)
     members = ["random", "completely-random"]
-    monkeypatch.setattr(_deep_growth.Growth, "_helps", lambda *_: True)
+    monkeypatch.setattr(growth.Growth, "_helps", lambda *_: True)
     for most in (300, 3):
-        monkeypatch.setattr(_deep_growth, "MOST_COLUMNS", most)
+        monkeypatch.setattr(growth, "MOST_COLUMNS", most)
         model = DeepForestClassifier(3, n_estimators=5, members=members, random_state=1)
         model.fit(X[:150], y[:150])
         assert model.n_layers_ > 1

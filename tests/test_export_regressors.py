@@ -11,7 +11,8 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mddf import DeepForestRegressor, RandomForestRegressor, _deep_growth
+from mddf import DeepForestRegressor, RandomForestRegressor
+from mddf._deep_forest import growth
 from mddf.export import onnx_inputs, to_onnx
 
 runtime = pytest.importorskip("onnxruntime", reason='needs "mddf[onnx]"')
@@ -53,8 +54,8 @@ def test_named_members(members, kind, n_outputs):
 @pytest.mark.parametrize("most_columns", [300, 1])
 def test_layers(monkeypatch, most_columns):
     """Both ways of handing numbers on, with as many layers as are wanted."""
-    monkeypatch.setattr(_deep_growth.Growth, "_helps", lambda *_: True)
-    monkeypatch.setattr(_deep_growth, "MOST_COLUMNS", most_columns)
+    monkeypatch.setattr(growth.Growth, "_helps", lambda *_: True)
+    monkeypatch.setattr(growth, "MOST_COLUMNS", most_columns)
     X = frame_table(200)
     members = ["random", "completely-random"]
     for n_outputs in (1, 2):

@@ -18,7 +18,7 @@ from sklearn.model_selection import (
 )
 
 from mddf import DeepForestClassifier, DeepForestRegressor, MDDFClassifier, by_columns
-from mddf._folds import make_folds
+from mddf._data.folds import make_folds
 
 
 def table(labels):
@@ -169,7 +169,7 @@ def test_few_samples_have_more_folds(monkeypatch, make, n_samples, expected):
         asked.append(cv)
         return make_folds(cv, *rest)
 
-    monkeypatch.setattr("mddf._deep_estimator.make_folds", folds)
+    monkeypatch.setattr("mddf._deep_forest.estimator.make_folds", folds)
     X = np.random.default_rng(0).normal(size=(n_samples, 3))
     make(n_layers=1, n_estimators=2, members=["random"]).fit(X, np.arange(n_samples) % 2)
     assert asked == [expected]

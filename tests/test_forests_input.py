@@ -5,7 +5,7 @@ from forest_cases import FORESTS, same_predictions, three_classes
 from sklearn.datasets import make_classification
 
 from mddf import CompletelyRandomForestClassifier, RandomForestClassifier
-from mddf._validation import encode_labels
+from mddf._data.validation import encode_labels
 
 both = pytest.mark.parametrize("Forest", FORESTS)
 

@@ -25,8 +25,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mddf import CompletelyRandomForestClassifier, RandomForestClassifier
-from mddf._forest import resolve_max_features
-from mddf._sampling import canonical_order
+from mddf._data.sampling import canonical_order
+from mddf._forest.base import resolve_max_features
 
 both = pytest.mark.parametrize("Forest", FORESTS)
 

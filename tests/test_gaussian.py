@@ -6,9 +6,9 @@ from sklearn.base import clone
 from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.metrics.pairwise import rbf_kernel
 
-from mddf import _gaussian
-from mddf._gaussian import GaussianClassifier, GaussianRegressor
-from mddf._vote import fit_exponent, log_losses
+from mddf._ensemble.vote import fit_exponent, log_losses
+from mddf._members import kernel
+from mddf._members.kernel import GaussianClassifier, GaussianRegressor
 
 NONE = np.zeros(3, bool)
 WORD = np.array([False, False, True])
@@ -28,7 +28,7 @@ def smooth(X):
 def twin_features(model, X):
     """Features whose inner products are the kernel's values, by its eigenvectors."""
     values, vectors = np.linalg.eigh(rbf_kernel(model.landmarks_, gamma=model.gamma / 3))
-    values += _gaussian._JITTER
+    values += kernel._JITTER
     encoded = model._encoded(X)
     return rbf_kernel(encoded, model.landmarks_, model.gamma / 3) @ vectors / np.sqrt(values)
 
@@ -36,13 +36,13 @@ def twin_features(model, X):
 @pytest.mark.parametrize("landmarks", [1000, 40])
 @pytest.mark.parametrize("categorical", [NONE, WORD], ids=["numbers", "a category"])
 def test_it_is_ridge_regression_on_features(monkeypatch, landmarks, categorical):
-    monkeypatch.setattr(_gaussian, "_LANDMARKS", landmarks)
+    monkeypatch.setattr(kernel, "_LANDMARKS", landmarks)
     X, new = table(150, 0), table(50, 1)
     y, weight = smooth(X), np.random.default_rng(0).uniform(0.5, 2, 150)
     model = GaussianRegressor(categorical, 0.5, random_state=0).fit(X, y, weight)
     assert len(model.landmarks_) == min(landmarks, 150)
     features = twin_features(model, X)
-    chosen = RidgeCV(_gaussian._PENALTIES).fit(features, y[:, None], weight)
+    chosen = RidgeCV(kernel._PENALTIES).fit(features, y[:, None], weight)
     said = chosen.predict(twin_features(model, new))
     np.testing.assert_allclose(model.predict(new), said.reshape(-1, 1), atol=1e-5)
     again = Ridge(chosen.alpha_).fit(features, y, weight)
@@ -55,13 +55,13 @@ def test_many_rows_are_drawn_from_and_asked_in_blocks(monkeypatch):
     X, new = table(400, 0), table(100, 1)
     y = np.column_stack([smooth(X), X[:, 1]])
     for name, value in {"_ROWS": 300, "_LANDMARKS": 100, "_BLOCK": 48}.items():
-        monkeypatch.setattr(_gaussian, name, value)
+        monkeypatch.setattr(kernel, name, value)
     monkeypatch.setattr(GaussianRegressor, "_tried", 80)
     model = GaussianRegressor(WORD, 0.5, random_state=0).fit(X, y)
     said = model.predict(new)
     assert said.shape == (100, 2)
     assert np.corrcoef(said[:, 0], smooth(new))[0, 1] > 0.95
-    monkeypatch.setattr(_gaussian, "_BLOCK", 1000)
+    monkeypatch.setattr(kernel, "_BLOCK", 1000)
     np.testing.assert_array_equal(model.predict(new), said)
     np.testing.assert_array_equal(clone(model).fit(X, y).predict(new), model.predict(new))
 
@@ -92,7 +92,7 @@ def test_what_is_said_without_a_row(n_outputs, weighted):
     rng = np.random.default_rng(0)
     features, values = rng.normal(size=(30, 12)), rng.normal(size=(30, n_outputs)) + 1
     weight = rng.uniform(0.5, 2, 30) if weighted else None
-    found = _gaussian._said_without(features, values, weight, 0.3)
+    found = kernel._said_without(features, values, weight, 0.3)
     for row in range(30):
         others = np.arange(30) != row
         given = weight[others] if weighted else None

@@ -8,10 +8,11 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedGroupKFo
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mddf import DeepForestClassifier, MDDFClassifier, _deep_growth
-from mddf._deep_nested import outer_folds
-from mddf._folds import make_folds
-from mddf._sampling import mean_error
+from mddf import DeepForestClassifier, MDDFClassifier
+from mddf._data.folds import make_folds
+from mddf._data.sampling import mean_error
+from mddf._deep_forest import growth
+from mddf._deep_forest.nested import outer_folds
 
 CASCADES = (MDDFClassifier, GCForestClassifier, DeepForestClassifier)
 
@@ -62,7 +63,7 @@ def test_later_layers_are_judged_by_groups(patients, monkeypatch):
         seen.append((n, units))
         return mean_error(values, weights, n, units)
 
-    monkeypatch.setattr(_deep_growth, "mean_error", error)
+    monkeypatch.setattr(growth, "mean_error", error)
     model = cascade(DeepForestClassifier, 4).fit(X, y, groups=groups)
     assert model.n_layers_ == 1
     assert "layer 2 gained" in model.stop_reason_

@@ -8,10 +8,11 @@ import pytest
 from forest_cases import bin_table, rows_of
 
 import mddf
-from mddf import _binner, _binning, _growing
-from mddf._binning import find_bins
-from mddf._growing import Block, ClassTarget, Grown, Sampling, TreeOptions
-from mddf._trees import Numbers, Trees
+from mddf._data import binner, binning
+from mddf._data.binning import find_bins
+from mddf._trees import grower
+from mddf._trees.arrays import Numbers, Trees
+from mddf._trees.grower import Block, ClassTarget, Grown, Sampling, TreeOptions
 
 
 @pytest.fixture(scope="module")
@@ -27,20 +28,20 @@ def problem():
 def blocks_of(rows, n=7):
     return [
         Block(
-            seeds=_growing.draw_seeds(1, n),
+            seeds=grower.draw_seeds(1, n),
             options=TreeOptions(max_features=2),
             sampling=Sampling(rows, n_draws=len(rows)),
-            held_out=_growing.OUT_OF_BAG,
+            held_out=grower.OUT_OF_BAG,
             importances=True,
         ),
         Block(
-            seeds=_growing.draw_seeds(2, n + 90),
+            seeds=grower.draw_seeds(2, n + 90),
             options=TreeOptions(random_thresholds=True),
             sampling=Sampling(rows),
             held_out=np.arange(120, 150, dtype=np.int32),
         ),
         Block(
-            seeds=_growing.draw_seeds(3, 1),
+            seeds=grower.draw_seeds(3, 1),
             options=TreeOptions(max_features=3, entropy=True, max_depth=3),
             sampling=Sampling(rows[::2].copy(), weights=np.arange(150) % 3.0),
             columns=np.array([1, 4], np.int32),
@@ -56,8 +57,8 @@ def all_nodes(grown):
 def test_n_jobs_changes_nothing(problem, n_jobs):
     table, y, rows = problem
     blocks = blocks_of(rows)
-    one = _growing.grow(table, y, blocks, n_jobs=1)
-    many = _growing.grow(table, y, blocks, n_jobs=n_jobs)
+    one = grower.grow(table, y, blocks, n_jobs=1)
+    many = grower.grow(table, y, blocks, n_jobs=n_jobs)
     for a, b in zip(one, many, strict=True):
         assert all_nodes(a) == all_nodes(b)
         for name in ("sums", "n_trees"):
@@ -72,15 +73,15 @@ def test_n_jobs_changes_nothing(problem, n_jobs):
 def test_results_do_not_depend_on_the_cuts(problem, monkeypatch, size):
     table, y, rows = problem
     blocks = blocks_of(rows)
-    whole = _growing.grow(table, y, blocks)
+    whole = grower.grow(table, y, blocks)
 
     def pieces(blocks, n_jobs, most):
         for index, block in enumerate(blocks):
             for first in range(0, len(block.seeds), size):
                 yield index, first, min(first + size, len(block.seeds))
 
-    monkeypatch.setattr(_growing, "_pieces", pieces)
-    cut = _growing.grow(table, y, blocks)
+    monkeypatch.setattr(grower, "_pieces", pieces)
+    cut = grower.grow(table, y, blocks)
     for a, b in zip(whole, cut, strict=True):
         assert all_nodes(a) == all_nodes(b)
         assert np.array_equal(a.sums, b.sums)
@@ -91,7 +92,7 @@ def test_results_do_not_depend_on_the_cuts(problem, monkeypatch, size):
 def test_pieces_cover_every_tree_once(problem, n_jobs):
     blocks = [replace(blocks_of(problem[2])[0], seeds=np.arange(n)) for n in (1, 200, 0, 64, 5)]
     seen = [set() for _ in blocks]
-    for index, first, last in _growing._pieces(blocks, n_jobs, 64):
+    for index, first, last in grower._pieces(blocks, n_jobs, 64):
         assert 0 < last - first <= 64
         assert seen[index].isdisjoint(range(first, last))
         seen[index] |= set(range(first, last))
@@ -101,9 +102,9 @@ def test_pieces_cover_every_tree_once(problem, n_jobs):
 def test_many_forests_in_one_call_equal_each_alone(problem):
     table, y, rows = problem
     blocks = blocks_of(rows)
-    together = _growing.grow(table, y, blocks)
+    together = grower.grow(table, y, blocks)
     for block, grown in zip(blocks, together, strict=True):
-        (alone,) = _growing.grow(table, y, [block])
+        (alone,) = grower.grow(table, y, [block])
         assert all_nodes(alone) == all_nodes(grown)
         assert np.array_equal(alone.sums, grown.sums)
 
@@ -111,18 +112,18 @@ def test_many_forests_in_one_call_equal_each_alone(problem):
 def test_every_tree_has_its_seed(problem):
     table, y, rows = problem
     block = blocks_of(rows)[0]
-    trees = all_nodes(_growing.grow(table, y, [block])[0])
+    trees = all_nodes(grower.grow(table, y, [block])[0])
     for i in (0, 3, 6):
-        (alone,) = _growing.grow(table, y, [replace(block, seeds=block.seeds[i : i + 1])])
+        (alone,) = grower.grow(table, y, [replace(block, seeds=block.seeds[i : i + 1])])
         assert all_nodes(alone) == [trees[i]]
     assert all(a != b for a, b in pairwise(trees))
 
 
 def test_held_out_rows_are_predicted_by_these_trees(problem):
     table, y, rows = problem
-    _, grown, _ = _growing.grow(table, y, blocks_of(rows), n_jobs=2)
+    _, grown, _ = grower.grow(table, y, blocks_of(rows), n_jobs=2)
     expected = np.zeros((30, 3))
-    _growing.add_probabilities(grown.trees, table.codes[120:], expected)
+    grower.add_probabilities(grown.trees, table.codes[120:], expected)
     assert np.array_equal(grown.sums, expected)
     assert (grown.n_trees == 97).all()
     np.testing.assert_allclose(grown.held_out_probabilities(), expected / 97, atol=1e-7)
@@ -132,7 +133,7 @@ def test_held_out_rows_are_predicted_by_these_trees(problem):
 def test_out_of_bag_rows_are_predicted_by_the_trees_that_left_them_out(problem):
     table, y, rows = problem
     block = blocks_of(rows)[0]
-    (grown,) = _growing.grow(table, y, [block], n_jobs=2)
+    (grown,) = grower.grow(table, y, [block], n_jobs=2)
     sums, n_trees = np.zeros((120, 3)), np.zeros(120)
     for seed, nodes in zip(block.seeds, all_nodes(grown), strict=True):
         left_out = naive.bootstrap(seed, rows, 120, 150)[:120] == 0
@@ -159,9 +160,9 @@ def test_folds_on_one_table_learn_nothing_of_the_rows_they_do_not_see():
         rows = np.concatenate(folds[:i] + folds[i + 1 :])
         for random_thresholds in (False, True):
             options = TreeOptions(random_thresholds=random_thresholds, max_features=1)
-            seeds = _growing.draw_seeds([i, random_thresholds], 20)
+            seeds = grower.draw_seeds([i, random_thresholds], 20)
             blocks.append(Block(seeds, options, Sampling(rows), held_out=np.sort(fold)))
-    grown = _growing.grow(table, ClassTarget(y, 2), blocks, n_jobs=2)
+    grown = grower.grow(table, ClassTarget(y, 2), blocks, n_jobs=2)
     right = [
         (found.held_out_probabilities().argmax(axis=1) == y[block.held_out])
         for block, found in zip(blocks, grown, strict=True)
@@ -169,12 +170,12 @@ def test_folds_on_one_table_learn_nothing_of_the_rows_they_do_not_see():
     assert 0.45 < np.mean(np.concatenate(right)) < 0.55
     for block, found in zip(blocks, grown, strict=True):
         seen = np.zeros((len(block.sampling.rows), 2))
-        _growing.add_probabilities(found.trees, table.codes[block.sampling.rows], seen)
+        grower.add_probabilities(found.trees, table.codes[block.sampling.rows], seen)
         assert (seen.argmax(axis=1) == y[block.sampling.rows]).all()
         # Other labels of the rows held out change nothing.
     other = y.copy()
     other[blocks[0].held_out] = 1 - other[blocks[0].held_out]
-    (again,) = _growing.grow(table, ClassTarget(other, 2), blocks[:1])
+    (again,) = grower.grow(table, ClassTarget(other, 2), blocks[:1])
     assert all_nodes(again) == all_nodes(grown[0])
     assert np.array_equal(again.sums, grown[0].sums)
 
@@ -182,7 +183,7 @@ def test_folds_on_one_table_learn_nothing_of_the_rows_they_do_not_see():
 def test_columns_rows_and_weights_of_a_block(problem):
     table, y, rows = problem
     block = blocks_of(rows)[2]
-    (grown,) = _growing.grow(table, y, [block])
+    (grown,) = grower.grow(table, y, [block])
     (nodes,) = all_nodes(grown)
     assert {node.column for node in nodes.values()} <= {-1, 1, 4}
     weights = np.zeros(150)
@@ -197,27 +198,27 @@ def test_columns_rows_and_weights_of_a_block(problem):
 def test_importances_are_normalised_by_tree(problem):
     table, y, rows = problem
     block = replace(blocks_of(rows)[0], sampling=Sampling(rows), held_out=None)
-    (grown,) = _growing.grow(table, y, [block], n_jobs=2)
+    (grown,) = grower.grow(table, y, [block], n_jobs=2)
     expected = np.zeros(6)
     for nodes in all_nodes(grown):
         of_tree = naive.importances(nodes, table.codes, rows, y.labels, np.ones(150), 3, 6)
         expected += of_tree / of_tree.sum()
     np.testing.assert_allclose(grown.importances, expected, rtol=1e-9)
     stumps = replace(block, options=TreeOptions(max_depth=0))
-    assert _growing.grow(table, y, [stumps])[0].importances.tolist() == [0] * 6
+    assert grower.grow(table, y, [stumps])[0].importances.tolist() == [0] * 6
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
 def test_prediction_into_the_callers_arrays(problem, n_jobs):
     table, y, rows = problem
-    grown = _growing.grow(table, y, blocks_of(rows))
+    grown = grower.grow(table, y, blocks_of(rows))
     trees = grown[0].trees + grown[2].trees
     codes = np.tile(table.codes, (200, 1))  # enough work for three threads
     out = np.full((30_000, 3), 0.125)
-    _growing.add_probabilities(trees, codes, out, n_jobs=n_jobs)
+    grower.add_probabilities(trees, codes, out, n_jobs=n_jobs)
     expected = sum(naive.probabilities(block, table.codes, 3) for block in trees)
     assert np.array_equal(out, np.tile(expected, (200, 1)) + 0.125)
-    leaves = _growing.leaf_indices(trees, codes, n_jobs=n_jobs)
+    leaves = grower.leaf_indices(trees, codes, n_jobs=n_jobs)
     assert leaves.shape == (30_000, 8)
     expected = np.hstack([naive.leaves(block, table.codes) for block in trees])
     assert np.array_equal(leaves, np.tile(expected, (200, 1)))
@@ -253,15 +254,15 @@ def test_columns_that_no_tree_asks_for_need_no_codes(kind, monkeypatch):
 
     def apply_bins(*given, wanted, **options):
         asked.append(wanted)
-        return _binning.apply_bins(*given, wanted=wanted, **options)
+        return binning.apply_bins(*given, wanted=wanted, **options)
 
-    monkeypatch.setattr(_binner, "apply_bins", apply_bins)
+    monkeypatch.setattr(binner, "apply_bins", apply_bins)
     few = [getattr(model, method)(X[::-1]) for method in methods]
     assert any(wanted is not None and not wanted.all() for wanted in asked)
     if "transform" in methods:
         with pytest.warns(UserWarning, match="not out-of-fold"):
             model.transform(X)
-    monkeypatch.setattr(_growing, "_WIDE", 301)
+    monkeypatch.setattr(grower, "_WIDE", 301)
     for method, found in zip(methods, few, strict=True):
         assert np.array_equal(getattr(model, method)(X[::-1]), found)
 
@@ -291,7 +292,7 @@ def test_numbers_go_where_their_codes_do(kind, dtype, monkeypatch):
         for numbers in (True, False):
             asked = []
             monkeypatch.setattr(
-                _growing, "need_no_codes", lambda *_, n=numbers, a=asked: a.append(n) or n
+                grower, "need_no_codes", lambda *_, n=numbers, a=asked: a.append(n) or n
             )
             found += [predict(rows), forest.set_params(n_jobs=2).predict(rows)]
             assert asked == [numbers] * 2
@@ -304,9 +305,9 @@ def test_when_trees_are_asked_about_numbers():
     y = X[:, 0] > 0
     few, many = (mddf.RandomForestClassifier(n, random_state=0).fit(X, y) for n in (20, 500))
     wanted = np.ones(1000, bool)
-    assert _growing.need_no_codes(few._trees, X, wanted)
-    assert not _growing.need_no_codes(many._trees, X, wanted)
-    assert not _growing.need_no_codes(few._trees, np.round(np.abs(X)), wanted[:500])
+    assert grower.need_no_codes(few._trees, X, wanted)
+    assert not grower.need_no_codes(many._trees, X, wanted)
+    assert not grower.need_no_codes(few._trees, np.round(np.abs(X)), wanted[:500])
     assert isinstance(rows_of(few, X), Numbers)
     for rows in (
         rows_of(many, X),
@@ -324,33 +325,33 @@ def test_sums_are_exact_in_any_order(problem):
     table, y, rows = problem
     block = replace(blocks_of(rows)[0], options=TreeOptions(max_features=1, max_depth=3))
     single = [replace(block, seeds=block.seeds[i : i + 1]) for i in range(7)]
-    trees = [grown.trees[0] for grown in _growing.grow(table, y, single)]
+    trees = [grown.trees[0] for grown in grower.grow(table, y, single)]
     first, second = np.zeros((150, 3)), np.zeros((150, 3))
-    _growing.add_probabilities(trees, table.codes, first)
-    _growing.add_probabilities(trees[::-1], table.codes, second)
+    grower.add_probabilities(trees, table.codes, first)
+    grower.add_probabilities(trees[::-1], table.codes, second)
     assert np.array_equal(first, second)
 
 
 def test_longer_streams_of_seeds_begin_alike():
-    long = _growing.draw_seeds([5, 6], 1000)
+    long = grower.draw_seeds([5, 6], 1000)
     assert long.dtype == np.uint64
-    assert np.array_equal(long[:10], _growing.draw_seeds([5, 6], 10))
+    assert np.array_equal(long[:10], grower.draw_seeds([5, 6], 10))
     assert len(np.unique(long)) == 1000
-    assert not np.intersect1d(long, _growing.draw_seeds([5, 7], 1000)).size
+    assert not np.intersect1d(long, grower.draw_seeds([5, 7], 1000)).size
 
 
 def test_no_trees_and_no_blocks(problem):
     table, y, rows = problem
-    assert _growing.grow(table, y, []) == []
-    (grown,) = _growing.grow(table, y, [replace(blocks_of(rows)[0], seeds=np.array([], "u8"))])
+    assert grower.grow(table, y, []) == []
+    (grown,) = grower.grow(table, y, [replace(blocks_of(rows)[0], seeds=np.array([], "u8"))])
     assert grown == Grown()
 
 
 def test_progress_is_shown_if_asked(problem, capsys):
     table, y, rows = problem
-    _growing.grow(table, y, blocks_of(rows), description="growing here")
+    grower.grow(table, y, blocks_of(rows), description="growing here")
     assert capsys.readouterr().err == ""
-    _growing.grow(table, y, blocks_of(rows), verbose=True, description="growing here")
+    grower.grow(table, y, blocks_of(rows), verbose=True, description="growing here")
     shown = capsys.readouterr().err
     assert "growing here" in shown
     assert "105/105" in shown
@@ -358,7 +359,7 @@ def test_progress_is_shown_if_asked(problem, capsys):
 
 def test_trees_take_little_memory(problem):
     table, y, rows = problem
-    grown = _growing.grow(table, y, blocks_of(rows))[1]
+    grown = grower.grow(table, y, blocks_of(rows))[1]
     n_nodes = sum(block.n_nodes for block in grown.trees)
     assert sum(block.n_bytes for block in grown.trees) < 9 * n_nodes + 1000
     assert isinstance(grown.trees[0], Trees)

@@ -19,19 +19,19 @@ from mddf import (
     DeepForestClassifier,
     MDDFClassifier,
     RandomForestClassifier,
-    _growing,
-    _layer,
 )
-from mddf._binning import find_bins
-from mddf._folds import make_folds
-from mddf._layer import LayerInput, Samples, layer_vectors, limit_depth, named_forest
-from mddf._sampling import RowWeights, canonical_order, plan_sampling
+from mddf._cascade import layer as cascade_layer
+from mddf._cascade.layer import LayerInput, Samples, layer_vectors, limit_depth, named_forest
+from mddf._data.binning import find_bins
+from mddf._data.folds import make_folds
+from mddf._data.sampling import RowWeights, canonical_order, plan_sampling
+from mddf._trees import grower
 
 N_FEATURES = 5
 
 
 def grow_layer(*arguments, **named):
-    fitted, vectors = _layer.grow_layer(*arguments, **named)
+    fitted, vectors = cascade_layer.grow_layer(*arguments, **named)
     return fitted, np.stack(vectors)
 
 
@@ -61,7 +61,7 @@ FORESTS = [RandomForestClassifier(6), CompletelyRandomForestClassifier(4)]
 def predicted_by(members, codes, n_classes=3):
     """Class vectors of rows from trees, which is what the prediction tests are about."""
     sums = np.zeros((len(codes), n_classes))
-    _growing.add_probabilities(members, codes, sums)
+    grower.add_probabilities(members, codes, sums)
     return sums / sums.sum(axis=1, keepdims=True)
 
 
@@ -145,7 +145,7 @@ def test_a_refit_grows_forests_of_all_samples_beside_those_of_the_folds():
     np.testing.assert_array_equal(two.importances, fitted.importances)
     kept = [block for block in blocks if block.keep]
     by_hand = [
-        _growing.Block(
+        grower.Block(
             block.seeds,
             forest._tree_options(120, N_FEATURES),
             plan_sampling(
@@ -160,7 +160,7 @@ def test_a_refit_grows_forests_of_all_samples_beside_those_of_the_folds():
         )
         for forest, block in zip(FORESTS, kept, strict=True)
     ]
-    grown = _growing.grow(layer.table, _growing.ClassTarget(samples.labels, 3), by_hand)
+    grown = grower.grow(layer.table, grower.ClassTarget(samples.labels, 3), by_hand)
     for (trees,), of_hand in zip(fitted.members, grown, strict=True):
         (a,), (b,) = trees, of_hand.trees
         assert same_trees(a, b)

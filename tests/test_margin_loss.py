@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from mddf import _core
-from mddf import _margin_loss as ml
+from mddf._ensemble import margin_loss as ml
 
 
 def made_margins(seed):

@@ -21,7 +21,7 @@ from mddf import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from mddf._messages import short, warn
+from mddf._base.messages import short, warn
 
 CLASSIFIERS = [
     RandomForestClassifier(3, random_state=0),

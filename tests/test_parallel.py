@@ -14,9 +14,11 @@ from joblib import delayed, parallel_config
 from mddf.baselines import AdaBoostClassifier, GCForestClassifier, MultiGrainedScanner
 from tqdm import tqdm
 
-from mddf import MDDFClassifier, RandomForestClassifier, _core, _growing, _layer
-from mddf._binning import find_bins
-from mddf._parallel import from_threads, in_threads, stopped_on_error
+from mddf import MDDFClassifier, RandomForestClassifier, _core
+from mddf._base.parallel import from_threads, in_threads, stopped_on_error
+from mddf._cascade import layer
+from mddf._data.binning import find_bins
+from mddf._trees import grower
 
 # What is interrupted after a while, and how long it had to go on otherwise: for minutes.
 PREPARED = """
@@ -46,7 +48,7 @@ WORK = {
         f = lambda X, y: [model.apply(many) for _ in range(99)]
     """,
     "binning": """
-        from mddf._binning import find_bins
+        from mddf._data.binning import find_bins
         many = rng.normal(size=(1_000_000, 40))
         f = lambda X, y: [find_bins(many, n_jobs=2) for _ in range(99)]
     """,
@@ -139,14 +141,14 @@ def test_an_interrupted_prediction_leaves_the_model_usable():
 
 # One piece fails while others run; then everything goes on.
 FAILING = """
-    from mddf import _growing
-    whole, calls = _growing._grow_chunk, []
+    from mddf._trees import grower
+    whole, calls = grower._grow_chunk, []
     def grow_chunk(*arguments):
         calls.append(1)
         if len(calls) == 3:
             raise {error}("on purpose")
         return whole(*arguments)
-    _growing._grow_chunk = grow_chunk
+    grower._grow_chunk = grow_chunk
     try:
         RandomForestClassifier(400, n_jobs=2).fit(X[:10000], y[:10000])
     except {error} as error:
@@ -210,7 +212,7 @@ def test_an_error_between_forests_ends_what_still_grows(monkeypatch):
     def fails(*arguments):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(_layer, "_make_held_out_vectors", fails)
+    monkeypatch.setattr(layer, "_make_held_out_vectors", fails)
     rng, before = np.random.default_rng(0), threading.active_count()
     X, y = rng.normal(size=(3000, 5)), rng.integers(0, 2, 3000)
     forests = [RandomForestClassifier(4), RandomForestClassifier(100_000)]
@@ -370,12 +372,12 @@ def test_a_large_table_is_sent_to_processes():
 
 
 def test_received_arrays_may_be_read_only():
-    grown = _growing.Grown()
+    grown = grower.Grown()
     for _ in range(2):
         sums, n_trees, importances = np.ones((3, 2)), np.ones(3, np.int32), np.ones((4, 5))
         for array in (sums, n_trees, importances):
             array.flags.writeable = False
-        _growing._collect(grown, [None, sums, n_trees, importances])
+        grower._collect(grown, [None, sums, n_trees, importances])
     assert (grown.sums == 2).all()
     assert (grown.n_trees == 2).all()
     np.testing.assert_allclose(grown.importances, 8 / 5)

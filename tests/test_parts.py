@@ -11,12 +11,12 @@ from mddf import (
     MDDFClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
-    _table,
     by_columns,
 )
-from mddf._bin_rows import drawn_rows
-from mddf._binner import Binner
-from mddf._binning import find_bins
+from mddf._data import table as data_table
+from mddf._data.bin_rows import drawn_rows
+from mddf._data.binner import Binner
+from mddf._data.binning import find_bins
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("pyarrow")
@@ -53,7 +53,7 @@ def from_dask(folder, made):
 @pytest.mark.parametrize("source", [from_parquet, from_dask])
 def test_the_bits_of_the_table_in_memory(source, tmp_path, monkeypatch):
     made, y = frame()
-    monkeypatch.setattr(_table, "_BLOCK_BYTES", 300 * 8 * 2)  # two columns
+    monkeypatch.setattr(data_table, "_BLOCK_BYTES", 300 * 8 * 2)  # two columns
     whole, parts = source(tmp_path, made)
     if source is from_parquet:
         y = np.concatenate([y[::2], y[1::2]])
@@ -93,7 +93,7 @@ def test_arrays_of_dask(tmp_path):
 
 def test_only_some_columns_are_read_at_a_time(tmp_path, monkeypatch):
     made, y = frame()
-    monkeypatch.setattr(_table, "_BLOCK_BYTES", 300 * 8 * 2)
+    monkeypatch.setattr(data_table, "_BLOCK_BYTES", 300 * 8 * 2)
     parts = from_parquet(tmp_path, made[[*"abc", "whole"]])[1]
     read, fetch = [], parts._fetch
 

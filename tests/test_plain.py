@@ -23,9 +23,9 @@ from mddf import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from mddf._folds import make_folds
-from mddf._plain import is_missing, numbered, plain_array
-from mddf._validation import encode_labels, known_labels
+from mddf._data.folds import make_folds
+from mddf._data.plain import is_missing, numbered, plain_array
+from mddf._data.validation import encode_labels, known_labels
 
 CLASSIFIERS = [
     RandomForestClassifier(3, random_state=0),

@@ -9,7 +9,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import Lasso, Ridge
 
 from mddf import _core
-from mddf._margin_loss import project_to_simplex
+from mddf._ensemble.margin_loss import project_to_simplex
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -17,9 +17,9 @@ from mddf import (
     MDDFClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
-    _growing,
-    _parallel,
 )
+from mddf._base import parallel
+from mddf._trees import grower
 
 MOST = 2**31 - 1
 MODELS = [
@@ -101,7 +101,7 @@ def test_any_groups_work_or_are_named(model):
 def started(monkeypatch):
     """How many threads are asked for, of this package's and of joblib's."""
     asked = []
-    plain, from_threads = joblib.Parallel.__init__, _parallel.from_threads
+    plain, from_threads = joblib.Parallel.__init__, parallel.from_threads
 
     def init(self, n_jobs=None, **options):
         asked.append(n_jobs or 1)
@@ -112,7 +112,7 @@ def started(monkeypatch):
         return from_threads(tasks, n_jobs, cancel)
 
     monkeypatch.setattr(joblib.Parallel, "__init__", init)
-    for module in (_parallel, _growing):
+    for module in (parallel, grower):
         monkeypatch.setattr(module, "from_threads", ours)
     return asked
 

@@ -17,8 +17,8 @@ from test_forests import draws_rows
 from value_cases import REGRESSORS, ValueCase, check_value_tree
 
 from mddf import CompletelyRandomForestRegressor, RandomForestRegressor
-from mddf._sampling import canonical_order
-from mddf._targets import Values
+from mddf._data.sampling import canonical_order
+from mddf._data.targets import Values
 
 both = pytest.mark.parametrize("Forest", REGRESSORS)
 

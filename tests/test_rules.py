@@ -6,8 +6,15 @@ from mddf.baselines import GCForestClassifier
 from scipy.optimize import minimize
 
 from mddf import MDDFClassifier
-from mddf._margin_loss import margin_loss, weighted_sum
-from mddf._rules import Emphasis, Evidence, LastLayer, MeanMargin, Simplex, Stagewise
+from mddf._ensemble.coefficients import (
+    Emphasis,
+    Evidence,
+    LastLayer,
+    MeanMargin,
+    Simplex,
+    Stagewise,
+)
+from mddf._ensemble.margin_loss import margin_loss, weighted_sum
 
 LOSS = {"target_margin": 0.8, "mu": 0.1}
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mddf._sampling import (
+from mddf._data.sampling import (
     canonical_order,
     cumulative_weights,
     mean_error,

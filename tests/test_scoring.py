@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_wine
 
 from mddf import MDDFClassifier
-from mddf._scoring import Fewest, needed_gain, out_of_fold_score
+from mddf._ensemble.scoring import Fewest, needed_gain, out_of_fold_score
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from mddf import DeepForestClassifier, DeepForestRegressor
-from mddf._boosted import BoostedClassifier, BoostedRegressor
-from mddf._guests import _one_thread
-from mddf._screening import is_wide, screened
+from mddf._members.boosting import BoostedClassifier, BoostedRegressor
+from mddf._members.external_fit import _one_thread
+from mddf._members.screening import is_wide, screened
 
 
 def naive_gain(column, targets, weight, least):
@@ -51,7 +51,7 @@ def test_blocks_of_columns_change_nothing(monkeypatch):
     rng = np.random.default_rng(0)
     X, targets = rng.normal(size=(40, 300)), rng.normal(size=(40, 2))
     whole = screened(X, targets, None, 5)
-    monkeypatch.setattr("mddf._screening._CELLS", 999)
+    monkeypatch.setattr("mddf._members.screening._CELLS", 999)
     np.testing.assert_array_equal(screened(X, targets, None, 5), whole)
 
 

@@ -35,8 +35,8 @@ from mddf import (
     MDDFClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
-    _state,
 )
+from mddf._base import serialization
 from mddf.analysis import margin_report
 from mddf.explain import tree_arrays
 from mddf.export import skops_types
@@ -61,11 +61,11 @@ PRIVATE = re.compile(r"mddf(\.\w+)*\.(_\w+)")
 def fitted(request):
     model, X, y, options = FITS[request.param]
     with pytest.MonkeyPatch.context() as patch:
-        from mddf import _members
+        from mddf._members import members
 
-        whole = _members.boosted_regressor
+        whole = members.boosted_regressor
         few = lambda *given: whole(*given).set_params(max_iter=4)  # noqa: E731
-        patch.setattr(_members, "boosted_regressor", few)
+        patch.setattr(members, "boosted_regressor", few)
         return model.fit(X, y, **options), X
 
 
@@ -150,7 +150,7 @@ seen_words: set[str] = set()
 
 def test_words(fitted):
     found = words(fitted[0])
-    assert found <= set(_state._types)
+    assert found <= set(serialization._types)
     assert all(re.fullmatch("[a-z ]+", word) for word in found)
     seen_words.update(found)
 
@@ -164,7 +164,7 @@ def test_all_parts_and_estimators_are_among_the_fits():
         if f"{package}.{name}" in skops_types()
     }
     assert estimators == {type(model) for model, *_ in FITS.values()} & estimators
-    assert seen_words == set(_state._types)
+    assert seen_words == set(serialization._types)
 
 
 # Parts by themselves, as what public attributes hold.
@@ -211,7 +211,7 @@ def comparable(value):
 @pytest.mark.parametrize("name", PARTS)
 def test_parts_by_themselves(name, parts):
     part = parts[name]
-    expected = comparable(_state.to_plain(part))
+    expected = comparable(serialization.to_plain(part))
     wrapped = make_pipeline(StandardScaler(), "passthrough").set_params(standardscaler=part)
     for value in (part, [part], wrapped, functools.partial(operator.is_, part)):
         data = pickle.dumps(value)
@@ -220,7 +220,7 @@ def test_parts_by_themselves(name, parts):
         loaded(data)
     for again in (loaded(pickle.dumps(part)), copy.copy(part), copy.deepcopy(part)):
         assert type(again) is type(part)
-        assert comparable(_state.to_plain(again)) == expected
+        assert comparable(serialization.to_plain(again)) == expected
 
 
 def test_parts_of_baselines_load_where_these_are_not_imported(parts, tmp_path):

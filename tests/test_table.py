@@ -15,9 +15,9 @@ from scipy import sparse
 from sklearn.base import clone
 
 from mddf import RandomForestClassifier, by_columns
-from mddf._binner import category_mask
-from mddf._cells import missing_cells
-from mddf._table import (
+from mddf._data.binner import category_mask
+from mddf._data.cells import missing_cells
+from mddf._data.table import (
     ArrayTable,
     FrameTable,
     is_frame,
@@ -185,7 +185,7 @@ def _mixed_frames():
 @pytest.mark.parametrize("X", list(_mixed_frames()), ids=lambda X: type(X).__module__)
 def test_few_rows_are_read_at_once_like_many(X, monkeypatch):
     at_once = FrameTable(X)
-    monkeypatch.setattr("mddf._table._FEW_ROWS", 0)
+    monkeypatch.setattr("mddf._data.table._FEW_ROWS", 0)
     by_column = FrameTable(X)
     for c, name in enumerate(at_once.names):
         assert at_once.kind(c) == by_column.kind(c), name
@@ -201,7 +201,7 @@ def test_few_rows_are_read_at_once_like_many(X, monkeypatch):
 def test_factors_are_the_values(monkeypatch):
     X = next(_mixed_frames())
     assert FrameTable(X).factors(0) is None
-    monkeypatch.setattr("mddf._table._FEW_ROWS", 0)
+    monkeypatch.setattr("mddf._data.table._FEW_ROWS", 0)
     table = FrameTable(X)
     for c, name in enumerate(table.names):
         numbers, different = table.factors(c)
@@ -311,7 +311,7 @@ def test_sparse_matrices_that_are_none():
 
 
 def test_sparse_matrices_are_made_dense_in_blocks(monkeypatch):
-    monkeypatch.setattr("mddf._table._BLOCK_BYTES", 1000)
+    monkeypatch.setattr("mddf._data.table._BLOCK_BYTES", 1000)
     dense = np.random.default_rng(0).integers(0, 2, (25, 12)).astype(float)
     y = dense[:, 0]
     table = read(sparse.csr_matrix(dense))

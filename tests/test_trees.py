@@ -8,7 +8,7 @@ import pytest
 from forest_cases import kernel_case, same_predictions, same_trees, three_classes
 
 from mddf import CompletelyRandomForestClassifier, RandomForestClassifier
-from mddf._trees import Trees
+from mddf._trees.arrays import Trees
 
 
 @pytest.fixture

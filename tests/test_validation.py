@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris
 
 from mddf import CompletelyRandomForestClassifier, MDDFClassifier, RandomForestClassifier
-from mddf._validation import unchanged_on_failure
+from mddf._data.validation import unchanged_on_failure
 
 X, y = load_iris(return_X_y=True)
 

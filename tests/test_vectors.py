@@ -9,7 +9,8 @@ import pytest
 from forest_cases import three_classes
 from mddf.baselines import GCForestClassifier
 
-from mddf import MDDFClassifier, _vectors
+from mddf import MDDFClassifier
+from mddf._data import vectors as data_vectors
 
 
 @pytest.mark.parametrize("Cascade", [MDDFClassifier, GCForestClassifier])
@@ -17,8 +18,8 @@ from mddf import MDDFClassifier, _vectors
 def test_files_change_nothing(Cascade, cv, monkeypatch):
     X, y = three_classes()
     results = []
-    for least in (_vectors._MANY_BYTES, 0):
-        monkeypatch.setattr(_vectors, "_MANY_BYTES", least)
+    for least in (data_vectors._MANY_BYTES, 0):
+        monkeypatch.setattr(data_vectors, "_MANY_BYTES", least)
         model = Cascade(3, n_estimators=3, cv=cv, random_state=0, early_stopping=False)
         features = model.fit_transform(X, y)
         assert model.oof_probabilities_.flags.writeable
@@ -28,10 +29,10 @@ def test_files_change_nothing(Cascade, cv, monkeypatch):
 
 
 def test_files_go_with_their_arrays(monkeypatch, tmp_path):
-    monkeypatch.setattr(_vectors, "_MANY_BYTES", 0)
+    monkeypatch.setattr(data_vectors, "_MANY_BYTES", 0)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     array = np.arange(6.0).reshape(2, 3)
-    aside = _vectors.put_aside(array)
+    aside = data_vectors.put_aside(array)
     np.testing.assert_array_equal(aside, array)
     assert not np.shares_memory(aside, array)
     del aside
@@ -44,13 +45,13 @@ def test_without_room_they_stay_in_memory(monkeypatch):
         def write(self, _):
             raise OSError("no space left on device")
 
-    monkeypatch.setattr(_vectors, "_MANY_BYTES", 0)
-    monkeypatch.setattr(_vectors, "TemporaryFile", Full)
+    monkeypatch.setattr(data_vectors, "_MANY_BYTES", 0)
+    monkeypatch.setattr(data_vectors, "TemporaryFile", Full)
     array = np.ones(3)
-    assert _vectors.put_aside(array) is array
+    assert data_vectors.put_aside(array) is array
 
 
 def test_means_are_those_of_a_stack():
     vectors = np.random.default_rng(0).random((4, 50, 3))
-    np.testing.assert_array_equal(_vectors.mean_of(iter(vectors)), vectors.mean(axis=0))
-    assert vectors[0, 0, 0] != _vectors.mean_of(vectors)[0, 0]
+    np.testing.assert_array_equal(data_vectors.mean_of(iter(vectors)), vectors.mean(axis=0))
+    assert vectors[0, 0, 0] != data_vectors.mean_of(vectors)[0, 0]

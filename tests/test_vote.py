@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.metrics import log_loss
 
-from mddf._deep_goals import ClassGoal
-from mddf._vote import FLOOR, fit_exponent, greedy_weights, log_losses, sharpened
+from mddf._ensemble.vote import FLOOR, fit_exponent, greedy_weights, log_losses, sharpened
+from mddf._members.tasks import ClassGoal
 
 
 def forecasts(seed=0, n=300, k=3, n_forecasts=4):

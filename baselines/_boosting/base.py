@@ -16,12 +16,11 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mddf._margin_loss import class_margins
-from mddf._messages import short
-from mddf._parallel import progress_bar
-from mddf._state import Saved
-from mddf._table import read_numbers
-from mddf._validation import (
+from mddf._base.messages import short
+from mddf._base.parallel import progress_bar
+from mddf._base.serialization import Saved
+from mddf._data.table import read_numbers
+from mddf._data.validation import (
     COUNT,
     JOBS,
     MOST,
@@ -32,6 +31,7 @@ from mddf._validation import (
     known_labels,
     unchanged_on_failure,
 )
+from mddf._ensemble.margin_loss import class_margins
 
 from .early_stopping import Monitor
 from .ensemble import Ensemble, History, Round, history_of

@@ -7,9 +7,9 @@ from numbers import Real
 
 import numpy as np
 
-from mddf._elementary import log, log1p
-from mddf._messages import short
-from mddf._validation import naming
+from mddf._base.elementary import log, log1p
+from mddf._base.messages import short
+from mddf._data.validation import naming
 
 #: complexity(size, n_samples, n_features); size as DeepBoost counts it.
 Complexity = Callable[[int, float, int], float]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mddf._state import part
+from mddf._base.serialization import part
 
 from .voters import FloatArray, TreeVoters, Voters
 

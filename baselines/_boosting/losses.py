@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from mddf._elementary import exp, expit, log, softplus
+from mddf._base.elementary import exp, expit, log, softplus
 
 from .voters import FloatArray
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mddf._elementary import exp, expit, log, softmax
-from mddf._margin_loss import project_to_simplex
+from mddf._base.elementary import exp, expit, log, softmax
+from mddf._ensemble.margin_loss import project_to_simplex
 
 from .voters import FloatArray
 

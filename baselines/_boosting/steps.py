@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from mddf._elementary import exp, log
+from mddf._base.elementary import exp, log
 
 from .losses import Loss
 from .search import LEAST_ERROR

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mddf import _core
-from mddf._margin_loss import weighted_sum
-from mddf._messages import short
-from mddf._state import part
-from mddf._validation import naming
+from mddf._base.messages import short
+from mddf._base.serialization import part
+from mddf._data.validation import naming
+from mddf._ensemble.margin_loss import weighted_sum
 
 FloatArray = NDArray[np.float64]
 Voter = Callable[[FloatArray], FloatArray]

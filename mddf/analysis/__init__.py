@@ -1,6 +1,6 @@
 """Margins of classifiers, the bounds that follow from them, and comparisons over data sets."""
 
-from mddf._state import publish
+from mddf._base.serialization import publish
 from mddf.analysis._bounds import (
     adaboost_training_bounds,
     deepboost_bound,

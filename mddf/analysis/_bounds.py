@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mddf._messages import short
+from mddf._base.messages import short
 from mddf.analysis._checks import check_number, finite_vector
 
 

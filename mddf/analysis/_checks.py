@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mddf._messages import short
-from mddf._validation import naming
+from mddf._base.messages import short
+from mddf._data.validation import naming
 
 
 def check_number(name: str, value: float, least: float, *, above: bool = False) -> None:

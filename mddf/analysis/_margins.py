@@ -10,9 +10,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples
 
-from mddf._margin_loss import class_margins
-from mddf._messages import short
-from mddf._validation import known_labels
+from mddf._base.messages import short
+from mddf._data.validation import known_labels
+from mddf._ensemble.margin_loss import class_margins
 from mddf.analysis._checks import finite_vector
 
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc
 from scipy.stats import binomtest, poisson_binom
 
-from mddf._messages import short
+from mddf._base.messages import short
 from mddf.analysis._checks import check_number, finite_numbers
 
 

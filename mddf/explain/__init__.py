@@ -1,6 +1,6 @@
 """What models have learnt, and why they say what they say."""
 
-from mddf._state import publish
+from mddf._base.serialization import publish
 from mddf.explain._arrays import TreeArrays, category_codes, tree_arrays
 from mddf.explain._displays import ImportancesDisplay, LayersDisplay
 from mddf.explain._importances import importances

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mddf import _growing
-from mddf._binning import Bins
-from mddf._messages import short
+from mddf._base.messages import short
+from mddf._data.binning import Bins
+from mddf._inspection.stages import coded_stages, kind_of, model_stages
+from mddf._trees import grower
 
 from ._checks import check_whole
 from ._nodes import LEAF, Nodes, decode
-from ._stages import coded_stages, kind_of, model_stages
 
 TREE_UNDEFINED = -2
 
@@ -149,7 +149,7 @@ def _decoded(block, unit) -> Nodes:
 
 
 def _leaves(block, codes):
-    return None if codes is None else _growing.leaf_indices([block], codes)
+    return None if codes is None else grower.leaf_indices([block], codes)
 
 
 def _split(nodes: Nodes, bins: Bins, leaf_indices) -> list[TreeArrays]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numbers import Integral
 
-from mddf._messages import short
+from mddf._base.messages import short
 
 
 def check_word(name: str, value, allowed: tuple[str, ...]) -> None:

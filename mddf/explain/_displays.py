@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mddf._cascade_estimator import BaseCascade
-from mddf._deep_estimator import BaseDeepForest
-from mddf._messages import short
+from mddf._base.messages import short
+from mddf._cascade.estimator import BaseCascade
+from mddf._deep_forest.estimator import BaseDeepForest
 
 from ._checks import check_whole
 from ._importances import importances

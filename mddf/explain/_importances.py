@@ -11,16 +11,16 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import column_or_1d
 
-from mddf import _cascade
-from mddf._messages import short
-from mddf._table import Table, is_frame, whole_frame
-from mddf._targets import finite_values
-from mddf._validation import check_lengths, known_labels, naming
+from mddf._base.messages import short
+from mddf._cascade import fit
+from mddf._data.table import Table, is_frame, whole_frame
+from mddf._data.targets import finite_values
+from mddf._data.validation import check_lengths, known_labels, naming
+from mddf._inspection.stages import coded_stages, kind_of, model_stages, refuse_untraceable
 
 from ._checks import check_whole, check_word
 from ._paths import own_class_contributions, path_contributions
 from ._shap_values import feature_names
-from ._stages import coded_stages, kind_of, model_stages, refuse_untraceable
 
 KINDS = ("held-out", "permutation", "impurity")
 _MEASURES = {
@@ -218,8 +218,8 @@ def _gains(model, X, y) -> np.ndarray:
         of_columns.append(
             np.concatenate(by_class) if layout.per_forest else np.mean(by_class, axis=0)
         )
-        share = _shares(_cascade.combine(of_columns, alphas))
-    return _cascade.combine(of_layers, all_alphas[-1])
+        share = _shares(fit.combine(of_columns, alphas))
+    return fit.combine(of_layers, all_alphas[-1])
 
 
 def _covariances(stage, codes, y, n_jobs) -> np.ndarray:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mddf._trees import TreeArrays, Trees
+from mddf._trees.arrays import TreeArrays, Trees
 
 LEAF = -1
 # As `_kernel/forest/trees.hpp` lays out a node's word.

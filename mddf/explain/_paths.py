@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from mddf import _growing
-from mddf._trees import Trees
+from mddf._trees import grower
+from mddf._trees.arrays import Trees
 
 from ._nodes import LEAF, Nodes, decode
 
@@ -70,7 +70,7 @@ def path_contributions(
     contributions, bias = nothing(blocks, codes)
     for block in blocks:
         nodes = decode(block)
-        value = node_values(nodes, _growing.leaf_indices([block], background, n_jobs=n_jobs))
+        value = node_values(nodes, grower.leaf_indices([block], background, n_jobs=n_jobs))
         bias += value[nodes.start[:-1]].sum(axis=0)
         step = value - value[nodes.parent]  # of roots it is not looked at
         for row, node, column in _steps(nodes, block, codes, n_jobs):
@@ -99,7 +99,7 @@ def own_class_contributions(
     contributions = np.zeros(codes.shape)
     for block in blocks:
         nodes = decode(block)
-        value = node_values(nodes, _growing.leaf_indices([block], codes, n_jobs=n_jobs))
+        value = node_values(nodes, grower.leaf_indices([block], codes, n_jobs=n_jobs))
         step = value - value[nodes.parent]
         for row, node, column in _steps(nodes, block, codes, n_jobs):
             contributions[row, column] += step[node, labels[row]]
@@ -117,7 +117,7 @@ def _steps(
         Which rows, what node they get to, and the column that led them there.
     """
     parent, column = nodes.parent, nodes.column[nodes.parent]
-    leaves = nodes.leaves(_growing.leaf_indices([block], codes, n_jobs=n_jobs))
+    leaves = nodes.leaves(grower.leaf_indices([block], codes, n_jobs=n_jobs))
     rows = np.arange(len(codes))
     for node in leaves.T:
         row = rows

@@ -9,15 +9,12 @@ from functools import partial
 import numpy as np
 from sklearn.base import is_regressor
 
-from mddf import _cascade
-from mddf._binning import apply_bins
-from mddf._blocks import last
-from mddf._table import read_table
-from mddf._validation import naming
-
-from ._checks import check_whole, check_word
-from ._paths import path_contributions
-from ._stages import (
+from mddf._cascade import fit
+from mddf._data.binning import apply_bins
+from mddf._data.blocks import last
+from mddf._data.table import read_table
+from mddf._data.validation import naming
+from mddf._inspection.stages import (
     asked,
     coded_stages,
     kind_of,
@@ -26,6 +23,9 @@ from ._stages import (
     predict_numbers,
     refuse_untraceable,
 )
+
+from ._checks import check_whole, check_word
+from ._paths import path_contributions
 from ._tree_shap import tree_contributions
 
 _OF_TREES: dict[str, Callable] = {"tree": tree_contributions, "path": path_contributions}
@@ -204,7 +204,7 @@ def _by_trees(model, X, background, method: str) -> tuple[np.ndarray, np.ndarray
         found = [_pass_back(values, n_raw, before) for values, _ in of_forests]
         columns.append(np.concatenate(found, 2) if layout.per_forest else np.mean(found, axis=0))
         bases.append(layout.columns(np.stack([bias[None] for _, bias in of_forests])))
-        before, base = _cascade.combine(columns, alphas), _cascade.combine(bases, alphas)
+        before, base = fit.combine(columns, alphas), fit.combine(bases, alphas)
     values = before.reshape(*before.shape[:2], -1, layout.n_classes).mean(axis=2)
     return values, layout.mean(base)[0]
 

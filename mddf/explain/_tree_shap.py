@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from mddf import _growing
-from mddf._binning import MISSING
-from mddf._trees import Trees
+from mddf._data.binning import MISSING
+from mddf._trees import grower
+from mddf._trees.arrays import Trees
 
 from ._nodes import LEAF, Nodes, decode
 from ._paths import node_values, nothing
@@ -43,7 +43,7 @@ def tree_contributions(
     contributions, bias = nothing(blocks, codes)
     for block in blocks:
         nodes = decode(block)
-        leaves = _growing.leaf_indices([block], background, n_jobs=n_jobs)
+        leaves = grower.leaf_indices([block], background, n_jobs=n_jobs)
         bias += node_values(nodes, leaves)[nodes.start[:-1]].sum(axis=0)
         factors = _Factors.of(nodes, leaves)
         to_columns = _to_columns(nodes, codes.shape[1])

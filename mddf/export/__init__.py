@@ -1,6 +1,6 @@
 """Models that leave Python: files that are safe to load, and graphs of other runtimes."""
 
-from mddf._state import publish
+from mddf._base.serialization import publish
 from mddf.export._onnx import onnx_inputs, to_onnx
 from mddf.export._skops import skops_types
 

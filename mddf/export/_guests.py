@@ -13,10 +13,10 @@ from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from mddf._boosted import BoostedClassifier, BoostedRegressor, trees_of
-from mddf._gaussian import FARTHEST, GRAIN, GaussianClassifier, GaussianRegressor
-from mddf._linear import Encoding, LinearClassifier
-from mddf._messages import short
+from mddf._base.messages import short
+from mddf._members.boosting import BoostedClassifier, BoostedRegressor, trees_of
+from mddf._members.kernel import FARTHEST, GRAIN, GaussianClassifier, GaussianRegressor
+from mddf._members.linear import Encoding, LinearClassifier
 
 from ._boosting import add_boosting, add_scores, add_softmax
 from ._graph import Graph

@@ -7,16 +7,16 @@ from importlib import import_module
 import numpy as np
 from sklearn.base import is_regressor
 
-from mddf._cells import NUMBER
-from mddf._deep_guests import LARGEST
-from mddf._layer import _GRAIN
-from mddf._messages import short
-from mddf._targets import Units
-from mddf._trees import Trees
-from mddf._vote import FLOOR, Calibration
+from mddf._base.messages import short
+from mddf._cascade.layer import _GRAIN
+from mddf._data.cells import NUMBER
+from mddf._data.targets import Units
+from mddf._deep_forest.external import LARGEST
+from mddf._ensemble.vote import FLOOR, Calibration
+from mddf._inspection.stages import Stage, kind_of, model_stages
+from mddf._trees.arrays import Trees
 from mddf.explain._arrays import category_codes
 from mddf.explain._shap_values import feature_names
-from mddf.explain._stages import Stage, kind_of, model_stages
 
 from ._graph import ML, Graph
 from ._guests import add_guest, add_guest_regressor
@@ -125,8 +125,8 @@ def onnx_inputs(model, X, *, dtype=None) -> dict[str, np.ndarray]:
     -------
     dict of str to ndarray
     """
-    from mddf._cells import missing_cells
-    from mddf._table import read_table
+    from mddf._data.cells import missing_cells
+    from mddf._data.table import read_table
 
     dtype = checked(dtype)
     model_stages(model)
@@ -334,12 +334,12 @@ def _add_layers(graph: Graph, raw: str, stages: list[Stage], model) -> str:
 
 
 def _add_bounded(graph: Graph, X: str) -> str:
-    """As `mddf._deep_guests.bounded`."""
+    """As `mddf._deep_forest.external.bounded`."""
     return graph.add("Max", graph.add("Min", X, graph.constant(LARGEST)), graph.constant(-LARGEST))
 
 
 def _add_restored(graph: Graph, standard: str, units: Units) -> str:
-    """As `mddf._targets.Units.restore`."""
+    """As `mddf._data.targets.Units.restore`."""
     values = graph.add("Mul", standard, graph.constant(units.spread))
     values = graph.add("Add", values, graph.constant(units.mean))
     for part in (units.exponents // 2, units.exponents - units.exponents // 2):
@@ -357,7 +357,7 @@ def _add_calibrated(graph: Graph, mean: str, calibration: Calibration, n_classes
 
 
 def _add_sharpened(graph: Graph, probabilities: str, exponent: float) -> str:
-    """As `mddf._vote.sharpened`."""
+    """As `mddf._ensemble.vote.sharpened`."""
     if exponent == 1:
         return probabilities
     floored = graph.add("Max", probabilities, graph.constant(FLOOR))

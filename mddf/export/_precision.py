@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from mddf._messages import short, warn
-from mddf._trees import Trees, ValueTrees
+from mddf._base.messages import short, warn
+from mddf._inspection.stages import Stage
+from mddf._trees.arrays import Trees, ValueTrees
 from mddf.explain._shap_values import feature_names
-from mddf.explain._stages import Stage
 
 
 def checked(dtype) -> np.dtype:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from mddf._state import Saved
+from mddf._base.serialization import Saved
 
 # What fitted histogram gradient boosting holds and skops does not trust by itself.
 _OF_BOOSTING = (

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mddf._binning import Bins
-from mddf._trees import TreeArrays, Trees
+from mddf._data.binning import Bins
+from mddf._trees.arrays import TreeArrays, Trees
 from mddf.explain._arrays import thresholds
 from mddf.explain._nodes import LEAF, Nodes, decode
 

@@ -135,7 +135,7 @@ void bind_trees(nanobind::module_& m) {
   using namespace mddf;
   nb::class_<TreeReader> reader(
       m, "TreeReader",
-      "Trees in arrays that are read in place; see mddf._trees.Trees, which wraps it.");
+      "Trees in arrays that are read in place; see mddf._trees.arrays.Trees, which wraps it.");
   reader.def(nb::init<int, int64_t, In<uint64_t, 1>, In<int64_t, 1>, In<uint32_t, 1>,
                       In<uint16_t, 1>, In<float, 1>>(),
              arg("n_classes"), arg("n_columns"), arg("nodes").noconvert(),
@@ -143,7 +143,7 @@ void bind_trees(nanobind::module_& m) {
              arg("leaf_class").noconvert(), arg("leaf_probability").noconvert());
   bind_reading(reader, "add_probabilities");
   nb::class_<ValueTreeReader> of_values(
-      m, "ValueTreeReader", "The same with means of numbers; see mddf._trees.ValueTrees.");
+      m, "ValueTreeReader", "The same with means of numbers; see mddf._trees.arrays.ValueTrees.");
   of_values.def(nb::init<int, int64_t, In<uint64_t, 1>, In<int64_t, 1>, In<double, 1>>(),
                 arg("n_outputs"), arg("n_columns"), arg("nodes").noconvert(),
                 arg("tree_start").noconvert(), arg("leaf_value").noconvert());

@@ -1,0 +1,4 @@
+"""Elementary functions, messages, threads, plain states: nothing that learns.
+
+Imports nothing of mddf but the kernel.
+"""

@@ -1,0 +1,494 @@
+"""What the cascades share as scikit-learn estimators."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from numbers import Integral
+from os import PathLike
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import _fit_context, clone
+from sklearn.metrics import get_scorer_names
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from mddf._base.messages import short
+from mddf._cascade.fit import CascadePlan, Trace, grow_cascade, resolve_grains
+from mddf._cascade.layer import OUT_OF_BAG, Samples, limit_depth, resolve_forests
+from mddf._cascade.model import CascadeModel, VectorLayout, side_by_side, stages
+from mddf._data.binner import Binner, fingerprint
+from mddf._data.blocks import NewRows, by_blocks, last
+from mddf._data.folds import gives_folds, group_numbers, is_splitter, make_folds
+from mddf._data.sampling import canonical_order, row_weights
+from mddf._data.table import read_table
+from mddf._data.validation import (
+    COUNT,
+    JOBS,
+    Within,
+    check_lengths,
+    check_weights,
+    class_factors,
+    encode_labels,
+    finite,
+    naming,
+    refuse_class,
+    unchanged_on_failure,
+)
+from mddf._ensemble.checkpoints import Checkpoint, description, fit_inputs
+from mddf._ensemble.coefficients import Emphasis, Rule
+from mddf._ensemble.scoring import MARGIN_RATIO, Fewest, needed_gain, out_of_fold_score
+from mddf._ensemble.vote import calibration
+from mddf._forest.base import BaseForest
+from mddf._forest.classifier_base import LayeredClassifier, warn_of_seen
+from mddf._members.named import HoldsMembers
+from mddf._trees import grower
+
+
+@dataclass(frozen=True)
+class CascadeKind:
+    """What makes one kind of cascade different from another.
+
+    Attributes
+    ----------
+    forests : tuple of str
+        Names of a layer's forests where the user does not say.
+    rule : Rule
+    emphasis : Emphasis or None
+    redraw, sees_raw, sees_augmented
+        As in CascadePlan.
+    augmentation : {"auto", "mean", "per-forest"}
+        Which class vectors a layer hands on.
+    depth_step : int or None
+        c in c (t + 1), the depth limit of the random forests of layer t, counted from 1.
+    """
+
+    forests: tuple[str, ...]
+    rule: Rule
+    emphasis: Emphasis | None = None
+    redraw: bool = False
+    sees_raw: bool = True
+    sees_augmented: bool = True
+    augmentation: str = "per-forest"
+    depth_step: int | None = None
+
+    def layout(self, n_forests: int, n_classes: int, n_seen: int) -> VectorLayout:
+        """Of the vectors of so many forests, if a layer sees `n_seen` features or more."""
+        per_forest = self.augmentation == "per-forest" or (
+            self.augmentation == "auto" and n_forests * n_classes <= n_seen
+        )
+        return VectorLayout(n_forests, n_classes, per_forest)
+
+    def depth(self, number: int) -> int | None:
+        """Depth limit of a layer's random forests; the first layer is number 0."""
+        return None if self.depth_step is None else int(self.depth_step) * (number + 2)
+
+
+class BaseCascade(HoldsMembers, LayeredClassifier):
+    """What the cascades share; use one of them."""
+
+    _member_list = "forests"
+
+    _parameter_constraints: ClassVar[dict] = {
+        "n_layers": [COUNT],
+        "n_estimators": [COUNT],
+        "forests": ["array-like", None],
+        "cv": ["cv_object", StrOptions({OUT_OF_BAG})],
+        "early_stopping": ["boolean"],
+        "n_iter_no_change": [Within(Integral, 1, None, closed="left")],
+        "tol": [finite(), StrOptions({"auto"})],
+        "keep_layers": [StrOptions({"best", "fewest", "held-out"})],
+        "refit": ["boolean"],
+        "calibrate": ["boolean"],
+        "scoring": [StrOptions({*get_scorer_names(), MARGIN_RATIO}), callable, None],
+        "transform_layers": [StrOptions({"last", "all"}), Integral, "array-like"],
+        "transform_forests": [StrOptions({"mean", "each"})],
+        "grains": ["array-like", None],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "n_jobs": JOBS,
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+        "max_bins": [Within(Integral, 2, 255, closed="both")],
+        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+        "checkpoint": [str, PathLike, None],
+    }
+
+    def _kind(self) -> CascadeKind:
+        raise NotImplementedError
+
+    # Fitting.
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None, groups=None):
+        """Grow the cascade.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            Numbers, NaN where missing, and categories as `categorical_features` says. Infinities
+            are refused.
+        y : array of shape (n_samples,)
+            Classes: numbers, strings or booleans.
+        sample_weight : array of shape (n_samples,), default=None
+            Not negative. Bootstraps draw in proportion to it as many rows as have weight, unless
+            the forests say otherwise by `max_samples`; other trees count weight k as k equal rows.
+        groups : array of shape (n_samples,), default=None
+            Samples of one group are held out together, by a number of folds and by splitters
+            that look at groups. With scikit-learn's metadata routing they are asked for if `cv`
+            is such a splitter, or after ``set_fit_request(groups=True)``.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_failure(self):
+            self._fit(X, y, sample_weight, groups, keep_vectors=False)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit_transform(self, X, y, sample_weight=None, groups=None):
+        """Grow the cascade and give the layer features of the samples it was grown on.
+
+        The features are out-of-fold: no tree that saw a sample says anything of it, so that
+        another model trained on them meets on new samples, after `transform`, nearly what it was
+        trained for. This is why they differ from ``fit(X, y).transform(X)``. Only nearly: from
+        the second layer on a sample's neighbours hand on class vectors of trees that saw its
+        label, so that its own vectors tell a little too much of it.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_out)
+        """
+        with unchanged_on_failure(self):
+            trace = self._fit(X, y, sample_weight, groups, keep_vectors=True)
+        return self._features([np.stack(vectors) for vectors in trace.vectors])
+
+    def _fit(self, X, y, sample_weight, groups, keep_vectors) -> Trace:
+        table = read_table(self, X, reset=True, categorical_features=self.categorical_features)
+        check_lengths(X, y=y, groups=groups)
+        classes, labels = encode_labels(y)
+        given = check_weights(sample_weight, table.shape[0])
+        refuse_class("scoring", self.scoring)
+        kind = self._kind()
+        forests = resolve_forests(
+            kind.forests if self.forests is None else self.forests,
+            self.n_estimators,
+            out_of_bag=isinstance(self.cv, str),
+            weighted=given is not None or self.class_weight is not None,
+            n_features=table.shape[1],
+            own_parameters=self._own_parameters(),
+        )
+        self._chosen_layers(self.n_layers)
+        grains = resolve_grains(self.grains, table.shape[1])
+        layout = kind.layout(len(forests), len(classes), min(map(len, grains)))
+        binner = Binner(self.categorical_features, self.max_bins, self.n_jobs)
+        binned = binner.fit_transform(table, given, n_spare=layout.n_columns)
+        random = check_random_state(self.random_state)
+        entropy = random.randint(0, 2**32, 4, dtype=np.uint64).tolist()
+        samples = Samples(
+            labels,
+            len(classes),
+            row_weights(given, class_factors(self.class_weight, classes, labels, given), labels),
+            canonical_order(binned.codes, labels),
+        )
+        units = None if groups is None else group_numbers(groups, labels, self.cv)
+        own = all(isinstance(forest, BaseForest) for forest in forests)
+        numbers = None if own else binner.numbers(table)
+        shown = binner.numbers(X) if X is table and is_splitter(self.cv) else X
+        folds = self._folds(shown, classes[labels], labels, (*entropy, 1), groups)
+        checkpoint = None
+        if self.checkpoint is not None:
+            of_cv = folds(0) if gives_folds(self.cv) else None
+            checkpoint = self._checkpoint(own, fit_inputs(binned, labels, given, units, of_cv))
+        score = out_of_fold_score(self.scoring, classes, labels, given)
+        n_layers, held_out = self.n_layers, None
+        patience = self.n_iter_no_change if self.early_stopping else None
+        if patience is not None and self.keep_layers == "held-out":
+            n_layers, held_out = self._held_out_layers(X, labels, classes, given, groups, entropy)
+            patience = None
+        fewest = None
+        if self.early_stopping and self.keep_layers == "fewest":
+            fewest = Fewest(score, np.argsort(samples.order) if units is None else units)
+        plan = CascadePlan(
+            forests=lambda number: [limit_depth(f, kind.depth(number)) for f in forests],
+            folds=folds,
+            rule=kind.rule,
+            emphasis=kind.emphasis,
+            redraw=kind.redraw,
+            refit=self.refit,
+            score=score,
+            n_layers=n_layers,
+            patience=patience,
+            fewest=fewest,
+            tol=needed_gain(self.tol, self.scoring),
+            grains=grains,
+            sees_raw=kind.sees_raw,
+            sees_augmented=kind.sees_augmented,
+            layout=layout,
+        )
+        seen = fingerprint(binned.codes[:, : table.shape[1]])
+        model, trace = grow_cascade(
+            binned,
+            numbers,
+            samples,
+            plan,
+            entropy,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            keep_vectors=keep_vectors,
+            checkpoint=checkpoint,
+        )
+        if self.calibrate:
+            model.calibration = calibration(trace.probabilities, labels, samples.weights.row)
+        self.classes_ = classes
+        self._binner, self._cascade, self._seen = binner, model, seen
+        self._tell(model, trace)
+        if held_out is not None:
+            self.stop_reason_ = held_out
+        return trace
+
+    def _held_out_layers(self, X, labels, classes, given, groups, entropy) -> tuple[int, str]:
+        """How many layers score best on a quarter of the samples that none has seen, and why."""
+        if gives_folds(self.cv) and not is_splitter(self.cv):
+            raise ValueError(
+                "keep_layers='held-out' needs cv to be a number or a splitter, since a quarter of "
+                f"the samples is held out, got cv={short(self.cv)}"
+            )
+        (seed,) = np.random.SeedSequence((*entropy, 2)).generate_state(1)
+        train, rows = make_folds(4, X, labels, labels, int(seed), groups)[0]
+        parts = [None if part is None else np.asarray(part)[train] for part in (given, groups)]
+        trial = clone(self).set_params(
+            keep_layers="best", calibrate=False, checkpoint=None, random_state=int(seed)
+        )
+        with naming("keep_layers='held-out'"):
+            X_train, X_held_out = (_safe_indexing(X, part) for part in (train, rows))
+        trial.fit(X_train, classes[labels[train]], *parts)
+        weight = None if given is None else given[rows]
+        score = out_of_fold_score(self.scoring, classes, labels[rows], weight)
+        scores = []
+        for probabilities in trial.staged_predict_proba(X_held_out):
+            of_all = np.zeros((len(rows), len(classes)))
+            of_all[:, np.isin(classes, trial.classes_)] = probabilities
+            scores.append(score(of_all))
+        best = int(np.argmax(scores)) + 1
+        return best, f"{best} of {len(scores)} layers scored best on {len(rows)} held-out samples"
+
+    def _checkpoint(self, own: bool, inputs: dict[str, list]) -> Checkpoint:
+        if not own:
+            raise ValueError(
+                "checkpoint needs forests of this package, which are plain arrays, got "
+                f"forests={short(self.forests)}"
+            )
+        with naming("checkpoint"):
+            return Checkpoint(self.checkpoint, description(self, **inputs))
+
+    def _tell(self, model: CascadeModel, trace: Trace) -> None:
+        """Set the fitted attributes that say what came of a fit."""
+        self.n_layers_ = len(model.layers)
+        self.alphas_ = model.alphas[-1]
+        self.history_, self.stop_reason_ = trace.history, trace.stop_reason
+        self.margins_, self.weights_ = np.stack(trace.margins), np.stack(trace.weights)
+        self.member_scores_ = np.stack(trace.member_scores)
+        self.exponent_, self.doubt_ = model.calibration.exponent, model.calibration.doubt
+        self.oof_probabilities_ = model.calibration(trace.probabilities)
+
+    def _folds(self, X, y, labels, seeds, groups):
+        """Folds by the number of a layer: drawn anew for each if `cv` is a number."""
+        if isinstance(self.cv, str):
+            return lambda number: None
+        if self.cv is None or isinstance(self.cv, Integral):
+
+            def drawn(number):
+                seed = np.random.SeedSequence((*seeds, number)).generate_state(1)
+                return make_folds(self.cv, X, y, labels, int(seed[0]), groups)
+
+            return drawn
+        given = make_folds(self.cv, X, y, labels, 0, groups)
+        return lambda number: given
+
+    # Asking.
+
+    def _read_layers(
+        self, X, read: Callable[[Iterator], list], *, warn_if_seen=False
+    ) -> list[np.ndarray]:
+        """Arrays for all rows of X, of what `read` makes of what `stages` yields for a block."""
+        check_is_fitted(self, "_cascade")
+        model, n_spare = self._cascade, self._cascade.layout.n_columns
+        table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
+        # What has been seen is known by the codes of all columns.
+        wanted = None if warn_if_seen else grower.columns_asked(model.trees(), model.n_raw)
+        rows = NewRows(
+            self._binner, table, n_spare=n_spare, wanted=wanted, numbers=model.needs_numbers
+        )
+        if warn_if_seen:
+            warn_of_seen(rows.codes(), self._seen)
+
+        def read_block(first, end):
+            return read(stages(model, *rows.block(first, end), n_jobs=self.n_jobs))
+
+        return by_blocks(read_block, table.shape[0], model.row_bytes)
+
+    def _read_stages(self, X, read):
+        return self._read_layers(
+            X, lambda found: read(self._cascade.calibration(p) for _, p in found)
+        )
+
+    def decision_function(self, X):
+        """``F(x)``, the sum of the layers' class vectors times their coefficients.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or (n_samples,) if there are two classes
+            With two classes, what the second has above the first.
+        """
+
+        def read(found):
+            _, probabilities = last(found)
+            scores = probabilities * self.alphas_.sum()
+            return [scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores]
+
+        (scores,) = self._read_layers(X, read)
+        return scores
+
+    # Layer features.
+
+    def _chosen_layers(self, n_layers: int) -> list[int]:
+        """Numbers from 0 of the layers that `transform_layers` means of so many."""
+        if isinstance(self.transform_layers, str):
+            return [n_layers - 1] if self.transform_layers == "last" else [*range(n_layers)]
+        with naming("transform_layers"):
+            chosen = np.atleast_1d(self.transform_layers)
+        if (
+            chosen.ndim != 1
+            or chosen.dtype.kind not in "iu"
+            or len(chosen) == 0
+            or chosen.min() < -n_layers
+            or chosen.max() >= n_layers
+        ):
+            few = "" if n_layers == self.n_layers else ", as many as early stopping kept"
+            raise ValueError(
+                "transform_layers must be 'last', 'all', or numbers of layers, which are below "
+                f"{n_layers}{few}; got {short(self.transform_layers)}"
+            )
+        return (chosen % n_layers).tolist()
+
+    def transform(self, X):
+        """Layer features of new samples: the class vectors of the layers' forests.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            New samples. For those that the cascade was grown on, see `fit_transform`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_out)
+            Of the layers that `transform_layers` says, side by side; named by
+            `get_feature_names_out`.
+        """
+        check_is_fitted(self, "_cascade")
+        self._chosen_layers(self.n_layers_)
+
+        def read(found):
+            return [self._features([vectors for vectors, _ in found])]
+
+        (features,) = self._read_layers(X, read, warn_if_seen=True)
+        return features
+
+    def _features(self, vectors: list) -> np.ndarray:
+        reduce = side_by_side if self.transform_forests == "each" else partial(np.mean, axis=0)
+        return np.hstack([reduce(vectors[i]) for i in self._chosen_layers(self.n_layers_)])
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the columns that `transform` gives.
+
+        Parameters
+        ----------
+        input_features : array of str, default=None
+            Not used.
+
+        Returns
+        -------
+        ndarray of str
+            Such as "layer1_setosa", or "layer1_forest3_setosa" for the vectors of each forest;
+            layers and forests are counted from 1. What XGBoost and LightGBM refuse in names,
+            such as "<" and "[", becomes "_".
+        """
+        check_is_fitted(self, "_cascade")
+        parts = [""]
+        if self.transform_forests == "each":
+            parts = [f"forest{i + 1}_" for i in range(self._cascade.layout.n_forests)]
+        names = [
+            f"layer{layer + 1}_{part}{name}"
+            for layer in self._chosen_layers(self.n_layers_)
+            for part in parts
+            for name in column_names(self.classes_)
+        ]
+        return np.array(names, dtype=object)
+
+    @property
+    def layer_importances_(self):
+        """Importance of the raw features in each layer, shape (n_layers_, n_features).
+
+        A forest's importances are the mean decrease of impurity. What falls to the features of
+        the layers before is passed on to the raw features by those layers' own importances.
+        """
+        check_is_fitted(self, "_cascade")
+        n_raw = self._cascade.n_raw
+        result = np.zeros((self.n_layers_, n_raw))
+        for number, layer in enumerate(self._cascade.layers):
+            if layer.importances is None:
+                raise AttributeError(
+                    "importances are only there if all forests are of this package, got "
+                    f"forests={short(self.forests)}"
+                )
+            result[number] = layer.importances[:n_raw]
+            if number:
+                alphas = self._cascade.alphas[number - 1]
+                before = np.average(result[:number], axis=0, weights=alphas)
+                result[number] += layer.importances[n_raw:].sum() * before
+        return result
+
+    @property
+    def feature_importances_(self):
+        """Importance of the raw features over the kept layers, shape (n_features,), of sum 1.
+
+        The mean of `layer_importances_`, weighted by `alphas_`.
+        """
+        check_is_fitted(self, "_cascade")
+        return np.average(self.layer_importances_, axis=0, weights=self.alphas_)
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_cascade")
+
+    def _counts(self):
+        model, n_classes = self._cascade, len(self.classes_)
+        yield "n_features_in_", self.n_features_in_, self._binner.bins_.n_columns
+        yield "n_raw", model.n_raw, self.n_features_in_
+        yield "n_layers_", self.n_layers_, len(model.layers)
+        yield "n_classes", model.layout.n_classes, n_classes
+        for layer in model.layers:
+            yield "n_forests", model.layout.n_forests, len(layer.members)
+        for block in model.trees():
+            yield "width of trees", block.width, n_classes
+
+
+def column_names(classes: np.ndarray) -> list[str]:
+    """Classes as parts of names that other libraries take, all different."""
+    names = [re.sub(r"[^\w.+=-]", "_", str(label)) for label in classes]
+    if len(set(names)) == len(names):
+        return names
+    return [f"{number}_{name}" for number, name in enumerate(names)]

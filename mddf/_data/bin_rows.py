@@ -1,0 +1,76 @@
+"""Rows that bins are found on, where a table has more of them than are worth looking at."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mddf._data.table import Table
+
+_FEW_ROWS = 2**18  # that take little memory
+
+
+def drawn_rows(table: Table, columns, weight: np.ndarray | None) -> np.ndarray | None:
+    """The rows of a table that bins are found on.
+
+    They are drawn by a hash of what they hold: the same ones in whatever order they stand, and
+    however they are parted. Equal rows are told apart by their number among them.
+
+    Parameters
+    ----------
+    table : Table
+        Its `bin_rows` says how many rows are enough.
+    columns : ndarray of int
+        Those with numbers, by which rows are told apart.
+    weight : ndarray of shape (n_rows,) or None
+        Rows without weight are not drawn.
+
+    Returns
+    -------
+    ndarray of int64 or None
+        In ascending order; None for all rows.
+    """
+    most, n_rows = table.bin_rows, table.shape[0]
+    if most is None or n_rows <= most or len(columns) == 0:
+        return None
+    numeric = set(columns.tolist())
+    hashes = np.full(n_rows, 0x9E3779B97F4A7C15, np.uint64)
+    for block in table.blocks():
+        chosen = [c for c in block if c in numeric]
+        if chosen:
+            _mix(hashes, table.numbers(chosen))
+    rows = np.arange(n_rows) if weight is None else np.flatnonzero(weight)
+    if len(rows) <= most:
+        return None
+    found = _told_apart(hashes[rows], None if weight is None else weight[rows])
+    return rows[found <= np.partition(found, most - 1)[most - 1]]
+
+
+def _told_apart(hashes: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    """Hashes of which equal ones have become different: the first of them stays what it is."""
+    order = np.argsort(hashes) if weight is None else np.lexsort((weight, hashes))
+    starts = np.flatnonzero(np.append(True, np.diff(hashes[order]) != 0))
+    sizes = np.diff(np.append(starts, len(hashes)))
+    number = np.empty(len(hashes), np.uint64)
+    number[order] = np.arange(len(hashes)) - np.repeat(starts, sizes)
+    again = number > 0
+    hashes[again] ^= number[again] * np.uint64(0x9E3779B97F4A7C15)
+    hashes[again] = _scrambled(hashes[again])
+    return hashes
+
+
+def _mix(hashes: np.ndarray, numbers: np.ndarray) -> None:
+    """Add columns to the rows' hashes, as if all numbers were of double precision."""
+    for first in range(0, len(hashes), _FEW_ROWS):
+        some = hashes[first : first + _FEW_ROWS]
+        for column in numbers[first : first + _FEW_ROWS].T:
+            values = column.astype(np.float64)
+            values += 0.0  # -0.0 is 0.0
+            values[np.isnan(values)] = np.nan
+            some[:] = _scrambled(some ^ values.view(np.uint64))
+
+
+def _scrambled(hashes: np.ndarray) -> np.ndarray:
+    hashes = hashes * np.uint64(0xBF58476D1CE4E5B9)
+    hashes ^= hashes >> np.uint64(31)
+    hashes *= np.uint64(0x94D049BB133111EB)
+    return hashes ^ hashes >> np.uint64(29)

@@ -1,0 +1,196 @@
+"""Tables that are never in memory as a whole: their columns are read some at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from mddf._base.messages import short
+from mddf._data.binning import NUMERIC_DTYPES
+from mddf._data.cells import NUMBER, checked_numbers, filled
+from mddf._data.table import ArrayTable, FrameTable, Table
+
+
+class SourceTable(Table):
+    """A table that users make by `by_columns`; pickled as that call, which names nothing private.
+
+    Attributes
+    ----------
+    source
+        What `by_columns` was given.
+    """
+
+    source: Any
+
+    def __reduce__(self):
+        return partial(by_columns, bin_rows=self.bin_rows), (self.source,)
+
+
+class FrameParts(SourceTable):
+    """Columns with names and types of their own."""
+
+    def __init__(self, head, n_rows: int, fetch):
+        self.head, self._fetch = head, fetch
+        self._types = FrameTable(head)
+        self.names = self._types.names
+        assert self.names is not None
+        if len(set(self.names)) < len(self.names):
+            raise ValueError(f"by_columns needs different names for all columns, got {self.names}")
+        self.shape = n_rows, len(self.names)
+
+    def _read(self, columns: Sequence[int]) -> FrameTable:
+        assert self.names is not None
+        part = FrameTable(self._fetch([self.names[c] for c in columns]))
+        if part.shape[0] != self.shape[0]:
+            raise ValueError(
+                f"by_columns: the source had {self.shape[0]} rows, and now has {part.shape[0]}"
+            )
+        return part
+
+    def _is_number(self, c) -> bool:
+        return self._types._is_numeric(c)
+
+    def kind(self, c):
+        """See Table."""
+        return NUMBER if self._is_number(c) else self._read([c]).kind(0)
+
+    def holds_words(self, c):
+        """See Table."""
+        return not self._is_number(c) and self._read([c]).holds_words(0)
+
+    def is_plain_text(self, c):
+        """See Table."""
+        return self._types.is_plain_text(c)
+
+    def values(self, c):
+        """See Table."""
+        return self._read([c]).values(0)
+
+    def numbers(self, columns):
+        """See Table."""
+        columns = list(columns)
+        return self._read(columns).numbers(range(len(columns)))
+
+
+class ArrayParts(SourceTable):
+    """Columns of numbers."""
+
+    def __init__(self, array):
+        self._array = array
+        self.shape = array.shape
+        self.head = np.empty((0, self.shape[1]))
+
+    def kind(self, c):
+        """See Table."""
+        return NUMBER
+
+    def values(self, c):
+        """See Table."""
+        return self.numbers([c])[:, 0]
+
+    def numbers(self, columns):
+        """See Table."""
+        part = np.asarray(self._array[:, list(columns)])
+        return checked_numbers(part, [self.place(c) for c in columns])
+
+
+class WholeArray(SourceTable, ArrayTable):
+    """Columns of an array that is read where it is."""
+
+    def __init__(self, cells):
+        super().__init__(cells)
+        self.head = np.empty((0, cells.shape[1]))
+
+
+def by_columns(source, *, bin_rows=None) -> Table:
+    """A table on disk or on a cluster as X: never in memory as a whole, except one byte a cell.
+
+    Its columns are read one after the other, or some at a time, as many as take 64 MB as double
+    precision. The result is that of the whole table in memory, to the last bit, unless `bin_rows`
+    asks for less.
+
+    Parameters
+    ----------
+    source : str, path, pyarrow.dataset.Dataset, dask.dataframe.DataFrame, dask.array.Array or \
+            ndarray
+        A Parquet file or a folder of them (needs pyarrow), where folders that are called
+        key=value within it give a column each; or partitions of Dask's, which are
+        computed again for each part: persist them, or read them from Parquet. An array of
+        numbers, mapped into memory or not, is read where it is.
+    bin_rows : int, default=None
+        If there are more rows, `fit` finds the bins of numbers on about so many, drawn by a hash
+        of all their numbers: the same rows in whatever order and parts they come. A column with
+        at most `max_bins` different values may then lose rare ones, which share a bin with the
+        next. Everything else sees all rows. The source is read once more. None looks at all rows.
+
+    Returns
+    -------
+    object
+        To be passed as X to `fit`, `predict` and the like, of forests, cascades and deep forests.
+
+    Examples
+    --------
+    >>> import numpy as np, pyarrow, pyarrow.parquet, tempfile
+    >>> from mddf import RandomForestClassifier, by_columns
+    >>> x = np.random.default_rng(0).normal(size=400)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = pyarrow.table({"x": x, "noise": x[::-1]})
+    ...     pyarrow.parquet.write_table(table, f"{folder}/rows.parquet", row_group_size=100)
+    ...     X = by_columns(f"{folder}/rows.parquet")
+    ...     forest = RandomForestClassifier(10, random_state=0).fit(X, x > 0)
+    ...     forest.score(X, x > 0)
+    1.0
+    """
+    whole = isinstance(bin_rows, int | np.integer) and not isinstance(bin_rows, bool)
+    if not (bin_rows is None or (whole and bin_rows > 0)):
+        raise ValueError(f"bin_rows must be None or a whole number above 0, got {short(bin_rows)}")
+    table = _table(source)
+    table.source = source
+    table.bin_rows = None if bin_rows is None else int(bin_rows)
+    return table
+
+
+def _table(source) -> SourceTable:
+    if isinstance(source, np.ma.MaskedArray):
+        source = filled(source)
+    if isinstance(source, np.ndarray):
+        if source.ndim == 2 and source.dtype.kind in "biuf" and source.dtype not in NUMERIC_DTYPES:
+            return ArrayParts(source)  # of a table of double precision there is but a part
+        cells = check_array(
+            source,
+            dtype=list(NUMERIC_DTYPES),
+            ensure_all_finite="allow-nan",
+            input_name="by_columns",
+        )
+        return WholeArray(cells)
+    if isinstance(source, str | Path):
+        from pyarrow.dataset import dataset
+
+        source = dataset(source, partitioning="hive" if Path(source).is_dir() else None)
+    kinds = {(kind.__module__.split(".")[0], kind.__name__) for kind in type(source).__mro__}
+    if ("pyarrow", "Dataset") in kinds:
+        return FrameParts(
+            source.schema.empty_table(),
+            source.count_rows(),
+            lambda columns: source.to_table(columns=columns),
+        )
+    if ("dask", "DataFrame") in kinds:
+        return FrameParts(source._meta, len(source), lambda columns: source[columns].compute())
+    if ("dask", "Array") in kinds and source.ndim == 2:
+        if np.isnan(source.shape).any():
+            raise ValueError(
+                "by_columns needs an array that knows how many rows and columns it has: call its "
+                "compute_chunk_sizes() first"
+            )
+        if source.dtype.kind == "c":
+            raise ValueError(f"Complex data not supported: by_columns got {source.dtype}")
+        return ArrayParts(source)
+    raise TypeError(
+        "by_columns needs the path of a Parquet file or folder, a pyarrow Dataset, a DataFrame or "
+        f"two-dimensional Array of Dask's, or an array of numbers, got {type(source).__name__}"
+    )

@@ -1,0 +1,265 @@
+"""The deep forest for practice: it chooses its own complexity and says honest probabilities."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from sklearn.metrics import get_scorer_names
+from sklearn.utils._param_validation import StrOptions
+
+from mddf._cascade.estimator import column_names
+from mddf._data.sampling import row_weights
+from mddf._data.validation import (
+    class_factors,
+    encode_labels,
+    refuse_class,
+)
+from mddf._deep_forest.estimator import BaseDeepForest
+from mddf._ensemble.scoring import MARGIN_RATIO, out_of_fold_score
+from mddf._ensemble.vote import Calibration
+from mddf._forest.classifier_base import LayeredClassifier
+from mddf._members.members import auto_classifiers, named_classifiers, resolve_members
+from mddf._members.tasks import ClassGoal
+
+
+class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
+    """A deep forest that is accurate, calibrated and small without being tuned.
+
+    Every layer holds forests of four kinds that differ in how many features they look at for a
+    split; the first one has gradient boosting, a smooth model and a logistic regression beside
+    them. Class vectors (predicted class probabilities) of the training samples are made by
+    cross-validation. The next layer sees them beside the features. What earns its place by
+    out-of-fold log-loss is weighed in the vote [1]_, the rest is dropped (with fewer than 400
+    samples, which tell too little, all have some weight); a layer is added only if it helps, by
+    more than the error of that, on samples whose labels nothing in its input has seen (nested
+    folds, see Notes). The members that are left are then grown once more on all samples, and the
+    vote's probabilities are calibrated [2]_. Margins of the samples guide which of them the second
+    layer draws more often, as in mdDF [3]_.
+
+    Parameters
+    ----------
+    n_layers : int, default=2
+        Maximum number of layers.
+    n_estimators : int, default=100
+        Trees of each named forest in a fold. With more than two classes, the forests that are
+        grown on all samples have three times as many.
+    members : "auto" or list, default="auto"
+        Of a layer: "random", "random-half" (half of the features for each split),
+        "completely-random", "completely-random-sqrt", "boosted" (scikit-learn's
+        `HistGradientBoostingClassifier`), "kernel" (ridge regression on features of a Gaussian
+        kernel [4]_), "linear" (logistic regression on scaled and one-hot features), or
+        classifiers with ``predict_proba``, or pairs of a name and one of these. Names and
+        parameters are set as those of scikit-learn's `VotingClassifier`: ``lr`` and ``lr__C`` of
+        ``("lr", LogisticRegression())``; ``members__0__max_features`` of a first member without a
+        name. All are members of the first layer, the two forests of
+        this package with the least log-loss those of later ones. Others get the features as
+        numbers, categories as codes, missing values as NaN. "auto" means one of each name,
+        without boosting above 30 classes.
+    cv : int, splitter, iterable of (train, test) or "auto", default="auto"
+        Folds. "auto" means 5, and 10 below 50 samples.
+    refit : bool, default=True
+        Grow the members that are kept once more on all samples, instead of keeping the models of
+        all folds: with two classes a model a third as large, with more of up to the same size, as
+        forests then have three times the trees. Only "boosted" keeps those of its folds, whose
+        mean is better, cut to the number of rounds with the least out-of-fold log-loss.
+    calibrate : bool, default=True
+        Fit the exponent of the probabilities (one over a temperature) by out-of-fold log-loss.
+    scoring : str or callable, default="log-loss"
+        What the vote is chosen by: "log-loss", "margin-ratio", or a scorer of scikit-learn's.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the sample weights by class.
+    categorical_features : "from_dtype", array of bool, int or str, or None, \
+            default="from_dtype"
+        Which features are categories, as in `RandomForestClassifier`.
+    max_bins : int, default=255
+        Most bins of a numeric feature, and most categories.
+    n_jobs : int, default=None
+        Number of jobs, as joblib understands it; the result does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of folds, trees and other members.
+    verbose : int, default=0
+        1 prints lines that say what each layer tried, kept and cost; 2 shows bars as well.
+    checkpoint : str or path, default=None
+        Folder in which what each layer's members say out-of-fold is kept, as plain arrays, as soon
+        as they are trained. A fit with the same data, parameters and seed, which has to be a
+        number, goes on after the last layer that is there and ends in the same bits; one with
+        others is refused. With ``refit=False``, members that are kept as objects of other
+        packages are, too.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only if X has string column names.
+    n_layers_ : int
+        Layers that are kept.
+    exponent_ : float
+        Of the calibration; above 1 makes probabilities surer.
+    doubt_ : float
+        Share of the probabilities that calibration spreads over the classes evenly, half a
+        sample's worth, so that none is 0.
+    oof_probabilities_ : ndarray of shape (n_samples, n_classes)
+        Out-of-fold probabilities of the training samples by all layers that are kept, calibrated.
+        Their log-loss is about that of new samples: no model that they come from, in any layer,
+        has seen the label of its sample, nor has one whose vectors such a model was trained on.
+        Only the vote's weights and the calibration, a few numbers, are chosen by them.
+    history_ : dict of str to ndarray of shape (n_grown,)
+        For all layers that were grown, out-of-fold, of the vote up to that layer: "score",
+        "log_loss", "accuracy", "margin_mean", "margin_std", "margin_ratio"; "time" in seconds;
+        and "layer", its number from 1. In a log-loss, probabilities count as 0.0001 at least. A
+        last layer that was not kept may have been judged on a quarter of the samples only, which
+        `stop_reason_` then says, and "score" is then minus the log-loss.
+    leaderboard_ : list of dict
+        All members of all layers that were grown: "layer", "member", out-of-fold "log_loss" and
+        "accuracy" of its own, "weight" in the vote, "seconds", and "bytes" in the model, 0 if
+        dropped. Figures of members that were given up after one fold are NaN; the forests of a
+        layer are grown together, and share their seconds evenly.
+        ``pandas.DataFrame`` takes it as it is.
+    min_samples_leaf_ : dict of str to int
+        Chosen for the named forests.
+    strength_ : float
+        Share of the margins' losses in how the second layer draws samples.
+    stop_reason_ : str
+        Why there are no more layers.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean decrease of impurity in the forests of the first layer, weighted by their vote; if
+        none is kept, in all that were tried.
+
+    See Also
+    --------
+    MDDFClassifier : The paper's cascade.
+
+    Notes
+    -----
+    Out-of-fold vectors as inputs flatter a layer: the vector of a training sample is made from the
+    labels of its neighbours without its own, so that among copies and near copies, vector and
+    features together tell its label, and that of a sample that the layer is then judged on. A
+    layer is therefore judged on four outer folds. The vectors of the samples that it trains on
+    there are made without the fold (the first layer is fitted without each pair of folds), and
+    those of the fold by models that saw all other samples, as at prediction time. The first outer
+    fold decides whether the others are worth their time: a layer that is not kept costs about a
+    tenth of a fit, one that is kept a third to a half. Splits of your own by `cv` are merged to
+    four; with fewer than three there is one layer.
+
+    References
+    ----------
+    .. [1] R. Caruana, A. Niculescu-Mizil, G. Crew and A. Ksikes, "Ensemble selection from
+       libraries of models", ICML 2004.
+    .. [2] C. Guo, G. Pleiss, Y. Sun and K. Q. Weinberger, "On calibration of modern neural
+       networks", ICML 2017.
+    .. [3] S.-H. Lv, L. Yang and Z.-H. Zhou, "A refined margin distribution analysis for forest
+       representation learning", NeurIPS 2019.
+    .. [4] C. Williams and M. Seeger, "Using the Nystroem method to speed up kernel machines",
+       NIPS 2000.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mddf import DeepForestClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> forest = DeepForestClassifier(n_estimators=20, random_state=0).fit(X[::2], y[::2])
+    >>> bool(forest.score(X[1::2], y[1::2]) > 0.9)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **BaseDeepForest._parameter_constraints,
+        "calibrate": ["boolean"],
+        "scoring": [StrOptions({*get_scorer_names(), "log-loss", MARGIN_RATIO}), callable],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+    }
+
+    def __init__(
+        self,
+        n_layers=2,
+        *,
+        n_estimators=100,
+        members="auto",
+        cv="auto",
+        refit=True,
+        calibrate=True,
+        scoring="log-loss",
+        class_weight=None,
+        categorical_features="from_dtype",
+        max_bins=255,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+        checkpoint=None,
+    ):
+        super().__init__(
+            n_layers,
+            n_estimators=n_estimators,
+            members=members,
+            cv=cv,
+            refit=refit,
+            categorical_features=categorical_features,
+            max_bins=max_bins,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+            checkpoint=checkpoint,
+        )
+        self.calibrate = calibrate
+        self.scoring = scoring
+        self.class_weight = class_weight
+
+    def _fit(self, X, y, sample_weight, groups) -> list[np.ndarray]:
+        """Grow, and return the out-of-fold features of the layers."""
+        refuse_class("scoring", self.scoring)
+        growth, features = self._grow(X, y, sample_weight, groups)
+        assert isinstance(growth.training.goal, ClassGoal)
+        calibration = growth.vote.calibration
+        self.exponent_, self.doubt_ = calibration.exponent, calibration.doubt
+        self.oof_probabilities_ = growth.vote.probabilities
+        self.strength_ = growth.strength
+        self.min_samples_leaf_ = {k: v["min_samples_leaf"] for k, v in growth.chosen.items()}
+        return features
+
+    def _read(self, y, given):
+        classes, labels = encode_labels(y)
+        factors = class_factors(self.class_weight, classes, labels, given)
+        weights = row_weights(given, factors, labels)
+        score = None
+        if self.scoring != "log-loss":
+            score = out_of_fold_score(self.scoring, classes, labels, given)
+        goal = ClassGoal(
+            labels,
+            len(classes),
+            weights.row,
+            calibrate=self.calibrate,
+            score=score,
+            measure=self.scoring,
+        )
+        return goal, weights, {"classes_": classes}, classes[labels]
+
+    def _members(self, goal, categorical):
+        n_rows = len(goal.target)
+        makers = named_classifiers(self.n_estimators, categorical, n_rows, goal.n_columns)
+        return resolve_members(
+            self.members,
+            makers,
+            auto_classifiers(goal.n_columns),
+            "classifier",
+            n_features=len(categorical),
+            own_parameters=self._own_parameters(),
+        )
+
+    @property
+    def _width(self):
+        return len(self.classes_)
+
+    @property
+    def _outputs(self):
+        return column_names(self.classes_)
+
+    # Asking.
+
+    def _read_stages(self, X, read):
+        return self._read_layers(X, lambda layers: read(self._votes(layers)))
+
+    def _votes(self, stages):
+        """Probabilities by the votes up to each layer that has some, from the layers' vectors."""
+        yield from map(Calibration(self.exponent_, self.doubt_), self._means(stages))

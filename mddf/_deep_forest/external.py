@@ -1,0 +1,96 @@
+"""Members of deep forests that are not forests of this package, on the folds of a layer."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import clone
+
+from mddf._members.boosting import best_round
+from mddf._members.external_fit import fit_guests, guest_vectors
+from mddf._members.members import Member, Training
+
+# A member that has so many times the loss of the best forest on the first fold is dropped.
+_HOPELESS = 1.5
+_FEWEST_TRIED = 100
+# Guests see numbers up to this one, whose squares add up without overflow.
+LARGEST = 1e100
+
+
+def bounded(numbers: np.ndarray) -> np.ndarray:
+    """Numbers as guests see them: in double precision, whatever the type of X, and not too large.
+
+    Larger ones are cut in a copy; most tables have none, and are not copied for that.
+    """
+    numbers = np.asarray(numbers, np.float64)
+    low, high = (of.reduce(numbers, axis=None, initial=0) for of in (np.fmin, np.fmax))
+    if low >= -LARGEST and high <= LARGEST:
+        return numbers
+    return np.clip(numbers, -LARGEST, LARGEST)
+
+
+def mean_loss(goal, forecasts: np.ndarray, rows: np.ndarray) -> float:
+    """Of the forecasts of some rows, made as sharp as is best."""
+    weight = None if goal.weight is None else goal.weight[rows]
+    if weight is not None and not weight.any():
+        weight = None
+    return float(np.average(goal.least_losses(forecasts, rows, weight), weights=weight))
+
+
+def fit_folds(member: Member, training: Training, entropy, best: float, n_jobs) -> list:
+    """A member's models of all folds and what they say; nothing if it is hopeless.
+
+    Parameters
+    ----------
+    member : Member
+    training : Training
+    entropy : sequence of int
+        Of the random states.
+    best : float
+        The least loss of a forest on the first fold.
+    n_jobs : int or None
+
+    Returns
+    -------
+    list of (estimator, ndarray of shape (n_held_out, n_columns))
+    """
+    folds, model = training.folds, member.model
+    fitted = said = fit_parts(model, training, folds[:1], entropy, n_jobs, member.name)
+    if member.is_boosted:
+        n_rounds, said = _cut(fitted, training, model.max_iter)
+        model = clone(model).set_params(max_iter=min(model.max_iter, 10 + 2 * n_rounds))
+    loss = mean_loss(training.goal, said[0][1], folds[0][1])
+    if len(folds[0][1]) >= _FEWEST_TRIED and loss > _HOPELESS * best:
+        return []
+    others = fit_parts(model, training, folds[1:], (*entropy, 1), n_jobs, member.name)
+    fitted = fitted + others
+    return _cut(fitted, training, model.max_iter)[1] if member.is_boosted else fitted
+
+
+def fit_parts(model, training: Training, parts, entropy, n_jobs, name: str = "") -> list:
+    """Clones of a model on parts of the rows, as `fit_guests` has them."""
+    assert training.numbers is not None
+    return fit_guests(
+        model,
+        training.numbers,
+        training.goal.target,
+        training.goal.n_columns,
+        training.weights.row,
+        parts,
+        entropy,
+        n_jobs,
+        name,
+    )
+
+
+def _cut(fitted, training: Training, most: int) -> tuple[int, list]:
+    """How many rounds of boosting are best, and the models with as many."""
+    assert training.numbers is not None
+    models, folds = [model for model, _ in fitted], training.folds[: len(fitted)]
+    n_rounds = best_round(
+        models, training.numbers, training.goal.target, folds, most, training.weights.row
+    )
+    models = [model.cut(n_rounds) for model in models]
+    return n_rounds, [
+        (model, guest_vectors(model, training.numbers[held_out], training.goal.n_columns))
+        for model, (_, held_out) in zip(models, folds, strict=True)
+    ]

@@ -1,0 +1,115 @@
+"""What is kept of a deep forest's layers: members that vote or feed those that do, refitted."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+
+from mddf._base.serialization import to_plain
+from mddf._deep_forest.external import fit_parts
+from mddf._deep_forest.growth import GrownLayer, Growth
+from mddf._deep_forest.layers import DeepLayer, Voter, columns_of
+from mddf._members.members import grow_forests
+
+
+def fitted_layers(growth: Growth) -> tuple[list[DeepLayer], list[np.ndarray]]:
+    """Layers of the members that are kept, and their out-of-fold vectors as columns.
+
+    The leaderboard learns how many bytes each has.
+    """
+    ends = np.cumsum([len(layer.members) for layer in growth.layers])
+    weights = np.split(growth.vote.weights, ends[:-1])
+    while len(weights) > 1 and not weights[-1].any():
+        weights.pop()
+    fitted, features = [], []
+    for number, of_layer in enumerate(weights):
+        layer = growth.layers[number]
+        feeds = number + 1 < len(weights)
+        inputs = layer.inputs if feeds else []
+        kept = [i for i in range(len(layer.members)) if of_layer[i] > 0 or i in inputs]
+        voters = _voters(growth, number, kept, of_layer)
+        sizes = {voter.name: len(pickle.dumps(to_plain(voter.models))) for voter in voters}
+        for row in growth.leaderboard:
+            if row["layer"] == number + 1:
+                row["bytes"] = sizes.get(row["member"], 0)
+        features.append(columns_of(layer.vectors[kept], None))
+        before = growth.layers[number - 1].features if number else None
+        bins = growth.training.table.bins.columns(growth.n_raw, growth.n_raw)
+        fitted.append(
+            DeepLayer(
+                voters,
+                [kept.index(i) for i in inputs],
+                layer.mix if feeds else None,
+                bins if before is None else before.bins,
+                None if number else _tried(layer, voters),
+            )
+        )
+    return fitted, features
+
+
+def _tried(layer: GrownLayer, voters: list[Voter]) -> list[np.ndarray] | None:
+    """See `DeepLayer`."""
+    if any(voter.is_forest for voter in voters):
+        return None
+    return [
+        np.sum([of_fold.importances for of_fold in of_folds], axis=0)
+        for member, of_folds in zip(layer.members, layer.models, strict=True)
+        if member.is_forest
+    ]
+
+
+def _voters(growth: Growth, number: int, kept: list[int], weights) -> list[Voter]:
+    training, layer, model = growth.training, growth.layers[number], growth.model
+    forests = [i for i in kept if layer.members[i].is_forest]
+    grown = {i: layer.models[i] for i in forests}
+    if model.refit and forests:
+        again = grow_forests(
+            [layer.members[i].in_full(training.goal.n_times) for i in forests],
+            training,
+            _columns(growth, number),
+            layer.reweighting,
+            (*growth.entropy, 6, number),
+            parts=[(training.everything, None)],
+            keep=True,
+            importances=True,
+            description=f"layer {number + 1} on all samples",
+            **growth.options,
+        )
+        grown = dict(zip(forests, again, strict=True))
+    voters = []
+    for i in kept:
+        member = layer.members[i]
+        if member.is_forest:
+            models = [trees for part in grown[i] for trees in part.trees]
+            importances = np.sum([part.importances for part in grown[i]], axis=0)
+        else:
+            models, importances = layer.models[i], None
+            if model.refit and not member.is_boosted:
+                parts = [(training.everything, None)]
+                seeds = (*growth.entropy, 7, i)
+                again = fit_parts(member.model, training, parts, seeds, model.n_jobs, member.name)
+                models = [one for one, _ in again]
+        voters.append(
+            Voter(
+                member.name,
+                float(weights[i]),
+                layer.exponents[i],
+                models,
+                member.is_forest,
+                importances,
+                training.goal.unit,
+            )
+        )
+    return voters
+
+
+def _columns(growth: Growth, number: int) -> np.ndarray:
+    """What the forests of a layer see, with the features of the layer before in the table."""
+    n_new = 0
+    if number:
+        features = growth.layers[number - 1].features
+        assert features is not None
+        growth.training.table.replace_codes(growth.n_raw, features.codes, features.bins)
+        n_new = features.codes.shape[1]
+    return np.arange(growth.n_raw + n_new, dtype=np.int32)

@@ -1,0 +1,274 @@
+"""The deep forest that regresses."""
+
+from __future__ import annotations
+
+from numbers import Real
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from mddf._base.messages import short
+from mddf._data.blocks import last
+from mddf._data.sampling import n_counted, row_weights
+from mddf._data.targets import Units, Values, read_values
+from mddf._data.validation import Within
+from mddf._deep_forest.estimator import BaseDeepForest
+from mddf._forest.regressor_base import TableRegressor
+from mddf._members.members import AUTO_REGRESSORS, named_regressors, resolve_members
+from mddf._members.tasks import ValueGoal
+
+_COVERAGE = Within(Real, 0, 1, closed="neither")
+
+
+class DeepForestRegressor(BaseDeepForest, TableRegressor):
+    """A deep forest that regresses, accurate without being tuned.
+
+    Every layer holds forests; the first one has gradient boosting, a smooth model and a linear one
+    beside them.
+    What they predict of training samples is found by cross-validation, and the next layer sees it
+    beside the features. The members' weights are those of the least out-of-fold squared error
+    [1]_, and what has none is dropped; a layer is added only if it helps, by more than the error
+    of that, on samples whose targets nothing in its input has seen, as in `DeepForestClassifier`.
+    The members that are left are then grown once more on all samples.
+
+    Parameters
+    ----------
+    n_layers : int, default=2
+        Maximum number of layers.
+    n_estimators : int, default=100
+        Trees of each named forest.
+    members : "auto" or list, default="auto"
+        Of a layer: "random", "completely-random" (one random threshold of every feature, the
+        best of which is taken: extra trees), "boosted" (scikit-learn's
+        `HistGradientBoostingRegressor`), "kernel" (ridge regression on features of a Gaussian
+        kernel [2]_), "linear" (ridge regression on scaled and one-hot features), or regressors, or
+        pairs of a name and one of these, as in `DeepForestClassifier`. Of the forests of this
+        package the two best are members of later layers, too. The others are of the first one
+        only: they get the features as numbers, categories as codes, missing values as NaN, and
+        targets of mean 0 and variance 1, those of several outputs as columns. "auto" means one of
+        each name.
+    cv : int, splitter, iterable of (train, test) or "auto", default="auto"
+        Folds. "auto" means 5, and 10 below 2000 samples.
+    refit : bool, default=True
+        Grow the members that are kept once more on all samples, instead of keeping the models of
+        all folds: of forests, a k-th of the size with k folds. Only "boosted" keeps those of its
+        folds.
+    categorical_features : "from_dtype", array of bool, int or str, or None, \
+            default="from_dtype"
+        Which features are categories, as in `RandomForestRegressor`.
+    max_bins : int, default=255
+        Most bins of a numeric feature, and most categories.
+    n_jobs : int, default=None
+        Number of jobs, as joblib understands it; the result does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of folds, trees and other members.
+    verbose : int, default=0
+        1 prints lines that say what each layer tried, kept and cost; 2 shows bars as well.
+    checkpoint : str or path, default=None
+        Folder in which what each layer's members say out-of-fold is kept, as plain arrays, as soon
+        as they are trained. A fit with the same data, parameters and seed, which has to be a
+        number, goes on after the last layer that is there and ends in the same bits; one with
+        others is refused. With ``refit=False``, members that are kept as objects of other
+        packages are, too.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+    n_outputs_ : int
+    feature_names_in_ : ndarray of str
+        Only if X has string column names.
+    n_layers_ : int
+        Layers that are kept.
+    oof_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Out-of-fold predictions of the training samples by all layers that are kept; their errors
+        are about those of new samples, as `DeepForestClassifier` has them.
+    history_ : dict of str to ndarray of shape (n_grown,)
+        For all layers that were grown, out-of-fold, of the vote up to that layer: "r2", "rmse" in
+        units of the targets' standard deviation, both means over outputs; "score", which is "r2";
+        "time" in seconds; and "layer", its number from 1. A last layer that was not kept may have
+        been judged on a quarter of the samples only, which `stop_reason_` then says.
+    leaderboard_ : list of dict
+        All members of all layers that were grown: "layer", "member", out-of-fold "rmse" and "r2"
+        of its own, "weight" in the vote, "seconds", and "bytes" in the model, 0 if dropped.
+        Figures of members that were given up after one fold are NaN. ``pandas.DataFrame`` takes
+        it as it is.
+    options_ : dict of str to dict
+        Chosen for the named forests.
+    stop_reason_ : str
+        Why there are no more layers.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean decrease of variance in the forests of the first layer, weighted by their vote.
+
+    See Also
+    --------
+    RandomForestRegressor : With quantiles of the targets in leaves.
+
+    Notes
+    -----
+    All outputs are scaled to variance 1, so that they count alike.
+
+    Out-of-fold figures of the second layer are a little too good: its inputs were made by models
+    that saw the targets of a sample's neighbours. A layer therefore has to win by more than one
+    standard error.
+
+    References
+    ----------
+    .. [1] R. Caruana, A. Niculescu-Mizil, G. Crew and A. Ksikes, "Ensemble selection from
+       libraries of models", ICML 2004.
+    .. [2] C. Williams and M. Seeger, "Using the Nystroem method to speed up kernel machines",
+       NIPS 2000.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from mddf import DeepForestRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> forest = DeepForestRegressor(n_estimators=20, cv=3, random_state=0).fit(X[::2], y[::2])
+    >>> bool(forest.score(X[1::2], y[1::2]) > 0.4)
+    True
+    """
+
+    def _fit(self, X, y, sample_weight, groups) -> list[np.ndarray]:
+        """Grow, and return the out-of-fold features of the layers."""
+        growth, features = self._grow(X, y, sample_weight, groups)
+        goal, forecast = growth.training.goal, growth.vote.probabilities
+        self.options_ = growth.chosen
+        self.oof_prediction_ = self._in_shape(self._units.restore(forecast))
+        errors = np.abs(forecast - goal.target)
+        weights = np.ones(len(errors))
+        if goal.weight is not None:
+            weights = goal.weight / goal.weight.sum() * n_counted(len(errors), goal.weight)
+        order = np.argsort(errors, axis=0, kind="stable")
+        self._errors = np.take_along_axis(errors, order, axis=0)
+        self._error_weights = weights[order]
+        return features
+
+    def _read(self, y, given):
+        y = read_values(y)
+        Values.of(y, given).warn_of_lost(given)
+        units = Units.of(y, given)
+        goal = ValueGoal(units.standard(y), given)
+        weights = row_weights(given, None, goal.key)
+        plain = y[:, 0] if y.shape[1] == 1 else y
+        return goal, weights, {"n_outputs_": y.shape[1], "_units": units}, plain
+
+    def _members(self, goal, categorical):
+        makers = named_regressors(self.n_estimators, categorical, len(goal.target))
+        return resolve_members(
+            self.members,
+            makers,
+            AUTO_REGRESSORS,
+            "regressor",
+            n_features=len(categorical),
+            own_parameters=self._own_parameters(),
+        )
+
+    @property
+    def _width(self):
+        return len(self._units.mean)
+
+    def _counts(self):
+        yield "n_outputs_", self.n_outputs_, self._width
+        yield from super()._counts()
+
+    @property
+    def _outputs(self):
+        return [f"output{number}" for number in range(self.n_outputs_)]
+
+    def _in_shape(self, values):
+        return values[:, 0] if self.n_outputs_ == 1 else values
+
+    # Asking.
+
+    def staged_predict(self, X):
+        """Predictions by the votes up to each layer.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Yields
+        ------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Once for each layer that is kept and has a vote so far.
+        """
+        for prediction in self._read_layers(X, lambda layers: [*self._votes(layers)]):
+            yield self._in_shape(prediction)
+
+    def _votes(self, stages):
+        """Predictions by the votes up to each layer that has some, from what its members say."""
+        for mean in self._means(stages):
+            yield self._units.restore(mean)
+
+    def predict(self, X):
+        """The weighted mean of what the members predict.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_outputs) if there are several outputs
+        """
+        (prediction,) = self._read_layers(X, lambda layers: [last(self._votes(layers))])
+        return self._in_shape(prediction)
+
+    def predict_interval(self, X, coverage=0.9):
+        """Intervals that hold the targets of new samples in a given share of cases.
+
+        An interval reaches as far to both sides of the prediction as the out-of-fold error that
+        so large a share of the training samples does not exceed, with the correction for a finite
+        number of them that conformal prediction makes [1]_.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        coverage : float, default=0.9
+            Between 0 and 1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2) or (n_samples, n_outputs, 2)
+            Lower and upper ends. They are infinite where fewer than ``coverage / (1 - coverage)``
+            training samples were there to learn from.
+
+        Notes
+        -----
+        Every sample's error is one of models that did not see it, and were grown on one fold less
+        than the model that predicts. The coverage is right as far as that does not matter
+        (predictions are stable when a fold is left out [1]_) and new samples come from where the
+        training samples came from; it holds on average over samples, not for each kind of them,
+        and for each output on its own. It is no bound for a finite number of samples: CV+ has one,
+        ``2 * coverage - 1``, for models that are kept for each fold and treat all samples alike,
+        whereas here the weights of the members were chosen by all out-of-fold errors.
+
+        References
+        ----------
+        .. [1] R. Barber, E. Candes, A. Ramdas and R. Tibshirani, "Predictive inference with the
+           jackknife+", Annals of Statistics 49, 2021.
+        """
+        if coverage not in _COVERAGE:
+            raise ValueError(f"coverage must be a number between 0 and 1, got {short(coverage)}")
+        check_is_fitted(self, "_layers")
+        reach = self._reach(coverage)
+
+        def read(layers):
+            mean, ends = last(self._means(layers)), []
+            for sign in (-1, 1):
+                finite = self._units.restore(mean + sign * np.where(np.isinf(reach), 0, reach))
+                ends.append(np.where(np.isinf(reach), sign * np.inf, finite))
+            return [np.stack(ends, axis=-1)]
+
+        (found,) = self._read_layers(X, read)
+        return found[:, 0] if self.n_outputs_ == 1 else found
+
+    def _reach(self, coverage: float) -> np.ndarray:
+        """The error of each output that this share of samples, and a new one, does not exceed."""
+        reach = np.full(self.n_outputs_, np.inf)
+        for j in range(self.n_outputs_):
+            share = np.cumsum(self._error_weights[:, j])
+            enough = share >= coverage * (share[-1] + 1) * (1 - 1e-12)
+            if enough.any():
+                reach[j] = self._errors[np.argmax(enough), j]
+        return reach

@@ -1,0 +1,108 @@
+"""What a deep forest tries with a few trees before it grows many."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from mddf._data.sampling import mean_error, n_counted
+from mddf._deep_forest.nested import NestedFolds
+from mddf._ensemble.coefficients import Emphasis, Evidence
+from mddf._members.members import Member, Training, grow_forests
+from mddf._trees import grower
+
+# Of the margins' loss: those of `MDDFClassifier`.
+TARGET_MARGIN, MU = 0.9, 0.1
+_STRENGTHS = (0.0, 0.25, 1.0)
+_TREES = 40
+_TREES_OF_A_FOLD = 15  # about as many as do not draw a sample
+_FEWEST_ROWS = 50
+
+
+def _pilot_losses(forest, training: Training, columns, entropy, **options):
+    """Losses of all samples, by trees of a forest that did not see them, as sharp as is best.
+
+    Trees of all samples that did not draw one; trees of the folds, where a sample's group must
+    not have been drawn either.
+    """
+    goal, row = training.goal, training.weights.row
+    if training.out_of_bag:
+        order = training.order
+        judged = [order if row is None else order[row[order] > 0]]
+        parts: Any = [(training.everything, grower.OUT_OF_BAG)]
+        changes: dict = {"bootstrap": True, "n_estimators": min(_TREES, forest.n_estimators)}
+    else:
+        judged, parts = [held_out for _, held_out in training.folds], training.folds
+        changes = {"n_estimators": min(_TREES_OF_A_FOLD, forest.n_estimators)}
+    pilot = Member("pilot", clone(forest).set_params(**changes), None)
+    (grown,) = grow_forests(
+        [pilot], training, columns, None, entropy, parts=parts, keep=False, **options
+    )
+    assert grown[0].sums is not None
+    sums = np.zeros((len(training.order), grown[0].sums.shape[1]))
+    n_trees = np.zeros(len(sums))
+    for rows, of_part in zip(judged, grown, strict=True):
+        sums[rows] += of_part.sums
+        n_trees[rows] += of_part.n_trees
+    forecasts = np.full((len(sums), goal.n_columns), goal.ignorance)
+    seen = n_trees > 0
+    forecasts[seen] = goal.means(sums[seen], n_trees[seen])
+    return goal.least_losses(forecasts, weight=row)
+
+
+def _choose(losses: list[np.ndarray], weight) -> int:
+    """The least mean loss, if it is better than the first one by more than its error."""
+    best = int(np.argmin([np.average(of_one, weights=weight) for of_one in losses]))
+    gains = losses[0] - losses[best]
+    error = mean_error(gains, weight, n_counted(len(gains), weight))
+    return best if np.average(gains, weights=weight) > error else 0
+
+
+def choose_options(forest, trials: list[dict], training: Training, columns, entropy, **options):
+    """The options of a forest that its losses on unseen samples favour.
+
+    The first ones if there are few rows; others have to be better by more than one standard error.
+    """
+    if len(training.order) < _FEWEST_ROWS:
+        return trials[0]
+    losses = [
+        _pilot_losses(clone(forest).set_params(**trial), training, columns, entropy, **options)
+        for trial in trials
+    ]
+    return trials[_choose(losses, training.weights.row)]
+
+
+def reweighting_factors(margins, training: Training, strength: float, rows=None):
+    """Factors of the weights of some rows, or of all, by the losses of their margins.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,) or None
+        1 for other rows; None where all count alike.
+    """
+    if not strength:
+        return None
+    rows, weight = training.everything if rows is None else rows, training.weights.row
+    weight = None if weight is None else weight[rows]
+    evidence = Evidence(margins[rows, None], np.empty(0), weight, training.order, ())
+    factors = np.ones(len(margins))
+    factors[rows] = Emphasis(TARGET_MARGIN, MU, strength)(evidence, np.ones(1))
+    return factors
+
+
+def choose_strength(members, training: Training, nested: NestedFolds, entropy) -> float:
+    """How strongly a layer draws samples by the losses of their margins, by the first fold."""
+    forests = [member.model for member in members]
+    forest = next((one for one in forests if not one._random_thresholds), forests[0])
+    n_trees = min(_TREES_OF_A_FOLD, forest.n_estimators)
+    trial = [Member("trial", clone(forest).set_params(n_estimators=n_trees), None)]
+    train, rows = nested.folds[0]
+    goal, losses = training.goal.of_rows(rows), []
+    for strength in _STRENGTHS:
+        factors = reweighting_factors(nested.margins(0), training, strength, train)
+        looks = [nested.grow(0, trial, factors, entropy)]
+        (vectors,) = nested.joined(trial, looks, rows).vectors
+        losses.append(goal.least_losses(vectors, weight=goal.weight))
+    return _STRENGTHS[_choose(losses, goal.weight)]

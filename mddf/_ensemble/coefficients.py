@@ -1,0 +1,159 @@
+"""How the margins of a cascade's layers become coefficients, and the weights of the next layer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from mddf._ensemble.margin_loss import (
+    BATCH_SIZE,
+    N_STEPS,
+    margin_loss,
+    mean_margin_alpha,
+    reweight,
+    simplex_alphas,
+    stagewise_alpha,
+    weighted_sum,
+)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a rule decides by.
+
+    Attributes
+    ----------
+    margins : ndarray of shape (n_samples, n_layers)
+        Out-of-fold, of each layer so far alone.
+    before : ndarray of shape (n_layers - 1,)
+        Coefficients after the layer before.
+    weight : ndarray of shape (n_samples,) or None
+        Of the rows.
+    order : ndarray of int of shape (n_samples,)
+        The rows in an order that depends on what they hold.
+    entropy : tuple of int
+        Of the random stream, a new one for each layer.
+    """
+
+    margins: np.ndarray
+    before: np.ndarray
+    weight: np.ndarray | None
+    order: np.ndarray
+    entropy: tuple[int, ...]
+
+    def draw_batches(self, n_steps: int = N_STEPS) -> np.ndarray:
+        """Samples of each step of a descent, in proportion to their weights."""
+        random = np.random.default_rng(np.random.SeedSequence(self.entropy))
+        points = random.random((n_steps, BATCH_SIZE))
+        if self.weight is None:
+            n = len(self.order)
+            return self.order[np.minimum((points * n).astype(np.int64), n - 1)]
+        weight = self.weight[self.order]
+        cumulative = np.cumsum(weight)
+        points *= cumulative[-1]
+        last = np.flatnonzero(weight)[-1]
+        return self.order[np.minimum(np.searchsorted(cumulative, points, side="right"), last)]
+
+
+class Rule(Protocol):
+    """From the margins of the layers so far to their coefficients, of which one is not 0."""
+
+    def __call__(self, evidence: Evidence) -> np.ndarray:
+        """Coefficients, shape (n_layers,)."""
+
+
+@dataclass(frozen=True)
+class Simplex:
+    """Coefficients of all layers, not negative and of sum 1, that minimise the mean loss."""
+
+    target_margin: float
+    mu: float
+    n_steps: int = N_STEPS
+
+    def __call__(self, evidence: Evidence) -> np.ndarray:
+        """See Rule."""
+        if evidence.margins.shape[1] == 1:
+            return np.ones(1)
+        return simplex_alphas(
+            evidence.margins,
+            evidence.draw_batches(self.n_steps),
+            target_margin=self.target_margin,
+            mu=self.mu,
+            sample_weight=evidence.weight,
+        )
+
+
+@dataclass(frozen=True)
+class Stagewise:
+    """The coefficient of the last layer that minimises the mean loss, the others being fixed."""
+
+    target_margin: float
+    mu: float
+
+    def __call__(self, evidence: Evidence) -> np.ndarray:
+        """See Rule."""
+        last = stagewise_alpha(
+            evidence.margins[:, -1],
+            weighted_sum(evidence.margins[:, :-1], evidence.before),
+            evidence.draw_batches(),
+            target_margin=self.target_margin,
+            mu=self.mu,
+            sample_weight=evidence.weight,
+        )
+        return _not_all_zero(np.append(evidence.before, last))
+
+
+@dataclass(frozen=True)
+class MeanMargin:
+    """``ln((1 + g) / (1 - g)) / 2`` of the last layer's mean margin g."""
+
+    def __call__(self, evidence: Evidence) -> np.ndarray:
+        """See Rule."""
+        last = mean_margin_alpha(evidence.margins[:, -1], evidence.weight)
+        return _not_all_zero(np.append(evidence.before, last))
+
+
+@dataclass(frozen=True)
+class LastLayer:
+    """The last layer decides alone."""
+
+    def __call__(self, evidence: Evidence) -> np.ndarray:
+        """See Rule."""
+        return np.append(np.zeros(len(evidence.before)), 1.0)
+
+
+def _not_all_zero(alphas: np.ndarray) -> np.ndarray:
+    if alphas.sum() == 0:
+        alphas[-1] = 1.0
+    return alphas
+
+
+@dataclass(frozen=True)
+class Emphasis:
+    """Factors of the samples' weights in the next layer, by the losses of their margins.
+
+    Attributes
+    ----------
+    target_margin, mu : float
+        Of the loss.
+    strength : float
+        Share of the losses in the factors.
+    normalise : bool
+        Divide the margins by the sum of the coefficients first.
+    """
+
+    target_margin: float
+    mu: float
+    strength: float
+    normalise: bool = False
+
+    def __call__(self, evidence: Evidence, alphas: np.ndarray) -> np.ndarray:
+        """Factors, shape (n_samples,), of mean about 1."""
+        z = weighted_sum(evidence.margins, alphas)
+        if self.normalise:
+            z = z / alphas.sum()
+        return reweight(
+            margin_loss(z, self.target_margin, self.mu), self.strength, evidence.weight
+        )

@@ -1,0 +1,145 @@
+"""What a cascade's out-of-fold predictions are scored by."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from math import isfinite, nan
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import get_scorer
+
+from mddf._base.messages import short
+from mddf._data.validation import naming
+from mddf._ensemble.margin_loss import class_margins, margin_ratio
+
+MARGIN_RATIO = "margin-ratio"
+_ALL = slice(None)
+_N_BLOCKS = 20
+
+
+class OutOfFold(ClassifierMixin, BaseEstimator):
+    """Stands in for a classifier whose out-of-fold probabilities are known: they are its X."""
+
+    def __init__(self, classes):
+        self.classes = classes
+
+    @property
+    def classes_(self):
+        """The classes."""
+        return self.classes
+
+    def predict_proba(self, X):
+        """X itself."""
+        return X
+
+    def predict(self, X):
+        """The class of the largest probability."""
+        return self.classes[X.argmax(axis=1)]
+
+
+def needed_gain(tol, scoring) -> Callable[[float], float]:
+    """A function from the best score so far to by how much the next one must exceed it.
+
+    Parameters
+    ----------
+    tol : float or "auto"
+        A number as it is. "auto" knows the scale: 0.01 for the margin ratio, and of other scores a
+        hundredth of what the best one lacks: of 1 if it is between 0 and 1, else of 0.
+    scoring : str, callable or None
+    """
+    if tol != "auto":
+        return lambda best: tol
+    if isinstance(scoring, str) and scoring == MARGIN_RATIO:
+        return lambda best: 0.01
+    return lambda best: 0.01 * (1 - best if 0 <= best <= 1 else abs(best))
+
+
+def out_of_fold_score(scoring, classes, labels, sample_weight) -> Callable[..., float]:
+    """A function that scores out-of-fold probabilities, larger if better.
+
+    It may be told as its second argument which of the rows the probabilities are of.
+
+    Parameters
+    ----------
+    scoring : str, callable or None
+        "margin-ratio", a scorer of scikit-learn's, or None for accuracy.
+    classes : ndarray of shape (n_classes,)
+    labels : ndarray of int of shape (n_samples,)
+    sample_weight : ndarray of shape (n_samples,) or None
+    """
+
+    def weights(rows):
+        return None if sample_weight is None else sample_weight[rows]
+
+    if scoring == MARGIN_RATIO:
+        return lambda probabilities, rows=_ALL: (
+            -margin_ratio(class_margins(probabilities, labels[rows]), weights(rows))
+        )
+    scorer = get_scorer("accuracy" if scoring is None else scoring)
+    weighed = sample_weight is not None and "sample_weight" in inspect.signature(scorer).parameters
+    stand_in = OutOfFold(classes)
+    y = classes[labels]
+
+    def score(probabilities, rows=_ALL):
+        options = {"sample_weight": weights(rows)} if weighed else {}
+        with naming("scoring"):
+            value = scorer(stand_in, probabilities, y[rows], **options)
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = nan
+        if not isfinite(number):
+            raise ValueError(
+                f"scoring must give a finite number, got {short(value)} from {short(scoring)}"
+            )
+        return number
+
+    return score
+
+
+class Fewest:
+    """Finds the fewest layers whose score is below the best one by no more than its error.
+
+    How much the difference of two scores depends on which samples there are is seen by counting
+    some of them twice: they are cut into blocks, and each of these in turn is. This is a
+    jackknife that leaves nothing out, so that no class is ever missing, whatever the scorer. Of
+    means it is the usual standard error between blocks.
+
+    Parameters
+    ----------
+    score : callable
+        From `out_of_fold_score`.
+    units : ndarray of int of shape (n_samples,)
+        Samples of the same number are in the same block: groups, or each on its own.
+    """
+
+    def __init__(self, score: Callable[..., float], units: np.ndarray):
+        _, blocks = np.unique(units % _N_BLOCKS, return_inverse=True)
+        every = np.arange(len(blocks))
+        self.score, self.n_rows = score, len(blocks)
+        self.rows = [np.append(every, every[blocks == i]) for i in range(blocks.max() + 1)]
+        self.scores: list[float] = []
+        self.repeats: list[np.ndarray] = []  # the same with each block in turn counted twice
+
+    def add(self, probabilities: np.ndarray, score: float) -> None:
+        """Take the next layer's probabilities and their score into account."""
+        self.scores.append(score)
+        self.repeats.append(
+            np.array([self.score(probabilities[rows], rows) for rows in self.rows])
+        )
+
+    def below(self, best: int) -> int:
+        """The first layer, from 0, that is within the error of the best one."""
+        n = len(self.rows)
+        growth = np.array([len(rows) / self.n_rows for rows in self.rows])
+        for number in range(best):
+            if self.scores[number] == self.scores[best]:  # infinite ones, too
+                return number
+            loss = self.scores[best] - self.scores[number]
+            with np.errstate(invalid="ignore"):
+                changes = self.repeats[best] - self.repeats[number] - loss
+            if loss <= np.sqrt(np.square(growth * changes).sum() * n / max(1, n - 1)):
+                return number
+        return best

@@ -1,0 +1,204 @@
+"""How much each of many probability forecasts counts, and how sure their mean should be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from mddf._base.elementary import exp, log, softmax
+from mddf._base.serialization import part
+from mddf._data.sampling import n_counted
+
+# Probabilities below this are taken as this much where logarithms are taken: forests are never so
+# sure as they say.
+FLOOR = 1e-4
+_STEPS = 40
+_DECIMALS = 6  # scores that agree so far are ties
+_COLDEST, _HOTTEST = -1.5, 2.5  # natural logarithms of the exponents that are tried
+# So many samples make the exponent of a vote count half.
+_VOTE_SHRINKAGE = 100
+# Samples that are unlike all others, as R. Krichevsky and V. Trofimov (IEEE T-IT 1981) count them.
+_UNSEEN = 0.5
+
+
+def own_probabilities(vectors: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """What vectors (..., n_samples, n_classes) say of each sample's own class."""
+    return np.take_along_axis(
+        vectors, labels.reshape((1,) * (vectors.ndim - 2) + (-1, 1)).astype(np.int64), axis=-1
+    )[..., 0]
+
+
+def log_losses(vectors: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Minus the logarithm of each sample's own probability, which counts as ``FLOOR`` at least."""
+    return -log(np.maximum(own_probabilities(vectors, labels), FLOOR))
+
+
+def sharpened(probabilities: np.ndarray, exponent: float) -> np.ndarray:
+    """Probabilities to the power of an exponent, scaled to sum 1: temperature scaling.
+
+    The order of the classes stays; C. Guo et al., ICML 2017, with 1 / temperature as exponent.
+    """
+    if exponent == 1:
+        return probabilities
+    least = min(FLOOR, 1 / probabilities.shape[-1])
+    return softmax(exponent * log(np.maximum(probabilities, least)))
+
+
+def doubted(probabilities: np.ndarray, doubt: float) -> np.ndarray:
+    """Probabilities of which a share is spread over the classes evenly; their order stays."""
+    return (
+        (1 - doubt) * probabilities + doubt / probabilities.shape[-1] if doubt else probabilities
+    )
+
+
+def fit_exponent(
+    probabilities: np.ndarray, labels: np.ndarray, weight=None, shrinkage: int = 0
+) -> float:
+    """The exponent whose :func:`sharpened` probabilities have the least mean log-loss.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_samples, n_classes)
+        Of samples that the model was not trained on.
+    labels : ndarray of int of shape (n_samples,)
+    weight : ndarray of shape (n_samples,) or None, default=None
+    shrinkage : int, default=0
+        So many samples make the logarithm of the exponent count half; with fewer it is nearer
+        to 1.
+
+    Returns
+    -------
+    float
+        Of four digits; 1 if none is better.
+    """
+    if probabilities.shape[1] < 2:
+        return 1.0
+
+    def loss(logarithm: float) -> float:
+        losses = log_losses(sharpened(probabilities, float(exp(logarithm))), labels)
+        return float(np.average(losses, weights=weight))
+
+    found = minimize_scalar(loss, bounds=(_COLDEST, _HOTTEST), method="bounded")
+    if found.fun >= loss(0.0):
+        return 1.0
+    exponent, n = float(f"{exp(found.x):.4g}"), n_counted(len(labels), weight)
+    return float(f"{exponent ** (n / (n + shrinkage)):.4g}")
+
+
+@part("calibration")
+@dataclass(frozen=True)
+class Calibration:
+    """What makes the probabilities of a vote as sure as they should be.
+
+    Attributes
+    ----------
+    exponent : float
+    doubt : float
+        The share of probabilities that nothing was seen of: as if half a sample were it.
+        Out-of-fold probabilities of a few samples that are easy to tell apart ask for an
+        exponent that leaves nothing for the sample that is not.
+    """
+
+    exponent: float = 1.0
+    doubt: float = 0.0
+
+    def __call__(self, probabilities: np.ndarray) -> np.ndarray:
+        """Calibrated probabilities, whose order is the same."""
+        return doubted(sharpened(probabilities, self.exponent), self.doubt)
+
+
+UNCALIBRATED = Calibration()
+
+
+def calibration(probabilities: np.ndarray, labels: np.ndarray, weight=None) -> Calibration:
+    """The calibration of a vote, from its out-of-fold probabilities; see `fit_exponent`."""
+    exponent = fit_exponent(probabilities, labels, weight, _VOTE_SHRINKAGE)
+    return Calibration(exponent, _UNSEEN / (n_counted(len(labels), weight) + _UNSEEN))
+
+
+def greedy_weights(
+    vectors: Sequence[np.ndarray],
+    labels: np.ndarray,
+    score: Callable[[np.ndarray], float] | None = None,
+    weight=None,
+) -> np.ndarray:
+    """Weights of forecasts, found by adding the best one again and again.
+
+    R. Caruana et al., ICML 2004: start from nothing; each step adds the forecast whose addition
+    gives the best mean, with replacement; the best of all means on the way is kept. Between
+    equal ones those that are in already come first.
+
+    Parameters
+    ----------
+    vectors : sequence of ndarray of shape (n_samples, n_classes)
+        Of samples that no forecast was trained on.
+    labels : ndarray of int of shape (n_samples,)
+    score : callable or None, default=None
+        From probabilities to a number, larger if better; None means log-loss.
+    weight : ndarray of shape (n_samples,) or None, default=None
+
+    Returns
+    -------
+    ndarray of shape (n_forecasts,)
+        Not negative, of sum 1.
+    """
+    if score is None:
+        kept = [np.maximum(own_probabilities(v, labels), FLOOR) for v in vectors]
+
+        def judge(total, n):
+            return -float(np.average(-log(total / n), weights=weight))
+    else:
+        kept = list(vectors)
+
+        def judge(total, n):
+            return score(total / n)
+
+    return _greedy(kept, judge)
+
+
+def squared_errors(forecasts: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Squared errors of each sample, summed over outputs."""
+    return np.square(forecasts - y).sum(axis=-1)
+
+
+def error_weights(forecasts: Sequence[np.ndarray], y: np.ndarray, weight=None) -> np.ndarray:
+    """Weights of forecasts of numbers, found as :func:`greedy_weights` by squared error.
+
+    Parameters
+    ----------
+    forecasts : sequence of ndarray of shape (n_samples, n_outputs)
+        Of samples that no forecast was trained on.
+    y : ndarray of shape (n_samples, n_outputs)
+    weight : ndarray of shape (n_samples,) or None, default=None
+
+    Returns
+    -------
+    ndarray of shape (n_forecasts,)
+        Not negative, of sum 1.
+    """
+    errors = [of_one - y for of_one in forecasts]
+
+    def loss(error) -> float:
+        return float(np.average(np.square(error).sum(axis=1), weights=weight))
+
+    least = min(map(loss, errors)) or 1.0
+    return _greedy(errors, lambda total, n: -loss(total / n) / least)
+
+
+def _greedy(kept: list[np.ndarray], judge: Callable[[np.ndarray, int], float]) -> np.ndarray:
+    """Shares of steps that add one of `kept`, up to the best of them by `judge(sum, step)`."""
+    counts = np.zeros(len(kept), np.int64)
+    total = np.zeros(kept[0].shape)
+    best_score, best = -np.inf, counts
+    for step in range(1, _STEPS + 1):
+        scores = np.round([judge(total + one, step) for one in kept], _DECIMALS)
+        ties = np.flatnonzero(scores == scores.max())
+        chosen = ties[np.argmax(counts[ties])]
+        counts[chosen] += 1
+        total = total + kept[chosen]
+        if scores[chosen] > best_score:
+            best_score, best = scores[chosen], counts.copy()
+    return best / best.sum()

@@ -1,0 +1,482 @@
+"""What forests share, and what those that classify have of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.metrics import accuracy_score
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import RealNotInt, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from mddf._base.messages import short, warn
+from mddf._data.binner import Binner, fingerprint
+from mddf._data.binning import BinnedTable
+from mddf._data.blocks import NewRows, by_blocks
+from mddf._data.sampling import RowWeights, canonical_order, plan_sampling, row_weights
+from mddf._data.table import read_table
+from mddf._data.targets import Classes, Values
+from mddf._data.validation import (
+    COUNT,
+    JOBS,
+    Within,
+    check_lengths,
+    check_weights,
+    class_factors,
+    naming,
+    refuse_class,
+    unchanged_on_failure,
+)
+from mddf._forest.classifier_base import ProbabilityClassifier
+from mddf._trees import grower
+from mddf._trees.arrays import Numbers
+
+
+def resolve_max_features(max_features, n_features: int) -> int:
+    """Number of candidate columns from the parameter of that name."""
+    if max_features is None:
+        return n_features
+    if max_features == "sqrt":
+        return max(1, int(np.sqrt(n_features)))
+    if max_features == "log2":
+        return max(1, int(n_features).bit_length() - 1)
+    if isinstance(max_features, Integral):
+        return min(int(max_features), n_features)
+    return max(1, int(max_features * n_features))
+
+
+def _as_count(value, n_samples: int, least: int) -> int:
+    """A number of samples given as such or as a share; more than there are is one more."""
+    if isinstance(value, Integral):
+        return min(int(value), n_samples + 1)
+    return max(least, int(np.ceil(value * n_samples)))
+
+
+class Forest:
+    """What forests that classify and forests that regress share.
+
+    It comes before scikit-learn's classes among the bases of those, which say what a target is.
+    """
+
+    _random_thresholds: ClassVar[bool]
+    _oob_name: ClassVar[str]  # of the attribute with out-of-bag predictions
+    _balances_trees = False
+
+    _binner: Binner
+    _entropy: list[int]
+    _trees: list[Any]
+    _importances: np.ndarray
+    n_features_in_: int
+    _oob: Any
+
+    _parameter_constraints: ClassVar[dict] = {
+        "n_estimators": [COUNT],
+        "max_depth": [Within(Integral, 1, None, closed="left"), None],
+        "min_samples_split": [
+            Within(Integral, 2, None, closed="left"),
+            Within(RealNotInt, 0, 1, closed="right"),
+        ],
+        "min_samples_leaf": [
+            Within(Integral, 1, None, closed="left"),
+            Within(RealNotInt, 0, 1, closed="neither"),
+        ],
+        "min_weight_fraction_leaf": [Within(Real, 0, 0.5, closed="both")],
+        "max_features": [
+            Within(Integral, 1, None, closed="left"),
+            Within(RealNotInt, 0, 1, closed="right"),
+            StrOptions({"sqrt", "log2"}),
+            None,
+        ],
+        "bootstrap": ["boolean"],
+        "max_samples": [
+            None,
+            Within(RealNotInt, 0, None, closed="neither"),
+            Within(Integral, 1, None, closed="left"),
+        ],
+        "oob_score": ["boolean", callable],
+        "n_jobs": JOBS,
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+        "warm_start": ["boolean"],
+        "max_bins": [Within(Integral, 2, 255, closed="both")],
+        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+    }
+
+    def __init__(
+        self,
+        n_estimators,
+        *,
+        criterion,
+        max_depth,
+        min_samples_split,
+        min_samples_leaf,
+        min_weight_fraction_leaf,
+        max_features,
+        bootstrap,
+        max_samples,
+        oob_score,
+        n_jobs,
+        random_state,
+        verbose,
+        warm_start,
+        max_bins,
+        categorical_features,
+    ):
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.bootstrap = bootstrap
+        self.max_samples = max_samples
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Grow the forest.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            Numbers, NaN where missing, and categories as `categorical_features` says. Infinities
+            are refused.
+        y : array of shape (n_samples,)
+            Classes: numbers, strings or booleans. Of a regressor: numbers, for several outputs
+            of shape (n_samples, n_outputs).
+        sample_weight : array of shape (n_samples,), default=None
+            Not negative. With a bootstrap, rows are drawn in proportion to it, `max_samples` says
+            how many; otherwise weight k is the same as k equal rows, but `min_samples_leaf` and
+            `min_samples_split` count rows.
+
+        Returns
+        -------
+        self
+        """
+        self._check_bootstrap()
+        with unchanged_on_failure(self):
+            again = self.warm_start and hasattr(self, "_trees")
+            table = read_table(
+                self, X, reset=not again, categorical_features=self.categorical_features
+            )
+            check_lengths(X, y=y)
+            weights = check_weights(sample_weight, table.shape[0])
+            target = self._read(y, weights)
+            grow = self._continue if again else self._begin
+            fitted = grow(table, target, weights)
+            if fitted:
+                for name in ("oob_score_", self._oob_name):
+                    self.__dict__.pop(name, None)
+                self.__dict__.update(fitted)
+        return self
+
+    def _read(self, y, weights) -> Classes | Values:
+        """What a user passed as y."""
+        raise NotImplementedError
+
+    @property
+    def _width(self) -> int:
+        """Numbers of a prediction."""
+        raise NotImplementedError
+
+    def _learnt(self, target) -> dict:
+        """The attributes by which a fitted forest knows a target."""
+        raise NotImplementedError
+
+    def _check_again(self, target) -> None:
+        """Refuse a target that a fit with warm_start=True cannot go on with."""
+
+    def _row_weights(self, target, weights) -> RowWeights:
+        """Weights of the rows from those of the samples."""
+        raise NotImplementedError
+
+    def _remember(self, trees, seeds, codes, target, weights) -> dict:
+        """Further attributes, from trees that were just grown."""
+        return {}
+
+    def _score_out_of_bag(self, target, sums, n_trees) -> dict:
+        """Attributes with predictions and their score; see `grower.Grown` for the sums."""
+        raise NotImplementedError
+
+    def _check_bootstrap(self):
+        refuse_class("oob_score", self.oob_score)
+        if self.bootstrap:
+            return
+        if self.oob_score:
+            raise ValueError(
+                "oob_score needs bootstrap=True: without it no tree leaves a row out; "
+                f"got oob_score={short(self.oob_score)}, bootstrap={self.bootstrap!r}"
+            )
+        if self.max_samples is not None:
+            raise ValueError(
+                "max_samples needs bootstrap=True, "
+                f"got max_samples={short(self.max_samples)}, bootstrap={self.bootstrap!r}"
+            )
+
+    def _begin(self, table, target, weights) -> dict:
+        binner = Binner(self.categorical_features, self.max_bins, self.n_jobs)
+        binned = binner.fit_transform(table, weights)
+        entropy = check_random_state(self.random_state).randint(0, 2**32, 4, dtype=np.uint64)
+        fitted = {
+            **self._learnt(target),
+            "_binner": binner,
+            "_entropy": entropy.tolist(),
+            "_trees": [],
+            "_importances": np.zeros(table.shape[1]),
+            "_oob": None,
+        }
+        return self._grow(fitted, binned, target, weights, n_before=0)
+
+    def _continue(self, X, target, weights) -> dict:
+        table = self._binner.recode(X)
+        self._check_again(target)
+        n_before = sum(block.n_trees for block in self._trees)
+        if self.n_estimators < n_before:
+            raise ValueError(
+                f"with warm_start=True, n_estimators must be at least {n_before}, the number of "
+                f"trees grown so far, got {self.n_estimators}"
+            )
+        if self.oob_score and self._oob is None:
+            raise ValueError(
+                "oob_score with warm_start=True needs both from the first fit on: which samples "
+                f"the {n_before} trees grown so far left out is not known any more; "
+                f"got oob_score={short(self.oob_score)}"
+            )
+        if self.oob_score and self._oob[2] != fingerprint(table.codes, target.key):
+            raise ValueError(
+                "oob_score with warm_start=True needs the rows of the fit before, in their order: "
+                "X or y has changed"
+            )
+        if self.n_estimators == n_before:
+            warn(
+                f"with warm_start=True and n_estimators={n_before}, as many as there are, no "
+                "tree is grown",
+            )
+            return {}
+        names = ("_binner", "_entropy", "_trees", "_importances", "_oob")
+        fitted = {name: getattr(self, name) for name in names}
+        return self._grow(fitted, table, target, weights, n_before)
+
+    def _grow(self, fitted, table: BinnedTable, target, weights, n_before) -> dict:
+        given = self._row_weights(target, weights)
+        options = self._tree_options(table.n_rows, table.bins.n_columns)
+        # Trees that see all rows do not ask for an order, unless their sums are rounded.
+        ordered = self.bootstrap or self._balances_trees or given.row is not None
+        if ordered or options.entropy:
+            order = canonical_order(table.codes, target.key, given.row)
+        else:
+            order = np.arange(table.n_rows, dtype=np.int32)
+        sampling = plan_sampling(
+            order,
+            given,
+            bootstrap=self.bootstrap,
+            max_samples=self.max_samples,
+            balance_trees=self._balances_trees,
+        )
+        block = grower.Block(
+            seeds=grower.draw_seeds(fitted["_entropy"], self.n_estimators)[n_before:],
+            options=options,
+            sampling=sampling,
+            held_out=grower.OUT_OF_BAG if self.oob_score else None,
+            importances=True,
+        )
+        (grown,) = grower.grow(
+            table,
+            target.cells,
+            [block],
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            description=type(self).__name__,
+        )
+        fitted = {
+            **fitted,
+            "_trees": fitted["_trees"] + grown.trees,
+            "_importances": fitted["_importances"] + grown.importances,
+            **self._remember(grown.trees, block.seeds, table.codes, target, weights),
+        }
+        if self.oob_score:
+            return fitted | self._out_of_bag(fitted, grown, sampling.rows, table.codes, target)
+        return {**fitted, "_oob": None}
+
+    def _tree_options(self, n_samples: int, n_features: int) -> grower.TreeOptions:
+        return grower.TreeOptions(
+            entropy=self.criterion in ("entropy", "log_loss"),
+            random_thresholds=self._random_thresholds,
+            max_features=resolve_max_features(self.max_features, n_features),
+            max_depth=min(int(self.max_depth or grower.NO_DEPTH_LIMIT), grower.NO_DEPTH_LIMIT),
+            min_samples_split=_as_count(self.min_samples_split, n_samples, 2),
+            min_samples_leaf=_as_count(self.min_samples_leaf, n_samples, 1),
+            min_weight_leaf=float(self.min_weight_fraction_leaf),
+        )
+
+    def _out_of_bag(self, fitted, grown, rows, codes, target) -> dict:
+        sums = np.zeros((len(codes), grown.sums.shape[1]))
+        n_trees = np.zeros(len(codes), np.int64)
+        sums[rows], n_trees[rows] = grown.sums, grown.n_trees
+        if fitted["_oob"] is not None:
+            sums += fitted["_oob"][0]
+            n_trees += fitted["_oob"][1]
+        if not n_trees.any():
+            warn(
+                "oob_score_ is nan: every sample was drawn by every tree; more trees or a smaller "
+                "max_samples leave some out",
+            )
+        return {
+            **self._score_out_of_bag(target, sums, n_trees),
+            "_oob": (sums, n_trees, fingerprint(codes, target.key)) if self.warm_start else None,
+        }
+
+    def _scored(self, score, y_true, y_pred) -> float:
+        """The score of out-of-bag predictions, by the user's function if there is one."""
+        if len(y_true) == 0:
+            return float("nan")
+        with naming("oob_score"):
+            return (self.oob_score if callable(self.oob_score) else score)(y_true, y_pred)
+
+    def _read_rows(self, X, read: Callable[[Any], np.ndarray], row_bytes, *, coded=False) -> Any:
+        """What `read` makes of the rows of X, one block after the other.
+
+        It gets the codes of a table; or its numbers, where the trees ask for few of them.
+        """
+        table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
+        wanted = grower.columns_asked(self._trees, table.shape[1])
+        rows = NewRows(self._binner, table, wanted=wanted)
+        numbers = None
+        if wanted is not None and not coded:
+            numbers = self._binner.plain_numbers(table)
+            if numbers is not None and not grower.need_no_codes(self._trees, numbers, wanted):
+                numbers = None
+
+        def read_block(first, end):
+            if numbers is None:
+                return [read(rows.block(first, end)[0])]
+            return [read(Numbers(numbers[first:end], self._binner.bins_))]
+
+        (found,) = by_blocks(read_block, table.shape[0], table.shape[1] + row_bytes)
+        return found
+
+    def apply(self, X):
+        """The leaf that each sample ends in.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of int64 of shape (n_samples, n_estimators)
+            Numbers of leaves, which are distinct within a tree.
+        """
+        check_is_fitted(self, "_trees")
+        n_trees = sum(block.n_trees for block in self._trees)
+        return self._read_rows(
+            X,
+            lambda codes: grower.leaf_indices(self._trees, codes, n_jobs=self.n_jobs),
+            16 * n_trees,
+            coded=True,
+        )
+
+    @property
+    def feature_importances_(self):
+        """Mean decrease of impurity by feature, scaled to sum 1; zeros if no tree has a split."""
+        check_is_fitted(self, "_trees")
+        total = self._importances.sum()
+        return self._importances / total if total > 0 else self._importances.copy()
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_trees")
+
+    def _counts(self):
+        yield "n_features_in_", self.n_features_in_, self._binner.bins_.n_columns
+        for block in self._trees:
+            yield "width of trees", block.width, self._width
+
+
+class BaseForest(Forest, ProbabilityClassifier):
+    """What both forests that classify share; use one of them."""
+
+    _oob_name = "oob_decision_function_"
+
+    _parameter_constraints: ClassVar[dict] = {
+        **Forest._parameter_constraints,
+        "criterion": [StrOptions({"gini", "entropy", "log_loss"})],
+        "class_weight": [StrOptions({"balanced", "balanced_subsample"}), dict, None],
+    }
+
+    def __init__(self, n_estimators, *, class_weight, **parameters):
+        super().__init__(n_estimators, **parameters)
+        self.class_weight = class_weight
+
+    @property
+    def n_outputs_(self) -> int:
+        """How many outputs there are: 1, as in scikit-learn's forests."""
+        check_is_fitted(self, "_trees")
+        return 1
+
+    @property
+    def _balances_trees(self) -> bool:  # type: ignore[override]
+        return self.class_weight == "balanced_subsample"
+
+    def _read(self, y, weights) -> Classes:
+        return Classes.read(y)
+
+    @property
+    def _width(self) -> int:
+        return len(self.classes_)
+
+    def _learnt(self, target: Classes) -> dict:
+        return {"classes_": target.classes, "n_classes_": len(target.classes)}
+
+    def _check_again(self, target: Classes) -> None:
+        if not np.array_equal(target.classes, self.classes_):
+            raise ValueError(
+                "with warm_start=True, y must have the classes of the fit before, "
+                f"{self.classes_.tolist()}, got {target.classes.tolist()}"
+            )
+
+    def _row_weights(self, target: Classes, weights) -> RowWeights:
+        factors = class_factors(self.class_weight, target.classes, target.key, weights)
+        return row_weights(weights, factors, target.key)
+
+    def _score_out_of_bag(self, target: Classes, sums, n_trees) -> dict:
+        decision = grower.shares(sums)
+        seen = n_trees > 0
+        labels, votes = target.key[seen], decision[seen].argmax(axis=1)
+        score = self._scored(accuracy_score, target.classes[labels], target.classes[votes])
+        return {"oob_decision_function_": decision, "oob_score_": score}
+
+    def predict_proba(self, X):
+        """Mean over the trees of the class distribution in a sample's leaf.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        return super().predict_proba(X)
+
+    def _read_stages(self, X, read):
+        check_is_fitted(self, "_trees")
+
+        def read_rows(rows):
+            probabilities = np.zeros((len(rows), len(self.classes_)))
+            grower.add_probabilities(self._trees, rows, probabilities, n_jobs=self.n_jobs)
+            (found,) = read(iter([grower.shares(probabilities)]))
+            return found
+
+        return [self._read_rows(X, read_rows, 24 * self._width)]

@@ -1,0 +1,143 @@
+"""What classifiers that say probabilities share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+
+from mddf._base.elementary import log
+from mddf._base.messages import warn
+from mddf._base.serialization import Saved
+from mddf._data.binner import fingerprint
+from mddf._data.blocks import last
+from mddf._data.folds import ask_for_groups
+
+
+class ProbabilityClassifier(Saved, ClassifierMixin, BaseEstimator):
+    """A classifier of tables with holes that has `predict_proba` and `classes_`."""
+
+    classes_: Any
+
+    def _read_stages(self, X, read: Callable[[Iterator], list]) -> list[np.ndarray]:
+        """Arrays for all rows of X, of what `read` makes of the probabilities after each stage.
+
+        It is called for one block of rows after the other.
+        """
+        raise NotImplementedError
+
+    def predict_proba(self, X):
+        """Class probabilities.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        (found,) = self._read_stages(X, lambda stages: [last(stages)])
+        return found
+
+    def predict_log_proba(self, X):
+        """Natural logarithm of `predict_proba`; minus infinity where that is 0."""
+        (found,) = self._read_stages(X, lambda stages: [log(last(stages))])
+        return found
+
+    def predict(self, X):
+        """The class of the largest probability.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        (found,) = self._read_stages(X, lambda stages: [self._best(last(stages))])
+        return found
+
+    def _best(self, probabilities: np.ndarray) -> np.ndarray:
+        return self.classes_[probabilities.argmax(axis=1)]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+class AsksForGroups:
+    """Has a `cv` whose splitter may need the groups that `fit` gets."""
+
+    cv: Any
+
+    def get_metadata_routing(self):
+        """What `fit` asks for: groups, where `cv` is a splitter that does.
+
+        Returns
+        -------
+        MetadataRequest
+        """
+        return ask_for_groups(super().get_metadata_routing(), self.cv)  # type: ignore[misc]
+
+
+def warn_of_seen(codes: np.ndarray, seen: str | None) -> None:
+    """Warn of features for the very codes whose fingerprint fit has kept."""
+    if fingerprint(codes) == seen:
+        warn(
+            "transform was given the table that the model was fitted on: these features are "
+            "not out-of-fold, and another model trained on them would trust them too much; "
+            "use fit_transform",
+        )
+
+
+class LayeredClassifier(AsksForGroups, TransformerMixin, ProbabilityClassifier):
+    """A classifier whose layers predict one after the other."""
+
+    def staged_predict_proba(self, X):
+        """What `predict_proba` would say after each layer.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Yields
+        ------
+        ndarray of shape (n_samples, n_classes)
+            Once for each layer that is kept and has a part in the vote up to there.
+        """
+        yield from self._read_stages(X, list)
+
+    def staged_predict(self, X):
+        """What `predict` would say after each layer.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Yields
+        ------
+        ndarray of shape (n_samples,)
+            As often as `staged_predict_proba`.
+        """
+        yield from self._read_stages(X, lambda stages: [*map(self._best, stages)])
+
+    def predict_proba(self, X):
+        """Class probabilities: what the layers say, weighted by their parts in the vote.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        return super().predict_proba(X)

@@ -1,0 +1,274 @@
+"""Random and completely-random forests that regress, to stand in for scikit-learn's."""
+
+from __future__ import annotations
+
+from mddf._forest.regressor_base import BaseForestRegressor
+
+
+class RandomForestRegressor(BaseForestRegressor):
+    """A random forest for regression.
+
+    Every tree is grown on a bootstrap sample; every node is split at the best threshold of a few
+    features drawn at random [1]_. Takes the place of scikit-learn's class of the same name.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees.
+    criterion : {"squared_error"}, default="squared_error"
+        What splits are chosen by; of several outputs, their mean.
+    max_depth : int, default=None
+        Most edges from the root to a leaf; None for no limit.
+    min_samples_split : int or float, default=2
+        Fewest samples of a node that is split; a float is a share of all samples.
+    min_samples_leaf : int or float, default=1
+        Fewest samples of a leaf; a float is a share of all samples.
+    min_weight_fraction_leaf : float, default=0.0
+        Least weight of a leaf, as a share of that of the tree's samples.
+    max_features : {"sqrt", "log2"}, int, float or None, default=1.0
+        Features drawn for each node. Constant ones count, but at least one that is not is
+        looked at. A float is a share, None means all.
+    bootstrap : bool, default=True
+        Whether each tree draws its samples with replacement.
+    max_samples : int or float, default=None
+        Samples that a bootstrap draws: a number, a share, or as many as there are. If all sample
+        weights are whole numbers, the share is one of their sum, so that weight k is the same as
+        k equal rows.
+    oob_score : bool or callable, default=False
+        Whether to predict every sample by the trees that did not draw it, and score this by
+        R2 or by ``oob_score(y_true, y_pred)``. Needs a bootstrap.
+    n_jobs : int, default=None
+        Number of threads, as joblib understands it; the result does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the trees' random streams.
+    verbose : int, default=0
+        Whether to show a progress bar.
+    warm_start : bool, default=False
+        Whether fit keeps the trees that there are and grows those that are missing.
+    keep_targets : int or None, default=None
+        Most training targets that are kept of each leaf, for `predict_quantiles`. None keeps none.
+        They take 4 bytes each, and fit needs up to 64 times 8 bytes a row to find them.
+    max_bins : int, default=255
+        Most bins of a numeric feature, and most categories; the rarest ones beyond share a bin.
+    categorical_features : "from_dtype", array of bool, int or str, or None, \
+            default="from_dtype"
+        Which features are categories, which are split by sets and not by order: a mask, column
+        numbers or names. "from_dtype" takes a DataFrame's columns of categories or strings;
+        columns of objects without a string are numbers.
+        Categories that fit did not see count as missing.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+    n_outputs_ : int
+    feature_names_in_ : ndarray of str
+        Only if X has string column names.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean decrease of impurity, which sums to 1.
+    oob_score_ : float
+        With `oob_score`; over the samples that some tree left out.
+    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        With `oob_score`; NaN for a sample that every tree drew.
+
+    Notes
+    -----
+    Missing values go to the side that is better for training, or at random where thresholds are
+    random; where training saw none, to the side of more weight.
+
+    Targets are taken as multiples of 2^-61 of a power of two above their absolute values, so that
+    sums are exact and no result depends on an order. Weights that are not whole numbers are
+    rounded to 31 bits.
+
+    References
+    ----------
+    .. [1] L. Breiman, "Random forests", Machine Learning 45, 2001.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from mddf import RandomForestRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> forest = RandomForestRegressor(oob_score=True, random_state=0).fit(X, y)
+    >>> bool(forest.oob_score_ > 0.4)
+    True
+    """
+
+    _random_thresholds = False
+
+    def __init__(
+        self,
+        n_estimators=100,
+        *,
+        criterion="squared_error",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features=1.0,
+        bootstrap=True,
+        max_samples=None,
+        oob_score=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+        warm_start=False,
+        keep_targets=None,
+        max_bins=255,
+        categorical_features="from_dtype",
+    ):
+        super().__init__(
+            n_estimators,
+            criterion=criterion,
+            max_depth=max_depth,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            min_weight_fraction_leaf=min_weight_fraction_leaf,
+            max_features=max_features,
+            bootstrap=bootstrap,
+            max_samples=max_samples,
+            oob_score=oob_score,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+            warm_start=warm_start,
+            keep_targets=keep_targets,
+            max_bins=max_bins,
+            categorical_features=categorical_features,
+        )
+
+
+class CompletelyRandomForestRegressor(BaseForestRegressor):
+    """A completely-random forest for regression.
+
+    Every node is split at a random threshold of one feature drawn at random; nothing is chosen by
+    the targets, but a node whose targets are all the same is not split any further [1]_. Takes
+    the place of scikit-learn's ``ExtraTreesRegressor(max_features=1)``. With a larger
+    `max_features`, one random threshold is drawn for each of so many features and the best one
+    taken: extra trees.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of trees.
+    criterion : {"squared_error"}, default="squared_error"
+        What decides between random thresholds and weighs importances; of several outputs, their
+        mean.
+    max_depth : int, default=None
+        Most edges from the root to a leaf; None for no limit.
+    min_samples_split : int or float, default=2
+        Fewest samples of a node that is split; a float is a share of all samples.
+    min_samples_leaf : int or float, default=1
+        Fewest samples of a leaf; a float is a share of all samples.
+    min_weight_fraction_leaf : float, default=0.0
+        Least weight of a leaf, as a share of that of the tree's samples.
+    max_features : {"sqrt", "log2"}, int, float or None, default=1
+        Features drawn for each node. Constant ones count, but at least one that is not is
+        looked at. A float is a share, None means all.
+    bootstrap : bool, default=False
+        Whether each tree draws its samples with replacement.
+    max_samples : int or float, default=None
+        Samples that a bootstrap draws: a number, a share, or as many as there are. If all sample
+        weights are whole numbers, the share is one of their sum, so that weight k is the same as
+        k equal rows.
+    oob_score : bool or callable, default=False
+        Whether to predict every sample by the trees that did not draw it, and score this by
+        R2 or by ``oob_score(y_true, y_pred)``. Needs a bootstrap.
+    n_jobs : int, default=None
+        Number of threads, as joblib understands it; the result does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of the trees' random streams.
+    verbose : int, default=0
+        Whether to show a progress bar.
+    warm_start : bool, default=False
+        Whether fit keeps the trees that there are and grows those that are missing.
+    keep_targets : int or None, default=None
+        Most training targets that are kept of each leaf, for `predict_quantiles`. None keeps none.
+        They take 4 bytes each, and fit needs up to 64 times 8 bytes a row to find them.
+    max_bins : int, default=255
+        Most bins of a numeric feature, and most categories; the rarest ones beyond share a bin.
+    categorical_features : "from_dtype", array of bool, int or str, or None, \
+            default="from_dtype"
+        Which features are categories, which are split by sets and not by order: a mask, column
+        numbers or names. "from_dtype" takes a DataFrame's columns of categories or strings;
+        columns of objects without a string are numbers.
+        Categories that fit did not see count as missing.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+    n_outputs_ : int
+    feature_names_in_ : ndarray of str
+        Only if X has string column names.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean decrease of impurity, which sums to 1.
+    oob_score_ : float
+        With `oob_score`; over the samples that some tree left out.
+    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        With `oob_score`; NaN for a sample that every tree drew.
+
+    Notes
+    -----
+    Missing values go to the side that is better for training, or at random where thresholds are
+    random; where training saw none, to the side of more weight.
+
+    Targets are taken as multiples of 2^-61 of a power of two above their absolute values, so that
+    sums are exact and no result depends on an order. Weights that are not whole numbers are
+    rounded to 31 bits.
+
+    References
+    ----------
+    .. [1] F. T. Liu, K. M. Ting, Y. Yu and Z.-H. Zhou, "Spectrum of variable-random trees",
+       Journal of Artificial Intelligence Research 32, 2008.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from mddf import CompletelyRandomForestRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> forest = CompletelyRandomForestRegressor(random_state=0).fit(X, y)
+    >>> forest.predict(X[:2])
+    array([151.,  75.])
+    """
+
+    _random_thresholds = True
+
+    def __init__(
+        self,
+        n_estimators=100,
+        *,
+        criterion="squared_error",
+        max_depth=None,
+        min_samples_split=2,
+        min_samples_leaf=1,
+        min_weight_fraction_leaf=0.0,
+        max_features=1,
+        bootstrap=False,
+        max_samples=None,
+        oob_score=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+        warm_start=False,
+        keep_targets=None,
+        max_bins=255,
+        categorical_features="from_dtype",
+    ):
+        super().__init__(
+            n_estimators,
+            criterion=criterion,
+            max_depth=max_depth,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            min_weight_fraction_leaf=min_weight_fraction_leaf,
+            max_features=max_features,
+            bootstrap=bootstrap,
+            max_samples=max_samples,
+            oob_score=oob_score,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+            warm_start=warm_start,
+            keep_targets=keep_targets,
+            max_bins=max_bins,
+            categorical_features=categorical_features,
+        )

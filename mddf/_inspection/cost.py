@@ -1,0 +1,124 @@
+"""What a fitted model costs to keep and to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from mddf._inspection.stages import model_stages, predict_numbers
+from mddf._members.boosting import Boosted
+from mddf._trees.arrays import TreeArrays
+
+_N_ROWS = 512
+_REPEATS = 3
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a fitted model costs.
+
+    Attributes
+    ----------
+    n_trees, n_nodes : int
+        Of all forests, layers and folds, and of boosted members of deep forests. What models of
+        other libraries are made of is not counted.
+    n_bytes : int
+        Memory that the model's arrays take, those about its training included.
+    microseconds_per_row : float
+        To predict one of many rows on one thread of this machine.
+
+    Examples
+    --------
+    >>> from mddf import Cost
+    >>> print(Cost(5, 15, 2000, 0.5))
+    5 trees, 15 nodes, 0.002 MB, about 0.5 microseconds per row on one thread
+    """
+
+    n_trees: int
+    n_nodes: int
+    n_bytes: int
+    microseconds_per_row: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.n_trees} trees, {self.n_nodes} nodes, {self.n_bytes / 1e6:.3g} MB, about "
+            f"{self.microseconds_per_row:.3g} microseconds per row on one thread"
+        )
+
+
+def cost(model) -> Cost:
+    """What a fitted model costs to keep and to ask, to be known before it is deployed.
+
+    The time is measured, on a few hundred rows of values drawn from the bins of each feature. It
+    is an estimate: real rows may take longer or shorter ways down the trees, and what reading a
+    data frame takes comes on top.
+
+    Parameters
+    ----------
+    model : forest, deep forest or cascade of mddf
+        Fitted.
+
+    Returns
+    -------
+    Cost
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mddf import RandomForestClassifier, cost
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = cost(RandomForestClassifier(5, max_depth=1, random_state=0).fit(X, y))
+    >>> found.n_trees, found.n_nodes
+    (5, 15)
+    """
+    stages = model_stages(model)
+    parts = list(_parts(vars(model), set()))
+    blocks = [part for part in parts if isinstance(part, TreeArrays)]
+    boosted = [part.trees_ for part in parts if isinstance(part, Boosted)]
+    arrays = [part for part in parts if isinstance(part, np.ndarray)]
+    rows = _made_up_rows(stages[0].bins, model.n_features_in_)
+    seconds = median(_seconds(model, rows) for _ in range(_REPEATS))
+    return Cost(
+        sum(block.n_trees for block in blocks) + sum(len(trees["roots"]) for trees in boosted),
+        sum(block.n_nodes for block in blocks) + sum(len(trees["left"]) for trees in boosted),
+        sum(block.n_bytes for block in blocks) + sum(array.nbytes for array in arrays),
+        1e6 * seconds / len(rows),
+    )
+
+
+def _parts(value: Any, seen: set[int]) -> Iterator[Any]:
+    """All trees, boosted models and arrays that an object holds, each once."""
+    if id(value) in seen or callable(value):
+        return
+    seen.add(id(value))
+    if isinstance(value, TreeArrays | np.ndarray):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _parts(item, seen)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _parts(item, seen)
+    elif hasattr(value, "__dict__"):
+        if isinstance(value, Boosted):
+            yield value  # and its arrays
+        yield from _parts(vars(value), seen)
+
+
+def _made_up_rows(bins, n_features: int) -> np.ndarray:
+    random = np.random.default_rng(0)
+    first, n_bins = bins.start[:n_features], np.diff(bins.start[: n_features + 1])
+    return bins.values[first + random.integers(0, n_bins, (_N_ROWS, n_features))]
+
+
+def _seconds(model, rows: np.ndarray) -> float:
+    start = perf_counter()
+    with threadpool_limits(1):
+        predict_numbers(model, rows, n_jobs=1)
+    return perf_counter() - start

@@ -1,0 +1,173 @@
+"""Classifiers and regressors that are not forests of this package, as members of layers."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from functools import lru_cache
+
+import numpy as np
+from joblib import delayed
+from sklearn import config_context, get_config
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.ensemble._base import _set_random_states
+from sklearn.pipeline import Pipeline
+from threadpoolctl import ThreadpoolController
+
+from mddf._base.parallel import job_count, shares_memory
+from mddf._base.serialization import is_part
+from mddf._data.sampling import rows_with_weight
+from mddf._members.external import blaming, kind_of, weight_parameter
+from mddf._trees.backends import in_order, shared
+
+# Below so many cells times classes, threads hold up each other's fits in many steps of Python.
+_FEW_CELLS = 2**19
+
+
+def guest_vectors(guest, X: np.ndarray, n_columns: int, name: str = "") -> np.ndarray:
+    """What a guest predicts, shape (n_rows, n_columns).
+
+    Of a classifier, which may have seen only some classes, probabilities of all of them.
+    `name` is how errors call it.
+    """
+    name = name or type(guest).__name__
+    if kind_of(guest) != "classifier":
+        with blaming(name, "predict"):
+            predicted = guest.predict(X)
+        return _checked(name, predicted, (len(X), n_columns), -np.inf)
+    with blaming(name, "predict"):
+        predicted = guest.predict_proba(X)
+    vectors = np.zeros((len(X), n_columns))
+    vectors[:, guest.classes_] = _checked(name, predicted, (len(X), len(guest.classes_)), 0)
+    return vectors
+
+
+def _checked(name: str, predicted, shape: tuple[int, int], least: float) -> np.ndarray:
+    """What a member predicted, of that shape; ValueError if these are no such numbers."""
+    predicted = np.asarray(predicted, float)
+    if predicted.size != shape[0] * shape[1]:
+        wrong = f"an array of shape {predicted.shape}"
+    elif not np.isfinite(predicted).all():
+        wrong = "NaN or infinity"
+    elif predicted.min(initial=least) < least:
+        wrong = f"{predicted.min():g}"
+    else:
+        return predicted.reshape(shape)
+    what = "numbers" if least < 0 else "probabilities"
+    raise ValueError(f"the member {name!r} must give {what} of shape {shape}, got {wrong}")
+
+
+def _draw(rows, target, weights, random) -> np.ndarray:
+    """As many rows, drawn in proportion to their weights, and one of each class left out."""
+    drawn = random.choice(rows, len(rows), p=weights[rows] / weights[rows].sum())
+    left_out = rows[~np.isin(target[rows], target[drawn])]
+    _, first = np.unique(target[left_out], return_index=True)
+    return np.concatenate([drawn, left_out[first]])
+
+
+def _is_real(target: np.ndarray) -> bool:
+    return target.dtype.kind == "f"
+
+
+@lru_cache(maxsize=1)
+def _libraries(n_modules: int) -> ThreadpoolController:
+    """What starts threads, as long as no more modules are imported; slow to find."""
+    return ThreadpoolController()
+
+
+def _one_thread():
+    """A context in which libraries start no threads."""
+    return _libraries(len(sys.modules)).limit(limits=1)
+
+
+def _fit_guest(
+    guest, X, target, weights, n_columns, train, held_out, seed: int, name: str, config: dict
+):
+    fitted = clone(guest)
+    random = np.random.RandomState(seed)
+    _set_random_states(fitted, random)
+    options = {}
+    if weights is not None:
+        parameter = weight_parameter(fitted)
+        if parameter is None:
+            train = _draw(train, target, weights, random)
+        else:
+            options[parameter] = weights[train]
+    if _is_real(target):
+        y = target[train, 0] if n_columns == 1 else target[train]
+    else:
+        y = target[train].astype(np.int64)
+    real = _is_real(target)
+    # Few classifiers of others take one class alone; members of this package do.
+    if np.all(y == y[:1]) and (isinstance(fitted, Pipeline) or not (real or is_part(fitted))):
+        fitted, options = DummyRegressor() if real else DummyClassifier(), {}
+    # Folds are spread over the cores: what a classifier starts by itself would fight over them.
+    with _one_thread(), config_context(**config):
+        with blaming(name, "be fitted"):
+            fitted.fit(X[train], y, **options)
+        vectors = None
+        if held_out is not None:
+            vectors = guest_vectors(fitted, X[held_out], n_columns, name)
+    return fitted, vectors
+
+
+def fit_guests(
+    guest,
+    X: np.ndarray,
+    target: np.ndarray,
+    n_columns: int,
+    weights,
+    parts,
+    entropy,
+    n_jobs,
+    name: str = "",
+) -> list:
+    """Fit clones of a classifier or regressor on parts of the rows.
+
+    Parameters
+    ----------
+    guest : estimator
+        If its fit takes no weights, it gets rows that are drawn in proportion to them.
+    X : ndarray of shape (n_samples, n_features)
+    target : ndarray of uint16 of shape (n_samples,), or float64 of (n_samples, n_columns)
+        Classes, or numbers.
+    n_columns : int
+        Classes, or outputs.
+    weights : ndarray of shape (n_samples,) or None
+    parts : sequence of (train, held out)
+        Rows; nothing is predicted where those held out are None.
+    entropy : sequence of int
+        Of the random states.
+    n_jobs : int or None
+    name : str, default=""
+        How errors call the guest; by default what its class is called.
+
+    Returns
+    -------
+    list of (estimator, ndarray of shape (n_held_out, n_columns) or None)
+
+    Raises
+    ------
+    ValueError
+        If a part has no row with a weight to train on.
+    """
+    if weights is not None:
+        parts = [(rows_with_weight(train, weights), held_out) for train, held_out in parts]
+    seeds = np.random.SeedSequence(entropy).generate_state(len(parts))
+    everywhere = shared([X, target, weights])
+    # Weights are passed by name: no estimator inside has to request them.
+    config = get_config() | {"enable_metadata_routing": False}
+    name = name or type(guest).__name__
+    tasks = (
+        delayed(_fit_guest)(guest, *everywhere, n_columns, *part, int(seed), name, config)
+        for part, seed in zip(parts, seeds, strict=True)
+    )
+    small = X.size * n_columns < _FEW_CELLS
+    if small and getattr(guest, "_fits_step_by_step", False) and shares_memory():
+        n_jobs = 1
+    # Limits that threads set one by one are undone by the first that is ready.
+    with _one_thread(), warnings.catch_warnings():
+        # Of a fold, whose classes may be many: y as a whole has been looked at.
+        warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
+        return list(in_order(tasks, job_count(n_jobs, len(parts), require=None)))

@@ -1,0 +1,338 @@
+"""The members of a deep forest's layer: forests of this package, and models of others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from mddf._base.messages import short
+from mddf._base.serialization import is_part
+from mddf._data.binning import BinnedTable
+from mddf._data.folds import Folds
+from mddf._data.sampling import RowWeights, plan_sampling
+from mddf._data.validation import is_list
+from mddf._forest.base import Forest
+from mddf._forest.classifiers import CompletelyRandomForestClassifier, RandomForestClassifier
+from mddf._forest.regressors import CompletelyRandomForestRegressor, RandomForestRegressor
+from mddf._members.boosting import BoostedClassifier, BoostedRegressor
+from mddf._members.external import check_external
+from mddf._members.kernel import GaussianClassifier, GaussianRegressor
+from mddf._members.linear import LinearClassifier
+from mddf._members.named import split_names
+from mddf._members.screening import is_wide
+from mddf._members.tasks import ClassGoal, ValueGoal
+from mddf._trees import grower
+
+# Of each kind of forest, one that looks at few columns for each split and one that looks at more.
+AUTO = (
+    "random",
+    "random-half",
+    "completely-random",
+    "completely-random-sqrt",
+    "boosted",
+    "kernel",
+    "linear",
+)
+AUTO_REGRESSORS = ("random", "completely-random", "boosted", "kernel", "linear")
+# Boosting grows a tree for each class and round, which many classes make slow and no better.
+_MOST_CLASSES_BOOSTED = 30
+_MANY_ROWS = 10_000
+# Up to so many rows: learning rate, and most trees of one model.
+_BOOSTING = ((400, 0.4, 90), (2500, 0.25, 300), (np.inf, 0.15, 500))
+
+Makers = dict[str, Callable[[], Any]]
+
+
+@dataclass(frozen=True)
+class Member:
+    """A forest or another classifier or regressor that is to be part of a layer.
+
+    Attributes
+    ----------
+    name : str
+        How it is called in tables.
+    model : estimator
+        Not fitted.
+    kind : str or None
+        Of a named forest: "random" or "completely-random".
+    """
+
+    name: str
+    model: Any
+    kind: str | None
+
+    @property
+    def is_forest(self) -> bool:
+        """Whether it is a forest of this package, which grows on the binned table."""
+        return isinstance(self.model, Forest)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its models are plain arrays when fitted."""
+        return self.is_forest or is_part(self.model)
+
+    def in_full(self, times: int) -> Member:
+        """The member for all samples: a named forest has so many times as many trees."""
+        if self.kind is None:
+            return self
+        model = clone(self.model)
+        return replace(self, model=model.set_params(n_estimators=times * model.n_estimators))
+
+    @property
+    def is_boosted(self) -> bool:
+        """Whether it is cut to the best number of rounds, and its models of all folds are kept.
+
+        The mean of these is better than one model that is fitted on all rows. Regressors, which
+        learn slowly, gain nothing by either.
+        """
+        return isinstance(self.model, BoostedClassifier)
+
+
+def linear(model, categorical: np.ndarray) -> Pipeline:
+    """A linear model on scaled numbers and one column for each category."""
+    numeric = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
+    encoder = OneHotEncoder(handle_unknown="ignore")
+    fill = SimpleImputer(strategy="constant", fill_value=-1, keep_empty_features=True)
+    words = make_pipeline(fill, encoder)
+    encode = ColumnTransformer(
+        [("numbers", numeric, ~categorical), ("categories", words, categorical)],
+        sparse_threshold=0.3,
+    )
+    return Pipeline([("encode", encode), ("model", model)])
+
+
+def boosted_classifier(categorical: np.ndarray, n_rows: int, n_classes: int) -> BoostedClassifier:
+    """Gradient boosting with at most as many rounds as the number of rows and classes allows.
+
+    Small trees that learn fast: more, larger or slower ones cost much and gain little where they
+    are one voice of many, and a layer finds out how many rounds are best.
+    """
+    trees = n_classes if n_classes > 2 else 1
+    rate, most = next(rest for rows, *rest in _BOOSTING if n_rows < rows)
+    return BoostedClassifier(
+        categorical,
+        max_iter=max(12, min(150, most // trees)),
+        learning_rate=rate,
+        max_leaf_nodes=8 if n_rows < _MANY_ROWS else 20,
+        min_samples_leaf=5,
+        l2_regularization=1.0,
+    )
+
+
+def auto_classifiers(n_classes: int) -> list[str]:
+    """What "auto" means for a classifier."""
+    return [n for n in AUTO if n != "boosted" or n_classes <= _MOST_CLASSES_BOOSTED]
+
+
+def named_classifiers(
+    n_estimators: int, categorical: np.ndarray, n_rows: int, n_classes: int
+) -> Makers:
+    """What makes the named members of a classifier."""
+    return {
+        "random": lambda: RandomForestClassifier(n_estimators),
+        "random-half": lambda: RandomForestClassifier(n_estimators, max_features=0.5),
+        "completely-random": lambda: CompletelyRandomForestClassifier(n_estimators),
+        "completely-random-sqrt": lambda: CompletelyRandomForestClassifier(
+            n_estimators, max_features="sqrt"
+        ),
+        "boosted": lambda: boosted_classifier(categorical, n_rows, n_classes),
+        "kernel": lambda: GaussianClassifier(categorical, gamma=0.25),
+        "linear": lambda: LinearClassifier(categorical),
+    }
+
+
+def boosted_regressor(categorical: np.ndarray, n_rows: int) -> BoostedRegressor:
+    """Gradient boosting that learns slowly, if the table is not wide."""
+    wide = is_wide(n_rows, len(categorical))
+    return BoostedRegressor(
+        categorical,
+        max_iter=150 if wide else 500,
+        learning_rate=0.15 if wide else 0.05,
+        max_leaf_nodes=16,
+        min_samples_leaf=8,
+        l2_regularization=1.0,
+        max_features=0.5,
+    )
+
+
+def named_regressors(n_estimators: int, categorical: np.ndarray, n_rows: int) -> Makers:
+    """What makes the named members of a regressor."""
+    return {
+        "random": lambda: RandomForestRegressor(n_estimators),
+        "completely-random": lambda: CompletelyRandomForestRegressor(
+            n_estimators, max_features=1.0
+        ),
+        "boosted": lambda: boosted_regressor(categorical, n_rows),
+        "kernel": lambda: GaussianRegressor(categorical, gamma=0.5),
+        "linear": lambda: linear(Ridge(), categorical),
+    }
+
+
+def resolve_members(
+    members,
+    makers: Makers,
+    auto: Sequence[str],
+    kind: str,
+    *,
+    n_features: int,
+    own_parameters: Sequence[str],
+) -> list[Member]:
+    """The members of a layer, from the parameter of that name.
+
+    Parameters
+    ----------
+    members : "auto" or list
+    makers : dict
+        From names to functions that make a model.
+    auto : sequence of str
+        What "auto" means.
+    kind : {"classifier", "regressor"}
+        What members must be.
+    n_features : int
+        Columns that they will see.
+    own_parameters : sequence of str
+        Those of the estimator, which no member may be called.
+    """
+    if isinstance(members, str):
+        if members != "auto":
+            raise ValueError(f"members must be 'auto' or a list, got {short(members)}")
+        members = list(auto)
+    if not is_list(members) or len(members) == 0:
+        raise ValueError(f"members must be 'auto' or a list of at least one, got {members!r}")
+    split = split_names("members", members, own_parameters)
+    taken = {name for name, _ in split if name is not None}
+    resolved: list[Member] = []
+    for given, member in split:
+        by_default, model = _made(member, makers, kind, n_features)
+        name, number = given or by_default, 2
+        while given is None and name in taken:
+            name, number = f"{by_default}-{number}", number + 1
+        taken.add(name)
+        role = None
+        if isinstance(member, str) and isinstance(model, Forest):
+            role = "completely-random" if model._random_thresholds else "random"
+        resolved.append(Member(name, model, role))
+    return resolved
+
+
+def _made(member, makers: Makers, kind: str, n_features: int):
+    """What a member is called by default, and its model."""
+    if isinstance(member, str):
+        if member not in makers:
+            raise ValueError(
+                f"members must hold {kind}s or names out of {tuple(makers)}, got {short(member)}"
+            )
+        return member, makers[member]()
+    check_external("members", member, kind, n_features)
+    if isinstance(member, Forest):
+        member._validate_params()  # type: ignore[attr-defined]
+        member._check_bootstrap()
+    return type(member).__name__, member
+
+
+@dataclass(frozen=True)
+class Training:
+    """What all members are trained on.
+
+    Attributes
+    ----------
+    table : BinnedTable
+        Raw columns, and those of the layer before.
+    numbers : ndarray of shape (n_samples, n_raw) or None
+        For models that are no forests.
+    goal : ClassGoal or ValueGoal
+        What is to be learnt of each sample.
+    weights : RowWeights
+    order : ndarray of int32 of shape (n_samples,)
+        See :func:`mddf._data.sampling.canonical_order`.
+    folds : list of (train, held out)
+        Of the out-of-fold vectors.
+    outer_folds : list of (train, held out)
+        On which later layers are judged; see :mod:`mddf._deep_forest.nested`.
+    out_of_bag : bool, default=True
+        Whether rows that a tree did not draw may judge it. Not where groups, a splitter or splits
+        say what is held out together: others of a row's group may have been drawn.
+    units : ndarray of int of shape (n_samples,), default=None
+        Rows of the same number, those of a group, tell nothing apart; None: each tells its own.
+    """
+
+    table: BinnedTable
+    numbers: np.ndarray | None
+    goal: ClassGoal | ValueGoal
+    weights: RowWeights
+    order: np.ndarray
+    folds: Folds
+    outer_folds: Folds
+    out_of_bag: bool = True
+    units: np.ndarray | None = None
+
+    @property
+    def everything(self) -> np.ndarray:
+        """All rows."""
+        return np.arange(len(self.order), dtype=np.int32)
+
+
+def forest_blocks(
+    forest: Forest, training: Training, columns, emphasis, entropy, parts, **asked
+) -> list[grower.Block]:
+    """What is to be grown of a forest: one block for each (train, held out) of `parts`.
+
+    `asked`, such as `keep`, are fields of a block.
+    """
+    blocks = []
+    for number, (train, held_out) in enumerate(parts):
+        sampling = plan_sampling(
+            training.order,
+            training.weights,
+            train=train,
+            bootstrap=forest.bootstrap,
+            max_samples=forest.max_samples if forest.bootstrap else None,
+            emphasis=emphasis,
+            redraw=True,
+        )
+        blocks.append(
+            grower.Block(
+                seeds=grower.draw_seeds((*entropy, number), forest.n_estimators),
+                options=forest._tree_options(len(sampling.rows), len(columns)),
+                sampling=sampling,
+                columns=columns,
+                held_out=held_out,
+                **asked,
+            )
+        )
+    return blocks
+
+
+def grow_forests(
+    members: list[Member],
+    training: Training,
+    columns,
+    emphasis,
+    entropy,
+    *,
+    parts,
+    keep: bool,
+    importances: bool = False,
+    **options,
+) -> list[list[grower.Grown]]:
+    """Grow forests on parts of the rows: for each member, for each part."""
+    asked = {"keep": keep, "importances": importances}
+    blocks = [
+        block
+        for number, member in enumerate(members)
+        for block in forest_blocks(
+            member.model, training, columns, emphasis, (*entropy, number), parts, **asked
+        )
+    ]
+    grown = grower.grow(training.table, training.goal.cells, blocks, **options)
+    n = len(parts)
+    return [grown[i * n : (i + 1) * n] for i in range(len(members))]

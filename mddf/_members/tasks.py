@@ -1,0 +1,246 @@
+"""What a deep forest learns: classes, of which it says probabilities, or numbers."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mddf._core import ClassTarget, ValueTarget
+from mddf._data.sampling import n_counted
+from mddf._data.targets import Values
+from mddf._ensemble.margin_loss import class_margins, margin_moments, margin_ratio
+from mddf._ensemble.vote import (
+    UNCALIBRATED,
+    Calibration,
+    calibration,
+    error_weights,
+    fit_exponent,
+    greedy_weights,
+    log_losses,
+    sharpened,
+    squared_errors,
+)
+from mddf._trees import grower
+
+_LEAVES: list[dict] = [{"min_samples_leaf": leaf} for leaf in (1, 2, 5)]
+_TRIALS = {"random": _LEAVES, "completely-random": _LEAVES}
+# So many samples make a member's own exponent count half.
+_SHRINKAGE = 500
+# Below so many samples nobody is left out of the vote.
+_FEW_SAMPLES = 400
+# With so many samples, half of the vote is shared out evenly.
+_BY_CHANCE = 30
+
+
+def _weights_of(rows: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None:
+    """Weights of some rows; None where all count alike or none has any."""
+    return None if weight is None or not weight[rows].any() else weight[rows]
+
+
+class ClassGoal:
+    """Classes: forecasts are probabilities, judged by their log-loss.
+
+    Parameters
+    ----------
+    labels : ndarray of uint16 of shape (n_samples,)
+    n_columns : int
+        Classes, which is how many numbers a forecast has.
+    weight : ndarray of shape (n_samples,) or None
+    calibrate : bool
+        Whether forecasts are sharpened.
+    score : callable or None
+        From probabilities to a number, larger if better, by which members are weighed; None means
+        log-loss.
+    measure : str or callable, default="log-loss"
+        What that is called.
+    """
+
+    shown = ("log_loss", "accuracy", "margin_ratio")
+    trials: ClassVar[dict[str, list[dict]]] = _TRIALS
+    enough = 50  # samples for which 5 folds are as good as 10
+    unit = 1.0
+
+    def __init__(
+        self, labels, n_columns: int, weight, *, calibrate: bool, score=None, measure="log-loss"
+    ):
+        self.target, self.n_columns, self.weight = labels, n_columns, weight
+        self.calibrate, self.score, self.measure = calibrate, score, measure
+
+    @cached_property
+    def n_samples(self) -> int:
+        """Samples that were seen, of which a whole weight counts as so many."""
+        return n_counted(len(self.target), self.weight)
+
+    @cached_property
+    def cells(self) -> ClassTarget:
+        """What the kernel grows on."""
+        return ClassTarget(self.target, self.n_columns)
+
+    def of_rows(self, rows: np.ndarray) -> ClassGoal:
+        """The same of some samples, judged by log-loss."""
+        weight = _weights_of(rows, self.weight)
+        return ClassGoal(self.target[rows], self.n_columns, weight, calibrate=self.calibrate)
+
+    @property
+    def key(self) -> np.ndarray:
+        """What the order of rows goes by."""
+        return self.target
+
+    @property
+    def strata(self) -> np.ndarray:
+        """What folds are to have equal shares of."""
+        return self.target
+
+    @property
+    def ignorance(self) -> float:
+        """What is said of a sample by nobody."""
+        return 1 / self.n_columns
+
+    @property
+    def n_times(self) -> int:
+        """How many times as many trees a forest of all samples has as that of a fold.
+
+        More than two probabilities are steadier means of more trees.
+        """
+        return 3 if self.n_columns > 2 else 1
+
+    def means(self, sums: np.ndarray, n_trees: np.ndarray) -> np.ndarray:
+        """Forecasts from sums over trees; see `grower.Grown`."""
+        return grower.shares(sums)
+
+    def losses(self, forecasts: np.ndarray) -> np.ndarray:
+        """Of each sample."""
+        return log_losses(forecasts, self.target)
+
+    def least_losses(self, forecasts: np.ndarray, rows=None, weight=None) -> np.ndarray:
+        """Those of the forecasts of some rows, made as sharp as is best."""
+        labels = self.target if rows is None else self.target[rows]
+        return log_losses(sharpened(forecasts, fit_exponent(forecasts, labels, weight)), labels)
+
+    def own_exponent(self, forecasts: np.ndarray) -> float:
+        """How a member's forecasts are sharpened before the vote: less with few samples."""
+        if not self.calibrate:
+            return 1.0
+        return fit_exponent(forecasts, self.target, self.weight, _SHRINKAGE)
+
+    def calibration(self, forecasts: np.ndarray) -> Calibration:
+        """Of a vote."""
+        if not self.calibrate:
+            return UNCALIBRATED
+        return calibration(forecasts, self.target, self.weight)
+
+    def weigh(self, forecasts, *others: np.ndarray) -> np.ndarray:
+        """Weights of members in the vote: with few samples, they are chosen by chance in part.
+
+        `others` are weights that count where they are better.
+        """
+        weights = greedy_weights(forecasts, self.target, self.score, self.weight)
+        if others:
+            votes = [np.tensordot(some, forecasts, 1) for some in (weights, *others)]
+            weights = (weights, *others)[int(np.argmax([*map(self._scored, votes)]))]
+        if self.n_samples >= _FEW_SAMPLES:
+            return weights
+        share = _BY_CHANCE / (self.n_samples + _BY_CHANCE)
+        return (1 - share) * weights + share / len(weights)
+
+    def _scored(self, forecasts: np.ndarray) -> float:
+        if self.score is not None:
+            return self.score(forecasts)
+        return -float(np.average(self.losses(forecasts), weights=self.weight))
+
+    def figures(self, forecasts: np.ndarray) -> dict[str, float]:
+        """What is told of a member."""
+        right = forecasts.argmax(axis=1) == self.target
+        return {
+            "log_loss": float(np.average(self.losses(forecasts), weights=self.weight)),
+            "accuracy": float(np.average(right, weights=self.weight)),
+        }
+
+    def vote_figures(self, forecasts: np.ndarray) -> dict[str, float]:
+        """What is told of a vote besides; "score" is larger if better."""
+        found = self.figures(forecasts)
+        score = self._scored(forecasts)
+        margins = class_margins(forecasts, self.target)
+        mean, spread = margin_moments(margins, self.weight)
+        ratio = margin_ratio(margins, self.weight)
+        figures = {"margin_mean": mean, "margin_std": spread, "margin_ratio": ratio}
+        return found | {"score": score} | figures
+
+
+class ValueGoal:
+    """Numbers: forecasts are means, judged by their squared error, summed over outputs.
+
+    Parameters
+    ----------
+    y : ndarray of float64 of shape (n_samples, n_outputs)
+        Of mean 0 and variance 1.
+    weight : ndarray of shape (n_samples,) or None
+    """
+
+    measure = "squared error"
+    shown = ("rmse", "r2")
+    trials: ClassVar[dict[str, list[dict]]] = _TRIALS
+    enough = 2000
+    score = None
+    ignorance = 0.0
+    n_times = 1
+
+    def __init__(self, y: np.ndarray, weight):
+        self.target, self.n_columns, self.weight = y, y.shape[1], weight
+        self.values = Values.of(y, weight)
+        self.unit: Any = np.ldexp(1.0, self.values.exponents)
+
+    def of_rows(self, rows: np.ndarray) -> ValueGoal:
+        """The same of some samples."""
+        return ValueGoal(self.target[rows], _weights_of(rows, self.weight))
+
+    @property
+    def key(self) -> np.ndarray:
+        """What the order of rows goes by."""
+        return self.values.key
+
+    @property
+    def strata(self) -> np.ndarray:
+        """What folds are to have equal shares of: nothing."""
+        return np.zeros(len(self.target), np.uint16)
+
+    @property
+    def cells(self) -> ValueTarget:
+        """What the kernel grows on."""
+        return self.values.cells
+
+    def means(self, sums: np.ndarray, n_trees: np.ndarray) -> np.ndarray:
+        """Forecasts from sums over trees; see `grower.Grown`."""
+        return (sums[:, ::2] + sums[:, 1::2]) / n_trees[:, None] * self.unit
+
+    def losses(self, forecasts: np.ndarray) -> np.ndarray:
+        """Of each sample."""
+        return squared_errors(forecasts, self.target)
+
+    def least_losses(self, forecasts: np.ndarray, rows=None, weight=None) -> np.ndarray:
+        """Those of the forecasts of some rows."""
+        return squared_errors(forecasts, self.target if rows is None else self.target[rows])
+
+    def own_exponent(self, forecasts: np.ndarray) -> float:
+        """There is nothing to sharpen."""
+        return 1.0
+
+    def calibration(self, forecasts: np.ndarray) -> Calibration:
+        """There is nothing to calibrate."""
+        return UNCALIBRATED
+
+    def weigh(self, forecasts) -> np.ndarray:
+        """Weights of members in the vote."""
+        return error_weights(forecasts, self.target, self.weight)
+
+    def figures(self, forecasts: np.ndarray) -> dict[str, float]:
+        """What is told of a member: in units of the targets' standard deviation."""
+        error = float(np.average(self.losses(forecasts), weights=self.weight)) / self.n_columns
+        return {"rmse": float(np.sqrt(error)), "r2": 1 - error}
+
+    def vote_figures(self, forecasts: np.ndarray) -> dict[str, float]:
+        """What is told of a vote besides; "score" is larger if better."""
+        found = self.figures(forecasts)
+        return found | {"score": found["r2"]}

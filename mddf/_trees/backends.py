@@ -1,0 +1,300 @@
+"""Tasks of joblib's backends, and what they have in common, sent to every machine once.
+
+joblib's backends for Dask and Ray would send it again and again: with each call or with each task.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from threading import Lock
+from time import sleep
+from typing import Any
+from uuid import uuid4
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from joblib import Parallel
+from joblib.parallel import get_active_backend
+
+from mddf._data.binning import BinnedTable, Bins, is_large, join_bins
+
+# So often a task is sent to Dask whose workers die.
+_ATTEMPTS = 6
+# Seconds that Dask may take to start the first worker.
+_PATIENCE = 300
+# Arrays of more bytes are too large to be a part of what Dask's scheduler is told.
+_LARGE = 2**20
+
+
+def _engine(backend) -> str | None:
+    """What engine a backend hands its tasks to, if that keeps values for them."""
+    return {"DaskDistributedBackend": "dask", "RayBackend": "ray"}.get(type(backend).__name__)
+
+
+def shared(values: Sequence) -> list:
+    """Stand-ins for values that are arguments of many tasks, in whose place tasks get the values.
+
+    On Dask, every worker there is gets them now, and again when all that had them are gone; on
+    Ray, the object store has them; otherwise joblib sends them itself: they are the stand-ins.
+    """
+    backend, _ = get_active_backend(prefer="threads")
+    engine = _engine(backend)
+    if engine == "dask":
+        return _Scattered.all(backend.client, list(values))
+    if engine == "ray":
+        import ray
+
+        return [ray.put(value) for value in values]
+    return list(values)
+
+
+def in_order(tasks: Iterable, n_jobs: int) -> Iterable:
+    """The results of delayed calls in their order, from threads or as a joblib backend has it."""
+    backend, _ = get_active_backend(prefer="threads")
+    if _engine(backend) == "ray":
+        return _on_ray(tasks, n_jobs, backend.ray_remote_args or {})
+    if _engine(backend) == "dask":
+        return _on_dask(tasks, n_jobs, backend)
+    kind = "generator" if backend.supports_return_generator else "list"
+    return Parallel(n_jobs=n_jobs, prefer="threads", return_as=kind)(tasks)
+
+
+def _on_ray(tasks: Iterable, n_jobs: int, options: dict) -> Iterator:
+    """As Ray's own tasks.
+
+    joblib's backend starts new processes for each call, hides object references from Ray, and
+    does not outlive the loss of a process.
+    """
+    import ray
+
+    tasks = iter(tasks)
+    call = ray.remote(_call).options(**options)
+    running: deque = deque()
+    try:
+        while True:
+            for function, given, named in islice(tasks, 2 * n_jobs - len(running)):
+                running.append(call.remote(function, *given, **named))
+            if not running:
+                return
+            result = ray.get(running[0])
+            # Before it is handed on: Ray crashes when a task is cancelled that is ready.
+            running.popleft()
+            yield result
+    finally:
+        for reference in running:
+            ray.cancel(reference)
+
+
+class _Scattered:
+    """A value on Dask's workers, and here, should they be gone."""
+
+    def __init__(self, client, value, future):
+        self.client, self.value, self._future = client, value, future
+
+    @classmethod
+    def all(cls, client, values) -> list[_Scattered]:
+        """Send values to all workers."""
+        futures = _scatter(client, values)
+        return [cls(client, *pair) for pair in zip(values, futures, strict=True)]
+
+    def there(self, again=False):
+        """Dask's future of it, which some worker has.
+
+        The client may not have been told of a loss: `again` asks the scheduler.
+        """
+        if self._future.status != "finished" or (again and self._lost()):
+            (self._future,) = _scatter(self.client, [self.value])
+        return self._future
+
+    def _lost(self) -> bool:
+        try:
+            return not any(self.client.who_has([self._future]).values())
+        except CancelledError:  # the client has been told by now
+            return True
+
+
+def _scatter(client, values: list, *, broadcast=True) -> list:
+    """Futures of values on all workers, or on some; one may die meanwhile."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            return client.scatter(values, broadcast=broadcast, hash=False, timeout=_PATIENCE)
+        except OSError as error:  # of the connection to a worker, such as CommClosedError
+            if isinstance(error, TimeoutError) or attempt == _ATTEMPTS - 1:
+                raise
+            sleep(2**attempt / 4)
+    raise AssertionError
+
+
+def _on_dask(tasks: Iterable, n_jobs: int, backend) -> Iterator:
+    """As Dask's own tasks.
+
+    joblib's backend computes here where there is one job, waits for ever when a task has cost
+    several workers their life, and does not know what workers had that died.
+    """
+    tasks = iter(tasks)
+    running: deque = deque()
+    try:
+        while True:
+            for task in islice(tasks, 2 * n_jobs - len(running)):
+                running.append([task, _submit(backend, task)])
+            if not running:
+                return
+            result = _result(backend, running[0])
+            running.popleft()
+            yield result
+    finally:
+        if running:  # for none Dask would go to its loop, too, which may be what collects this
+            backend.client.cancel([future for _, future in running])
+
+
+@contextmanager
+def _slot_released(future) -> Iterator[None]:
+    """Where a task of Dask's waits for another one: leave the worker's pool of threads to that.
+
+    joblib's own context does not come back after an error, and a thread that is not in the pool
+    cannot leave it. A generator must not be suspended in here: it may be closed late, by another
+    thread, or inside another such context.
+    """
+    from distributed import secede
+    from distributed.threadpoolexecutor import rejoin, thread_state
+
+    in_pool = getattr(thread_state, "proceed", False)
+    if future.done() or not in_pool:
+        yield
+        return
+    secede()
+    try:
+        yield
+    finally:
+        rejoin()
+
+
+def _submit(backend, task, again=False):
+    function, given, named = task
+    client = backend.client
+
+    def sent(value):
+        if isinstance(value, _Scattered):
+            return value.there(again)
+        large = isinstance(value, np.ndarray) and value.nbytes > _LARGE
+        return _scatter(client, [value], broadcast=False)[0] if large else value
+
+    given, key = map(sent, given), f"{function.__name__}-{uuid4().hex}"
+    return client.submit(_call, function, *given, **named, key=key, **backend.submit_kwargs)
+
+
+def _result(backend, sent: list):
+    """What comes of a task and its future; another one, if workers died with what it needs."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            with _slot_released(sent[1]):
+                return sent[1].result()
+        except CancelledError:
+            if backend.client.status != "running" or attempt == _ATTEMPTS - 1:
+                raise
+        sleep(2**attempt / 4)  # until the scheduler has seen which workers are gone
+        sent[1] = _submit(backend, sent[0], again=True)
+    raise AssertionError
+
+
+def _call(function, *arguments, **named):
+    return function(*arguments, **named)
+
+
+@dataclass(frozen=True)
+class _NewColumns:
+    """Columns that have been replaced since a table was sent: the last ones."""
+
+    version: int
+    bins: Bins
+    codes: np.ndarray
+
+    def __sizeof__(self) -> int:
+        return self.codes.nbytes
+
+
+class _SentTable:
+    """A table as it travels: without the codes by columns, which each process makes for itself."""
+
+    def __init__(self, bins: Bins, codes: np.ndarray):
+        self.bins, self.codes = bins, codes
+        self._lock = Lock()
+        self._made: tuple[int | None, BinnedTable] | None = None
+
+    def __reduce__(self):
+        return _SentTable, (self.bins, self.codes)
+
+    def __sizeof__(self) -> int:
+        return self.codes.nbytes
+
+    def table(self, new: _NewColumns | None) -> BinnedTable:
+        """For growing trees on; the same for all tasks of a layer."""
+        version = None if new is None else new.version
+        with self._lock:
+            if self._made is None or self._made[0] != version:
+                self._made = None  # before there is another one
+                self._made = version, self._make(new)
+            return self._made[1]
+
+    def _make(self, new: _NewColumns | None) -> BinnedTable:
+        bins, codes = self.bins, self.codes
+        if new is not None:
+            n_kept = bins.n_columns - new.bins.n_columns
+            bins, codes = join_bins(bins.columns(0, n_kept), new.bins), codes.copy()
+            codes[:, n_kept:] = new.codes
+        by_column = np.ascontiguousarray(codes.T) if is_large(codes.shape) else None
+        return BinnedTable(bins, codes, by_column)
+
+
+@dataclass
+class _Sent:
+    """Where a table has been sent to, and in which version."""
+
+    place: Any
+    version: int
+    table: Any
+    new_version: int
+    new: Any = None
+
+
+_sent: WeakKeyDictionary[BinnedTable, _Sent] = WeakKeyDictionary()
+
+
+def _place(backend):
+    """What a stand-in is good for: a client of Dask, a session of Ray."""
+    if _engine(backend) == "dask":
+        return backend.client
+    import ray
+
+    return ray.get_runtime_context().get_job_id()
+
+
+def shared_table(table: BinnedTable) -> tuple[Any, Any]:
+    """Stand-ins for a table, and for what has changed in it since it was sent first.
+
+    Of a table whose last columns are replaced for every layer, only these travel again.
+    """
+    backend, _ = get_active_backend(prefer="threads")
+    if _engine(backend) is None:
+        return table, None
+    place = _place(backend)
+    sent = _sent.get(table)
+    if sent is None or sent.place != place:
+        (stand_in,) = shared([_SentTable(table.bins, table.codes)])
+        sent = _sent[table] = _Sent(place, table.version, stand_in, table.version)
+    if sent.new_version != table.version:
+        bins = table.bins.columns(table.n_fixed, table.bins.n_columns)
+        codes = np.ascontiguousarray(table.codes[:, table.n_fixed :])
+        (sent.new,) = shared([_NewColumns(table.version, bins, codes)])
+        sent.new_version = table.version
+    return sent.table, sent.new
+
+
+def received_table(table, new) -> BinnedTable:
+    """The table that the two of `shared_table` stand for."""
+    return table if isinstance(table, BinnedTable) else table.table(new)
