@@ -13,7 +13,8 @@ trap 'rm -rf "$work"' EXIT
 if [ "$#" = 0 ]; then set -- tests/test_record.py; fi
 
 cmake -S "$root/mddf/_kernel" -B "$work/build" -DPython_EXECUTABLE="$python" -DCMAKE_SYSTEM_NAME=Linux \
-  -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ >"$work/cmake.log" 2>&1 ||
+  -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ \
+  -DPython_INCLUDE_DIR="$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')" >"$work/cmake.log" 2>&1 ||
   { cat "$work/cmake.log"; exit 1; }
 cmake --build "$work/build" --parallel
 

@@ -26,15 +26,8 @@ TARGETS = {
     "x86_64-linux-gnu": ["-fgnuc-version=0"],
 }
 OPTIONS = [
-    *(
-        "-std=c++17",
-        "-Wall",
-        "-Wextra",
-        "-Wno-bitwise-instead-of-logical",
-        "-pedantic-errors",
-        "-Werror",
-    ),
-    *("-Wno-unused-command-line-argument", "-U_LIBCPP_HARDENING_MODE"),
+    *("-std=c++17", "-pedantic-errors", "-Wno-unused-command-line-argument"),
+    *("-Wno-macro-redefined", "-U_LIBCPP_HARDENING_MODE"),
     "-D_LIBCPP_HARDENING_MODE=_LIBCPP_HARDENING_MODE_EXTENSIVE",
     "-D_LIBCPP_ABI_BOUNDED_ITERATORS",
     "-D_LIBCPP_ABI_BOUNDED_ITERATORS_IN_STD_ARRAY",

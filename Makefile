@@ -1,0 +1,60 @@
+# The commands of development, which the workflows call, too.
+#
+#   make lint types test TESTS=tests/test_forests.py
+#
+# PYTHON has what `pip install -e ".[dev]"` installs: an active environment's, unless PYTHON=path says another.
+
+PYTHON ?= python3
+TESTS ?=
+PAGES ?= docs/_build
+DIST ?= dist
+bin := $(dir $(shell command -v $(PYTHON)))
+kernel = git ls-files "mddf/_kernel/*.[ch]pp" | xargs $(bin)clang-format
+
+.PHONY: test lint format types docs record wheel stable-wheel kernel elsewhere arm64 sanitize workflows
+
+test: ## the tests, or those of TESTS
+	$(PYTHON) -m pytest -n auto $(TESTS)
+
+lint:
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m ruff format --check .
+	$(kernel) --dry-run -Werror
+
+format:
+	$(PYTHON) -m ruff check --fix .
+	$(PYTHON) -m ruff format .
+	$(kernel) -i
+
+types:
+	$(PYTHON) -m mypy
+
+docs: ## the pages, into PAGES
+	$(PYTHON) -m sphinx -q -W -E docs $(PAGES)
+
+record: ## small fits of every estimator give the bits on record
+	$(PYTHON) -m pytest -q --run-slow tests/test_record.py
+
+wheel: ## a source distribution, and a wheel from it, into DIST
+	$(PYTHON) -m build --outdir $(DIST) .
+
+stable-wheel: ## the wheel for Python 3.12 and later: built, audited, tested
+	PYTHON=$(PYTHON) sh scripts/check_stable_wheel.sh
+
+kernel: ## the kernel's tests and the record, with and without wide vectors
+	$(PYTHON) tests/kernel.py
+
+elsewhere: ## the kernel compiles for other systems
+	$(PYTHON) -m pip install -q ziglang==0.17.1
+	$(PYTHON) scripts/compile_elsewhere.py
+
+arm64: ## the record on ARM64, under qemu
+	PYTHON=$(PYTHON) sh scripts/check_arm64.sh
+
+sanitize:
+	PATH="$(bin):$$PATH" PYTHON=$(PYTHON) sh scripts/sanitize.sh memory
+	PATH="$(bin):$$PATH" PYTHON=$(PYTHON) sh scripts/sanitize.sh threads
+
+workflows: ## the workflows have the form that GitHub and Read the Docs know
+	$(PYTHON) -m check_jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(PYTHON) -m check_jsonschema --builtin-schema vendor.readthedocs .readthedocs.yaml
