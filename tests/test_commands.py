@@ -68,7 +68,7 @@ NEEDS = {"bench_export": "onnxruntime", "run_explain": "shap"}
 
 
 def test_every_command_is_here():
-    others = {"export_features", "plot_losses", "summarize"}
+    others = {"compile_elsewhere", "export_features", "plot_losses", "summarize"}
     assert set(COMMANDS) == set(STUDIES) | others
 
 

@@ -106,6 +106,7 @@ def no_number(value, row, place, error: Exception) -> Exception:
 def checked_numbers(block: np.ndarray, places: Sequence[str]) -> np.ndarray:
     """The block as numbers without infinities; errors name the cell."""
     if block.dtype.kind not in "biuf":
+        block = block.astype(object, copy=False)
         block = np.column_stack(
             [parsed_numbers(with_nan(block[:, i]), place) for i, place in enumerate(places)]
         )

@@ -156,7 +156,7 @@ def blaming(name: str, failure: str) -> Iterator[None]:
     except (Warning, MemoryError):
         raise
     except Exception as error:
-        kind = next((k for k in (TypeError, ValueError) if isinstance(error, k)), RuntimeError)
+        kind = next((k for k in (ValueError, TypeError) if isinstance(error, k)), RuntimeError)
         first, *rest = (str(error) or type(error).__name__).split("\n")
         remedy = ""
         if "NaN" in first:
