@@ -364,7 +364,7 @@ def test_weights_need_forests_that_take_them(options, data):
     X, y, *_ = data
     forest = MDDFClassifier(**SMALL | {"forests": [KNeighborsClassifier()]}, **options)
     weights = None if options else np.ones(len(y))
-    with pytest.raises(ValueError, match="takes sample_weight, .* got 'KNeighborsClassifier'"):
+    with pytest.raises(ValueError, match=r"takes sample_weight, .* got 'KNeighborsClassifier'"):
         forest.fit(X, y, sample_weight=weights)
     forest.set_params(class_weight=None).fit(X, y)
 

@@ -12,8 +12,8 @@ from mddf import (
     MDDFClassifier,
     RandomForestClassifier,
 )
-from mddf.explain import category_codes, tree_arrays
 from mddf._inspection.stages import coded_stages
+from mddf.explain import category_codes, tree_arrays
 
 
 def walk(tree, row):

@@ -23,6 +23,7 @@ from mddf import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from mddf._inspection.stages import predict_numbers
 from mddf.explain import (
     ImportancesDisplay,
     LayersDisplay,
@@ -31,7 +32,6 @@ from mddf.explain import (
     shap_values,
     tree_arrays,
 )
-from mddf._inspection.stages import predict_numbers
 
 shap = pytest.importorskip("shap", reason='needs "mddf[explain]"')
 
