@@ -20,6 +20,7 @@ lint:
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
 	$(kernel) --dry-run -Werror
+	$(bin)lint-imports --no-cache
 
 format:
 	$(PYTHON) -m ruff check --fix .
