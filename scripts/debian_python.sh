@@ -22,8 +22,8 @@ APT::Architecture "$architecture";
 APT::Architectures "$architecture";
 END
 if [ "$(id -u)" = 0 ]; then echo 'APT::Sandbox::User "root";' >>"$folder/apt/conf"; fi
-echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian $suite main" \
-  >"$folder/apt/sources.list"
+mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep -m 1 '/debian/$')
+echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main" >"$folder/apt/sources.list"
 (
   export APT_CONFIG="$folder/apt/conf"
   apt-get -qq update
