@@ -98,3 +98,19 @@ def test_wide_tables_take_seconds(Model, shape, n_classes, seconds):
     start = time.process_time()
     Model(random_state=0).fit(X, y)
     assert time.process_time() - start < 3 * seconds  # a busy machine counts more
+
+
+def test_named_forests_that_regress_see_the_columns_of_their_rows():
+    """What they are judged on decides nothing about which columns they see."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 400))
+    y = X[:, 3] + 0.1 * rng.normal(size=60)
+    model = DeepForestRegressor(
+        1, n_estimators=10, members=["random", "completely-random"], random_state=0
+    ).fit(X, y)
+    importances = model.feature_importances_
+    assert importances.argmax() == 3
+    assert (importances > 0).sum() <= 60
+    noise = DeepForestRegressor(1, n_estimators=10, members=["random"], random_state=0)
+    noise.fit(X, rng.permutation(y))
+    assert noise.history_["r2"][0] < 0.2

@@ -39,6 +39,7 @@ from mddf._forest.classifier_base import AsksForGroups, warn_of_seen
 from mddf._members.external import check_takes_weights
 from mddf._members.members import Training
 from mddf._members.named import HoldsMembers
+from mddf._members.screening import is_wide
 from mddf._trees import grower
 
 
@@ -196,7 +197,7 @@ class BaseDeepForest(HoldsMembers, AsksForGroups, TransformerMixin):
             canonical_order(binned.codes, goal.key),
             folds,
             outer_folds(cv, folds, shown, y, goal.strata, int(outer_seed), groups),
-            out_of_bag=groups is None and not gives_folds(self.cv),
+            out_of_bag=not (groups is not None or gives_folds(self.cv) or is_wide(*table.shape)),
             units=None if groups is None else group_numbers(groups, goal.strata, cv),
         )
         checkpoint = self._checkpoint(training, members, given)

@@ -36,7 +36,7 @@ def _pilot_losses(forest, training: Training, columns, entropy, **options):
     else:
         judged, parts = [held_out for _, held_out in training.folds], training.folds
         changes = {"n_estimators": min(_TREES_OF_A_FOLD, forest.n_estimators)}
-    pilot = Member("pilot", clone(forest).set_params(**changes), None)
+    pilot = Member("pilot", clone(forest).set_params(**changes), "pilot")
     (grown,) = grow_forests(
         [pilot], training, columns, None, entropy, parts=parts, keep=False, **options
     )

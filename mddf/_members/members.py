@@ -28,7 +28,7 @@ from mddf._members.external import check_external
 from mddf._members.kernel import GaussianClassifier, GaussianRegressor
 from mddf._members.linear import LinearClassifier
 from mddf._members.named import split_names
-from mddf._members.screening import is_wide
+from mddf._members.screening import is_wide, screened
 from mddf._members.tasks import ClassGoal, ValueGoal
 from mddf._trees import grower
 
@@ -260,7 +260,8 @@ class Training:
         On which later layers are judged; see :mod:`mddf._deep_forest.nested`.
     out_of_bag : bool, default=True
         Whether rows that a tree did not draw may judge it. Not where groups, a splitter or splits
-        say what is held out together: others of a row's group may have been drawn.
+        say what is held out together: others of a row's group may have been drawn. Nor in wide
+        tables, whose columns are chosen by all rows that a forest trains on.
     units : ndarray of int of shape (n_samples,), default=None
         Rows of the same number, those of a group, tell nothing apart; None: each tells its own.
     """
@@ -281,15 +282,31 @@ class Training:
         return np.arange(len(self.order), dtype=np.int32)
 
 
+def _seen_columns(member: Member, training: Training, columns, train) -> np.ndarray:
+    """Columns that a forest sees: of wide tables, named regressors see those that split best.
+
+    They look at all columns for each split, which takes long where these outnumber the rows.
+    """
+    forest = member.model
+    named_regressor = member.kind is not None and isinstance(training.goal, ValueGoal)
+    if not (named_regressor and is_wide(len(train), len(columns))):
+        return columns
+    weight = training.weights.row
+    codes = training.table.codes[train][:, columns].astype(np.float64)
+    weight = None if weight is None else weight[train]
+    return columns[screened(codes, training.goal.target[train], weight, forest.min_samples_leaf)]
+
+
 def forest_blocks(
-    forest: Forest, training: Training, columns, emphasis, entropy, parts, **asked
+    member: Member, training: Training, columns, emphasis, entropy, parts, **asked
 ) -> list[grower.Block]:
     """What is to be grown of a forest: one block for each (train, held out) of `parts`.
 
     `asked`, such as `keep`, are fields of a block.
     """
-    blocks = []
+    forest, blocks = member.model, []
     for number, (train, held_out) in enumerate(parts):
+        seen = _seen_columns(member, training, columns, train)
         sampling = plan_sampling(
             training.order,
             training.weights,
@@ -302,9 +319,9 @@ def forest_blocks(
         blocks.append(
             grower.Block(
                 seeds=grower.draw_seeds((*entropy, number), forest.n_estimators),
-                options=forest._tree_options(len(sampling.rows), len(columns)),
+                options=forest._tree_options(len(sampling.rows), len(seen)),
                 sampling=sampling,
-                columns=columns,
+                columns=seen,
                 held_out=held_out,
                 **asked,
             )
@@ -330,7 +347,7 @@ def grow_forests(
         block
         for number, member in enumerate(members)
         for block in forest_blocks(
-            member.model, training, columns, emphasis, (*entropy, number), parts, **asked
+            member, training, columns, emphasis, (*entropy, number), parts, **asked
         )
     ]
     grown = grower.grow(training.table, training.goal.cells, blocks, **options)
