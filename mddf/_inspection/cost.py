@@ -9,8 +9,8 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from mddf._base.thread_limits import one_thread
 from mddf._inspection.stages import model_stages, predict_numbers
 from mddf._members.boosting import Boosted
 from mddf._trees.arrays import TreeArrays
@@ -119,6 +119,6 @@ def _made_up_rows(bins, n_features: int) -> np.ndarray:
 
 def _seconds(model, rows: np.ndarray) -> float:
     start = perf_counter()
-    with threadpool_limits(1):
+    with one_thread():
         predict_numbers(model, rows, n_jobs=1)
     return perf_counter() - start

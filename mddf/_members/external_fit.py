@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
-from functools import lru_cache
 
 import numpy as np
 from joblib import delayed
@@ -13,10 +11,10 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble._base import _set_random_states
 from sklearn.pipeline import Pipeline
-from threadpoolctl import ThreadpoolController
 
 from mddf._base.parallel import job_count, shares_memory
 from mddf._base.serialization import is_part
+from mddf._base.thread_limits import one_thread
 from mddf._data.sampling import rows_with_weight
 from mddf._members.external import blaming, kind_of, weight_parameter
 from mddf._trees.backends import in_order, shared
@@ -70,17 +68,6 @@ def _is_real(target: np.ndarray) -> bool:
     return target.dtype.kind == "f"
 
 
-@lru_cache(maxsize=1)
-def _libraries(n_modules: int) -> ThreadpoolController:
-    """What starts threads, as long as no more modules are imported; slow to find."""
-    return ThreadpoolController()
-
-
-def _one_thread():
-    """A context in which libraries start no threads."""
-    return _libraries(len(sys.modules)).limit(limits=1)
-
-
 def _fit_guest(
     guest, X, target, weights, n_columns, train, held_out, seed: int, name: str, config: dict
 ):
@@ -103,7 +90,7 @@ def _fit_guest(
     if np.all(y == y[:1]) and (isinstance(fitted, Pipeline) or not (real or is_part(fitted))):
         fitted, options = DummyRegressor() if real else DummyClassifier(), {}
     # Folds are spread over the cores: what a classifier starts by itself would fight over them.
-    with _one_thread(), config_context(**config):
+    with one_thread(), config_context(**config):
         with blaming(name, "be fitted"):
             fitted.fit(X[train], y, **options)
         vectors = None
@@ -166,8 +153,8 @@ def fit_guests(
     small = X.size * n_columns < _FEW_CELLS
     if small and getattr(guest, "_fits_step_by_step", False) and shares_memory():
         n_jobs = 1
-    # Limits that threads set one by one are undone by the first that is ready.
-    with _one_thread(), warnings.catch_warnings():
+    # Here, too: limits that threads set one by one would come and go between their fits.
+    with one_thread(), warnings.catch_warnings():
         # Of a fold, whose classes may be many: y as a whole has been looked at.
         warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
         return list(in_order(tasks, job_count(n_jobs, len(parts), require=None)))

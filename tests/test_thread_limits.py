@@ -1,0 +1,112 @@
+"""Limits on the threads of libraries, when several threads of Python set them at once."""
+
+from threading import Barrier, Event, Thread
+
+import numpy as np
+import pytest
+from mddf.baselines import GCForestClassifier
+from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from mddf._base.thread_limits import one_thread
+
+
+def limits(user_api="blas") -> set:
+    """Limits of BLAS, which has them for the process, or of OpenMP, for this thread."""
+    found = [library for library in threadpool_info() if library["user_api"] == user_api]
+    assert found
+    return {library["num_threads"] for library in found}
+
+
+def inside() -> set:
+    return limits("blas") | limits("openmp")
+
+
+@pytest.fixture(autouse=True)
+def two_threads():
+    """BLAS with two threads whatever the machine, and not by a limit that one thread owns."""
+    limiter = []
+    in_threads(lambda: limiter.append(threadpool_limits(2, "blas")))
+    assert limits() == {2}
+    yield
+    assert limits() == {2}
+    in_threads(limiter[0].restore_original_limits)
+
+
+def in_threads(*functions):
+    found = [None] * len(functions)
+
+    def work(i):
+        found[i] = functions[i]()
+
+    threads = [Thread(target=work, args=(i,)) for i in range(len(functions))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    return found
+
+
+@pytest.mark.parametrize("first_leaves_first", [True, False])
+def test_the_last_thread_to_leave_restores(first_leaves_first):
+    entered, left = Event(), Event()
+    met = Barrier(2, timeout=60)
+
+    def work(first):
+        if not first:
+            entered.wait(60)
+        openmp = limits("openmp")
+        with one_thread():
+            entered.set()
+            met.wait()
+            if first != first_leaves_first:
+                left.wait(60)
+            found = inside()
+        left.set()
+        assert limits("openmp") == openmp
+        return found
+
+    assert in_threads(lambda: work(True), lambda: work(False)) == [{1}, {1}]
+
+
+def test_contexts_in_contexts_and_after_errors():
+    openmp = limits("openmp")
+    with one_thread():
+        with pytest.raises(ValueError, match="on purpose"), one_thread():
+            raise ValueError("on purpose")
+        assert inside() == {1}
+    assert limits() == {2}
+    assert limits("openmp") == openmp
+
+
+def test_limits_of_the_caller_come_back():
+    with threadpool_limits(3):
+        with one_thread():
+            assert inside() == {1}
+        assert inside() == {3}
+
+
+class Meeting(LogisticRegression):
+    """Is fitted once another one is, and looks at the limits then."""
+
+    met = Barrier(2, timeout=60)
+    seen: list = []
+
+    def fit(self, X, y, sample_weight=None):
+        self.met.wait()
+        super().fit(X, y, sample_weight)
+        self.met.wait()
+        self.seen.append(inside())
+        return self
+
+
+def test_two_fits_at_once():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
+
+    def fit():
+        GCForestClassifier(1, forests=[Meeting()], cv=2, n_jobs=1).fit(X, y)
+
+    in_threads(fit, fit)
+    assert Meeting.seen == [{1}] * len(Meeting.seen)
+    assert len(Meeting.seen) >= 4
