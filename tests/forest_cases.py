@@ -15,6 +15,11 @@ from mddf._trees.arrays import grown_trees
 
 FORESTS = [RandomForestClassifier, CompletelyRandomForestClassifier]
 
+# A sample may be drawn by each of some trees.
+few_trees = pytest.mark.filterwarnings(
+    r"ignore:\d+ of \d+ samples have no out-of-bag prediction:UserWarning"
+)
+
 NO_LIMIT = 2**31 - 1
 OUT_OF_BAG = _core.HeldOut.OUT_OF_BAG
 SAMPLING = {"n_draws", "cumulative", "weights", "balance"}

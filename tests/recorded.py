@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import warnings
 from collections.abc import Callable
 from fnmatch import fnmatch
 from functools import partial
@@ -130,7 +131,9 @@ Case = Callable[[], dict[str, np.ndarray]]
 def _case(make, data, **options) -> Case:
     def run():
         X, y = data()
-        return results(make(), X, y, **options)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"\d+ of \d+ samples have no out-of-bag")
+            return results(make(), X, y, **options)
 
     return run
 

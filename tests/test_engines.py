@@ -12,7 +12,7 @@ import weakref
 
 import numpy as np
 import pytest
-from forest_cases import FORESTS, three_classes
+from forest_cases import FORESTS, few_trees, three_classes
 from joblib import parallel_config
 from mddf.baselines import GCForestClassifier, MultiGrainedScanner
 from sklearn.linear_model import LogisticRegression
@@ -25,7 +25,7 @@ from mddf._trees import backends, grower
 ENGINES = ("dask", "ray")
 
 
-pytestmark = pytest.mark.usefixtures("time_limit")
+pytestmark = [pytest.mark.usefixtures("time_limit"), few_trees]
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@ import pickle
 
 import numpy as np
 import pytest
-from forest_cases import FORESTS, same_predictions, three_classes
+from forest_cases import FORESTS, few_trees, same_predictions, three_classes
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.ensemble import RandomForestClassifier as SklearnForest
@@ -47,6 +47,7 @@ def draws_rows(forest):
     expected_failed_checks=draws_rows,
 )
 @pytest.mark.filterwarnings("ignore:with warm_start=True:UserWarning")
+@few_trees
 def test_sklearn_checks(estimator, check):
     check(estimator)
 
@@ -263,6 +264,7 @@ def test_accuracy_on_digits():
 # Out of bag
 
 
+@few_trees
 @both
 def test_samples_that_every_tree_drew(Forest, data):
     X, y = data
@@ -305,6 +307,7 @@ def test_out_of_bag_is_at_chance_for_random_labels():
         assert 0.45 < forest.oob_score_ < 0.55
 
 
+@few_trees
 def test_oob_of_weighted_rows(data):
     X, y = data
     weights = np.where(np.arange(len(y)) < 20, 0, 1.0)

@@ -10,6 +10,7 @@ from forest_cases import (
     FORESTS,
     Case,
     check_tree,
+    few_trees,
     rows_of,
     same_predictions,
     three_classes,
@@ -39,6 +40,7 @@ def data():
 # Going on
 
 
+@few_trees
 @both
 @pytest.mark.parametrize("oob", [False, True])
 def test_warm_start_is_one_longer_fit(Forest, oob, data):
@@ -61,19 +63,16 @@ def test_warm_start_is_one_longer_fit(Forest, oob, data):
         assert whole.oob_score_ == steps.oob_score_
 
 
-def test_warm_start_and_out_of_bag(data):
+@few_trees
+def test_out_of_bag_is_forgotten(data):
     X, y = data
-    forest = RandomForestClassifier(5, warm_start=True, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match=r"oob_score with warm_start=True.*the 5 trees"):
-        forest.set_params(n_estimators=6, oob_score=True).fit(X, y)
-    with pytest.raises(ValueError, match="oob_score with warm_start=True"):
-        forest.set_params(n_estimators=5).fit(X, y)
     forest = RandomForestClassifier(5, oob_score=True, random_state=0).fit(X, y)
     forest.set_params(oob_score=False).fit(X, y)
     assert not hasattr(forest, "oob_score_")
     assert not hasattr(forest, "oob_decision_function_")
 
 
+@few_trees
 def test_warm_start_and_out_of_bag_need_the_same_rows(data):
     X, y = data
     forest = RandomForestClassifier(5, oob_score=True, warm_start=True, random_state=0).fit(X, y)

@@ -4,6 +4,7 @@ import bad_values
 import joblib
 import numpy as np
 import pytest
+from forest_cases import few_trees
 from joblib import parallel_config
 from mddf.baselines import GCForestClassifier, MultiGrainedScanner
 from sklearn.base import clone
@@ -78,6 +79,7 @@ def test_any_value_of_a_parameter_works_or_is_named(model, name, tmp_path, monke
     assert bad_values.problems(model, name, *table()) == {}
 
 
+@few_trees
 @pytest.mark.parametrize("model", WEIGHTED, ids=named)
 def test_any_sample_weight_works_or_is_named(model):
     assert bad_values.weight_problems(model, *table()) == {}

@@ -4,7 +4,7 @@ import naive
 import numpy as np
 import pandas as pd
 import pytest
-from forest_cases import rows_of, watched_growth
+from forest_cases import few_trees, rows_of, watched_growth
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.ensemble import ExtraTreesRegressor
@@ -48,6 +48,7 @@ def same(a, b, X):
     expected_failed_checks=draws_rows,
 )
 @pytest.mark.filterwarnings("ignore:with warm_start=True:UserWarning")
+@few_trees
 def test_sklearn_checks(estimator, check):
     check(estimator)
 
@@ -382,6 +383,7 @@ def test_parameters_that_do_not_do(Forest, name, value, data):
         Forest(class_weight="balanced")
 
 
+@few_trees
 @both
 @pytest.mark.parametrize("oob", [False, True])
 def test_warm_start_is_one_longer_fit(Forest, oob, data):
@@ -404,6 +406,7 @@ def test_warm_start_is_one_longer_fit(Forest, oob, data):
         steps.fit(X, 100 * y)
 
 
+@few_trees
 def test_out_of_bag(data):
     X, y = data
     forest = RandomForestRegressor(80, oob_score=True, random_state=0).fit(X, y)

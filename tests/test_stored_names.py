@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import types
+import warnings
 import zipfile
 import zlib
 
@@ -66,7 +67,9 @@ def fitted(request):
         whole = members.boosted_regressor
         few = lambda *given: whole(*given).set_params(max_iter=4)  # noqa: E731
         patch.setattr(members, "boosted_regressor", few)
-        return model.fit(X, y, **options), X
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"\d+ of \d+ samples have no out-of-bag")
+            return model.fit(X, y, **options), X
 
 
 def private_names(data: bytes) -> set[str]:

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import joblib
 import numpy as np
 import pytest
-from forest_cases import FORESTS, three_classes
+from forest_cases import FORESTS, few_trees, three_classes
 from mddf.baselines import AdaBoostClassifier, MultiGrainedScanner, QuadBoostClassifier
 from sklearn.base import clone
 
@@ -23,6 +23,7 @@ def all_at_once(*functions):
         return [done.result() for done in [pool.submit(function) for function in functions]]
 
 
+@few_trees
 def test_fits_at_once():
     X, y = three_classes()
 

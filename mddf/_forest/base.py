@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -31,6 +32,7 @@ from mddf._data.validation import (
     refuse_class,
     unchanged_on_failure,
 )
+from mddf._forest import out_of_bag
 from mddf._forest.classifier_base import ProbabilityClassifier
 from mddf._trees import grower
 from mddf._trees.arrays import Numbers
@@ -71,7 +73,9 @@ class Forest:
     _trees: list[Any]
     _importances: np.ndarray
     n_features_in_: int
-    _oob: Any
+    _oob: Any  # with warm_start: sums, numbers of trees, and a fingerprint of the rows
+    # With warm_start: what all trees so far drew from, if that is the same; else None.
+    _drawn: tuple[str, str] | None = None
 
     _parameter_constraints: ClassVar[dict] = {
         "n_estimators": [COUNT],
@@ -235,6 +239,7 @@ class Forest:
             "_trees": [],
             "_importances": np.zeros(table.shape[1]),
             "_oob": None,
+            "_drawn": None,
         }
         return self._grow(fitted, binned, target, weights, n_before=0)
 
@@ -247,50 +252,64 @@ class Forest:
                 f"with warm_start=True, n_estimators must be at least {n_before}, the number of "
                 f"trees grown so far, got {self.n_estimators}"
             )
-        if self.oob_score and self._oob is None:
-            raise ValueError(
-                "oob_score with warm_start=True needs both from the first fit on: which samples "
-                f"the {n_before} trees grown so far left out is not known any more; "
-                f"got oob_score={short(self.oob_score)}"
-            )
-        if self.oob_score and self._oob[2] != fingerprint(table.codes, target.key):
-            raise ValueError(
-                "oob_score with warm_start=True needs the rows of the fit before, in their order: "
-                "X or y has changed"
-            )
-        if self.n_estimators == n_before:
+        switched_on = self.oob_score and self._oob is None
+        goes_on = self.oob_score and not switched_on
+        if goes_on and self._oob[2] != fingerprint(table.codes, target.key):
+            raise ValueError(out_of_bag.OTHER_ROWS)
+        if self.n_estimators == n_before and not switched_on:
             warn(
                 f"with warm_start=True and n_estimators={n_before}, as many as there are, no "
                 "tree is grown",
             )
             return {}
-        names = ("_binner", "_entropy", "_trees", "_importances", "_oob")
+        names = ("_binner", "_entropy", "_trees", "_importances", "_oob", "_drawn")
         fitted = {name: getattr(self, name) for name in names}
         return self._grow(fitted, table, target, weights, n_before)
 
-    def _grow(self, fitted, table: BinnedTable, target, weights, n_before) -> dict:
+    def _sampling(self, table: BinnedTable, target, weights, entropy: bool) -> grower.Sampling:
         given = self._row_weights(target, weights)
-        options = self._tree_options(table.n_rows, table.bins.n_columns)
         # Trees that see all rows do not ask for an order, unless their sums are rounded.
         ordered = self.bootstrap or self._balances_trees or given.row is not None
-        if ordered or options.entropy:
+        if ordered or entropy:
             order = canonical_order(table.codes, target.key, given.row)
         else:
             order = np.arange(table.n_rows, dtype=np.int32)
-        sampling = plan_sampling(
+        return plan_sampling(
             order,
             given,
             bootstrap=self.bootstrap,
             max_samples=self.max_samples,
             balance_trees=self._balances_trees,
         )
+
+    def _grow(self, fitted, table: BinnedTable, target, weights, n_before) -> dict:
+        options = self._tree_options(table.n_rows, table.bins.n_columns)
+        sampling = self._sampling(table, target, weights, options.entropy)
+        seeds = grower.draw_seeds(fitted["_entropy"], self.n_estimators)
         block = grower.Block(
-            seeds=grower.draw_seeds(fitted["_entropy"], self.n_estimators)[n_before:],
+            seeds=seeds[n_before:],
             options=options,
             sampling=sampling,
             held_out=grower.OUT_OF_BAG if self.oob_score else None,
             importances=True,
         )
+        drawn = None
+        if self.warm_start and self.bootstrap:
+            drawn = out_of_bag.fingerprints(table, target, sampling)
+        if self.oob_score and n_before and fitted["_oob"] is None:
+            assert drawn is not None
+            out_of_bag.check_unchanged(fitted["_drawn"], drawn, n_before, self.oob_score)
+            before = replace(block, seeds=seeds[:n_before])
+            known = grower.out_of_bag(table, target.cells, before, fitted["_trees"], self.n_jobs)
+            fitted["_oob"] = out_of_bag.by_rows(known, sampling.rows, table.n_rows, None)
+        fitted["_drawn"] = drawn if not n_before or drawn == fitted["_drawn"] else None
+        if len(block.seeds):
+            fitted |= self._grow_block(fitted, block, table, target, weights)
+        if not self.oob_score:
+            return {**fitted, "_oob": None}
+        return fitted | self._out_of_bag(fitted["_oob"], sampling.rows, table.codes, target)
+
+    def _grow_block(self, fitted, block: grower.Block, table, target, weights) -> dict:
         (grown,) = grower.grow(
             table,
             target.cells,
@@ -299,15 +318,15 @@ class Forest:
             verbose=self.verbose,
             description=type(self).__name__,
         )
-        fitted = {
-            **fitted,
+        found = {
             "_trees": fitted["_trees"] + grown.trees,
             "_importances": fitted["_importances"] + grown.importances,
             **self._remember(grown.trees, block.seeds, table.codes, target, weights),
         }
         if self.oob_score:
-            return fitted | self._out_of_bag(fitted, grown, sampling.rows, table.codes, target)
-        return {**fitted, "_oob": None}
+            rows = block.sampling.rows
+            found["_oob"] = out_of_bag.by_rows(grown, rows, table.n_rows, fitted["_oob"])
+        return found
 
     def _tree_options(self, n_samples: int, n_features: int) -> grower.TreeOptions:
         return grower.TreeOptions(
@@ -320,18 +339,9 @@ class Forest:
             min_weight_leaf=float(self.min_weight_fraction_leaf),
         )
 
-    def _out_of_bag(self, fitted, grown, rows, codes, target) -> dict:
-        sums = np.zeros((len(codes), grown.sums.shape[1]))
-        n_trees = np.zeros(len(codes), np.int64)
-        sums[rows], n_trees[rows] = grown.sums, grown.n_trees
-        if fitted["_oob"] is not None:
-            sums += fitted["_oob"][0]
-            n_trees += fitted["_oob"][1]
-        if not n_trees.any():
-            warn(
-                "oob_score_ is nan: every sample was drawn by every tree; more trees or a smaller "
-                "max_samples leave some out",
-            )
+    def _out_of_bag(self, found, rows, codes, target) -> dict:
+        sums, n_trees = found[:2]
+        out_of_bag.warn_of_rows_always_drawn(n_trees, rows)
         return {
             **self._score_out_of_bag(target, sums, n_trees),
             "_oob": (sums, n_trees, fingerprint(codes, target.key)) if self.warm_start else None,

@@ -47,7 +47,8 @@ class RandomForestClassifier(BaseForest):
     verbose : int, default=0
         Whether to show a progress bar.
     warm_start : bool, default=False
-        Whether fit keeps the trees that there are and grows those that are missing.
+        Whether fit keeps the trees that there are and grows those that are missing. On the
+        same rows, `oob_score` may be switched on later.
     max_bins : int, default=255
         Most bins of a numeric feature, and most categories; the rarest ones beyond share a bin.
     categorical_features : "from_dtype", array of bool, int or str, or None, \
@@ -179,7 +180,8 @@ class CompletelyRandomForestClassifier(BaseForest):
     verbose : int, default=0
         Whether to show a progress bar.
     warm_start : bool, default=False
-        Whether fit keeps the trees that there are and grows those that are missing.
+        Whether fit keeps the trees that there are and grows those that are missing. On the
+        same rows, `oob_score` may be switched on later.
     max_bins : int, default=255
         Most bins of a numeric feature, and most categories; the rarest ones beyond share a bin.
     categorical_features : "from_dtype", array of bool, int or str, or None, \

@@ -44,7 +44,8 @@ class RandomForestRegressor(BaseForestRegressor):
     verbose : int, default=0
         Whether to show a progress bar.
     warm_start : bool, default=False
-        Whether fit keeps the trees that there are and grows those that are missing.
+        Whether fit keeps the trees that there are and grows those that are missing. On the
+        same rows, `oob_score` may be switched on later.
     keep_targets : int or None, default=None
         Most training targets that are kept of each leaf, for `predict_quantiles`. None keeps none.
         They take 4 bytes each, and fit needs up to 64 times 8 bytes a row to find them.
@@ -180,7 +181,8 @@ class CompletelyRandomForestRegressor(BaseForestRegressor):
     verbose : int, default=0
         Whether to show a progress bar.
     warm_start : bool, default=False
-        Whether fit keeps the trees that there are and grows those that are missing.
+        Whether fit keeps the trees that there are and grows those that are missing. On the
+        same rows, `oob_score` may be switched on later.
     keep_targets : int or None, default=None
         Most training targets that are kept of each leaf, for `predict_quantiles`. None keeps none.
         They take 4 bytes each, and fit needs up to 64 times 8 bytes a row to find them.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import mmap
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -96,6 +98,13 @@ class TreeArrays:
     def n_trees(self) -> int:
         """Number of trees."""
         return len(self.tree_start) - 1
+
+    def each(self) -> Iterator[TreeArrays]:
+        """The trees one by one; they share the arrays of the leaves."""
+        parts = self.__getstate__()
+        for first, end in pairwise(self.tree_start.tolist()):
+            start = np.array([0, end - first], np.int64)
+            yield type(self)(**{**parts, "nodes": self.nodes[first:end], "tree_start": start})
 
     @property
     def n_nodes(self) -> int:

@@ -215,6 +215,64 @@ def grow(table, target, blocks, **options) -> list[Grown]:
     return list(growing(table, target, blocks, **options))
 
 
+def out_of_bag(
+    table: BinnedTable,
+    target: ClassTarget | ValueTarget,
+    block: Block,
+    trees: Sequence[Any],
+    n_jobs: int | None = None,
+) -> Grown:
+    """The out-of-bag sums of trees that were grown without them.
+
+    Parameters
+    ----------
+    table : BinnedTable
+        What the trees were grown on.
+    target : ClassTarget or ValueTarget
+    block : Block
+        Seeds and sampling of the trees, as they were grown.
+    trees : list of Trees or of ValueTrees
+    n_jobs : int, default=None
+
+    Returns
+    -------
+    Grown
+        The sums and numbers of trees that `grow` gives with ``held_out=OUT_OF_BAG``.
+    """
+    rows, one_leaf = block.sampling.rows, TreeOptions(max_depth=0)
+    parts = 1 if isinstance(trees[0], Trees) else 2
+    sums = np.zeros((len(rows), parts * trees[0].width))
+    n_trees = np.zeros(len(rows), np.int32)
+    with stopped_on_error() as cancel:
+        every_tree = (tree for some in trees for tree in some.each())
+        for seed, tree in zip(block.seeds, every_tree, strict=True):
+            # Rows are drawn before a tree grows: one of a single leaf has the same sample.
+            _, _, left_out, _ = _core.grow(
+                table.cells,
+                target,
+                block.sampling,
+                one_leaf,
+                np.array([seed]),
+                held_out=OUT_OF_BAG,
+                cancel=cancel,
+            )
+            assert left_out is not None
+            seen = np.flatnonzero(left_out)
+            found = np.zeros((len(seen), tree.width))
+            add = add_probabilities if parts == 1 else add_values
+            add([tree], table.codes[rows[seen]], found, n_jobs=n_jobs)
+            sums[seen] += found if parts == 1 else _in_two_parts(found)
+            n_trees[seen] += 1
+    return Grown(sums=sums, n_trees=n_trees)
+
+
+def _in_two_parts(values: np.ndarray) -> np.ndarray:
+    """Two columns for each, whose sums are exact, as `add_leaf_exactly` of the kernel has them."""
+    coarse = np.ldexp(np.rint(np.ldexp(values, 33)), -33)
+    fine = np.ldexp(np.rint(np.ldexp(values - coarse, 66)), -66)
+    return np.stack([coarse, fine], axis=2).reshape(len(values), -1)
+
+
 def _row_ranges(trees, n_rows: int, n_jobs) -> list[tuple[int, int]]:
     """Parts of the rows for the threads that send them down the trees."""
     n_trees = sum(block.n_trees for block in trees)
