@@ -141,7 +141,7 @@ class Trees(TreeArrays):
     ----------
     n_classes, n_columns : int
     nodes : ndarray of uint64
-        Eight bytes a node, as ``_kernel/forest/trees.hpp`` lays them out; tree after tree.
+        Eight bytes a node, as ``_kernel/forest/tree/trees.hpp`` lays them out; tree after tree.
     tree_start : ndarray of int64 of shape (n_trees + 1,)
         The words of tree t are ``nodes[tree_start[t]:tree_start[t + 1]]``.
     leaf_start : ndarray of uint32 of shape (n_distributions + 1,)

@@ -10,7 +10,7 @@ import numpy as np
 from mddf._trees.arrays import TreeArrays, Trees
 
 LEAF = -1
-# As `_kernel/forest/trees.hpp` lays out a node's word.
+# As `_kernel/forest/tree/trees.hpp` lays out a node's word.
 _MISSING_LEFT, _CATEGORICAL, _LEAF_KIND = 1, 2, 3
 _PURE = 1 << 31
 

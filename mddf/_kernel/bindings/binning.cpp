@@ -1,9 +1,9 @@
 #include "bindings/call.hpp"
 #include "bindings/tables.hpp"
-#include "forest/apply_bins.hpp"
-#include "forest/find_bins.hpp"
-#include "forest/samples.hpp"
-#include "forest/sparse.hpp"
+#include "forest/binning/apply_bins.hpp"
+#include "forest/binning/find_bins.hpp"
+#include "forest/binning/sparse.hpp"
+#include "forest/data/bin_matrix.hpp"
 
 namespace mddf {
 namespace {

@@ -8,7 +8,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "common/watch.hpp"
+#include "common/interrupt.hpp"
 
 namespace mddf {
 

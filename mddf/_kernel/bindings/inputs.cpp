@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "bindings/call.hpp"
-#include "common/room.hpp"
+#include "common/reserve.hpp"
 
 namespace mddf {
 namespace {

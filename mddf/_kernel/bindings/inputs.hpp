@@ -10,8 +10,8 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/tree_reader.hpp"
-#include "forest/grow_block.hpp"
-#include "forest/value_block.hpp"
+#include "forest/grow/class_block.hpp"
+#include "forest/grow/value_block.hpp"
 
 namespace mddf {
 

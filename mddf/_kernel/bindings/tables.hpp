@@ -2,7 +2,8 @@
 #pragma once
 
 #include "bindings/arrays.hpp"
-#include "forest/binning.hpp"
+#include "forest/data/bins.hpp"
+#include "forest/data/cells_view.hpp"
 
 namespace mddf {
 

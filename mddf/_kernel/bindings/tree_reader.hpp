@@ -8,8 +8,8 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/call.hpp"
-#include "forest/trees.hpp"
-#include "forest/value_trees.hpp"
+#include "forest/tree/trees.hpp"
+#include "forest/tree/value_trees.hpp"
 
 namespace mddf {
 

@@ -1,7 +1,7 @@
 #include "bindings/tables.hpp"
 #include "bindings/tree_reader.hpp"
-#include "forest/predict.hpp"
-#include "forest/predict_numbers.hpp"
+#include "forest/predict/predict.hpp"
+#include "forest/predict/predict_numbers.hpp"
 
 namespace mddf {
 namespace {

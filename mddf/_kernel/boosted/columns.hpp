@@ -6,8 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/watch.hpp"
-#include "forest/samples.hpp"
+#include "common/interrupt.hpp"
+#include "forest/data/bin_matrix.hpp"
+#include "forest/data/bins.hpp"
 
 namespace mddf::gradient {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "boosted/grower.hpp"
-#include "forest/binning.hpp"
+#include "forest/data/bins.hpp"
 
 namespace mddf::gradient {
 

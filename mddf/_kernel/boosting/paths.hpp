@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "common/watch.hpp"
+#include "common/interrupt.hpp"
 
 namespace mddf::boosting {
 

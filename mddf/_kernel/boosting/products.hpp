@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "boosting/vote.hpp"
-#include "common/simd.hpp"
+#include "common/wide.hpp"
 
 namespace mddf::boosting {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "boosting/ranked.hpp"
-#include "common/watch.hpp"
+#include "common/interrupt.hpp"
 
 namespace mddf::boosting {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/watch.hpp"
+#include "common/interrupt.hpp"
 
 namespace mddf::boosting {
 

@@ -1,0 +1,234 @@
+// Raw cells, a block at a time, and where they lie among others.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "common/prefetch.hpp"
+#include "common/wide.hpp"
+#include "forest/data/cells_view.hpp"
+
+namespace mddf {
+
+// What the cells of a table are compared as.
+template <class T>
+using CellValue = std::conditional_t<std::is_same_v<T, float>, float, double>;
+
+// A block of cells that stays in the first cache: so many rows, and as many columns as a line of
+// the cache holds.
+constexpr int64_t kBlockRows = 128;
+template <class T>
+constexpr int64_t kBlockColumns = 64 / static_cast<int64_t>(sizeof(T));
+
+// Copies n cells that lie side by side. Each is read once: see read_cell.
+template <class T>
+MDDF_INLINE void read_cells(const T* cells, int64_t n, CellValue<T>* to) {
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<CellValue<T>>(cells[i]);
+  asm volatile("" : : "r"(to) : "memory");  // where the copies came from is forgotten
+#else
+  for (int64_t i = 0; i < n; ++i) to[i] = read_cell<CellValue<T>>(cells + i);
+#endif
+}
+
+#ifdef MDDF_AVX2
+
+// Cells on a side of a square that is turned at once.
+template <class T>
+constexpr int kSquare = 32 / static_cast<int>(sizeof(T));
+
+// Turns a square: out[j] gets the j-th cells of all rows. Each cell is read once.
+MDDF_TARGET_AVX2 inline void turn_square(const float* cells, int64_t row_stride, float* out) {
+  __m256 rows[8], pairs[8], fours[8];
+  for (int i = 0; i < 8; ++i) {
+    rows[i] = _mm256_loadu_ps(cells + i * row_stride);
+    asm("" : "+x"(rows[i]));  // see read_cell
+  }
+  for (int i = 0; i < 8; i += 2) {
+    pairs[i] = _mm256_unpacklo_ps(rows[i], rows[i + 1]);
+    pairs[i + 1] = _mm256_unpackhi_ps(rows[i], rows[i + 1]);
+  }
+  for (int i = 0; i < 8; i += 4)
+    for (int h = 0; h < 2; ++h) {
+      fours[i + 2 * h] = _mm256_shuffle_ps(pairs[i + h], pairs[i + h + 2], 0x44);
+      fours[i + 2 * h + 1] = _mm256_shuffle_ps(pairs[i + h], pairs[i + h + 2], 0xee);
+    }
+  for (int j = 0; j < 4; ++j) {
+    _mm256_storeu_ps(out + j * kBlockRows, _mm256_permute2f128_ps(fours[j], fours[j + 4], 0x20));
+    _mm256_storeu_ps(out + (j + 4) * kBlockRows,
+                     _mm256_permute2f128_ps(fours[j], fours[j + 4], 0x31));
+  }
+}
+MDDF_TARGET_AVX2 inline void turn_square(const double* cells, int64_t row_stride, double* out) {
+  __m256d rows[4];
+  for (int i = 0; i < 4; ++i) {
+    rows[i] = _mm256_loadu_pd(cells + i * row_stride);
+    asm("" : "+x"(rows[i]));
+  }
+  for (int h = 0; h < 2; ++h) {
+    const __m256d first =
+        h ? _mm256_unpackhi_pd(rows[0], rows[1]) : _mm256_unpacklo_pd(rows[0], rows[1]);
+    const __m256d last =
+        h ? _mm256_unpackhi_pd(rows[2], rows[3]) : _mm256_unpacklo_pd(rows[2], rows[3]);
+    _mm256_storeu_pd(out + h * kBlockRows, _mm256_permute2f128_pd(first, last, 0x20));
+    _mm256_storeu_pd(out + (h + 2) * kBlockRows, _mm256_permute2f128_pd(first, last, 0x31));
+  }
+}
+
+// Copies n rows of so many columns that lie side by side, both multiples of kSquare.
+template <class T>
+MDDF_TARGET_AVX2 void turn_squares(const T* cells, int64_t row_stride, int64_t n, int64_t width,
+                                   int64_t ahead, T* values) {
+  for (int64_t i = 0; width && i < n; i += kSquare<T>, cells += kSquare<T> * row_stride) {
+    for (int k = 0; k < kSquare<T>; ++k) prefetch(cells + k * row_stride + ahead);
+    for (int64_t j = 0; j < width; j += kSquare<T>)
+      turn_square(cells + j, row_stride, values + j * kBlockRows + i);
+  }
+}
+
+#endif
+
+// Copies columns column + [0, width) of rows row + [0, n) to `values`, where each column has
+// kBlockRows places.
+template <class T>
+void read_block(const Table<T>& table, int64_t row, int64_t n, int64_t column, int64_t width,
+                CellValue<T>* values) {
+  const T* cells = table.data + row * table.row_stride + column * table.column_stride;
+  if (table.row_stride == 1) {
+    for (int64_t j = 0; j < width; ++j)
+      read_cells(cells + j * table.column_stride, n, values + j * kBlockRows);
+    return;
+  }
+  const int64_t ahead = std::min(kBlockColumns<T>, table.n_columns - 1 - column);
+  int64_t n_turned = 0, width_turned = 0;
+#ifdef MDDF_AVX2
+  if constexpr (std::is_floating_point_v<T>)
+    if (table.column_stride == 1 && simd::supported()) {
+      n_turned = n - n % kSquare<T>;
+      width_turned = width - width % kSquare<T>;
+      turn_squares(cells, table.row_stride, n_turned, width_turned, ahead, values);
+    }
+#endif
+  for (int64_t i = 0; i < n; ++i, cells += table.row_stride) {
+    int64_t j = i < n_turned ? width_turned : 0;
+    if (j == 0) prefetch(cells + ahead * table.column_stride);
+    for (; j < width; ++j)
+      values[j * kBlockRows + i] = read_cell<CellValue<T>>(cells + j * table.column_stride);
+  }
+}
+
+// Small whole numbers, the commonest cells of all.
+template <class Value>
+struct Wholes {
+  using Bits = std::conditional_t<sizeof(Value) == 4, uint32_t, uint64_t>;
+  static constexpr int kMost = 1024;
+
+  // Finds the places in [0, most) of n <= kBlockRows values, 0 < most <= kMost; `missing` is that
+  // of NaN. False if some value is neither missing nor a whole number below `most`. By adding a
+  // number so large that the last bits count units: unlike conversions this makes vectors of any
+  // type.
+  static MDDF_INLINE bool places(const Value* values, int64_t n, int most, Bits missing, Bits* to) {
+    const Value last = static_cast<Value>(most - 1);
+    constexpr Value kUnits = sizeof(Value) == 4 ? 0x1p23 : 0x1p52;
+    Bits n_others = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const Value value = values[i] > 0 ? values[i] : 0;
+      const Value near = (value < last ? value : last) + kUnits;
+      Bits bits;
+      std::memcpy(&bits, &near, sizeof bits);
+      to[i] = values[i] == values[i] ? bits & (kMost - 1) : missing;
+      n_others += Bits{near - kUnits != values[i]} & Bits{values[i] == values[i]};
+    }
+    return n_others == 0;
+  }
+};
+
+// Copies n numbers that lie side by side; false if some are no whole numbers from 0 to 255.
+template <class T>
+MDDF_INLINE bool as_bytes_body(const T* cells, int64_t n, uint8_t* to) {
+  constexpr int kBytes = 256;  // and the place of what is missing
+  CellValue<T> values[kBlockRows];
+  typename Wholes<CellValue<T>>::Bits at[kBlockRows], places = 0;
+  for (int64_t start = 0; start < n; start += kBlockRows) {
+    const int64_t here = std::min(kBlockRows, n - start);
+    read_cells(cells + start, here, values);
+    if (!Wholes<CellValue<T>>::places(values, here, kBytes, kBytes, at)) return false;
+    for (int64_t i = 0; i < here; ++i) {
+      places |= at[i];
+      to[start + i] = static_cast<uint8_t>(at[i]);
+    }
+  }
+  return places < kBytes;
+}
+#ifdef MDDF_AVX2
+template <class T>
+MDDF_TARGET_AVX2 bool as_bytes_avx2(const T* cells, int64_t n, uint8_t* to) {
+  return as_bytes_body(cells, n, to);
+}
+#endif
+template <class T>
+bool as_bytes(const T* cells, int64_t n, uint8_t* to, [[maybe_unused]] bool wide) {
+#ifdef MDDF_AVX2
+  if (wide) return as_bytes_avx2(cells, n, to);
+#endif
+  return as_bytes_body(cells, n, to);
+}
+
+// Divides the numbers into intervals in which about as many of a sample lie, whatever its
+// distribution is: equally long ones on the scale of the logarithm of 1 + the distance from the
+// middle, in units of the distance between the quartiles. Nothing of what is computed turns the
+// order of two values around.
+template <class Value>
+class Intervals {
+ public:
+  // Of a sample in ascending order. There is an interval for all that is below it.
+  Intervals(const Value* sample, int64_t n, int n_intervals) : last_(n_intervals - 1) {
+    middle_ = sample[n / 2] / 2;
+    const Value between = sample[n - 1 - n / 4] / 2 - sample[n / 4] / 2;
+    scale_ = std::min(Value{1} / (between + between), std::numeric_limits<Value>::max());
+    low_ = logarithm(sample[0]);
+    const float range = logarithm(sample[n - 1]) - low_;
+    per_unit_ = std::min((last_ - 1) / range, std::numeric_limits<float>::max());
+  }
+  // The numbers of the intervals of n values; NaN may be in any.
+  void find(const Value* values, int64_t n, int32_t* to, [[maybe_unused]] bool wide) const {
+#ifdef MDDF_AVX2
+    if (wide) return find_avx2(values, n, to);
+#endif
+    find_body(values, n, to);
+  }
+  MDDF_INLINE void find_body(const Value* values, int64_t n, int32_t* to) const {
+    for (int64_t i = 0; i < n; ++i) {
+      float at = (logarithm(values[i]) - low_) * per_unit_ + 1;
+      at = at > 0 ? at : 0;
+      to[i] = static_cast<int32_t>(at < last_ ? at : last_);
+    }
+  }
+
+ private:
+#ifdef MDDF_AVX2
+  MDDF_TARGET_AVX2 void find_avx2(const Value* values, int64_t n, int32_t* to) const {
+    find_body(values, n, to);
+  }
+#endif
+  // To the base of 2, times 2^23, with the sign of the side: a float's bits are nearly that. Halves
+  // do not overflow.
+  MDDF_INLINE float logarithm(Value value) const {
+    const auto from_middle = static_cast<float>((value / 2 - middle_) * scale_);
+    const float distance = 1 + std::abs(from_middle), one = 1;
+    int32_t bits, bits_of_one;
+    std::memcpy(&bits, &distance, sizeof bits);
+    std::memcpy(&bits_of_one, &one, sizeof bits_of_one);
+    return std::copysign(static_cast<float>(bits - bits_of_one), from_middle);
+  }
+
+  float last_, low_, per_unit_;
+  Value middle_, scale_;
+};
+
+}  // namespace mddf

@@ -1,0 +1,332 @@
+// forest/binning: raw cells in, bins and codes out; dense, sparse, or of no more rows than bins.
+// This header finds the bins of dense columns.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "common/interrupt.hpp"
+#include "common/midpoint.hpp"
+#include "common/prefetch.hpp"
+#include "common/wide.hpp"
+#include "forest/binning/cells.hpp"
+#include "forest/binning/quantiles.hpp"
+#include "forest/binning/rank_bins.hpp"
+#include "forest/data/cells_view.hpp"
+
+namespace mddf {
+
+namespace detail {
+
+inline uint64_t order_key(double v) {
+  if (v == 0) v = 0;  // -0.0 and 0.0 are one value
+  uint64_t bits;
+  std::memcpy(&bits, &v, sizeof bits);
+  return bits ^ (static_cast<uint64_t>(-static_cast<int64_t>(bits >> 63)) | (uint64_t{1} << 63));
+}
+
+inline double from_order_key(uint64_t key) {
+  key ^= ((key >> 63) - 1) | (uint64_t{1} << 63);
+  double v;
+  std::memcpy(&v, &key, sizeof v);
+  return v;
+}
+
+// The distinct values of a column, as long as there are few. Small whole numbers, the commonest
+// kind, are counted; others are looked up in a hash table.
+class DistinctValues {
+ public:
+  void begin(size_t most) {
+    for (auto& copy : counts_) copy.fill(0);
+    slots_.fill(-1);
+    keys_.clear();
+    most_ = most;
+    last_ = 0;  // no double has the key 0
+    few_ = only_whole_ = true;
+  }
+  template <class Value>
+  void add(const Value* values, int64_t n, bool wide) {
+    only_whole_ = only_whole_ && count(values, n, wide);
+    if (only_whole_) return;
+    for (int64_t i = 0; i < n && few_; ++i) {
+      if (std::isnan(values[i])) continue;
+      const bool small = values[i] >= 0 && values[i] < kWholes;
+      if (const int whole = small ? static_cast<int>(values[i]) : -1; small && whole == values[i])
+        ++counts_[0][whole];
+      else
+        add_key(order_key(values[i]));
+    }
+  }
+  // Adds so many whole numbers, of 0, of 1, and so on.
+  void add_counts(const uint32_t* counts, int n) {
+    for (int whole = 0; whole < n; ++whole) counts_[0][whole] += counts[whole];
+  }
+  // Whether what is still to be added can matter.
+  bool worth_going_on() const { return few_ || only_whole_; }
+  // Whether all are small whole numbers, or missing.
+  bool only_whole() const { return only_whole_; }
+  // Whether there are few so far.
+  bool few() {
+    size_t n_whole = 0;
+    for (int whole = 0; whole < kWholes; ++whole) n_whole += count(whole) > 0;
+    return few_ = few_ && keys_.size() + n_whole <= most_;
+  }
+  // One bin for each; call it once, when all are added.
+  ColumnBins bins() {
+    for (int whole = 0; whole < kWholes; ++whole)
+      if (count(whole) > 0) keys_.push_back(order_key(whole));
+    std::sort(keys_.begin(), keys_.end());
+    ColumnBins bins;
+    for (const uint64_t key : keys_) {
+      const double value = from_order_key(key);
+      if (!bins.values.empty()) bins.edges.push_back(midpoint(bins.values.back(), value));
+      bins.values.push_back(value);
+    }
+    if (bins.values.empty()) bins.values.push_back(0);  // nothing present: one bin, never used
+    return bins;
+  }
+
+  // Bins of about equal weight, if all are small whole numbers.
+  ColumnBins counted_bins() const {
+    double total = 0;
+    for (int whole = 0; whole < kWholes; ++whole) total += count(whole);
+    QuantileBins<double> bins(total, static_cast<int>(most_));
+    for (int whole = 0; whole < kWholes; ++whole)
+      if (count(whole) > 0) bins.add(whole, count(whole));
+    return bins.finish();
+  }
+
+ private:
+  static constexpr int kWholes = Wholes<double>::kMost;
+  static constexpr size_t kSlots = 1024;
+
+  // False if some values are no small whole numbers.
+  template <class Value>
+  bool count(const Value* values, int64_t n, [[maybe_unused]] bool wide) {
+#ifdef MDDF_AVX2
+    if (wide) return count_avx2(values, n);
+#endif
+    return count_body(values, n);
+  }
+  template <class Value>
+  MDDF_INLINE bool count_body(const Value* values, int64_t n) {
+    typename Wholes<Value>::Bits at[kBlockRows];
+    if (!Wholes<Value>::places(values, n, kWholes, kWholes, at)) return false;
+    for (int64_t i = 0; i < n; ++i) ++counts_[i % kCopies][at[i]];
+    return true;
+  }
+#ifdef MDDF_AVX2
+  template <class Value>
+  MDDF_TARGET_AVX2 bool count_avx2(const Value* values, int64_t n) {
+    return count_body(values, n);
+  }
+#endif
+  double count(int whole) const {
+    double sum = 0;
+    for (const auto& copy : counts_) sum += copy[whole];
+    return sum;
+  }
+
+  void add_key(uint64_t key) {
+    if (key == last_) return;
+    last_ = key;
+    size_t slot = (key * 0x9e3779b97f4a7c15u) >> 54;
+    while (slots_[slot] >= 0 && keys_[slots_[slot]] != key) slot = (slot + 1) & (kSlots - 1);
+    if (slots_[slot] >= 0) return;
+    few_ = keys_.size() < most_;
+    if (!few_) return;
+    slots_[slot] = static_cast<int16_t>(keys_.size());
+    keys_.push_back(key);
+  }
+
+  // How often each small whole number comes, and a missing one; several copies, so that equal
+  // values in a row do not wait for each other's store.
+  static constexpr int kCopies = 2;
+  std::array<std::array<uint32_t, kWholes + 1>, kCopies> counts_;
+  std::array<int16_t, kSlots> slots_;
+  std::vector<uint64_t> keys_;
+  size_t most_ = 0;
+  uint64_t last_ = 0;
+  bool few_ = true, only_whole_ = true;
+};
+
+}  // namespace detail
+
+// Reads the columns of a table block by block; what has no weight counts as missing.
+template <class T>
+class ColumnReader {
+ public:
+  using Value = CellValue<T>;
+
+  ColumnReader(const Table<T>& table, const double* weights)
+      : table_(table), weights_(weights), values_(kBlockColumns<T> * kBlockRows) {}
+
+  // Calls visit(column, values, n) for n rows from `row` on of each of the columns of a block.
+  template <class Visit>
+  void read(int64_t row, int64_t n, int64_t column, int64_t width, Visit visit) {
+    read_block(table_, row, n, column, width, values_.data());
+    for (int64_t i = 0; weights_ && i < n; ++i)
+      for (int64_t j = 0; j < width && !(weights_[row + i] > 0); ++j)
+        values_[j * kBlockRows + i] = std::numeric_limits<Value>::quiet_NaN();
+    for (int64_t j = 0; j < width; ++j) visit(column + j, &values_[j * kBlockRows], n);
+  }
+
+ private:
+  const Table<T>& table_;
+  const double* weights_;
+  std::vector<Value> values_;
+};
+
+using Run = std::pair<int64_t, int64_t>;
+
+// Runs of ascending numbers, none longer than `most`: where each begins, and its length.
+inline std::vector<Run> neighbours(const std::vector<int64_t>& numbers, int64_t most) {
+  std::vector<Run> runs;
+  for (const int64_t number : numbers) {
+    if (runs.empty() || runs.back().second == most ||
+        number != runs.back().first + runs.back().second)
+      runs.emplace_back(number, 0);
+    ++runs.back().second;
+  }
+  return runs;
+}
+
+// Finds the bins of some columns by gathering them, several at a time where that takes little
+// memory, and sorting. Value is that of the table's cells where every weight is 1, else
+// WeightedValue.
+template <class Value, class T>
+void find_bins_by_sorting(ColumnReader<T>& reader, const double* weights, int64_t n_rows,
+                          const std::vector<int64_t>& columns, int64_t first, int max_bins,
+                          std::vector<ColumnBins>& bins, Watch& watch) {
+  constexpr int64_t kWidth = kBlockColumns<T>, kGroupBytes = int64_t{1} << 24;
+  const int64_t group_size = std::clamp<int64_t>(
+      kGroupBytes / (static_cast<int64_t>(sizeof(Value)) * std::max<int64_t>(n_rows, 1)), 1,
+      kWidth);
+  std::vector<Value> scratch(n_rows), group(group_size * n_rows);
+  for (const Run& run : neighbours(columns, group_size)) {
+    const int64_t column = run.first, width = run.second;
+    std::array<Value*, kWidth> end;
+    for (int64_t j = 0; j < width; ++j) end[j] = group.data() + j * n_rows;
+    for (int64_t row = 0; row < n_rows; row += kBlockRows) {
+      const int64_t n = std::min(kBlockRows, n_rows - row);
+      reader.read(row, n, column, width, [&](int64_t c, const auto* values, int64_t) {
+        Value*& to = end[c - column];
+        for (int64_t i = 0; i < n; ++i) {
+          const auto value = values[i] + 0;  // -0.0 and 0.0 are one value
+          if constexpr (std::is_arithmetic_v<Value>)
+            *to = value;
+          else
+            *to = {value, weights[row + i]};
+          to += value == value;
+        }
+      });
+      watch.worked(n * width);
+    }
+    for (int64_t j = 0; j < width; ++j) {
+      Value* values = group.data() + j * n_rows;
+      bins[column + j - first] =
+          find_quantile_bins(values, scratch.data(), end[j] - values, max_bins);
+      watch.worked(16 * n_rows);
+    }
+  }
+}
+
+// Bins of columns [first, last) of the table: a first pass finds those with few values, and those
+// of small whole numbers, which it counts; others are sorted.
+template <class Value, class T>
+AllBins find_bins_of_many(const Table<T>& table, const double* weights, int64_t first, int64_t last,
+                          int max_bins, Watch& watch) {
+  constexpr int64_t kFirstGroup = 256, kBlocksBetweenLooks = 32, kWidth = kBlockColumns<T>;
+  const bool wide = simd::supported();
+  const int64_t n_rows = table.n_rows;
+  ColumnReader<T> reader(table, weights);
+  std::vector<ColumnBins> result(last - first);
+  std::vector<int64_t> many;
+  std::vector<detail::DistinctValues> distinct(std::min(kFirstGroup, last - first));
+  for (int64_t start = first; start < last; start += kFirstGroup) {
+    const int64_t end = std::min(start + kFirstGroup, last);
+    const auto of = [&](int64_t column) -> auto& { return distinct[column - start]; };
+    for (int64_t c = start; c < end; ++c) of(c).begin(max_bins);
+    for (int64_t row = 0, looks = 1; row < n_rows; row += kBlockRows, ++looks) {
+      const int64_t n = std::min(kBlockRows, n_rows - row);
+      bool any = false;
+      for (int64_t c = start; c < end; c += kWidth) {
+        const int64_t width = std::min(kWidth, end - c);
+        if (std::none_of(&of(c), &of(c) + width,
+                         [](auto& values) { return values.worth_going_on(); }))
+          continue;
+        any = true;
+        reader.read(row, n, c, width, [&](int64_t column, const auto* values, int64_t n_values) {
+          of(column).add(values, n_values, wide);
+          if (looks % kBlocksBetweenLooks == 0) of(column).few();
+        });
+        watch.worked(2 * n * width);
+      }
+      if (!any) break;
+    }
+    for (int64_t c = start; c < end; ++c) {
+      if (of(c).few())
+        result[c - first] = of(c).bins();
+      else if (std::is_arithmetic_v<Value> && of(c).only_whole())
+        result[c - first] = of(c).counted_bins();
+      else
+        many.push_back(c);
+    }
+  }
+  if (!many.empty())
+    find_bins_by_sorting<Value>(reader, weights, n_rows, many, first, max_bins, result, watch);
+  AllBins bins;
+  for (const ColumnBins& of_column : result) bins.add(of_column);
+  return bins;
+}
+
+// The same of bytes whose rows are in one piece, by counting them row by row: neighbours have
+// counts of their own, so that none waits for another one's store.
+inline AllBins find_bins_of_bytes(const Table<uint8_t>& table, int64_t first, int64_t last,
+                                  int max_bins, Watch& watch) {
+  constexpr int64_t kTogether = 64, kAhead = 16;     // columns: a line of a row; and rows
+  constexpr int kBytes = 256, kApart = kBytes + 16;  // or zeros of all columns would share few sets
+  std::vector<uint32_t> counts(kTogether * kApart);
+  AllBins bins;
+  for (int64_t start = first; start < last; start += kTogether) {
+    const int64_t width = std::min(kTogether, last - start);
+    std::fill(counts.begin(), counts.end(), 0);
+    for (int64_t row = 0; row < table.n_rows; ++row) {
+      const uint8_t* cells = table.data + row * table.row_stride + start;
+      // Of rows that are far apart no processor guesses the next ones; the last may be the end's.
+      const uint8_t* next = cells + std::min(kAhead, table.n_rows - 1 - row) * table.row_stride;
+      prefetch(next);
+      prefetch(next + width - 1);
+      for (int64_t j = 0; j < width; ++j) ++counts[j * kApart + cells[j]];
+      watch.worked(width);
+    }
+    for (int64_t j = 0; j < width; ++j) {
+      detail::DistinctValues distinct;
+      distinct.begin(max_bins);
+      distinct.add_counts(&counts[j * kApart], kBytes);
+      bins.add(distinct.few() ? distinct.bins() : distinct.counted_bins());
+    }
+  }
+  return bins;
+}
+
+template <class T>
+AllBins find_bins(const Table<T>& table, const double* weights, int64_t first, int64_t last,
+                  int max_bins, Watch& watch) {
+  if (table.n_rows <= max_bins) return bin_few_rows(table, weights, first, last, nullptr, watch);
+  if constexpr (std::is_same_v<T, uint8_t>)
+    if (!weights && table.column_stride == 1)
+      return find_bins_of_bytes(table, first, last, max_bins, watch);
+  if (weights)
+    return find_bins_of_many<WeightedValue>(table, weights, first, last, max_bins, watch);
+  return find_bins_of_many<CellValue<T>>(table, weights, first, last, max_bins, watch);
+}
+
+}  // namespace mddf

@@ -1,0 +1,168 @@
+// Bins of tables with no more rows than bins, such as those of genes: every value gets one.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "common/interrupt.hpp"
+#include "common/reserve.hpp"
+#include "common/wide.hpp"
+#include "forest/binning/cells.hpp"
+#include "forest/binning/quantiles.hpp"
+#include "forest/data/bins.hpp"
+#include "forest/data/cells_view.hpp"
+
+namespace mddf {
+
+namespace detail {
+
+// Room for the values of a column, to a multiple of kFilled, and for the place of missing ones.
+constexpr int64_t kFilled = 8, kMostRows = 256;
+static_assert(kMostRows % kFilled == 0 && kMostRows >= kMostBins && kMostRows > kMissing);
+
+#ifdef MDDF_AVX2
+
+// How many of n values are below each, by comparing all; n is a multiple of kFilled.
+template <class Value>
+MDDF_TARGET_AVX2 void count_lower(const Value* values, int64_t n, int32_t* below) {
+  using Count = std::conditional_t<sizeof(Value) == 4, int32_t, int64_t>;  // makes vectors
+  constexpr int kTogether = 4;                                             // for one load
+  for (int64_t i = 0; i < n; i += kTogether) {
+    Count counts[kTogether] = {};
+    for (int64_t j = 0; j < n; ++j)
+      for (int k = 0; k < kTogether; ++k) counts[k] += values[j] < values[i + k];
+    for (int k = 0; k < kTogether; ++k) below[i + k] = static_cast<int32_t>(counts[k]);
+  }
+}
+
+#endif
+
+// The different values of a column in ascending order, and the place of each cell among them.
+template <class Value>
+class Places {
+ public:
+  // Of n cells; the place of NaN is kMissing.
+  void find(const Value* cells, int64_t n, [[maybe_unused]] bool wide) {
+#ifdef MDDF_AVX2
+    if (wide) {
+      if (!count<float>(cells, n)) count<Value>(cells, n);
+      return close_gaps(n);
+    }
+#endif
+    Value* const begin = values_.data();
+    Value* end = std::copy_if(cells, cells + n, begin, [](Value v) { return v == v; });
+    std::sort(begin, end);
+    end = std::unique(begin, end);
+    n_values_ = end - begin;
+    for (int64_t i = 0; i < n; ++i)
+      places_[i] = cells[i] == cells[i]
+                       ? static_cast<int32_t>(std::lower_bound(begin, end, cells[i]) - begin)
+                       : kMissing;
+  }
+  const Value* values() const { return values_.data(); }
+  int64_t n_values() const { return n_values_; }
+  int32_t operator[](int64_t i) const { return places_[i]; }
+
+ private:
+#ifdef MDDF_AVX2
+  // Finds places with gaps behind equal ones, by comparing cells as numbers of another type: faster
+  // than sorting where they are few. False if some that differ are the same number of that type.
+  template <class Compared>
+  bool count(const Value* cells, int64_t n) {
+    constexpr Compared kNaN = std::numeric_limits<Compared>::quiet_NaN();
+    const int64_t n_filled = (n + kFilled - 1) / kFilled * kFilled;
+    std::array<Compared, kMostRows> compared;
+    for (int64_t i = 0; i < n_filled; ++i)
+      compared[i] = i < n ? static_cast<Compared>(cells[i]) : kNaN;
+    count_lower(compared.data(), n_filled, places_.data());
+    std::fill_n(values_.begin(), n, std::numeric_limits<Value>::quiet_NaN());
+    bool differ = false;
+    for (int64_t i = 0; i < n; ++i) {
+      if (cells[i] != cells[i]) {
+        places_[i] = kMissing;
+        continue;
+      }
+      Value& value = values_[places_[i]];
+      differ |= value < cells[i] || value > cells[i];
+      value = cells[i];
+    }
+    return !differ;
+  }
+#endif
+  void close_gaps(int64_t n) {
+    n_values_ = 0;
+    for (int64_t i = 0; i < n; ++i) n_values_ += values_[i] == values_[i];
+    if (n_values_ == n) return;
+    std::array<int32_t, kMostRows> closed;
+    closed[kMissing] = kMissing;
+    for (int64_t i = 0, at = 0; i < n; ++i) {
+      closed[i] = static_cast<int32_t>(at);
+      const Value value = values_[i];
+      values_[at] = value;
+      at += value == value;
+    }
+    for (int64_t i = 0; i < n; ++i) places_[i] = closed[places_[i]];
+  }
+
+  std::array<Value, kMostRows> values_;
+  std::array<int32_t, kMostRows> places_;
+  int64_t n_values_ = 0;
+};
+
+}  // namespace detail
+
+// The bins of columns [first, last) and, unless that is null, the codes of their cells. Rows
+// without weight are left out; null leaves none out.
+template <class T>
+AllBins bin_few_rows(const Table<T>& table, const double* weights, int64_t first, int64_t last,
+                     const Codes* codes, Watch& watch) {
+  using Value = CellValue<T>;
+  constexpr int64_t kWidth = kBlockColumns<T>, kMost = detail::kMostRows;
+  const bool wide = simd::supported();
+  const int64_t n_rows = table.n_rows, n_columns = last - first;
+  bool has_room = false;
+  AllBins bins;
+  std::vector<Value> block(kWidth * kBlockRows), cells(kWidth * kMost);
+  std::vector<uint8_t> coded(kWidth * kMost);
+  detail::Places<Value> places;
+  for (int64_t column = first; column < last; column += kWidth) {
+    const int64_t width = std::min(kWidth, last - column);
+    for (int64_t row = 0; row < n_rows; row += kBlockRows) {
+      const int64_t n = std::min(kBlockRows, n_rows - row);
+      read_block(table, row, n, column, width, block.data());
+      for (int64_t j = 0; j < width; ++j)
+        for (int64_t i = 0; i < n; ++i)
+          cells[j * kMost + row + i] = !weights || weights[row + i] > 0
+                                           ? block[j * kBlockRows + i] + 0  // -0.0 is 0.0
+                                           : std::numeric_limits<Value>::quiet_NaN();
+    }
+    for (int64_t j = 0; j < width; ++j) {
+      const Value* of_column = &cells[j * kMost];
+      places.find(of_column, n_rows, wide);
+      bins.add(places.values(), places.n_values());
+      for (int64_t i = 0; codes && i < n_rows; ++i)
+        coded[j * kMost + i] = static_cast<uint8_t>(places[i]);
+      if (codes && codes->by_column)
+        std::memcpy(codes->by_column + (column + j) * n_rows, &coded[j * kMost], n_rows);
+    }
+    for (int64_t i = 0; codes && i < n_rows; ++i)
+      for (int64_t j = 0; j < width; ++j)
+        codes->by_row[i * codes->stride + column + j] = coded[j * kMost + i];
+    watch.worked(16 * n_rows * width);
+    // A sixteenth tells about how much room the others take.
+    if (const int64_t done = column + width - first; done >= n_columns / 16 && !has_room) {
+      const auto n_bins = static_cast<int64_t>(bins.values.size()) * n_columns / done;
+      reserve_large(bins.edges, n_bins + n_bins / 16);
+      reserve_large(bins.values, n_bins + n_bins / 16);
+      has_room = true;
+    }
+  }
+  return bins;
+}
+
+}  // namespace mddf

@@ -1,0 +1,171 @@
+// The rows of a wide table most of whose codes are 0, without the zeros. Completely random trees
+// read cells here and there: a row of these few lines comes near as a whole, and which of a node's
+// columns are constant is often seen without reading a code.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "common/bits.hpp"
+#include "common/codes64.hpp"
+#include "common/interrupt.hpp"
+#include "common/prefetch.hpp"
+#include "common/reserve.hpp"
+#include "common/wide.hpp"
+#include "forest/data/bin_matrix.hpp"
+#include "forest/data/training.hpp"
+
+#ifdef MDDF_AVX2
+
+namespace mddf {
+
+// A packed row has a word for every kColumns columns: the low bits say which of their codes are not
+// 0, the others how many such codes the row has before them. Behind the words are these codes.
+class PackedRows {
+ public:
+  static constexpr int64_t kColumns = 48;
+
+  PackedRows(const PackedRows&) = delete;
+  PackedRows(const BinMatrix& matrix, Watch& watch)
+      : n_columns_(matrix.n_columns), codes_at_((n_columns_ + kColumns - 1) / kColumns * 8) {
+    const int64_t longest = lines_of(n_columns_);
+    start_.reserve(matrix.n_rows + 1);
+    reserve_large(lines_, matrix.n_rows * lines_of(n_columns_ / kFewCodes));
+    for (int64_t r = 0; r < matrix.n_rows; ++r) {
+      const size_t start = lines_.size();
+      start_.push_back(static_cast<uint32_t>(start));
+      lines_.resize(start + longest);
+      lines_.resize(start + lines_of(pack(matrix.row(r), lines_[start].data())));
+      watch.worked(n_columns_);
+    }
+    start_.push_back(static_cast<uint32_t>(lines_.size()));
+    const int64_t usual = static_cast<int64_t>(lines_.size()) / std::max<int64_t>(matrix.n_rows, 1);
+    n_fetched_ = usual + 1 - codes_at_ / kLine;
+    lines_.resize(lines_.size() + 1 + n_fetched_);  // two words are read at once, codes ahead
+  }
+
+  // Whether trees are grown faster with them.
+  static bool suits(const BinMatrix& matrix, const GrowOptions& options) {
+    return options.wide() && options.random_thresholds && options.max_features == 1 &&
+           matrix.by_column && matrix.n_columns > kFewest && matrix.n_columns <= kMostFetched &&
+           matrix.n_rows <= kMostRows && has_few_codes(matrix);
+  }
+
+  // Whether to read packed rows at a node with so many samples and at those below.
+  static bool pays(int64_t n_samples) { return n_samples <= kMostNear; }
+
+  // Lets the samples' rows come near, and the samples name the lines where they begin.
+  template <class Sample>
+  void approach(Sample* samples, int64_t n) const {
+    for (int64_t i = 0; i < n; ++i) {
+      const uint32_t row = samples[i].row;
+      for (uint32_t line = start_[row]; line < start_[row + 1]; ++line) prefetch(at_line(line));
+      samples[i].row = start_[row];
+    }
+  }
+  const uint8_t* at_line(uint32_t line) const { return lines_[line].data(); }
+  // Lets the codes of a row come nearer, of which as many lines as most rows have.
+  void fetch_codes(const uint8_t* row) const {
+    const uint8_t* codes = row + codes_at_ / kLine * kLine;
+    for (int64_t i = 0; i < n_fetched_; ++i) prefetch(codes + i * kLine);
+  }
+
+  // One column's codes of samples that name lines, at most kMostNear.
+  template <class Sample>
+  MDDF_TARGET_AVX2 void gather(int64_t column, const Sample* samples, int64_t n,
+                               uint8_t* to) const {
+    const Place place(column, codes_at_);
+    const uint8_t* words = lines_.data()->data() + place.word_at;
+    std::array<uint16_t, kMostNear> others;  // the samples whose code is not 0
+    int64_t n_others = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      others[n_others] = static_cast<uint16_t>(i);
+      n_others += word_of(words + samples[i].row * sizeof(Line)) >> place.bit & 1;
+    }
+    std::fill_n(to, n, uint8_t{0});
+    for (int64_t k = 0; k < n_others; ++k) {
+      const uint8_t* row = words + samples[others[k]].row * sizeof(Line);
+      to[others[k]] = row[place.of(word_of(row))];
+    }
+  }
+
+  // A code that is not 0.
+  MDDF_TARGET_AVX2 uint8_t code(const uint8_t* row, int64_t column) const {
+    const Place place(column, codes_at_);
+    return row[place.word_at + place.of(word_of(row + place.word_at))];
+  }
+
+ private:
+  static constexpr int64_t kLine = 64;
+  struct alignas(kLine) Line : std::array<uint8_t, kLine> {};  // of the cache; rows begin with one
+
+  static constexpr int64_t kFewest = 64;                  // narrower rows are turned as they are
+  static constexpr int64_t kMostRows = int64_t{1} << 27;  // their lines have numbers of 32 bits
+  static constexpr int64_t kFewCodes = 3;                 // at most one of so many is not 0
+  static constexpr int64_t kLooks = 256;                  // at so many rows
+  static constexpr int64_t kMostNear = 1200;  // chosen by time, on images of 784 columns
+
+  static bool has_few_codes(const BinMatrix& matrix) {
+    const int64_t step = std::max<int64_t>(matrix.n_rows / kLooks, 1);
+    int64_t n_zeros = 0, n_cells = 0;
+    for (int64_t r = 0; r < matrix.n_rows; r += step, n_cells += matrix.n_columns)
+      n_zeros += std::count(matrix.row(r), matrix.row(r) + matrix.n_columns, 0);
+    return (n_cells - n_zeros) * kFewCodes <= n_cells;
+  }
+
+  // Of a row with so many codes that are not 0.
+  int64_t lines_of(int64_t n) const { return (codes_at_ + n + kLine - 1) / kLine; }
+
+  // Where a row has a column's word, and, counted from there, its code if that is not 0.
+  struct Place {
+    int64_t word_at, bit, to_codes;
+
+    Place(int64_t column, int64_t codes_at)
+        : word_at(column / kColumns * 8), bit(column % kColumns), to_codes(codes_at - word_at) {}
+    MDDF_TARGET_AVX2 uint64_t of(uint64_t word) const {
+      const uint64_t before = word & ((uint64_t{1} << bit) - 1);
+      return to_codes + (word >> kColumns) + _mm_popcnt_u64(before);
+    }
+  };
+  static uint64_t word_of(const uint8_t* at) {
+    uint64_t word;
+    std::memcpy(&word, at, sizeof word);
+    return word;
+  }
+
+  // Writes a row; returns how many of its codes are not 0.
+  MDDF_TARGET_AVX2 int64_t pack(const uint8_t* codes, uint8_t* to) const {
+    uint8_t* places = to + codes_at_;
+    uint64_t n = 0;
+    for (int64_t c = 0; c < n_columns_; c += kColumns, to += 8) {
+      uint64_t there = find_codes(codes + c, std::min(kColumns, n_columns_ - c));
+      const uint64_t word = there | n << kColumns;
+      std::memcpy(to, &word, sizeof word);
+      for (; there; there &= there - 1) places[n++] = codes[c + lowest_bit(there)];
+    }
+    return static_cast<int64_t>(n);
+  }
+
+  // Which of so many codes are not 0.
+  MDDF_TARGET_AVX2 static uint64_t find_codes(const uint8_t* codes, int64_t n) {
+    std::array<uint8_t, kColumns> last{};
+    if (n < kColumns) codes = std::copy_n(codes, n, last.data()) - n;
+    const __m256i zeros = _mm256_setzero_si256();
+    const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes));
+    const __m128i high = _mm_loadu_si128(reinterpret_cast<const __m128i*>(codes + 32));
+    return ~bits_of(_mm256_cmpeq_epi8(low, zeros),
+                    _mm256_cmpeq_epi8(_mm256_inserti128_si256(zeros, high, 0), zeros));
+  }
+
+  int64_t n_columns_, codes_at_;  // of a row, in bytes
+  int64_t n_fetched_ = 0;         // lines of codes
+  std::vector<uint32_t> start_;   // of each row and the end, in lines
+  std::vector<Line> lines_;
+};
+
+}  // namespace mddf
+
+#endif

@@ -1,0 +1,28 @@
+// The samples of a node: rows with their labels and weights.
+#pragma once
+
+#include <cstdint>
+
+namespace mddf {
+
+// A sample whose weight is a count (unit weights, bootstrap): sums are exact integers.
+struct CountedSample {
+  using Weight = uint32_t;
+  uint32_t row;
+  uint16_t label, weight;
+};
+
+// A sample with any non-negative weight.
+struct WeightedSample {
+  using Weight = double;
+  uint32_t row;
+  uint32_t label;
+  double weight;
+};
+
+// A row and how much it counts.
+struct RowSample {
+  uint32_t row, weight;
+};
+
+}  // namespace mddf

@@ -1,0 +1,71 @@
+// forest/data: what trees are grown on. In: codes, bins, targets and options, which the bindings
+// have checked. Out: views of them, and copies of rows that nodes read faster. This header has what
+// a block of trees is grown on, and how; nothing here knows of nodes or trees.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "common/span.hpp"
+#include "common/wide.hpp"
+#include "forest/data/bin_matrix.hpp"
+#include "forest/data/bins.hpp"
+#include "forest/data/cuts.hpp"
+
+namespace mddf {
+
+struct GrowOptions {
+  bool entropy = false;
+  bool random_thresholds = false;
+  int64_t max_features = 1;  // columns drawn per node
+  int64_t max_depth = INT32_MAX;
+  int64_t min_samples_split = 2;
+  int64_t min_samples_leaf = 1;
+  double min_weight_leaf = 0;  // as a share of the weight of a tree's samples
+  bool wide_vectors = true;    // where the processor has them; they change nothing but the time
+
+  bool limits_leaves() const { return min_samples_leaf > 1 || min_weight_leaf > 0; }
+  bool wide() const { return wide_vectors && simd::supported(); }
+};
+
+// Classes to be predicted, of every row of the table.
+struct ClassTarget {
+  const uint16_t* labels;
+  int n_classes;
+};
+
+// What a block of trees is grown on, but for the target ...
+struct TrainingTable {
+  BinMatrix matrix;
+  Bins bins;
+  std::vector<int32_t> columns;        // candidates
+  CutGuesses guesses;                  // of thresholds that are drawn
+  const PackedRows* packed = nullptr;  // the matrix once more, if that suits trees
+};
+// ... and with it.
+template <class Target>
+struct Training : TrainingTable {
+  Target target;
+};
+using TrainingSet = Training<ClassTarget>;
+
+// Which rows a tree is grown on, and with what weights.
+struct Sampling {
+  Span<int32_t> rows;
+  int64_t n_draws;  // per tree; 0: no bootstrap
+  const uint64_t*
+      cumulative;         // sums of whole numbers that rows are drawn in proportion to, or null
+  const double* weights;  // of all rows of the table, or null
+  bool balance;           // give every class of a tree's samples the same weight
+};
+
+// Where predictions of held-out rows are added up, one row of `sums` for each, and how many trees
+// contributed. Out of bag: of the sampling's rows, each from the trees that did not draw it.
+struct HeldOut {
+  Span<int32_t> rows;
+  bool out_of_bag = false;
+  double* sums = nullptr;
+  int32_t* n_trees = nullptr;
+};
+
+}  // namespace mddf

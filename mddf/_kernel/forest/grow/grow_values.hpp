@@ -1,0 +1,241 @@
+// Growing trees whose leaves hold means, depth first.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "common/interrupt.hpp"
+#include "common/prefetch.hpp"
+#include "common/random.hpp"
+#include "common/wide.hpp"
+#include "forest/data/bin_matrix.hpp"
+#include "forest/data/samples.hpp"
+#include "forest/data/training.hpp"
+#include "forest/small/small_nodes.hpp"
+#include "forest/small/small_values.hpp"
+#include "forest/split/column_pool.hpp"
+#include "forest/split/node_values.hpp"
+#include "forest/split/split.hpp"
+#include "forest/split/value_search.hpp"
+#include "forest/tree/value_trees.hpp"
+#include "forest/tree/value_writer.hpp"
+
+namespace mddf {
+
+template <bool kOne>
+class ValueGrower {
+ public:
+  ValueGrower(const ValueGrower&) = delete;
+  ValueGrower(const ValueTraining& data, const GrowOptions& options, Watch& watch)
+      : watch_(watch),
+        data_(data),
+        options_(options),
+        take_first_(options.random_thresholds && options.max_features == 1 &&
+                    !options.limits_leaves()),
+        from_root_(kOne && take_first_),
+        wide_(options.wide()),
+        node_(data.target),
+        root_(data.target),
+        subtree_(data.target),
+        search_(data, options, node_) {
+#ifdef MDDF_AVX2
+    if constexpr (kOne)
+      if (SmallValues::suits(data_, options_)) small_.emplace(data_, options_, pool_, writer_);
+#endif
+  }
+
+  // The samples of the next tree; growing it changes them.
+  std::vector<RowSample>& samples() { return samples_[0]; }
+
+  // Grows one tree on samples() and appends it to `trees`; adds each column's share of the decrease
+  // of impurity to `importances` where that is wanted.
+  void grow(Random& random, GrownValueTrees& trees, double* importances) {
+    random_ = &random;
+    writer_.begin(trees, importances);
+    pool_.restart(data_.columns);
+    samples_[1].resize(samples_[0].size());
+    waiting_.clear();
+    const uint32_t n = static_cast<uint32_t>(samples_[0].size());
+    if (from_root_) measure_from(root_, samples_[0].data(), n);
+    const Sums sums = add_up(samples_[0].data(), n);
+    search_.set_least_weight(options_.min_weight_leaf * static_cast<double>(sums.weight));
+    light_ = true;
+    for (const RowSample& sample : samples_[0]) light_ &= sample.weight <= kMostLight;
+    place({0, 0, n, 0, 0, -1, 0, sums});
+    while (!waiting_.empty()) {
+      const Frame frame = waiting_.back();
+      waiting_.pop_back();
+      visit(frame);
+    }
+    writer_.end(data_.bins);
+  }
+
+ private:
+  struct Sums {
+    int64_t weight = 0, part = 0;
+  };
+  struct Frame {
+    uint32_t index, start, end, depth, n_constant;
+    int32_t from_column;  // the column that the parent was split on
+    uint32_t buffer;      // which of the two arrays of samples holds the node's
+    Sums sums;
+    bool in_subtree = false;  // of at most kSmall samples
+  };
+
+  Sums add_up(const RowSample* samples, int64_t n) const {
+    Sums sums;
+    for (int64_t i = 0; i < n; ++i) sums.weight += samples[i].weight;
+    if constexpr (kOne)
+      if (from_root_) sums.part = from_->sum_of(samples, n, sums.weight);
+    return sums;
+  }
+
+  // From now on, sums are of distances from the least target of these samples.
+  void measure_from(NodeValues<kOne>& least, const RowSample* samples, int64_t n) {
+    least.look(samples, n);
+    least.fill();
+    from_ = &least;
+  }
+
+  // Makes a leaf of a node whose targets are all the same; others wait.
+  void place(const Frame& frame) {
+    const RowSample* samples = samples_[frame.buffer].data() + frame.start;
+    if (node_.all_equal(samples, frame.end - frame.start))
+      writer_.row_leaf(frame.index, node_, samples[0].row);
+    else
+      waiting_.push_back(frame);
+  }
+
+  // Splits the node or makes it a leaf.
+  void visit(Frame frame) {
+    const RowSample* samples = samples_[frame.buffer].data() + frame.start;
+    const int64_t n = frame.end - frame.start;
+    watch_.worked(16 * n);
+#ifdef MDDF_AVX2
+    if (small_ && light_ && n <= kSmall)
+      return small_->grow({frame.index, frame.depth, frame.n_constant, frame.from_column, 0},
+                          samples, static_cast<int>(n), *random_);
+#endif
+    // Depth first: a subtree is done before the nodes that wait beside it.
+    from_ = frame.in_subtree ? &subtree_ : &root_;
+    if (from_root_ && light_ && n <= kSmall && !frame.in_subtree) {  // as SmallValues does it
+      measure_from(subtree_, samples, n);
+      frame.sums = add_up(samples, n);
+      frame.in_subtree = true;
+    }
+    if (!from_root_) node_.look(samples, n);
+    Split split;
+    if (frame.depth < options_.max_depth && n >= options_.min_samples_split &&
+        n / 2 >= options_.min_samples_leaf) {
+      if (!from_root_) node_.fill(), search_.begin(samples, n);
+      find_split(samples, n, frame, split);
+    }
+    if (split.column >= 0) return divide(frame, split);
+    if (from_root_) node_.look(samples, n);
+    writer_.mean_leaf(frame.index, node_);
+  }
+
+  // Tries columns until enough were drawn and one of them was not constant.
+  void find_split(const RowSample* samples, int64_t n, const Frame& frame, Split& best) {
+    std::array<int32_t, kMostDrawn> drawn;
+    std::array<uint8_t, kMostDrawn> constant;
+    pool_.begin(frame.n_constant);
+    while (pool_.any_unknown() &&
+           (pool_.drawn() < options_.max_features || pool_.only_constant())) {
+      const int64_t width =
+          pool_.draw_some(*random_, options_.max_features, kMostDrawn, drawn.data());
+      watch_.worked(4 * width * n);
+      if (options_.random_thresholds)
+        for (int64_t j = 0; j < width; ++j) constant[j] = !try_random(samples, n, drawn[j], best);
+      else
+        for (int64_t j = 0; j < width; j += search_.kAtOnce)
+          search_.try_columns(drawn.data() + j, std::min<int64_t>(search_.kAtOnce, width - j), best,
+                              constant.data() + j);
+      // The pool wants the latest first.
+      std::reverse(constant.begin(), constant.begin() + width);
+      pool_.mark_constant(constant.data(), width);
+    }
+  }
+
+  // The column's codes of the node's samples.
+  void gather(const RowSample* samples, int64_t n, int32_t column) {
+    if (static_cast<int64_t>(codes_.size()) < n) codes_.resize(n);
+    const BinMatrix::Column from = data_.matrix.column(column, n);
+    // Of a large table, whose rows may be far and are wanted at the nodes below, too.
+    if (data_.matrix.by_column && from.step != 1 && n * from.step > kFirstCacheBytes)
+      for (int64_t i = 0; i < n; ++i) prefetch(from.data + samples[i].row * from.step);
+    uint8_t* to = codes_.data();
+    for (int64_t i = 0; i < n; ++i) to[i] = from[samples[i].row];
+    gathered_ = column;
+  }
+
+  // Improves `best` by a random split of this column; false if it is constant here.
+  bool try_random(const RowSample* samples, int64_t n, int32_t column, Split& best) {
+    gather(samples, n, column);
+    Split split;
+    if (!draw_split(data_, column, codes_.data(), n, *random_, split)) return false;
+    if (!from_root_) search_.score(codes_.data(), split);
+    if (take_first_ || split.score > best.score) best = split;
+    return true;
+  }
+
+  // Moves the samples and writes the node; its children wait.
+  void divide(const Frame& frame, Split& split) {
+    const RowSample* from = samples_[frame.buffer].data() + frame.start;
+    RowSample* to = samples_[1 - frame.buffer].data() + frame.start;
+    const uint32_t n = frame.end - frame.start;
+    if (!from_root_) writer_.gain(split.column, search_.gain(split.score));
+    if (gathered_ != split.column || !options_.random_thresholds) gather(from, n, split.column);
+    const uint32_t n_left = divide_samples(split, from, codes_.data(), n, to, sides_, wide_);
+    // Found for the smaller side and subtracted for the larger.
+    const bool count_left = n_left <= n - n_left;
+    const Sums counted = count_left ? add_up(to, n_left) : add_up(to + n_left, n - n_left);
+    const Sums other = {frame.sums.weight - counted.weight, frame.sums.part - counted.part};
+    const Sums &of_left = count_left ? counted : other, &of_right = count_left ? other : counted;
+    if (from_root_)
+      writer_.gain(split.column, from_->gain(static_cast<double>(of_left.weight), of_left.part,
+                                             static_cast<double>(of_right.weight), of_right.part));
+    send_unseen(split, of_left.weight > of_right.weight, to + n_left, n - n_left, data_.matrix,
+                data_.bins);
+    const uint32_t left = writer_.inner(frame.index, split);
+    const uint32_t middle = frame.start + n_left, depth = frame.depth + 1;
+    const uint32_t n_constant = static_cast<uint32_t>(pool_.constant());
+    const uint32_t buffer = 1 - frame.buffer;
+    place({left + 1, middle, frame.end, depth, n_constant, split.column, buffer, of_right,
+           frame.in_subtree});
+    place({left, frame.start, middle, depth, n_constant, split.column, buffer, of_left,
+           frame.in_subtree});
+  }
+
+  static constexpr int64_t kMostDrawn = 64, kFirstCacheBytes = int64_t{1} << 16;
+  static constexpr uint32_t kMostLight = 65535;  // binary digits that SmallNodes has room for
+
+  Watch& watch_;
+  const ValueTraining& data_;
+  const GrowOptions options_;
+  const bool take_first_;  // completely random: the first column drawn is split
+  // The search needs no targets then, so that importances may be found with less precision: from
+  // sums of distances from the least target of all, or of a small subtree.
+  const bool from_root_;
+  const bool wide_;
+  NodeValues<kOne> node_, root_, subtree_;
+  const NodeValues<kOne>* from_ = &root_;  // whose least target sums are measured from
+  ValueSearch<kOne> search_;
+  ColumnPool pool_;
+  ValueWriter writer_;
+#ifdef MDDF_AVX2
+  std::optional<SmallValues> small_;
+#endif
+  bool light_ = true;  // no sample weighs too much for small_
+  Random* random_ = nullptr;
+  std::array<std::vector<RowSample>, 2> samples_;
+  std::vector<Frame> waiting_;
+  std::vector<uint8_t> codes_, sides_;
+  int32_t gathered_ = -1;  // the column whose codes are in codes_
+};
+
+}  // namespace mddf

@@ -1,0 +1,123 @@
+// Which rows a tree is grown on, and asking it about those that are not among them.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "common/interrupt.hpp"
+#include "common/random.hpp"
+#include "common/span.hpp"
+#include "forest/data/bin_matrix.hpp"
+#include "forest/data/training.hpp"
+#include "forest/predict/walker.hpp"
+#include "forest/tree/trees.hpp"
+
+namespace mddf {
+
+// Draws positions in [0, size): uniformly, or in proportion to integer weights given as their
+// cumulative sums.
+class BootstrapDraw {
+ public:
+  BootstrapDraw(const uint64_t* cumulative, int64_t size) : cumulative_(cumulative), size_(size) {
+    if (!cumulative) return;
+    // A first guess per share of the total makes the search take constant time on average.
+    guide_.resize(size);
+    const uint64_t total = cumulative[size - 1];
+    int64_t position = 0;
+    for (int64_t share = 0; share < size; ++share) {
+      const uint64_t least =
+          static_cast<uint64_t>(static_cast<double>(total) * (static_cast<double>(share) / size));
+      while (cumulative[position] <= least && position + 1 < size) ++position;
+      guide_[share] = static_cast<int32_t>(position);
+    }
+  }
+  int64_t operator()(Random& random) const {
+    if (!cumulative_) return static_cast<int64_t>(random.below(size_));
+    const uint64_t total = cumulative_[size_ - 1];
+    const uint64_t at = random.below(total);
+    int64_t position = guide_[std::min<int64_t>(
+        size_ - 1,
+        static_cast<int64_t>(static_cast<double>(at) / static_cast<double>(total) * size_))];
+    while (position > 0 && cumulative_[position - 1] > at) --position;
+    while (cumulative_[position] <= at) ++position;
+    return position;
+  }
+
+ private:
+  const uint64_t* cumulative_;
+  int64_t size_;
+  std::vector<int32_t> guide_;
+};
+
+// How often each row of the table is in a tree's sample.
+class RowCounts {
+ public:
+  RowCounts(const RowCounts&) = delete;
+  RowCounts(const Sampling& sampling, int64_t n_rows, Watch& watch)
+      : sampling_(sampling),
+        draw_(sampling.cumulative, sampling.rows.size),
+        counts_(n_rows),
+        watch_(watch) {}
+
+  // Whether every tree has its own.
+  bool change() const { return sampling_.n_draws > 0; }
+
+  // Those of the next tree.
+  void draw(Random& random) {
+    std::fill(counts_.begin(), counts_.end(), 0);
+    if (change()) {
+      Random own = random;  // stays in registers
+      for (int64_t i = 0; i < sampling_.n_draws;) {
+        const int64_t end = std::min(i + kAtOnce, sampling_.n_draws);
+        watch_.worked(8 * (end - i));
+        for (; i < end; ++i) ++counts_[sampling_.rows[draw_(own)]];
+      }
+      random = own;
+    } else {
+      for (int64_t i = 0; i < sampling_.rows.size; ++i) ++counts_[sampling_.rows[i]];
+    }
+    watch_.worked(8 * static_cast<int64_t>(counts_.size()));
+  }
+  uint32_t operator[](int64_t row) const { return counts_[row]; }
+  uint32_t most() const {
+    uint32_t most = 0;
+    for (const uint32_t count : counts_) most = std::max(most, count);
+    return most;
+  }
+
+ private:
+  static constexpr int64_t kAtOnce = 4096;
+
+  const Sampling& sampling_;
+  const BootstrapDraw draw_;
+  std::vector<uint32_t> counts_;
+  Watch& watch_;
+};
+
+// Sends the rows held out down the last of the trees: calls emit(position, leaf) with where the row
+// is among those held out and the word of its leaf, and counts the tree.
+template <class Emit>
+void walk_held_out(const NodesView& trees, const HeldOut& held_out, const RowCounts& counts,
+                   const BinMatrix& matrix, Walker& walker, Watch& watch, Emit emit) {
+  constexpr int64_t kAtOnce = int64_t{1} << 14;
+  const int64_t t = trees.n_trees() - 1;
+  const Span<int32_t>& from = held_out.rows;
+  std::vector<int32_t> positions;
+  for (int64_t next = 0; next < from.size;) {
+    positions.clear();
+    for (; next < from.size && static_cast<int64_t>(positions.size()) < kAtOnce; ++next)
+      if (!held_out.out_of_bag || counts[from[next]] == 0)
+        positions.push_back(static_cast<int32_t>(next));
+    const int64_t n = static_cast<int64_t>(positions.size());
+    watch.worked(kWorkPerRow * n);
+    walker.walk(
+        trees, t, n, [&](int64_t i) { return matrix.row(from[positions[i]]); },
+        [&](int64_t i, uint32_t leaf) {
+          emit(positions[i], trees.tree(t)[leaf]);
+          ++held_out.n_trees[positions[i]];
+        });
+  }
+}
+
+}  // namespace mddf

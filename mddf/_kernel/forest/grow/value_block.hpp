@@ -1,0 +1,129 @@
+// A block of trees with numeric targets on one set of rows.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+#include "common/interrupt.hpp"
+#include "common/random.hpp"
+#include "common/reserve.hpp"
+#include "common/span.hpp"
+#include "forest/data/samples.hpp"
+#include "forest/data/training.hpp"
+#include "forest/grow/grow_values.hpp"
+#include "forest/grow/row_counts.hpp"
+#include "forest/predict/walker.hpp"
+#include "forest/split/node_values.hpp"
+#include "forest/tree/value_trees.hpp"
+
+namespace mddf {
+
+// By which power of two weights are multiplied before they are rounded to whole numbers: none if
+// they are such numbers, of which a tree can hold as many, else so that the largest takes 31 bits.
+inline int weight_exponent(double most, bool whole) {
+  if (whole && most <= INT32_MAX) return 0;
+  int exponent;
+  std::frexp(most, &exponent);
+  return 31 - exponent;
+}
+
+template <bool kOne>
+class ValueBlockGrower {
+ public:
+  ValueBlockGrower(const ValueBlockGrower&) = delete;
+  ValueBlockGrower(const ValueTraining& data, const GrowOptions& options, const Sampling& sampling,
+                   const HeldOut& held_out, Watch& watch)
+      : watch_(watch),
+        data_(data),
+        sampling_(sampling),
+        counts_(sampling_, data.matrix.n_rows, watch),
+        held_out_(held_out),
+        grower_(data, options, watch) {}
+
+  // One tree per seed. `importances`, if wanted, has one row of n_columns per tree.
+  GrownValueTrees grow(const Span<uint64_t>& seeds, double* importances) {
+    GrownValueTrees trees;
+    trees.n_outputs = data_.target.n_outputs;
+    trees.n_columns = data_.bins.n_columns;
+    for (int64_t t = 0; t < seeds.size; ++t) {
+      Random random(seeds[t]);
+      take_samples(random);
+      grower_.grow(random, trees, importances ? importances + t * data_.bins.n_columns : nullptr);
+      if (held_out_.sums) predict_held_out(trees.view());
+      if (t == 0) {  // the others will be about as large
+        make_room(trees.nodes, seeds.size);
+        make_room(trees.leaf_value, seeds.size);
+      }
+    }
+    trees.shrink();
+    return trees;
+  }
+
+ private:
+  void take_samples(Random& random) {
+    auto& samples = grower_.samples();
+    if (!counts_.change() && !all_samples_.empty()) {
+      samples = all_samples_;
+      return;
+    }
+    counts_.draw(random);
+    samples.clear();
+    const int exponent = exponent_of_weights();
+    for (int64_t row = 0; row < data_.matrix.n_rows; ++row) {
+      const double weight = weight_of(row);
+      // However small, it is no zero.
+      if (weight > 0)
+        samples.push_back(
+            {static_cast<uint32_t>(row),
+             static_cast<uint32_t>(std::max(1.0, std::nearbyint(std::ldexp(weight, exponent))))});
+    }
+    if (samples.empty())
+      throw std::invalid_argument("no row with positive weight is left to grow a tree on");
+    if (!counts_.change()) all_samples_ = samples;
+  }
+
+  double weight_of(int64_t row) const {
+    return counts_[row] * (sampling_.weights ? sampling_.weights[row] : 1.0);
+  }
+  int exponent_of_weights() const {
+    if (!sampling_.weights) return 0;
+    double most = 0;
+    bool whole = true;
+    for (int64_t row = 0; row < data_.matrix.n_rows; ++row) {
+      const double weight = weight_of(row);
+      most = std::max(most, weight);
+      whole &= weight == std::floor(weight);
+    }
+    return weight_exponent(most, whole);
+  }
+
+  void predict_held_out(const ValueTreesView& trees) {
+    walk_held_out(trees, held_out_, counts_, data_.matrix, walker_, watch_,
+                  [&](int64_t position, uint64_t leaf) {
+                    add_leaf_exactly(trees, leaf, held_out_.sums + 2 * position * trees.n_outputs);
+                  });
+  }
+
+  Watch& watch_;
+  const ValueTraining& data_;
+  const Sampling sampling_;
+  RowCounts counts_;
+  Walker walker_;
+  const HeldOut held_out_;
+  ValueGrower<kOne> grower_;
+  std::vector<RowSample> all_samples_;  // without a bootstrap: every tree's samples
+};
+
+inline GrownValueTrees grow_block(const ValueTraining& data, const GrowOptions& options,
+                                  const Sampling& sampling, const HeldOut& held_out,
+                                  const Span<uint64_t>& seeds, double* importances, Watch& watch) {
+  if (data.target.n_outputs == 1)
+    return ValueBlockGrower<true>(data, options, sampling, held_out, watch)
+        .grow(seeds, importances);
+  return ValueBlockGrower<false>(data, options, sampling, held_out, watch).grow(seeds, importances);
+}
+
+}  // namespace mddf

@@ -1,0 +1,84 @@
+// forest/predict: views of trees and rows in, leaves or sums over trees out. This header is about
+// all trees and rows of codes, walker about one tree, predict_numbers about rows without codes.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "common/interrupt.hpp"
+#include "forest/data/bin_matrix.hpp"
+#include "forest/predict/walker.hpp"
+#include "forest/tree/trees.hpp"
+
+namespace mddf {
+
+constexpr int64_t kFewRows = 8;  // not enough to be on their way down one tree
+
+// Adds a leaf's class distribution to out.
+inline void add_leaf(const TreesView& trees, uint64_t leaf, double* out) {
+  const uint32_t value = node::payload(leaf);
+  if (value & kPureBit) {
+    out[value ^ kPureBit] += 1;
+    return;
+  }
+  for (uint32_t e = trees.leaf_start[value]; e < trees.leaf_start[value + 1]; ++e)
+    out[trees.leaf_class[e]] += trees.leaf_probability[e];
+}
+
+// How many of n rows, at least one, are predicted together: a batch, which stays in the second
+// cache while small trees are brought to it; or more, for which each large tree is brought but
+// once. All blocks are about equally large: for the few rows of a last one, trees would be brought
+// once more.
+inline int64_t block_rows(const NodesView& trees, int64_t n) {
+  constexpr int64_t kSmallTree = int64_t{1} << 15, kLargeBytes = int64_t{1} << 23;
+  const bool small = trees.nodes.size <= kSmallTree * trees.n_trees();
+  const int64_t bytes = small ? kBatchBytes : kLargeBytes, most = small ? 16384 : 32768;
+  const int64_t rows = std::clamp<int64_t>(bytes / std::max<int64_t>(trees.n_columns, 1), 64, most);
+  const int64_t n_blocks = (n + rows - 1) / rows;
+  return (n + n_blocks - 1) / n_blocks;
+}
+
+// Calls emit(row, tree, index of the leaf) for all rows and trees, for each row in their order.
+template <class Emit>
+void for_each_leaf(const NodesView& trees, const BinMatrix& bins, Watch& watch, Emit emit) {
+  const int64_t n_trees = trees.n_trees();
+  if (bins.n_rows < kFewRows) {
+    const auto tree = [&](int64_t t) { return trees.tree(t); };
+    const auto row = [&](int64_t i) { return bins.row(i); };
+    watch.worked(kWorkPerRow * n_trees * bins.n_rows);
+    if (trees.has_categorical)
+      walk_few(bins.n_rows, n_trees, tree, row, NextByCode<true>{}, emit);
+    else
+      walk_few(bins.n_rows, n_trees, tree, row, NextByCode<false>{}, emit);
+    return;
+  }
+  Walker walker;
+  const int64_t block = block_rows(trees, bins.n_rows);
+  for (int64_t first = 0; first < bins.n_rows; first += block) {
+    const int64_t n = std::min(block, bins.n_rows - first);
+    for (int64_t t = 0; t < n_trees; ++t) {
+      watch.worked(kWorkPerRow * n);
+      walker.walk(
+          trees, t, n, [&](int64_t i) { return bins.row(first + i); },
+          [&](int64_t i, uint32_t leaf) { emit(first + i, t, leaf); });
+    }
+  }
+}
+
+// Adds the sum over the trees of what leaves hold to out (n_rows x width).
+template <class View>
+void add_leaves(const View& trees, const BinMatrix& bins, double* out, Watch& watch) {
+  for_each_leaf(trees, bins, watch, [&](int64_t row, int64_t t, uint32_t leaf) {
+    add_leaf(trees, trees.tree(t)[leaf], out + row * trees.width());
+  });
+}
+
+// Writes the index of the leaf that each row ends in (n_rows x n_trees, counted within the tree).
+inline void leaf_indices(const NodesView& trees, const BinMatrix& bins, int64_t* out,
+                         Watch& watch) {
+  for_each_leaf(trees, bins, watch, [&](int64_t row, int64_t t, uint32_t leaf) {
+    out[row * trees.n_trees() + t] = leaf;
+  });
+}
+
+}  // namespace mddf

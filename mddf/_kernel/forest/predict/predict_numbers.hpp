@@ -1,0 +1,75 @@
+// Sending rows of numbers down the trees without coding them: of a wide table, a few trees ask for
+// few cells of a row.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "common/interrupt.hpp"
+#include "forest/data/bins.hpp"
+#include "forest/data/cells_view.hpp"
+#include "forest/predict/predict.hpp"
+#include "forest/predict/walker.hpp"
+#include "forest/tree/trees.hpp"
+
+namespace mddf {
+
+// A numeric node or a leaf, with the largest number that goes left.
+struct Cut {
+  uint64_t word;
+  double most;
+  operator uint64_t() const { return word; }
+};
+
+// The nodes of trees without categories.
+inline std::vector<Cut> cuts_of(const NodesView& trees, const Bins& bins, Watch& watch) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  watch.worked(4 * trees.nodes.size);
+  std::vector<Cut> cuts;
+  cuts.reserve(trees.nodes.size);
+  for (const uint64_t n : trees.nodes) {
+    const int64_t column = node::column(n);
+    const auto bin = static_cast<int>(node::threshold(n)) - static_cast<int>(node::kind(n) & 1);
+    double most = kInfinity;
+    if (bin < 0)
+      most = -kInfinity;
+    else if (bin < bins.count(column))
+      most = bins.edges[bins.bin_start[column] + bin];
+    cuts.push_back({n, most});
+  }
+  return cuts;
+}
+
+// Where a node leads a row of numbers, `stride` apart, NaN where missing.
+template <class T>
+struct NextByNumber {
+  int64_t stride;
+  uint32_t operator()(const Cut* tree, uint32_t index, const T* cells) const {
+    const Cut& cut = tree[index];
+    const auto value = read_cell<double>(cells + node::column(cut) * stride);
+    const bool missing_right = value != value && node::kind(cut) == kNumeric;
+    const uint32_t child = node::payload(cut) + ((value > cut.most) | missing_right);
+    return node::is_leaf(cut) ? index : child;
+  }
+};
+
+// Adds the sum over the trees of what leaves hold to out (n_rows x width), for rows [first, last).
+template <class View, class T>
+void add_leaves_of_numbers(const View& trees, const Bins& bins, const Table<T>& x, int64_t first,
+                           int64_t last, double* out, Watch& watch) {
+  const std::vector<Cut> cuts = cuts_of(trees, bins, watch);
+  const auto tree = [&](int64_t t) { return cuts.data() + trees.tree_start[t]; };
+  for (int64_t row = first; row < last; row += kFewRows) {
+    const int64_t n = std::min(kFewRows, last - row);
+    watch.worked(kWorkPerRow * trees.n_trees() * n);
+    walk_few(
+        n, trees.n_trees(), tree, [&](int64_t i) { return x.data + (row + i) * x.row_stride; },
+        NextByNumber<T>{x.column_stride},
+        [&](int64_t i, int64_t t, uint32_t leaf) {
+          add_leaf(trees, trees.tree(t)[leaf], out + (row + i) * trees.width());
+        });
+  }
+}
+
+}  // namespace mddf

@@ -1,0 +1,378 @@
+// Small subtrees of class labels, completely random or with the best splits by Gini.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "common/bits.hpp"
+#include "common/codes64.hpp"
+#include "common/random.hpp"
+#include "common/wide.hpp"
+#include "forest/data/bin_matrix.hpp"
+#include "forest/data/bins.hpp"
+#include "forest/data/samples.hpp"
+#include "forest/data/training.hpp"
+#include "forest/small/small_nodes.hpp"
+#include "forest/small/small_sweep.hpp"
+#include "forest/split/column_pool.hpp"
+#include "forest/split/criterion.hpp"
+#include "forest/split/node_classes.hpp"
+#include "forest/split/split.hpp"
+#include "forest/tree/tree_writer.hpp"
+
+namespace mddf {
+
+#ifdef MDDF_AVX2
+
+template <class Criterion>
+class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
+  using Base = SmallNodes<SmallSubtree, TreeWriter>;
+  friend Base;
+  using Base::data_, Base::options_, Base::pool_, Base::writer_, Base::weight_of, Base::gathered;
+  using Base::kUsualPlanes, Base::n_planes_, Base::n_samples_, Base::planes_;
+
+ public:
+  using Node = typename Base::Node;
+
+  SmallSubtree(const SmallSubtree&) = delete;
+  SmallSubtree(const TrainingSet& data, const GrowOptions& options, ColumnPool& pool,
+               TreeWriter& writer)
+      : Base(data, options, pool, writer), number_(data.target.n_classes) {}
+
+  // Whether subtrees can be grown this way. Sums of Gini's terms are whole numbers, so that the way
+  // they are added up does not matter; other criteria's are not.
+  static bool suits(const GrowOptions& options) {
+    if (!options.wide() || options.limits_leaves()) return false;
+    if (options.random_thresholds) return options.max_features == 1;
+    return std::is_same_v<Criterion, Gini>;
+  }
+
+  // Grows the subtree below a node that is not pure.
+  MDDF_TARGET_AVX2 void grow(Node node, const CountedSample* samples,
+                             const NodeClasses<uint32_t>& classes, const BinMatrix& matrix,
+                             Random& random) {
+    Base::enter(samples, static_cast<int>(classes.n_samples), matrix);
+    enter_classes(samples, classes);
+    Base::grow_from(node, random);
+  }
+
+ private:
+  static constexpr bool kSearches = true;
+
+  void enter_classes(const CountedSample* samples, const NodeClasses<uint32_t>& classes) {
+    classes_ = &classes;
+    class_mask_.assign(classes.n_present, 0);
+    for (int c = 0; c < classes.n_present; ++c)
+      number_[classes.present[c]] = static_cast<uint16_t>(c);
+    for (int i = 0; i < n_samples_; ++i) {
+      class_of_[i] = number_[samples[i].label];
+      sample_weight_[i] = static_cast<uint8_t>(samples[i].weight);
+      class_mask_[class_of_[i]] |= uint64_t{1} << i;
+    }
+  }
+
+  MDDF_TARGET_AVX2 double score(uint64_t mask) const {
+    if (!options_.random_thresholds)
+      return Criterion::side(static_cast<double>(whole_), static_cast<double>(weight_));
+    double terms = 0, total = 0;
+    for (const uint64_t members : class_mask_) {
+      const double weight = weight_of(mask & members);
+      terms += Criterion::term(weight);
+      total += weight;
+    }
+    return Criterion::side(terms, total);
+  }
+
+  MDDF_TARGET_AVX2 void on_node(const Node& node) {
+    if (!options_.random_thresholds) begin_search(node.mask);
+    here_ = writer_.wants_importances() ? score(node.mask) : 0;
+    writer_.gain(node.from_column, here_);
+  }
+  int64_t on_split(const Node&, const Split& split, uint64_t) {
+    writer_.gain(split.column, -here_);
+    return 0;
+  }
+
+  // Makes a leaf of a pure node; true if it is not one.
+  MDDF_TARGET_AVX2 bool place(const Node& node) {
+    const int c = class_of_[lowest_bit(node.mask)];
+    if (node.mask & ~class_mask_[c]) return true;
+    writer_.pure_leaf(node.index, classes_->present[c]);
+    if (writer_.wants_importances())
+      writer_.gain(node.from_column, Criterion::pure(weight_of(node.mask)));
+    return false;
+  }
+
+  MDDF_TARGET_AVX2 void mixed_leaf(const Node& node) {
+    uint16_t labels[kSmall];
+    double weights[kSmall];
+    int n = 0;
+    for (size_t c = 0; c < class_mask_.size(); ++c) {
+      const double weight = weight_of(node.mask & class_mask_[c]);
+      if (weight == 0) continue;
+      labels[n] = classes_->present[c];
+      weights[n++] = weight;
+    }
+    writer_.leaf(node.index, labels, weights, n);
+  }
+
+  // The best threshold or set of categories of the columns that are drawn; returns who goes right.
+  MDDF_TARGET_AVX2 uint64_t find_best_split(const Node& node, Random& random, Split& best) {
+    uint64_t right = 0;
+    std::array<int32_t, kSmall> drawn;
+    std::array<uint8_t, kSmall> constant;
+    const bool at_once = pays_at_once(node.mask);
+    if (at_once) sweep_.begin(members_.data(), total_.data(), n_here_, sample_weight_.data());
+    pool_.begin(node.n_constant);
+    while (pool_.any_unknown() &&
+           (pool_.drawn() < options_.max_features || pool_.only_constant())) {
+      const int64_t n = pool_.draw_some(random, options_.max_features, kSmall, drawn.data());
+      Base::gather(drawn.data(), n, node.mask);
+      if (at_once)
+        try_at_once(drawn.data(), n, node.mask, best, right, constant.data());
+      else
+        for (int64_t j = 0; j < n; ++j)  // the pool wants the latest first
+          constant[n - 1 - j] = !try_one(drawn[j], gathered(j, drawn[j]), node.mask, best, right);
+      pool_.mark_constant(constant.data(), n);
+    }
+    if (best.categorical)
+      Base::send_unseen(Base::read(best.column, node.mask).codes, node.mask, right, best);
+    return right;
+  }
+
+  // Takes note of the node's classes.
+  MDDF_TARGET_AVX2 void begin_search(uint64_t mask) {
+    n_here_ = 0;
+    whole_ = weight_ = 0;
+    for (const uint64_t members : class_mask_) {
+      if (!(mask & members)) continue;
+      for (int p = 0; p < std::max(n_planes_, kUsualPlanes); ++p)
+        digits_[n_here_][p] = members & planes_[p];
+      members_[n_here_] = mask & members;
+      const int64_t total = weight_of_class(n_here_, mask);
+      total_[n_here_++] = total;
+      whole_ += total * total;
+      weight_ += total;
+    }
+  }
+
+  MDDF_TARGET_AVX2 int64_t weight_of_class(int c, uint64_t mask) const {
+    const auto& digits = digits_[c];
+    int64_t weight = static_cast<int64_t>(_mm_popcnt_u64(mask & digits[0]) +
+                                          (_mm_popcnt_u64(mask & digits[1]) << 1) +
+                                          (_mm_popcnt_u64(mask & digits[2]) << 2));
+    for (int p = kUsualPlanes; p < n_planes_; ++p)
+      weight += static_cast<int64_t>(_mm_popcnt_u64(mask & digits[p])) << p;
+    return weight;
+  }
+
+  // Whether all thresholds of a column at once are the quicker way, for which a node is prepared:
+  // not for few columns, and not for few samples, of which there are few thresholds.
+  MDDF_TARGET_AVX2 bool pays_at_once(uint64_t mask) const {
+    return options_.max_features >= 5 && _mm_popcnt_u64(mask) >= 6 &&
+           weight_ <= SmallSweep::kMostWeight;
+  }
+
+  // Improves `best` by these columns, and says which ones are constant here, the latest first. All
+  // are scored, but only those with the highest score are looked at further.
+  MDDF_TARGET_AVX2 void try_at_once(const int32_t* drawn, int64_t n, uint64_t mask, Split& best,
+                                    uint64_t& right, uint8_t* constant) {
+    float most = static_cast<float>(best.score);
+    uint64_t with_most = 0, not_scored = 0;
+    for (int64_t j = 0; j < n; ++j) {
+      const uint8_t* of_column = gathered(j, drawn[j]);
+      const Codes64 codes(of_column);
+      const __m128i some = _mm_cvtsi32_si128(of_column[lowest_bit(mask)]);
+      const bool is_constant = !(mask & ~codes.equal_to(some).bits());
+      constant[n - 1 - j] = is_constant;
+      if (is_constant) continue;
+      const uint64_t bit = uint64_t{1} << j;
+      if (data_.bins.categorical[drawn[j]] || (codes.missing() & mask)) {
+        not_scored |= bit;
+        continue;
+      }
+      // No split is better than one into two pure children.
+      if (most >= static_cast<float>(weight_)) continue;
+      const float score = sweep_.score(of_column, columns_[j]);
+      if (score > most) with_most = 0;
+      if (score >= most) with_most |= bit;
+      most = std::max(most, score);
+    }
+    for (uint64_t rest = with_most | not_scored; rest; rest &= rest - 1) {
+      const int j = lowest_bit(rest);
+      const int code = not_scored >> j & 1 ? -1 : sweep_.code_with(most, columns_[j]);
+      if (code < 0)
+        try_one(drawn[j], gathered(j, drawn[j]), mask, best, right);
+      else
+        try_threshold(drawn[j], Codes64(gathered(j, drawn[j])), code, mask, best, right);
+    }
+  }
+
+  // Improves `best` by a threshold after this code, which no sample lacks.
+  MDDF_TARGET_AVX2 void try_threshold(int32_t column, const Codes64& codes, int code, uint64_t mask,
+                                      Split& best, uint64_t& right) const {
+    const uint64_t left = codes.up_to(_mm_cvtsi32_si128(code)).bits() & mask;
+    const double score = score_of(left, best.score);
+    if (!(score > best.score)) return;
+    best.score = score;
+    best.column = column;
+    best.categorical = best.saw_missing = best.missing_left = false;
+    best.threshold = code;
+    right = mask & ~left;
+    best.first_right = as_int(codes.only(right).lowest());
+  }
+
+  // Improves `best` by this column; false if it is constant here.
+  MDDF_TARGET_AVX2 bool try_one(int32_t column, const uint8_t* from, uint64_t mask, Split& best,
+                                uint64_t& right) const {
+    const Codes64 codes(from);
+    return data_.bins.categorical[column] ? try_categories(column, codes, mask, best, right)
+                                          : try_column(column, codes, mask, best, right);
+  }
+
+  // Improves `best` by this column; false if it is constant here.
+  MDDF_TARGET_AVX2 bool try_column(int32_t column, const Codes64& codes, uint64_t mask, Split& best,
+                                   uint64_t& right) const {
+    const Codes64 rest = codes.only(mask);
+    const __m128i low = rest.lowest();
+    if ((codes.up_to(low).bits() & mask) == mask) return false;
+    // No split is better than one into two pure children.
+    if (best.score >= static_cast<double>(weight_)) return true;
+    const uint64_t missing = codes.missing() & mask;
+    uint64_t left = sweep(codes, rest, mask, 0, best);
+    if (left) best.missing_left = false;
+    if (missing) {
+      const uint64_t with_missing = sweep(codes, rest, mask, missing, best);
+      if (with_missing) left = with_missing, best.missing_left = true;
+    }
+    if (!left) return true;
+    best.column = column;
+    best.categorical = false;
+    best.saw_missing = missing != 0;
+    right = mask & ~left;
+    return true;
+  }
+
+  // The same for categories, as CategorySearch does it.
+  MDDF_TARGET_AVX2 bool try_categories(int32_t column, const Codes64& codes, uint64_t mask,
+                                       Split& best, uint64_t& right) const {
+    Codes64 rest = codes.only(mask);
+    std::array<uint64_t, kSmall> members;
+    std::array<int, kSmall> code_of;
+    int n = 0;
+    for (__m128i code = rest.lowest(); as_int(code) != kMissing; code = rest.lowest()) {
+      const Codes64 taken = rest.equal_to(code);
+      code_of[n] = as_int(code);
+      members[n++] = taken.bits();
+      rest.take_out(taken);
+    }
+    const uint64_t missing = codes.missing() & mask;
+    if (missing) {
+      code_of[n] = kMissing;
+      members[n++] = missing;
+    }
+    if (n < 2) return false;
+    // No split is better than one into two pure children.
+    if (best.score >= static_cast<double>(weight_)) return true;
+    std::array<int64_t, kSmall> weight, of_leader;
+    for (int g = 0; g < n; ++g) weight[g] = static_cast<int64_t>(weight_of(members[g]));
+    std::array<int, kSmall> leaders, order;
+    sort_few(n_here_, leaders, [this](int a, int b) { return total_[a] > total_[b]; });
+    for (int l = 0; l < n_leaders(n_here_); ++l) {
+      for (int g = 0; g < n; ++g) of_leader[g] = weight_of_class(leaders[l], members[g]);
+      sort_few(n, order,
+               [&](int a, int b) { return of_leader[a] * weight[b] < of_leader[b] * weight[a]; });
+      uint64_t left = 0;
+      for (int g = 0; g + 1 < n; ++g) {
+        left |= members[order[g]];
+        const double score = score_of(left, best.score);
+        if (!(score > best.score)) continue;
+        best = Split{};
+        best.score = score;
+        best.column = column;
+        best.categorical = true;
+        for (int i = 0; i <= g; ++i) best.left.insert(code_of[order[i]]);
+        best.saw_missing = missing != 0;
+        best.missing_left = best.left.contains(kMissing);
+        right = mask & ~left;
+      }
+    }
+    return true;
+  }
+
+  // The numbers below n by a strict order, equals as they come.
+  template <class Before>
+  static void sort_few(int n, std::array<int, kSmall>& order, Before before) {
+    for (int i = 0; i < n; ++i) {
+      int at = i;
+      for (; at > 0 && before(i, order[at - 1]); --at) order[at] = order[at - 1];
+      order[at] = i;
+    }
+  }
+
+  // Improves `best` by a threshold between two codes of `rest`, with the samples in `first` on the
+  // left from the start. Returns who goes left then; 0 if no threshold is better.
+  MDDF_TARGET_AVX2 uint64_t sweep(const Codes64& codes, Codes64 rest, uint64_t mask, uint64_t first,
+                                  Split& best) const {
+    uint64_t best_left = 0;
+    __m128i code = rest.lowest();
+    while (true) {
+      const Codes64 taken = codes.up_to(code);
+      const uint64_t left = (taken.bits() & mask) | first;
+      if (left == mask) return best_left;
+      rest.take_out(taken);
+      const __m128i next = rest.lowest();
+      const double score = score_of(left, best.score);
+      if (score > best.score) {
+        best.score = score;
+        best.threshold = as_int(code);
+        best.first_right = as_int(next);
+        best_left = left;
+      }
+      if (as_int(next) == kMissing) return best_left;
+      code = next;
+    }
+  }
+
+  // The score of a split if it is above `best`, else `best`.
+  MDDF_TARGET_AVX2 double score_of(uint64_t left, double best) const {
+    int64_t moved = 0, terms = 0, crossed = 0;
+    for (int c = 0; c < n_here_; ++c) {
+      const int64_t weight = weight_of_class(c, left);
+      moved += weight;
+      terms += weight * weight;
+      crossed += weight * total_[c];
+    }
+    return Criterion::improve(best, static_cast<double>(terms), static_cast<double>(moved),
+                              static_cast<double>(whole_ - 2 * crossed + terms),
+                              static_cast<double>(weight_ - moved));
+  }
+
+  double here_ = 0;  // the node's score
+  const NodeClasses<uint32_t>* classes_ = nullptr;
+  std::vector<uint64_t> class_mask_;
+  // Of the node whose best split is searched: its classes' weights, and who has which digit.
+  int n_here_ = 0;
+  int64_t weight_ = 0, whole_ = 0;  // their sum, and that of their squares
+  std::array<int64_t, kSmall> total_;
+  std::array<std::array<uint64_t, 16>, kSmall> digits_;
+  std::array<uint64_t, kSmall> members_;
+  SmallSweep sweep_;
+  std::array<SmallSweep::Column, kSmall> columns_;
+  std::array<uint16_t, kSmall> class_of_{};
+  std::array<uint8_t, kSmall + 1> sample_weight_{};
+  std::vector<uint16_t> number_;  // of a class among those present
+};
+
+#else
+
+// Stands in where there are no wide vectors, and is never used.
+template <class Criterion>
+class SmallSubtree {};
+
+#endif
+
+}  // namespace mddf

@@ -1,0 +1,363 @@
+// forest/small: subtrees of at most 64 samples. In: the samples of a node. Out: the nodes below it,
+// to a writer. A node is a 64-bit mask of samples, so that its work hardly depends on how many they
+// are. Most nodes of a tree are of this kind. Draws the same numbers in the same order as the
+// general way and grows the same tree. This header has what classes and numbers share.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "common/bits.hpp"
+#include "common/codes64.hpp"
+#include "common/random.hpp"
+#include "common/wide.hpp"
+#include "forest/data/bin_matrix.hpp"
+#include "forest/data/bins.hpp"
+#include "forest/data/nonzero_rows.hpp"
+#include "forest/data/training.hpp"
+#include "forest/split/column_pool.hpp"
+#include "forest/split/split.hpp"
+
+namespace mddf {
+
+constexpr int64_t kSmall = 64;
+
+#ifdef MDDF_AVX2
+
+// `Rules` derives from this and says what the targets mean:
+//   kSearches                  whether it has find_best_split(node, random, split)
+//   on_node(node)              called with every node that is not pure,
+//   on_split(node, split, right mask)  ... and when it is split
+//   place(node)                makes a leaf of a pure node; true if it is not one
+//   mixed_leaf(node)           makes a leaf of one that is not
+template <class Rules, class Writer>
+class SmallNodes {
+ public:
+  struct Node {
+    uint32_t index, depth, n_constant;
+    int32_t from_column;  // the column that the parent was split on
+    uint64_t mask;
+    int64_t sum = 0;  // of what the Rules add up
+  };
+
+  SmallNodes(const SmallNodes&) = delete;
+
+ protected:
+  SmallNodes(const TrainingTable& data, const GrowOptions& options, ColumnPool& pool,
+             Writer& writer)
+      : data_(data),
+        options_(options),
+        pool_(pool),
+        writer_(writer),
+        turns_(data.matrix.n_columns <= kMostTurned),
+        fetches_(!turns_ && options.random_thresholds && data.matrix.n_columns <= kMostFetched),
+        words_(data.packed
+                   ? (data.matrix.n_columns / PackedRows::kColumns / 2 + 1) * kTurned * kSmall
+                   : 0),
+        codes_((turns_ ? std::max<int64_t>(data.matrix.n_columns, kTurned) : kSmall) * kSmall) {
+    const BinMatrix& matrix = data.matrix;
+    if (!turns_ || matrix.n_columns >= kTurned) return;
+    first_copied_ = std::max<int64_t>(matrix.n_rows - kTurned, 0);
+    copied_.assign(matrix.row(first_copied_), matrix.row(matrix.n_rows));
+    copied_.resize(copied_.size() + kTurned);
+  }
+
+  template <class Sample>
+  MDDF_TARGET_AVX2 void enter(const Sample* samples, int n, const BinMatrix& matrix) {
+    n_samples_ = n;
+    column_step_ = matrix.data ? 1 : matrix.n_rows;
+    packed_ = matrix.packed;
+    turned_ = 0;
+    uint32_t digits = 0;
+    for (int i = 0; i < n; ++i) {
+      const uint32_t row = samples[i].row;
+      row_[i] = packed_       ? packed_->at_line(row)
+                : matrix.data ? find_row(row)
+                              : matrix.by_column + row;
+      digits |= samples[i].weight;
+    }
+    for (int i = n; i % kTurnedRows; ++i) row_[i] = row_[0];
+    for (int i = 0; n >= kFewestFetched && i < n; ++i) {
+      if (packed_)
+        packed_->fetch_codes(row_[i]);
+      else if (fetches_)
+        prefetch_row(row_[i], data_.matrix.n_columns);
+    }
+    planes_.fill(0);
+    n_planes_ = bit_width(digits);
+    if (digits == 1)
+      planes_[0] = ~uint64_t{0} >> (kSmall - n);
+    else
+      find_planes(samples, n);
+  }
+
+  // Grows the subtree below a node that is not pure, whose samples were entered.
+  MDDF_TARGET_AVX2 void grow_from(Node node, Random& random) {
+    node.mask = ~uint64_t{0} >> (kSmall - n_samples_);
+    waiting_.clear();
+    while (visit(node, random)) {
+    }
+  }
+
+  MDDF_TARGET_AVX2 double weight_of(uint64_t mask) const {
+    int64_t weight = static_cast<int64_t>(_mm_popcnt_u64(mask & planes_[0]) +
+                                          (_mm_popcnt_u64(mask & planes_[1]) << 1) +
+                                          (_mm_popcnt_u64(mask & planes_[2]) << 2));
+    for (int p = kUsualPlanes; p < n_planes_; ++p)
+      weight += static_cast<int64_t>(_mm_popcnt_u64(mask & planes_[p])) << p;
+    return static_cast<double>(weight);
+  }
+
+  // A column: the codes of all samples, of a wide table only of those in a mask, and the lowest and
+  // the highest code of these.
+  struct Column {
+    const uint8_t* codes;
+    int low, high;
+  };
+  MDDF_TARGET_AVX2 MDDF_INLINE Column read(int32_t column, uint64_t mask) {
+    if (turns_) {
+      turn_with(column);
+      Column of{codes_.data() + column * kSmall, 0, 0};
+      range_of(Codes64(of.codes), mask, of.low, of.high);
+      return of;
+    }
+    return read_cells(column, mask);
+  }
+
+  // Readies the codes of up to kSmall columns. Those of a wide table are all read before one of
+  // them is used: cells may be far, and vectors that were just written in bytes are waited for.
+  MDDF_TARGET_AVX2 void gather(const int32_t* columns, int64_t n, uint64_t mask) {
+    if (turns_) {
+      for (int64_t j = 0; j < n; ++j) turn_with(columns[j]);
+      return;
+    }
+    std::array<const uint8_t*, kSmall> row;
+    std::array<uint8_t, kSmall> place;
+    int n_here = 0;
+    for (; mask; mask &= mask - 1) {
+      place[n_here] = static_cast<uint8_t>(lowest_bit(mask));
+      row[n_here++] = row_[lowest_bit(mask)];
+    }
+    for (int64_t j = 0; j < n; ++j) {
+      const int64_t at = columns[j] * column_step_;
+      uint8_t* to = codes_.data() + j * kSmall;
+      for (int k = 0; k < n_here; ++k) to[place[k]] = row[k][at];
+    }
+  }
+  // Those of the j-th of them.
+  const uint8_t* gathered(int64_t j, int32_t column) const {
+    return codes_.data() + (turns_ ? column : j) * kSmall;
+  }
+
+  // Lets categories that the node has not seen go to the side of more weight.
+  MDDF_TARGET_AVX2 void send_unseen(const uint8_t* codes, uint64_t mask, uint64_t right,
+                                    Split& split) const {
+    if (weight_of(mask & ~right) <= weight_of(right)) return;
+    CodeSet on_right;
+    for (uint64_t rest = right; rest; rest &= rest - 1) on_right.insert(codes[lowest_bit(rest)]);
+    split.list_all_but(on_right, data_.bins.count(split.column));
+  }
+
+  const TrainingTable& data_;
+  const GrowOptions& options_;
+  ColumnPool& pool_;
+  Writer& writer_;
+  static constexpr int kUsualPlanes = 3;  // a bootstrap seldom draws a row eight times
+  int n_samples_ = 0, n_planes_ = 0;
+  int64_t column_step_ = 1;            // bytes between the cells of a row
+  std::array<uint64_t, 16> planes_{};  // the samples whose weight has this binary digit
+
+ private:
+  static constexpr int64_t kMostTurned = 64;
+  static constexpr int kFewestFetched = 8;
+
+  MDDF_TARGET_AVX2 void turn_with(int32_t column) {
+    const int group = column / kTurned;
+    if (!(turned_ >> group & 1)) turn(group);
+  }
+
+  // The range is not found by a vector, which would have to wait for the bytes it is made of.
+  MDDF_TARGET_AVX2 Column read_cells(int32_t column, uint64_t mask) {
+    Column of{codes_.data(), 255, 0};
+    if (packed_) {
+      std::fill_n(codes_.data(), kSmall, uint8_t{0});
+      const uint64_t others = mask & others_than_0(column);
+      if (others != mask) of.low = 0;
+      mask = others;
+    }
+    for (; mask; mask &= mask - 1) {
+      const int i = lowest_bit(mask);
+      const uint8_t code =
+          packed_ ? packed_->code(row_[i], column) : row_[i][column * column_step_];
+      codes_[i] = code;
+      of.low = std::min<int>(of.low, code);
+      of.high = std::max<int>(of.high, code);
+    }
+    return of;
+  }
+
+  // The binary digits of the samples' weights.
+  template <class Sample>
+  MDDF_TARGET_AVX2 void find_planes(const Sample* samples, int n) {
+    std::array<uint8_t, kSmall> low{}, high{};
+    for (int i = 0; i < n; ++i) {
+      low[i] = static_cast<uint8_t>(samples[i].weight);
+      high[i] = static_cast<uint8_t>(samples[i].weight >> 8);
+    }
+    for (int p = 0; p < n_planes_; ++p)
+      planes_[p] = Codes64(p < 8 ? low.data() : high.data()).digit(p % 8);
+  }
+
+  // A row of which kTurned codes can be read, whatever the table's width.
+  const uint8_t* find_row(int64_t row) const {
+    return row < first_copied_ ? data_.matrix.row(row)
+                               : copied_.data() + (row - first_copied_) * data_.matrix.n_columns;
+  }
+  // Turns a group of columns, the last of them together with the columns before.
+  MDDF_TARGET_AVX2 void turn(int group) {
+    turned_ |= uint64_t{1} << group;
+    const int64_t first = std::clamp<int64_t>(data_.matrix.n_columns - kTurned, 0, group * kTurned);
+    for (int i = 0; i < n_samples_; i += kTurnedRows)
+      turn_codes(row_.data() + i, first, codes_.data() + first * kSmall + i, kSmall);
+  }
+
+  // Which samples have another code than 0, for packed rows.
+  MDDF_TARGET_AVX2 uint64_t others_than_0(int32_t column) {
+    // Words of two groups of columns are turned at once.
+    const int64_t word = column / PackedRows::kColumns, bit = column % PackedRows::kColumns;
+    const int64_t pair = word / 2;
+    uint8_t* turned = words_.data() + pair * kTurned * kSmall;
+    if (!(turned_ >> pair & 1)) {
+      turned_ |= uint64_t{1} << pair;
+      for (int i = 0; i < n_samples_; i += kTurnedRows)
+        turn_codes(row_.data() + i, pair * kTurned, turned + i, kSmall);
+    }
+    return Codes64(turned + (word % 2 * 8 + bit / 8) * kSmall).digit(bit % 8);
+  }
+
+  Rules& rules() { return static_cast<Rules&>(*this); }
+
+  // Splits a node or makes it a leaf; false if no node is left to visit, else `node` is the next.
+  MDDF_TARGET_AVX2 bool visit(Node& node, Random& random) {
+    rules().on_node(node);
+    const int64_t n = static_cast<int64_t>(_mm_popcnt_u64(node.mask));
+    Split split;
+    uint64_t right_mask = 0;
+    if (node.depth < options_.max_depth && n >= options_.min_samples_split) {
+      if constexpr (Rules::kSearches)
+        right_mask = options_.random_thresholds ? draw_split(node, random, split)
+                                                : rules().find_best_split(node, random, split);
+      else
+        right_mask = draw_split(node, random, split);
+    }
+    if (split.column < 0) {
+      rules().mixed_leaf(node);
+      return next(node);
+    }
+    const int64_t right_sum = rules().on_split(node, split, right_mask);
+    const uint64_t left_mask = node.mask & ~right_mask;
+    if (!split.saw_missing) split.missing_left = weight_of(left_mask) > weight_of(right_mask);
+    const uint32_t left = writer_.inner(node.index, split);
+    const uint32_t n_constant = static_cast<uint32_t>(pool_.constant());
+    const Node right{left + 1, node.depth + 1, n_constant, split.column, right_mask, right_sum};
+    const bool visit_right = rules().place(right);
+    node = {left, node.depth + 1, n_constant, split.column, left_mask, node.sum - right_sum};
+    if (rules().place(node)) {
+      if (visit_right) waiting_.push_back(right);
+      return true;
+    }
+    if (!visit_right) return next(node);
+    node = right;
+    return true;
+  }
+
+  bool next(Node& node) {
+    if (waiting_.empty()) return false;
+    node = waiting_.back();
+    waiting_.pop_back();
+    return true;
+  }
+
+  // Draws columns until one is not constant and splits it; returns who goes right.
+  MDDF_TARGET_AVX2 uint64_t draw_split(const Node& node, Random& random, Split& split) {
+    pool_.begin(node.n_constant);
+    while (pool_.any_unknown() && pool_.only_constant()) {
+      const int32_t column = pool_.drawn() < 1 ? pool_.draw(random) : pool_.draw_unknown(random);
+      if (column < 0) continue;
+      const Column of = read(column, node.mask);
+      const uint64_t right = of.low == of.high ? 0
+                             : data_.bins.categorical[column]
+                                 ? draw_categories(column, of.codes, node.mask, random, split)
+                                 : draw_threshold(column, of, node.mask, random, split);
+      const uint8_t constant = split.column < 0;
+      pool_.mark_constant(&constant, 1);
+      if (!constant) return right;
+    }
+    return 0;
+  }
+
+  // The lowest and the highest code in the mask, which must not be empty.
+  MDDF_TARGET_AVX2 static void range_of(const Codes64& codes, uint64_t mask, int& low, int& high) {
+    const __m256i ones = _mm256_set1_epi8(-1);
+    const Codes64 in(mask);
+    low = as_int(Codes64(_mm256_or_si256(codes.a, _mm256_xor_si256(in.a, ones)),
+                         _mm256_or_si256(codes.b, _mm256_xor_si256(in.b, ones)))
+                     .lowest());
+    high = 255 - as_int(Codes64(_mm256_xor_si256(_mm256_and_si256(codes.a, in.a), ones),
+                                _mm256_xor_si256(_mm256_and_si256(codes.b, in.b), ones))
+                            .lowest());
+  }
+
+  // Of a column that is not constant.
+  MDDF_TARGET_AVX2 uint64_t draw_threshold(int32_t column, Column of, uint64_t mask, Random& random,
+                                           Split& split) const {
+    split.column = column;
+    uint64_t missing = 0;
+    if (of.high == kMissing) {
+      const Codes64 codes(of.codes);
+      missing = codes.missing() & mask;
+      split.saw_missing = true;
+      range_of(codes, mask & ~missing, of.low, of.high);
+      if (of.low == of.high) {  // one value, and rows without it
+        split.threshold = kMissing - 1;
+        return missing;
+      }
+      split.missing_left = random.next() >> 63;
+    }
+    split.threshold = draw_cut(data_, column, of.low, of.high, random);
+    const Codes64 codes(of.codes);
+    const uint64_t right = mask & ~codes.up_to(_mm_cvtsi32_si128(split.threshold)).bits();
+    return split.missing_left ? right & ~missing : right;
+  }
+
+  MDDF_TARGET_AVX2 uint64_t draw_categories(int32_t column, const uint8_t* codes, uint64_t mask,
+                                            Random& random, Split& split) const {
+    CodeSet seen;
+    for (uint64_t rest = mask; rest; rest &= rest - 1) seen.insert(codes[lowest_bit(rest)]);
+    if (!draw_category_set(column, seen, random, split)) return 0;
+    uint64_t right = 0;
+    for (uint64_t rest = mask; rest; rest &= rest - 1) {
+      const int i = lowest_bit(rest);
+      if (!split.left.contains(codes[i])) right |= uint64_t{1} << i;
+    }
+    send_unseen(codes, mask, right, split);
+    return right;
+  }
+
+  const bool turns_;    // groups of columns at once: not if there are too many
+  const bool fetches_;  // whole rows ahead: drawn splits look into most of their lines
+  const PackedRows* packed_ = nullptr;  // where the samples' rows are, if they are packed
+  uint64_t turned_ = 0;                 // which groups
+  std::vector<uint8_t> words_;          // of packed rows, turned
+  std::vector<uint8_t> codes_;          // 64 for each column
+  std::vector<uint8_t> copied_;  // the table's last rows, if they are that short, and some room
+  int64_t first_copied_ = INT64_MAX;
+  std::array<const uint8_t*, kSmall> row_;
+  std::vector<Node> waiting_;
+};
+
+#endif
+
+}  // namespace mddf

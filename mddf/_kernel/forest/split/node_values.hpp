@@ -1,0 +1,189 @@
+// The targets of a node's samples as whole numbers whose sums are exact.
+//
+// A target is a multiple of 2^-61 of a bound on all of them (see ValueTarget). In a node, distances
+// from the least one, times the weight, are cut to as many bits as keep their sum within 62: what
+// is lost is less than the weight of the node times 2^-61 of its own range.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "common/bits.hpp"
+#include "common/random.hpp"
+#include "forest/data/samples.hpp"
+#include "forest/data/training.hpp"
+
+namespace mddf {
+
+// Numbers to be predicted, of every row of the table: n_outputs each, from -2^61 to 2^61.
+struct ValueTarget {
+  static constexpr int kBits = 61;
+  const int64_t* fixed;
+  int n_outputs;
+  const double* scale;  // by output: the square of its unit, as a share of the largest
+};
+
+using ValueTraining = Training<ValueTarget>;
+
+// `kOne`: there is one output, as the compiler then knows.
+template <bool kOne>
+class NodeValues {
+ public:
+  explicit NodeValues(const ValueTarget& target)
+      : target_(target),
+        total_(n_outputs() + 1),
+        factor_(n_outputs()),
+        least_(n_outputs()),
+        most_(n_outputs()),
+        shift_(n_outputs()) {}
+
+  int n_outputs() const { return kOne ? 1 : target_.n_outputs; }
+  // A cell is a weight and, for each output, a sum.
+  int stride() const { return n_outputs() + 1; }
+  static void add(int64_t* to, const int64_t* cell, int n) {
+    for (int j = 0; j < n; ++j) to[j] += cell[j];
+  }
+
+  // Whether the targets of a node's samples are all the same.
+  bool all_equal(const RowSample* samples, int64_t n) const {
+    const int64_t* first = fixed(samples[0].row);
+    for (int64_t i = 1; i < n; ++i)
+      if (!std::equal(first, first + n_outputs(), fixed(samples[i].row))) return false;
+    return true;
+  }
+
+  // Looks at the targets of a node's samples.
+  void look(const RowSample* samples, int64_t n) {
+    const int k = n_outputs();
+    if (static_cast<int64_t>(value_.size()) < n * k) {
+      value_.resize(n * k);
+      cell_.resize(n * (k + 1));
+    }
+    samples_ = samples;
+    n_ = n;
+    for (int j = 0; j < k; ++j) least_[j] = most_[j] = fixed(samples[0].row)[j];
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t* from = fixed(samples[i].row);
+      for (int j = 0; j < k; ++j) {
+        const int64_t value = value_[i * k + j] = from[j];
+        least_[j] = std::min(least_[j], value);
+        most_[j] = std::max(most_[j], value);
+      }
+    }
+  }
+
+  // Makes the cells and their total.
+  void fill() {
+    const int k = n_outputs();
+    uint64_t weight = 0;
+    for (int64_t i = 0; i < n_; ++i) weight += samples_[i].weight;
+    const bool all_ones = weight == static_cast<uint64_t>(n_);
+    const int weight_bits = bit_width(weight);
+    total_[0] = static_cast<int64_t>(weight);
+    for (int64_t i = 0; i < n_; ++i) cell_[i * (k + 1)] = samples_[i].weight;
+    for (int j = 0; j < k; ++j) {
+      const int range_bits = bit_width(static_cast<uint64_t>(most_[j] - least_[j]));
+      shift_[j] = std::max(0, range_bits + weight_bits - 62);
+      factor_[j] = target_.scale[j] * power_of_four(shift_[j] - ValueTarget::kBits);
+      total_[1 + j] = 0;
+      for (int64_t i = 0; i < n_; ++i) {
+        const uint64_t distance = static_cast<uint64_t>(value_[i * k + j] - least_[j]);
+        const int64_t part = weighted(distance, samples_[i].weight, shift_[j], all_ones);
+        cell_[i * (k + 1) + 1 + j] = part;
+        total_[1 + j] += part;
+      }
+    }
+  }
+
+  int64_t value(int64_t i) const { return value_[i]; }  // of one output
+  const int64_t* cell(int64_t i) const { return cell_.data() + i * stride(); }
+  const int64_t* total() const { return total_.data(); }
+  // What a squared sum of an output counts.
+  double factor(int j) const { return factor_[j]; }
+
+  // The sum of what fill() made of samples that it saw, of one output, given the sum of weights.
+  int64_t sum_of(const RowSample* samples, int64_t n, int64_t weight) const {
+    const bool all_ones = weight == n;
+    const int shift = shift_[0];
+    int64_t sum = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const uint64_t distance = static_cast<uint64_t>(*fixed(samples[i].row) - least_[0]);
+      sum += weighted(distance, samples[i].weight, shift, all_ones);
+    }
+    return sum;
+  }
+  // The decrease of one output's squared error by a split: weights and sums of parts of both sides.
+  double gain(double left, int64_t part_left, double right, int64_t part_right) const {
+    const double mean = static_cast<double>(part_left + part_right) / (left + right);
+    const double distance = static_cast<double>(part_left) - left * mean;
+    return factor_[0] * (left + right) * (distance * distance / (left * right));
+  }
+
+  // Appends the means of the samples that were looked at to `to`: exact sums, rounded once or
+  // twice.
+  void append_means(std::vector<double>& to) const {
+    const int k = n_outputs();
+    for (int j = 0; j < k; ++j) {
+      double mean = static_cast<double>(least_[j]);
+      if (least_[j] < most_[j]) mean += distance_of_mean(j);
+      mean = std::clamp(mean, static_cast<double>(least_[j]), static_cast<double>(most_[j]));
+      to.push_back(mean * kUnit);
+    }
+  }
+  // Those of a single row.
+  void append_row(uint32_t row, std::vector<double>& to) const {
+    for (int j = 0; j < n_outputs(); ++j) to.push_back(static_cast<double>(fixed(row)[j]) * kUnit);
+  }
+  // That of a sample that was looked at.
+  void append_value(int i, std::vector<double>& to) const {
+    to.push_back(static_cast<double>(value_[i]) * kUnit);
+  }
+
+ private:
+  static constexpr double kUnit = 0x1p-61;
+  const int64_t* fixed(uint32_t row) const { return target_.fixed + int64_t{row} * n_outputs(); }
+
+  // 4^n for n of at most 30 in absolute value, or a product of two such.
+  static double power_of_four(int n) {
+    const int half = n / 2;
+    const auto power = [](int m) { return m < 0 ? 1 / power_of_four_up(-m) : power_of_four_up(m); };
+    return power(half) * power(n - half);
+  }
+  static double power_of_four_up(int n) { return static_cast<double>(uint64_t{1} << (2 * n)); }
+
+  // distance * weight / 2^shift, rounded down; that is simple in loops where all weights are one.
+  static int64_t weighted(uint64_t distance, uint64_t weight, int shift, bool all_ones) {
+    if (all_ones) return static_cast<int64_t>(distance >> shift);
+    const uint64_t low = distance * weight;
+    if (shift == 0) return static_cast<int64_t>(low);
+    return static_cast<int64_t>(multiply_high(distance, weight) << (64 - shift) | low >> shift);
+  }
+
+  // How far the mean lies above the least value.
+  double distance_of_mean(int j) const {
+    const int k = n_outputs();
+    uint64_t weight = 0, low = 0, high = 0;  // of a sum of 128 bits
+    for (int64_t i = 0; i < n_; ++i) {
+      const uint64_t distance = static_cast<uint64_t>(value_[i * k + j] - least_[j]);
+      const uint64_t part = distance * samples_[i].weight;
+      weight += samples_[i].weight;
+      low += part;
+      high += multiply_high(distance, samples_[i].weight) + (low < part);
+    }
+    return (std::ldexp(static_cast<double>(high), 64) + static_cast<double>(low)) /
+           static_cast<double>(weight);
+  }
+
+  const ValueTarget target_;
+  const RowSample* samples_ = nullptr;
+  int64_t n_ = 0;
+  std::vector<int64_t> value_, cell_;
+  std::vector<int64_t> total_;  // a cell: the sum of all of them
+  std::vector<double> factor_;
+  std::vector<int64_t> least_, most_;
+  std::vector<int> shift_;
+};
+
+}  // namespace mddf

@@ -1,0 +1,234 @@
+// The best threshold or category set of a column at a node whose targets are numbers.
+//
+// A split is worth the decrease of the squared error, summed over outputs. With W the weight of the
+// node, S a sum of distances from the least target and D = S_left - W_left S / W it is
+//   W D^2 / (W_left W_right),
+// which cancels nothing but what lies far below the node's own range.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "common/bits.hpp"
+#include "forest/data/bins.hpp"
+#include "forest/data/samples.hpp"
+#include "forest/data/training.hpp"
+#include "forest/split/node_values.hpp"
+#include "forest/split/split.hpp"
+
+namespace mddf {
+
+template <bool kOne>
+class ValueSearch {
+ public:
+  ValueSearch(const TrainingTable& data, const GrowOptions& options, const NodeValues<kOne>& node)
+      : data_(data), options_(options), node_(node), left_(node.stride()), mean_(node.stride()) {
+    sums_.resize(kAtOnce * 256 * node.stride());
+    rows_.resize(kAtOnce * 256);
+  }
+  static constexpr int kAtOnce = 4;
+
+  // The least weight of a leaf in the tree that follows.
+  void set_least_weight(double weight) { least_weight_ = weight; }
+
+  // To be called when the node's cells are there.
+  void begin(const RowSample* samples, int64_t n) {
+    samples_ = samples;
+    n_ = n;
+    weight_ = static_cast<double>(node_.total()[0]);
+    for (int j = 1; j < node_.stride(); ++j)
+      mean_[j] = static_cast<double>(node_.total()[j]) / weight_;
+  }
+
+  // Improves `best` by up to four columns; marks those that are constant here.
+  void try_columns(const int32_t* columns, int64_t width, Split& best, uint8_t* constant) {
+    if (width == 4) fill<4>(columns);
+    if (width == 3) fill<3>(columns);
+    if (width == 2) fill<2>(columns);
+    if (width == 1) fill<1>(columns);
+    for (int c = 0; c < width; ++c) {
+      gather_groups(c);
+      constant[c] = n_groups_ + has_missing_ < 2;
+      if (!constant[c]) {
+        if (data_.bins.categorical[columns[c]])
+          search_categories(columns[c], best);
+        else
+          search_thresholds(columns[c], best);
+      }
+      forget_groups();
+    }
+  }
+
+  // The decrease of the squared error by a split with this score; see NodeValues for its unit.
+  double gain(double score) const { return weight_ * score * (kOne ? node_.factor(0) : 1); }
+
+  // Scores a drawn split, given the codes of the node's samples; one that leaves a side too little
+  // keeps -infinity.
+  void score(const uint8_t* codes, Split& split) {
+    std::fill(left_.begin(), left_.end(), 0);
+    int64_t rows_left = 0;
+    for (int64_t i = 0; i < n_; ++i) {
+      const int64_t goes_left = !split.goes_right(codes[i]);  // no branch: it is a coin
+      const int64_t* cell = node_.cell(i);
+      for (int j = 0; j < node_.stride(); ++j) left_[j] += cell[j] & -goes_left;
+      rows_left += goes_left;
+    }
+    if (allows(rows_left)) split.score = improve(split.score);
+  }
+
+ private:
+  struct Group {
+    int code, at;  // `at`: where its sums are
+    int64_t rows;
+    double order;
+  };
+
+  // Adds up what the node has in each bin of the columns.
+  template <int kColumns>
+  void fill(const int32_t* columns) {
+    const int stride = node_.stride();
+    const int64_t step = data_.matrix.column(columns[0], n_).step;
+    const uint8_t* codes[kColumns];
+    int64_t* sums[kColumns];
+    for (int c = 0; c < kColumns; ++c) {
+      codes[c] = data_.matrix.column(columns[c], n_).data;
+      sums[c] = sums_.data() + c * 256 * stride;
+      seen_[c] = CodeSet{};
+    }
+    for (int64_t i = 0; i < n_; ++i) {
+      const int64_t at = samples_[i].row * step;
+      for (int c = 0; c < kColumns; ++c) {
+        const uint8_t code = codes[c][at];
+        seen_[c].insert(code);
+        NodeValues<kOne>::add(sums[c] + code * stride, node_.cell(i), stride);
+      }
+    }
+    if (!options_.limits_leaves()) return;
+    for (int64_t i = 0; i < n_; ++i)
+      for (int c = 0; c < kColumns; ++c) ++rows_[c * 256 + codes[c][samples_[i].row * step]];
+  }
+
+  // Lists the bins of the c-th column that the node has, and what is missing apart.
+  void gather_groups(int c) {
+    n_groups_ = 0;
+    has_missing_ = false;
+    for (int word = 0; word < 4; ++word) {
+      for (uint64_t rest = seen_[c].words[word]; rest; rest &= rest - 1) {
+        const int code = 64 * word + lowest_bit(rest);
+        const int at = c * 256 + code;
+        const Group group{code, at, rows_[at], 0};
+        rows_[at] = 0;
+        if (code == kMissing)
+          missing_ = group, has_missing_ = true;
+        else
+          groups_[n_groups_++] = group;
+      }
+    }
+  }
+  // Leaves the sums zero for what follows.
+  void forget_groups() {
+    const auto forget = [this](const Group& group) {
+      std::fill_n(sums_.begin() + group.at * node_.stride(), node_.stride(), 0);
+    };
+    std::for_each(groups_.begin(), groups_.begin() + n_groups_, forget);
+    if (has_missing_) forget(missing_);
+  }
+
+  bool allows(int64_t rows_left) const {
+    if (!options_.limits_leaves()) return true;
+    const double left = static_cast<double>(left_[0]);
+    return rows_left >= options_.min_samples_leaf && n_ - rows_left >= options_.min_samples_leaf &&
+           left >= least_weight_ && weight_ - left >= least_weight_;
+  }
+
+  // The score with left_ on the left if it is above `best`, else `best`.
+  double improve(double best) const {
+    const double left = static_cast<double>(left_[0]);
+    const double denominator = left * (weight_ - left);
+    double squares = 0;
+    for (int j = 1; j < node_.stride(); ++j) {
+      const double distance = static_cast<double>(left_[j]) - mean_[j] * left;
+      squares += kOne ? distance * distance : node_.factor(j - 1) * (distance * distance);
+    }
+    return squares > best * denominator ? squares / denominator : best;
+  }
+
+  void search_thresholds(int32_t column, Split& best) {
+    for (int missing_left = 0; missing_left <= (has_missing_ ? 1 : 0); ++missing_left) {
+      std::fill(left_.begin(), left_.end(), 0);
+      int64_t rows_left = 0;
+      if (missing_left) take(missing_, rows_left);
+      const int last = n_groups_ - (has_missing_ && !missing_left ? 0 : 1);
+      for (int g = 0; g < last; ++g) {
+        take(groups_[g], rows_left);
+        if (!allows(rows_left)) continue;
+        const double score = improve(best.score);
+        if (!(score > best.score)) continue;
+        best.score = score;
+        best.column = column;
+        best.categorical = false;
+        best.saw_missing = has_missing_;
+        best.missing_left = missing_left != 0;
+        best.threshold = groups_[g].code;
+        best.first_right = g + 1 < n_groups_ ? groups_[g + 1].code : kMissing;
+      }
+    }
+  }
+
+  // The best of the sets that hold the categories with the least means: for one output the best of
+  // all sets. For more, the means of each output in turn.
+  void search_categories(int32_t column, Split& best) {
+    if (has_missing_) groups_[n_groups_++] = missing_;
+    for (int j = 1; j < node_.stride(); ++j) {
+      for (int g = 0; g < n_groups_; ++g)
+        groups_[g].order = static_cast<double>(sums_of(groups_[g])[j]) /
+                           static_cast<double>(sums_of(groups_[g])[0]);
+      std::sort(groups_.begin(), groups_.begin() + n_groups_, [](const Group& a, const Group& b) {
+        return std::pair(a.order, a.code) < std::pair(b.order, b.code);
+      });
+      std::fill(left_.begin(), left_.end(), 0);
+      int64_t rows_left = 0;
+      for (int g = 0; g + 1 < n_groups_; ++g) {
+        take(groups_[g], rows_left);
+        if (!allows(rows_left)) continue;
+        const double score = improve(best.score);
+        if (!(score > best.score)) continue;
+        best = Split{};
+        best.score = score;
+        best.column = column;
+        best.categorical = true;
+        for (int i = 0; i <= g; ++i) best.left.insert(groups_[i].code);
+        best.saw_missing = has_missing_;
+        best.missing_left = best.left.contains(kMissing);
+      }
+    }
+  }
+
+  const int64_t* sums_of(const Group& group) const {
+    return sums_.data() + group.at * node_.stride();
+  }
+  void take(const Group& group, int64_t& rows_left) {
+    NodeValues<kOne>::add(left_.data(), sums_of(group), node_.stride());
+    rows_left += group.rows;
+  }
+
+  const TrainingTable& data_;
+  const GrowOptions options_;
+  const NodeValues<kOne>& node_;
+  double least_weight_ = 0, weight_ = 0;
+  const RowSample* samples_ = nullptr;
+  int64_t n_ = 0;
+  std::vector<int64_t> left_, sums_;
+  std::vector<double> mean_;
+  std::vector<uint32_t> rows_;
+  std::array<CodeSet, kAtOnce> seen_;
+  std::array<Group, 256> groups_;
+  int n_groups_ = 0;
+  bool has_missing_ = false;
+  Group missing_{};
+};
+
+}  // namespace mddf
