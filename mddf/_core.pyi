@@ -146,7 +146,7 @@ def find_bins(
     cancel: Cancel | None = None,
 ) -> tuple: ...
 @overload
-def bin_few_rows(
+def bin_by_rank(
     x: ReadFloat64Table,
     first: int,
     last: int,
@@ -156,7 +156,7 @@ def bin_few_rows(
     cancel: Cancel | None = None,
 ) -> tuple: ...
 @overload
-def bin_few_rows(
+def bin_by_rank(
     x: ReadFloat32Table,
     first: int,
     last: int,
@@ -166,7 +166,7 @@ def bin_few_rows(
     cancel: Cancel | None = None,
 ) -> tuple: ...
 @overload
-def bin_few_rows(
+def bin_by_rank(
     x: ReadInt64Table,
     first: int,
     last: int,
@@ -176,7 +176,7 @@ def bin_few_rows(
     cancel: Cancel | None = None,
 ) -> tuple: ...
 @overload
-def bin_few_rows(
+def bin_by_rank(
     x: ReadInt32Table,
     first: int,
     last: int,
@@ -186,7 +186,7 @@ def bin_few_rows(
     cancel: Cancel | None = None,
 ) -> tuple: ...
 @overload
-def bin_few_rows(
+def bin_by_rank(
     x: ReadUint8Table,
     first: int,
     last: int,

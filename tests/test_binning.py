@@ -8,7 +8,7 @@ from scipy import sparse
 
 from mddf import _core
 from mddf._base.parallel import in_threads
-from mddf._data.binning import apply_bins, bin_few_rows, find_bins, join_bins, narrowed
+from mddf._data.binning import apply_bins, bin_by_rank, find_bins, join_bins, narrowed
 
 DTYPES = ["f8", "f4", "i8", "i4", "u1"]
 
@@ -42,17 +42,17 @@ def compare(x, weights, max_bins):
         assert np.array_equal(part.values, values)
         assert np.array_equal(codes[:, c], naive.apply_bins(x[:, c], part.edges))
     if weights is None and len(x) <= max_bins:
-        compare_few_rows(x, bins, codes)
+        compare_by_rank(x, bins, codes)
     return bins, codes
 
 
-def compare_few_rows(x, bins, codes):
+def compare_by_rank(x, bins, codes):
     """Compare what is found in one step with the bins and codes of a table."""
     n_rows, n_columns = x.shape
     out, by_column = (np.full(shape, 99, np.uint8) for shape in ((n_rows, n_columns + 3),) * 2)
     by_column = by_column.T.copy()
     for more in ({}, {"by_column": by_column}):
-        found = bin_few_rows(x, out=out, first_column=2, **more)
+        found = bin_by_rank(x, out=out, first_column=2, **more)
         for name in ("edges", "values", "start", "categorical"):
             assert np.array_equal(getattr(found, name), getattr(bins, name))
         assert np.array_equal(out[:, 2:-1], codes)

@@ -136,7 +136,7 @@ def test_apply_bins(changes):
         _core.apply_bins(**{**apply_arguments(), **changes})
 
 
-def test_bin_few_rows():
+def test_bin_by_rank():
     good = {
         "x": np.arange(12.0).reshape(6, 2),
         "first": 0,
@@ -145,7 +145,7 @@ def test_bin_few_rows():
         "first_column": 1,
         "by_column": np.zeros((3, 6), np.uint8),
     }
-    _core.bin_few_rows(**good)
+    _core.bin_by_rank(**good)
     wrong = [
         {"x": np.zeros((256, 2)), "out": np.zeros((256, 3), np.uint8), "by_column": None},
         {"x": np.zeros((5, 2))},
@@ -163,12 +163,12 @@ def test_bin_few_rows():
     ]
     for changes in wrong:
         with pytest.raises(REFUSED):
-            _core.bin_few_rows(**{**good, **changes})
+            _core.bin_by_rank(**{**good, **changes})
 
 
-def test_bin_few_rows_writes_nowhere_else():
+def test_bin_by_rank_writes_nowhere_else():
     out = np.full((4, 12), 77, np.uint8)
-    _core.bin_few_rows(np.zeros((4, 10)), 3, 9, out, 1)
+    _core.bin_by_rank(np.zeros((4, 10)), 3, 9, out, 1)
     untouched = np.full((4, 12), 77)
     untouched[:, 4:10] = 0
     assert np.array_equal(out, untouched)

@@ -163,7 +163,7 @@ def sparse_case(rng, shape, share, **options):
 
 @needs_wide_vectors
 @pytest.mark.parametrize("n_columns", [65, 95, 96, 97, 144, 145, 700, 1024, 1025])
-def test_rows_are_packed_if_most_codes_are_0(n_columns):
+def test_zeros_are_left_out_if_most_codes_are_0(n_columns):
     rng = np.random.default_rng(n_columns)
     for share, missing in [(0, 0), (0.02, 0), (0.3, 0), (0.2, 0.1), (0.6, 0)]:
         case = sparse_case(rng, (2600, n_columns), share, missing=missing)
@@ -173,13 +173,13 @@ def test_rows_are_packed_if_most_codes_are_0(n_columns):
             options |= {"random_thresholds": True, "max_features": 1}
             grow = partial(case.grow, [1, 2], **options)
             by_column = np.ascontiguousarray(case.codes.T)
-            packed, plain = both_ways(partial(grow, by_column=by_column))
-            assert same_trees(packed, plain)
-            assert same_trees(packed, grow())
+            without, plain = both_ways(partial(grow, by_column=by_column))
+            assert same_trees(without, plain)
+            assert same_trees(without, grow())
 
 
 @needs_wide_vectors
-def test_rows_with_categories_are_not_packed():
+def test_rows_with_categories_keep_their_zeros():
     rng = np.random.default_rng(2)
     case = sparse_case(rng, (2600, 100), 0.2, categories=0.1)
     by_column = np.ascontiguousarray(case.codes.T)
@@ -196,7 +196,7 @@ def grow_completely_random(case, table, seed):
     return grown_trees(reader)
 
 
-def test_packed_rows_follow_their_table():
+def test_nonzero_rows_follow_their_table():
     rng = np.random.default_rng(3)
     case, other = (sparse_case(rng, (2600, 100), 0.2) for _ in range(2))
     table = case.table(np.ascontiguousarray(case.codes.T))
@@ -209,7 +209,7 @@ def test_packed_rows_follow_their_table():
     assert same_trees(after, grow(other.table()))
 
 
-def test_threads_share_packed_rows():
+def test_threads_share_nonzero_rows():
     rng = np.random.default_rng(4)
     case = sparse_case(rng, (2600, 300), 0.15)
     grow = partial(grow_completely_random, case, case.table(np.ascontiguousarray(case.codes.T)))

@@ -15,7 +15,7 @@ from mddf._data.binning import (
     NUMERIC_DTYPES,
     BinnedTable,
     apply_bins,
-    bin_few_rows,
+    bin_by_rank,
     empty_codes,
     find_bins,
     is_large,
@@ -101,7 +101,7 @@ class Binner:
             part = slice(columns.start, columns.stop)
             if a_bin_each and isinstance(block, np.ndarray) and not self.categorical_[part].any():
                 at = {"out": codes, "first_column": columns.start, "by_column": by_column}
-                found.append(bin_few_rows(block, **at, n_jobs=self.n_jobs))
+                found.append(bin_by_rank(block, **at, n_jobs=self.n_jobs))
                 continue
             if sample_weight is None:
                 block = narrowed(block, codes, columns.start, self.n_jobs)

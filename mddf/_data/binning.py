@@ -200,14 +200,14 @@ def narrowed(X, out, first_column=0, n_jobs=None):
     return out[:, first_column : first_column + X.shape[1]] if all(whole) else X
 
 
-def bin_few_rows(X, *, out, first_column=0, by_column=None, n_jobs=None) -> Bins:
+def bin_by_rank(X, *, out, first_column=0, by_column=None, n_jobs=None) -> Bins:
     """Bins for the columns of a table of at most 255 rows, one for each value, and their codes.
 
     As `find_bins` and `apply_bins` after it, but faster. No column may be one of categories.
     """
     X = np.require(X, requirements="A")
     return _by_columns(
-        lambda first, last, cancel: _core.bin_few_rows(
+        lambda first, last, cancel: _core.bin_by_rank(
             X, first, last, out, first_column, by_column, cancel
         ),
         X,

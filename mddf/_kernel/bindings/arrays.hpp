@@ -74,7 +74,7 @@ void check_each(const char* name, const In<T, 1>& values, const char* expected, 
 
 // Hands a vector over to NumPy without a copy; `const T` for an array that cannot be written.
 template <class Element, int kDim = 1, class T>
-Out<Element, kDim> handed_over(std::vector<T> values, std::initializer_list<size_t> shape) {
+Out<Element, kDim> to_numpy(std::vector<T> values, std::initializer_list<size_t> shape) {
   auto* owned = new std::vector<T>(std::move(values));
   nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
   return Out<Element, kDim>(owned->data(), shape, owner);
@@ -82,7 +82,7 @@ Out<Element, kDim> handed_over(std::vector<T> values, std::initializer_list<size
 template <class T>
 Out<T, 1> to_numpy(std::vector<T> values) {
   const size_t size = values.size();
-  return handed_over<T>(std::move(values), {size});
+  return to_numpy<T>(std::move(values), {size});
 }
 
 // An argument given back as a NumPy array on the same memory, which cannot be written.

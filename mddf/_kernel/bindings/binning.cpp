@@ -8,7 +8,7 @@
 namespace mddf {
 namespace {
 
-nb::tuple handed_over(AllBins bins) {
+nb::tuple as_tuple(AllBins bins) {
   return nb::make_tuple(to_numpy(std::move(bins.edges)), to_numpy(std::move(bins.values)),
                         to_numpy(std::move(bins.counts)));
 }
@@ -41,28 +41,28 @@ Codes as_codes(const AnyTable& table, const InOut<uint8_t, 2>& out, int64_t firs
 template <class T>
 nb::tuple find_bins_of(AnyTable<T> x, std::optional<In<double, 1>> weights, int64_t first,
                        int64_t last, int max_bins, Cancel* cancel) {
-  const Table<T> table = as_table<T>(x);
+  const CellsView<T> table = as_cells<T>(x);
   check_max_bins(max_bins);
   check_columns(table, first, last);
   if (weights) check_length("weights", weights->shape(0), table.n_rows);
-  return handed_over(without_gil(cancel, [&](Watch& watch) {
-    return find_bins(table, data_or_null(weights), first, last, max_bins, watch);
+  return as_tuple(without_gil(cancel, [&](Interrupt& interrupt) {
+    return find_bins(table, data_or_null(weights), first, last, max_bins, interrupt);
   }));
 }
 
 template <class T>
 bool to_bytes_of(AnyTable<T> x, int64_t first, int64_t last, InOut<uint8_t, 2> out,
                  int64_t first_column, Cancel* cancel) {
-  const Table<T> table = as_table<T>(x);
+  const CellsView<T> table = as_cells<T>(x);
   check(table.column_stride == 1 || table.n_columns <= 1,
         "x: expected cells of a row side by side");
   check(0 <= first && first <= last && last <= table.n_rows,
         "first, last: expected a range of rows");
   const Codes bytes = as_codes(table, out, first_column, std::nullopt);
-  return without_gil(cancel, [&](Watch& watch) {
+  return without_gil(cancel, [&](Interrupt& interrupt) {
     const bool wide = simd::supported();
     for (int64_t row = first; row < last; ++row) {
-      watch.worked(table.n_columns);
+      interrupt.poll(table.n_columns);
       if (!as_bytes(table.data + row * table.row_stride, table.n_columns,
                     bytes.by_row + row * bytes.stride, wide))
         return false;
@@ -72,8 +72,8 @@ bool to_bytes_of(AnyTable<T> x, int64_t first, int64_t last, InOut<uint8_t, 2> o
 }
 
 template <class T>
-SparseTable<T> as_sparse(const In<T, 1>& cells, const In<int32_t, 1>& rows,
-                         const In<int64_t, 1>& start, int64_t n_rows) {
+SparseCellsView<T> as_sparse(const In<T, 1>& cells, const In<int32_t, 1>& rows,
+                             const In<int64_t, 1>& start, int64_t n_rows) {
   check_length("rows", rows.shape(0), cells.shape(0));
   check_range("n_rows", n_rows, 0, INT32_MAX);
   check(start.shape(0) > 0 && start.data()[0] == 0 &&
@@ -89,11 +89,12 @@ template <class T>
 nb::tuple find_bins_of_sparse(In<T, 1> cells, In<int32_t, 1> rows, In<int64_t, 1> start,
                               int64_t n_rows, int64_t first, int64_t last, int max_bins,
                               Cancel* cancel) {
-  const SparseTable<T> table = as_sparse(cells, rows, start, n_rows);
+  const SparseCellsView<T> table = as_sparse(cells, rows, start, n_rows);
   check_max_bins(max_bins);
   check_columns(table, first, last);
-  return handed_over(without_gil(
-      cancel, [&](Watch& watch) { return find_bins(table, first, last, max_bins, watch); }));
+  return as_tuple(without_gil(cancel, [&](Interrupt& interrupt) {
+    return find_bins(table, first, last, max_bins, interrupt);
+  }));
 }
 
 template <class T>
@@ -101,26 +102,27 @@ void apply_bins_to_sparse(In<T, 1> cells, In<int32_t, 1> rows, In<int64_t, 1> st
                           In<double, 1> edges, In<int64_t, 1> bin_start, int64_t first,
                           int64_t last, InOut<uint8_t, 2> out, int64_t first_column,
                           std::optional<InOut<uint8_t, 2>> by_column, Cancel* cancel) {
-  const SparseTable<T> table = as_sparse(cells, rows, start, n_rows);
+  const SparseCellsView<T> table = as_sparse(cells, rows, start, n_rows);
   const Bins bins = as_bins(edges, bin_start, nullptr, table.n_columns);
   check_columns(table, first, last);
   const Codes codes = as_codes(table, out, first_column, by_column);
-  check(
-      without_gil(cancel,
-                  [&](Watch& watch) { return apply_bins(table, bins, first, last, codes, watch); }),
-      "rows: expected rows of the table");
+  check(without_gil(cancel,
+                    [&](Interrupt& interrupt) {
+                      return apply_bins(table, bins, first, last, codes, interrupt);
+                    }),
+        "rows: expected rows of the table");
 }
 
 template <class T>
-nb::tuple bin_few_rows_of(AnyTable<T> x, int64_t first, int64_t last, InOut<uint8_t, 2> out,
-                          int64_t first_column, std::optional<InOut<uint8_t, 2>> by_column,
-                          Cancel* cancel) {
-  const Table<T> table = as_table<T>(x);
+nb::tuple bin_by_rank_of(AnyTable<T> x, int64_t first, int64_t last, InOut<uint8_t, 2> out,
+                         int64_t first_column, std::optional<InOut<uint8_t, 2>> by_column,
+                         Cancel* cancel) {
+  const CellsView<T> table = as_cells<T>(x);
   check(table.n_rows <= kMostBins, "x: expected at most 255 rows");
   check_columns(table, first, last);
   const Codes codes = as_codes(table, out, first_column, by_column);
-  return handed_over(without_gil(cancel, [&](Watch& watch) {
-    return bin_few_rows(table, nullptr, first, last, &codes, watch);
+  return as_tuple(without_gil(cancel, [&](Interrupt& interrupt) {
+    return bin_by_rank(table, nullptr, first, last, &codes, interrupt);
   }));
 }
 
@@ -129,7 +131,7 @@ void apply_bins_to(AnyTable<T> x, In<double, 1> edges, In<int64_t, 1> bin_start,
                    In<uint8_t, 1> categorical, int64_t first, int64_t last, InOut<uint8_t, 2> out,
                    int64_t first_column, std::optional<InOut<uint8_t, 2>> by_column,
                    std::optional<In<bool, 1>> wanted, Cancel* cancel) {
-  const Table<T> table = as_table<T>(x);
+  const CellsView<T> table = as_cells<T>(x);
   check_length("categorical", categorical.shape(0), table.n_columns);
   const Bins bins = as_bins(edges, bin_start, categorical.data(), table.n_columns);
   check(0 <= first && first <= last && last <= table.n_rows,
@@ -137,8 +139,9 @@ void apply_bins_to(AnyTable<T> x, In<double, 1> edges, In<int64_t, 1> bin_start,
   const Codes codes = as_codes(table, out, first_column, by_column);
   if (wanted) check_length("wanted", wanted->shape(0), table.n_columns);
   const auto* of_wanted = wanted ? reinterpret_cast<const uint8_t*>(wanted->data()) : nullptr;
-  without_gil(cancel,
-              [&](Watch& watch) { apply_bins(table, bins, first, last, of_wanted, codes, watch); });
+  without_gil(cancel, [&](Interrupt& interrupt) {
+    apply_bins(table, bins, first, last, of_wanted, codes, interrupt);
+  });
 }
 
 constexpr const char* kFindBins = R"(Find the bins of columns [first, last) of a table.
@@ -181,7 +184,7 @@ Returns
 bool
     False if some cells are no whole numbers from 0 to 255: then what was written is of no use.)";
 
-constexpr const char* kBinFewRows = R"(Find the bins of columns [first, last), and code these.
+constexpr const char* kBinByRank = R"(Find the bins of columns [first, last), and code these.
 
 Parameters
 ----------
@@ -258,10 +261,10 @@ void bind_for(nb::module_& m) {
   using nb::arg;
   m.def("find_bins", &find_bins_of<T>, arg("x").noconvert(), arg("weights").none().noconvert(),
         arg("first"), arg("last"), arg("max_bins"), arg("cancel").none() = nb::none(), kFindBins);
-  m.def("bin_few_rows", &bin_few_rows_of<T>, arg("x").noconvert(), arg("first"), arg("last"),
+  m.def("bin_by_rank", &bin_by_rank_of<T>, arg("x").noconvert(), arg("first"), arg("last"),
         arg("out").noconvert(), arg("first_column") = 0,
         arg("by_column").none().noconvert() = nb::none(), arg("cancel").none() = nb::none(),
-        kBinFewRows);
+        kBinByRank);
   m.def("apply_bins", &apply_bins_to<T>, arg("x").noconvert(), arg("edges").noconvert(),
         arg("bin_start").noconvert(), arg("categorical").noconvert(), arg("first"), arg("last"),
         arg("out").noconvert(), arg("first_column") = 0,
@@ -297,8 +300,8 @@ Out<uint64_t, 1> hash_rows(In<uint8_t, 2> codes, int64_t n_columns, In<uint16_t,
   check_length("labels", labels.shape(0), matrix.n_rows);
   check(0 <= n_columns && n_columns <= matrix.n_columns, "n_columns: more than codes has");
   std::vector<uint64_t> hashes(matrix.n_rows);
-  without_gil(nullptr, [&](Watch& watch) {
-    row_hashes(matrix, n_columns, labels.data(), hashes.data(), watch);
+  without_gil(nullptr, [&](Interrupt& interrupt) {
+    row_hashes(matrix, n_columns, labels.data(), hashes.data(), interrupt);
   });
   return to_numpy(std::move(hashes));
 }

@@ -66,9 +66,9 @@ void add_boosted(In<double, 2> X, In<int32_t, 1> roots, In<int32_t, 1> column, I
   const auto n_rows = static_cast<int64_t>(X.shape(0));
   const auto n_scores = static_cast<int64_t>(out.shape(1));
   const auto n_trees = static_cast<int64_t>(roots.shape(0));
-  without_gil(nullptr, [&](Watch& watch) {
+  without_gil(nullptr, [&](Interrupt& interrupt) {
     for (int64_t first = 0; first < n_rows; first += kRows) {
-      watch.worked(kRows * n_trees * 10);
+      interrupt.poll(kRows * n_trees * 10);
       const int64_t last = std::min(first + kRows, n_rows);
       for (int64_t tree = 0; tree < n_trees; ++tree)
         for (int64_t row = first; row < last; ++row)

@@ -38,8 +38,8 @@ std::unique_ptr<RankedFeatures> rank_features(const Given& x_given) {
   check(x.shape(0) > 0 && x.shape(1) > 0, "x must have at least one row and one column");
   check(x.shape(0) < 0xffffffffULL && x.shape(1) < 0x7fffffffULL,
         "x must have fewer than 2**32 - 1 rows and 2**31 - 1 columns");
-  return without_gil(nullptr, [&](Watch& watch) {
-    return std::make_unique<RankedFeatures>(x.data(), x.shape(0), x.shape(1), watch);
+  return without_gil(nullptr, [&](Interrupt& interrupt) {
+    return std::make_unique<RankedFeatures>(x.data(), x.shape(0), x.shape(1), interrupt);
   });
 }
 
@@ -66,10 +66,10 @@ nb::tuple search(const RankedFeatures& features, const Given& signed_weight_give
   check(std::isfinite(scale) && scale >= 0.0,
         "scale must be finite and >= 0, got " + std::to_string(scale));
   check(max_depth >= 1, "max_depth must be at least 1, got " + std::to_string(max_depth));
-  FoundTree found = without_gil(nullptr, [&](Watch& watch) {
+  FoundTree found = without_gil(nullptr, [&](Interrupt& interrupt) {
     return search_tree(features, signed_weight.data(),
                        Penalty{penalty.data(), penalty.size(), scale}, max_depth, search_mode,
-                       watch);
+                       interrupt);
   });
   const auto& nodes = found.nodes;
   return nb::make_tuple(column<std::int32_t>(nodes, [](const TreeNode& n) { return n.feature; }),
@@ -111,10 +111,10 @@ auto predict_labels(const Given& x_given, const Given& feature, const Given& thr
                                 {right, "right"},     {label, "label"},         {start, "start"}};
   const FlatTrees trees = arguments.checked(x.shape(1));
   std::vector<std::int8_t> labels(trees.n_trees * x.shape(0));
-  without_gil(nullptr, [&](Watch& watch) {
-    tree_labels(trees, x.data(), x.shape(0), x.shape(1), labels.data(), watch);
+  without_gil(nullptr, [&](Interrupt& interrupt) {
+    tree_labels(trees, x.data(), x.shape(0), x.shape(1), labels.data(), interrupt);
   });
-  return handed_over<std::int8_t, 2>(std::move(labels), {trees.n_trees, x.shape(0)});
+  return to_numpy<std::int8_t, 2>(std::move(labels), {trees.n_trees, x.shape(0)});
 }
 
 auto predict_votes(const Given& x_given, const Given& weight_given, const Given& feature,
@@ -127,8 +127,8 @@ auto predict_votes(const Given& x_given, const Given& weight_given, const Given&
   const FlatTrees trees = arguments.checked(x.shape(1));
   check_length("weight", weight.size(), trees.n_trees);
   std::vector<double> votes(x.shape(0));
-  without_gil(nullptr, [&](Watch& watch) {
-    tree_votes(trees, weight.data(), x.data(), x.shape(0), x.shape(1), votes.data(), watch);
+  without_gil(nullptr, [&](Interrupt& interrupt) {
+    tree_votes(trees, weight.data(), x.data(), x.shape(0), x.shape(1), votes.data(), interrupt);
   });
   return to_numpy(std::move(votes));
 }
@@ -141,9 +141,9 @@ std::vector<double> edges_of(const Given& values_given, const Given& signed_weig
   const Array<double, 1> signed_weight(signed_weight_given, "signed_weight");
   check_length("signed_weight", signed_weight.size(), values.shape(1));
   std::vector<double> edges(values.shape(0));
-  without_gil(nullptr, [&](Watch& watch) {
+  without_gil(nullptr, [&](Interrupt& interrupt) {
     voter_edges(values.data(), values.shape(0), values.shape(1), signed_weight.data(), edges.data(),
-                watch);
+                interrupt);
   });
   return edges;
 }
@@ -200,9 +200,9 @@ BoostingPath quadboost(const Given& values_given, const Given& y_given, const Gi
   if constexpr (!std::is_integral_v<Value>) {
     require_finite(values, "values");
   }
-  return without_gil(nullptr, [&](Watch& watch) {
+  return without_gil(nullptr, [&](Interrupt& interrupt) {
     return quadboost_path(values.data(), values.shape(0), values.shape(1), y.data(), weight.data(),
-                          settings, report, watch);
+                          settings, report, interrupt);
   });
 }
 
@@ -234,8 +234,8 @@ nb::tuple run_adaboost(const Given& values_given, const Given& y_given, const Gi
   require_sample(values.shape(1), y, weight);
   check(values.shape(0) > 0, "values must have at least one row");
   check(without_gil(nullptr,
-                    [&](Watch& watch) {
-                      return all_signs(values.data(), values.shape(0), values.shape(1), watch);
+                    [&](Interrupt& interrupt) {
+                      return all_signs(values.data(), values.shape(0), values.shape(1), interrupt);
                     }),
         "values must be -1 or +1");
   check(std::all_of(y.data(), y.data() + y.size(), [](double v) { return v == 1.0 || v == -1.0; }),
@@ -244,15 +244,13 @@ nb::tuple run_adaboost(const Given& values_given, const Given& y_given, const Gi
   check(least_error > 0.0 && least_error < 0.5,
         "least_error must lie in (0, 0.5), got " + std::to_string(least_error));
   const Report report = report_to(progress);
-  return path_to_python(without_gil(nullptr, [&](Watch& watch) {
+  return path_to_python(without_gil(nullptr, [&](Interrupt& interrupt) {
     return adaboost_path(values.data(), values.shape(0), values.shape(1), y.data(), weight.data(),
-                         static_cast<std::size_t>(n_rounds), least_error, report, watch);
+                         static_cast<std::size_t>(n_rounds), least_error, report, interrupt);
   }));
 }
 
-}  // namespace
-
-void bind_boosting(nb::module_& m) {
+void bind_features(nb::module_& m) {
   nb::class_<RankedFeatures>(
       m, "RankedFeatures",
       R"(Features replaced by the ranks of their distinct values, for exact threshold searches.
@@ -300,6 +298,9 @@ prediction : int8 array of shape (n_rows,)
     The label that every row gets.
 edge : float
     sum_i signed_weight_i * prediction_i.)");
+}
+
+void bind_trees(nb::module_& m) {
   m.def("tree_labels", &predict_labels, "x"_a, "feature"_a, "threshold"_a, "left"_a, "right"_a,
         "label"_a, "start"_a, R"(Labels that trees give to rows.
 
@@ -333,6 +334,9 @@ Returns
 -------
 float64 array of shape (n_rows,)
     The sums.)");
+}
+
+void bind_edges(nb::module_& m) {
   m.def("voter_edges", &edges_of_voters, "values"_a, "signed_weight"_a,
         R"(Inner products of the rows of `values`, shape (n_voters, n_rows), with `signed_weight`.
 
@@ -347,6 +351,9 @@ Returns
 -------
 float64 array of shape (n_voters,)
     The edges.)");
+}
+
+void bind_quadboost(nb::module_& m) {
   m.def("quadboost_path", &run_quadboost, "values"_a, "y"_a, "weight"_a, "penalty"_a, "lambda_"_a,
         "alpha_max"_a, "n_rounds"_a, "tolerance"_a, "progress"_a, "wide_vectors"_a = true,
         R"(Run QuadBoost: greedy coordinate descent on the weighted quadratic risk plus a penalty.
@@ -386,6 +393,9 @@ correlation : float64 array of shape (n,)
     Of the voter with the residual before the round.
 n_voters : int64 array of shape (n,)
     With weight other than 0 after the round.)");
+}
+
+void bind_adaboost(nb::module_& m) {
   m.def("adaboost_path", &run_adaboost, "values"_a, "y"_a, "weight"_a, "n_rounds"_a,
         "least_error"_a, "progress"_a,
         R"(Run discrete AdaBoost over fixed voters; a negative edge takes the complement.
@@ -410,6 +420,16 @@ Returns
 voter, step, objective, edge, n_voters
     As in `quadboost_path`, with the weighted mean of exp(-y f) as objective and the edge in
     place of the correlation.)");
+}
+
+}  // namespace
+
+void bind_boosting(nb::module_& m) {
+  bind_features(m);
+  bind_trees(m);
+  bind_edges(m);
+  bind_quadboost(m);
+  bind_adaboost(m);
 }
 
 }  // namespace mddf::boosting

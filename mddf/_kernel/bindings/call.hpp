@@ -72,7 +72,7 @@ class Cancel {
 
 // One call, from the release of the GIL until it is taken again. On the main thread, which is the
 // one that Python's signal handlers run on, it looks for signals.
-class Call : public Watch {
+class Call : public Interrupt {
  public:
   explicit Call(Cancel* cancel)
       : running_(cancel), until_exit_(&Cancel::at_exit()), is_main_(on_main_thread()) {}
@@ -86,7 +86,7 @@ class Call : public Watch {
     return nb::cast<unsigned long>(main.attr("ident")) == PyThread_get_thread_ident();
   }
 
-  void look() override {
+  void check() override {
     if (running_.should_stop() || until_exit_.should_stop()) throw Cancelled();
     if (!is_main_ || Clock::now() < next_) return;
     {
@@ -102,11 +102,11 @@ class Call : public Watch {
   nb::gil_scoped_release release_;  // the last member: the GIL is back before the call is over
 };
 
-// The result of work(watch), without the GIL.
+// The result of work(interrupt), without the GIL.
 template <class Work>
 auto without_gil(Cancel* cancel, Work work) {
   Call call(cancel);
-  return work(static_cast<Watch&>(call));
+  return work(static_cast<Interrupt&>(call));
 }
 
 }  // namespace mddf

@@ -42,9 +42,9 @@ Out<double, 1> walk_on_simplex(In<double, 2> columns, In<double, 1> offset, In<i
     check_range("batches", batches.data()[i], 0, n_rows - 1);
   std::vector<double> x(start.data(), start.data() + n), total(n), slope(n), falling;
   falling.reserve(n);
-  without_gil(nullptr, [&](Watch& watch) {
+  without_gil(nullptr, [&](Interrupt& interrupt) {
     for (size_t number = 0; number < n_steps; ++number) {
-      watch.worked(static_cast<int64_t>(size * n));
+      interrupt.poll(static_cast<int64_t>(size * n));
       std::fill(slope.begin(), slope.end(), 0.0);
       for (size_t i = 0; i < size; ++i) {
         const int32_t row = batches.data()[number * size + i];

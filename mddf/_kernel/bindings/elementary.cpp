@@ -11,9 +11,9 @@ template <double (*function)(double)>
 Out<double, 1> of_each(In<double, 1> values) {
   const auto n = static_cast<int64_t>(values.shape(0));
   std::vector<double> found(values.shape(0));
-  without_gil(nullptr, [&](Watch& watch) {
+  without_gil(nullptr, [&](Interrupt& interrupt) {
     for (int64_t i = 0; i < n; ++i) {
-      if (i % 4096 == 0) watch.worked(4096 * 10);
+      if (i % 4096 == 0) interrupt.poll(4096 * 10);
       found[i] = function(values.data()[i]);
     }
   });

@@ -229,7 +229,7 @@ class GradientBooster {
  private:
   template <class T>
   static Out<T, 2> table_of(const std::vector<T>& values, size_t width) {
-    return handed_over<T, 2>(values, {values.size() / width, width});
+    return to_numpy<T, 2>(values, {values.size() / width, width});
   }
 
   // A call that uses the booster. Made and destroyed with the GIL.

@@ -57,22 +57,23 @@ Grown<Target> grow(BinnedTable& table, const Target& target, const RowSampling& 
   std::vector<int32_t> n_trees(n_held_out);
   if (held_out) asked.sums = sums.data(), asked.n_trees = n_trees.data();
   if (importances) of_columns.resize(seeds.shape(0) * n_columns);
-  auto grown = without_gil(cancel, [&](Watch& watch) {
+  auto grown = without_gil(cancel, [&](Interrupt& interrupt) {
     const int64_t n_draws = rows.rows.size * as_span(seeds).size;  // about one for each sample
-    if constexpr (std::is_same_v<Target, ClassLabels>) data.packed = table.packed(options, watch);
+    if constexpr (std::is_same_v<Target, ClassLabels>)
+      data.nonzero_rows = table.nonzero_rows(options, interrupt);
     data.guesses = CutGuesses(data.bins, data.columns, options.random_thresholds ? n_draws : 0);
     return grow_block(data, options, rows, asked, as_span(seeds),
-                      importances ? of_columns.data() : nullptr, watch);
+                      importances ? of_columns.data() : nullptr, interrupt);
   });
   Grown<Target> result;
   std::get<0>(result) = std::make_unique<typename Target::Reader>(std::move(grown));
   if (held_out) {
-    std::get<1>(result) = handed_over<double, 2>(std::move(sums), {n_held_out, target.width()});
+    std::get<1>(result) = to_numpy<double, 2>(std::move(sums), {n_held_out, target.width()});
     std::get<2>(result) = to_numpy(std::move(n_trees));
   }
   if (importances)
-    std::get<3>(result) = handed_over<double, 2>(std::move(of_columns),
-                                                 {seeds.shape(0), static_cast<size_t>(n_columns)});
+    std::get<3>(result) = to_numpy<double, 2>(std::move(of_columns),
+                                              {seeds.shape(0), static_cast<size_t>(n_columns)});
   return result;
 }
 

@@ -17,13 +17,14 @@ bool any_out_of_range(const uint8_t* codes, int64_t n, int64_t step, int count) 
   return wrong != 0;
 }
 
-void check_codes(const BinMatrix& matrix, const std::vector<int64_t>& bin_start, Watch& watch) {
+void check_codes(const BinMatrix& matrix, const std::vector<int64_t>& bin_start,
+                 Interrupt& interrupt) {
   std::vector<uint8_t> counts(matrix.n_columns);
   for (int64_t c = 0; c < matrix.n_columns; ++c)
     counts[c] = static_cast<uint8_t>(bin_start[c + 1] - bin_start[c]);
   uint8_t wrong = 0;
   for (int64_t r = 0; r < matrix.n_rows; ++r) {
-    watch.worked(matrix.n_columns);
+    interrupt.poll(matrix.n_columns);
     const uint8_t* row = matrix.row(r);
     for (int64_t c = 0; c < matrix.n_columns; ++c)
       wrong |= static_cast<uint8_t>(row[c] + 1) > counts[c];
@@ -77,7 +78,7 @@ BinnedTable::BinnedTable(In<uint8_t, 2> codes, std::optional<In<uint8_t, 2>> by_
   values_ = copied(values);
   bin_start_ = copied(bin_start);
   categorical_ = copied(categorical);
-  without_gil(nullptr, [&](Watch& watch) { check_codes(matrix(), bin_start_, watch); });
+  without_gil(nullptr, [&](Interrupt& interrupt) { check_codes(matrix(), bin_start_, interrupt); });
 }
 
 BinMatrix BinnedTable::matrix() const {
@@ -90,18 +91,18 @@ Bins BinnedTable::bins() const {
           static_cast<int64_t>(categorical_.size())};
 }
 
-const PackedRows* BinnedTable::packed([[maybe_unused]] const GrowOptions& options,
-                                      [[maybe_unused]] Watch& watch) {
+const NonzeroRows* BinnedTable::nonzero_rows([[maybe_unused]] const GrowOptions& options,
+                                             [[maybe_unused]] Interrupt& interrupt) {
 #ifdef MDDF_AVX2
   const BinMatrix all = matrix();
   // Which categories a large node has not seen is found in the matrix.
   const bool is_ordered = std::none_of(categorical_.begin(), categorical_.end(),
                                        [](uint8_t categorical) { return categorical != 0; });
-  if (!is_ordered || !PackedRows::suits(all, options)) return nullptr;
+  if (!is_ordered || !NonzeroRows::suits(all, options)) return nullptr;
   std::lock_guard<std::mutex> lock(packing_);
-  if (!packed_) packed_ = std::make_shared<const PackedRows>(all, watch);
+  if (!nonzero_rows_) nonzero_rows_ = std::make_shared<const NonzeroRows>(all, interrupt);
 #endif
-  return packed_.get();
+  return nonzero_rows_.get();
 }
 
 void BinnedTable::replace_columns(int64_t first, const In<uint8_t, 2>& codes,
@@ -122,7 +123,7 @@ void BinnedTable::replace_columns(int64_t first, const In<uint8_t, 2>& codes,
     int& n_users;
     ~Done() { n_users = 0; }
   } done{n_users_};
-  without_gil(nullptr, [&](Watch& watch) { check_codes(given, start, watch); });
+  without_gil(nullptr, [&](Interrupt& interrupt) { check_codes(given, start, interrupt); });
   nb::gil_scoped_release release;
   const int64_t last = first + given.n_columns;
   const int64_t begin = bin_start_[first], end = bin_start_[last];
@@ -130,7 +131,7 @@ void BinnedTable::replace_columns(int64_t first, const In<uint8_t, 2>& codes,
   std::copy_n(categorical.data(), given.n_columns, categorical_.begin() + first);
   for (size_t c = last; c < bin_start_.size(); ++c) bin_start_[c] += start.back() - (end - begin);
   for (int64_t c = 0; c < given.n_columns; ++c) bin_start_[first + c] = begin + start[c];
-  packed_.reset();
+  nonzero_rows_.reset();
   // The arrays were writable when they were given.
   uint8_t* to = const_cast<uint8_t*>(all.data);
   uint8_t* to_columns = const_cast<uint8_t*>(all.by_column);

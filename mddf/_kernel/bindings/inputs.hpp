@@ -48,7 +48,7 @@ class BinnedTable {
   BinMatrix matrix() const;
   Bins bins() const;
   // The matrix once more for trees like these, null if that does not suit them. Without the GIL.
-  const PackedRows* packed(const GrowOptions& options, Watch& watch);
+  const NonzeroRows* nonzero_rows(const GrowOptions& options, Interrupt& interrupt);
 
  private:
   In<uint8_t, 2> codes_;
@@ -60,7 +60,7 @@ class BinnedTable {
   int n_users_ = 0;  // -1: being replaced. Guarded by the GIL.
   std::mutex packing_;
   // Made when they are first asked for. Shared, since not every build has the type.
-  std::shared_ptr<const PackedRows> packed_;
+  std::shared_ptr<const NonzeroRows> nonzero_rows_;
 };
 
 class ClassLabels {

@@ -12,7 +12,7 @@ template <class T>
 using AnyTable = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
 
 template <class T>
-Table<T> as_table(const AnyTable<T>& x) {
+CellsView<T> as_cells(const AnyTable<T>& x) {
   check(reinterpret_cast<uintptr_t>(x.data()) % alignof(T) == 0, "x: expected aligned numbers");
   return {x.data(), static_cast<int64_t>(x.shape(0)), static_cast<int64_t>(x.shape(1)), x.stride(0),
           x.stride(1)};

@@ -24,10 +24,10 @@ class Reader {
   // Throws std::invalid_argument if the trees cannot be read. To be called with the GIL.
   void check() {
     if (is_checked_) return;
-    without_gil(nullptr, [this](Watch& watch) {
+    without_gil(nullptr, [this](Interrupt& interrupt) {
       std::lock_guard<std::mutex> lock(mutex_);
       if (is_checked_) return;
-      const TreeFacts facts = check_trees(view_, watch);
+      const TreeFacts facts = check_trees(view_, interrupt);
       view_.has_categorical = facts.has_categorical;
       n_nodes_ = facts.n_nodes;
       is_checked_ = true;
@@ -44,9 +44,9 @@ class Reader {
   // Found when first asked for.
   const std::vector<uint8_t>& columns_asked() {
     check();
-    without_gil(nullptr, [this](Watch& watch) {
+    without_gil(nullptr, [this](Interrupt& interrupt) {
       std::lock_guard<std::mutex> lock(mutex_);
-      if (columns_asked_.empty()) columns_asked_ = mddf::columns_asked(view_, watch);
+      if (columns_asked_.empty()) columns_asked_ = mddf::columns_asked(view_, interrupt);
     });
     return columns_asked_;
   }
@@ -63,7 +63,7 @@ class Reader {
   template <class T>
   static In<T, 1> owned(std::vector<T> values) {
     const size_t size = values.size();
-    return In<T, 1>(handed_over<const T>(std::move(values), {size}));
+    return In<T, 1>(to_numpy<const T>(std::move(values), {size}));
   }
 
   View view_;

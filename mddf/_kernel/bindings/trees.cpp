@@ -31,8 +31,8 @@ void add_leaves_to(AnyReader& reader, In<uint8_t, 2> codes, int64_t first, int64
   const BinMatrix rows = row_range(trees, codes, first, last);
   check(out.shape(0) == codes.shape(0) && static_cast<int>(out.shape(1)) == trees.width(),
         "out: expected one row per row of codes and one column per class or output");
-  without_gil(cancel, [&](Watch& watch) {
-    add_leaves(trees, rows, out.data() + first * trees.width(), watch);
+  without_gil(cancel, [&](Interrupt& interrupt) {
+    add_leaves(trees, rows, out.data() + first * trees.width(), interrupt);
   });
 }
 
@@ -41,7 +41,7 @@ void add_leaves_of_numbers_to(AnyReader& reader, AnyTable<T> x, In<double, 1> ed
                               In<int64_t, 1> bin_start, int64_t first, int64_t last,
                               InOut<double, 2> out, Cancel* cancel) {
   const auto& trees = reader.checked();
-  const Table<T> table = as_table<T>(x);
+  const CellsView<T> table = as_cells<T>(x);
   check(!trees.has_categorical, "trees: expected numeric nodes only");
   check(table.n_columns == trees.n_columns,
         "x: expected " + std::to_string(trees.n_columns) + " columns");
@@ -51,8 +51,8 @@ void add_leaves_of_numbers_to(AnyReader& reader, AnyTable<T> x, In<double, 1> ed
   check(static_cast<int64_t>(out.shape(0)) == table.n_rows &&
             static_cast<int>(out.shape(1)) == trees.width(),
         "out: expected one row per row of x and one column per class or output");
-  without_gil(cancel, [&](Watch& watch) {
-    add_leaves_of_numbers(trees, bins, table, first, last, out.data(), watch);
+  without_gil(cancel, [&](Interrupt& interrupt) {
+    add_leaves_of_numbers(trees, bins, table, first, last, out.data(), interrupt);
   });
 }
 
@@ -63,8 +63,8 @@ void leaf_indices_to(AnyReader& reader, In<uint8_t, 2> codes, int64_t first, int
   const BinMatrix rows = row_range(trees, codes, first, last);
   check(out.shape(0) == codes.shape(0) && static_cast<int64_t>(out.shape(1)) == trees.n_trees(),
         "out: expected one row per row of codes and one column per tree");
-  without_gil(cancel, [&](Watch& watch) {
-    leaf_indices(trees, rows, out.data() + first * trees.n_trees(), watch);
+  without_gil(cancel, [&](Interrupt& interrupt) {
+    leaf_indices(trees, rows, out.data() + first * trees.n_trees(), interrupt);
   });
 }
 

@@ -55,10 +55,10 @@ class Coordinates {
  public:
   Coordinates(const Coordinates&) = delete;
   Coordinates(const Value* values, std::size_t n_voters, std::size_t n_rows, const double* y,
-              const double* weight, const QuadSettings& settings, Watch& watch)
+              const double* weight, const QuadSettings& settings, Interrupt& interrupt)
       : alpha(n_voters, 0.0),
         r(n_voters),
-        watch_(watch),
+        interrupt_(interrupt),
         values_(values),
         n_rows_(n_rows),
         y_(y),
@@ -81,12 +81,12 @@ class Coordinates {
       residual[i] = weight_[i] * y_[i];
     }
     for (std::size_t j = 0; j < alpha.size(); ++j) {
-      watch_.worked(static_cast<std::int64_t>(alpha[j] != 0.0 ? n_rows_ : 1));
+      interrupt_.poll(static_cast<std::int64_t>(alpha[j] != 0.0 ? n_rows_ : 1));
       for (std::size_t i = 0; alpha[j] != 0.0 && i < n_rows_; ++i) {
         residual[i] -= weight_[i] * alpha[j] * static_cast<double>(values_[j * n_rows_ + i]);
       }
     }
-    voter_edges(values_, alpha.size(), n_rows_, residual.data(), r.data(), watch_);
+    voter_edges(values_, alpha.size(), n_rows_, residual.data(), r.data(), interrupt_);
   }
 
   // The voter whose move lowers the objective most, the first among equals.
@@ -108,14 +108,14 @@ class Coordinates {
  private:
   void find_squared_norms() {
     if constexpr (sizeof(Value) == 1) {
-      if (all_signs(values_, eta_.size(), n_rows_, watch_)) {
+      if (all_signs(values_, eta_.size(), n_rows_, interrupt_)) {
         const double total = std::accumulate(weight_, weight_ + n_rows_, 0.0);
         std::fill(eta_.begin(), eta_.end(), total);
         return;
       }
     }
     for (std::size_t j = 0; j < eta_.size(); ++j) {
-      watch_.worked(static_cast<std::int64_t>(n_rows_));
+      interrupt_.poll(static_cast<std::int64_t>(n_rows_));
       for (std::size_t i = 0; i < n_rows_; ++i) {
         const auto h = static_cast<double>(values_[j * n_rows_ + i]);
         eta_[j] += weight_[i] * h * h;
@@ -139,7 +139,7 @@ class Coordinates {
     return best;
   }
 
-  Watch& watch_;
+  Interrupt& interrupt_;
   const Value* values_;
   std::size_t n_rows_;
   const double *y_, *weight_;
@@ -152,9 +152,9 @@ class Coordinates {
 template <class Value>
 BoostingPath quadboost_path(const Value* values, std::size_t n_voters, std::size_t n_rows,
                             const double* y, const double* weight, const QuadSettings& settings,
-                            const Report& report, Watch& watch) {
-  Coordinates<Value> voters(values, n_voters, n_rows, y, weight, settings, watch);
-  Products<Value> products(values, n_voters, n_rows, weight, settings.wide_vectors, watch);
+                            const Report& report, Interrupt& interrupt) {
+  Coordinates<Value> voters(values, n_voters, n_rows, y, weight, settings, interrupt);
+  Products<Value> products(values, n_voters, n_rows, weight, settings.wide_vectors, interrupt);
   double objective = 0.0;
   for (std::size_t i = 0; i < n_rows; ++i) {
     objective += weight[i] * y[i] * y[i];
@@ -166,7 +166,7 @@ BoostingPath quadboost_path(const Value* values, std::size_t n_voters, std::size
       voters.correlate();
       report(kRoundsPerRefresh);
     }
-    watch.worked(4 * static_cast<std::int64_t>(n_voters));
+    interrupt.poll(4 * static_cast<std::int64_t>(n_voters));
     Move move;
     const std::size_t best = voters.best(move);
     if (move.decrease <= settings.tolerance) {
@@ -191,13 +191,13 @@ BoostingPath quadboost_path(const Value* values, std::size_t n_voters, std::size
 }
 
 template BoostingPath quadboost_path(const std::int8_t*, std::size_t, std::size_t, const double*,
-                                     const double*, const QuadSettings&, const Report&, Watch&);
+                                     const double*, const QuadSettings&, const Report&, Interrupt&);
 template BoostingPath quadboost_path(const double*, std::size_t, std::size_t, const double*,
-                                     const double*, const QuadSettings&, const Report&, Watch&);
+                                     const double*, const QuadSettings&, const Report&, Interrupt&);
 
 BoostingPath adaboost_path(const std::int8_t* values, std::size_t n_voters, std::size_t n_rows,
                            const double* y, const double* weight, std::size_t n_rounds,
-                           double least_error, const Report& report, Watch& watch) {
+                           double least_error, const Report& report, Interrupt& interrupt) {
   std::vector<double> margin(n_rows, 0.0), edges(n_voters), signed_weight(n_rows),
       alpha(n_voters, 0.0);
   BoostingPath path;
@@ -206,7 +206,7 @@ BoostingPath adaboost_path(const std::int8_t* values, std::size_t n_voters, std:
     if (round > 0 && round % kRoundsPerReport == 0) {
       report(kRoundsPerReport);
     }
-    watch.worked(16 * static_cast<std::int64_t>(n_rows));
+    interrupt.poll(16 * static_cast<std::int64_t>(n_rows));
     const double least = *std::min_element(margin.begin(), margin.end());
     double total = 0.0;
     for (std::size_t i = 0; i < n_rows; ++i) {
@@ -214,7 +214,7 @@ BoostingPath adaboost_path(const std::int8_t* values, std::size_t n_voters, std:
       total += w;
       signed_weight[i] = w * y[i];
     }
-    voter_edges(values, n_voters, n_rows, signed_weight.data(), edges.data(), watch);
+    voter_edges(values, n_voters, n_rows, signed_weight.data(), edges.data(), interrupt);
     std::size_t best = 0;
     for (std::size_t j = 1; j < n_voters; ++j) {
       if (std::fabs(edges[j]) > std::fabs(edges[best]) + kTieEdge * total) {

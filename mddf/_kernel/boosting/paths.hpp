@@ -38,12 +38,12 @@ using Report = std::function<void(std::size_t)>;
 template <class Value>
 BoostingPath quadboost_path(const Value* values, std::size_t n_voters, std::size_t n_rows,
                             const double* y, const double* weight, const QuadSettings& settings,
-                            const Report& report, Watch& watch);
+                            const Report& report, Interrupt& interrupt);
 
 // Discrete AdaBoost over voters with values in {-1, +1}; the edge, not the sign of the voter,
 // decides. An error below `least_error` is taken for that and ends the run.
 BoostingPath adaboost_path(const std::int8_t* values, std::size_t n_voters, std::size_t n_rows,
                            const double* y, const double* weight, std::size_t n_rounds,
-                           double least_error, const Report& report, Watch& watch);
+                           double least_error, const Report& report, Interrupt& interrupt);
 
 }  // namespace mddf::boosting

@@ -17,13 +17,14 @@ struct SignBits {
   std::vector<std::uint64_t> bits;  // n_voters x words
   std::size_t n_voters, n_rows, words;
 
-  SignBits(const std::int8_t* values, std::size_t n_voters, std::size_t n_rows, Watch& watch)
+  SignBits(const std::int8_t* values, std::size_t n_voters, std::size_t n_rows,
+           Interrupt& interrupt)
       : bits(n_voters * ((n_rows + 63) / 64)),
         n_voters(n_voters),
         n_rows(n_rows),
         words((n_rows + 63) / 64) {
     for (std::size_t j = 0; j < n_voters; ++j) {
-      watch.worked(static_cast<std::int64_t>(n_rows));
+      interrupt.poll(static_cast<std::int64_t>(n_rows));
       const std::int8_t* row = values + j * n_rows;
       std::uint64_t* out = bits.data() + j * words;
       std::size_t i = 0;
@@ -93,8 +94,8 @@ class Products {
  public:
   Products(const Products&) = delete;
   Products(const Value* values, std::size_t n_voters, std::size_t n_rows, const double* weight,
-           bool wide, Watch& watch)
-      : watch_(watch),
+           bool wide, Interrupt& interrupt)
+      : interrupt_(interrupt),
         wide_(wide && simd::supported()),
         values_(values),
         n_voters_(n_voters),
@@ -103,8 +104,8 @@ class Products {
     if constexpr (sizeof(Value) == 1) {
       const bool equal =
           std::all_of(weight, weight + n_rows, [&](double w) { return w == weight[0]; });
-      if (equal && all_signs(values, n_voters, n_rows, watch)) {
-        signs_.emplace_back(values, n_voters, n_rows, watch);
+      if (equal && all_signs(values, n_voters, n_rows, interrupt)) {
+        signs_.emplace_back(values, n_voters, n_rows, interrupt);
       }
     }
   }
@@ -120,14 +121,14 @@ class Products {
     std::vector<double>& column = kept_[k];
     column.resize(n_voters_);
     if (!signs_.empty()) {
-      watch_.worked(static_cast<std::int64_t>(n_voters_ * (signs_.front().words + 1)));
+      interrupt_.poll(static_cast<std::int64_t>(n_voters_ * (signs_.front().words + 1)));
       compare(k, column.data());
     } else {
       std::vector<double> weighted(n_rows_);
       for (std::size_t i = 0; i < n_rows_; ++i) {
         weighted[i] = weight_[i] * static_cast<double>(values_[k * n_rows_ + i]);
       }
-      voter_edges(values_, n_voters_, n_rows_, weighted.data(), column.data(), watch_);
+      voter_edges(values_, n_voters_, n_rows_, weighted.data(), column.data(), interrupt_);
     }
     return column.data();
   }
@@ -144,7 +145,7 @@ class Products {
     sign_products<PlainCount>(signs_.front(), k, column);
   }
 
-  Watch& watch_;
+  Interrupt& interrupt_;
   [[maybe_unused]] const bool wide_;
   const Value* values_;
   std::size_t n_voters_, n_rows_;

@@ -29,7 +29,7 @@ bool is_small_integer_column(const std::vector<double>& column, double& low, dou
 }  // namespace
 
 RankedFeatures::RankedFeatures(const double* x, std::size_t n_rows, std::size_t n_features,
-                               Watch& watch)
+                               Interrupt& interrupt)
     : n_rows_(n_rows) {
   runs_of_.reserve(n_features);
   std::vector<std::uint32_t> all_codes(n_rows * n_features);
@@ -47,7 +47,7 @@ RankedFeatures::RankedFeatures(const double* x, std::size_t n_rows, std::size_t 
       if (!std::all_of(columns[j].begin(), columns[j].end(),
                        [](double value) { return std::isfinite(value); }))
         throw std::invalid_argument("x must be finite");
-      watch.worked(32 * static_cast<std::int64_t>(n_rows));
+      interrupt.poll(32 * static_cast<std::int64_t>(n_rows));
       encode_column(columns[j], codes);
       std::copy(codes.begin(), codes.end(), all_codes.begin() + (first + j) * n_rows);
       add_runs(codes, n_distinct(first + j));

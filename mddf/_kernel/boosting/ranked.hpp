@@ -27,7 +27,7 @@ class RankedFeatures {
  public:
   // x: n_rows x n_features, row-major, finite. The caller has checked the values.
   RankedFeatures(const RankedFeatures&) = delete;
-  RankedFeatures(const double* x, std::size_t n_rows, std::size_t n_features, Watch& watch);
+  RankedFeatures(const double* x, std::size_t n_rows, std::size_t n_features, Interrupt& interrupt);
 
   std::size_t n_rows() const { return n_rows_; }
   std::size_t n_features() const { return runs_of_.size(); }

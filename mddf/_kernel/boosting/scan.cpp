@@ -73,11 +73,11 @@ const std::uint32_t* walk_run(const Run& run, const std::uint32_t* row, const Sl
 }  // namespace
 
 Split scan_root(const RankedFeatures& features, const double* signed_weight, double sum,
-                double floor, double tolerance, Watch& watch) {
+                double floor, double tolerance, Interrupt& interrupt) {
   Best best(floor, tolerance);
   for (std::size_t f = 0; f < features.n_features(); ++f) {
     const FeatureRuns& of = features.runs_of(f);
-    watch.worked(4 * static_cast<std::int64_t>(features.n_rows()));
+    interrupt.poll(4 * static_cast<std::int64_t>(features.n_rows()));
     const auto feature = static_cast<std::int32_t>(f);
     const std::uint32_t* row = features.rows(of.first_row);
     const auto add = [&](const Run& run, double total) {
@@ -102,7 +102,8 @@ Split scan_root(const RankedFeatures& features, const double* signed_weight, dou
 }
 
 std::vector<Split> scan_nodes(const RankedFeatures& features, const std::vector<SlottedRow>& rows,
-                              const std::vector<double>& sums, double tolerance, Watch& watch) {
+                              const std::vector<double>& sums, double tolerance,
+                              Interrupt& interrupt) {
   const std::size_t n_slots = sums.size();
   // The last slot takes the rows of no node; an infinite floor keeps it out of every choice.
   std::vector<Best> best(n_slots + 1, Best(std::numeric_limits<double>::infinity(), tolerance));
@@ -114,7 +115,7 @@ std::vector<Split> scan_nodes(const RankedFeatures& features, const std::vector<
   std::vector<double> side(n_slots + 1);
   for (std::size_t f = 0; f < features.n_features(); ++f) {
     const FeatureRuns& of = features.runs_of(f);
-    watch.worked(4 * static_cast<std::int64_t>(features.n_rows()));
+    interrupt.poll(4 * static_cast<std::int64_t>(features.n_rows()));
     const auto feature = static_cast<std::int32_t>(f);
     const std::uint32_t* row = features.rows(of.first_row);
     std::fill(side.begin(), side.end(), 0.0);
@@ -143,11 +144,11 @@ std::vector<Split> scan_nodes(const RankedFeatures& features, const std::vector<
 }
 
 Split scan_pair(const RankedFeatures& features, const std::vector<SlottedRow>& rows,
-                const double sums[2], double floor, double tolerance, Watch& watch) {
+                const double sums[2], double floor, double tolerance, Interrupt& interrupt) {
   Best best(floor, tolerance);
   for (std::size_t f = 0; f < features.n_features(); ++f) {
     const FeatureRuns& of = features.runs_of(f);
-    watch.worked(4 * static_cast<std::int64_t>(features.n_rows()));
+    interrupt.poll(4 * static_cast<std::int64_t>(features.n_rows()));
     const auto feature = static_cast<std::int32_t>(f);
     const std::uint32_t* row = features.rows(of.first_row);
     double side[2] = {0.0, 0.0};

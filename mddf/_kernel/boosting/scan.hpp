@@ -25,15 +25,16 @@ struct SlottedRow {
 // The best split of a single node that holds all rows: the largest |2 L - sum| above the floor,
 // with L the signed weight on the left.
 Split scan_root(const RankedFeatures& features, const double* signed_weight, double sum,
-                double floor, double tolerance, Watch& watch);
+                double floor, double tolerance, Interrupt& interrupt);
 
 // The same for several nodes. rows[i].slot < sums.size(), or == sums.size() for rows in none.
 std::vector<Split> scan_nodes(const RankedFeatures& features, const std::vector<SlottedRow>& rows,
-                              const std::vector<double>& sums, double tolerance, Watch& watch);
+                              const std::vector<double>& sums, double tolerance,
+                              Interrupt& interrupt);
 
 // One question asked of two nodes (slots 0 and 1) at once: the largest sum over both of
 // |L| + |sum - L| above the floor.
 Split scan_pair(const RankedFeatures& features, const std::vector<SlottedRow>& rows,
-                const double sums[2], double floor, double tolerance, Watch& watch);
+                const double sums[2], double floor, double tolerance, Interrupt& interrupt);
 
 }  // namespace mddf::boosting

@@ -20,8 +20,8 @@ std::int8_t sign(double value, std::int8_t at_zero) {
 class Grower {
  public:
   Grower(const Grower&) = delete;
-  Grower(const RankedFeatures& features, const double* signed_weight, Watch& watch)
-      : watch_(watch),
+  Grower(const RankedFeatures& features, const double* signed_weight, Interrupt& interrupt)
+      : interrupt_(interrupt),
         features_(features),
         weight_(signed_weight),
         node_of_(features.n_rows(), 0),
@@ -52,18 +52,18 @@ class Grower {
   std::vector<Split> best_splits(const std::vector<std::int32_t>& leaves) {
     if (nodes_.size() == 1) {
       const double floor = std::fabs(nodes_[0].sum);
-      return {scan_root(features_, weight_, nodes_[0].sum, floor, tolerance_, watch_)};
+      return {scan_root(features_, weight_, nodes_[0].sum, floor, tolerance_, interrupt_)};
     }
     std::vector<double> sums;
     for (std::int32_t leaf : leaves) {
       sums.push_back(nodes_[leaf].sum);
     }
     fill_slots(leaves);
-    return scan_nodes(features_, rows_, sums, tolerance_, watch_);
+    return scan_nodes(features_, rows_, sums, tolerance_, interrupt_);
   }
 
   Split best_root_split_even_if_useless() const {
-    return scan_root(features_, weight_, nodes_[0].sum, -1.0, tolerance_, watch_);
+    return scan_root(features_, weight_, nodes_[0].sum, -1.0, tolerance_, interrupt_);
   }
 
   // The best question for two leaves at once, worth more than what they have already.
@@ -71,7 +71,7 @@ class Grower {
     const double sums[2] = {nodes_[a].sum, nodes_[b].sum};
     fill_slots({a, b});
     return scan_pair(features_, rows_, sums, std::fabs(sums[0]) + std::fabs(sums[1]), tolerance_,
-                     watch_);
+                     interrupt_);
   }
 
   // Splits some leaves. Thresholds lie half-way between the node's own neighbouring values, or,
@@ -99,7 +99,7 @@ class Grower {
     }
   }
 
-  Watch& watch_;
+  Interrupt& interrupt_;
   const RankedFeatures& features_;
   const double* weight_;
   std::vector<std::int32_t> node_of_;
@@ -284,8 +284,9 @@ FoundTree grow_stumps(Grower& grower, const Penalty& penalty, int max_depth) {
 }  // namespace
 
 FoundTree search_tree(const RankedFeatures& features, const double* signed_weight,
-                      const Penalty& penalty, int max_depth, SearchMode mode, Watch& watch) {
-  Grower grower(features, signed_weight, watch);
+                      const Penalty& penalty, int max_depth, SearchMode mode,
+                      Interrupt& interrupt) {
+  Grower grower(features, signed_weight, interrupt);
   switch (mode) {
     case SearchMode::greedy:
       return grow_greedy(grower, penalty, max_depth);

@@ -44,6 +44,6 @@ struct Penalty {
 //   stumps:    a constant or a stump (size 1 in the penalty), and the best stump followed by one
 //              and the same question on both sides (size 2).
 FoundTree search_tree(const RankedFeatures& features, const double* signed_weight,
-                      const Penalty& penalty, int max_depth, SearchMode mode, Watch& watch);
+                      const Penalty& penalty, int max_depth, SearchMode mode, Interrupt& interrupt);
 
 }  // namespace mddf::boosting

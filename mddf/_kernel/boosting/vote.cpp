@@ -63,13 +63,13 @@ class Block {
 // Shows visit(tree, first row, number of rows, labels) all labels, block by block.
 template <class Visit>
 void for_each_block(const FlatTrees& trees, const double* x, std::size_t n_rows,
-                    std::size_t n_features, Watch& watch, Visit&& visit) {
+                    std::size_t n_features, Interrupt& interrupt, Visit&& visit) {
   std::int8_t labels[kRowsPerBlock];
   for (std::size_t first = 0; first < n_rows; first += kRowsPerBlock) {
     const std::size_t n = std::min(n_rows - first, kRowsPerBlock);
     Block block(trees, x + first * n_features, n, n_features);
     for (std::size_t tree = 0; tree < trees.n_trees; ++tree) {
-      watch.worked(16 * static_cast<std::int64_t>(n));
+      interrupt.poll(16 * static_cast<std::int64_t>(n));
       block.labels(tree, labels);
       visit(tree, first, n, labels);
     }
@@ -104,17 +104,17 @@ const char* FlatTrees::problem(std::size_t n_features) const {
 }
 
 void tree_labels(const FlatTrees& trees, const double* x, std::size_t n_rows,
-                 std::size_t n_features, std::int8_t* labels, Watch& watch) {
-  for_each_block(trees, x, n_rows, n_features, watch,
+                 std::size_t n_features, std::int8_t* labels, Interrupt& interrupt) {
+  for_each_block(trees, x, n_rows, n_features, interrupt,
                  [&](std::size_t tree, std::size_t first, std::size_t n, const std::int8_t* of) {
                    std::copy(of, of + n, labels + tree * n_rows + first);
                  });
 }
 
 void tree_votes(const FlatTrees& trees, const double* weight, const double* x, std::size_t n_rows,
-                std::size_t n_features, double* votes, Watch& watch) {
+                std::size_t n_features, double* votes, Interrupt& interrupt) {
   std::fill(votes, votes + n_rows, 0.0);
-  for_each_block(trees, x, n_rows, n_features, watch,
+  for_each_block(trees, x, n_rows, n_features, interrupt,
                  [&](std::size_t tree, std::size_t first, std::size_t n, const std::int8_t* of) {
                    for (std::size_t i = 0; i < n; ++i) {
                      votes[first + i] += weight[tree] * of[i];

@@ -11,27 +11,30 @@ struct Cancelled : std::exception {
   const char* what() const noexcept override { return "cancelled"; }
 };
 
-// Every long loop says what it has done; now and then that leads to a look at whether to go on. A
-// unit of work takes about a nanosecond, up to ten where memory is far away.
-class Watch {
+// Every long loop polls with the work that it has done; now and then that leads to a check whether
+// to go on. A unit of work takes about a nanosecond, up to ten where memory is far away.
+class Interrupt {
  public:
-  Watch() = default;
-  Watch(const Watch&) = delete;
-  virtual ~Watch() = default;
+  Interrupt() = default;
+  Interrupt(const Interrupt&) = delete;
+  virtual ~Interrupt() = default;
 
-  void worked(int64_t amount) {
-    left_ -= amount;
+  void poll(int64_t work) {
+    left_ -= work;
     if (left_ >= 0) return;
-    left_ = kBetweenLooks;
-    look();
+    left_ = kBetweenChecks;
+    check();
   }
+  void worked(int64_t work) { poll(work); }  // the name that `boosted` has for it
 
  private:
   // Throws to end the work.
-  virtual void look() = 0;
+  virtual void check() = 0;
 
-  static constexpr int64_t kBetweenLooks = int64_t{1} << 20;
-  int64_t left_ = kBetweenLooks;
+  static constexpr int64_t kBetweenChecks = int64_t{1} << 20;
+  int64_t left_ = kBetweenChecks;
 };
+
+using Watch = Interrupt;
 
 }  // namespace mddf

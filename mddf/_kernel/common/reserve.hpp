@@ -10,7 +10,7 @@
 
 namespace mddf {
 
-// Makes room for n values, in large pages where the system gives them on request: it provides a
+// Reserves n values, in large pages where the system gives them on request: it provides a
 // page at a time, when it is first written to.
 template <class T>
 void reserve_large(std::vector<T>& values, int64_t n) {
@@ -24,16 +24,16 @@ void reserve_large(std::vector<T>& values, int64_t n) {
 #endif
 }
 
-// Makes room for n times what is there and a little more. What is not used of it, the system does
+// Reserves n times what is there and a little more. What is not used of it, the system does
 // not provide.
 template <class T>
-void make_room(std::vector<T>& values, int64_t n) {
+void reserve_times(std::vector<T>& values, int64_t n) {
   if (n > 1) reserve_large(values, values.size() * n + values.size() * n / 16);
 }
 
-// Gives back room that is not used if it is much, which takes a copy.
+// Gives back what is reserved but not used if it is much, which takes a copy.
 template <class T>
-void give_back(std::vector<T>& values) {
+void shrink_if_loose(std::vector<T>& values) {
   if (values.capacity() > values.size() + values.size() / 8) values.shrink_to_fit();
 }
 

@@ -172,7 +172,7 @@ class BlockCoder {
  public:
   using Value = CellValue<T>;
 
-  BlockCoder(const Table<T>& table, const Bins& bins, const uint8_t* wanted, int64_t n_rows)
+  BlockCoder(const CellsView<T>& table, const Bins& bins, const uint8_t* wanted, int64_t n_rows)
       : table_(table),
         bins_(bins),
         wanted_(wanted),
@@ -304,7 +304,7 @@ class BlockCoder {
   }
 
   using Lookup = ColumnLookup<Value>;
-  const Table<T>& table_;
+  const CellsView<T>& table_;
   const Bins& bins_;
   const uint8_t* wanted_;
   const int64_t n_rows_;
@@ -340,11 +340,11 @@ inline void copy_by_columns(const uint8_t* codes, int64_t row_stride, int64_t n,
 // wants all. A categorical cell holds its code already; anything that is not one of them counts as
 // missing.
 template <class T>
-void apply_bins(const Table<T>& table, const Bins& bins, int64_t first, int64_t last,
-                const uint8_t* wanted, const Codes& to, Watch& watch) {
+void apply_bins(const CellsView<T>& table, const Bins& bins, int64_t first, int64_t last,
+                const uint8_t* wanted, const Codes& to, Interrupt& interrupt) {
   using Value = CellValue<T>;
   constexpr int64_t kFewRows = 8;
-  if (last - first < kFewRows) {  // no block is worth its room
+  if (last - first < kFewRows) {  // no block is worth its memory
     for (int64_t row = first; row < last; ++row)
       for (int64_t c = 0; c < table.n_columns; ++c) {
         if (wanted && !wanted[c]) continue;
@@ -362,7 +362,7 @@ void apply_bins(const Table<T>& table, const Bins& bins, int64_t first, int64_t 
   BlockCoder<T> coder(table, bins, wanted, last - first);
   for (int64_t row = first; row < last; row += kBlockRows) {
     const int64_t n = std::min(kBlockRows, last - row);
-    watch.worked(2 * n * table.n_columns);
+    interrupt.poll(2 * n * table.n_columns);
     coder.code(row, n, to.by_row, to.stride);
     if (to.by_column)
       copy_by_columns(to.by_row + row * to.stride, to.stride, n, table.n_columns,

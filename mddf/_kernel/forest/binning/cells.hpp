@@ -96,7 +96,7 @@ MDDF_TARGET_AVX2 void turn_squares(const T* cells, int64_t row_stride, int64_t n
 // Copies columns column + [0, width) of rows row + [0, n) to `values`, where each column has
 // kBlockRows places.
 template <class T>
-void read_block(const Table<T>& table, int64_t row, int64_t n, int64_t column, int64_t width,
+void read_block(const CellsView<T>& table, int64_t row, int64_t n, int64_t column, int64_t width,
                 CellValue<T>* values) {
   const T* cells = table.data + row * table.row_stride + column * table.column_stride;
   if (table.row_stride == 1) {

@@ -165,7 +165,7 @@ class ColumnReader {
  public:
   using Value = CellValue<T>;
 
-  ColumnReader(const Table<T>& table, const double* weights)
+  ColumnReader(const CellsView<T>& table, const double* weights)
       : table_(table), weights_(weights), values_(kBlockColumns<T> * kBlockRows) {}
 
   // Calls visit(column, values, n) for n rows from `row` on of each of the columns of a block.
@@ -179,7 +179,7 @@ class ColumnReader {
   }
 
  private:
-  const Table<T>& table_;
+  const CellsView<T>& table_;
   const double* weights_;
   std::vector<Value> values_;
 };
@@ -204,7 +204,7 @@ inline std::vector<Run> neighbours(const std::vector<int64_t>& numbers, int64_t 
 template <class Value, class T>
 void find_bins_by_sorting(ColumnReader<T>& reader, const double* weights, int64_t n_rows,
                           const std::vector<int64_t>& columns, int64_t first, int max_bins,
-                          std::vector<ColumnBins>& bins, Watch& watch) {
+                          std::vector<ColumnBins>& bins, Interrupt& interrupt) {
   constexpr int64_t kWidth = kBlockColumns<T>, kGroupBytes = int64_t{1} << 24;
   const int64_t group_size = std::clamp<int64_t>(
       kGroupBytes / (static_cast<int64_t>(sizeof(Value)) * std::max<int64_t>(n_rows, 1)), 1,
@@ -227,13 +227,13 @@ void find_bins_by_sorting(ColumnReader<T>& reader, const double* weights, int64_
           to += value == value;
         }
       });
-      watch.worked(n * width);
+      interrupt.poll(n * width);
     }
     for (int64_t j = 0; j < width; ++j) {
       Value* values = group.data() + j * n_rows;
       bins[column + j - first] =
           find_quantile_bins(values, scratch.data(), end[j] - values, max_bins);
-      watch.worked(16 * n_rows);
+      interrupt.poll(16 * n_rows);
     }
   }
 }
@@ -241,8 +241,8 @@ void find_bins_by_sorting(ColumnReader<T>& reader, const double* weights, int64_
 // Bins of columns [first, last) of the table: a first pass finds those with few values, and those
 // of small whole numbers, which it counts; others are sorted.
 template <class Value, class T>
-AllBins find_bins_of_many(const Table<T>& table, const double* weights, int64_t first, int64_t last,
-                          int max_bins, Watch& watch) {
+AllBins find_bins_of_many(const CellsView<T>& table, const double* weights, int64_t first,
+                          int64_t last, int max_bins, Interrupt& interrupt) {
   constexpr int64_t kFirstGroup = 256, kBlocksBetweenLooks = 32, kWidth = kBlockColumns<T>;
   const bool wide = simd::supported();
   const int64_t n_rows = table.n_rows;
@@ -267,7 +267,7 @@ AllBins find_bins_of_many(const Table<T>& table, const double* weights, int64_t 
           of(column).add(values, n_values, wide);
           if (looks % kBlocksBetweenLooks == 0) of(column).few();
         });
-        watch.worked(2 * n * width);
+        interrupt.poll(2 * n * width);
       }
       if (!any) break;
     }
@@ -281,7 +281,7 @@ AllBins find_bins_of_many(const Table<T>& table, const double* weights, int64_t 
     }
   }
   if (!many.empty())
-    find_bins_by_sorting<Value>(reader, weights, n_rows, many, first, max_bins, result, watch);
+    find_bins_by_sorting<Value>(reader, weights, n_rows, many, first, max_bins, result, interrupt);
   AllBins bins;
   for (const ColumnBins& of_column : result) bins.add(of_column);
   return bins;
@@ -289,8 +289,8 @@ AllBins find_bins_of_many(const Table<T>& table, const double* weights, int64_t 
 
 // The same of bytes whose rows are in one piece, by counting them row by row: neighbours have
 // counts of their own, so that none waits for another one's store.
-inline AllBins find_bins_of_bytes(const Table<uint8_t>& table, int64_t first, int64_t last,
-                                  int max_bins, Watch& watch) {
+inline AllBins find_bins_of_bytes(const CellsView<uint8_t>& table, int64_t first, int64_t last,
+                                  int max_bins, Interrupt& interrupt) {
   constexpr int64_t kTogether = 64, kAhead = 16;     // columns: a line of a row; and rows
   constexpr int kBytes = 256, kApart = kBytes + 16;  // or zeros of all columns would share few sets
   std::vector<uint32_t> counts(kTogether * kApart);
@@ -305,7 +305,7 @@ inline AllBins find_bins_of_bytes(const Table<uint8_t>& table, int64_t first, in
       prefetch(next);
       prefetch(next + width - 1);
       for (int64_t j = 0; j < width; ++j) ++counts[j * kApart + cells[j]];
-      watch.worked(width);
+      interrupt.poll(width);
     }
     for (int64_t j = 0; j < width; ++j) {
       detail::DistinctValues distinct;
@@ -318,15 +318,15 @@ inline AllBins find_bins_of_bytes(const Table<uint8_t>& table, int64_t first, in
 }
 
 template <class T>
-AllBins find_bins(const Table<T>& table, const double* weights, int64_t first, int64_t last,
-                  int max_bins, Watch& watch) {
-  if (table.n_rows <= max_bins) return bin_few_rows(table, weights, first, last, nullptr, watch);
+AllBins find_bins(const CellsView<T>& table, const double* weights, int64_t first, int64_t last,
+                  int max_bins, Interrupt& interrupt) {
+  if (table.n_rows <= max_bins) return bin_by_rank(table, weights, first, last, nullptr, interrupt);
   if constexpr (std::is_same_v<T, uint8_t>)
     if (!weights && table.column_stride == 1)
-      return find_bins_of_bytes(table, first, last, max_bins, watch);
+      return find_bins_of_bytes(table, first, last, max_bins, interrupt);
   if (weights)
-    return find_bins_of_many<WeightedValue>(table, weights, first, last, max_bins, watch);
-  return find_bins_of_many<CellValue<T>>(table, weights, first, last, max_bins, watch);
+    return find_bins_of_many<WeightedValue>(table, weights, first, last, max_bins, interrupt);
+  return find_bins_of_many<CellValue<T>>(table, weights, first, last, max_bins, interrupt);
 }
 
 }  // namespace mddf

@@ -171,7 +171,7 @@ class PartialSort {
 }  // namespace detail
 
 // Bins of a column with many values, from those present in rows with positive weight. `scratch` has
-// room for as many.
+// memory for as many.
 template <class Value>
 ColumnBins find_quantile_bins(Value* values, Value* scratch, int64_t n, int max_bins) {
   if (n == 0) return {{}, {0}};  // another thread has written into the table meanwhile

@@ -21,7 +21,7 @@ namespace mddf {
 
 namespace detail {
 
-// Room for the values of a column, to a multiple of kFilled, and for the place of missing ones.
+// Memory for the values of a column, to a multiple of kFilled, and for the rank of missing ones.
 constexpr int64_t kFilled = 8, kMostRows = 256;
 static_assert(kMostRows % kFilled == 0 && kMostRows >= kMostBins && kMostRows > kMissing);
 
@@ -42,11 +42,11 @@ MDDF_TARGET_AVX2 void count_lower(const Value* values, int64_t n, int32_t* below
 
 #endif
 
-// The different values of a column in ascending order, and the place of each cell among them.
+// The different values of a column in ascending order, and the rank of each cell among them.
 template <class Value>
-class Places {
+class Ranks {
  public:
-  // Of n cells; the place of NaN is kMissing.
+  // Of n cells; the rank of NaN is kMissing.
   void find(const Value* cells, int64_t n, [[maybe_unused]] bool wide) {
 #ifdef MDDF_AVX2
     if (wide) {
@@ -60,17 +60,17 @@ class Places {
     end = std::unique(begin, end);
     n_values_ = end - begin;
     for (int64_t i = 0; i < n; ++i)
-      places_[i] = cells[i] == cells[i]
-                       ? static_cast<int32_t>(std::lower_bound(begin, end, cells[i]) - begin)
-                       : kMissing;
+      ranks_[i] = cells[i] == cells[i]
+                      ? static_cast<int32_t>(std::lower_bound(begin, end, cells[i]) - begin)
+                      : kMissing;
   }
   const Value* values() const { return values_.data(); }
   int64_t n_values() const { return n_values_; }
-  int32_t operator[](int64_t i) const { return places_[i]; }
+  int32_t operator[](int64_t i) const { return ranks_[i]; }
 
  private:
 #ifdef MDDF_AVX2
-  // Finds places with gaps behind equal ones, by comparing cells as numbers of another type: faster
+  // Finds ranks with gaps behind equal ones, by comparing cells as numbers of another type: faster
   // than sorting where they are few. False if some that differ are the same number of that type.
   template <class Compared>
   bool count(const Value* cells, int64_t n) {
@@ -79,15 +79,15 @@ class Places {
     std::array<Compared, kMostRows> compared;
     for (int64_t i = 0; i < n_filled; ++i)
       compared[i] = i < n ? static_cast<Compared>(cells[i]) : kNaN;
-    count_lower(compared.data(), n_filled, places_.data());
+    count_lower(compared.data(), n_filled, ranks_.data());
     std::fill_n(values_.begin(), n, std::numeric_limits<Value>::quiet_NaN());
     bool differ = false;
     for (int64_t i = 0; i < n; ++i) {
       if (cells[i] != cells[i]) {
-        places_[i] = kMissing;
+        ranks_[i] = kMissing;
         continue;
       }
-      Value& value = values_[places_[i]];
+      Value& value = values_[ranks_[i]];
       differ |= value < cells[i] || value > cells[i];
       value = cells[i];
     }
@@ -106,11 +106,11 @@ class Places {
       values_[at] = value;
       at += value == value;
     }
-    for (int64_t i = 0; i < n; ++i) places_[i] = closed[places_[i]];
+    for (int64_t i = 0; i < n; ++i) ranks_[i] = closed[ranks_[i]];
   }
 
   std::array<Value, kMostRows> values_;
-  std::array<int32_t, kMostRows> places_;
+  std::array<int32_t, kMostRows> ranks_;
   int64_t n_values_ = 0;
 };
 
@@ -119,17 +119,17 @@ class Places {
 // The bins of columns [first, last) and, unless that is null, the codes of their cells. Rows
 // without weight are left out; null leaves none out.
 template <class T>
-AllBins bin_few_rows(const Table<T>& table, const double* weights, int64_t first, int64_t last,
-                     const Codes* codes, Watch& watch) {
+AllBins bin_by_rank(const CellsView<T>& table, const double* weights, int64_t first, int64_t last,
+                    const Codes* codes, Interrupt& interrupt) {
   using Value = CellValue<T>;
   constexpr int64_t kWidth = kBlockColumns<T>, kMost = detail::kMostRows;
   const bool wide = simd::supported();
   const int64_t n_rows = table.n_rows, n_columns = last - first;
-  bool has_room = false;
+  bool is_reserved = false;
   AllBins bins;
   std::vector<Value> block(kWidth * kBlockRows), cells(kWidth * kMost);
   std::vector<uint8_t> coded(kWidth * kMost);
-  detail::Places<Value> places;
+  detail::Ranks<Value> ranks;
   for (int64_t column = first; column < last; column += kWidth) {
     const int64_t width = std::min(kWidth, last - column);
     for (int64_t row = 0; row < n_rows; row += kBlockRows) {
@@ -143,23 +143,23 @@ AllBins bin_few_rows(const Table<T>& table, const double* weights, int64_t first
     }
     for (int64_t j = 0; j < width; ++j) {
       const Value* of_column = &cells[j * kMost];
-      places.find(of_column, n_rows, wide);
-      bins.add(places.values(), places.n_values());
+      ranks.find(of_column, n_rows, wide);
+      bins.add(ranks.values(), ranks.n_values());
       for (int64_t i = 0; codes && i < n_rows; ++i)
-        coded[j * kMost + i] = static_cast<uint8_t>(places[i]);
+        coded[j * kMost + i] = static_cast<uint8_t>(ranks[i]);
       if (codes && codes->by_column)
         std::memcpy(codes->by_column + (column + j) * n_rows, &coded[j * kMost], n_rows);
     }
     for (int64_t i = 0; codes && i < n_rows; ++i)
       for (int64_t j = 0; j < width; ++j)
         codes->by_row[i * codes->stride + column + j] = coded[j * kMost + i];
-    watch.worked(16 * n_rows * width);
-    // A sixteenth tells about how much room the others take.
-    if (const int64_t done = column + width - first; done >= n_columns / 16 && !has_room) {
+    interrupt.poll(16 * n_rows * width);
+    // A sixteenth tells about how many bins the others have.
+    if (const int64_t done = column + width - first; done >= n_columns / 16 && !is_reserved) {
       const auto n_bins = static_cast<int64_t>(bins.values.size()) * n_columns / done;
       reserve_large(bins.edges, n_bins + n_bins / 16);
       reserve_large(bins.values, n_bins + n_bins / 16);
-      has_room = true;
+      is_reserved = true;
     }
   }
   return bins;

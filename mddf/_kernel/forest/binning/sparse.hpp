@@ -20,7 +20,7 @@ namespace mddf {
 // Cells that are stored, column after column: those of column c lie in [start[c], start[c + 1]),
 // each in another row.
 template <class T>
-struct SparseTable {
+struct SparseCellsView {
   const T* cells;
   const int32_t* row;
   const int64_t* start;
@@ -43,8 +43,8 @@ void add_few_cells(Value* cells, int64_t n, bool has_others, AllBins& bins) {
 
 // The bins of columns [first, last), a count of 0 for those with more values than bins.
 template <class T>
-AllBins find_bins(const SparseTable<T>& table, int64_t first, int64_t last, int max_bins,
-                  Watch& watch) {
+AllBins find_bins(const SparseCellsView<T>& table, int64_t first, int64_t last, int max_bins,
+                  Interrupt& interrupt) {
   const bool wide = simd::supported();
   const int64_t few = std::min<int64_t>(kBlockRows, max_bins) - 1;
   T zero = 0, cells[kBlockRows];
@@ -57,7 +57,7 @@ AllBins find_bins(const SparseTable<T>& table, int64_t first, int64_t last, int 
       for (int64_t i = 0; i < n_stored; ++i)
         cells[i] = read_cell<T>(table.cells + start + i) + 0;  // -0.0 is 0.0
       detail::add_few_cells(cells, n_stored, has_others, bins);
-      watch.worked(64 + 16 * n_stored);
+      interrupt.poll(64 + 16 * n_stored);
       continue;
     }
     distinct.begin(max_bins);
@@ -66,27 +66,27 @@ AllBins find_bins(const SparseTable<T>& table, int64_t first, int64_t last, int 
       const int64_t n = std::min(kBlockRows, n_stored - i);
       read_cells(table.cells + start + i, n, cells);
       distinct.add(cells, n, wide);
-      watch.worked(4 * n);
+      interrupt.poll(4 * n);
     }
     if (distinct.few())
       bins.add(distinct.bins());
     else
       bins.counts.push_back(0);
-    watch.worked(1024);
+    interrupt.poll(1024);
   }
   return bins;
 }
 
 // Codes columns [first, last). False if a row is none of the table's.
 template <class T>
-bool apply_bins(const SparseTable<T>& table, const Bins& bins, int64_t first, int64_t last,
-                const Codes& to, Watch& watch) {
+bool apply_bins(const SparseCellsView<T>& table, const Bins& bins, int64_t first, int64_t last,
+                const Codes& to, Interrupt& interrupt) {
   std::vector<uint8_t> zeros(last - first);
   for (int64_t c = first; c < last; ++c)
     zeros[c - first] = search_bin(bins.edges + bins.bin_start[c], bins.count(c) - 1, 0);
   for (int64_t row = 0; row < table.n_rows; ++row) {
     std::copy(zeros.begin(), zeros.end(), to.by_row + row * to.stride + first);
-    watch.worked(1 + (last - first) / 16);
+    interrupt.poll(1 + (last - first) / 16);
   }
   bool holds = true;
   T cells[kBlockRows];
@@ -94,7 +94,7 @@ bool apply_bins(const SparseTable<T>& table, const Bins& bins, int64_t first, in
   for (int64_t c = first; c < last; ++c) {
     uint8_t* of_column = to.by_column ? to.by_column + c * table.n_rows : nullptr;
     if (of_column) std::memset(of_column, zeros[c - first], table.n_rows);
-    watch.worked(1 + table.n_rows / 16);
+    interrupt.poll(1 + table.n_rows / 16);
     const int64_t end = table.start[c + 1];
     for (int64_t at = table.start[c]; at < end; at += kBlockRows) {
       const int64_t n = std::min(kBlockRows, end - at);
@@ -110,7 +110,7 @@ bool apply_bins(const SparseTable<T>& table, const Bins& bins, int64_t first, in
         to.by_row[row * to.stride + c] = codes[i];
         if (of_column) of_column[row] = codes[i];
       }
-      watch.worked(16 * n);
+      interrupt.poll(16 * n);
     }
   }
   return holds;

@@ -9,7 +9,7 @@
 
 namespace mddf {
 
-class PackedRows;
+class NonzeroRows;
 
 // Lets a row of bins come nearer. Of more columns than kMostFetched, trees read too few.
 constexpr int64_t kMostFetched = 1024;
@@ -20,12 +20,12 @@ inline void prefetch_row(const uint8_t* bins, int64_t n_columns) {
 
 // One byte per cell, row-major: the few rows of a small node stay in the cache. The columns may lie
 // beside it once more, n_rows bytes apart, for nodes whose rows do not; or there are these alone.
-// Or neither, and samples name lines of packed rows.
+// Or neither, and samples name lines of nonzero_rows.
 struct BinMatrix {
   const uint8_t* data;
   int64_t n_rows, n_columns;
   const uint8_t* by_column = nullptr;
-  const PackedRows* packed = nullptr;
+  const NonzeroRows* nonzero_rows = nullptr;
 
   const uint8_t* row(int64_t r) const { return data + r * n_columns; }
 
@@ -46,7 +46,7 @@ struct BinMatrix {
 // A 64-bit fingerprint of every row's codes and label: rows ordered by it are in an order that does
 // not depend on how the table was sorted, nor on the machine.
 inline void row_hashes(const BinMatrix& matrix, int64_t n_columns, const uint16_t* labels,
-                       uint64_t* out, Watch& watch) {
+                       uint64_t* out, Interrupt& interrupt) {
   for (int64_t r = 0; r < matrix.n_rows; ++r) {
     const uint8_t* row = matrix.row(r);
     uint64_t hash = (uint64_t{labels[r]} + 1) * 0x9e3779b97f4a7c15u;
@@ -59,7 +59,7 @@ inline void row_hashes(const BinMatrix& matrix, int64_t n_columns, const uint16_
       hash ^= hash >> 31;
     }
     out[r] = hash;
-    watch.worked(n_columns + 1);
+    interrupt.poll(n_columns + 1);
   }
 }
 

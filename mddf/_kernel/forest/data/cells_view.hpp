@@ -7,7 +7,7 @@ namespace mddf {
 
 // A strided two-dimensional view; strides count elements.
 template <class T>
-struct Table {
+struct CellsView {
   const T* data;
   int64_t n_rows, n_columns, row_stride, column_stride;
 };

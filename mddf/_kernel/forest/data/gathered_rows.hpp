@@ -15,7 +15,7 @@
 
 namespace mddf {
 
-class NearRows {
+class GatheredRows {
  public:
   // Whether trees read much of a table: copies are of whole rows.
   static bool suits(const BinMatrix& matrix, const GrowOptions& options) {

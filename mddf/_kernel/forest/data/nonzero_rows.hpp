@@ -22,14 +22,14 @@
 
 namespace mddf {
 
-// A packed row has a word for every kColumns columns: the low bits say which of their codes are not
+// Such a row has a word for every kColumns columns: the low bits say which of their codes are not
 // 0, the others how many such codes the row has before them. Behind the words are these codes.
-class PackedRows {
+class NonzeroRows {
  public:
   static constexpr int64_t kColumns = 48;
 
-  PackedRows(const PackedRows&) = delete;
-  PackedRows(const BinMatrix& matrix, Watch& watch)
+  NonzeroRows(const NonzeroRows&) = delete;
+  NonzeroRows(const BinMatrix& matrix, Interrupt& interrupt)
       : n_columns_(matrix.n_columns), codes_at_((n_columns_ + kColumns - 1) / kColumns * 8) {
     const int64_t longest = lines_of(n_columns_);
     start_.reserve(matrix.n_rows + 1);
@@ -39,7 +39,7 @@ class PackedRows {
       start_.push_back(static_cast<uint32_t>(start));
       lines_.resize(start + longest);
       lines_.resize(start + lines_of(pack(matrix.row(r), lines_[start].data())));
-      watch.worked(n_columns_);
+      interrupt.poll(n_columns_);
     }
     start_.push_back(static_cast<uint32_t>(lines_.size()));
     const int64_t usual = static_cast<int64_t>(lines_.size()) / std::max<int64_t>(matrix.n_rows, 1);
@@ -54,7 +54,7 @@ class PackedRows {
            matrix.n_rows <= kMostRows && has_few_codes(matrix);
   }
 
-  // Whether to read packed rows at a node with so many samples and at those below.
+  // Whether to read them at a node with so many samples and at those below.
   static bool pays(int64_t n_samples) { return n_samples <= kMostNear; }
 
   // Lets the samples' rows come near, and the samples name the lines where they begin.

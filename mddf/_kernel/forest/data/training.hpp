@@ -35,16 +35,16 @@ struct ClassTarget {
 };
 
 // What a block of trees is grown on, but for the target ...
-struct TrainingTable {
+struct TrainingData {
   BinMatrix matrix;
   Bins bins;
-  std::vector<int32_t> columns;        // candidates
-  CutGuesses guesses;                  // of thresholds that are drawn
-  const PackedRows* packed = nullptr;  // the matrix once more, if that suits trees
+  std::vector<int32_t> columns;               // candidates
+  CutGuesses guesses;                         // of thresholds that are drawn
+  const NonzeroRows* nonzero_rows = nullptr;  // the matrix once more, if that suits trees
 };
 // ... and with it.
 template <class Target>
-struct Training : TrainingTable {
+struct Training : TrainingData {
   Target target;
 };
 using TrainingSet = Training<ClassTarget>;

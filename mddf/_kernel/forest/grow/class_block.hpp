@@ -42,14 +42,14 @@ class BlockGrower {
  public:
   BlockGrower(const BlockGrower&) = delete;
   BlockGrower(const TrainingSet& data, const GrowOptions& options, const Sampling& sampling,
-              const HeldOut& held_out, Watch& watch)
-      : watch_(watch),
+              const HeldOut& held_out, Interrupt& interrupt)
+      : interrupt_(interrupt),
         data_(data),
         options_(options),
         sampling_(sampling),
-        counts_(sampling_, data.matrix.n_rows, watch),
+        counts_(sampling_, data.matrix.n_rows, interrupt),
         held_out_(held_out),
-        grower_(data, options, watch) {}
+        grower_(data, options, interrupt) {}
 
   // One tree per seed. `importances`, if wanted, has one row of n_columns per tree.
   GrownTrees grow(const Span<uint64_t>& seeds, double* importances) {
@@ -60,7 +60,7 @@ class BlockGrower {
       Random random(seeds[t]);
       grow_one(random, trees, importances ? importances + t * data_.bins.n_columns : nullptr);
       if (held_out_.sums) predict_held_out(trees.view());
-      if (t == 0) make_room(trees.nodes, seeds.size);  // the others will be about as large
+      if (t == 0) reserve_times(trees.nodes, seeds.size);  // the others will be about as large
     }
     trees.shrink();
     return trees;
@@ -74,7 +74,7 @@ class BlockGrower {
       counts_.draw(random);
       if constexpr (std::is_same_v<Sample, CountedSample>)
         if (counts_.most() > kMostCounted) {
-          if (!heavy_) heavy_.emplace(data_, options_, watch_);
+          if (!heavy_) heavy_.emplace(data_, options_, interrupt_);
           take_samples(heavy_->samples());
           return heavy_->grow(random, trees, importances);
         }
@@ -132,13 +132,13 @@ class BlockGrower {
   }
 
   void predict_held_out(const TreesView& trees) {
-    walk_held_out(trees, held_out_, counts_, data_.matrix, walker_, watch_,
+    walk_held_out(trees, held_out_, counts_, data_.matrix, walker_, interrupt_,
                   [&](int64_t position, uint64_t leaf) {
                     add_leaf(trees, leaf, held_out_.sums + position * data_.target.n_classes);
                   });
   }
 
-  Watch& watch_;
+  Interrupt& interrupt_;
   const TrainingSet& data_;
   const GrowOptions options_;
   const Sampling sampling_;
@@ -153,10 +153,11 @@ class BlockGrower {
 
 inline GrownTrees grow_block(const TrainingSet& data, const GrowOptions& options,
                              const Sampling& sampling, const HeldOut& held_out,
-                             const Span<uint64_t>& seeds, double* importances, Watch& watch) {
+                             const Span<uint64_t>& seeds, double* importances,
+                             Interrupt& interrupt) {
   const auto grow = [&](auto sample, auto criterion) {
     BlockGrower<decltype(sample), decltype(criterion)> grower(data, options, sampling, held_out,
-                                                              watch);
+                                                              interrupt);
     return grower.grow(seeds, importances);
   };
   if (sampling.weights)

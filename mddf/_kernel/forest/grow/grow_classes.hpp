@@ -35,8 +35,8 @@ class TreeGrower {
   using Weight = typename Sample::Weight;
 
   TreeGrower(const TreeGrower&) = delete;
-  TreeGrower(const TrainingSet& data, const GrowOptions& options, Watch& watch)
-      : watch_(watch),
+  TreeGrower(const TrainingSet& data, const GrowOptions& options, Interrupt& interrupt)
+      : interrupt_(interrupt),
         data_(data),
         options_(options),
         take_first_(options.random_thresholds && options.max_features == 1),
@@ -63,7 +63,7 @@ class TreeGrower {
     pool_.restart(data_.columns);
     samples_[1].resize(samples_[0].size());
     waiting_.clear();
-    near_end_ = 0;
+    copied_end_ = 0;
     const uint32_t n = static_cast<uint32_t>(samples_[0].size());
     classes_.count_root(samples_[0].data(), n);
     search_.set_least_weight(options_.min_weight_leaf * static_cast<double>(classes_.left.total()));
@@ -78,7 +78,7 @@ class TreeGrower {
 
  private:
   using List = ClassList<Weight>;
-  using Small = SmallSubtree<Criterion>;
+  using Small = SmallClasses<Criterion>;
 #ifdef MDDF_AVX2
   static constexpr bool kHasSmall = std::is_same_v<Sample, CountedSample>;
 #else
@@ -116,10 +116,10 @@ class TreeGrower {
     Sample* samples = samples_[frame.buffer].data() + frame.start;
     node_.n_samples = frame.end - frame.start;
     choose_matrix(frame, samples);
-    watch_.worked(16 * node_.n_samples);
+    interrupt_.poll(16 * node_.n_samples);
     if constexpr (kHasSmall) {
       if (small_ && node_.n_samples <= kSmall) {
-        watch_.worked(node_.n_samples * std::min<int64_t>(options_.max_features, kMostDrawn));
+        interrupt_.poll(node_.n_samples * std::min<int64_t>(options_.max_features, kMostDrawn));
         small_->grow({frame.index, frame.depth, frame.n_constant, frame.from_column, 0}, samples,
                      node_, matrix_, *random_);
         return false;
@@ -139,21 +139,22 @@ class TreeGrower {
     return divide(frame, split);
   }
 
-  // Reads the table, or near copies of its rows, which the node's samples then stand for.
+  // Reads the table, or copies of its rows, which the node's samples then stand for.
   void choose_matrix(const Frame& frame, Sample* samples) {
-    if (frame.start < near_end_) return;
+    if (frame.start < copied_end_) return;
     matrix_ = data_.matrix;
 #ifdef MDDF_AVX2
-    if (data_.packed && PackedRows::pays(node_.n_samples)) {
-      data_.packed->approach(samples, node_.n_samples);
-      matrix_ = {nullptr, 0, matrix_.n_columns, nullptr, data_.packed};
-      near_end_ = frame.end;
+    if (data_.nonzero_rows && NonzeroRows::pays(node_.n_samples)) {
+      data_.nonzero_rows->approach(samples, node_.n_samples);
+      matrix_ = {nullptr, 0, matrix_.n_columns, nullptr, data_.nonzero_rows};
+      copied_end_ = frame.end;
     }
 #endif
-    if (!NearRows::suits(data_.matrix, options_) || !NearRows::pays(data_.matrix, node_.n_samples))
+    if (!GatheredRows::suits(data_.matrix, options_) ||
+        !GatheredRows::pays(data_.matrix, node_.n_samples))
       return;
-    matrix_ = near_.copy(data_.matrix, samples, node_.n_samples);
-    near_end_ = frame.end;
+    matrix_ = gathered_rows_.copy(data_.matrix, samples, node_.n_samples);
+    copied_end_ = frame.end;
   }
 
   // Tries columns until enough were drawn and one of them was not constant.
@@ -166,7 +167,7 @@ class TreeGrower {
            (pool_.drawn() < options_.max_features || pool_.only_constant())) {
       tile_codes_ = nullptr;
       const int64_t width = pool_.draw_some(*random_, options_.max_features, most, drawn_.data());
-      watch_.worked(4 * width * node_.n_samples);
+      interrupt_.poll(4 * width * node_.n_samples);
       if (width > 0 && !try_histograms(samples, width, best)) try_tile(samples, width, best);
       // The pool wants the latest first.
       std::reverse(constant_.begin(), constant_.begin() + width);
@@ -237,8 +238,9 @@ class TreeGrower {
     uint8_t* to[kMostDrawn];
     for (int64_t j = 0; j < width; ++j) to[j] = tile_.data() + j * tile_stride_;
 #ifdef MDDF_AVX2
-    if (matrix_.packed) {
-      for (int64_t j = 0; j < width; ++j) matrix_.packed->gather(drawn_[j], samples, n, to[j]);
+    if (matrix_.nonzero_rows) {
+      for (int64_t j = 0; j < width; ++j)
+        matrix_.nonzero_rows->gather(drawn_[j], samples, n, to[j]);
       return;
     }
 #endif
@@ -328,7 +330,7 @@ class TreeGrower {
   static constexpr int64_t kTileBytes = int64_t{1} << 20;
   static constexpr int64_t kMostDrawn = 64;
 
-  Watch& watch_;
+  Interrupt& interrupt_;
   const TrainingSet& data_;
   const GrowOptions options_;
   const bool take_first_;  // completely random: the first column drawn is split
@@ -343,9 +345,9 @@ class TreeGrower {
   Random* random_ = nullptr;
   uint32_t n_constant_ = 0;
   std::array<std::vector<Sample>, 2> samples_;
-  BinMatrix matrix_{};  // the table, or what is near of it
-  NearRows near_;
-  uint32_t near_end_ = 0;  // where the samples end that stand for near rows
+  BinMatrix matrix_{};  // the table, or copies of its rows
+  GatheredRows gathered_rows_;
+  uint32_t copied_end_ = 0;  // where the samples end that stand for copied rows
   std::vector<Frame> waiting_;
   std::vector<int32_t> drawn_;
   std::vector<uint8_t> constant_, tile_, sides_;

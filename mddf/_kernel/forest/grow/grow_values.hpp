@@ -30,8 +30,8 @@ template <bool kOne>
 class ValueGrower {
  public:
   ValueGrower(const ValueGrower&) = delete;
-  ValueGrower(const ValueTraining& data, const GrowOptions& options, Watch& watch)
-      : watch_(watch),
+  ValueGrower(const ValueTraining& data, const GrowOptions& options, Interrupt& interrupt)
+      : interrupt_(interrupt),
         data_(data),
         options_(options),
         take_first_(options.random_thresholds && options.max_features == 1 &&
@@ -114,7 +114,7 @@ class ValueGrower {
   void visit(Frame frame) {
     const RowSample* samples = samples_[frame.buffer].data() + frame.start;
     const int64_t n = frame.end - frame.start;
-    watch_.worked(16 * n);
+    interrupt_.poll(16 * n);
 #ifdef MDDF_AVX2
     if (small_ && light_ && n <= kSmall)
       return small_->grow({frame.index, frame.depth, frame.n_constant, frame.from_column, 0},
@@ -148,7 +148,7 @@ class ValueGrower {
            (pool_.drawn() < options_.max_features || pool_.only_constant())) {
       const int64_t width =
           pool_.draw_some(*random_, options_.max_features, kMostDrawn, drawn.data());
-      watch_.worked(4 * width * n);
+      interrupt_.poll(4 * width * n);
       if (options_.random_thresholds)
         for (int64_t j = 0; j < width; ++j) constant[j] = !try_random(samples, n, drawn[j], best);
       else
@@ -212,9 +212,9 @@ class ValueGrower {
   }
 
   static constexpr int64_t kMostDrawn = 64, kFirstCacheBytes = int64_t{1} << 16;
-  static constexpr uint32_t kMostLight = 65535;  // binary digits that SmallNodes has room for
+  static constexpr uint32_t kMostLight = 65535;  // binary digits that SmallNodes keeps
 
-  Watch& watch_;
+  Interrupt& interrupt_;
   const ValueTraining& data_;
   const GrowOptions options_;
   const bool take_first_;  // completely random: the first column drawn is split

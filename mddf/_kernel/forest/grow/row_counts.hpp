@@ -54,11 +54,11 @@ class BootstrapDraw {
 class RowCounts {
  public:
   RowCounts(const RowCounts&) = delete;
-  RowCounts(const Sampling& sampling, int64_t n_rows, Watch& watch)
+  RowCounts(const Sampling& sampling, int64_t n_rows, Interrupt& interrupt)
       : sampling_(sampling),
         draw_(sampling.cumulative, sampling.rows.size),
         counts_(n_rows),
-        watch_(watch) {}
+        interrupt_(interrupt) {}
 
   // Whether every tree has its own.
   bool change() const { return sampling_.n_draws > 0; }
@@ -70,14 +70,14 @@ class RowCounts {
       Random own = random;  // stays in registers
       for (int64_t i = 0; i < sampling_.n_draws;) {
         const int64_t end = std::min(i + kAtOnce, sampling_.n_draws);
-        watch_.worked(8 * (end - i));
+        interrupt_.poll(8 * (end - i));
         for (; i < end; ++i) ++counts_[sampling_.rows[draw_(own)]];
       }
       random = own;
     } else {
       for (int64_t i = 0; i < sampling_.rows.size; ++i) ++counts_[sampling_.rows[i]];
     }
-    watch_.worked(8 * static_cast<int64_t>(counts_.size()));
+    interrupt_.poll(8 * static_cast<int64_t>(counts_.size()));
   }
   uint32_t operator[](int64_t row) const { return counts_[row]; }
   uint32_t most() const {
@@ -92,14 +92,14 @@ class RowCounts {
   const Sampling& sampling_;
   const BootstrapDraw draw_;
   std::vector<uint32_t> counts_;
-  Watch& watch_;
+  Interrupt& interrupt_;
 };
 
 // Sends the rows held out down the last of the trees: calls emit(position, leaf) with where the row
 // is among those held out and the word of its leaf, and counts the tree.
 template <class Emit>
 void walk_held_out(const NodesView& trees, const HeldOut& held_out, const RowCounts& counts,
-                   const BinMatrix& matrix, Walker& walker, Watch& watch, Emit emit) {
+                   const BinMatrix& matrix, Walker& walker, Interrupt& interrupt, Emit emit) {
   constexpr int64_t kAtOnce = int64_t{1} << 14;
   const int64_t t = trees.n_trees() - 1;
   const Span<int32_t>& from = held_out.rows;
@@ -110,7 +110,7 @@ void walk_held_out(const NodesView& trees, const HeldOut& held_out, const RowCou
       if (!held_out.out_of_bag || counts[from[next]] == 0)
         positions.push_back(static_cast<int32_t>(next));
     const int64_t n = static_cast<int64_t>(positions.size());
-    watch.worked(kWorkPerRow * n);
+    interrupt.poll(kWorkPerRow * n);
     walker.walk(
         trees, t, n, [&](int64_t i) { return matrix.row(from[positions[i]]); },
         [&](int64_t i, uint32_t leaf) {

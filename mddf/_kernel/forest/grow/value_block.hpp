@@ -35,13 +35,13 @@ class ValueBlockGrower {
  public:
   ValueBlockGrower(const ValueBlockGrower&) = delete;
   ValueBlockGrower(const ValueTraining& data, const GrowOptions& options, const Sampling& sampling,
-                   const HeldOut& held_out, Watch& watch)
-      : watch_(watch),
+                   const HeldOut& held_out, Interrupt& interrupt)
+      : interrupt_(interrupt),
         data_(data),
         sampling_(sampling),
-        counts_(sampling_, data.matrix.n_rows, watch),
+        counts_(sampling_, data.matrix.n_rows, interrupt),
         held_out_(held_out),
-        grower_(data, options, watch) {}
+        grower_(data, options, interrupt) {}
 
   // One tree per seed. `importances`, if wanted, has one row of n_columns per tree.
   GrownValueTrees grow(const Span<uint64_t>& seeds, double* importances) {
@@ -54,8 +54,8 @@ class ValueBlockGrower {
       grower_.grow(random, trees, importances ? importances + t * data_.bins.n_columns : nullptr);
       if (held_out_.sums) predict_held_out(trees.view());
       if (t == 0) {  // the others will be about as large
-        make_room(trees.nodes, seeds.size);
-        make_room(trees.leaf_value, seeds.size);
+        reserve_times(trees.nodes, seeds.size);
+        reserve_times(trees.leaf_value, seeds.size);
       }
     }
     trees.shrink();
@@ -101,13 +101,13 @@ class ValueBlockGrower {
   }
 
   void predict_held_out(const ValueTreesView& trees) {
-    walk_held_out(trees, held_out_, counts_, data_.matrix, walker_, watch_,
+    walk_held_out(trees, held_out_, counts_, data_.matrix, walker_, interrupt_,
                   [&](int64_t position, uint64_t leaf) {
                     add_leaf_exactly(trees, leaf, held_out_.sums + 2 * position * trees.n_outputs);
                   });
   }
 
-  Watch& watch_;
+  Interrupt& interrupt_;
   const ValueTraining& data_;
   const Sampling sampling_;
   RowCounts counts_;
@@ -119,11 +119,13 @@ class ValueBlockGrower {
 
 inline GrownValueTrees grow_block(const ValueTraining& data, const GrowOptions& options,
                                   const Sampling& sampling, const HeldOut& held_out,
-                                  const Span<uint64_t>& seeds, double* importances, Watch& watch) {
+                                  const Span<uint64_t>& seeds, double* importances,
+                                  Interrupt& interrupt) {
   if (data.target.n_outputs == 1)
-    return ValueBlockGrower<true>(data, options, sampling, held_out, watch)
+    return ValueBlockGrower<true>(data, options, sampling, held_out, interrupt)
         .grow(seeds, importances);
-  return ValueBlockGrower<false>(data, options, sampling, held_out, watch).grow(seeds, importances);
+  return ValueBlockGrower<false>(data, options, sampling, held_out, interrupt)
+      .grow(seeds, importances);
 }
 
 }  // namespace mddf

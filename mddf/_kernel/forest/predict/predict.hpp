@@ -40,12 +40,12 @@ inline int64_t block_rows(const NodesView& trees, int64_t n) {
 
 // Calls emit(row, tree, index of the leaf) for all rows and trees, for each row in their order.
 template <class Emit>
-void for_each_leaf(const NodesView& trees, const BinMatrix& bins, Watch& watch, Emit emit) {
+void for_each_leaf(const NodesView& trees, const BinMatrix& bins, Interrupt& interrupt, Emit emit) {
   const int64_t n_trees = trees.n_trees();
   if (bins.n_rows < kFewRows) {
     const auto tree = [&](int64_t t) { return trees.tree(t); };
     const auto row = [&](int64_t i) { return bins.row(i); };
-    watch.worked(kWorkPerRow * n_trees * bins.n_rows);
+    interrupt.poll(kWorkPerRow * n_trees * bins.n_rows);
     if (trees.has_categorical)
       walk_few(bins.n_rows, n_trees, tree, row, NextByCode<true>{}, emit);
     else
@@ -57,7 +57,7 @@ void for_each_leaf(const NodesView& trees, const BinMatrix& bins, Watch& watch, 
   for (int64_t first = 0; first < bins.n_rows; first += block) {
     const int64_t n = std::min(block, bins.n_rows - first);
     for (int64_t t = 0; t < n_trees; ++t) {
-      watch.worked(kWorkPerRow * n);
+      interrupt.poll(kWorkPerRow * n);
       walker.walk(
           trees, t, n, [&](int64_t i) { return bins.row(first + i); },
           [&](int64_t i, uint32_t leaf) { emit(first + i, t, leaf); });
@@ -67,16 +67,16 @@ void for_each_leaf(const NodesView& trees, const BinMatrix& bins, Watch& watch, 
 
 // Adds the sum over the trees of what leaves hold to out (n_rows x width).
 template <class View>
-void add_leaves(const View& trees, const BinMatrix& bins, double* out, Watch& watch) {
-  for_each_leaf(trees, bins, watch, [&](int64_t row, int64_t t, uint32_t leaf) {
+void add_leaves(const View& trees, const BinMatrix& bins, double* out, Interrupt& interrupt) {
+  for_each_leaf(trees, bins, interrupt, [&](int64_t row, int64_t t, uint32_t leaf) {
     add_leaf(trees, trees.tree(t)[leaf], out + row * trees.width());
   });
 }
 
 // Writes the index of the leaf that each row ends in (n_rows x n_trees, counted within the tree).
 inline void leaf_indices(const NodesView& trees, const BinMatrix& bins, int64_t* out,
-                         Watch& watch) {
-  for_each_leaf(trees, bins, watch, [&](int64_t row, int64_t t, uint32_t leaf) {
+                         Interrupt& interrupt) {
+  for_each_leaf(trees, bins, interrupt, [&](int64_t row, int64_t t, uint32_t leaf) {
     out[row * trees.n_trees() + t] = leaf;
   });
 }

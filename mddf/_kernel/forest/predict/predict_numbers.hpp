@@ -23,9 +23,9 @@ struct Cut {
 };
 
 // The nodes of trees without categories.
-inline std::vector<Cut> cuts_of(const NodesView& trees, const Bins& bins, Watch& watch) {
+inline std::vector<Cut> cuts_of(const NodesView& trees, const Bins& bins, Interrupt& interrupt) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  watch.worked(4 * trees.nodes.size);
+  interrupt.poll(4 * trees.nodes.size);
   std::vector<Cut> cuts;
   cuts.reserve(trees.nodes.size);
   for (const uint64_t n : trees.nodes) {
@@ -56,13 +56,13 @@ struct NextByNumber {
 
 // Adds the sum over the trees of what leaves hold to out (n_rows x width), for rows [first, last).
 template <class View, class T>
-void add_leaves_of_numbers(const View& trees, const Bins& bins, const Table<T>& x, int64_t first,
-                           int64_t last, double* out, Watch& watch) {
-  const std::vector<Cut> cuts = cuts_of(trees, bins, watch);
+void add_leaves_of_numbers(const View& trees, const Bins& bins, const CellsView<T>& x,
+                           int64_t first, int64_t last, double* out, Interrupt& interrupt) {
+  const std::vector<Cut> cuts = cuts_of(trees, bins, interrupt);
   const auto tree = [&](int64_t t) { return cuts.data() + trees.tree_start[t]; };
   for (int64_t row = first; row < last; row += kFewRows) {
     const int64_t n = std::min(kFewRows, last - row);
-    watch.worked(kWorkPerRow * trees.n_trees() * n);
+    interrupt.poll(kWorkPerRow * trees.n_trees() * n);
     walk_few(
         n, trees.n_trees(), tree, [&](int64_t i) { return x.data + (row + i) * x.row_stride; },
         NextByNumber<T>{x.column_stride},

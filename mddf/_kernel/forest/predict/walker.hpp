@@ -29,7 +29,7 @@ struct NextByCode {
 
 // Calls emit(i, index of the leaf) for i in [0, n), where row(i) gives the cells that are sent down
 // tree(i), each step by next(tree, index, cells). Several are on their way at once, so that one's
-// loads hide behind the others'; one that has arrived makes room for the next, or for the first
+// loads hide behind the others'; one that has arrived gives way to the next, or for the first
 // once more if there is none. Shortly before i enters, fetch(i) is called, but for the first few.
 template <class Tree, class Row, class Next, class Fetch, class Emit>
 void walk_nodes(int64_t n, Tree tree, Row row, Next next, Fetch fetch, Emit emit) {
@@ -92,8 +92,8 @@ struct Step {
   uint32_t set() const { return threshold | shift << 8; }
 };
 
-// Rows of so many columns are wide: they lie in several lines of the cache. A batch of rows has
-// room in the second cache.
+// Rows of so many columns are wide: they lie in several lines of the cache. A batch of rows
+// fits into the second cache.
 constexpr int64_t kWideColumns = 256, kBatchBytes = int64_t{5} << 17;
 
 // Sends rows down one tree after the other. Unless they are too few to pay for it, the nodes become

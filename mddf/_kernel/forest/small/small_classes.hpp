@@ -28,8 +28,8 @@ namespace mddf {
 #ifdef MDDF_AVX2
 
 template <class Criterion>
-class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
-  using Base = SmallNodes<SmallSubtree, TreeWriter>;
+class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
+  using Base = SmallNodes<SmallClasses, TreeWriter>;
   friend Base;
   using Base::data_, Base::options_, Base::pool_, Base::writer_, Base::weight_of, Base::gathered;
   using Base::kUsualPlanes, Base::n_planes_, Base::n_samples_, Base::planes_;
@@ -37,8 +37,8 @@ class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
  public:
   using Node = typename Base::Node;
 
-  SmallSubtree(const SmallSubtree&) = delete;
-  SmallSubtree(const TrainingSet& data, const GrowOptions& options, ColumnPool& pool,
+  SmallClasses(const SmallClasses&) = delete;
+  SmallClasses(const TrainingSet& data, const GrowOptions& options, ColumnPool& pool,
                TreeWriter& writer)
       : Base(data, options, pool, writer), number_(data.target.n_classes) {}
 
@@ -371,7 +371,7 @@ class SmallSubtree : public SmallNodes<SmallSubtree<Criterion>, TreeWriter> {
 
 // Stands in where there are no wide vectors, and is never used.
 template <class Criterion>
-class SmallSubtree {};
+class SmallClasses {};
 
 #endif
 

@@ -45,16 +45,15 @@ class SmallNodes {
   SmallNodes(const SmallNodes&) = delete;
 
  protected:
-  SmallNodes(const TrainingTable& data, const GrowOptions& options, ColumnPool& pool,
-             Writer& writer)
+  SmallNodes(const TrainingData& data, const GrowOptions& options, ColumnPool& pool, Writer& writer)
       : data_(data),
         options_(options),
         pool_(pool),
         writer_(writer),
         turns_(data.matrix.n_columns <= kMostTurned),
         fetches_(!turns_ && options.random_thresholds && data.matrix.n_columns <= kMostFetched),
-        words_(data.packed
-                   ? (data.matrix.n_columns / PackedRows::kColumns / 2 + 1) * kTurned * kSmall
+        words_(data.nonzero_rows
+                   ? (data.matrix.n_columns / NonzeroRows::kColumns / 2 + 1) * kTurned * kSmall
                    : 0),
         codes_((turns_ ? std::max<int64_t>(data.matrix.n_columns, kTurned) : kSmall) * kSmall) {
     const BinMatrix& matrix = data.matrix;
@@ -68,20 +67,20 @@ class SmallNodes {
   MDDF_TARGET_AVX2 void enter(const Sample* samples, int n, const BinMatrix& matrix) {
     n_samples_ = n;
     column_step_ = matrix.data ? 1 : matrix.n_rows;
-    packed_ = matrix.packed;
+    nonzero_ = matrix.nonzero_rows;
     turned_ = 0;
     uint32_t digits = 0;
     for (int i = 0; i < n; ++i) {
       const uint32_t row = samples[i].row;
-      row_[i] = packed_       ? packed_->at_line(row)
+      row_[i] = nonzero_      ? nonzero_->at_line(row)
                 : matrix.data ? find_row(row)
                               : matrix.by_column + row;
       digits |= samples[i].weight;
     }
     for (int i = n; i % kTurnedRows; ++i) row_[i] = row_[0];
     for (int i = 0; n >= kFewestFetched && i < n; ++i) {
-      if (packed_)
-        packed_->fetch_codes(row_[i]);
+      if (nonzero_)
+        nonzero_->fetch_codes(row_[i]);
       else if (fetches_)
         prefetch_row(row_[i], data_.matrix.n_columns);
     }
@@ -160,7 +159,7 @@ class SmallNodes {
     split.list_all_but(on_right, data_.bins.count(split.column));
   }
 
-  const TrainingTable& data_;
+  const TrainingData& data_;
   const GrowOptions& options_;
   ColumnPool& pool_;
   Writer& writer_;
@@ -181,7 +180,7 @@ class SmallNodes {
   // The range is not found by a vector, which would have to wait for the bytes it is made of.
   MDDF_TARGET_AVX2 Column read_cells(int32_t column, uint64_t mask) {
     Column of{codes_.data(), 255, 0};
-    if (packed_) {
+    if (nonzero_) {
       std::fill_n(codes_.data(), kSmall, uint8_t{0});
       const uint64_t others = mask & others_than_0(column);
       if (others != mask) of.low = 0;
@@ -190,7 +189,7 @@ class SmallNodes {
     for (; mask; mask &= mask - 1) {
       const int i = lowest_bit(mask);
       const uint8_t code =
-          packed_ ? packed_->code(row_[i], column) : row_[i][column * column_step_];
+          nonzero_ ? nonzero_->code(row_[i], column) : row_[i][column * column_step_];
       codes_[i] = code;
       of.low = std::min<int>(of.low, code);
       of.high = std::max<int>(of.high, code);
@@ -223,10 +222,10 @@ class SmallNodes {
       turn_codes(row_.data() + i, first, codes_.data() + first * kSmall + i, kSmall);
   }
 
-  // Which samples have another code than 0, for packed rows.
+  // Which samples have another code than 0, for rows without zeros.
   MDDF_TARGET_AVX2 uint64_t others_than_0(int32_t column) {
     // Words of two groups of columns are turned at once.
-    const int64_t word = column / PackedRows::kColumns, bit = column % PackedRows::kColumns;
+    const int64_t word = column / NonzeroRows::kColumns, bit = column % NonzeroRows::kColumns;
     const int64_t pair = word / 2;
     uint8_t* turned = words_.data() + pair * kTurned * kSmall;
     if (!(turned_ >> pair & 1)) {
@@ -348,11 +347,12 @@ class SmallNodes {
 
   const bool turns_;    // groups of columns at once: not if there are too many
   const bool fetches_;  // whole rows ahead: drawn splits look into most of their lines
-  const PackedRows* packed_ = nullptr;  // where the samples' rows are, if they are packed
-  uint64_t turned_ = 0;                 // which groups
-  std::vector<uint8_t> words_;          // of packed rows, turned
-  std::vector<uint8_t> codes_;          // 64 for each column
-  std::vector<uint8_t> copied_;  // the table's last rows, if they are that short, and some room
+  const NonzeroRows* nonzero_ = nullptr;  // where the samples' rows are, if zeros are left out
+  uint64_t turned_ = 0;                   // which groups
+  std::vector<uint8_t> words_;            // of rows without zeros, turned
+  std::vector<uint8_t> codes_;            // 64 for each column
+  std::vector<uint8_t>
+      copied_;  // the table's last rows, if they are that short, and some bytes to spare
   int64_t first_copied_ = INT64_MAX;
   std::array<const uint8_t*, kSmall> row_;
   std::vector<Node> waiting_;

@@ -18,7 +18,7 @@ MDDF_INLINE double real(double weight) { return weight; }
 
 // Running sums over bins of class weights, as Gini needs them: left[c] grows by every bin; after
 // bin b, terms[b] is the sum of left[c]^2, crossed[b] that of left[c] total[c], moved[b] the
-// weight, all from the start on. There is room for kMostSums of each.
+// weight, all from the start on. Each has kMostSums places.
 constexpr int kMostSums = 256 + 4;
 struct BinSums {
   double *terms, *crossed, *moved;

@@ -20,8 +20,14 @@ class BinSweep {
  public:
   explicit BinSweep(bool wide) : wide_(wide) {}
 
-  // The columns that follow have in all these weights of n classes, whose sum is `weight`.
+  // The columns that follow are those of another node.
+  void begin_node() { has_begun_ = false; }
+
+  // The node has in all these weights of n classes, whose sum is `weight`. Comes before run(), and
+  // does nothing if it came for this node before.
   void begin(const double* total, int n, double weight) {
+    if (has_begun_) return;
+    has_begun_ = true;
     n_ = n;
     weight_ = weight;
     total_.assign(padded(n), 0);
@@ -107,6 +113,7 @@ class BinSweep {
   }
 
   const bool wide_;
+  bool has_begun_ = false;
   int n_ = 0;
   double whole_ = 0, weight_ = 0, start_weight_ = 0;
   std::vector<double> total_, left_;

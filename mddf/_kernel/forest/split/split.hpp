@@ -63,7 +63,7 @@ inline bool draw_category_set(int32_t column, const CodeSet& seen, Random& rando
 }
 
 // The highest bin on the left when the threshold is drawn uniformly between the values of two bins.
-inline int draw_cut(const TrainingTable& data, int32_t column, int low, int high, Random& random) {
+inline int draw_cut(const TrainingData& data, int32_t column, int low, int high, Random& random) {
   const double* values = data.bins.values + data.bins.bin_start[column];
   const double share = random.uniform(), at = values[low] * (1 - share) + values[high] * share;
   return cut_at(values, low, high - 1, at, data.guesses.guess(column, at, low, high, share));
@@ -71,7 +71,7 @@ inline int draw_cut(const TrainingTable& data, int32_t column, int low, int high
 
 // A threshold between two values that the node has, or a set of its categories; `codes` are those
 // of its samples. False if the column is constant here.
-inline bool draw_split(const TrainingTable& data, int32_t column, const uint8_t* codes, int64_t n,
+inline bool draw_split(const TrainingData& data, int32_t column, const uint8_t* codes, int64_t n,
                        Random& random, Split& split) {
   if (data.bins.categorical[column]) {
     CodeSet seen;

@@ -24,7 +24,7 @@ namespace mddf {
 template <bool kOne>
 class ValueSearch {
  public:
-  ValueSearch(const TrainingTable& data, const GrowOptions& options, const NodeValues<kOne>& node)
+  ValueSearch(const TrainingData& data, const GrowOptions& options, const NodeValues<kOne>& node)
       : data_(data), options_(options), node_(node), left_(node.stride()), mean_(node.stride()) {
     sums_.resize(kAtOnce * 256 * node.stride());
     rows_.resize(kAtOnce * 256);
@@ -215,7 +215,7 @@ class ValueSearch {
     rows_left += group.rows;
   }
 
-  const TrainingTable& data_;
+  const TrainingData& data_;
   const GrowOptions options_;
   const NodeValues<kOne>& node_;
   double least_weight_ = 0, weight_ = 0;

@@ -32,7 +32,7 @@ class NodeWriter {
 
   void leaf(uint32_t index, uint32_t payload) { nodes_[index] = node::make(kLeaf, 0, 0, payload); }
 
-  // Writes an inner node and makes room for its children; returns the left one's index.
+  // Writes an inner node and reserves its children; returns the left one's index.
   uint32_t inner(uint32_t index, const Split& split) {
     const uint32_t left = size_;
     if (left > UINT32_MAX - 8) throw std::length_error("a tree has more than 2^32 nodes");

@@ -161,7 +161,7 @@ struct GrownTrees : GrownNodes {
     return {nodes_view(), n_classes, leaves.start, leaves.label, leaves.probability};
   }
   void shrink() {
-    give_back(nodes);
+    shrink_if_loose(nodes);
     leaves.start.shrink_to_fit();
     leaves.label.shrink_to_fit();
     leaves.probability.shrink_to_fit();
@@ -196,7 +196,7 @@ inline void check_leaf_table(const TreesView& trees) {
 // of memory: every one must be a node with one parent before it, or a node's category set. What a
 // leaf holds must be a value.
 template <class IsValue>
-TreeFacts check_nodes(const NodesView& trees, IsValue is_value, Watch& watch) {
+TreeFacts check_nodes(const NodesView& trees, IsValue is_value, Interrupt& interrupt) {
   enum : uint8_t { kUnknown, kNode, kSet };
   require(trees.n_columns >= 1 && trees.n_columns <= static_cast<int64_t>(kMostColumns),
           "trees: n_columns must be in [1, 2^22]");
@@ -210,7 +210,7 @@ TreeFacts check_nodes(const NodesView& trees, IsValue is_value, Watch& watch) {
   for (int64_t t = 0; t < trees.n_trees(); ++t) {
     const uint64_t size = static_cast<uint64_t>(trees.tree_size(t));
     const uint64_t* tree = trees.tree(t);
-    watch.worked(8 * static_cast<int64_t>(size));
+    interrupt.poll(8 * static_cast<int64_t>(size));
     role.assign(size, kUnknown);
     role[0] = kNode;
     for (uint64_t index = 0; index < size; ++index) {
@@ -243,14 +243,14 @@ TreeFacts check_nodes(const NodesView& trees, IsValue is_value, Watch& watch) {
 }
 
 // Which columns the nodes ask for, one byte each.
-inline std::vector<uint8_t> columns_asked(const NodesView& trees, Watch& watch) {
+inline std::vector<uint8_t> columns_asked(const NodesView& trees, Interrupt& interrupt) {
   // Leaves ask for one column more: which nodes are leaves no processor could foresee.
   std::vector<uint8_t> asked(trees.n_columns + 1);
   std::vector<bool> is_set;
   for (int64_t t = 0; t < trees.n_trees(); ++t) {
     const int64_t size = trees.tree_size(t);
     const uint64_t* tree = trees.tree(t);
-    watch.worked(size);
+    interrupt.poll(size);
     is_set.assign(trees.has_categorical ? size : 0, false);
     for (int64_t index = 0; index < size; ++index) {
       const uint64_t n = tree[index];
@@ -265,7 +265,7 @@ inline std::vector<uint8_t> columns_asked(const NodesView& trees, Watch& watch) 
   return asked;
 }
 
-inline TreeFacts check_trees(const TreesView& trees, Watch& watch) {
+inline TreeFacts check_trees(const TreesView& trees, Interrupt& interrupt) {
   require(trees.n_classes >= 1 && trees.n_classes <= 65535,
           "trees: n_classes must be in [1, 65535]");
   check_leaf_table(trees);
@@ -273,7 +273,7 @@ inline TreeFacts check_trees(const TreesView& trees, Watch& watch) {
     return (payload & kPureBit) ? (payload ^ kPureBit) < static_cast<uint32_t>(trees.n_classes)
                                 : payload + 1 < trees.leaf_start.size;
   };
-  return check_nodes(trees, is_value, watch);
+  return check_nodes(trees, is_value, interrupt);
 }
 
 }  // namespace mddf

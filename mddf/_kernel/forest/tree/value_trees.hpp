@@ -30,12 +30,12 @@ struct GrownValueTrees : GrownNodes {
 
   ValueTreesView view() const { return {nodes_view(), n_outputs, leaf_value}; }
   void shrink() {
-    give_back(nodes);
-    give_back(leaf_value);
+    shrink_if_loose(nodes);
+    shrink_if_loose(leaf_value);
   }
 };
 
-inline TreeFacts check_trees(const ValueTreesView& trees, Watch& watch) {
+inline TreeFacts check_trees(const ValueTreesView& trees, Interrupt& interrupt) {
   require(trees.n_outputs >= 1, "trees: n_outputs must be at least 1");
   require(trees.leaf_value.size % trees.n_outputs == 0,
           "trees: leaf_value must have one value for each leaf and output");
@@ -43,7 +43,7 @@ inline TreeFacts check_trees(const ValueTreesView& trees, Watch& watch) {
     require(std::abs(value) <= 1, "trees: a leaf's value must be in [-1, 1]");
   const int64_t n_leaves = trees.leaf_value.size / trees.n_outputs;
   const auto is_value = [n_leaves](uint32_t payload) { return payload < n_leaves; };
-  return check_nodes(trees, is_value, watch);
+  return check_nodes(trees, is_value, interrupt);
 }
 
 // Adds a leaf's values to out.
