@@ -17,6 +17,8 @@ from mddf._deep_forest.classifier import DeepForestClassifier
 from mddf._deep_forest.regressor import DeepForestRegressor
 from mddf._forest.classifiers import CompletelyRandomForestClassifier, RandomForestClassifier
 from mddf._forest.regressors import CompletelyRandomForestRegressor, RandomForestRegressor
+from mddf._gradient.classifier import GradientBoostingClassifier
+from mddf._gradient.regressor import GradientBoostingRegressor
 from mddf._inspection.cost import Cost, cost
 
 __version__ = "0.1.0"
@@ -27,6 +29,8 @@ __all__ = [
     "Cost",
     "DeepForestClassifier",
     "DeepForestRegressor",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
     "MDDFClassifier",
     "RandomForestClassifier",
     "RandomForestRegressor",

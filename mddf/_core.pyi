@@ -640,6 +640,11 @@ class BoostOptions:
         wide_vectors: bool = True,
     ) -> None: ...
 
+class BoostTeam:
+    def __init__(self, n_threads: int) -> None: ...
+    def help(self, cancel: Cancel | None = None) -> None: ...
+    def close(self) -> None: ...
+
 class GradientBooster:
     def __init__(
         self,
@@ -658,6 +663,7 @@ class GradientBooster:
         patience: int = 0,
         tol: float = 0.0,
         watch_training: bool = False,
+        team: BoostTeam | None = None,
         cancel: Cancel | None = None,
     ) -> bool: ...
     def trees(self) -> dict: ...

@@ -7,7 +7,15 @@ from math import ceil, frexp, inf, ldexp
 
 import numpy as np
 from naive import Random
-from naive_losses import CONSTANT, QUANTILES, gradients, scale_for, start, weighted_quantile
+from naive_losses import (
+    CONSTANT,
+    QUANTILES,
+    gradients,
+    rough_scale,
+    scale_for,
+    start,
+    weighted_quantile,
+)
 
 MISSING = 255
 
@@ -127,7 +135,7 @@ class Round:
         counted = problem.min_samples_leaf > 1 and (not counts_rows or any_weights)
         needed = problem.width + 1 + counted
         kernel_width = 2 if needed <= 2 else 4 if needed <= 4 else 8
-        n_lanes = kernel_width - 1 - counted
+        n_lanes = 1 if problem.width == 1 else kernel_width - 1 - counted
         lanes = min(problem.width, n_lanes)
         if problem.width > lanes:
             signs = [[1 if random.below(2) else -1 for _ in range(lanes)] for _ in gradient.T]
@@ -247,6 +255,17 @@ class Round:
             lower.most, upper.least = middle, middle
         return sides
 
+    def send_missing(self, split, leaves):
+        """Where training sees no value missing, it goes to the side of more weight."""
+        if np.any(self.codes[:, split.column] == MISSING):
+            return
+        weight = 0
+        for leaf in leaves:
+            on_left = self.sums(leaf.rows[self.goes_left(split, leaf.rows)])[-1]
+            weight += 2 * on_left - leaf.sums[-1]
+        if weight > 0:
+            split.left |= {MISSING}
+
     def root(self):
         rows = np.arange(len(self.codes))
         return Leaf(rows, self.sums(rows), groups=self.groups())
@@ -258,6 +277,7 @@ class Round:
             best = self.search(tree.leaves, self.draw(groups), everything)
             if best is None:
                 break
+            self.send_missing(best, tree.leaves)
             groups = self.left_groups(groups, best.column)
             leaves, number = [], []
             for leaf in tree.leaves:
@@ -279,6 +299,7 @@ class Round:
                 break
             node = max(open_nodes, key=lambda node: node.split.score)
             split, number = node.split, len(tree.splits)
+            self.send_missing(split, [node])
             sides = self.divide(node, split)
             groups = self.left_groups(node.groups, split.column)
             for side, name in zip(sides, ("left", "right"), strict=True):
@@ -314,7 +335,7 @@ class Round:
 def leaf_values(problem, round_, tree, raw, y, weights, gradient, hessian, times, drawn):
     """Values of the leaves, times the learning rate, of shape (n_leaves, width)."""
     values = np.zeros((len(tree.leaves), problem.width))
-    scales = [scale_for(part, times, 50) for part in (gradient, hessian)]
+    scales = [rough_scale(part, times, 50) for part in (gradient, hessian)]
     for leaf, value in zip(tree.leaves, values, strict=True):
         rows = leaf.rows[drawn[leaf.rows]]
         if problem.loss in QUANTILES:

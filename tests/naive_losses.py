@@ -72,6 +72,14 @@ def scale_for(values, times, bits):
     return bits - (frexp(most + times.sum())[1] + exponent - 20)
 
 
+def rough_scale(values, times, bits):
+    """The same by the largest value alone."""
+    largest = np.abs(values).max()
+    if not largest > 1e-250:
+        return None
+    return bits - frexp(largest)[1] - frexp(times.sum())[1]
+
+
 def exact_mean(values, weights, whole):
     """A mean that does not depend on the order; whole weights are copies."""
 

@@ -34,6 +34,8 @@ from mddf import (
     CompletelyRandomForestRegressor,
     DeepForestClassifier,
     DeepForestRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
     MDDFClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -217,6 +219,45 @@ def _regressors() -> dict[str, Case]:
     return cases
 
 
+def _boosted() -> dict[str, Case]:
+    few = {"max_iter": 20, "learning_rate": 0.2, "random_state": 9}
+    options: dict[str, dict] = {
+        "symmetric": {},
+        "leaf-wise": {"grow_policy": "leaf-wise", "min_samples_leaf": 4},
+        "some rows and columns": {"subsample": 0.6, "max_features": 0.5},
+        "early stopping": {"early_stopping": True, "n_iter_no_change": 3, "max_iter": 60},
+        "two jobs": {"n_jobs": 2},
+    }
+    cases = {}
+    for name, chosen in options.items():
+        classifier = partial(GradientBoostingClassifier, **few | chosen)
+        regressor = partial(GradientBoostingRegressor, **few | chosen)
+        cases[f"boosted, {name}"] = _case(classifier, partial(numbers, missing=0.1))
+        cases[f"boosted, mixed, {name}"] = _case(classifier, mixed)
+        cases[f"boosted regressor, {name}"] = _case(regressor, partial(curve, missing=0.1))
+        cases[f"boosted regressor, mixed, {name}"] = _case(regressor, mixed_curve)
+    for loss in ("absolute_error", "quantile", "huber"):
+        make = partial(GradientBoostingRegressor, loss=loss, quantile=0.7, **few)
+        cases[f"boosted regressor, {loss}"] = _case(make, curve)
+    for weight in ("whole", "real", "zeros"):
+        for kind, data in (
+            (GradientBoostingClassifier, numbers),
+            (GradientBoostingRegressor, curve),
+        ):
+            short = f"boosted{' regressor' if data is curve else ''}"
+            cases[f"{short}, {weight} weights"] = _case(
+                partial(kind, **few), data, sample_weight=weights(weight)
+            )
+    many = partial(ties, n_rows=300, n_columns=8, n_classes=10)
+    cases["boosted, many classes"] = _case(partial(GradientBoostingClassifier, **few), many)
+    two = partial(numbers, n_classes=2)
+    cases["boosted, two classes"] = _case(partial(GradientBoostingClassifier, **few), two)
+    cases["boosted, exponential"] = _case(
+        partial(GradientBoostingClassifier, loss="exponential", **few), two
+    )
+    return cases
+
+
 def _cascades() -> dict[str, Case]:
     few = {"n_layers": 3, "n_estimators": 6, "cv": 3, "random_state": 3}
     options: dict[str, dict] = {
@@ -318,7 +359,8 @@ def _deep_forests() -> dict[str, Case]:
 
 def cases() -> dict[str, Case]:
     """All cases by their names."""
-    return _forests() | _regressors() | _cascades() | _deep_forests() | _boosting() | _scanners()
+    parts = (_forests, _regressors, _boosted, _cascades, _deep_forests, _boosting, _scanners)
+    return {name: case for part in parts for name, case in part().items()}
 
 
 def hashes(case: Case) -> dict[str, str]:

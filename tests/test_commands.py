@@ -24,6 +24,7 @@ STUDIES = {
         "--measures speed,peers,binning,threads,row,memory,growth,parts --libraries scikit-learn",
         "speed peers binning threads row memory growth parts",
     ),
+    "bench_gradient": ("--tables tiny --peers sklearn --rounds 2 --repeats 1", "gradient"),
     "bench_scale": ("--rows 2000 --columns 5", "scale"),
     "bench_workers": ("--engines loky --rows 500 --predicted 500", "workers"),
     "compare_boosting": ("--datasets breast_cancer,wine --rounds 3", "comparison"),
@@ -63,7 +64,7 @@ PICTURES = {
     "compare_boosting": ["roc"],
     "run_deepboost": ["deepboost-digits-49"],
 }
-WITHOUT_SETS = ("bench_boosting", "bench_scale", "bench_workers", "plot_losses")
+WITHOUT_SETS = ("bench_boosting", "bench_gradient", "bench_scale", "bench_workers", "plot_losses")
 NEEDS = {"bench_export": "onnxruntime", "run_explain": "shap"}
 
 

@@ -180,7 +180,7 @@ class GradientBooster {
     });
   }
 
-  bool grow(In<uint64_t, 1> seeds, int64_t patience, double tol, bool watch_training,
+  bool grow(In<uint64_t, 1> seeds, int64_t patience, double tol, bool watch_training, Team* team,
             Cancel* cancel) {
     check_at_least("patience", patience, 0);
     const Busy busy(*this);
@@ -436,6 +436,26 @@ void bind_gradient(nanobind::module_& m) {
            arg("monotonic").none().noconvert() = nb::none(),
            arg("interactions").none().noconvert() = nb::none(), arg("counting") = "cheaper",
            arg("wide_vectors") = true);
+  nb::class_<Team>(m, "BoostTeam", R"(Threads that share the work of a booster.
+
+Parameters
+----------
+n_threads : int
+    The one that grows, and those that help it.)")
+      .def(
+          "__init__",
+          [](Team* self, int n_threads) {
+            check_range("n_threads", n_threads, 1, 65535);
+            new (self) Team(n_threads);
+          },
+          arg("n_threads"))
+      .def(
+          "help",
+          [](Team& team, Cancel* cancel) {
+            without_gil(cancel, [&](Watch& watch) { team.help(watch); });
+          },
+          arg("cancel").none() = nb::none(), "Help until the team is closed.")
+      .def("close", &Team::close, "Send all helpers home.");
   nb::class_<GradientBooster>(m, "GradientBooster", kBooster)
       .def(nb::init<BinnedTable&, In<double, 1>, std::optional<In<double, 1>>, In<int32_t, 1>,
                     In<int32_t, 1>, const BoostOptions&, std::optional<In<double, 2>>, Cancel*>(),
@@ -443,7 +463,8 @@ void bind_gradient(nanobind::module_& m) {
            arg("train").noconvert(), arg("held_out").noconvert(), arg("options"),
            arg("start").none().noconvert() = nb::none(), arg("cancel").none() = nb::none())
       .def("grow", &GradientBooster::grow, arg("seeds").noconvert(), arg("patience") = 0,
-           arg("tol") = 0.0, arg("watch_training") = false, arg("cancel").none() = nb::none(),
+           arg("tol") = 0.0, arg("watch_training") = false, arg("team").none() = nb::none(),
+           arg("cancel").none() = nb::none(),
            R"(Grow one tree for each seed; return whether the held-out loss has stopped falling.
 
 Parameters
@@ -454,6 +475,8 @@ patience : int
 tol : float
 watch_training : bool
     Whether losses of the training rows are wanted, too, from now on.
+team : BoostTeam or None
+    Threads that help; of one booster. Does not change the result.
 cancel : Cancel or None)")
       .def("trees", &GradientBooster::trees, "Return the trees as arguments of GradientTrees.")
       .def("losses", &GradientBooster::losses,

@@ -1,10 +1,13 @@
 #include "boosted/boost.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 namespace mddf::gradient {
 namespace {
+
+constexpr int64_t kLittle = 4096;  // rows
 
 std::vector<double> taken(const double* of, const std::vector<int32_t>& rows) {
   std::vector<double> values;
@@ -66,7 +69,10 @@ bool Booster::grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, dou
     watch.worked(n * (width + 8));
     Random random(seeds[round]);
     draw_rows(random);
-    loss_.gradients(raw_.data(), y_.data(), 0, n, gradient_.data(), hessian_.data());
+    team.ranges(n, kLittle, [&](int64_t first, int64_t last) {
+      loss_.gradients(raw_.data() + first * width, y_.data() + first, last - first,
+                      gradient_.data() + first * width, hessian_.data() + first * width);
+    });
     if (!whole && !weights_.empty()) {
       for (int64_t i = 0; i < n * width; ++i) {
         gradient_[i] *= weights_[i / width];
@@ -75,11 +81,13 @@ bool Booster::grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, dou
     }
     const GrownTree grown =
         grower_->grow({gradient_, hessian_, width, {whole, total}, is_drawn_}, random, team, watch);
-    const std::vector<double> values = leaf_values(grown);
-    for (int64_t i = 0; i < n; ++i) {
-      const double* of_leaf = values.data() + grown.tree.leaf_of[i] * width;
-      for (int k = 0; k < width; ++k) raw_[i * width + k] += of_leaf[k];
-    }
+    const std::vector<double> values = leaf_values(grown, team);
+    team.ranges(n, kLittle, [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) {
+        const double* of_leaf = values.data() + grown.tree.leaf_of[i] * width;
+        for (int k = 0; k < width; ++k) raw_[i * width + k] += of_leaf[k];
+      }
+    });
     add_to_held_out(grown.tree, values);
     trees_.add(columns_, grown, options_.symmetric, values);
     loss_.prepare(raw_, y_, weights_);
@@ -117,10 +125,10 @@ void Booster::draw_rows(Random& random) {
   for (uint8_t& drawn : is_drawn_) drawn = random.uniform() < options_.subsample;
 }
 
-std::vector<double> Booster::leaf_values(const GrownTree& grown) const {
+std::vector<double> Booster::leaf_values(const GrownTree& grown, Team& team) const {
   const int width = trees_.width;
   std::vector<double> values =
-      options_.quantile_leaves() ? quantile_values(grown.tree) : newton_values(grown.tree);
+      options_.quantile_leaves() ? quantile_values(grown.tree) : newton_values(grown.tree, team);
   for (size_t at = 0; at < values.size(); ++at) {
     const Limits& limits = grown.tree.limits[at / width];
     double value = values[at];
@@ -132,7 +140,7 @@ std::vector<double> Booster::leaf_values(const GrownTree& grown) const {
 }
 
 // Sums of many more digits than those by which splits are found, but as exact.
-std::vector<double> Booster::newton_values(const Grown& tree) const {
+std::vector<double> Booster::newton_values(const Grown& tree, Team& team) const {
   const auto n = static_cast<int64_t>(train_.size());
   const int width = trees_.width, n_leaves = tree.n_leaves();
   const double* whole = whole_weights_ && !weights_.empty() ? weights_.data() : nullptr;
@@ -141,16 +149,22 @@ std::vector<double> Booster::newton_values(const Grown& tree) const {
   const Multiplicity times{whole, total};
   const auto sums = [&](const std::vector<double>& values, double& unit) {
     std::vector<double> found(n_leaves * width);
-    const int scale = scale_for(values.data(), n, width, times, 50);
+    const int scale = rough_scale(values.data(), n * width, times, 50);
     unit = scale == kNoScale ? 1 : std::ldexp(1.0, -scale);
     if (scale == kNoScale) return found;
     const double factor = std::ldexp(1.0, scale);
-    for (int64_t i = 0; i < n; ++i) {
-      if (!is_drawn_.empty() && !is_drawn_[i]) continue;
-      const double* of_row = values.data() + i * width;
-      double* of_leaf = found.data() + tree.leaf_of[i] * width;
-      for (int k = 0; k < width; ++k) of_leaf[k] += times[i] * nearest(of_row[k] * factor);
-    }
+    std::mutex adding;
+    team.ranges(n, kLittle, [&](int64_t first, int64_t last) {
+      std::vector<double> part(n_leaves * width);
+      for (int64_t i = first; i < last; ++i) {
+        if (!is_drawn_.empty() && !is_drawn_[i]) continue;
+        const double* of_row = values.data() + i * width;
+        double* of_leaf = part.data() + tree.leaf_of[i] * width;
+        for (int k = 0; k < width; ++k) of_leaf[k] += times[i] * nearest(of_row[k] * factor);
+      }
+      std::lock_guard<std::mutex> lock(adding);  // exact in any order
+      for (size_t at = 0; at < part.size(); ++at) found[at] += part[at];
+    });
     return found;
   };
   double gradient_unit, hessian_unit;

@@ -51,8 +51,8 @@ class Booster {
 
  private:
   void draw_rows(Random& random);
-  std::vector<double> leaf_values(const GrownTree& grown) const;
-  std::vector<double> newton_values(const Grown& tree) const;
+  std::vector<double> leaf_values(const GrownTree& grown, Team& team) const;
+  std::vector<double> newton_values(const Grown& tree, Team& team) const;
   std::vector<double> quantile_values(const Grown& tree) const;
   void add_to_held_out(const Grown& tree, const std::vector<double>& values);
   double mean_loss(const std::vector<double>& raw, const std::vector<double>& y,

@@ -93,7 +93,11 @@ struct Split {
   void set_codes(const Column& of, const uint8_t* order) {
     right.fill(1);
     for (int at = 0; at <= place; ++at) right[order ? order[at] : at] = 0;
-    right[of.n_bins] = !missing_left;
+    send_missing(of, missing_left);
+  }
+  void send_missing(const Column& of, bool left) {
+    missing_left = left;
+    right[of.n_bins] = !left;
   }
 };
 

@@ -24,26 +24,59 @@ struct Multiplicity {
 
 constexpr int kNoScale = INT32_MIN;  // of numbers that are 0, or nearly
 
-// The largest s for which sums over rows of any of the `width` numbers of a row, each times 2^s and
-// rounded, stay below 2^bits. Below 2^`bits` of them, to be exact, and half a unit for each row.
+// The largest absolute value of n numbers.
+inline double largest_of(const double* values, int64_t n) {
+  double largest[8] = {};
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8)
+    for (int j = 0; j < 8; ++j) {
+      const double size = std::fabs(values[i + j]);
+      largest[j] = size > largest[j] ? size : largest[j];
+    }
+  for (; i < n; ++i) largest[0] = std::fmax(largest[0], std::fabs(values[i]));
+  for (int j = 1; j < 8; ++j) largest[0] = std::fmax(largest[0], largest[j]);
+  return largest[0];
+}
+
+constexpr double kSmallest = 1e-250;  // what is not above it counts as 0
+
+// An s for which sums over rows of numbers, each times 2^s and rounded, stay below 2^bits: by the
+// largest of all, and as if all were as large.
+inline int rough_scale(const double* values, int64_t n_values, const Multiplicity& times,
+                       int bits) {
+  const double largest = largest_of(values, n_values);
+  if (!(largest > kSmallest)) return kNoScale;
+  int exponent, more;
+  std::frexp(largest, &exponent);
+  std::frexp(times.total, &more);
+  return bits - exponent - more;
+}
+
+// A larger one, as their sizes allow: for any of the `width` numbers of a row.
 inline int scale_for(const double* values, int64_t n_rows, int width, const Multiplicity& times,
                      int bits) {
-  double largest = 0;
-  for (int64_t i = 0; i < n_rows * width; ++i) {
-    const double size = std::fabs(values[i]);
-    largest = size > largest ? size : largest;
-  }
-  if (!(largest > 1e-250)) return kNoScale;
+  const double largest = largest_of(values, n_rows * width);
+  if (!(largest > kSmallest)) return kNoScale;
   int exponent;  // largest < 2^exponent
   std::frexp(largest, &exponent);
   constexpr int kDigits = 20;
   const double unit = std::ldexp(1.0, kDigits - exponent);
   double most = 0;
-  std::vector<double> sums(width);
-  for (int64_t i = 0; i < n_rows; ++i)
-    for (int j = 0; j < width; ++j)
-      sums[j] += times[i] * nearest(std::fabs(values[i * width + j]) * unit);
-  for (const double sum : sums) most = sum > most ? sum : most;
+  if (width == 1) {
+    double sums[4] = {};
+    int64_t i = 0;
+    for (; i + 4 <= n_rows; i += 4)
+      for (int j = 0; j < 4; ++j)
+        sums[j] += (times.of ? times.of[i + j] : 1) * nearest(std::fabs(values[i + j]) * unit);
+    for (; i < n_rows; ++i) sums[0] += times[i] * nearest(std::fabs(values[i]) * unit);
+    most = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  } else {
+    std::vector<double> sums(width);
+    for (int64_t i = 0; i < n_rows; ++i)
+      for (int j = 0; j < width; ++j)
+        sums[j] += times[i] * nearest(std::fabs(values[i * width + j]) * unit);
+    for (const double sum : sums) most = sum > most ? sum : most;
+  }
   int more;  // the sum < 2^more, in this unit
   std::frexp(most + times.total, &more);
   return bits - (more + exponent - kDigits);

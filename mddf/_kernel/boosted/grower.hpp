@@ -35,28 +35,29 @@ class Grower {
 // Splits are found with sums of kWidth numbers. Of more outputs than these can hold, random
 // projections are taken, new ones in each round (L. Iosipoi and A. Vakhrushev, "SketchBoost",
 // 2022).
-template <int kWidth, bool kCounted>
+template <int kWidth, bool kCounted, int kOutputs>
 class GrowerOf : public Grower {
  public:
-  using ScorerOf = Scorer<kWidth, kCounted>;
+  using ScorerOf = Scorer<kWidth, kCounted, kOutputs>;
 
   GrowerOf(const Columns& columns, const Options& options, bool counts_rows)
       : options_(options),
         counts_rows_(counts_rows),
         gradients_(columns.n_rows()),
-        symmetric_(options.symmetric
-                       ? std::make_unique<SymmetricGrower<kWidth, kCounted>>(columns, options)
-                       : nullptr),
-        leaf_wise_(options.symmetric
-                       ? nullptr
-                       : std::make_unique<LeafWiseGrower<kWidth, kCounted>>(columns, options)) {}
+        symmetric_(
+            options.symmetric
+                ? std::make_unique<SymmetricGrower<kWidth, kCounted, kOutputs>>(columns, options)
+                : nullptr),
+        leaf_wise_(options.symmetric ? nullptr
+                                     : std::make_unique<LeafWiseGrower<kWidth, kCounted, kOutputs>>(
+                                           columns, options)) {}
 
   GrownTree grow(const Gradients& of, Random& random, Team& team, Watch& watch) override {
     const auto n = static_cast<int64_t>(gradients_.size());
     drawn_.clear();
     for (int64_t i = 0; i < n; ++i)
       if (of.is_drawn.empty() || of.is_drawn[i]) drawn_.push_back(static_cast<int32_t>(i));
-    Round<kWidth, kCounted> round{gradients_, drawn_, {}, 0, 0};
+    Round<kWidth, kCounted, kOutputs> round{gradients_, drawn_, {}, 0, 0};
     const int scale = set_gradients(of, random), hessian_scale = set_hessians(of);
     set_scorer(of, hessian_scale, round);
     if (kWidth > 2) round.lane = static_cast<int>(random.below(lanes(of.width)));
@@ -145,7 +146,7 @@ class GrowerOf : public Grower {
     return scale;
   }
 
-  void set_scorer(const Gradients& of, int scale, Round<kWidth, kCounted>& round) const {
+  void set_scorer(const Gradients& of, int scale, Round<kWidth, kCounted, kOutputs>& round) const {
     ScorerOf& scorer = round.scorer;
     const double unit = scale == kNoScale ? 0 : std::ldexp(1.0, scale);
     scorer.constant = options_.constant_hessian();
@@ -179,8 +180,8 @@ class GrowerOf : public Grower {
   std::vector<double> projected_, means_;
   std::vector<double> largest_;  // sums of squares of each row's gradients
   double steepest_ = 0;          // the largest of them over the row's hessian
-  std::unique_ptr<SymmetricGrower<kWidth, kCounted>> symmetric_;
-  std::unique_ptr<LeafWiseGrower<kWidth, kCounted>> leaf_wise_;
+  std::unique_ptr<SymmetricGrower<kWidth, kCounted, kOutputs>> symmetric_;
+  std::unique_ptr<LeafWiseGrower<kWidth, kCounted, kOutputs>> leaf_wise_;
 };
 
 // With sums as narrow as will do. Real weights make hessians other than 1.
@@ -189,15 +190,19 @@ inline std::unique_ptr<Grower> make_grower(const Columns& columns, const Options
   const bool counts_rows = options.constant_hessian() && !real_weights;
   const bool beside = options.min_samples_leaf > 1 && (!counts_rows || any_weights);
   const int lanes = options.width() + 1 + beside;
-  const auto make = [&](auto width) -> std::unique_ptr<Grower> {
-    constexpr int kWidth = decltype(width)::value;
-    if (beside)
-      return std::make_unique<GrowerOf<kWidth, kWidth != 2>>(columns, options, counts_rows);
-    return std::make_unique<GrowerOf<kWidth, false>>(columns, options, counts_rows);
+  const auto make = [&](auto width, auto outputs) -> std::unique_ptr<Grower> {
+    constexpr int kWidth = decltype(width)::value, kOutputs = decltype(outputs)::value;
+    if constexpr (kWidth > 2)
+      if (beside)
+        return std::make_unique<GrowerOf<kWidth, true, std::min(kOutputs, kWidth - 2)>>(
+            columns, options, counts_rows);
+    return std::make_unique<GrowerOf<kWidth, false, kOutputs>>(columns, options, counts_rows);
   };
-  if (lanes <= 2) return make(std::integral_constant<int, 2>());
-  if (lanes <= 4) return make(std::integral_constant<int, 4>());
-  return make(std::integral_constant<int, 8>());
+  using std::integral_constant;
+  if (lanes <= 2) return make(integral_constant<int, 2>(), integral_constant<int, 1>());
+  if (options.width() == 1) return make(integral_constant<int, 4>(), integral_constant<int, 1>());
+  if (lanes <= 4) return make(integral_constant<int, 4>(), integral_constant<int, 3>());
+  return make(integral_constant<int, 8>(), integral_constant<int, 7>());
 }
 
 }  // namespace mddf::gradient

@@ -112,13 +112,14 @@ struct Running {
 };
 
 // After each bin in the order of the search.
-template <int kWidth>
+template <class Scorer, int kWidth>
 MDDF_INLINE void add_up(const Sums<kWidth>* cells, int n, const uint8_t* order,
                         Running<kWidth>& running) {
   Sums<kWidth> sum;
   for (int b = 0; b < n; ++b) {
     sum.add(cells[order ? order[b] : b]);
-    for (int j = 0; j < kWidth; ++j) running.of[j][b] = sum.of[j];
+    for (int j = 0; j < kWidth; ++j)
+      if (Scorer::uses(j)) running.of[j][b] = sum.of[j];
   }
 }
 
@@ -166,11 +167,12 @@ MDDF_INLINE void scan_body(const Column& column, const uint8_t* order, const Sum
                            Scores& scores) {
   Running<kWidth> running;
   const int n = column.n_bins;
-  add_up(cells, n, order, running);
+  add_up<Scorer>(cells, n, order, running);
   score_places(running, n, scorer, leaf, sign, scores.missing_right);
   if (!column.has_missing) return;
   const Sums<kWidth> missing = cells[n];
   for (int j = 0; j < kWidth; ++j) {
+    if (!Scorer::uses(j)) continue;
     for (int b = n - 1; b > 0; --b) running.of[j][b] = running.of[j][b - 1] + missing.of[j];
     running.of[j][0] = missing.of[j];
   }

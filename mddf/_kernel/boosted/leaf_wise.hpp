@@ -6,15 +6,16 @@
 #include <vector>
 
 #include "boosted/histograms.hpp"
+#include "boosted/row_lists.hpp"
 #include "boosted/tree.hpp"
 
 namespace mddf::gradient {
 
-template <int kWidth, bool kCounted>
+template <int kWidth, bool kCounted, int kOutputs>
 class LeafWiseGrower {
  public:
   using Sum = Sums<kWidth>;
-  using RoundOf = Round<kWidth, kCounted>;
+  using RoundOf = Round<kWidth, kCounted, kOutputs>;
 
   LeafWiseGrower(const Columns& columns, const Options& options)
       : columns_(columns), options_(options), draws_(columns, options) {}
@@ -38,7 +39,7 @@ class LeafWiseGrower {
  private:
   struct Node {
     Leaf<kWidth> leaf;
-    int64_t first, last;  // of its rows
+    int64_t first = 0, last = 0;  // of its rows
     int depth = 0, slot = -1;
     std::vector<uint8_t> groups;
     Split split;
@@ -47,16 +48,13 @@ class LeafWiseGrower {
   };
 
   void begin(const RoundOf& round) {
-    rows_ = round.drawn;
-    scratch_.resize(rows_.size());
-    ordered_.resize(rows_.size());
+    lists_.begin(round.drawn, round.gradients);
     Sum all;
-    for (size_t k = 0; k < rows_.size(); ++k) {
-      ordered_[k] = round.gradients[rows_[k]];
-      all.add(ordered_[k]);
-    }
-    gradients_scratch_.resize(rows_.size());
-    Node root{{all, round.scorer.of_leaf(all), {}}, 0, static_cast<int64_t>(rows_.size())};
+    const LeafRows<kWidth> rows = lists_.of(0, lists_.size());
+    for (int64_t k = 0; k < rows.n; ++k) all.add(rows.gradients[k]);
+    Node root;
+    root.leaf = {all, round.scorer.of_leaf(all), {}};
+    root.last = rows.n;
     root.groups = draws_.all_groups();
     nodes_.assign(1, root);
     free_.clear();
@@ -117,13 +115,14 @@ class LeafWiseGrower {
     cells_.resize(std::max(cells_.size(), static_cast<size_t>(n_slots_ * columns_.n_cells())));
     const Node& small = nodes_[counted];
     watch.worked((small.last - small.first) * columns_.count() + columns_.n_cells());
-    const LeafRows<kWidth> rows{rows_.data() + small.first, ordered_.data() + small.first,
-                                small.last - small.first};
-    const int n_columns = columns_.count(), n_groups = (n_columns + kGroup - 1) / kGroup;
+    const LeafRows<kWidth> rows = lists_.of(small.first, small.last);
+    const int n_columns = columns_.count(), n_groups = column_ranges(team, n_columns);
+    // Little work is not worth a call of others.
+    Team& workers = rows.n * n_columns < kLittle ? alone_ : team;
     std::vector<Split> found(n_groups * asked.size());
-    team.each(n_groups, [&](int64_t group) {
-      const int first = static_cast<int>(group) * kGroup;
-      const int last = std::min(first + kGroup, n_columns);
+    workers.each(n_groups, [&](int64_t group) {
+      const int first = static_cast<int>(n_columns * group / n_groups);
+      const int last = static_cast<int>(n_columns * (group + 1) / n_groups);
       count(columns_, first, last, rows, histogram(counted), options_.wide());
       if (other >= 0) take_away(columns_, first, last, histogram(counted), histogram(other));
       for (size_t a = 0; a < asked.size(); ++a)
@@ -175,25 +174,15 @@ class LeafWiseGrower {
     const int split_number = static_cast<int>(tree.splits.size());
     Node node = std::move(nodes_[number]);
     nodes_[number].is_split = true;
-    const Split& split = node.split;
-    const uint8_t* codes = columns_[split.column].codes;
+    Split& split = node.split;
+    const Column& column = columns_[split.column];
+    const Sum* cells = cells_.data() + node.slot * columns_.n_cells() + column.offset;
     Sum left;
-    int64_t at = node.first, after = 0;
-    for (int64_t k = node.first; k < node.last; ++k) {
-      const int32_t row = rows_[k];
-      const Sum gradient = ordered_[k];
-      const bool right = split.right[codes[row]] != 0;
-      rows_[at] = row;
-      ordered_[at] = gradient;
-      scratch_[after] = row;
-      gradients_scratch_[after] = gradient;
-      if (!right) left.add(gradient);
-      at += !right;
-      after += right;
-    }
-    std::copy_n(scratch_.begin(), after, rows_.begin() + at);
-    std::copy_n(gradients_scratch_.begin(), after, ordered_.begin() + at);
+    for (int code = 0; code <= column.n_bins; ++code)
+      if (!split.right[code]) left.add(cells[code]);
+    const int64_t at = lists_.divide(node.first, node.last, column.codes, split.right.data());
     const Sum right = node.leaf.sum.without(left);
+    if (!column.has_missing) split.send_missing(column, left.of[kWidth - 1] > right.of[kWidth - 1]);
     Limits at_left, at_right;
     divide_limits(round.scorer, left, right, draws_.sign(split.column), node.leaf.limits, at_left,
                   at_right);
@@ -232,11 +221,12 @@ class LeafWiseGrower {
       tree.limits.push_back(node.leaf.limits);
     }
     tree.leaf_of.resize(columns_.n_rows());
-    if (static_cast<int64_t>(rows_.size()) == columns_.n_rows()) {
+    if (lists_.size() == columns_.n_rows()) {
       uint16_t number = 0;
       for (const Node& node : nodes_) {
         if (node.is_split) continue;
-        for (int64_t k = node.first; k < node.last; ++k) tree.leaf_of[rows_[k]] = number;
+        const LeafRows<kWidth> rows = lists_.of(node.first, node.last);
+        for (int64_t k = 0; k < rows.n; ++k) tree.leaf_of[rows.rows[k]] = number;
         ++number;
       }
       return;
@@ -244,14 +234,15 @@ class LeafWiseGrower {
     for (int64_t i = 0; i < columns_.n_rows(); ++i) tree.leaf_of[i] = leaf_at(tree, columns_, i);
   }
 
-  static constexpr int kGroup = 4;  // columns that are counted together
+  static constexpr int64_t kLittle = int64_t{1} << 14;  // cells
 
   const Columns& columns_;
   const Options& options_;
   ColumnDraws draws_;
+  Team alone_;
   std::vector<Node> nodes_;
-  std::vector<int32_t> rows_, scratch_;  // those of each node are neighbours
-  std::vector<Sum> ordered_, gradients_scratch_, cells_;
+  RowLists<kWidth> lists_;
+  std::vector<Sum> cells_;
   std::vector<int> free_;
   int n_slots_ = 0, parent_slot_ = -1;
 };

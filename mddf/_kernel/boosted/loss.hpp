@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "boosted/exponentials.hpp"
 #include "boosted/fixed_point.hpp"
 #include "boosted/options.hpp"
 #include "common/elementary.hpp"
@@ -80,16 +81,21 @@ class LossOf {
     large_ = weighted_quantile(std::move(sizes), weights, options_.quantile);
   }
 
-  // Negative gradients and hessians of rows [first, last).
-  void gradients(const double* raw, const double* y, int64_t first, int64_t last, double* gradient,
+  // Negative gradients and hessians of n rows, `width` of each for a row.
+  void gradients(const double* raw, const double* y, int64_t n, double* gradient,
                  double* hessian) const {
-    for (int64_t i = first; i < last; ++i) {
-      const int64_t at = i * width_;
-      if (options_.loss == Loss::kSoftmax)
-        of_classes(raw + at, static_cast<int>(y[i]), gradient + at, hessian + at);
-      else
-        of_number(raw[i], y[i], gradient[i], hessian[i]);
+    const bool wide = options_.wide();
+    if (options_.loss == Loss::kSoftmax) return of_classes(raw, y, n, gradient, hessian);
+    // The exponentials that a loss needs go where the hessians will be.
+    if (options_.exponential_loss()) {
+      const bool rises = options_.loss == Loss::kPoisson;
+      for (int64_t i = 0; i < n; ++i) {
+        const double sign = options_.loss == Loss::kExponential && !(y[i] > 0) ? -1 : 1;
+        hessian[i] = as_exponent(rises ? raw[i] : -sign * raw[i]);
+      }
+      exponentials(hessian, n, wide);
     }
+    for (int64_t i = 0; i < n; ++i) of_number(raw[i], y[i], gradient[i], hessian[i]);
   }
 
   // The loss of a row, but for what does not depend on the prediction.
@@ -105,13 +111,13 @@ class LossOf {
       case Loss::kHuber:
         return size <= large_ ? rest * rest / 2 : large_ * (size - large_ / 2);
       case Loss::kPoisson:
-        return exponential(f) - y * f;
+        return exponential(as_exponent(f)) - y * f;
       case Loss::kGamma:
-        return f + y * exponential(-f);
+        return f + y * exponential(as_exponent(-f));
       case Loss::kLogistic:
         return std::max(f, 0.0) + logarithm(1 + exponential(-std::fabs(f))) - y * f;
       case Loss::kExponential:
-        return exponential(y > 0 ? -f : f);
+        return exponential(as_exponent(y > 0 ? -f : f));
       case Loss::kSoftmax:
         break;
     }
@@ -122,8 +128,9 @@ class LossOf {
   }
 
  private:
-  void of_number(double f, double y, double& gradient, double& hessian) const {
-    const double rest = y - f;
+  // `hessian` is the exponential of the raw prediction or of minus it, where the loss needs that.
+  MDDF_INLINE void of_number(double f, double y, double& gradient, double& hessian) const {
+    const double rest = y - f, power = hessian;
     hessian = 1;
     switch (options_.loss) {
       case Loss::kSquared:
@@ -144,37 +151,45 @@ class LossOf {
         return;
       }
       case Loss::kPoisson:
-        hessian = exponential(f);
-        gradient = y - hessian;
+        hessian = power;
+        gradient = y - power;
         return;
       case Loss::kGamma:
-        hessian = y * exponential(-f);
+        hessian = y * power;
         gradient = hessian - 1;
         return;
       case Loss::kLogistic: {
-        const double p = 1 / (1 + exponential(-f));
+        const double p = 1 / (1 + power);
         gradient = y - p;
         hessian = p * (1 - p);
         return;
       }
-      case Loss::kExponential: {
-        const double sign = y > 0 ? 1 : -1;
-        hessian = exponential(-sign * f);
-        gradient = sign * hessian;
+      case Loss::kExponential:
+        hessian = power;
+        gradient = y > 0 ? power : -power;
         return;
-      }
     }
   }
 
-  void of_classes(const double* raw, int own, double* gradient, double* hessian) const {
-    double most = raw[0], sum = 0;
-    for (int k = 1; k < width_; ++k) most = std::max(most, raw[k]);
-    for (int k = 0; k < width_; ++k) sum += gradient[k] = exponential(raw[k] - most);
-    const double share = 1 / sum;
-    for (int k = 0; k < width_; ++k) {
-      const double p = gradient[k] * share;
-      gradient[k] = (k == own) - p;
-      hessian[k] = p * (1 - p);
+  void of_classes(const double* raw, const double* y, int64_t n, double* gradient,
+                  double* hessian) const {
+    for (int64_t i = 0; i < n; ++i) {
+      const double* of_row = raw + i * width_;
+      const double most = *std::max_element(of_row, of_row + width_);
+      for (int k = 0; k < width_; ++k) gradient[i * width_ + k] = as_exponent(of_row[k] - most);
+    }
+    exponentials(gradient, n * width_, options_.wide());
+    for (int64_t i = 0; i < n; ++i) {
+      double *to = gradient + i * width_, *to_hessian = hessian + i * width_;
+      double sum = 0;
+      for (int k = 0; k < width_; ++k) sum += to[k];
+      const double share = 1 / sum;
+      for (int k = 0; k < width_; ++k) {
+        const double p = to[k] * share;
+        to[k] = -p;
+        to_hessian[k] = p * (1 - p);
+      }
+      to[static_cast<int>(y[i])] += 1;
     }
   }
 

@@ -49,6 +49,11 @@ struct Options {
   bool constant_hessian() const {
     return loss == Loss::kSquared || loss == Loss::kAbsolute || loss == Loss::kQuantile;
   }
+  // Whether each row's gradient takes one exponential.
+  bool exponential_loss() const {
+    return loss == Loss::kPoisson || loss == Loss::kGamma || loss == Loss::kLogistic ||
+           loss == Loss::kExponential;
+  }
   bool quantile_leaves() const { return loss == Loss::kAbsolute || loss == Loss::kQuantile; }
 };
 

@@ -16,13 +16,29 @@ bool goes_right(const TreeArrays& trees, int64_t split, uint8_t code) {
   return !((word >> (code & 63)) & 1);
 }
 
-int32_t leaf_at(const TreeArrays& trees, int64_t tree, const uint8_t* row) {
+// The leaves of n rows of a tree, all of which go down a step at a time: what one row waits for,
+// others need not.
+void find_leaves_of(const TreeArrays& trees, int64_t tree, const uint8_t* rows, int64_t n,
+                    int64_t n_columns, int32_t* leaves) {
   const int64_t first = trees.first_split[tree];
-  int32_t at = first == trees.first_split[tree + 1] ? -1 : 0;
-  while (at >= 0)
-    at = (goes_right(trees, first + at, row[trees.column[first + at]]) ? trees.right
-                                                                       : trees.left)[first + at];
-  return -1 - at;
+  const int32_t root = first == trees.first_split[tree + 1] ? -1 : 0;
+  constexpr int64_t kTogether = 16;
+  for (int64_t begin = 0; begin < n; begin += kTogether) {
+    const int64_t m = std::min(kTogether, n - begin);
+    int32_t* at = leaves + begin;
+    std::fill_n(at, m, root);
+    for (bool any = root >= 0; any;) {
+      any = false;
+      for (int64_t i = 0; i < m; ++i) {
+        if (at[i] < 0) continue;
+        const int64_t split = first + at[i];
+        const uint8_t code = rows[(begin + i) * n_columns + trees.column[split]];
+        at[i] = (goes_right(trees, split, code) ? trees.right : trees.left)[split];
+        any |= at[i] >= 0;
+      }
+    }
+    for (int64_t i = 0; i < m; ++i) at[i] = -1 - at[i];
+  }
 }
 
 // The ways of a block of rows, whose codes lie column by column, down a symmetric tree.
@@ -74,7 +90,7 @@ void each_leaf(const TreeArrays& trees, int64_t first, int64_t last, const uint8
         find_ways(trees, tree, columns.data(), ways.data());
         std::copy_n(ways.begin(), n, leaves.begin());
       } else {
-        for (int64_t i = 0; i < n; ++i) leaves[i] = leaf_at(trees, tree, block + i * n_columns);
+        find_leaves_of(trees, tree, block, n, n_columns, leaves.data());
       }
       visit(row, n, tree, leaves.data());
     }

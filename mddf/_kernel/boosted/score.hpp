@@ -38,9 +38,9 @@ struct Limits {
 };
 
 // How sums become scores, in one round.
-template <int kWidth, bool kCounted>
+template <int kWidth, bool kCounted, int kOutputs = kWidth - 1 - kCounted>
 struct Scorer {
-  static constexpr int kGradients = kWidth - 1 - kCounted;
+  static constexpr int kGradients = kOutputs;
   static constexpr int kHessian = kWidth - 1, kCount = kHessian - kCounted;
 
   double l2;        // in units of the hessian
@@ -50,6 +50,9 @@ struct Scorer {
   bool monotonic = false;  // some column is
 
   using Sum = Sums<kWidth>;
+
+  // Whether there is anything in a place of the sums.
+  static constexpr bool uses(int place) { return place < kGradients || place >= kCount; }
 
   MDDF_INLINE static double squares(const int32_t* of) {
     double sum = 0;

@@ -9,16 +9,17 @@
 #include <vector>
 
 #include "boosted/histograms.hpp"
+#include "boosted/row_lists.hpp"
 #include "boosted/tree.hpp"
 #include "boosted/walk.hpp"
 
 namespace mddf::gradient {
 
-template <int kWidth, bool kCounted>
+template <int kWidth, bool kCounted, int kOutputs>
 class SymmetricGrower {
  public:
   using Sum = Sums<kWidth>;
-  using RoundOf = Round<kWidth, kCounted>;
+  using RoundOf = Round<kWidth, kCounted, kOutputs>;
 
   SymmetricGrower(const Columns& columns, const Options& options)
       : columns_(columns), options_(options), draws_(columns, options), orders_(columns.count()) {
@@ -27,7 +28,7 @@ class SymmetricGrower {
 
   Grown grow(const RoundOf& round, Random& random, Team& team, Watch& watch) {
     Grown tree;
-    tree.leaf_of.assign(columns_.n_rows(), 0);
+    if (walks_) tree.leaf_of.assign(columns_.n_rows(), 0);
     tree.leaf_of_way.assign(1, 0);
     begin(round, team);
     std::vector<uint8_t> groups = draws_.all_groups();
@@ -39,10 +40,11 @@ class SymmetricGrower {
       if (!best.found()) break;
       best.set_codes(columns_[best.column], order_of(best.column));
       draws_.keep_groups(best.column, groups);
-      divide(round, best, tree);
+      divide(round, best, tree, team);
       tree.splits.push_back(best);
     }
     for (const Leaf<kWidth>& leaf : leaves_) tree.limits.push_back(leaf.limits);
+    if (!walks_) find_leaves(tree);
     return tree;
   }
 
@@ -75,8 +77,8 @@ class SymmetricGrower {
       if (walks_) walks_->sort(column, static_cast<int>(c), orders_[c].data());
     });
     if (walks_) return;
-    rows_ = round.drawn;
-    start_ = {0, static_cast<int64_t>(rows_.size())};
+    lists_.begin(round.drawn, round.gradients);
+    start_ = {0, lists_.size()};
     slot_of_ = {0};
     to_count_ = {{0, -1}};
     n_slots_ = 1;
@@ -147,6 +149,17 @@ class SymmetricGrower {
     return best;
   }
 
+  // Sums on the left of a split, of each leaf.
+  std::vector<Sum> walk_left(const RoundOf& round, const Split& split,
+                             const std::vector<uint16_t>& leaf_of) const {
+    std::vector<Sum> sums(2 * leaves_.size());
+    const uint8_t* codes = columns_[split.column].codes;
+    for (int64_t i = 0; i < columns_.n_rows(); ++i)
+      sums[leaf_of[i] + leaves_.size() * split.right[codes[i]]].add(round.gradients[i]);
+    sums.resize(leaves_.size());
+    return sums;
+  }
+
   // Where in the order of the search a row's code is.
   int place_of(int c, int64_t row) const {
     const uint8_t code = columns_[c].codes[row];
@@ -155,7 +168,7 @@ class SymmetricGrower {
     return static_cast<int>(at - orders_[c].begin());
   }
 
-  using ScorerOf = Scorer<kWidth, kCounted>;
+  using ScorerOf = Scorer<kWidth, kCounted, kOutputs>;
 
   static double improvement(const ScorerOf& scorer, const Sum& left, const Leaf<kWidth>& leaf,
                             int sign) {
@@ -181,22 +194,17 @@ class SymmetricGrower {
   // -- by histograms
 
   Sum* histogram(int slot) { return cells_.data() + slot * columns_.n_cells(); }
-  LeafRows<kWidth> rows_of(int leaf) const {
-    return {rows_.data() + start_[leaf], ordered_.data() + start_[leaf],
-            start_[leaf + 1] - start_[leaf]};
-  }
+  LeafRows<kWidth> rows_of(int leaf) const { return lists_.of(start_[leaf], start_[leaf + 1]); }
 
   Split search_by_histograms(const RoundOf& round, const std::vector<int>& drawn, Team& team) {
     cells_.resize(n_slots_ * columns_.n_cells());
-    ordered_.resize(rows_.size());
-    for (size_t k = 0; k < rows_.size(); ++k) ordered_[k] = round.gradients[rows_[k]];
-    const int n_columns = columns_.count(), n_groups = (n_columns + kGroup - 1) / kGroup;
+    const int n_columns = columns_.count(), n_groups = column_ranges(team, n_columns);
     std::vector<uint8_t> wanted(n_columns);
     for (const int c : drawn) wanted[c] = 1;
     std::vector<Split> found(n_groups);
     team.each(n_groups, [&](int64_t group) {
-      const int first = static_cast<int>(group) * kGroup;
-      const int last = std::min(first + kGroup, n_columns);
+      const int first = static_cast<int>(n_columns * group / n_groups);
+      const int last = static_cast<int>(n_columns * (group + 1) / n_groups);
       for (const Counted& pair : to_count_) {
         Sum* counted = histogram(slot_of_[pair.leaf]);
         count(columns_, first, last, rows_of(pair.leaf), counted, options_.wide());
@@ -217,71 +225,111 @@ class SymmetricGrower {
     return best_of(found);
   }
 
-  // Rows by leaf, and which of the new leaves are counted: of two, the one of fewer rows; the other
-  // one is what is left of both.
-  void sort_rows(const std::vector<uint16_t>& leaf_of, const std::vector<int>& parent) {
-    const size_t n_leaves = leaves_.size();
-    std::vector<int64_t> place(n_leaves + 1);
-    for (const int32_t row : rows_) ++place[leaf_of[row] + 1];
-    for (size_t l = 0; l < n_leaves; ++l) place[l + 1] += place[l];
-    start_ = place;
-    sorted_.resize(rows_.size());
-    for (const int32_t row : rows_) sorted_[place[leaf_of[row]]++] = row;
-    rows_.swap(sorted_);
-    to_count_.clear();
-    std::vector<int> slots(n_leaves);
-    for (int l = 0; l < static_cast<int>(n_leaves); ++l) {
-      slots[l] = slot_of_[parent[l]];
-      if (l + 1 == static_cast<int>(n_leaves) || parent[l + 1] != parent[l]) continue;
-      const bool left_is_smaller = start_[l + 1] - start_[l] <= start_[l + 2] - start_[l + 1];
-      const int smaller = left_is_smaller ? l : l + 1, larger = left_is_smaller ? l + 1 : l;
-      slots[larger] = slot_of_[parent[l]];
-      slots[smaller] = n_slots_++;
-      to_count_.push_back({smaller, larger});
-      ++l;
+  // Sums on the left of a split, of each leaf.
+  std::vector<Sum> count_left(const Split& split) {
+    const Column& column = columns_[split.column];
+    std::vector<Sum> sums(leaves_.size());
+    for (size_t l = 0; l < leaves_.size(); ++l) {
+      const Sum* cells = histogram(slot_of_[l]) + column.offset;
+      for (int code = 0; code <= column.n_bins; ++code)
+        if (!split.right[code]) sums[l].add(cells[code]);
     }
-    slot_of_ = slots;
+    return sums;
+  }
+
+  // Divides the rows of the leaves that are split; of both parts, the one of fewer rows is counted
+  // next, and the other is what is left.
+  void divide_rows(const Split& split, const std::vector<uint8_t>& is_split, Team& team) {
+    const uint8_t* codes = columns_[split.column].codes;
+    std::vector<int64_t> middle(is_split.size());
+    team.each(static_cast<int64_t>(is_split.size()), [&](int64_t l) {
+      if (is_split[l])
+        middle[l] = lists_.divide(start_[l], start_[l + 1], codes, split.right.data());
+    });
+    std::vector<int64_t> start;
+    std::vector<int> slots;
+    to_count_.clear();
+    for (size_t l = 0; l < is_split.size(); ++l) {
+      const int number = static_cast<int>(start.size());
+      start.push_back(start_[l]);
+      slots.push_back(slot_of_[l]);
+      if (!is_split[l]) continue;
+      start.push_back(middle[l]);
+      slots.push_back(slot_of_[l]);
+      const bool left_is_smaller = middle[l] - start_[l] <= start_[l + 1] - middle[l];
+      const int smaller = number + !left_is_smaller;
+      slots[smaller] = n_slots_++;
+      to_count_.push_back({smaller, number + left_is_smaller});
+    }
+    start.push_back(start_.back());
+    start_ = std::move(start);
+    slot_of_ = std::move(slots);
+  }
+
+  // The leaf of each row: rows that were not drawn take their way from the root.
+  void find_leaves(Grown& tree) const {
+    tree.leaf_of.assign(columns_.n_rows(), 0);
+    if (lists_.size() == columns_.n_rows()) {
+      for (size_t l = 0; l < leaves_.size(); ++l) {
+        const LeafRows<kWidth> rows = rows_of(static_cast<int>(l));
+        for (int64_t k = 0; k < rows.n; ++k) tree.leaf_of[rows.rows[k]] = static_cast<uint16_t>(l);
+      }
+      return;
+    }
+    for (const Split& split : tree.splits) {
+      const uint8_t* codes = columns_[split.column].codes;
+      for (int64_t i = 0; i < columns_.n_rows(); ++i)
+        tree.leaf_of[i] = static_cast<uint16_t>(2 * tree.leaf_of[i] + split.right[codes[i]]);
+    }
+    for (uint16_t& leaf : tree.leaf_of) leaf = tree.leaf_of_way[leaf];
   }
 
   // -- by both
 
   // Splits the leaves that the split leaves enough on both sides of.
-  void divide(const RoundOf& round, const Split& split, Grown& tree) {
+  void divide(const RoundOf& round, Split& split, Grown& tree, Team& team) {
     const Column& column = columns_[split.column];
     const int sign = draws_.sign(split.column);
-    std::vector<Sum> sides(2 * leaves_.size());
-    for (int64_t i = 0; i < columns_.n_rows(); ++i)
-      sides[2 * tree.leaf_of[i] + split.right[column.codes[i]]].add(round.gradients[i]);
+    const std::vector<Sum> lefts =
+        walks_ ? walk_left(round, split, tree.leaf_of) : count_left(split);
+    if (!column.has_missing) {
+      int64_t more_on_left = 0;
+      for (size_t l = 0; l < leaves_.size(); ++l)
+        more_on_left += 2 * int64_t{lefts[l].of[kWidth - 1]} - leaves_[l].sum.of[kWidth - 1];
+      split.send_missing(column, more_on_left > 0);
+    }
     std::vector<Leaf<kWidth>> divided;
-    std::vector<int> parent;
-    std::vector<uint16_t> number(sides.size());
+    std::vector<uint8_t> is_split(leaves_.size());
+    std::vector<uint16_t> number(2 * leaves_.size());
     for (size_t l = 0; l < leaves_.size(); ++l) {
       const Leaf<kWidth>& leaf = leaves_[l];
-      const Sum &left = sides[2 * l], &right = sides[2 * l + 1];
+      const Sum& left = lefts[l];
       number[2 * l] = number[2 * l + 1] = static_cast<uint16_t>(divided.size());
-      if (!round.scorer.splits(left, leaf.sum, leaf.limits, sign)) {
+      is_split[l] = round.scorer.splits(left, leaf.sum, leaf.limits, sign);
+      if (!is_split[l]) {
         divided.push_back(leaf);
-        parent.push_back(static_cast<int>(l));
         continue;
       }
       ++number[2 * l + 1];
+      const Sum right = leaf.sum.without(left);
       Limits at_left, at_right;
       divide_limits(round.scorer, left, right, sign, leaf.limits, at_left, at_right);
       divided.push_back({left, round.scorer.of_leaf(left), at_left});
       divided.push_back({right, round.scorer.of_leaf(right), at_right});
-      parent.insert(parent.end(), 2, static_cast<int>(l));
+    }
+    if (walks_) {
+      for (int64_t i = 0; i < columns_.n_rows(); ++i)
+        tree.leaf_of[i] = number[2 * tree.leaf_of[i] + split.right[column.codes[i]]];
+    } else {
+      divide_rows(split, is_split, team);
     }
     leaves_ = std::move(divided);
-    for (int64_t i = 0; i < columns_.n_rows(); ++i)
-      tree.leaf_of[i] = number[2 * tree.leaf_of[i] + split.right[column.codes[i]]];
     std::vector<uint16_t> ways;
     for (const uint16_t leaf : tree.leaf_of_way)
       ways.insert(ways.end(), {number[2 * leaf], number[2 * leaf + 1]});
     tree.leaf_of_way = std::move(ways);
-    if (!walks_) sort_rows(tree.leaf_of, parent);
   }
 
-  static constexpr int kGroup = 4;  // columns that are counted together
   struct Counted {
     int leaf, sibling;
   };
@@ -292,9 +340,9 @@ class SymmetricGrower {
   std::vector<std::vector<uint8_t>> orders_;  // of categories, in this tree
   std::vector<Leaf<kWidth>> leaves_;
   std::unique_ptr<Walks> walks_;  // or:
-  std::vector<int32_t> rows_, sorted_;
+  RowLists<kWidth> lists_;
   std::vector<int64_t> start_;  // of each leaf's rows
-  std::vector<Sum> ordered_, cells_;
+  std::vector<Sum> cells_;
   std::vector<int> slot_of_;
   std::vector<Counted> to_count_;
   int n_slots_ = 0;

@@ -1,26 +1,125 @@
 // Threads that share the work of one call.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <exception>
+#include <mutex>
+
+#include "common/watch.hpp"
 
 namespace mddf::gradient {
 
-// Does pieces of work that do not depend on each other: here one after the other.
+// Does pieces of work that do not depend on each other: one after the other, and with those threads
+// that help.
 class Team {
  public:
-  virtual ~Team() = default;
+  explicit Team(int n_threads = 1) : n_threads_(n_threads) {}
+  Team(const Team&) = delete;
+
+  // How many threads work, if all helpers come.
+  int n_threads() const { return n_threads_; }
+
   // Calls work(i) for all i below n.
   template <class Work>
   void each(int64_t n, Work work) {
-    using Given = Work;
-    run(n, [](void* given, int64_t i) { (*static_cast<Given*>(given))(i); }, &work);
+    if (n_threads_ == 1 || n < 2) {
+      for (int64_t i = 0; i < n; ++i) work(i);
+      return;
+    }
+    run(n, [](void* given, int64_t i) { (*static_cast<Work*>(given))(i); }, &work);
   }
 
- protected:
-  using Piece = void (*)(void*, int64_t);
-  virtual void run(int64_t n, Piece piece, void* given) {
-    for (int64_t i = 0; i < n; ++i) piece(given, i);
+  // Cuts [0, n) into a range for each thread and calls work(first, last) for each, if these are not
+  // short.
+  template <class Work>
+  void ranges(int64_t n, int64_t least, Work work) {
+    const int64_t n_ranges = n < 2 * least ? 1 : std::min<int64_t>(n_threads_, n / least);
+    each(n_ranges, [&](int64_t i) { work(n * i / n_ranges, n * (i + 1) / n_ranges); });
   }
+
+  // Helps until the team is closed. Of another thread.
+  void help(Watch& watch) {
+    uint64_t seen = 0;
+    while (true) {
+      std::unique_lock<std::mutex> lock(mutex_);
+      const bool woken = changed_.wait_for(
+          lock, kPatience, [&] { return is_closed_ || (has_work_ && round_ != seen); });
+      if (is_closed_) return;
+      if (!woken) {
+        lock.unlock();
+        watch.worked(INT64_C(1) << 40);  // looks
+
+        continue;
+      }
+      seen = round_;
+      ++n_helping_;
+      lock.unlock();
+      take_pieces();
+      lock.lock();
+      if (--n_helping_ == 0) done_.notify_one();
+    }
+  }
+
+  void close() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    is_closed_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  using Piece = void (*)(void*, int64_t);
+  static constexpr std::chrono::milliseconds kPatience{20};
+
+  void run(int64_t n, Piece piece, void* given) {
+    std::lock_guard<std::mutex> alone(running_);  // whoever else should give work to this team
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      piece_ = piece;
+      given_ = given;
+      n_pieces_ = n;
+      next_ = 0;
+      error_ = nullptr;
+      has_work_ = true;
+      ++round_;
+    }
+    changed_.notify_all();
+    take_pieces();
+    std::unique_lock<std::mutex> lock(mutex_);
+    has_work_ = false;  // who comes now is too late
+    done_.wait(lock, [&] { return n_helping_ == 0; });
+    if (error_) std::rethrow_exception(error_);
+  }
+
+  void take_pieces() {
+    try {
+      for (int64_t i; (i = next_.fetch_add(1)) < n_pieces_;) piece_(given_, i);
+    } catch (...) {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (!error_) error_ = std::current_exception();
+    }
+  }
+
+  const int n_threads_;
+  std::mutex mutex_, running_;
+  std::condition_variable changed_, done_;
+  std::atomic<int64_t> next_{0};
+  Piece piece_ = nullptr;
+  void* given_ = nullptr;
+  int64_t n_pieces_ = 0;
+  uint64_t round_ = 0;
+  int n_helping_ = 0;
+  bool has_work_ = false, is_closed_ = false;
+  std::exception_ptr error_;
 };
+
+// Ranges of columns that are counted together, about four each, as many for each thread.
+inline int column_ranges(const Team& team, int n_columns) {
+  const int n = (n_columns + 3) / 4, threads = team.n_threads();
+  return std::max(1, std::min(n_columns, (n + threads - 1) / threads * threads));
+}
 
 }  // namespace mddf::gradient

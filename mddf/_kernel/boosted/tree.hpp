@@ -36,11 +36,11 @@ inline uint16_t leaf_at(const Grown& tree, const Columns& columns, int64_t row) 
 }
 
 // What a round's trees are grown from.
-template <int kWidth, bool kCounted>
+template <int kWidth, bool kCounted, int kOutputs>
 struct Round {
   const std::vector<Sums<kWidth>>& gradients;  // zero for rows that were not drawn
   const std::vector<int32_t>& drawn;           // those that were
-  Scorer<kWidth, kCounted> scorer;
+  Scorer<kWidth, kCounted, kOutputs> scorer;
   double smoothing;  // of categories, in units of the hessian
   int lane;          // the gradient that orders categories
 };

@@ -1,0 +1,291 @@
+"""Gradient boosting of classes."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+
+from mddf._data.sampling import row_weights
+from mddf._data.validation import class_factors, encode_labels, known_labels
+from mddf._ensemble.scoring import out_of_fold_score
+from mddf._forest.classifier_base import ProbabilityClassifier
+from mddf._gradient.base import SYMMETRIC, GradientBoosting
+from mddf._gradient.losses import CLASSIFICATION, Labels
+
+
+class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
+    """Gradient-boosted trees for classification.
+
+    Each tree is fitted to the gradients and second derivatives of the loss at the predictions of
+    the trees before it [1]_. Of two classes, trees add to the score of the second one; of more,
+    each tree has a value for every class in its leaves [2]_. Trees are symmetric [3]_, which is
+    fast and regularises, or grow leaf by leaf.
+
+    Parameters
+    ----------
+    loss : {"log_loss", "exponential"}, default="log_loss"
+        "exponential" is for two classes.
+    learning_rate : float, default=0.05
+        What the values of leaves are multiplied by, at most 1.
+    max_iter : int, default=1000
+        Most trees.
+    grow_policy : {"symmetric", "leaf-wise"}, default="symmetric"
+        Whether all leaves of a level are split alike, at the place that improves most in all; or
+        the leaf comes next whose split improves most.
+    max_leaf_nodes : int or None, default=31
+        Most leaves of a leaf-wise tree.
+    max_depth : int or None, default=None
+        Most edges from the root to a leaf. None stands for 6 in symmetric trees, for which 16 is
+        the most, and for no limit in others.
+    min_samples_leaf : int, default=1
+        Fewest samples of a leaf. A leaf of a symmetric tree stays as it is where the split of its
+        level would leave fewer on a side.
+    l2_regularization : float, default=3.0
+        Added to the sum of second derivatives in a leaf.
+    max_features : {"sqrt", "log2"}, int, float or None, default=1.0
+        Features drawn for each level, or for each node of a leaf-wise tree. A float is a share,
+        None means all.
+    subsample : float, default=1.0
+        Share of the samples that each tree is grown on.
+    max_bins : int, default=255
+        Most bins of a numeric feature, and most categories; the rarest ones beyond share a bin.
+    categorical_features : "from_dtype", array of bool, int or str, or None, \
+            default="from_dtype"
+        Which features are categories, which are split by sets and not by order: a mask, column
+        numbers or names. "from_dtype" takes a DataFrame's columns of categories or strings.
+        Categories that fit did not see count as missing.
+    monotonic_cst : array of int of shape (n_features,), dict or None, default=None
+        1 for features with which the score of the second class must not fall, -1 where it must
+        not rise, 0 for others; a dict has the names of features. For two classes only.
+    interaction_cst : {"pairwise", "no_interactions"}, list of lists of int or None, default=None
+        Groups of features; a path from the root to a leaf asks for features of one group only.
+        Features in no group are one more.
+    early_stopping : "auto" or bool, default="auto"
+        Whether some samples are held out, and no more trees grown when their score has not become
+        better for a while; the trees after the best score are dropped. "auto" does so from 10001
+        samples on. With an `eval_set`, that is scored, and False only keeps the best round.
+    scoring : str, callable or None, default="loss"
+        What held-out samples are scored by: the loss, a scorer of scikit-learn's, or None for
+        accuracy. Other scores than the loss take more time.
+    validation_fraction : float, int or None, default=0.1
+        Share or number of samples that are held out. None scores the training samples.
+    n_iter_no_change : int, default=50
+        Trees without a better score before fit stops.
+    tol : float, default=0.0
+        By how much a score must be better.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the sample weights by class. "balanced" gives all classes the same weight.
+    warm_start : bool, default=False
+        Whether fit keeps the trees that there are and grows those that are missing.
+    n_jobs : int, default=None
+        Number of threads, as joblib understands it; the result does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Seed of what is drawn: samples, features, and those held out.
+    verbose : int, default=0
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_classes_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only if X has string column names.
+    n_iter_ : int
+        Number of trees that are kept.
+    n_trees_per_iteration_ : int
+        1, whatever the number of classes.
+    do_early_stopping_ : bool
+        Whether the number of trees was chosen on held-out samples.
+    train_score_, validation_score_ : ndarray of shape (n_grown + 1,)
+        Minus the loss, or the score of the held-out samples by `scoring`: before the first tree
+        and after each one that was grown. The latter is empty if none were held out.
+    is_categorical_ : ndarray of bool of shape (n_features,) or None
+        Which features are categories; None without any.
+    feature_importances_ : ndarray of shape (n_features,)
+        What the splits of each feature improved, which sums to 1.
+
+    Notes
+    -----
+    Missing values go to the side that is better for training; where training saw none, right.
+    Gradients are rounded to whole numbers whose sums are exact, so that the model does not depend
+    on the order of samples, but where some are drawn or held out, nor on the number of threads or
+    the processor.
+
+    References
+    ----------
+    .. [1] J. H. Friedman, "Greedy function approximation: a gradient boosting machine", Annals of
+       Statistics 29, 2001.
+    .. [2] L. Iosipoi and A. Vakhrushev, "SketchBoost: fast gradient boosted decision tree for
+       multioutput problems", Advances in Neural Information Processing Systems 35, 2022.
+    .. [3] L. Prokhorenkova, G. Gusev, A. Vorobev, A. V. Dorogush and A. Gulin, "CatBoost: unbiased
+       boosting with categorical features", Advances in Neural Information Processing Systems 31,
+       2018.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from mddf import GradientBoostingClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = GradientBoostingClassifier(max_iter=50, random_state=0).fit(X, y)
+    >>> model.predict(X[:2])
+    array([0, 0])
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **GradientBoosting._parameter_constraints,
+        "loss": [StrOptions(set(CLASSIFICATION))],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+    }
+
+    def __init__(
+        self,
+        loss="log_loss",
+        *,
+        learning_rate=0.05,
+        max_iter=1000,
+        grow_policy=SYMMETRIC,
+        max_leaf_nodes=31,
+        max_depth=None,
+        min_samples_leaf=1,
+        l2_regularization=3.0,
+        max_features=1.0,
+        subsample=1.0,
+        max_bins=255,
+        categorical_features="from_dtype",
+        monotonic_cst=None,
+        interaction_cst=None,
+        early_stopping="auto",
+        scoring="loss",
+        validation_fraction=0.1,
+        n_iter_no_change=50,
+        tol=0.0,
+        class_weight=None,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        super().__init__(
+            loss,
+            learning_rate=learning_rate,
+            max_iter=max_iter,
+            grow_policy=grow_policy,
+            max_leaf_nodes=max_leaf_nodes,
+            max_depth=max_depth,
+            min_samples_leaf=min_samples_leaf,
+            l2_regularization=l2_regularization,
+            max_features=max_features,
+            subsample=subsample,
+            max_bins=max_bins,
+            categorical_features=categorical_features,
+            monotonic_cst=monotonic_cst,
+            interaction_cst=interaction_cst,
+            early_stopping=early_stopping,
+            scoring=scoring,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            tol=tol,
+            warm_start=warm_start,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.class_weight = class_weight
+
+    def _read(self, y, weights):
+        classes, labels = encode_labels(y)
+        if self.loss == "exponential" and len(classes) > 2:
+            raise ValueError(
+                f"loss must be 'log_loss' for {len(classes)} classes, got 'exponential'"
+            )
+        factors = class_factors(self.class_weight, classes, labels, weights)
+        if factors is not None:
+            weights = row_weights(weights, factors, labels).row
+        target = Labels(self.loss, classes)
+        return target, labels.astype(float), weights
+
+    def _read_more(self, y, target, weights):
+        return known_labels(y, target.classes, len(y)).astype(float)
+
+    def _check_again(self, target):
+        if not np.array_equal(target.classes, self.classes_):
+            raise ValueError(
+                "with warm_start=True, y must have the classes of the fit before, "
+                f"{self.classes_.tolist()}, got {target.classes.tolist()}"
+            )
+
+    def _learnt(self, target):
+        return {"classes_": target.classes, "n_classes_": target.n_classes}
+
+    def _score(self, rows, target):
+        if isinstance(self.scoring, str) and self.scoring == "loss":
+            return None
+        labels = rows.y[rows.held_out].astype(int)
+        weights = None if rows.weights is None else rows.weights[rows.held_out]
+        score = out_of_fold_score(self.scoring, target.classes, labels, weights)
+        return lambda raw: score(target.predicted(raw))
+
+    def decision_function(self, X):
+        """Raw scores: of the second class of two, or of each class.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_classes) of more than two classes
+        """
+        return self._read_raw(X, lambda raw: raw if raw.shape[1] > 1 else raw[:, 0])
+
+    def _read_stages(self, X, read):
+        def read_raw(raw):
+            (found,) = read(iter([self._target.predicted(raw)]))
+            return found
+
+        return [self._read_raw(X, read_raw)]
+
+    def staged_decision_function(self, X):
+        """What `decision_function` would say after each tree.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Yields
+        ------
+        ndarray of shape (n_samples,), or (n_samples, n_classes) of more than two classes
+        """
+        for raw in self._staged_raw(X):
+            yield raw.copy() if raw.shape[1] > 1 else raw[:, 0].copy()
+
+    def staged_predict_proba(self, X):
+        """What `predict_proba` would say after each tree.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Yields
+        ------
+        ndarray of shape (n_samples, n_classes)
+        """
+        for raw in self._staged_raw(X):
+            yield self._target.predicted(raw)
+
+    def staged_predict(self, X):
+        """What `predict` would say after each tree.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Yields
+        ------
+        ndarray of shape (n_samples,)
+        """
+        for probabilities in self.staged_predict_proba(X):
+            yield self.classes_[probabilities.argmax(axis=1)]

@@ -1,0 +1,281 @@
+"""Growing boosted trees in the kernel: one model, or those of several folds side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import closing, nullcontext
+from dataclasses import dataclass
+
+import numpy as np
+
+from mddf import _core
+from mddf._base.parallel import Task, from_threads, job_count, progress_bar, stopped_on_error
+from mddf._core import BoostOptions, Cancel
+from mddf._data.binning import BinnedTable
+from mddf._gradient.trees import BoostedTrees
+
+# Rounds that are grown before they are scored by a function of Python's, or before a bar is moved.
+_STEP = 10
+# Cells of the table that are worth a thread.
+_CELLS_OF_A_THREAD = 2**16
+# What splits have.
+_KINDS = {
+    "column": np.int32,
+    "shift": np.uint8,
+    "threshold": np.uint8,
+    "set": np.int32,
+    "left": np.int32,
+    "right": np.int32,
+    "gain": float,
+}
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """When boosting stops before its last round.
+
+    Attributes
+    ----------
+    patience : int
+        After so many rounds without a better score; 0 for never.
+    tol : float
+        By how much a score must be better.
+    score : callable or None
+        From raw predictions of the rows held out to a score, larger if better; None for the loss,
+        which the kernel knows.
+    """
+
+    patience: int = 0
+    tol: float = 0.0
+    score: Callable[[np.ndarray], float] | None = None
+
+
+@dataclass(frozen=True)
+class Boosted:
+    """What has been grown.
+
+    Attributes
+    ----------
+    trees : BoostedTrees
+        Up to the best round, if there are scores of rows held out; else all.
+    scores : ndarray
+        Of the rows held out, before the first round and after each one: minus the loss, or by
+        `Stopping.score`. Empty without such rows.
+    train_scores : ndarray
+        Minus the loss of the training rows; empty if they are not watched.
+    raw : ndarray of shape (n_held_out, n_scores)
+        Raw predictions of the rows held out, after the best round.
+    """
+
+    trees: BoostedTrees
+    scores: np.ndarray
+    train_scores: np.ndarray
+    raw: np.ndarray
+
+    @classmethod
+    def nothing(cls, n_columns: int, symmetric: bool) -> Boosted:
+        """No trees, where all is known before."""
+        none = {name: np.zeros(0, kind) for name, kind in _KINDS.items()}
+        none |= {"first_split": np.zeros(1, np.int64), "first_leaf": np.zeros(1, np.int64)}
+        none |= {"sets": np.zeros((0, 4), np.uint64), "values": np.zeros((0, 1))}
+        trees = BoostedTrees(none, symmetric, n_columns, np.zeros(1))
+        return cls(trees, np.zeros(0), np.zeros(0), np.zeros((0, 1)))
+
+
+def boost(
+    table: BinnedTable,
+    y: np.ndarray,
+    weights: np.ndarray | None,
+    train: np.ndarray,
+    held_out: np.ndarray,
+    options: BoostOptions,
+    seeds: np.ndarray,
+    *,
+    symmetric: bool,
+    stopping: Stopping | None = None,
+    start: np.ndarray | None = None,
+    watch_training: bool = False,
+    shown: str | None = None,
+    n_jobs: int | None = None,
+) -> Boosted:
+    """Boost on some rows of a table, in threads if there are many.
+
+    Parameters
+    ----------
+    table : BinnedTable
+    y : ndarray of float64 of shape (n_rows,)
+        Numbers or classes, of all rows of the table.
+    weights : ndarray of float64 of shape (n_rows,) or None
+        Whole numbers make a row count as so many.
+    train, held_out : ndarray of int32
+        Rows; the former without weight 0.
+    options : BoostOptions
+    seeds : ndarray of uint64
+        One for each round.
+    symmetric : bool
+        As in the options.
+    stopping : Stopping or None, default=None
+        None stops never, but keeps the best round, too.
+    start : ndarray of shape (n_rows, n_scores), default=None
+        Raw predictions to go on from.
+    watch_training : bool, default=False
+        Whether scores of the training rows are wanted.
+    shown : str, default=None
+        What a progress bar says; None shows none.
+    n_jobs : int, default=None
+        Number of threads; does not change the result.
+
+    Returns
+    -------
+    Boosted
+    """
+    given = (table, y, weights, train, held_out, options, seeds)
+    named = {
+        "symmetric": symmetric,
+        "stopping": stopping or Stopping(),
+        "start": start,
+        "watch_training": watch_training,
+        "shown": shown,
+    }
+    n_cells = len(train) * table.bins.n_columns
+    n_threads = job_count(n_jobs, n_cells // _CELLS_OF_A_THREAD)
+    with stopped_on_error() as cancel:
+        if n_threads == 1:
+            return _boost(*given, **named, team=None, cancel=cancel)
+        team = _core.BoostTeam(n_threads)
+        tasks: list[Task] = [(_boost, given, {**named, "team": team, "cancel": cancel})]
+        tasks += [(team.help, (cancel,), {})] * (n_threads - 1)
+        return next(iter(from_threads(tasks, n_threads, cancel)))
+
+
+def _boost(
+    table,
+    y,
+    weights,
+    train,
+    held_out,
+    options,
+    seeds,
+    *,
+    symmetric,
+    stopping,
+    start,
+    watch_training,
+    shown,
+    team,
+    cancel,
+) -> Boosted:
+    booster = _core.GradientBooster(
+        table.cells, y, weights, train, held_out, options, start, cancel
+    )
+    run = _Run(booster, symmetric, table.bins.n_columns, stopping, watch_training, team, cancel)
+    shown_bar = progress_bar(len(seeds), shown or "", "tree", shown=shown is not None)
+    with closing(team) if team else nullcontext(), shown_bar as bar:
+        if stopping.score is None or not len(held_out):
+            steps = _steps(len(seeds), len(seeds) if shown is None else _STEP)
+            return run.by_loss(seeds, steps, bar, len(held_out) > 0)
+        raw = np.tile(booster.start, (len(held_out), 1)) if start is None else start[held_out]
+        return run.by_score(seeds, _steps(len(seeds), _STEP), bar, table.codes[held_out], raw)
+
+
+def _steps(n: int, size: int) -> list[tuple[int, int]]:
+    return [(first, min(first + size, n)) for first in range(0, n, max(1, size))]
+
+
+@dataclass(frozen=True)
+class _Run:
+    booster: _core.GradientBooster
+    symmetric: bool
+    n_columns: int
+    stopping: Stopping
+    watch_training: bool
+    team: _core.BoostTeam | None
+    cancel: Cancel
+
+    def trees(self) -> BoostedTrees:
+        """Those that there are."""
+        booster = self.booster
+        return BoostedTrees(booster.trees(), self.symmetric, self.n_columns, booster.start)
+
+    def grow(self, seeds, patience: int) -> bool:
+        return self.booster.grow(
+            seeds, patience, self.stopping.tol, self.watch_training, self.team, self.cancel
+        )
+
+    def by_loss(self, seeds, steps, bar, any_held_out: bool) -> Boosted:
+        """The kernel looks at the loss."""
+        patience = self.stopping.patience if any_held_out else 0
+        for first, last in steps:
+            stopped = self.grow(seeds[first:last], patience)
+            bar.update(last - first)
+            if stopped:
+                break
+        trees = self.trees()
+        if any_held_out:
+            trees = trees.first(self.booster.best_round)
+        losses = self.booster.losses(), self.booster.train_losses()
+        return Boosted(trees, -losses[0], -losses[1], self.booster.raw())
+
+    def by_score(self, seeds, steps, bar, codes, raw) -> Boosted:
+        """A function scores raw predictions after each tree."""
+        stopping, raw = self.stopping, np.array(raw)
+        assert stopping.score is not None
+        scores, best, best_raw = [stopping.score(raw)], 0, raw.copy()
+        for first, last in steps:
+            self.grow(seeds[first:last], 0)
+            bar.update(last - first)
+            trees = self.trees()
+            for tree in range(first, last):
+                trees.add_raw(codes, tree, tree + 1, raw, None)
+                scores.append(stopping.score(raw))
+                if scores[-1] > scores[best] + stopping.tol:
+                    best, best_raw = tree + 1, raw.copy()
+                if stopping.patience and tree + 1 - best >= stopping.patience:
+                    break
+            else:
+                continue
+            break
+        of_training = -self.booster.train_losses()[: len(scores)]
+        return Boosted(self.trees().first(best), np.array(scores), of_training, best_raw)
+
+
+def boost_folds(
+    table: BinnedTable,
+    y: np.ndarray,
+    weights: np.ndarray | None,
+    folds: Sequence[tuple[np.ndarray, np.ndarray]],
+    options: BoostOptions,
+    seeds: np.ndarray,
+    *,
+    symmetric: bool,
+    stopping: Stopping | None = None,
+    n_jobs: int | None = None,
+) -> list[Boosted]:
+    """Boost for each fold, in threads that share the table: the models of a cross-validation.
+
+    Parameters
+    ----------
+    folds : sequence of (train, held out)
+        Rows of the table.
+    seeds : ndarray of uint64 of shape (n_rounds,)
+        All models have the same.
+    n_jobs : int, default=None
+        Number of threads; does not change the result.
+
+    See :func:`boost` for the others, and for what each model comes as.
+    """
+    given = {
+        "symmetric": symmetric,
+        "stopping": stopping or Stopping(),
+        "start": None,
+        "watch_training": False,
+        "shown": None,
+        "team": None,
+    }
+    rows = [tuple(np.asarray(part, np.int32) for part in fold) for fold in folds]
+    with stopped_on_error() as cancel:
+        tasks = (
+            (_boost, (table, y, weights, *fold, options, seeds), {**given, "cancel": cancel})
+            for fold in rows
+        )
+        return list(from_threads(tasks, job_count(n_jobs, len(rows)), cancel))

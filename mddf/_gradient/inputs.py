@@ -1,0 +1,135 @@
+"""What gradient boosting is given: rows and constraints, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_monotonic_cst
+
+from mddf._base.messages import short
+from mddf._data.binner import Binner
+from mddf._data.binning import BinnedTable, is_large
+from mddf._data.validation import is_list, naming
+
+# Groups of features times features.
+_MOST_GROUPED = 2**28
+# Weights beyond these powers of two are scaled.
+_MOST_EXPONENT = 40
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A coded table, what is boosted, and on which rows.
+
+    Attributes
+    ----------
+    table : BinnedTable
+    y : ndarray of float64 of shape (n_rows,)
+    weights : ndarray of float64 of shape (n_rows,) or None
+    train, held_out : ndarray of int32
+        Of weight above 0.
+    """
+
+    table: BinnedTable
+    y: np.ndarray
+    weights: np.ndarray | None
+    train: np.ndarray
+    held_out: np.ndarray
+
+    @classmethod
+    def of(cls, table: BinnedTable, y: np.ndarray, weights: np.ndarray | None) -> Rows:
+        """All rows that have weight are trained on."""
+        train = np.arange(table.n_rows) if weights is None else np.flatnonzero(weights > 0)
+        return cls(table, y, weights, train.astype(np.int32), np.zeros(0, np.int32))
+
+    def with_others(self, codes: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> Rows:
+        """With the rows of another table, which are held out."""
+        both = np.vstack([self.table.codes, codes])
+        by_column = np.ascontiguousarray(both.T) if is_large(both.shape) else None
+        n = self.table.n_rows
+        held_out = np.arange(len(y)) if weights is None else np.flatnonzero(weights > 0)
+        joined = None
+        if self.weights is not None or weights is not None:
+            parts = zip((self.weights, weights), (n, len(y)), strict=True)
+            joined = np.concatenate([np.ones(k) if w is None else w for w, k in parts])
+        return Rows(
+            BinnedTable(self.table.bins, both, by_column),
+            np.concatenate([self.y, y]),
+            joined,
+            self.train,
+            (n + held_out).astype(np.int32),
+        )
+
+
+def drawn_entropy(random_state) -> list[int]:
+    """What all seeds of a fit come from."""
+    return check_random_state(random_state).randint(0, 2**32, 4, dtype=np.uint64).tolist()
+
+
+def within_range(weights: np.ndarray | None) -> np.ndarray | None:
+    """Weights as they are, or times a power of two if they are very large or very small."""
+    if weights is None:
+        return None
+    exponent = np.frexp(weights.max())[1]
+    return weights if abs(exponent) <= _MOST_EXPONENT else np.ldexp(weights, -exponent)
+
+
+def monotonic_signs(estimator, target, binner: Binner) -> np.ndarray | None:
+    """Signs of the features from `monotonic_cst`, None if all are 0."""
+    given = estimator.monotonic_cst
+    if not (given is None or isinstance(given, dict) or is_list(given)):
+        raise ValueError(f"monotonic_cst must have a sign for each feature, got {short(given)}")
+    with naming("monotonic_cst"):
+        signs = _check_monotonic_cst(estimator, estimator.monotonic_cst).astype(np.int8)
+    if not signs.any():
+        return None
+    if np.any(signs[binner.categorical_]):
+        raise ValueError("monotonic_cst must be 0 for categories, got a constraint on one")
+    if target.n_scores > 1 or target.kernel_loss in ("absolute_error", "quantile"):
+        got = target.kernel_loss if target.n_scores == 1 else f"{target.n_scores} classes"
+        raise ValueError(
+            "monotonic_cst is for one score whose leaves are not quantiles, got constraints and "
+            f"{got}"
+        )
+    return signs
+
+
+def interaction_groups(interaction_cst, n_features: int) -> np.ndarray | None:
+    """Which features each group holds, from `interaction_cst`: uint8 (n_groups, n_features)."""
+    if interaction_cst is None:
+        return None
+    groups: Any = interaction_cst
+    n_groups = len(groups)
+    if isinstance(groups, str):
+        size = 1 if groups == "no_interactions" else 2
+        n_groups = comb(n_features, size)
+        groups = combinations(range(n_features), size)
+    if n_groups * n_features > _MOST_GROUPED:
+        raise ValueError(
+            f"interaction_cst must have at most {_MOST_GROUPED // n_features} groups of "
+            f"{n_features} features, got {n_groups}"
+        )
+    found = np.zeros((n_groups + 1, n_features), np.uint8)
+    for row, group in zip(found, groups, strict=False):
+        if not is_list(group) and not isinstance(group, Set):
+            raise ValueError(
+                "interaction_cst must be a list of lists of feature numbers, "
+                f"got {short(group)} in it"
+            )
+        for feature in group:
+            if not (isinstance(feature, Integral) and 0 <= int(feature) < n_features):
+                raise ValueError(
+                    f"interaction_cst must have feature numbers from 0 to {n_features - 1}, "
+                    f"got {short(feature)}"
+                )
+            row[feature] = 1
+    rest = ~found.any(axis=0)
+    found[-1] = rest
+    return found if rest.any() else found[:-1]

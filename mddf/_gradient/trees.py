@@ -1,0 +1,132 @@
+"""Fitted boosted trees as arrays, and asking them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mddf import _core
+from mddf._base.parallel import chunks, in_threads, job_count
+from mddf._base.serialization import part
+
+# So many trees times rows, some hundred microseconds, are worth a thread.
+_FEW_WALKS = 2**16
+
+
+@part("gradient_trees")
+@dataclass(frozen=True)
+class BoostedTrees:
+    """Trees that add to raw predictions, in the order in which they were grown.
+
+    Attributes
+    ----------
+    arrays : dict of str to ndarray
+        As ``_core.GradientTrees`` has them, and ``gain``: what each split improved.
+    symmetric : bool
+        Whether all leaves of a level are split alike.
+    n_columns : int
+    start : ndarray of shape (n_scores,)
+        The raw prediction before the first tree.
+    """
+
+    arrays: dict[str, np.ndarray]
+    symmetric: bool
+    n_columns: int
+    start: np.ndarray
+
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if name != "cells"}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        if self.arrays["values"].shape[1] != len(self.start):
+            raise ValueError("boosted trees: start must have an entry for each column of values")
+        _ = self.cells  # refuses what does not fit together
+
+    @cached_property
+    def cells(self) -> _core.GradientTrees:
+        """What the kernel asks."""
+        arrays = {name: array for name, array in self.arrays.items() if name != "gain"}
+        return _core.GradientTrees(
+            **arrays, symmetric=bool(self.symmetric), n_columns=int(self.n_columns)
+        )
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.arrays["first_split"]) - 1
+
+    @property
+    def n_scores(self) -> int:
+        """Numbers of a raw prediction."""
+        return len(self.start)
+
+    def first(self, n_trees: int) -> BoostedTrees:
+        """The first trees alone."""
+        if n_trees >= self.n_trees:
+            return self
+        arrays = self.arrays
+        n_splits, n_leaves = (int(arrays[f"first_{of}"][n_trees]) for of in ("split", "leaf"))
+        shorter = {
+            name: array[: n_trees + 1 if name.startswith("first_") else n_splits].copy()
+            for name, array in arrays.items()
+            if name not in ("sets", "values")
+        }
+        n_sets = int(shorter["set"].max(initial=-1)) + 1
+        shorter |= {"sets": arrays["sets"][:n_sets], "values": arrays["values"][:n_leaves]}
+        return BoostedTrees(shorter, self.symmetric, self.n_columns, self.start)
+
+    def followed_by(self, others: BoostedTrees) -> BoostedTrees:
+        """These trees and others, which were grown on from their raw predictions."""
+        joined = {}
+        for name, array in self.arrays.items():
+            other = others.arrays[name]
+            if name.startswith("first_"):
+                other = other[1:] + array[-1]
+            elif name == "set":
+                other = np.where(other >= 0, other + np.int32(len(self.arrays["sets"])), other)
+            joined[name] = np.concatenate([array, other.astype(array.dtype, copy=False)])
+        return BoostedTrees(joined, self.symmetric, self.n_columns, self.start)
+
+    def start_rows(self, n_rows: int) -> np.ndarray:
+        """Raw predictions before the first tree, of shape (n_rows, n_scores)."""
+        return np.tile(self.start, (n_rows, 1))
+
+    def add_raw(self, codes: np.ndarray, first: int, last: int, out: np.ndarray, n_jobs) -> None:
+        """Add what trees `first` to `last` (not included) say of rows of codes to `out`."""
+
+        def work(begin, end, cancel):
+            self.cells.add_raw(codes[begin:end], first, last, out[begin:end], cancel)
+
+        least = max(256, _FEW_WALKS // max(1, last - first))
+        ranges = chunks(len(codes), job_count(n_jobs, len(codes) // least), least)
+        in_threads(work, ranges, n_jobs)
+
+    def raw(self, codes: np.ndarray, n_jobs=None) -> np.ndarray:
+        """Raw predictions of rows of codes, of shape (n_rows, n_scores)."""
+        out = self.start_rows(len(codes))
+        self.add_raw(codes, 0, self.n_trees, out, n_jobs)
+        return out
+
+    def staged(self, codes: np.ndarray, n_jobs=None, first: int = 0) -> Iterator[np.ndarray]:
+        """Raw predictions after each tree from `first` on: the same array, which changes."""
+        out = self.start_rows(len(codes))
+        self.add_raw(codes, 0, first, out, n_jobs)
+        for tree in range(first, self.n_trees):
+            self.add_raw(codes, tree, tree + 1, out, n_jobs)
+            yield out
+
+    def leaves(self, codes: np.ndarray) -> np.ndarray:
+        """The leaf of each tree that each row ends in: int32 of shape (n_rows, n_trees)."""
+        out = np.empty((len(codes), self.n_trees), np.int32)
+        self.cells.leaves(codes, out)
+        return out
+
+    def importances(self) -> np.ndarray:
+        """What the splits of each column improved in all, scaled to sum 1."""
+        gains = np.bincount(self.arrays["column"], self.arrays["gain"], minlength=self.n_columns)
+        total = gains.sum()
+        return gains / total if total > 0 else gains
