@@ -1,6 +1,6 @@
 # The commands of development, which the workflows call, too.
 #
-#   make lint types test TESTS=tests/test_forests.py
+#   make lint types test TESTS=tests/forest
 #
 # PYTHON has what `pip install -e ".[dev]"` installs: an active environment's, unless PYTHON=path says another.
 
@@ -34,7 +34,7 @@ docs: ## the pages, into PAGES
 	$(PYTHON) -m sphinx -q -W -E docs $(PAGES)
 
 record: ## small fits of every estimator give the bits on record
-	$(PYTHON) -m pytest -q --run-slow tests/test_record.py
+	$(PYTHON) -m pytest -q tests/test_record.py
 
 wheel: ## a source distribution, and a wheel from it, into DIST
 	$(PYTHON) -m build --outdir $(DIST) .
@@ -43,7 +43,7 @@ stable-wheel: ## the wheel for Python 3.12 and later: built, audited, tested
 	PYTHON=$(PYTHON) sh scripts/check_stable_wheel.sh
 
 kernel: ## the kernel's tests and the record, with and without wide vectors
-	$(PYTHON) tests/kernel.py
+	$(PYTHON) tests/run_kernel.py
 
 elsewhere: ## the kernel compiles for other systems
 	$(PYTHON) -m pip install -q ziglang==0.17.1

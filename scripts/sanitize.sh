@@ -19,12 +19,11 @@ kind=memory
 case "${1:-}" in memory | threads) kind=$1 && shift ;; esac
 if [ "$kind" = memory ]; then
   libraries="libasan.so libubsan.so"
-  tests="tests/test_contract*.py tests/test_trees.py tests/test_core_*.py tests/test_binning.py
-    tests/test_growing.py tests/test_margin_loss.py tests/test_boosting_kernel.py
-    tests/test_record.py"
+  tests="tests/kernel tests/trees tests/data/test_binning.py tests/ensemble/test_margin_loss.py
+    tests/baselines/test_boosting_kernel.py tests/test_record.py"
 else
   libraries="libtsan.so"
-  tests="tests/test_threads.py"
+  tests="tests/estimators/test_threads.py"
 fi
 
 ninja=

@@ -10,7 +10,6 @@ def test_every_case_is_on_record():
     assert recorded.read()["hashes"].keys() == CASES.keys()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_same_bits(name):
     assert recorded.hashes(CASES[name]) == recorded.read()["hashes"][name]

@@ -11,7 +11,7 @@ import pytest
 
 from mddf._ensemble.margin_loss import margin_loss
 
-SCRIPTS = Path(__file__).parents[1] / "scripts"
+SCRIPTS = Path(__file__).parents[2] / "scripts"
 COMMANDS = sorted(path.stem for path in SCRIPTS.glob("*.py"))
 # A small version of each study, and the tables it writes.
 STUDIES = {
@@ -260,7 +260,7 @@ def test_without_matplotlib(script, monkeypatch):
 
 
 def test_tables_are_drawn_too(script, tmp_path):
-    there = Path(__file__).parents[1] / "docs/results"
+    there = Path(__file__).parents[2] / "docs/results"
     for name, table in (("run_layers", "layers-layers"), ("run_uci", "small-sample")):
         arguments = ["--plot", str(there / f"{table}.csv"), "--format", "svg"]
         script(name).main([*arguments, "--out", str(tmp_path)])

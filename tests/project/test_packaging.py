@@ -12,7 +12,7 @@ import pytest
 
 import mddf
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 def test_version():

@@ -12,7 +12,7 @@ from mddf.datasets.__main__ import main
 from mddf.datasets._io.spec import Embedded
 from mddf.datasets._registry import ALIASES, FOLDER, SPECS, labels, resolve, words
 
-DOCS = Path(__file__).parents[1] / "docs" / "datasets.md"
+DOCS = Path(__file__).parents[2] / "docs" / "datasets.md"
 
 
 def test_names_are_sorted_and_ours_to_change():

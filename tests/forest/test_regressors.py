@@ -4,7 +4,7 @@ import naive
 import numpy as np
 import pandas as pd
 import pytest
-from forest_cases import few_trees, rows_of, watched_growth
+from forest_cases import draws_rows, few_trees, rows_of, watched_growth
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.ensemble import ExtraTreesRegressor
@@ -13,7 +13,6 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import mean_absolute_error, r2_score
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from test_forests import draws_rows
 from value_cases import REGRESSORS, ValueCase, check_value_tree
 
 from mddf import CompletelyRandomForestRegressor, RandomForestRegressor

@@ -10,6 +10,6 @@ pytest.importorskip("nanobind", minversion="3.1", reason="another version words 
 
 
 def test_the_stub_is_up_to_date():
-    maker = Path(__file__).parents[1] / "mddf/_kernel/make_stub.py"
+    maker = Path(__file__).parents[2] / "mddf/_kernel/make_stub.py"
     done = subprocess.run([sys.executable, maker, "--check"])
     assert done.returncode == 0, "run mddf/_kernel/make_stub.py"

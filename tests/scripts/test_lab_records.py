@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-SCRIPTS = Path(__file__).parents[1] / "scripts"
+SCRIPTS = Path(__file__).parents[2] / "scripts"
 KEY = {"set": "iris", "method": "mddf(a/b=1)", "seed": 0}
 
 

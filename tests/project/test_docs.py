@@ -14,7 +14,7 @@ import pytest
 
 import mddf
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 SCRIPTS = sorted((ROOT / "scripts").glob("[!_]*.py"))
 

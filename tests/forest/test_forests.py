@@ -2,7 +2,7 @@ import pickle
 
 import numpy as np
 import pytest
-from forest_cases import FORESTS, few_trees, same_predictions, three_classes
+from forest_cases import FORESTS, draws_rows, few_trees, same_predictions, three_classes
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.ensemble import RandomForestClassifier as SklearnForest
@@ -19,16 +19,6 @@ both = pytest.mark.parametrize("Forest", FORESTS)
 @pytest.fixture
 def data():
     return three_classes()
-
-
-WEIGHT_CHECKS = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
-
-
-def draws_rows(forest):
-    """Checks that a forest fails which draws as many rows as there are, whatever they weigh."""
-    if not forest.bootstrap or isinstance(forest.max_samples, float):
-        return {}
-    return dict.fromkeys(WEIGHT_CHECKS, "a bootstrap of as many rows as have weight")
 
 
 @parametrize_with_checks(

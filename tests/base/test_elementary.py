@@ -90,7 +90,7 @@ HARMLESS = {"np.log2(block.n_nodes", "np.logspace(-4, 2, 13)"}  # times; penalti
 
 
 def test_nothing_else_takes_exponentials_or_logarithms():
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     found = []
     for folder in ("mddf", "baselines"):
         for path in sorted((root / folder).rglob("*")):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from mddf.datasets import DataFileNotFoundError
 
-SCRIPTS = Path(__file__).parents[1] / "scripts"
+SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 
 @pytest.fixture

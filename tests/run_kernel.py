@@ -1,6 +1,6 @@
 """The kernel's tests and the record, as the processor allows and with wide vectors switched off.
 
-``python tests/kernel.py`` runs them on mddf as it is installed, a wheel for instance.
+``python tests/run_kernel.py`` runs them on mddf as it is installed, a wheel for instance.
 """
 
 import os
@@ -11,17 +11,17 @@ from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent
 FILES = (
-    "test_core_*.py",
-    "test_binning.py",
-    "test_boosting_kernel.py",
-    "test_forests.py",
+    "kernel",
+    "data/test_binning.py",
+    "baselines/test_boosting_kernel.py",
+    "forest/test_forests.py",
     "test_record.py",
 )
 
 
 def main() -> int:
     """Run both; 0 if all tests passed."""
-    files = [str(path) for pattern in FILES for path in sorted(TESTS.glob(pattern))]
+    files = [str(TESTS / name) for name in FILES]
     command = [sys.executable, "-m", "pytest", "-q", "-c", str(TESTS.parent / "pyproject.toml")]
     command += ["--rootdir", str(TESTS.parent), "-p", "no:cacheprovider", "--run-slow", *files]
     with tempfile.TemporaryDirectory() as elsewhere:  # in the clone, mddf is what is not compiled

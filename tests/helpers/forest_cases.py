@@ -264,3 +264,13 @@ def bin_table(X, bins, *, n_spare=0, n_jobs=None):
     codes, by_column = empty_codes(len(X), bins.n_columns + n_spare)
     apply_bins(X, bins, out=codes, by_column=by_column, n_jobs=n_jobs)
     return BinnedTable(join_bins(bins, spare_bins(n_spare)), codes, by_column)
+
+
+WEIGHT_CHECKS = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+
+
+def draws_rows(forest):
+    """Checks that a forest fails which draws as many rows as there are, whatever they weigh."""
+    if not forest.bootstrap or isinstance(forest.max_samples, float):
+        return {}
+    return dict.fromkeys(WEIGHT_CHECKS, "a bootstrap of as many rows as have weight")

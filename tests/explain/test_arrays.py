@@ -5,6 +5,7 @@ import pytest
 from made_models import TABLES, frame_table, labels_of, number_table
 from mddf.baselines import AdaBoostClassifier, GCForestClassifier
 from sklearn.linear_model import LogisticRegression
+from walks import numbers, walk
 
 from mddf import (
     CompletelyRandomForestClassifier,
@@ -16,31 +17,8 @@ from mddf._inspection.stages import coded_stages
 from mddf.explain import category_codes, tree_arrays
 
 
-def walk(tree, row):
-    """The nodes that a row passes: numbers, codes of categories, NaN where missing."""
-    path = [0]
-    while tree.children_left[node := path[-1]] != -1:
-        value = row[tree.feature[node]]
-        if np.isnan(value):
-            left = tree.missing_go_to_left[node]
-        elif node in tree.categories:
-            left = value in tree.categories[node]
-        else:
-            left = value <= tree.threshold[node]
-        path.append((tree.children_left if left else tree.children_right)[node])
-    return path
-
-
 def said(trees, rows):
     return np.array([np.mean([t.value[walk(t, row)[-1]] for t in trees], axis=0) for row in rows])
-
-
-def numbers(model, X):
-    from mddf._data.table import read_table
-
-    return model._binner.numbers(
-        read_table(model, X, reset=False, categorical_features="from_dtype")
-    )
 
 
 @pytest.mark.parametrize("Forest", [RandomForestClassifier, CompletelyRandomForestClassifier])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-KERNEL = Path(__file__).parents[1] / "mddf/_kernel"
+KERNEL = Path(__file__).parents[2] / "mddf/_kernel"
 # What the files of a folder may include, apart from one another.
 MAY_INCLUDE = {
     "common": [],

@@ -8,6 +8,7 @@ from made_models import TABLES, labels_of, number_table
 from mddf.baselines import AdaBoostClassifier, GCForestClassifier
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
+from walks import numbers, walk
 
 from mddf import (
     DeepForestClassifier,
@@ -50,8 +51,6 @@ def test_a_forest_by_hand(kind):
 
 
 def leaves(forest, tree, X):
-    from test_explain_arrays import numbers, walk
-
     return [walk(tree, row)[-1] for row in numbers(forest, X)]
 
 

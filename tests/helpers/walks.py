@@ -1,0 +1,26 @@
+"""Trees as arrays, walked in plain numpy."""
+
+import numpy as np
+
+from mddf._data.table import read_table
+
+
+def walk(tree, row):
+    """The nodes that a row passes: numbers, codes of categories, NaN where missing."""
+    path = [0]
+    while tree.children_left[node := path[-1]] != -1:
+        value = row[tree.feature[node]]
+        if np.isnan(value):
+            left = tree.missing_go_to_left[node]
+        elif node in tree.categories:
+            left = value in tree.categories[node]
+        else:
+            left = value <= tree.threshold[node]
+        path.append((tree.children_left if left else tree.children_right)[node])
+    return path
+
+
+def numbers(model, X):
+    return model._binner.numbers(
+        read_table(model, X, reset=False, categorical_features="from_dtype")
+    )
