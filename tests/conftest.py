@@ -2,6 +2,7 @@ import importlib
 import os
 import shutil
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -67,10 +68,10 @@ def time_limit():
     """Let nothing hang."""
 
     def stop(*_):
-        raise TimeoutError("the test took more than five minutes")
+        raise TimeoutError("the test took more than a quarter of an hour")
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(300)  # against waiting for ever; beside other work a minute may be too short
+    signal.alarm(900)  # against waiting for ever; beside other work five minutes are too short
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
@@ -115,11 +116,14 @@ def ray(tmp_path_factory):
 @pytest.fixture(scope="module")
 def spark():
     """A session of two cores of this machine."""
-    joblibspark = pytest.importorskip("joblibspark")
+    joblibspark = pytest.importorskip("joblibspark", reason='needs "mddf[spark]"')
     pyspark = pytest.importorskip("pyspark.sql")
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java")
     builder = pyspark.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-    with builder.config("spark.driver.host", "127.0.0.1").getOrCreate() as session:
-        joblibspark.register_spark()
-        yield session
+    with pytest.MonkeyPatch.context() as patch:
+        # By default workers run the first `python3` of the path, which may lack joblib.
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        with builder.config("spark.driver.host", "127.0.0.1").getOrCreate() as session:
+            joblibspark.register_spark()
+            yield session
