@@ -173,10 +173,10 @@ class GradientBooster {
             "start: expected finite numbers");
     }
     const Target target{y.data(), data_or_null(weights), whole};
-    without_gil(cancel, [&](Watch& watch) {
+    without_gil(cancel, [&](Interrupt& interrupt) {
       booster_ = std::make_unique<Booster>(matrix, table.bins(), target, std::move(rows),
                                            std::move(others), options.options(),
-                                           start ? start->data() : nullptr, watch);
+                                           start ? start->data() : nullptr, interrupt);
     });
   }
 
@@ -185,10 +185,10 @@ class GradientBooster {
     check_at_least("patience", patience, 0);
     const Busy busy(*this);
     if (watch_training) booster_->watch_training();
-    return without_gil(cancel, [&](Watch& watch) {
+    return without_gil(cancel, [&](Interrupt& interrupt) {
       Team team;
       return booster_->grow(seeds.data(), static_cast<int64_t>(seeds.shape(0)), patience, tol, team,
-                            watch);
+                            interrupt);
     });
   }
 
@@ -302,18 +302,18 @@ class GradientTrees {
           "first, last: expected a range of trees");
     check(out.shape(0) == codes.shape(0) && static_cast<int>(out.shape(1)) == width_,
           "out: expected one row per row of codes and one column per score");
-    without_gil(cancel, [&](Watch& watch) {
+    without_gil(cancel, [&](Interrupt& interrupt) {
       gradient::add_raw(arrays(), first, last, codes.data(), static_cast<int64_t>(codes.shape(0)),
-                        n_columns_, out.data(), watch);
+                        n_columns_, out.data(), interrupt);
     });
   }
   void leaves(In<uint8_t, 2> codes, InOut<int32_t, 2> out, Cancel* cancel) const {
     check_codes(codes);
     check(out.shape(0) == codes.shape(0) && static_cast<int64_t>(out.shape(1)) == n_trees(),
           "out: expected one row per row of codes and one column per tree");
-    without_gil(cancel, [&](Watch& watch) {
+    without_gil(cancel, [&](Interrupt& interrupt) {
       find_leaves(arrays(), n_trees(), codes.data(), static_cast<int64_t>(codes.shape(0)),
-                  n_columns_, out.data(), watch);
+                  n_columns_, out.data(), interrupt);
     });
   }
 
@@ -452,7 +452,7 @@ n_threads : int
       .def(
           "help",
           [](Team& team, Cancel* cancel) {
-            without_gil(cancel, [&](Watch& watch) { team.help(watch); });
+            without_gil(cancel, [&](Interrupt& interrupt) { team.help(interrupt); });
           },
           arg("cancel").none() = nb::none(), "Help until the team is closed.")
       .def("close", &Team::close, "Send all helpers home.");

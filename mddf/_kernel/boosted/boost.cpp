@@ -31,13 +31,13 @@ std::vector<double> begin_with(const std::vector<double>& start, const double* g
 
 Booster::Booster(const BinMatrix& matrix, const Bins& bins, const Target& target,
                  std::vector<int32_t> train, std::vector<int32_t> held_out, const Options& options,
-                 const double* start, Watch& watch)
+                 const double* start, Interrupt& interrupt)
     : options_(options),
       loss_(options_),
       train_(std::move(train)),
       held_out_(std::move(held_out)),
-      columns_(matrix, bins, train_, watch),
-      held_columns_(columns_, matrix, held_out_, watch),
+      columns_(matrix, bins, train_, interrupt),
+      held_columns_(columns_, matrix, held_out_, interrupt),
       y_(taken(target.y, train_)),
       weights_(taken(target.weights, train_)),
       held_y_(taken(target.y, held_out_)),
@@ -55,7 +55,7 @@ Booster::Booster(const BinMatrix& matrix, const Bins& bins, const Target& target
 }
 
 bool Booster::grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, double tol, Team& team,
-                   Watch& watch) {
+                   Interrupt& interrupt) {
   const auto n = static_cast<int64_t>(train_.size());
   const int width = trees_.width;
   const double* whole = whole_weights_ && !weights_.empty() ? weights_.data() : nullptr;
@@ -66,7 +66,7 @@ bool Booster::grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, dou
   if (losses_.empty() && train_losses_.empty()) note_loss();
   for (int64_t round = 0; round < n_seeds; ++round) {
     if (patience > 0 && trees_.n_trees() - best_round_ >= patience) return true;
-    watch.worked(n * (width + 8));
+    interrupt.poll(n * (width + 8));
     Random random(seeds[round]);
     draw_rows(random);
     team.ranges(n, kLittle, [&](int64_t first, int64_t last) {
@@ -79,8 +79,8 @@ bool Booster::grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, dou
         hessian_[i] *= weights_[i / width];
       }
     }
-    const GrownTree grown =
-        grower_->grow({gradient_, hessian_, width, {whole, total}, is_drawn_}, random, team, watch);
+    const GrownTree grown = grower_->grow({gradient_, hessian_, width, {whole, total}, is_drawn_},
+                                          random, team, interrupt);
     const std::vector<double> values = leaf_values(grown, team);
     team.ranges(n, kLittle, [&](int64_t first, int64_t last) {
       for (int64_t i = first; i < last; ++i) {

@@ -29,13 +29,13 @@ class Booster {
   // begin with `start`, of all rows of the table, or where the loss has it if that is null.
   Booster(const BinMatrix& matrix, const Bins& bins, const Target& target,
           std::vector<int32_t> train, std::vector<int32_t> held_out, const Options& options,
-          const double* start, Watch& watch);
+          const double* start, Interrupt& interrupt);
 
   // Grows one tree for each seed, or stops after so many (`patience`, 0 for never) in a row that
   // did not lower the loss of the rows held out by more than `tol` below the least one before.
   // Returns whether it stopped.
   bool grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, double tol, Team& team,
-            Watch& watch);
+            Interrupt& interrupt);
 
   const BoostedTrees& trees() const { return trees_; }
   const std::vector<double>& start() const { return start_; }
@@ -86,9 +86,9 @@ struct TreeArrays {
   const double* values;
 };
 void add_raw(const TreeArrays& trees, int64_t first, int64_t last, const uint8_t* codes,
-             int64_t n_rows, int64_t n_columns, double* out, Watch& watch);
+             int64_t n_rows, int64_t n_columns, double* out, Interrupt& interrupt);
 // The number of the leaf that each row ends in, of each tree.
 void find_leaves(const TreeArrays& trees, int64_t n_trees, const uint8_t* codes, int64_t n_rows,
-                 int64_t n_columns, int32_t* out, Watch& watch);
+                 int64_t n_columns, int32_t* out, Interrupt& interrupt);
 
 }  // namespace mddf::gradient

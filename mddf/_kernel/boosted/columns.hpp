@@ -26,11 +26,12 @@ struct Column {
 // The codes of some rows of a table: of those columns that are not constant there.
 class Columns {
  public:
-  Columns(const BinMatrix& matrix, const Bins& bins, const std::vector<int32_t>& rows, Watch& watch)
+  Columns(const BinMatrix& matrix, const Bins& bins, const std::vector<int32_t>& rows,
+          Interrupt& interrupt)
       : n_rows_(static_cast<int64_t>(rows.size())) {
     std::vector<uint8_t> codes(n_rows_);
     for (int64_t c = 0; c < matrix.n_columns; ++c) {
-      watch.worked(2 * n_rows_);
+      interrupt.poll(2 * n_rows_);
       gather(matrix, c, bins.count(c), rows, codes.data());
       const auto [least, most] = std::minmax_element(codes.begin(), codes.end());
       if (codes.empty() || *least == *most) continue;
@@ -43,13 +44,13 @@ class Columns {
   }
   // The same columns of other rows.
   Columns(const Columns& like, const BinMatrix& matrix, const std::vector<int32_t>& rows,
-          Watch& watch)
+          Interrupt& interrupt)
       : n_rows_(static_cast<int64_t>(rows.size())),
         n_cells_(like.n_cells_),
         columns_(like.columns_),
         codes_(like.columns_.size() * rows.size()) {
     for (size_t c = 0; c < columns_.size(); ++c) {
-      watch.worked(n_rows_);
+      interrupt.poll(n_rows_);
       gather(matrix, columns_[c].number, columns_[c].n_bins, rows, codes_.data() + c * n_rows_);
     }
     place();

@@ -29,7 +29,7 @@ struct GrownTree {
 class Grower {
  public:
   virtual ~Grower() = default;
-  virtual GrownTree grow(const Gradients& of, Random& random, Team& team, Watch& watch) = 0;
+  virtual GrownTree grow(const Gradients& of, Random& random, Team& team, Interrupt& interrupt) = 0;
 };
 
 // Splits are found with sums of kWidth numbers. Of more outputs than these can hold, random
@@ -52,7 +52,7 @@ class GrowerOf : public Grower {
                                      : std::make_unique<LeafWiseGrower<kWidth, kCounted, kOutputs>>(
                                            columns, options)) {}
 
-  GrownTree grow(const Gradients& of, Random& random, Team& team, Watch& watch) override {
+  GrownTree grow(const Gradients& of, Random& random, Team& team, Interrupt& interrupt) override {
     const auto n = static_cast<int64_t>(gradients_.size());
     drawn_.clear();
     for (int64_t i = 0; i < n; ++i)
@@ -68,8 +68,8 @@ class GrowerOf : public Grower {
       grown.tree.limits.resize(1);
       return grown;
     }
-    grown.tree = symmetric_ ? symmetric_->grow(round, random, team, watch)
-                            : leaf_wise_->grow(round, random, team, watch);
+    grown.tree = symmetric_ ? symmetric_->grow(round, random, team, interrupt)
+                            : leaf_wise_->grow(round, random, team, interrupt);
     grown.value_unit = std::ldexp(1.0, hessian_scale - scale);
     grown.score_unit = std::ldexp(1.0, hessian_scale - 2 * scale);
     return grown;

@@ -20,17 +20,17 @@ class LeafWiseGrower {
   LeafWiseGrower(const Columns& columns, const Options& options)
       : columns_(columns), options_(options), draws_(columns, options) {}
 
-  Grown grow(const RoundOf& round, Random& random, Team& team, Watch& watch) {
+  Grown grow(const RoundOf& round, Random& random, Team& team, Interrupt& interrupt) {
     Grown tree;
     begin(round);
-    search(round, {0, -1}, random, team, watch);
+    search(round, {0, -1}, random, team, interrupt);
     int n_leaves = 1;
     while (n_leaves < options_.max_leaf_nodes) {
       const int best = most_improved();
       if (best < 0) break;
       ++n_leaves;
       const std::pair<int, int> children = divide(round, best, tree);
-      if (n_leaves < options_.max_leaf_nodes) search(round, children, random, team, watch);
+      if (n_leaves < options_.max_leaf_nodes) search(round, children, random, team, interrupt);
     }
     finish(tree);
     return tree;
@@ -87,7 +87,7 @@ class LeafWiseGrower {
 
   // Finds the best splits of two nodes, the first of which has the parent's histogram; or of one.
   void search(const RoundOf& round, std::pair<int, int> both, Random& random, Team& team,
-              Watch& watch) {
+              Interrupt& interrupt) {
     std::vector<int> asked;
     std::vector<std::vector<uint8_t>> wanted;
     for (const int i : {both.first, both.second}) {
@@ -114,7 +114,7 @@ class LeafWiseGrower {
     nodes_[counted].slot = new_slot();
     cells_.resize(std::max(cells_.size(), static_cast<size_t>(n_slots_ * columns_.n_cells())));
     const Node& small = nodes_[counted];
-    watch.worked((small.last - small.first) * columns_.count() + columns_.n_cells());
+    interrupt.poll((small.last - small.first) * columns_.count() + columns_.n_cells());
     const LeafRows<kWidth> rows = lists_.of(small.first, small.last);
     const int n_columns = columns_.count(), n_groups = column_ranges(team, n_columns);
     // Little work is not worth a call of others.

@@ -75,13 +75,13 @@ void find_ways(const TreeArrays& trees, int64_t tree, const uint8_t* columns, ui
 // Calls visit(first row, number of rows, tree, leaves of the rows) block by block.
 template <class Visit>
 void each_leaf(const TreeArrays& trees, int64_t first, int64_t last, const uint8_t* codes,
-               int64_t n_rows, int64_t n_columns, Watch& watch, Visit visit) {
+               int64_t n_rows, int64_t n_columns, Interrupt& interrupt, Visit visit) {
   std::vector<uint8_t> columns(trees.symmetric ? n_columns * kBlock : 0);
   std::vector<int32_t> leaves(kBlock);
   std::vector<uint16_t> ways(kBlock);
   for (int64_t row = 0; row < n_rows; row += kBlock) {
     const int64_t n = std::min(kBlock, n_rows - row);
-    watch.worked(n * (4 * (last - first) + n_columns));
+    interrupt.poll(n * (4 * (last - first) + n_columns));
     const uint8_t* block = codes + row * n_columns;
     for (int64_t i = 0; trees.symmetric && i < n; ++i)
       for (int64_t c = 0; c < n_columns; ++c) columns[c * kBlock + i] = block[i * n_columns + c];
@@ -100,9 +100,9 @@ void each_leaf(const TreeArrays& trees, int64_t first, int64_t last, const uint8
 }  // namespace
 
 void add_raw(const TreeArrays& trees, int64_t first, int64_t last, const uint8_t* codes,
-             int64_t n_rows, int64_t n_columns, double* out, Watch& watch) {
+             int64_t n_rows, int64_t n_columns, double* out, Interrupt& interrupt) {
   const int width = trees.width;
-  each_leaf(trees, first, last, codes, n_rows, n_columns, watch,
+  each_leaf(trees, first, last, codes, n_rows, n_columns, interrupt,
             [&](int64_t row, int64_t n, int64_t tree, const int32_t* leaves) {
               const double* values = trees.values + trees.first_leaf[tree] * width;
               double* to = out + row * width;
@@ -116,8 +116,8 @@ void add_raw(const TreeArrays& trees, int64_t first, int64_t last, const uint8_t
 }
 
 void find_leaves(const TreeArrays& trees, int64_t n_trees, const uint8_t* codes, int64_t n_rows,
-                 int64_t n_columns, int32_t* out, Watch& watch) {
-  each_leaf(trees, 0, n_trees, codes, n_rows, n_columns, watch,
+                 int64_t n_columns, int32_t* out, Interrupt& interrupt) {
+  each_leaf(trees, 0, n_trees, codes, n_rows, n_columns, interrupt,
             [&](int64_t row, int64_t n, int64_t tree, const int32_t* leaves) {
               for (int64_t i = 0; i < n; ++i) out[(row + i) * n_trees + tree] = leaves[i];
             });

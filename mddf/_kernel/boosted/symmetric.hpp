@@ -26,14 +26,14 @@ class SymmetricGrower {
     if (walks()) walks_ = std::make_unique<Walks>(columns);
   }
 
-  Grown grow(const RoundOf& round, Random& random, Team& team, Watch& watch) {
+  Grown grow(const RoundOf& round, Random& random, Team& team, Interrupt& interrupt) {
     Grown tree;
     if (walks_) tree.leaf_of.assign(columns_.n_rows(), 0);
     tree.leaf_of_way.assign(1, 0);
     begin(round, team);
     std::vector<uint8_t> groups = draws_.all_groups();
     for (int level = 0; level < options_.max_depth; ++level) {
-      watch.worked(columns_.n_rows() * columns_.count() + columns_.n_cells());
+      interrupt.poll(columns_.n_rows() * columns_.count() + columns_.n_cells());
       const std::vector<int> drawn = draws_.draw(groups, random);
       Split best = walks_ ? search_by_walk(round, drawn, tree.leaf_of, team)
                           : search_by_histograms(round, drawn, team);

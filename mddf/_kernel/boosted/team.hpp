@@ -9,7 +9,7 @@
 #include <exception>
 #include <mutex>
 
-#include "common/watch.hpp"
+#include "common/interrupt.hpp"
 
 namespace mddf::gradient {
 
@@ -42,7 +42,7 @@ class Team {
   }
 
   // Helps until the team is closed. Of another thread.
-  void help(Watch& watch) {
+  void help(Interrupt& interrupt) {
     uint64_t seen = 0;
     while (true) {
       std::unique_lock<std::mutex> lock(mutex_);
@@ -51,7 +51,7 @@ class Team {
       if (is_closed_) return;
       if (!woken) {
         lock.unlock();
-        watch.worked(INT64_C(1) << 40);  // looks
+        interrupt.poll(INT64_C(1) << 40);  // looks
 
         continue;
       }

@@ -25,7 +25,6 @@ class Interrupt {
     left_ = kBetweenChecks;
     check();
   }
-  void worked(int64_t work) { poll(work); }  // the name that `boosted` has for it
 
  private:
   // Throws to end the work.
@@ -34,7 +33,5 @@ class Interrupt {
   static constexpr int64_t kBetweenChecks = int64_t{1} << 20;
   int64_t left_ = kBetweenChecks;
 };
-
-using Watch = Interrupt;
 
 }  // namespace mddf
