@@ -53,6 +53,14 @@ def script(monkeypatch):
 
 
 @pytest.fixture
+def every_layer_helps(monkeypatch):
+    """Let deep forests keep all layers that they grow, whatever these score."""
+    from mddf._deep_forest.growth import Growth
+
+    monkeypatch.setattr(Growth, "_helps", lambda *_: True)
+
+
+@pytest.fixture
 def few_rounds(monkeypatch):
     """Let the boosting of deep forests that regress end after 40 rounds instead of 500."""
     from mddf._members import members

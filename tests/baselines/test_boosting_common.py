@@ -17,7 +17,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn_checks import sklearn_checks
 
 ALL = [AdaBoostClassifier(), DeepBoostClassifier(), QuadBoostClassifier(), LPBoostClassifier()]
 VARIANTS = [
@@ -49,7 +49,7 @@ def iris():
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks(SMALL)
+@sklearn_checks(SMALL)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn_checks import sklearn_checks
 
 from mddf import RandomForestClassifier
 
@@ -377,13 +377,13 @@ def expected_failures(model):
     return failures
 
 
-@parametrize_with_checks(
+@sklearn_checks(
     [
         scanner(),
         scanner(max_windows=1.0),
         scanner(max_windows=0.5, pooling="mean", min_samples_leaf=1),
     ],
-    expected_failed_checks=expected_failures,
+    expected_failures,
 )
 def test_sklearn_checks(estimator, check):
     check(estimator)

@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, log_loss, make_scorer, roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
 
 from mddf import MDDFClassifier, RandomForestClassifier
 from mddf._ensemble.margin_loss import class_margins, margin_loss, reweight
@@ -45,18 +45,17 @@ def draws_rows(cascade):
     """Checks that a cascade fails whose forests draw as many rows as there are."""
     if cascade.forests is not None:
         return {}
-    names = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
-    return dict.fromkeys(names, "bootstraps of as many rows as have weight")
+    return dict.fromkeys(WEIGHT_CHECKS, "bootstraps of as many rows as have weight")
 
 
-@parametrize_with_checks(
+@sklearn_checks(
     [
         MDDFClassifier(n_layers=2, n_estimators=10),
         MDDFClassifier(reweighting="weights", **WEIGHING),
         GCForestClassifier(n_layers=2, n_estimators=10, keep_layers="fewest", calibrate=True),
         GCForestClassifier(**WEIGHING, refit=True),
     ],
-    expected_failed_checks=draws_rows,
+    draws_rows,
 )
 @pytest.mark.filterwarnings("ignore:transform was given the table:UserWarning")
 def test_sklearn_checks(estimator, check):

@@ -14,7 +14,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold, cross_val_predict, train_test_split
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
 
 from mddf import (
     CompletelyRandomForestClassifier,
@@ -40,17 +40,16 @@ def data():
 
 
 def draws_rows(model):
-    names = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
-    return dict.fromkeys(names, "bootstraps of as many rows as have weight, folds of rows")
+    return dict.fromkeys(WEIGHT_CHECKS, "bootstraps of as many rows as have weight, folds of rows")
 
 
 @pytest.mark.filterwarnings("ignore:transform was given the table that the model")
-@parametrize_with_checks(
+@sklearn_checks(
     [
         DeepForestClassifier(n_estimators=5, members=FORESTS),
         DeepForestClassifier(1, n_estimators=5, members=["random", "linear"], refit=False, cv=3),
     ],
-    expected_failed_checks=draws_rows,
+    draws_rows,
 )
 def test_sklearn_checks(estimator, check):
     check(estimator)

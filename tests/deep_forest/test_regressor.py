@@ -13,11 +13,10 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import GroupKFold, cross_val_predict
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.svm import SVR
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
 
 from mddf import DeepForestRegressor, RandomForestClassifier, RandomForestRegressor
 from mddf._data.targets import Units
-from mddf._deep_forest import growth
 from mddf._ensemble.vote import error_weights
 from mddf._members.members import AUTO_REGRESSORS
 
@@ -34,17 +33,16 @@ def data():
 def draws_rows(model):
     if "linear" not in model.members:
         return {}
-    names = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
-    return dict.fromkeys(names, "bootstraps of as many rows as have weight, folds of rows")
+    return dict.fromkeys(WEIGHT_CHECKS, "bootstraps of as many rows as have weight, folds of rows")
 
 
 @pytest.mark.filterwarnings("ignore:transform was given the table that the model")
-@parametrize_with_checks(
+@sklearn_checks(
     [
         DeepForestRegressor(n_estimators=5, members=FORESTS),
         DeepForestRegressor(1, n_estimators=5, members=["random", "linear"], refit=False, cv=3),
     ],
-    expected_failed_checks=draws_rows,
+    draws_rows,
 )
 def test_sklearn_checks(estimator, check):
     check(estimator)
@@ -64,8 +62,7 @@ def test_all_members_together_beat_a_forest():
 
 
 @pytest.mark.parametrize("options", [{}, {"refit": False}, {"cv": 3}])
-def test_predictions_follow_from_the_members(options, data, monkeypatch):
-    monkeypatch.setattr(growth.Growth, "_helps", lambda *_: True)
+def test_predictions_follow_from_the_members(options, data, every_layer_helps):
     X, y, new, truth = data
     model = DeepForestRegressor(**SMALL | options).fit(X, y)
     weights = np.array([row["weight"] for row in model.leaderboard_])

@@ -125,13 +125,14 @@ def told(model):
         (DeepForestRegressor, {"members": ["random", "boosted", "linear"]}),
     ],
 )
-def test_deep_forests_go_on_after_any_layer(Deep, parameters, tmp_path, monkeypatch):
+def test_deep_forests_go_on_after_any_layer(
+    Deep, parameters, tmp_path, every_layer_helps, monkeypatch
+):
     X, y = three_classes()
     X = np.nan_to_num(X)
     y = np.unique(y, return_inverse=True)[1]
     # Layers are grown whether they help or not.
     monkeypatch.setattr(growth.Growth, "_forests_vote", lambda self: True)
-    monkeypatch.setattr(growth.Growth, "_helps", lambda *_: True)
     expected = deep(None, Deep, **parameters).fit(X, y)
     deep(tmp_path, Deep, **parameters).fit(X, y)
     names = layers(tmp_path)
@@ -273,9 +274,8 @@ def test_a_damaged_file_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("make", [cascade, deep])
-def test_a_layer_under_the_name_of_another_is_refused(make, tmp_path, monkeypatch):
+def test_a_layer_under_the_name_of_another_is_refused(make, tmp_path, every_layer_helps):
     """Also where both layers have the same shape, and where they change places."""
-    monkeypatch.setattr(growth.Growth, "_helps", lambda *_: True)
     X, y = three_classes()
     make(tmp_path).set_params(n_layers=2).fit(X, y)
     first, second = (tmp_path / f"layer-00{number}.npz" for number in (1, 2))

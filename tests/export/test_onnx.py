@@ -274,12 +274,11 @@ def test_boosting_that_finds_nothing(n_classes):
     assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-12)
 
 
-def test_layers_of_deep_forests(monkeypatch):
+def test_layers_of_deep_forests(every_layer_helps, monkeypatch):
     """Both ways of handing vectors on, with as many layers as are wanted."""
     X = frame_table(200)
     y = labels_of(X)
     members = ["random", "completely-random"]
-    monkeypatch.setattr(growth.Growth, "_helps", lambda *_: True)
     for most in (300, 3):
         monkeypatch.setattr(growth, "MOST_COLUMNS", most)
         model = DeepForestClassifier(3, n_estimators=5, members=members, random_state=1)

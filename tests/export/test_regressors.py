@@ -52,9 +52,8 @@ def test_named_members(members, kind, n_outputs):
 
 
 @pytest.mark.parametrize("most_columns", [300, 1])
-def test_layers(monkeypatch, most_columns):
+def test_layers(every_layer_helps, monkeypatch, most_columns):
     """Both ways of handing numbers on, with as many layers as are wanted."""
-    monkeypatch.setattr(growth.Growth, "_helps", lambda *_: True)
     monkeypatch.setattr(growth, "MOST_COLUMNS", most_columns)
     X = frame_table(200)
     members = ["random", "completely-random"]

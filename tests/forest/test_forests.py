@@ -9,7 +9,7 @@ from sklearn.ensemble import RandomForestClassifier as SklearnForest
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import cross_val_score, train_test_split
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn_checks import sklearn_checks
 
 from mddf import CompletelyRandomForestClassifier, RandomForestClassifier
 
@@ -21,7 +21,7 @@ def data():
     return three_classes()
 
 
-@parametrize_with_checks(
+@sklearn_checks(
     [
         RandomForestClassifier(),
         RandomForestClassifier(max_samples=1.0),
@@ -34,7 +34,7 @@ def data():
         CompletelyRandomForestClassifier(max_features=3, criterion="entropy"),
         CompletelyRandomForestClassifier(class_weight="balanced"),
     ],
-    expected_failed_checks=draws_rows,
+    draws_rows,
 )
 @pytest.mark.filterwarnings("ignore:with warm_start=True:UserWarning")
 @few_trees

@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestRegressor as SklearnForest
 from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import mean_absolute_error, r2_score
 from sklearn.tree import DecisionTreeRegressor
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn_checks import sklearn_checks
 from value_cases import REGRESSORS, ValueCase, check_value_tree
 
 from mddf import CompletelyRandomForestRegressor, RandomForestRegressor
@@ -33,7 +33,7 @@ def same(a, b, X):
     return np.array_equal(a.predict(X), b.predict(X))
 
 
-@parametrize_with_checks(
+@sklearn_checks(
     [
         RandomForestRegressor(),
         RandomForestRegressor(max_samples=1.0),
@@ -44,7 +44,7 @@ def same(a, b, X):
         CompletelyRandomForestRegressor(bootstrap=True),
         CompletelyRandomForestRegressor(max_features=3),
     ],
-    expected_failed_checks=draws_rows,
+    draws_rows,
 )
 @pytest.mark.filterwarnings("ignore:with warm_start=True:UserWarning")
 @few_trees

@@ -13,7 +13,7 @@ from bad_values import problem as bad_value
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.metrics import log_loss
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor, _core
 from mddf._data.binner import Binner
@@ -21,7 +21,6 @@ from mddf._data.table import ArrayTable
 from mddf._gradient.growing import Stopping, boost, boost_folds
 
 FEW = {"max_iter": 30, "learning_rate": 0.3}
-WEIGHT_CHECKS = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
 
 
 def draws_rows(model):
@@ -35,7 +34,7 @@ def draws_rows(model):
     return {}
 
 
-@parametrize_with_checks(
+@sklearn_checks(
     [
         GradientBoostingClassifier(),
         GradientBoostingClassifier(**FEW, grow_policy="leaf-wise", min_samples_leaf=5),
@@ -49,7 +48,7 @@ def draws_rows(model):
         GradientBoostingRegressor(**FEW, loss="huber", warm_start=True),
         GradientBoostingRegressor(**FEW, loss="quantile", quantile=0.4),
     ],
-    expected_failed_checks=draws_rows,
+    draws_rows,
 )
 def test_sklearn_checks(estimator, check):
     check(estimator)
@@ -165,6 +164,7 @@ def test_saving(Model, grow_policy):
 # How well
 
 
+@pytest.mark.slow
 @growth
 def test_regression_is_good(grow_policy):
     X, y = numbers(3000, missing=0)
@@ -176,6 +176,7 @@ def test_regression_is_good(grow_policy):
     assert model.score(X[2000:], y[2000:]) > peer.score(X[2000:], y[2000:]) - 0.005
 
 
+@pytest.mark.slow
 @growth
 @pytest.mark.parametrize("n_classes", [2, 4])
 def test_classification_is_good(grow_policy, n_classes):

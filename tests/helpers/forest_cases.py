@@ -7,6 +7,7 @@ import naive
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
+from sklearn_checks import WEIGHT_CHECKS
 
 from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, _core
 from mddf._data.binning import BinnedTable, apply_bins, empty_codes, join_bins, spare_bins
@@ -264,9 +265,6 @@ def bin_table(X, bins, *, n_spare=0, n_jobs=None):
     codes, by_column = empty_codes(len(X), bins.n_columns + n_spare)
     apply_bins(X, bins, out=codes, by_column=by_column, n_jobs=n_jobs)
     return BinnedTable(join_bins(bins, spare_bins(n_spare)), codes, by_column)
-
-
-WEIGHT_CHECKS = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
 
 
 def draws_rows(forest):

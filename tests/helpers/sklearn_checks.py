@@ -1,0 +1,33 @@
+"""scikit-learn's checks of estimators: all for one model of a class, few for its variants."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+WEIGHT_CHECKS = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+# What parameters can break. The other checks are about input, names and attributes.
+OF_VARIANTS = {
+    *WEIGHT_CHECKS,
+    "check_classifiers_train",
+    "check_estimators_pickle",
+    "check_fit_idempotent",
+    "check_methods_subset_invariance",
+    "check_regressors_train",
+}
+
+
+def sklearn_checks(models, failing=lambda model: {}):
+    """Run all checks on the first model of a class; on its other ones, those of `OF_VARIANTS`.
+
+    Their other checks are slow tests. `failing` gives the checks that a model fails, with reasons.
+    """
+    cases, seen = [], set()
+    for model in models:
+        mark = parametrize_with_checks([model], expected_failed_checks=failing)
+        for case in mark.args[1]:
+            case = case if hasattr(case, "values") else pytest.param(*case)
+            check = case.values[1].func.__name__
+            if type(model) in seen and check not in OF_VARIANTS:
+                case = pytest.param(*case.values, marks=[*case.marks, pytest.mark.slow])
+            cases.append(case)
+        seen.add(type(model))
+    return pytest.mark.parametrize(*mark.args[:1], cases, **mark.kwargs)
