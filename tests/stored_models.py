@@ -57,11 +57,11 @@ def targets(model):
 
 def models():
     """Each estimator, by a name, and what its table is."""
-    guest = LogisticRegression(C=0.1, max_iter=500)
+    external = LogisticRegression(C=0.1, max_iter=500)
     numbers: dict = {
         "completely_random": mddf.CompletelyRandomForestClassifier(3, max_depth=4, **_SEED),
-        "cascade_with_guest": mddf.MDDFClassifier(
-            2, n_estimators=2, forests=["random", guest], cv=2, early_stopping=False, **_SEED
+        "cascade_with_external": mddf.MDDFClassifier(
+            2, n_estimators=2, forests=["random", external], cv=2, early_stopping=False, **_SEED
         ),
         "gcforest": GCForestClassifier(2, n_estimators=1, cv=2, **_SEED),
         "adaboost": AdaBoostClassifier(3, **_SEED),

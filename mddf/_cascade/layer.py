@@ -20,7 +20,7 @@ from mddf._data.vectors import put_aside
 from mddf._forest.base import BaseForest
 from mddf._forest.classifiers import CompletelyRandomForestClassifier, RandomForestClassifier
 from mddf._members.external import check_external, check_takes_weights
-from mddf._members.external_fit import fit_guests, guest_vectors
+from mddf._members.external_fit import external_vectors, fit_external
 from mddf._members.named import split_names
 from mddf._trees import grower
 
@@ -119,7 +119,7 @@ class Layer:
     importances: np.ndarray | None
 
     @property
-    def has_guests(self) -> bool:
+    def has_external(self) -> bool:
         """Whether a member is a classifier that is not a forest of this package."""
         return any(not isinstance(of_forest[0], list) for of_forest in self.members)
 
@@ -252,7 +252,7 @@ def _fit_classifiers(classifier, samples: Samples, layer: LayerInput, seeds, n_j
         weights = layer.emphasis * (1 if weights is None else weights)
     X = _layer_numbers(layer.numbers, layer.augmented, layer.columns)
     parts = [(train, held_out) for train, held_out, _ in layer.parts]
-    fitted = fit_guests(
+    fitted = fit_external(
         classifier, X, samples.labels, samples.n_classes, weights, parts, seeds, n_jobs, name
     )
     members, sums = [], np.zeros((len(samples.labels), samples.n_classes))
@@ -396,6 +396,6 @@ def layer_vectors(
         else:
             X = _layer_numbers(numbers, augmented, layer.columns)
             for classifier in members:
-                out += guest_vectors(classifier, X, n_classes)
+                out += external_vectors(classifier, X, n_classes)
         _make_class_vectors(out)
     return vectors

@@ -76,7 +76,7 @@ class CascadeModel:
     @property
     def needs_numbers(self) -> bool:
         """Whether some member is a classifier from outside, which sees numbers."""
-        return any(layer.has_guests for layer in self.layers)
+        return any(layer.has_external for layer in self.layers)
 
     @property
     def row_bytes(self) -> int:

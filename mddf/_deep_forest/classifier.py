@@ -116,7 +116,7 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
     leaderboard_ : list of dict
         All members of all layers that were grown: "layer", "member", out-of-fold "log_loss" and
         "accuracy" of its own, "weight" in the vote, "seconds", and "bytes" in the model, 0 if
-        dropped. Figures of members that were given up after one fold are NaN; the forests of a
+        dropped. Figures of members that were pruned after one fold are NaN; the forests of a
         layer are grown together, and share their seconds evenly.
         ``pandas.DataFrame`` takes it as it is.
     min_samples_leaf_ : dict of str to int

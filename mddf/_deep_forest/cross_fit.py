@@ -10,32 +10,32 @@ import numpy as np
 
 from mddf._deep_forest.external import fit_folds, mean_loss
 from mddf._deep_forest.layers import rounded
-from mddf._members.members import Member, Training, grow_forests
+from mddf._members.members import MemberSpec, Training, grow_forests
 from mddf._trees.grower import Grown
 
 
 @dataclass(frozen=True)
 class OnFolds:
-    """The members that were not given up, with what they say of the rows held out.
+    """The members that were not pruned, with their predictions of the held-out rows.
 
     Attributes
     ----------
-    members : list of Member
+    members : list of MemberSpec
     vectors : ndarray of shape (n_members, n_samples, n_columns)
     models : list of list
         Of each member those of the folds, if they are kept; of a forest what grew there.
     seconds : ndarray of shape (n_members,)
-    hopeless : list of dict
-        Rows of the leaderboard, of members that were given up after one fold.
+    pruned : list of dict
+        Rows of the leaderboard, of members that were pruned after one fold.
     strength : float, default=0.0
         With which losses of margins decided what a later layer drew.
     """
 
-    members: list[Member]
+    members: list[MemberSpec]
     vectors: np.ndarray
     models: list[list]
     seconds: np.ndarray
-    hopeless: list[dict]
+    pruned: list[dict]
     strength: float = 0.0
 
     def to_store(self) -> tuple:
@@ -47,18 +47,18 @@ class OnFolds:
             for member, of_folds in zip(self.members, self.models, strict=True)
         ]
         names = [member.name for member in self.members]
-        return names, self.vectors, models, self.seconds, self.hopeless, self.strength
+        return names, self.vectors, models, self.seconds, self.pruned, self.strength
 
     @classmethod
     def from_stored(
         cls,
-        members: list[Member],
+        members: list[MemberSpec],
         training: Training,
         names,
         vectors,
         models,
         seconds,
-        hopeless,
+        pruned,
         strength,
     ) -> OnFolds:
         """What `to_store` gave, of some of these members."""
@@ -73,23 +73,23 @@ class OnFolds:
             else of_folds
             for member, of_folds in zip(found, models, strict=True)
         ]
-        return cls(found, vectors, models, seconds, hopeless, strength)
+        return cls(found, vectors, models, seconds, pruned, strength)
 
 
-def leaderboard_row(number: int, member: Member, figures: dict, seconds) -> dict:
+def leaderboard_row(number: int, member: MemberSpec, figures: dict, seconds) -> dict:
     """A row of the leaderboard, of a member that has no vote yet."""
     told = {"weight": 0.0, "seconds": float(seconds), "bytes": 0}
     return {"layer": number + 1, "member": member.name} | figures | told
 
 
 def fit_on_folds(
-    members: list[Member], training: Training, n_raw: int, entropy, *, keep: bool, **options
+    members: list[MemberSpec], training: Training, n_raw: int, entropy, *, keep: bool, **options
 ) -> OnFolds:
     """Fit the members of the first layer on all folds.
 
     Parameters
     ----------
-    members : list of Member
+    members : list of MemberSpec
     training : Training
     n_raw : int
         Columns of the table that hold the features.
@@ -103,7 +103,7 @@ def fit_on_folds(
     vectors = np.zeros((len(members), len(training.order), goal.n_columns))
     models: list = [None] * len(members)
     seconds = np.zeros(len(members))
-    hopeless: list[dict] = []
+    pruned: list[dict] = []
     times = np.zeros(len(training.order))
     for _, held_out in training.folds:
         times[held_out] += 1
@@ -139,7 +139,7 @@ def fit_on_folds(
         fitted = fit_folds(member, training, (*entropy, 5, i), best, options["n_jobs"])
         if not fitted:
             figures = dict.fromkeys(goal.figures(vectors[forests[0]]), np.nan)
-            hopeless.append(leaderboard_row(0, member, figures, perf_counter() - start))
+            pruned.append(leaderboard_row(0, member, figures, perf_counter() - start))
             continue
         kept.append(i)
         for (_, held_out), (_, of_fold) in zip(training.folds, fitted, strict=True):
@@ -152,5 +152,5 @@ def fit_on_folds(
         vectors[kept] / times[:, None],
         [models[i] for i in kept],
         seconds[kept],
-        hopeless,
+        pruned,
     )

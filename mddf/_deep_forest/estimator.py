@@ -172,16 +172,16 @@ class BaseDeepForest(HoldsMembers, AsksForGroups, TransformerMixin):
         goal, weights, attributes, y = self._read(y, given)
         categorical = category_mask(table, self.categorical_features)
         members = self._members(goal, categorical)
-        guests = [member for member in members if not member.is_forest]
+        external = [member for member in members if not member.is_forest]
         if weights.row is not None:
-            for guest in guests:
-                check_takes_weights("members", guest.name, guest.model)
+            for member in external:
+                check_takes_weights("members", member.name, member.model)
         binner = Binner(self.categorical_features, self.max_bins, self.n_jobs)
         n_spare = min(len(members) * goal.n_columns, max(MOST_COLUMNS, goal.n_columns))
         binned = binner.fit_transform(table, given, n_spare=n_spare)
         random = check_random_state(self.random_state)
         entropy = tuple(random.randint(0, 2**32, 4, dtype=np.uint64).tolist())
-        numbers = bounded(binner.numbers(table)) if guests else None
+        numbers = bounded(binner.numbers(table)) if external else None
         shown = binner.numbers(X) if X is table and is_splitter(self.cv) else X
         cv = self.cv
         if isinstance(cv, str):
@@ -242,11 +242,11 @@ class BaseDeepForest(HoldsMembers, AsksForGroups, TransformerMixin):
     ) -> list[np.ndarray]:
         """Arrays for all rows of X, of what `read` makes of each layer's vectors for a block.
 
-        These have shape (n_voters, n_samples, n_columns).
+        These have shape (n_members, n_samples, n_columns).
         """
         check_is_fitted(self, "_layers")
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
-        needs_numbers = any(not voter.is_forest for voter in self._layers[0].voters)
+        needs_numbers = any(not member.is_forest for member in self._layers[0].members)
         # What has been seen is known by the codes of all columns.
         wanted = None if warn_if_seen else grower.columns_asked(self._trees(), self._n_raw)
         rows = NewRows(
@@ -258,14 +258,14 @@ class BaseDeepForest(HoldsMembers, AsksForGroups, TransformerMixin):
         def read_block(first, end):
             return read(self._layer_vectors(*rows.block(first, end), self.n_jobs))
 
-        n_vectors = sum(len(layer.voters) for layer in self._layers) * len(self._outputs)
+        n_vectors = sum(len(layer.members) for layer in self._layers) * len(self._outputs)
         row_bytes = (24 if needs_numbers else 1) * self._n_raw + 32 * n_vectors
         return by_blocks(read_block, table.shape[0], row_bytes)
 
     def _trees(self) -> list:
         """All blocks of trees."""
-        voters = (voter for layer in self._layers for voter in layer.voters)
-        return [block for voter in voters if voter.is_forest for block in voter.models]
+        members = (member for layer in self._layers for member in layer.members)
+        return [block for member in members if member.is_forest for block in member.models]
 
     def _layer_vectors(self, codes, numbers, n_jobs) -> Iterator[np.ndarray]:
         """Yield each layer's vectors of rows whose spare columns are written over for each."""
@@ -277,19 +277,19 @@ class BaseDeepForest(HoldsMembers, AsksForGroups, TransformerMixin):
             if before is not None:
                 apply_bins(before, layer.bins, out=codes, first_column=self._n_raw, n_jobs=n_jobs)
             vectors = np.stack(
-                [voter.vectors(codes, numbers, n_columns, n_jobs) for voter in layer.voters]
+                [member.vectors(codes, numbers, n_columns, n_jobs) for member in layer.members]
             )
             yield vectors
-            before = layer.hand_on(vectors)
+            before = layer.augment(vectors)
 
     def _means(self, stages) -> Iterator[np.ndarray]:
         """What the layers so far say together, from the layers' vectors; where some has a vote."""
         total, weight = np.zeros(1), 0.0
         for layer, vectors in zip(self._layers, stages, strict=True):
-            for voter, of_voter in zip(layer.voters, vectors, strict=True):
-                if voter.weight > 0:
-                    total = total + voter.weight * sharpened(of_voter, voter.exponent)
-                    weight += voter.weight
+            for member, of_member in zip(layer.members, vectors, strict=True):
+                if member.weight > 0:
+                    total = total + member.weight * sharpened(of_member, member.exponent)
+                    weight += member.weight
             if weight > 0:
                 yield total / weight
 
@@ -330,9 +330,9 @@ class BaseDeepForest(HoldsMembers, AsksForGroups, TransformerMixin):
         ndarray of str
         """
         names = [
-            f"layer{number + 1}_{voter.name}_{output}"
+            f"layer{number + 1}_{member.name}_{output}"
             for number, layer in enumerate(self._layers_fitted())
-            for voter in layer.voters
+            for member in layer.members
             for output in self._outputs
         ]
         return np.array(names, dtype=object)
@@ -345,7 +345,7 @@ class BaseDeepForest(HoldsMembers, AsksForGroups, TransformerMixin):
         there are no forests among the members, or none of them has a split.
         """
         first = self._layers_fitted()[0]
-        weighted = [(v.weight, v.importances) for v in first.voters if v.importances is not None]
+        weighted = [(v.weight, v.importances) for v in first.members if v.importances is not None]
         total = np.zeros(self._n_raw)
         for weight, found in weighted or [(1.0, found) for found in first.tried or ()]:
             shares = found[: self._n_raw]

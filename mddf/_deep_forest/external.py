@@ -6,18 +6,18 @@ import numpy as np
 from sklearn.base import clone
 
 from mddf._members.boosting import best_round
-from mddf._members.external_fit import fit_guests, guest_vectors
-from mddf._members.members import Member, Training
+from mddf._members.external_fit import external_vectors, fit_external
+from mddf._members.members import MemberSpec, Training
 
-# A member that has so many times the loss of the best forest on the first fold is dropped.
-_HOPELESS = 1.5
-_FEWEST_TRIED = 100
-# Guests see numbers up to this one, whose squares add up without overflow.
+# A member is pruned if its loss on the first fold exceeds that of the best forest by this factor.
+_PRUNING_FACTOR = 1.5
+_MIN_PRUNING_ROWS = 100
+# External estimators see numbers up to this one, whose squares add up without overflow.
 LARGEST = 1e100
 
 
 def bounded(numbers: np.ndarray) -> np.ndarray:
-    """Numbers as guests see them: in double precision, whatever the type of X, and not too large.
+    """Numbers as external estimators see them: in double precision, and not too large.
 
     Larger ones are cut in a copy; most tables have none, and are not copied for that.
     """
@@ -36,12 +36,12 @@ def mean_loss(goal, forecasts: np.ndarray, rows: np.ndarray) -> float:
     return float(np.average(goal.least_losses(forecasts, rows, weight), weights=weight))
 
 
-def fit_folds(member: Member, training: Training, entropy, best: float, n_jobs) -> list:
-    """A member's models of all folds and what they say; nothing if it is hopeless.
+def fit_folds(member: MemberSpec, training: Training, entropy, best: float, n_jobs) -> list:
+    """A member's models of all folds and their held-out predictions; empty if it is pruned.
 
     Parameters
     ----------
-    member : Member
+    member : MemberSpec
     training : Training
     entropy : sequence of int
         Of the random states.
@@ -54,12 +54,12 @@ def fit_folds(member: Member, training: Training, entropy, best: float, n_jobs) 
     list of (estimator, ndarray of shape (n_held_out, n_columns))
     """
     folds, model = training.folds, member.model
-    fitted = said = fit_parts(model, training, folds[:1], entropy, n_jobs, member.name)
+    fitted = predicted = fit_parts(model, training, folds[:1], entropy, n_jobs, member.name)
     if member.is_boosted:
-        n_rounds, said = _cut(fitted, training, model.max_iter)
+        n_rounds, predicted = _cut(fitted, training, model.max_iter)
         model = clone(model).set_params(max_iter=min(model.max_iter, 10 + 2 * n_rounds))
-    loss = mean_loss(training.goal, said[0][1], folds[0][1])
-    if len(folds[0][1]) >= _FEWEST_TRIED and loss > _HOPELESS * best:
+    loss = mean_loss(training.goal, predicted[0][1], folds[0][1])
+    if len(folds[0][1]) >= _MIN_PRUNING_ROWS and loss > _PRUNING_FACTOR * best:
         return []
     others = fit_parts(model, training, folds[1:], (*entropy, 1), n_jobs, member.name)
     fitted = fitted + others
@@ -67,9 +67,9 @@ def fit_folds(member: Member, training: Training, entropy, best: float, n_jobs) 
 
 
 def fit_parts(model, training: Training, parts, entropy, n_jobs, name: str = "") -> list:
-    """Clones of a model on parts of the rows, as `fit_guests` has them."""
+    """Clones of a model on parts of the rows, as `fit_external` has them."""
     assert training.numbers is not None
-    return fit_guests(
+    return fit_external(
         model,
         training.numbers,
         training.goal.target,
@@ -91,6 +91,6 @@ def _cut(fitted, training: Training, most: int) -> tuple[int, list]:
     )
     models = [model.cut(n_rounds) for model in models]
     return n_rounds, [
-        (model, guest_vectors(model, training.numbers[held_out], training.goal.n_columns))
+        (model, external_vectors(model, training.numbers[held_out], training.goal.n_columns))
         for model, (_, held_out) in zip(models, folds, strict=True)
     ]

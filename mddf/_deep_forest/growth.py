@@ -26,7 +26,7 @@ from mddf._ensemble.checkpoints import Checkpoint
 from mddf._ensemble.coefficients import Evidence, Simplex
 from mddf._ensemble.margin_loss import class_margins
 from mddf._ensemble.vote import Calibration, sharpened
-from mddf._members.members import Member, Training
+from mddf._members.members import MemberSpec, Training
 from mddf._members.tasks import ClassGoal
 
 # Of vectors of more columns than this, the next layer sees the weighted mean.
@@ -54,14 +54,14 @@ class Features:
 class GrownLayer:
     """A layer with its out-of-fold vectors."""
 
-    members: list[Member]
+    members: list[MemberSpec]
     vectors: np.ndarray  # (n_members, n_samples, n_columns)
     votes: np.ndarray  # the same, sharpened
     exponents: list[float]
     models: list
     reweighting: np.ndarray | None = None
     inputs: list[int] = field(default_factory=list)  # members that the next layer sees
-    mix: np.ndarray | None = None  # weights of their mean, where it sees only that
+    average_weights: np.ndarray | None = None  # weights of their mean, where it sees only that
     features: Features | None = None  # what it sees of them
 
 
@@ -96,7 +96,7 @@ class Growth:
         self.vote: Any = None  # of type Vote once there is a layer
         self.records: list[dict] = []
         self.leaderboard: list[dict] = []
-        self.hopeless: list[dict] = []  # rows of the leaderboard, of those tried on one fold
+        self.pruned: list[dict] = []  # rows of the leaderboard, of those tried on one fold
         self.chosen: dict[str, dict] = {}
         self.strength = 0.0
         self.stop_reason = f"n_layers={model.n_layers} were grown"
@@ -117,7 +117,7 @@ class Growth:
         weights += [0.0] * (len(self.leaderboard) - len(weights))
         for row, weight in zip(self.leaderboard, weights, strict=True):
             row["weight"] = weight
-        self.leaderboard = sorted(self.leaderboard + self.hopeless, key=lambda row: row["layer"])
+        self.leaderboard = sorted(self.leaderboard + self.pruned, key=lambda row: row["layer"])
 
     def _why_stop(self, number: int) -> str:
         """Why no later layer is tried; nothing if one is."""
@@ -208,12 +208,12 @@ class Growth:
             )
             if self.checkpoint is not None:
                 self.checkpoint.save(0, *found.to_store())
-        self.hopeless += found.hopeless
+        self.pruned += found.pruned
         self.layers = [self._layer(found)]
         self.vote = self._decide(self.layers)
         self._record(0, self.training.goal, found, self.vote.probabilities, start)
 
-    def _stored(self, number: int, members: list[Member]) -> OnFolds | None:
+    def _stored(self, number: int, members: list[MemberSpec]) -> OnFolds | None:
         """A layer's folds from the checkpoint, if they are there."""
         if self.checkpoint is None:
             return None
@@ -292,8 +292,8 @@ class Growth:
         """What layer `number` sees of the one before, out-of-fold."""
         before = self.layers[number - 1]
         if before.features is None:
-            before.inputs, before.mix = self._inputs(number - 1)
-            vectors = columns_of(before.vectors[before.inputs], before.mix)
+            before.inputs, before.average_weights = self._inputs(number - 1)
+            vectors = columns_of(before.vectors[before.inputs], before.average_weights)
             options = {"n_jobs": self.model.n_jobs}
             bins = find_bins(vectors, sample_weight=self.training.weights.row, **options)
             before.features = Features(apply_bins(vectors, bins, **options), bins)
@@ -345,7 +345,7 @@ class Growth:
         weights, exponents = self.vote.weights, before.exponents
 
         def read(vectors: np.ndarray, rows: np.ndarray):
-            codes = apply_bins(columns_of(vectors, before.mix), features.bins)
+            codes = apply_bins(columns_of(vectors, before.average_weights), features.bins)
             if len(self.layers) > 1 or not isinstance(goal, ClassGoal):
                 return codes, None
             votes = zip(before.inputs, vectors, strict=True)
@@ -354,7 +354,7 @@ class Growth:
 
         return read
 
-    def _best_forests(self) -> list[Member]:
+    def _best_forests(self) -> list[MemberSpec]:
         """The members of later layers."""
         first, goal = self.layers[0], self.training.goal
         losses = [
@@ -384,13 +384,13 @@ class Growth:
                 self._tell_members(number)
 
     def _tell_members(self, number: int) -> None:
-        """Who has a vote, by layer and weight, who has none, and who was given up."""
+        """Who has a vote, by layer and weight, who has none, and who was pruned."""
         rows = zip(self.leaderboard, self.vote.weights, strict=True)
         kept = [(w, row["layer"], row["member"]) for row, w in rows if w > 0]
         shares = [f"{name} ({layer}) {w:.2f}" for w, layer, name in sorted(kept, reverse=True)]
         tell("  votes: " + ", ".join(shares))
         there = {name for _, layer, name in kept if layer == number + 1}
-        for what, these in (("no vote", self.leaderboard), ("given up", self.hopeless)):
+        for what, these in (("no vote", self.leaderboard), ("pruned", self.pruned)):
             names = [row["member"] for row in these if row["layer"] == number + 1]
             if names := [name for name in names if name not in there]:
                 tell(f"  {what}: " + ", ".join(names))

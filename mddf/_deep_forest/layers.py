@@ -1,4 +1,4 @@
-"""What is kept of a deep forest, and asking it."""
+"""The fitted layers of a deep forest, and their predictions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from mddf._base.serialization import part
 from mddf._data.binning import Bins
-from mddf._members.external_fit import guest_vectors
+from mddf._members.external_fit import external_vectors
 from mddf._trees import grower
 
 _GRAIN = 2.0**-40
@@ -16,16 +16,16 @@ _GRAIN = 2.0**-40
 
 @part("fitted member")
 @dataclass
-class Voter:
+class FittedMember:
     """A fitted member of a layer.
 
     Attributes
     ----------
     name : str
     weight : float
-        In the vote.
+        In the weighted average of the members.
     exponent : float
-        Of its probabilities in the vote.
+        To which its probabilities are raised before they are averaged.
     models : list
         Trees, or fitted classifiers; one after a refit, else one for each fold.
     is_forest : bool
@@ -47,7 +47,7 @@ class Voter:
         if self.is_forest:
             means = grower.mean_vectors(self.models, codes, n_columns, n_jobs=n_jobs)
             return rounded(means * self.unit)
-        each = [guest_vectors(m, numbers, n_columns, self.name) for m in self.models]
+        each = [external_vectors(m, numbers, n_columns, self.name) for m in self.models]
         return np.mean(each, axis=0)
 
 
@@ -58,10 +58,10 @@ class DeepLayer:
 
     Attributes
     ----------
-    voters : list of Voter
+    members : list of FittedMember
     inputs : list of int
         Those whose vectors the next layer sees.
-    mix : ndarray or None
+    average_weights : ndarray or None
         Weights of the inputs' mean, where the next layer sees only that.
     bins : Bins
         Of the columns that this layer sees of the one before.
@@ -69,21 +69,21 @@ class DeepLayer:
         Of the first layer, if it keeps no forest: importances to those that were tried.
     """
 
-    voters: list[Voter]
+    members: list[FittedMember]
     inputs: list[int]
-    mix: np.ndarray | None
+    average_weights: np.ndarray | None
     bins: Bins
     tried: list[np.ndarray] | None = None
 
-    def hand_on(self, vectors: np.ndarray) -> np.ndarray:
-        """Columns for the next layer, from the vectors of all voters of this one."""
-        return columns_of(vectors[self.inputs], self.mix)
+    def augment(self, vectors: np.ndarray) -> np.ndarray:
+        """Features that augment the next layer's, from the vectors of all members of this one."""
+        return columns_of(vectors[self.inputs], self.average_weights)
 
 
-def columns_of(vectors: np.ndarray, mix: np.ndarray | None) -> np.ndarray:
+def columns_of(vectors: np.ndarray, average_weights: np.ndarray | None) -> np.ndarray:
     """Vectors side by side, or their weighted mean."""
-    if mix is not None:
-        return np.average(vectors, axis=0, weights=mix)
+    if average_weights is not None:
+        return np.average(vectors, axis=0, weights=average_weights)
     return np.ascontiguousarray(vectors.transpose(1, 0, 2)).reshape(vectors.shape[1], -1)
 
 

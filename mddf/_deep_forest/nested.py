@@ -21,7 +21,7 @@ from mddf._data.folds import Folds, gives_folds, make_folds
 from mddf._deep_forest.cross_fit import OnFolds
 from mddf._deep_forest.external import fit_parts
 from mddf._deep_forest.layers import rounded
-from mddf._members.members import Member, Training, grow_forests
+from mddf._members.members import MemberSpec, Training, grow_forests
 from mddf._trees.grower import Grown
 
 _N_FOLDS = 4
@@ -115,13 +115,15 @@ class NestedFolds:
         """Of the first layer's vote, shape (n_samples,)."""
         return self._margins[outer]
 
-    def fit_pairs(self, outer: Sequence[int], members: list[Member], models, read: Reader) -> None:
+    def fit_pairs(
+        self, outer: Sequence[int], members: list[MemberSpec], models, read: Reader
+    ) -> None:
         """Fit the first layer without each pair of folds that these outer folds are part of.
 
         Parameters
         ----------
         outer : sequence of int
-        members : list of Member
+        members : list of MemberSpec
             Whose vectors the second layer sees.
         models : list of list
             Theirs of the folds, which tell how long boosting goes on.
@@ -167,7 +169,9 @@ class NestedFolds:
             found[i] = [vectors for _, vectors in fitted]
         return [found[i] for i in range(len(members))]
 
-    def advance(self, members: list[Member], codes: np.ndarray, bins: Bins, read: Reader) -> None:
+    def advance(
+        self, members: list[MemberSpec], codes: np.ndarray, bins: Bins, read: Reader
+    ) -> None:
         """Go on to the features that these members, of the layer before, make of theirs."""
         following = []
         for outer, (train, _) in enumerate(self.folds):
@@ -186,7 +190,7 @@ class NestedFolds:
         self._codes, self._bins, self.level = following, bins, self.level + 1
 
     def grow(
-        self, outer: int, members: list[Member], reweighting, entropy, *, keep=False
+        self, outer: int, members: list[MemberSpec], reweighting, entropy, *, keep=False
     ) -> list[Grown]:
         """Grow forests on the features of an outer fold, which is held out."""
         columns = self._show(outer)
@@ -201,19 +205,21 @@ class NestedFolds:
         self.training.table.replace_codes(self.n_raw, codes, self._bins)
         return np.arange(self.n_raw + codes.shape[1], dtype=np.int32)
 
-    def flattered(self, members: list[Member], codes: np.ndarray, bins: Bins, entropy) -> OnFolds:
+    def flattered(
+        self, members: list[MemberSpec], codes: np.ndarray, bins: Bins, entropy
+    ) -> OnFolds:
         """The layer on the first outer fold, with out-of-fold features, which flatter it."""
         self.training.table.replace_codes(self.n_raw, codes, bins)
         columns = np.arange(self.n_raw + codes.shape[1], dtype=np.int32)
         grown = self._grow(members, columns, None, entropy, self.folds[:1])
         return self.joined(members, [[of_fold for (of_fold,) in grown]], self.folds[0][1])
 
-    def joined(self, members: list[Member], looks, rows=None) -> OnFolds:
+    def joined(self, members: list[MemberSpec], looks, rows=None) -> OnFolds:
         """What forests on the first of the outer folds, or on all, predict of rows held out.
 
         Parameters
         ----------
-        members : list of Member
+        members : list of MemberSpec
         looks : list of list of Grown
             For each fold, for each member.
         rows : ndarray of int, default=None

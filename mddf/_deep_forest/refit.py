@@ -9,7 +9,7 @@ import numpy as np
 from mddf._base.serialization import to_plain
 from mddf._deep_forest.external import fit_parts
 from mddf._deep_forest.growth import GrownLayer, Growth
-from mddf._deep_forest.layers import DeepLayer, Voter, columns_of
+from mddf._deep_forest.layers import DeepLayer, FittedMember, columns_of
 from mddf._members.members import grow_forests
 
 
@@ -28,8 +28,8 @@ def fitted_layers(growth: Growth) -> tuple[list[DeepLayer], list[np.ndarray]]:
         feeds = number + 1 < len(weights)
         inputs = layer.inputs if feeds else []
         kept = [i for i in range(len(layer.members)) if of_layer[i] > 0 or i in inputs]
-        voters = _voters(growth, number, kept, of_layer)
-        sizes = {voter.name: len(pickle.dumps(to_plain(voter.models))) for voter in voters}
+        members = _fitted_members(growth, number, kept, of_layer)
+        sizes = {member.name: len(pickle.dumps(to_plain(member.models))) for member in members}
         for row in growth.leaderboard:
             if row["layer"] == number + 1:
                 row["bytes"] = sizes.get(row["member"], 0)
@@ -38,19 +38,19 @@ def fitted_layers(growth: Growth) -> tuple[list[DeepLayer], list[np.ndarray]]:
         bins = growth.training.table.bins.columns(growth.n_raw, growth.n_raw)
         fitted.append(
             DeepLayer(
-                voters,
+                members,
                 [kept.index(i) for i in inputs],
-                layer.mix if feeds else None,
+                layer.average_weights if feeds else None,
                 bins if before is None else before.bins,
-                None if number else _tried(layer, voters),
+                None if number else _tried(layer, members),
             )
         )
     return fitted, features
 
 
-def _tried(layer: GrownLayer, voters: list[Voter]) -> list[np.ndarray] | None:
+def _tried(layer: GrownLayer, members: list[FittedMember]) -> list[np.ndarray] | None:
     """See `DeepLayer`."""
-    if any(voter.is_forest for voter in voters):
+    if any(member.is_forest for member in members):
         return None
     return [
         np.sum([of_fold.importances for of_fold in of_folds], axis=0)
@@ -59,7 +59,7 @@ def _tried(layer: GrownLayer, voters: list[Voter]) -> list[np.ndarray] | None:
     ]
 
 
-def _voters(growth: Growth, number: int, kept: list[int], weights) -> list[Voter]:
+def _fitted_members(growth: Growth, number: int, kept: list[int], weights) -> list[FittedMember]:
     training, layer, model = growth.training, growth.layers[number], growth.model
     forests = [i for i in kept if layer.members[i].is_forest]
     grown = {i: layer.models[i] for i in forests}
@@ -77,31 +77,31 @@ def _voters(growth: Growth, number: int, kept: list[int], weights) -> list[Voter
             **growth.options,
         )
         grown = dict(zip(forests, again, strict=True))
-    voters = []
+    members = []
     for i in kept:
-        member = layer.members[i]
-        if member.is_forest:
+        spec = layer.members[i]
+        if spec.is_forest:
             models = [trees for part in grown[i] for trees in part.trees]
             importances = np.sum([part.importances for part in grown[i]], axis=0)
         else:
             models, importances = layer.models[i], None
-            if model.refit and not member.is_boosted:
+            if model.refit and not spec.is_boosted:
                 parts = [(training.everything, None)]
                 seeds = (*growth.entropy, 7, i)
-                again = fit_parts(member.model, training, parts, seeds, model.n_jobs, member.name)
+                again = fit_parts(spec.model, training, parts, seeds, model.n_jobs, spec.name)
                 models = [one for one, _ in again]
-        voters.append(
-            Voter(
-                member.name,
+        members.append(
+            FittedMember(
+                spec.name,
                 float(weights[i]),
                 layer.exponents[i],
                 models,
-                member.is_forest,
+                spec.is_forest,
                 importances,
                 training.goal.unit,
             )
         )
-    return voters
+    return members
 
 
 def _columns(growth: Growth, number: int) -> np.ndarray:

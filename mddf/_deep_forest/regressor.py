@@ -90,7 +90,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     leaderboard_ : list of dict
         All members of all layers that were grown: "layer", "member", out-of-fold "rmse" and "r2"
         of its own, "weight" in the vote, "seconds", and "bytes" in the model, 0 if dropped.
-        Figures of members that were given up after one fold are NaN. ``pandas.DataFrame`` takes
+        Figures of members that were pruned after one fold are NaN. ``pandas.DataFrame`` takes
         it as it is.
     options_ : dict of str to dict
         Chosen for the named forests.

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from mddf._data.sampling import mean_error, n_counted
 from mddf._deep_forest.nested import NestedFolds
 from mddf._ensemble.coefficients import Emphasis, Evidence
-from mddf._members.members import Member, Training, grow_forests
+from mddf._members.members import MemberSpec, Training, grow_forests
 from mddf._trees import grower
 
 # Of the margins' loss: those of `MDDFClassifier`.
@@ -21,7 +21,7 @@ _TREES_OF_A_FOLD = 15  # about as many as do not draw a sample
 _FEWEST_ROWS = 50
 
 
-def _pilot_losses(forest, training: Training, columns, entropy, **options):
+def _trial_losses(forest, training: Training, columns, entropy, **options):
     """Losses of all samples, by trees of a forest that did not see them, as sharp as is best.
 
     Trees of all samples that did not draw one; trees of the folds, where a sample's group must
@@ -36,9 +36,9 @@ def _pilot_losses(forest, training: Training, columns, entropy, **options):
     else:
         judged, parts = [held_out for _, held_out in training.folds], training.folds
         changes = {"n_estimators": min(_TREES_OF_A_FOLD, forest.n_estimators)}
-    pilot = Member("pilot", clone(forest).set_params(**changes), "pilot")
+    trial = MemberSpec("trial", clone(forest).set_params(**changes), "trial")
     (grown,) = grow_forests(
-        [pilot], training, columns, None, entropy, parts=parts, keep=False, **options
+        [trial], training, columns, None, entropy, parts=parts, keep=False, **options
     )
     assert grown[0].sums is not None
     sums = np.zeros((len(training.order), grown[0].sums.shape[1]))
@@ -68,7 +68,7 @@ def choose_options(forest, trials: list[dict], training: Training, columns, entr
     if len(training.order) < _FEWEST_ROWS:
         return trials[0]
     losses = [
-        _pilot_losses(clone(forest).set_params(**trial), training, columns, entropy, **options)
+        _trial_losses(clone(forest).set_params(**trial), training, columns, entropy, **options)
         for trial in trials
     ]
     return trials[_choose(losses, training.weights.row)]
@@ -97,7 +97,7 @@ def choose_strength(members, training: Training, nested: NestedFolds, entropy) -
     forests = [member.model for member in members]
     forest = next((one for one in forests if not one._random_thresholds), forests[0])
     n_trees = min(_TREES_OF_A_FOLD, forest.n_estimators)
-    trial = [Member("trial", clone(forest).set_params(n_estimators=n_trees), None)]
+    trial = [MemberSpec("trial", clone(forest).set_params(n_estimators=n_trees), None)]
     train, rows = nested.folds[0]
     goal, losses = training.goal.of_rows(rows), []
     for strength in _STRENGTHS:

@@ -55,11 +55,11 @@ class Stage:
     def blocks(self, forest: int | None) -> list[Any]:
         """The blocks of trees of one forest, or of all."""
         chosen = self.members if forest is None else [self.members[forest]]
-        if guests := [found for found in chosen if not isinstance(found[0], TreeArrays)]:
+        if external := [found for found in chosen if not isinstance(found[0], TreeArrays)]:
             readable = [i for i, f in enumerate(self.members) if isinstance(f[0], TreeArrays)]
             raise TypeError(
                 "only forests of mddf have trees that can be read, which in this layer are "
-                f"those of forest={readable}; got {short(guests[0][0])}"
+                f"those of forest={readable}; got {short(external[0][0])}"
             )
         return [trees for found in chosen for trees in found]
 
@@ -119,9 +119,9 @@ def model_stages(model) -> list[Stage]:
         return [
             Stage(
                 join_bins(raw, layer.bins),
-                [v.models for v in layer.voters],
+                [v.models for v in layer.members],
                 everything,
-                layer.voters[0].unit,
+                layer.members[0].unit,
             )
             for layer in model._layers
         ]

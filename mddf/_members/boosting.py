@@ -48,7 +48,7 @@ class Boosted(BaseEstimator):
         Arguments of ``_core.add_boosted``.
     """
 
-    _fits_step_by_step = True  # which `fit_guests` asks for
+    _fits_step_by_step = True  # which `fit_external` asks for
 
     def __init__(
         self,

@@ -23,21 +23,23 @@ from mddf._trees.backends import in_order, shared
 _FEW_CELLS = 2**19
 
 
-def guest_vectors(guest, X: np.ndarray, n_columns: int, name: str = "") -> np.ndarray:
-    """What a guest predicts, shape (n_rows, n_columns).
+def external_vectors(estimator, X: np.ndarray, n_columns: int, name: str = "") -> np.ndarray:
+    """What an external estimator predicts, shape (n_rows, n_columns).
 
     Of a classifier, which may have seen only some classes, probabilities of all of them.
     `name` is how errors call it.
     """
-    name = name or type(guest).__name__
-    if kind_of(guest) != "classifier":
+    name = name or type(estimator).__name__
+    if kind_of(estimator) != "classifier":
         with blaming(name, "predict"):
-            predicted = guest.predict(X)
+            predicted = estimator.predict(X)
         return _checked(name, predicted, (len(X), n_columns), -np.inf)
     with blaming(name, "predict"):
-        predicted = guest.predict_proba(X)
+        predicted = estimator.predict_proba(X)
     vectors = np.zeros((len(X), n_columns))
-    vectors[:, guest.classes_] = _checked(name, predicted, (len(X), len(guest.classes_)), 0)
+    vectors[:, estimator.classes_] = _checked(
+        name, predicted, (len(X), len(estimator.classes_)), 0
+    )
     return vectors
 
 
@@ -68,10 +70,10 @@ def _is_real(target: np.ndarray) -> bool:
     return target.dtype.kind == "f"
 
 
-def _fit_guest(
-    guest, X, target, weights, n_columns, train, held_out, seed: int, name: str, config: dict
+def _fit_external(
+    estimator, X, target, weights, n_columns, train, held_out, seed: int, name: str, config: dict
 ):
-    fitted = clone(guest)
+    fitted = clone(estimator)
     random = np.random.RandomState(seed)
     _set_random_states(fitted, random)
     options = {}
@@ -95,12 +97,12 @@ def _fit_guest(
             fitted.fit(X[train], y, **options)
         vectors = None
         if held_out is not None:
-            vectors = guest_vectors(fitted, X[held_out], n_columns, name)
+            vectors = external_vectors(fitted, X[held_out], n_columns, name)
     return fitted, vectors
 
 
-def fit_guests(
-    guest,
+def fit_external(
+    estimator,
     X: np.ndarray,
     target: np.ndarray,
     n_columns: int,
@@ -114,7 +116,7 @@ def fit_guests(
 
     Parameters
     ----------
-    guest : estimator
+    estimator : estimator
         If its fit takes no weights, it gets rows that are drawn in proportion to them.
     X : ndarray of shape (n_samples, n_features)
     target : ndarray of uint16 of shape (n_samples,), or float64 of (n_samples, n_columns)
@@ -128,7 +130,7 @@ def fit_guests(
         Of the random states.
     n_jobs : int or None
     name : str, default=""
-        How errors call the guest; by default what its class is called.
+        How errors call the estimator; by default what its class is called.
 
     Returns
     -------
@@ -145,13 +147,13 @@ def fit_guests(
     everywhere = shared([X, target, weights])
     # Weights are passed by name: no estimator inside has to request them.
     config = get_config() | {"enable_metadata_routing": False}
-    name = name or type(guest).__name__
+    name = name or type(estimator).__name__
     tasks = (
-        delayed(_fit_guest)(guest, *everywhere, n_columns, *part, int(seed), name, config)
+        delayed(_fit_external)(estimator, *everywhere, n_columns, *part, int(seed), name, config)
         for part, seed in zip(parts, seeds, strict=True)
     )
     small = X.size * n_columns < _FEW_CELLS
-    if small and getattr(guest, "_fits_step_by_step", False) and shares_memory():
+    if small and getattr(estimator, "_fits_step_by_step", False) and shares_memory():
         n_jobs = 1
     # Here, too: limits that threads set one by one would come and go between their fits.
     with one_thread(), warnings.catch_warnings():

@@ -138,7 +138,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     intercept_ : ndarray of shape (n_scores,)
     """
 
-    _fits_step_by_step = True  # which `fit_guests` asks for
+    _fits_step_by_step = True  # which `fit_external` asks for
 
     def __init__(self, categorical, C=1.0):
         self.categorical = categorical

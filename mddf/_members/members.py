@@ -53,7 +53,7 @@ Makers = dict[str, Callable[[], Any]]
 
 
 @dataclass(frozen=True)
-class Member:
+class MemberSpec:
     """A forest or another classifier or regressor that is to be part of a layer.
 
     Attributes
@@ -80,7 +80,7 @@ class Member:
         """Whether its models are plain arrays when fitted."""
         return self.is_forest or is_part(self.model)
 
-    def in_full(self, times: int) -> Member:
+    def in_full(self, times: int) -> MemberSpec:
         """The member for all samples: a named forest has so many times as many trees."""
         if self.kind is None:
             return self
@@ -185,7 +185,7 @@ def resolve_members(
     *,
     n_features: int,
     own_parameters: Sequence[str],
-) -> list[Member]:
+) -> list[MemberSpec]:
     """The members of a layer, from the parameter of that name.
 
     Parameters
@@ -210,7 +210,7 @@ def resolve_members(
         raise ValueError(f"members must be 'auto' or a list of at least one, got {members!r}")
     split = split_names("members", members, own_parameters)
     taken = {name for name, _ in split if name is not None}
-    resolved: list[Member] = []
+    resolved: list[MemberSpec] = []
     for given, member in split:
         by_default, model = _made(member, makers, kind, n_features)
         name, number = given or by_default, 2
@@ -220,7 +220,7 @@ def resolve_members(
         role = None
         if isinstance(member, str) and isinstance(model, Forest):
             role = "completely-random" if model._random_thresholds else "random"
-        resolved.append(Member(name, model, role))
+        resolved.append(MemberSpec(name, model, role))
     return resolved
 
 
@@ -330,7 +330,7 @@ def forest_blocks(
 
 
 def grow_forests(
-    members: list[Member],
+    members: list[MemberSpec],
     training: Training,
     columns,
     emphasis,

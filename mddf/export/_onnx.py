@@ -18,8 +18,8 @@ from mddf._trees.arrays import Trees
 from mddf.explain._arrays import category_codes
 from mddf.explain._shap_values import feature_names
 
+from ._external import add_external, add_external_regressor
 from ._graph import ML, Graph
-from ._guests import add_guest, add_guest_regressor
 from ._precision import checked, warn_of_rounding
 from ._trees import add_trees
 
@@ -301,35 +301,35 @@ def _add_cascade(graph: Graph, raw: str, stages: list[Stage], cascade) -> str:
 def _add_layers(graph: Graph, raw: str, stages: list[Stage], model) -> str:
     """What the members of a deep forest's layers say together."""
     table, votes, total = raw, [], 0.0
-    guests = any(not voter.is_forest for voter in model._layers[0].voters)
-    seen = _add_bounded(graph, raw) if guests else raw
+    has_external = any(not member.is_forest for member in model._layers[0].members)
+    seen = _add_bounded(graph, raw) if has_external else raw
     for stage, layer in zip(stages, model._layers, strict=True):
         vectors = []
-        for members, voter in zip(stage.members, layer.voters, strict=True):
-            if voter.is_forest:
-                means = _add_forest(graph, table, members, stage)
+        for models, member in zip(stage.members, layer.members, strict=True):
+            if member.is_forest:
+                means = _add_forest(graph, table, models, stage)
                 vectors.append(_add_rounded(graph, means))
             elif is_regressor(model):
-                found = [add_guest_regressor(graph, seen, guest) for guest in members]
+                found = [add_external_regressor(graph, seen, estimator) for estimator in models]
                 vectors.append(_add_mean(graph, found))
             else:
                 n_classes = len(model.classes_)
-                found = [add_guest(graph, seen, guest, n_classes) for guest in members]
+                found = [add_external(graph, seen, estimator, n_classes) for estimator in models]
                 vectors.append(_add_mean(graph, found))
-            if voter.weight > 0:
-                vote = _add_sharpened(graph, vectors[-1], voter.exponent)
-                votes.append(graph.add("Mul", graph.constant(voter.weight), vote))
-                total += voter.weight
-        handed = [vectors[i] for i in layer.inputs]
-        if layer.mix is not None:
-            handed = [
+            if member.weight > 0:
+                vote = _add_sharpened(graph, vectors[-1], member.exponent)
+                votes.append(graph.add("Mul", graph.constant(member.weight), vote))
+                total += member.weight
+        augmented = [vectors[i] for i in layer.inputs]
+        if layer.average_weights is not None:
+            augmented = [
                 graph.add("Mul", vector, graph.constant(weight))
-                for vector, weight in zip(handed, layer.mix, strict=True)
+                for vector, weight in zip(augmented, layer.average_weights, strict=True)
             ]
-            mixed = _add_sum(graph, handed)
-            handed = [graph.add("Div", mixed, graph.constant(layer.mix.sum()))]
-        if handed:
-            table = graph.add("Concat", raw, *handed, axis=1)
+            mixed = _add_sum(graph, augmented)
+            augmented = [graph.add("Div", mixed, graph.constant(layer.average_weights.sum()))]
+        if augmented:
+            table = graph.add("Concat", raw, *augmented, axis=1)
     return graph.add("Div", _add_sum(graph, votes), graph.constant(total))
 
 
@@ -377,7 +377,7 @@ def _add_vector(graph: Graph, table: str, stage: Stage, members: list, n_classes
         sums = add_trees(graph, table, members, stage.bins)
     else:
         seen = graph.add("Gather", table, graph.constant(stage.columns, np.int64), axis=1)
-        sums = _add_sum(graph, [add_guest(graph, seen, found, n_classes) for found in members])
+        sums = _add_sum(graph, [add_external(graph, seen, found, n_classes) for found in members])
     return _add_rounded(graph, _add_shares(graph, sums))
 
 

@@ -85,8 +85,8 @@ def test_forests_of_all_samples_have_three_times_the_trees_with_several_classes(
     for labels, refit, expected in ((y, True, 15), (y, False, 15), (y == "red", True, 5)):
         members = ["random", RandomForestClassifier(7)]
         model = DeepForestClassifier(n_estimators=5, members=members, refit=refit, **options)
-        voters = model.fit(X, labels)._layers[0].voters
-        found = {voter.name: sum(part.n_trees for part in voter.models) for voter in voters}
+        members = model.fit(X, labels)._layers[0].members
+        found = {member.name: sum(part.n_trees for part in member.models) for member in members}
         given = 7 if refit else 21
         assert set(found.items()) <= {("random", expected), ("RandomForestClassifier", given)}
         assert found
@@ -113,19 +113,20 @@ def test_predictions_follow_from_the_members(data):
     features = model.transform(new)
     names = model.get_feature_names_out()
     assert features.shape == (200, len(names))
-    voters = [voter for layer in model._layers for voter in layer.voters]
-    vectors = features.reshape(200, len(voters), 3)
+    members = [member for layer in model._layers for member in layer.members]
+    vectors = features.reshape(200, len(members), 3)
     total = sum(
-        voter.weight * sharpened(vectors[:, i], voter.exponent) for i, voter in enumerate(voters)
+        member.weight * sharpened(vectors[:, i], member.exponent)
+        for i, member in enumerate(members)
     )
-    total /= sum(voter.weight for voter in voters)
+    total /= sum(member.weight for member in members)
     said = doubted(sharpened(total, model.exponent_), model.doubt_)
     np.testing.assert_allclose(said, model.predict_proba(new))
     *_, last = model.staged_predict_proba(new)
     np.testing.assert_array_equal(last, model.predict_proba(new))
     expected = model.classes_[last.argmax(axis=1)]
     np.testing.assert_array_equal(model.predict(new), expected)
-    assert names[0] == f"layer1_{voters[0].name}_blue"
+    assert names[0] == f"layer1_{members[0].name}_blue"
 
 
 def test_one_layer_of_one_classifier_is_that_classifier(data):
@@ -154,13 +155,13 @@ def test_results_do_not_depend_on_n_jobs_and_survive_a_pickle(data):
 def test_only_members_that_gain_by_threads_are_fitted_in_some(data, monkeypatch):
     """The bits are the same."""
     X, y, new, _ = data
-    whole, threads = external_fit._fit_guest, set()
+    whole, threads = external_fit._fit_external, set()
 
     def fit(*arguments):
         threads.add(threading.current_thread())
         return whole(*arguments)
 
-    monkeypatch.setattr(external_fit, "_fit_guest", fit)
+    monkeypatch.setattr(external_fit, "_fit_external", fit)
     here, found = {threading.current_thread()}, []
     for members, few_cells, alone in (
         (["boosted", "linear"], X.size * 3 + 1, True),
@@ -180,11 +181,11 @@ def test_members_that_do_not_help_are_dropped():
     useless = DummyClassifier(strategy="prior")
     model = DeepForestClassifier(1, n_estimators=20, members=["random", useless], random_state=0)
     model.fit(X, y)
-    assert [voter.name for voter in model._layers[0].voters] == ["random"]
+    assert [member.name for member in model._layers[0].members] == ["random"]
     assert model.feature_importances_.sum() == pytest.approx(1)
     # Of few samples that is not known: both vote, the useless one little.
     model.fit(X[:100], y[:100])
-    weights = {voter.name: voter.weight for voter in model._layers[0].voters}
+    weights = {member.name: member.weight for member in model._layers[0].members}
     assert weights["random"] > 3 * weights["DummyClassifier"] > 0
 
 
@@ -388,7 +389,7 @@ def test_layer_features_of_training_samples_are_out_of_fold():
     assert held_out.shape == seen.shape == (300, len(names))
     # Labels are noise: the trees know those that they saw, and nothing of the others.
     assert np.mean(held_out.argmax(axis=1) == y) < 0.6 < np.mean(seen.argmax(axis=1) == y)
-    votes = sharpened(sharpened(held_out, forest._layers[0].voters[0].exponent), forest.exponent_)
+    votes = sharpened(sharpened(held_out, forest._layers[0].members[0].exponent), forest.exponent_)
     np.testing.assert_array_equal(doubted(votes, forest.doubt_), forest.oof_probabilities_)
 
 
@@ -419,6 +420,6 @@ def test_importances_do_not_depend_on_how_many_trees_a_member_has():
     members = ["random", CompletelyRandomForestClassifier(10, random_state=0)]
     model = DeepForestClassifier(1, n_estimators=10, members=members, random_state=0).fit(X, y)
     expected = model.feature_importances_
-    voter = model._layers[0].voters[0]
-    voter.importances = 7 * voter.importances
+    member = model._layers[0].members[0]
+    member.importances = 7 * member.importances
     np.testing.assert_allclose(model.feature_importances_, expected)

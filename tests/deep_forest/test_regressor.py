@@ -67,11 +67,11 @@ def test_predictions_follow_from_the_members(options, data, every_layer_helps):
     model = DeepForestRegressor(**SMALL | options).fit(X, y)
     weights = np.array([row["weight"] for row in model.leaderboard_])
     assert weights.sum() == pytest.approx(1)
-    voters = [voter for layer in model._layers for voter in layer.voters]
+    members = [member for layer in model._layers for member in layer.members]
     features, names = model.transform(new), model.get_feature_names_out()
     assert features.shape == (200, len(names))
-    assert names[0] == f"layer1_{voters[0].name}_output0"
-    given = np.array([voter.weight for voter in voters])
+    assert names[0] == f"layer1_{members[0].name}_output0"
+    given = np.array([member.weight for member in members])
     np.testing.assert_allclose(
         y.mean() + y.std() * features @ given / given.sum(), model.predict(new)
     )
@@ -86,8 +86,8 @@ def test_out_of_fold_features_are_those_of_the_vote(data):
     X, y, *_ = data
     model = DeepForestRegressor(**SMALL)
     features = model.fit_transform(X, y)
-    voters = [voter for layer in model._layers for voter in layer.voters]
-    weights = np.array([voter.weight for voter in voters])
+    members = [member for layer in model._layers for member in layer.members]
+    weights = np.array([member.weight for member in members])
     expected = y.mean() + y.std() * features @ weights / weights.sum()
     np.testing.assert_allclose(model.oof_prediction_, expected)
     with pytest.warns(UserWarning, match="use fit_transform"):
@@ -100,7 +100,7 @@ def test_features_of_boosting_are_what_it_predicts(refit, data):
     X, y, new, _ = data
     model = DeepForestRegressor(1, members=["boosted"], cv=2, refit=refit, random_state=0)
     features = model.fit(X, y).transform(new)
-    assert len(model._layers[0].voters[0].models) == (1 if refit else 2)
+    assert len(model._layers[0].members[0].models) == (1 if refit else 2)
     np.testing.assert_allclose(y.mean() + y.std() * features[:, 0], model.predict(new))
     middle = model.predict_interval(new).mean(axis=1)
     np.testing.assert_allclose(middle, model.predict(new))
@@ -133,7 +133,7 @@ def test_members_that_do_not_help_are_dropped(data):
     X, y, *_ = data
     useless = KNeighborsRegressor(150)
     model = DeepForestRegressor(1, n_estimators=20, members=["random", useless], random_state=0)
-    assert [voter.name for voter in model.fit(X, y)._layers[0].voters] == ["random"]
+    assert [member.name for member in model.fit(X, y)._layers[0].members] == ["random"]
 
 
 @pytest.mark.parametrize("refit", [True, False])
@@ -143,7 +143,7 @@ def test_importances_where_no_forest_has_a_vote(refit):
     model = DeepForestRegressor(
         1, n_estimators=5, members=members, cv=3, refit=refit, random_state=0
     ).fit(X, X[:, 3] - 2 * X[:, 6])
-    assert [voter.name for voter in model._layers[0].voters] == ["LinearRegression"]
+    assert [member.name for member in model._layers[0].members] == ["LinearRegression"]
     assert set(np.argsort(-model.feature_importances_)[:2]) == {3, 6}
     assert model.feature_importances_.sum() == pytest.approx(1)
     copy = pickle.loads(pickle.dumps(model))

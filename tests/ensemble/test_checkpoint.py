@@ -417,9 +417,9 @@ def test_forged_layers_are_named(make, tmp_path):
 
 def test_what_cannot_be_kept_is_refused(tmp_path):
     X, y = three_classes()
-    guests = cascade(tmp_path, forests=["random", LogisticRegression()])
+    external = cascade(tmp_path, forests=["random", LogisticRegression()])
     with pytest.raises(ValueError, match=r"checkpoint needs forests of this package.*Logistic"):
-        guests.fit(X, y)
+        external.fit(X, y)
     for seed in (None, np.random.RandomState(0)):
         with pytest.raises(ValueError, match=r"checkpoint needs a number as random_state.*got"):
             cascade(tmp_path, random_state=seed).fit(X, y)

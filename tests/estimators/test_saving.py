@@ -101,7 +101,7 @@ def test_skops_trusts_all_named_members():
     for members in ("auto", ["random", "boosted"]):
         forest = mddf.DeepForestRegressor(1, n_estimators=1, members=members, cv=2, random_state=0)
         forest.fit(X, np.column_stack([np.arange(len(X)), np.arange(len(X)) % 7]))
-        assert "boosted" in [voter.name for voter in forest._layers[0].voters]
+        assert "boosted" in [member.name for member in forest._layers[0].members]
         again = io.loads(io.dumps(forest), trusted=skops_types())
         assert np.array_equal(again.predict_interval(X), forest.predict_interval(X))
 
@@ -299,7 +299,7 @@ def test_states_with_noise_are_refused_or_safe(name):
         try:
             made.__setstate__(state)
             says(made, X[:20])
-        except (ValueError, IndexError, MemoryError):  # a number of voters may be huge
+        except (ValueError, IndexError, MemoryError):  # a number of members may be huge
             refused += 1
     assert refused > 5
 
@@ -356,7 +356,7 @@ def test_trees_of_other_classes_are_refused(name, stored_states):
 def test_votes_of_voters_that_are_not_there_are_refused():
     X = table("numbers")
     state = clone(MODELS["deepboost"][0]).fit(X, labels()).__getstate__()
-    state["ensembles_"][0]["voter"][0] = 2**40
+    state["ensembles_"][0]["member"][0] = 2**40
     model = type(MODELS["deepboost"][0])()
     model.__setstate__(state)
     with pytest.raises(IndexError, match="1099511627776 is out of bounds"):

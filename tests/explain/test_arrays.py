@@ -62,8 +62,8 @@ def test_deep_forests():
         n_estimators=3, members=["random", "completely-random", "linear"], random_state=0
     ).fit(X, labels_of(X))
     (first,), rows = model._read_layers(X, lambda layers: [next(layers)]), numbers(model, X)
-    for i, voter in enumerate(model._layers[0].voters):
-        if voter.is_forest:
+    for i, member in enumerate(model._layers[0].members):
+        if member.is_forest:
             assert np.allclose(said(tree_arrays(model, layer=0, forest=i), rows), first[i])
 
 
@@ -149,8 +149,8 @@ def test_other_refusals():
         tree_arrays(RandomForestClassifier(1).fit(X, y), layer=0)
     with pytest.raises(TypeError, match="model must be a forest of mddf"):
         tree_arrays(AdaBoostClassifier(2).fit(X, y))
-    guests = MDDFClassifier(1, forests=["random", LogisticRegression()], n_estimators=1, cv=2)
-    guests.fit(X, y)
-    assert len(tree_arrays(guests, layer=0, forest=0)) == 2
+    external = MDDFClassifier(1, forests=["random", LogisticRegression()], n_estimators=1, cv=2)
+    external.fit(X, y)
+    assert len(tree_arrays(external, layer=0, forest=0)) == 2
     with pytest.raises(TypeError, match=r"only forests of mddf .* forest=\[\d"):
-        tree_arrays(guests, layer=0)
+        tree_arrays(external, layer=0)

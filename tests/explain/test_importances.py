@@ -179,9 +179,9 @@ def test_refusals():
         importances(forest, X, y + 7)
     with pytest.raises(TypeError, match="model must be a forest of mddf"):
         importances(AdaBoostClassifier(2).fit(X, y), X, y)
-    guests = MDDFClassifier(1, forests=["random", LogisticRegression()], n_estimators=1, cv=2)
+    external = MDDFClassifier(1, forests=["random", LogisticRegression()], n_estimators=1, cv=2)
     with pytest.raises(TypeError, match=r"only forests of mddf .* use kind='permutation'"):
-        importances(guests.fit(X, y), X, y)
+        importances(external.fit(X, y), X, y)
     with pytest.raises(TypeError, match="in memory, got a table of by_columns"):
         importances(forest, by_columns(X), y, kind="permutation")
 

@@ -325,7 +325,7 @@ def test_names_and_data():
     assert shap_values(arrays, number_table()[:2]).feature_names == ["x0", "x1", "x2", "x3", "x4"]
 
 
-def test_guests_can_be_explained_by_permutation():
+def test_external_estimators_can_be_explained_by_permutation():
     X = number_table()
     model = MDDFClassifier(2, forests=["random", LogisticRegression()], **CASCADE)
     model.fit(X, labels_of(X))

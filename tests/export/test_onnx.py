@@ -259,7 +259,7 @@ def test_boosting(kind, n_classes):
     members = ["random", "boosted"]
     model = DeepForestClassifier(1, n_estimators=2, members=members, random_state=0)
     model.fit(X[:150], y[:150])
-    assert any(voter.name == "boosted" for voter in model._layers[0].voters)
+    assert any(member.name == "boosted" for member in model._layers[0].members)
     label, probabilities = said_by_runtime(model, X)
     assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
     assert np.array_equal(label, model.predict(X))
@@ -343,9 +343,9 @@ def test_refusals():
         to_onnx(forest, dtype="int")
     with pytest.raises(TypeError, match="model must be a forest of mddf"):
         to_onnx(AdaBoostClassifier(2).fit(X, y))
-    guests = MDDFClassifier(1, forests=["random", ExtraTreesClassifier(2)], **CASCADE).fit(X, y)
+    external = MDDFClassifier(1, forests=["random", ExtraTreesClassifier(2)], **CASCADE).fit(X, y)
     with pytest.raises(TypeError, match="to_onnx takes a LogisticRegression"):
-        to_onnx(guests, dtype=np.float64)
+        to_onnx(external, dtype=np.float64)
     odd = make_pipeline(SimpleImputer(add_indicator=True), LogisticRegression())
     with pytest.raises(TypeError, match="without an indicator"):
         to_onnx(MDDFClassifier(1, forests=["random", odd], **CASCADE).fit(X, y), dtype=np.float64)

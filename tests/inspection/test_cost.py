@@ -34,7 +34,7 @@ def test_more_trees_cost_more():
     assert cost(many).n_bytes > cost(few).n_bytes
 
 
-def test_guests_are_asked_too():
+def test_external_estimators_are_counted():
     X = number_table()
     model = MDDFClassifier(1, forests=["random", LogisticRegression()], n_estimators=1, cv=2)
     found = cost(model.fit(X, labels_of(X)))
@@ -48,7 +48,7 @@ def test_deep_forests():
     members = ["random", "completely-random", "linear"]
     model = DeepForestClassifier(n_estimators=3, members=members, random_state=0)
     found = cost(model.fit(X, labels_of(X)))
-    layers = [[v for v in layer.voters if v.is_forest] for layer in model._layers]
+    layers = [[v for v in layer.members if v.is_forest] for layer in model._layers]
     assert found.n_trees == 9 * sum(map(len, layers))  # three classes: three times as many
     assert 0 < found.microseconds_per_row < 1e4
 
@@ -57,10 +57,10 @@ def test_boosted_members_have_trees():
     X = number_table()
     model = DeepForestClassifier(n_estimators=2, members=["boosted", "random"], random_state=0)
     found = cost(model.fit(X, labels_of(X)))
-    voters = [voter for layer in model._layers for voter in layer.voters]
-    boosted = [m.trees_ for voter in voters if not voter.is_forest for m in voter.models]
+    members = [member for layer in model._layers for member in layer.members]
+    boosted = [m.trees_ for member in members if not member.is_forest for m in member.models]
     assert boosted
-    forests = 6 * sum(voter.is_forest for voter in voters)
+    forests = 6 * sum(member.is_forest for member in members)
     assert found.n_trees == forests + sum(len(trees["roots"]) for trees in boosted)
     alone = cost(DeepForestClassifier(members=["boosted"], random_state=0).fit(X, labels_of(X)))
     assert alone.n_nodes > alone.n_trees > 0

@@ -25,7 +25,7 @@ from ._graph import Graph
 _SAY_ONE_CLASS = BoostedClassifier | LinearClassifier | DummyClassifier
 
 
-def add_guest(graph: Graph, X: str, classifier, n_classes: int) -> str:
+def add_external(graph: Graph, X: str, classifier, n_classes: int) -> str:
     """Append a logistic regression or boosting, with usual steps before it; others are refused.
 
     Parameters
@@ -66,8 +66,8 @@ def add_guest(graph: Graph, X: str, classifier, n_classes: int) -> str:
     return graph.add("MatMul", probabilities, graph.constant(np.eye(n_classes)[classes]))
 
 
-def add_guest_regressor(graph: Graph, X: str, regressor) -> str:
-    """Append a linear model, boosting or a smooth one, as `add_guest` does of classifiers.
+def add_external_regressor(graph: Graph, X: str, regressor) -> str:
+    """Append a linear model, boosting or a smooth one, as `add_external` does of classifiers.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def add_guest_regressor(graph: Graph, X: str, regressor) -> str:
         product = graph.add("MatMul", X, coefficients)
         return graph.add("Add", product, graph.constant(np.atleast_1d(last.intercept_)))
     if isinstance(last, MultiOutputRegressor):
-        outputs = [add_guest_regressor(graph, X, model) for model in last.estimators_]
+        outputs = [add_external_regressor(graph, X, model) for model in last.estimators_]
         return graph.add("Concat", *outputs, axis=1)
     if isinstance(last, HistGradientBoostingRegressor):  # its losses that need logs need y > 0
         return add_scores(graph, X, np.reshape(last._baseline_prediction, -1), trees_of(last))
