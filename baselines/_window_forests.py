@@ -15,7 +15,7 @@ from mddf._data.sampling import RowWeights, canonical_order, plan_sampling, whol
 from mddf._forest.base import resolve_max_features
 from mddf._trees import grower
 
-from ._windows import Grain
+from ._windows import WindowSpec
 
 FORESTS = ("random", "completely_random")
 
@@ -55,7 +55,7 @@ class Samples:
 
 def grow_forests(
     samples: Samples,
-    grain: Grain,
+    spec: WindowSpec,
     options: ForestOptions,
     entropy: list[int],
     *,
@@ -68,7 +68,7 @@ def grow_forests(
     Parameters
     ----------
     samples : Samples
-    grain : Grain
+    spec : WindowSpec
     options : ForestOptions
     entropy : list of int
         What all trees' seeds are drawn from.
@@ -82,25 +82,25 @@ def grow_forests(
     tuple of list of Grown
         In the order of ``FORESTS``, one entry per fold.
     """
-    rows = grain.rows(samples.codes)
+    rows = spec.rows(samples.codes)
     table = BinnedTable(
-        join_bins(*[samples.bins] * prod(grain.size)), rows, grain.columns(samples.codes)
+        join_bins(*[samples.bins] * prod(spec.size)), rows, spec.columns(samples.codes)
     )
-    labels = np.repeat(samples.labels, grain.n_windows)
-    blocks = _blocks(samples, grain, options, entropy, held_out, table, labels)
+    labels = np.repeat(samples.labels, spec.n_windows)
+    blocks = _blocks(samples, spec, options, entropy, held_out, table, labels)
     grown = grower.grow(
         table,
         grower.ClassTarget(labels, samples.n_classes),
         list(blocks),
         n_jobs=n_jobs,
         verbose=verbose,
-        description=f"windows of {'x'.join(map(str, grain.size))}",
+        description=f"windows of {'x'.join(map(str, spec.size))}",
     )
     return grown[0::2], grown[1::2]
 
 
-def _blocks(samples, grain, options, entropy, held_out, table, labels) -> Iterator[grower.Block]:
-    n_windows = grain.n_windows
+def _blocks(samples, spec, options, entropy, held_out, table, labels) -> Iterator[grower.Block]:
+    n_windows = spec.n_windows
     weights = RowWeights(
         *(
             None if of_samples is None else np.repeat(of_samples, n_windows)

@@ -11,15 +11,15 @@ from numbers import Integral
 import numpy as np
 
 from mddf._base.messages import short
-from mddf._base.serialization import part
+from mddf._base.serialization import register_serializable
 
 AUTO_SHARES = (1 / 16, 1 / 8, 1 / 4)
 _AXES = {1: ("t",), 2: ("y", "x")}
 
 
-@part("sliding window")
+@register_serializable("sliding window")
 @dataclass(frozen=True)
-class Grain:
+class WindowSpec:
     """One window size on a grid, which has one axis (sequences) or two (images).
 
     Attributes
@@ -150,7 +150,7 @@ def resolve_grid(shape, sample_shape: tuple[int, ...]) -> tuple[int, ...]:
     return grid
 
 
-def resolve_grains(windows, strides, grid: tuple[int, ...], pool: int) -> list[Grain]:
+def window_specs(windows, strides, grid: tuple[int, ...], pool: int) -> list[WindowSpec]:
     """Window sizes from the parameters `windows` and `strides`."""
     if isinstance(windows, str):
         sizes = auto_sizes(grid)
@@ -165,7 +165,7 @@ def resolve_grains(windows, strides, grid: tuple[int, ...], pool: int) -> list[G
             f"strides must be one number or one entry for each of the {len(sizes)} windows, "
             f"got {short(strides)}"
         )
-    grains = []
+    specs = []
     for size, given in zip(sizes, strides, strict=True):
         stride = _as_sizes((given,) * len(grid) if isinstance(given, Integral) else given)
         if stride is None or len(stride) != len(grid):
@@ -177,8 +177,8 @@ def resolve_grains(windows, strides, grid: tuple[int, ...], pool: int) -> list[G
             (side - window) // step + 1
             for side, window, step in zip(grid, size, stride, strict=True)
         )
-        grains.append(Grain(size, positions, stride, pool))
-    return grains
+        specs.append(WindowSpec(size, positions, stride, pool))
+    return specs
 
 
 def auto_sizes(grid: tuple[int, ...]) -> list[tuple[int, ...]]:

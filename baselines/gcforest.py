@@ -79,7 +79,7 @@ class GCForestClassifier(BaseCascade):
         1 for the last layer, 0 for all others.
     history_, margins_, weights_, member_scores_, oof_probabilities_, stop_reason_
         As in `mddf.MDDFClassifier`; all weights are the sample weights.
-    exponent_, doubt_ : float
+    exponent_, label_smoothing_ : float
         Of the calibration.
     layer_importances_ : ndarray of shape (n_layers_, n_features)
     feature_importances_ : ndarray of shape (n_features,)

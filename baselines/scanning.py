@@ -32,7 +32,7 @@ from mddf._data.validation import (
 from mddf._forest.classifier_base import warn_of_seen
 
 from ._window_forests import FORESTS, ForestOptions, Samples, class_vectors, grow_forests
-from ._windows import Grain, resolve_grains, resolve_grid
+from ._windows import WindowSpec, resolve_grid, window_specs
 
 # Windows and their class vectors that are held at once at prediction.
 _BATCH_BYTES = 2**26
@@ -88,7 +88,7 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
     class_weight : dict, "balanced" or None, default=None
         What a sample's class makes of its weight; "balanced" gives all classes the same weight.
     max_bins : int, default=255
-        Values of a channel that are told apart, 2 to 255. All cells of a channel share their bins.
+        Bins of a channel, 2 to 255. All cells of a channel share their bins.
     n_jobs : int or None, default=None
         Number of threads, as joblib understands it. Does not change the result.
     random_state : int, RandomState instance or None, default=None
@@ -243,7 +243,7 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         n_samples, n_features = X.shape
         grid = resolve_grid(self.shape, sample_shape or (n_features,))
         pool = 1 if self.pooling is None else 2
-        grains = resolve_grains(self.windows, self.strides, grid, pool)
+        specs = window_specs(self.windows, self.strides, grid, pool)
         classes, labels = encode_labels(y)
         *entropy, fold_seed = (
             check_random_state(self.random_state).randint(0, 2**32, 5, dtype=np.uint64).tolist()
@@ -258,21 +258,21 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         factors = class_factors(self.class_weight, classes, labels, given)
         weights = row_weights(given, factors, labels)
         samples = Samples(codes, cells.bins, labels, len(classes), weights, folds)
-        bounds = _bounds(grains, len(classes))
+        bounds = _bounds(specs, len(classes))
         features = np.zeros((n_samples, bounds[-1, -1, -1]), np.float32) if out_of_fold else None
         trees = []
-        for number, grain in enumerate(grains):
-            forests = self._grow(samples, grain, [*entropy, number], out_of_fold)
+        for number, spec in enumerate(specs):
+            forests = self._grow(samples, spec, [*entropy, number], out_of_fold)
             trees.append([[t for grown in forest for t in grown.trees] for forest in forests])
             if features is not None:
                 for forest, (first, last) in zip(forests, bounds[number], strict=True):
-                    self._add_held_out(features[:, first:last], grain, forest, folds)
+                    self._add_held_out(features[:, first:last], spec, forest, folds)
             del forests
         self.classes_, self.grid_, self.n_channels_ = classes, grid, n_features // prod(grid)
-        self.windows_ = [grain.size for grain in grains]
-        self.positions_ = [grain.pooled for grain in grains]
+        self.windows_ = [spec.size for spec in specs]
+        self.positions_ = [spec.pooled for spec in specs]
         self.grains_ = [np.arange(part[0, 0], part[-1, -1]) for part in bounds]
-        self._grains, self._binner, self._trees, self._seen = grains, binner, trees, seen
+        self._specs, self._binner, self._trees, self._seen = specs, binner, trees, seen
         return features
 
     def _read(self, X, *, reset: bool) -> tuple[tuple[int, ...] | None, np.ndarray]:
@@ -280,10 +280,10 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         sample_shape, X = _flat(whole_frame(X))
         return sample_shape, read_numbers(self, X, reset=reset)
 
-    def _grow(self, samples, grain, entropy, out_of_fold):
+    def _grow(self, samples, spec, entropy, out_of_fold):
         return grow_forests(
             samples,
-            grain,
+            spec,
             ForestOptions(
                 self.n_estimators, self.min_samples_leaf, self.max_depth, self.max_windows
             ),
@@ -293,11 +293,11 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
             verbose=self.verbose,
         )
 
-    def _add_held_out(self, features, grain, forest, folds):
+    def _add_held_out(self, features, spec, forest, folds):
         """Add what a forest's folds say of the samples that they held out."""
         times = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(features))
         for (_, test), grown in zip(folds, forest, strict=True):
-            vectors = grain.pool_positions(grown.held_out_probabilities(), self.pooling)
+            vectors = spec.pool_positions(grown.held_out_probabilities(), self.pooling)
             features[test] += vectors / times[test, None]
             grown.sums = None
 
@@ -335,19 +335,19 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
     def _batch_size(self) -> int:
         n_classes = len(self.classes_)
         largest = max(
-            grain.n_windows * (prod(grain.size) * self.n_channels_ + 16 * n_classes)
-            for grain in self._grains
+            spec.n_windows * (prod(spec.size) * self.n_channels_ + 16 * n_classes)
+            for spec in self._specs
         )
         return max(1, _BATCH_BYTES // largest)
 
     def _scan(self, codes, features):
         n_classes = len(self.classes_)
-        bounds = _bounds(self._grains, n_classes)
-        for grain, forests, parts in zip(self._grains, self._trees, bounds, strict=True):
-            windows = grain.rows(codes)
+        bounds = _bounds(self._specs, n_classes)
+        for spec, forests, parts in zip(self._specs, self._trees, bounds, strict=True):
+            windows = spec.rows(codes)
             for trees, (first, last) in zip(forests, parts, strict=True):
                 vectors = class_vectors(trees, windows, n_classes, n_jobs=self.n_jobs)
-                features[:, first:last] = grain.pool_positions(vectors, self.pooling)
+                features[:, first:last] = spec.pool_positions(vectors, self.pooling)
 
     @property
     def _n_features_out(self) -> int:
@@ -370,9 +370,9 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         check_is_fitted(self, "_trees")
         names = [
             name
-            for grain in self._grains
+            for spec in self._specs
             for forest in FORESTS
-            for name in grain.names(forest, column_names(self.classes_))
+            for name in spec.names(forest, column_names(self.classes_))
         ]
         return np.asarray(names, dtype=object)
 
@@ -402,8 +402,8 @@ def _cells(X: np.ndarray, grid) -> ArrayTable:
     return ArrayTable(X.reshape(len(X) * prod(grid), -1))
 
 
-def _bounds(grains: list[Grain], n_classes: int) -> np.ndarray:
-    """First and last column (not included) of every grain's forests: (n_grains, 2, 2)."""
-    sizes = np.repeat([prod(grain.pooled) * n_classes for grain in grains], len(FORESTS))
+def _bounds(specs: list[WindowSpec], n_classes: int) -> np.ndarray:
+    """First and last column (not included) of every grain's forests: (n_windows, 2, 2)."""
+    sizes = np.repeat([prod(spec.pooled) * n_classes for spec in specs], len(FORESTS))
     last = np.cumsum(sizes)
-    return np.stack([last - sizes, last], axis=1).reshape(len(grains), len(FORESTS), 2)
+    return np.stack([last - sizes, last], axis=1).reshape(len(specs), len(FORESTS), 2)

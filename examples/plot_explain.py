@@ -36,9 +36,9 @@ for axis, kind in zip(axes, ("held-out", "impurity"), strict=True):
 
 found = shap_values(model, X_test[:1], background=X[:100], method="path")
 values, base = found.values[0, :, 1], float(np.ravel(found.base_values[0])[-1])
-said = model.predict_proba(X_test[:1])[0, 1]
+probability = model.predict_proba(X_test[:1])[0, 1]
 print(f"base {base:.3f} + contributions {values.sum():.3f} = {base + values.sum():.3f}")
-print(f"predicted: {said:.3f}")
+print(f"predicted: {probability:.3f}")
 figure, axis = plt.subplots(figsize=(5.8, 2.8), layout="constrained")
 labels = [f"{name} = {value:.3g}" for name, value in X_test.iloc[0].items()]
 axis.barh(labels, values, color=np.where(values > 0, "tab:green", "tab:red"))

@@ -37,8 +37,13 @@ for name, model in models.items():
         rows = slice(None)
         if size < len(y):
             rows, _ = train_test_split(range(len(y)), train_size=size, stratify=y, random_state=0)
-        said = model.fit(X[rows], y[rows]).predict_proba(X_test)
-        found.append((100 * accuracy_score(y_test, said.argmax(axis=1)), log_loss(y_test, said)))
+        probabilities = model.fit(X[rows], y[rows]).predict_proba(X_test)
+        found.append(
+            (
+                100 * accuracy_score(y_test, probabilities.argmax(axis=1)),
+                log_loss(y_test, probabilities),
+            )
+        )
     for axis, values in zip(axes, zip(*found, strict=True), strict=True):
         axis.plot(sizes, values, "o-", label=name)
 axes[0].set(ylabel="test accuracy in %")

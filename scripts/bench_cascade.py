@@ -44,7 +44,7 @@ class Peer:
         kinds = (RandomForestClassifier, RandomForestClassifier, extra, extra)
         return [make(self.n_trees, random_state=int(rng.integers(2**31))) for make in kinds]
 
-    def _handed_on(self, X, vectors):
+    def _augmented(self, X, vectors):
         """What the next layer sees: each forest's vector if there is room, else their mean."""
         n_forests, _, n_classes = vectors.shape
         if n_forests * n_classes > X.shape[1]:
@@ -70,7 +70,7 @@ class Peer:
             sums = sums + vectors
             z = class_margins(sums.mean(axis=0) / len(self.layers_), labels)
             weights = reweight(margin_loss(z, target_margin=0.9, mu=0.1), 0.25)
-            features = self._handed_on(X, sums / len(self.layers_))
+            features = self._augmented(X, sums / len(self.layers_))
         return self
 
     def predict_proba(self, X):
@@ -79,7 +79,7 @@ class Peer:
         for number, layer in enumerate(self.layers_, 1):
             folds = ([forest.predict_proba(features) for forest in forests] for forests in layer)
             sums = sums + sum(map(np.array, folds)) / N_FOLDS
-            features = self._handed_on(X, sums / number)
+            features = self._augmented(X, sums / number)
         return sums.mean(axis=0) / len(self.layers_)
 
 

@@ -19,7 +19,7 @@ from _lab.study import Study
 
 from mddf import MDDFClassifier
 
-_PART = 2**18
+_TYPE = 2**18
 
 
 def write_table(path, n_rows, n_columns):
@@ -27,8 +27,8 @@ def write_table(path, n_rows, n_columns):
     X = np.memmap(path, np.float32, "w+", shape=(n_rows, n_columns))
     y = np.empty(n_rows, np.int8)
     rng = np.random.default_rng(0)
-    for first in range(0, n_rows, _PART):
-        part = rng.standard_normal((min(_PART, n_rows - first), n_columns), np.float32)
+    for first in range(0, n_rows, _TYPE):
+        part = rng.standard_normal((min(_TYPE, n_rows - first), n_columns), np.float32)
         X[first : first + len(part)] = part
         score = part[:, 0] + part[:, 1] * part[:, 2] + np.abs(part[:, 3]) - 0.8
         y[first : first + len(part)] = (score > 0) ^ (rng.random(len(part)) < 0.1)

@@ -73,7 +73,7 @@ def weights(kind, n_rows=180, seed=1):
 
 
 def mixed():
-    """A data frame with categories, numbers and holes, and labels that are words."""
+    """A data frame with categories, numbers and missing values, and labels that are words."""
     import pandas as pd
 
     rng = np.random.default_rng(2)

@@ -102,18 +102,18 @@ def write(folder):
     import skops.io
 
     folder.mkdir(parents=True)
-    said = {}
+    predictions = {}
     for name, (model, kind) in models().items():
         X = table(kind)
-        said[name] = says(model.fit(X, targets(model)), X)[::5]
+        predictions[name] = says(model.fit(X, targets(model)), X)[::5]
         joblib.dump(model, folder / f"{name}.joblib", compress=9)
         if name in ("random_forest", "mddf", "deepboost"):  # such files are larger
             skops.io.dump(model, folder / f"{name}.skops", compression=8, compresslevel=9)
-    np.savez_compressed(folder / "said.npz", **said)
+    np.savez_compressed(folder / "predictions.npz", **predictions)
 
 
 if __name__ == "__main__":
-    goal = STORED / mddf.__version__
-    if goal.exists():
-        sys.exit(f"{goal} is there already: it must stay as that release wrote it")
-    write(goal)
+    folder = STORED / mddf.__version__
+    if folder.exists():
+        sys.exit(f"{folder} is there already: it must stay as that release wrote it")
+    write(folder)

@@ -88,7 +88,7 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
         ----------
         X : array-like of shape (n_samples, n_features)
             Finite numbers. Missing values and columns of a category or string dtype are refused:
-            the questions asked, and the complexities that count them, are thresholds on numbers.
+            the splits, and the complexities that count them, are thresholds on numbers.
         y : array-like of shape (n_samples,)
             Class labels, at least two different ones.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -342,8 +342,8 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
                     "feature_importances_ needs trees; voters given by the caller have no features"
                 )
             shares.append(ensemble.voters.importances(ensemble.weights(), self.n_features_in_))
-        asked = [share for share in shares if share.any()]
-        return np.mean(asked or shares, axis=0)
+        with_splits = [share for share in shares if share.any()]
+        return np.mean(with_splits or shares, axis=0)
 
 
 def _used_rows(weight: FloatArray) -> NDArray[np.bool_]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mddf._base.serialization import part
+from mddf._base.serialization import register_serializable
 
 from .voters import FloatArray, TreeVoters, Voters
 
@@ -53,7 +53,7 @@ def history_of(rounds: list[Round], names: tuple[str, ...]) -> History:
     }
 
 
-@part("weighted ensemble")
+@register_serializable("weighted ensemble")
 @dataclass(frozen=True, eq=False)
 class Ensemble:
     """The vote f(x) = sum_j alpha_j h_j(x), round by round.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mddf import _core
 from mddf._base.messages import short
-from mddf._base.serialization import part
+from mddf._base.serialization import register_serializable
 from mddf._data.validation import naming
 from mddf._ensemble.margin_loss import weighted_sum
 
@@ -22,7 +22,7 @@ Voter = Callable[[FloatArray], FloatArray]
 TIE = 1e-11
 
 
-@part("base trees")
+@register_serializable("base trees")
 @dataclass(frozen=True, eq=False)
 class TreeVoters:
     """Decision trees with labels in {-1, +1}, one after another in flat read-only arrays.
@@ -34,7 +34,7 @@ class TreeVoters:
     start : int64 array of shape (n_voters + 1,)
         Where the nodes of each tree start; the last entry is n_nodes.
     feature : int32 array of shape (n_nodes,)
-        Feature asked at a node; -1 at a leaf.
+        Feature on which a node splits; -1 at a leaf.
     threshold : float64 array of shape (n_nodes,)
         Values up to the threshold go left.
     left, right : int32 arrays of shape (n_nodes,)
@@ -108,7 +108,7 @@ class TreeVoters:
     def _nodes(self) -> tuple[NDArray[Any], ...]:
         return self.feature, self.threshold, self.left, self.right, self.label, self.gain
 
-    def _asked(self):
+    def _arrays(self):
         return self.feature, self.threshold, self.left, self.right, self.label, self.start
 
     @property
@@ -123,11 +123,11 @@ class TreeVoters:
 
     def values(self, X: FloatArray) -> NDArray[np.int8]:
         """Votes of every tree on every row, shape (n_voters, n_samples)."""
-        return _core.tree_labels(X, *self._asked())
+        return _core.tree_labels(X, *self._arrays())
 
     def votes(self, X: FloatArray, weights: FloatArray) -> FloatArray:
         """Weighted sum of the votes, shape (n_samples,)."""
-        return _core.tree_votes(X, np.ascontiguousarray(weights), *self._asked())
+        return _core.tree_votes(X, np.ascontiguousarray(weights), *self._arrays())
 
     def take(self, chosen: NDArray[np.int64]) -> TreeVoters:
         """Keep only some of the trees."""
@@ -159,7 +159,7 @@ _NODE_TYPES: tuple[Any, ...] = (np.int32, np.float64, np.int32, np.int32, np.int
 _NO_TREES = TreeVoters(np.zeros(1, np.int64), *(np.empty(0, dtype) for dtype in _NODE_TYPES))
 
 
-@part("given base classifiers")
+@register_serializable("given base classifiers")
 @dataclass(frozen=True, eq=False)
 class GivenVoters:
     """Voters that the caller brings along.

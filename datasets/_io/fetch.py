@@ -225,7 +225,7 @@ def _retrieve(
 ) -> str:
     """Download to a file of that name in the folder, with a bar that says what is coming."""
     logger = pooch.get_logger()
-    told = logger.disabled
+    disabled = logger.disabled
     # The bar tells enough. The logger is switched off as a whole, since it is none of
     # logging.getLogger's and does not notice a change of its level after its first use.
     logger.disabled = True
@@ -243,4 +243,4 @@ def _retrieve(
                 ),
             )
     finally:
-        logger.disabled = told
+        logger.disabled = disabled

@@ -58,7 +58,7 @@ def parse(spec: Spec, content: dict[str, bytes]) -> Parsed:
     if spec.task == "regression":
         y = _numbers(labels, places, table, table.label)
     else:
-        y = encode_labels(labels, spec, lambda row: _say(places[row]))
+        y = encode_labels(labels, spec, lambda row: _describe(places[row]))
     blocks = [Block(x, t) for x, t in zip(np.split(X, cuts), np.split(y, cuts), strict=True)]
     ordered = tuple(name for name in categories if name in table.levels)
     return Parsed(blocks, table.features, categories, ordered)
@@ -121,7 +121,7 @@ def _split_lines(text: str, name: str, table: Table) -> list[tuple[int, list[str
         else:
             lines.append((number, line))
     if table.delimiter is None:
-        return [(number, _words(line)) for number, line in lines]
+        return [(number, _fields(line)) for number, line in lines]
     reader = csv.reader(
         (line for _, line in lines), delimiter=table.delimiter, skipinitialspace=True, strict=True
     )
@@ -132,14 +132,14 @@ def _split_lines(text: str, name: str, table: Table) -> list[tuple[int, list[str
         raise DataFileError(f"{name}, line {number}: {error}") from error
 
 
-def _words(line: str) -> list[str]:
+def _fields(line: str) -> list[str]:
     """Words between blanks; one in double quotes may hold some."""
     if '"' not in line:
         return line.split()
-    return [quoted or word for quoted, word in re.findall(r'"([^"]*)"|(\S+)', line)]
+    return [quoted or cell for quoted, cell in re.findall(r'"([^"]*)"|(\S+)', line)]
 
 
-def _say(place: Place) -> str:
+def _describe(place: Place) -> str:
     file, line = place
     return f"{file}, line {line}"
 
@@ -165,57 +165,59 @@ def _encode(
     return X, categories
 
 
-def _numbers(words: Sequence[str], places: Sequence[Place], table: Table, name: str) -> np.ndarray:
-    """Turn words into numbers, missing ones into NaN."""
+def _numbers(cells: Sequence[str], places: Sequence[Place], table: Table, name: str) -> np.ndarray:
+    """Turn cells into numbers, missing ones into NaN."""
 
-    def number(word: str) -> float:
-        return np.nan if word == table.missing else float(word)
+    def number(cell: str) -> float:
+        return np.nan if cell == table.missing else float(cell)
 
-    return _convert(words, number, places, f"column {name!r} must be a number")
+    return _convert(cells, number, places, f"column {name!r} must be a number")
 
 
 def _codes(
-    words: Sequence[str], places: Sequence[Place], table: Table, name: str
+    cells: Sequence[str], places: Sequence[Place], table: Table, name: str
 ) -> tuple[np.ndarray, tuple]:
-    """Turn words into positions among the categories, missing ones into NaN."""
-    levels = table.levels.get(name) or natural_order(set(words) - {table.missing})
+    """Turn cells into positions among the categories, missing ones into NaN."""
+    levels = table.levels.get(name) or natural_order(set(cells) - {table.missing})
     code: dict[str | None, float] = {level: float(i) for i, level in enumerate(levels)}
     code[table.missing] = np.nan
     expected = f"column {name!r} must be one of {', '.join(levels)}"
-    return _convert(words, code.__getitem__, places, expected), as_integers(levels)
+    return _convert(cells, code.__getitem__, places, expected), as_integers(levels)
 
 
 def _convert(
-    words: Sequence[str], convert: Callable[[str], float], places: Sequence[Place], expected: str
+    cells: Sequence[str], convert: Callable[[str], float], places: Sequence[Place], expected: str
 ) -> np.ndarray:
-    """Convert each word of a column; an error names the place of the first that cannot be."""
+    """Convert each cell of a column; an error names the place of the first that cannot be."""
     values: list[float] = []
     try:
         # extend keeps what was converted before an error, and is faster than a loop.
-        values.extend(map(convert, words))
+        values.extend(map(convert, cells))
     except (ValueError, KeyError):
         at = len(values)
-        raise DataFileError(f"{_say(places[at])}: {expected}, got {words[at][:40]!r}") from None
+        raise DataFileError(
+            f"{_describe(places[at])}: {expected}, got {cells[at][:40]!r}"
+        ) from None
     return np.array(values)
 
 
-def natural_order(words: set[str]) -> tuple[str, ...]:
-    """Sort words that begin with a number by it, before all others: 5-9 comes before 10-14.
+def natural_order(names: set[str]) -> tuple[str, ...]:
+    """Sort names that begin with a number by it, before all others: 5-9 comes before 10-14.
 
     Parameters
     ----------
-    words : set of str
+    names : set of str
 
     Returns
     -------
-    words : tuple of str
+    names : tuple of str
     """
 
-    def key(word: str) -> tuple[float, str]:
-        number = re.match(r"-?\d+(\.\d+)?", word, flags=re.ASCII)
-        return (float(number[0]) if number else float("inf"), word)
+    def key(name: str) -> tuple[float, str]:
+        number = re.match(r"-?\d+(\.\d+)?", name, flags=re.ASCII)
+        return (float(number[0]) if number else float("inf"), name)
 
-    return tuple(sorted(words, key=key))
+    return tuple(sorted(names, key=key))
 
 
 def as_integers(levels: Sequence[str]) -> tuple:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Callable
 from reprlib import Repr
+from typing import Any
 
 # What is between a user's line and a warning: this package and what it is called through.
 _BETWEEN = {"mddf", "sklearn", "joblib", "contextlib", "functools", "importlib"}
@@ -58,6 +60,36 @@ def warn(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn_explicit(
         message, category, frame.f_code.co_filename, frame.f_lineno, _module(frame), registry
     )
+
+
+class Renamed:
+    """A fitted attribute under its name of before, with a FutureWarning.
+
+    Parameters
+    ----------
+    name : str
+        What it is called now.
+    former : callable, optional
+        From its value now to that of before.
+    """
+
+    def __init__(self, name: str, former: Callable[[Any], Any] = lambda value: value):
+        self.name, self.former = name, former
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.before = name
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """The attribute of an estimator, if it is fitted."""
+        if instance is None:
+            return self
+        try:
+            value = getattr(instance, self.name)
+        except AttributeError as error:
+            raise AttributeError(f"{type(instance).__name__} has no {self.before}") from error
+        message = f"{self.before} is deprecated and goes with version 0.4: use {self.name}"
+        warn(message, FutureWarning)
+        return self.former(value)
 
 
 def _module(frame) -> str:

@@ -35,7 +35,7 @@ def chunks(n: int, n_jobs: int, least: int) -> list[tuple[int, int]]:
 def job_count(n_jobs, n_pieces: int, *, require: str | None = "sharedmem") -> int:
     """Number of jobs that joblib makes of `n_jobs`, but not more than there are pieces of work.
 
-    joblib starts as many threads as it is told to, and computes in the type of `n_jobs`.
+    joblib starts as many threads as it is set to, and computes in the type of `n_jobs`.
     """
     if n_pieces <= 1:
         return 1

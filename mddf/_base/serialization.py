@@ -20,7 +20,7 @@ FIRST = 2
 UPGRADES: list[Callable[[dict], dict]] = []
 FORMAT = FIRST + len(UPGRADES)
 
-_FORMAT, _RELEASE, _PART = "mddf_format", "mddf_version", "mddf_part"
+_FORMAT, _RELEASE, _TYPE = "mddf_format", "mddf_version", "mddf_type"
 _types: dict[str, type] = {}
 _names: dict[type, str] = {}
 Kind = TypeVar("Kind", bound=type)
@@ -43,7 +43,7 @@ def publish(namespace: dict[str, Any]) -> None:
             value.__module__ = package
 
 
-def part(name: str) -> Callable[[Kind], Kind]:
+def register_serializable(name: str) -> Callable[[Kind], Kind]:
     """Name a type whose objects estimators hold, so that they are saved as a dict.
 
     Files so do not depend on where the type is defined, and hold nothing that could be run. That
@@ -82,7 +82,7 @@ def from_state(state: dict) -> Any:
     return from_plain(_unstamped(state, "part of a model"))
 
 
-def is_part(value: Any) -> bool:
+def is_serializable(value: Any) -> bool:
     """Whether a value is of a named type."""
     return type(value) in _names
 
@@ -91,7 +91,7 @@ def to_plain(value: Any) -> Any:
     """The same with dicts for objects of the named types, within lists, tuples and dicts."""
     kind = type(value)
     if kind in _names:
-        return {_PART: _names[kind], **to_plain(value.__getstate__() or {})}
+        return {_TYPE: _names[kind], **to_plain(value.__getstate__() or {})}
     if kind in (list, tuple):
         return kind(map(to_plain, value))
     if kind is dict:
@@ -106,15 +106,15 @@ def from_plain(value: Any) -> Any:
         return kind(map(from_plain, value))
     if kind is not dict:
         return value
-    state = {key: from_plain(item) for key, item in value.items() if key != _PART}
-    if _PART not in value:
+    state = {key: from_plain(item) for key, item in value.items() if key != _TYPE}
+    if _TYPE not in value:
         return state
     try:
-        if value[_PART] not in _types:
+        if value[_TYPE] not in _types:
             import_module("mddf.baselines")  # where other types are named
-        made: Any = object.__new__(_types[value[_PART]])
+        made: Any = object.__new__(_types[value[_TYPE]])
     except (KeyError, TypeError) as error:
-        raise ValueError(f"no part of a model of mddf is called {value[_PART]!r}") from error
+        raise ValueError(f"no part of a model of mddf is called {value[_TYPE]!r}") from error
     if hasattr(made, "__setstate__"):
         made.__setstate__(state)
     else:
@@ -165,11 +165,11 @@ class Saved:
         absent = {p.name: p.default for p in parameters if p.default is not Parameter.empty}
         super().__setstate__(absent | from_plain(state))  # type: ignore[misc]
         if self.__sklearn_is_fitted__():  # type: ignore[attr-defined]
-            for name, told, found in self._counts():
-                if told != found:
+            for name, given, found in self._counts():
+                if given != found:
                     raise ValueError(
                         f"{name} of the state of this {type(self).__name__} must be {found}, as "
-                        f"its other parts have it, got {told}"
+                        f"its other parts have it, got {given}"
                     )
 
     def _counts(self) -> Iterator[tuple[str, int, int]]:

@@ -40,8 +40,8 @@ from mddf._data.validation import (
     unchanged_on_failure,
 )
 from mddf._ensemble.checkpoints import Checkpoint, description, fit_inputs
-from mddf._ensemble.coefficients import Emphasis, Rule
-from mddf._ensemble.scoring import MARGIN_RATIO, Fewest, needed_gain, out_of_fold_score
+from mddf._ensemble.coefficients import CoefficientRule, Reweighting
+from mddf._ensemble.scoring import MARGIN_RATIO, OneSEStopper, needed_gain, out_of_fold_score
 from mddf._ensemble.vote import calibration
 from mddf._forest.base import BaseForest
 from mddf._forest.classifier_base import LayeredClassifier, warn_of_seen
@@ -57,8 +57,8 @@ class CascadeKind:
     ----------
     forests : tuple of str
         Names of a layer's forests where the user does not say.
-    rule : Rule
-    emphasis : Emphasis or None
+    rule : CoefficientRule
+    reweighting : Reweighting or None
     redraw, sees_raw, sees_augmented
         As in CascadePlan.
     augmentation : {"auto", "mean", "per-forest"}
@@ -68,8 +68,8 @@ class CascadeKind:
     """
 
     forests: tuple[str, ...]
-    rule: Rule
-    emphasis: Emphasis | None = None
+    rule: CoefficientRule
+    reweighting: Reweighting | None = None
     redraw: bool = False
     sees_raw: bool = True
     sees_augmented: bool = True
@@ -215,20 +215,20 @@ class BaseCascade(HoldsMembers, LayeredClassifier):
         if patience is not None and self.keep_layers == "held-out":
             n_layers, held_out = self._held_out_layers(X, labels, classes, given, groups, entropy)
             patience = None
-        fewest = None
+        one_se = None
         if self.early_stopping and self.keep_layers == "fewest":
-            fewest = Fewest(score, np.argsort(samples.order) if units is None else units)
+            one_se = OneSEStopper(score, np.argsort(samples.order) if units is None else units)
         plan = CascadePlan(
             forests=lambda number: [limit_depth(f, kind.depth(number)) for f in forests],
             folds=folds,
             rule=kind.rule,
-            emphasis=kind.emphasis,
+            reweighting=kind.reweighting,
             redraw=kind.redraw,
             refit=self.refit,
             score=score,
             n_layers=n_layers,
             patience=patience,
-            fewest=fewest,
+            one_se=one_se,
             tol=needed_gain(self.tol, self.scoring),
             grains=grains,
             sees_raw=kind.sees_raw,
@@ -251,7 +251,7 @@ class BaseCascade(HoldsMembers, LayeredClassifier):
             model.calibration = calibration(trace.probabilities, labels, samples.weights.row)
         self.classes_ = classes
         self._binner, self._cascade, self._seen = binner, model, seen
-        self._tell(model, trace)
+        self._set_fitted(model, trace)
         if held_out is not None:
             self.stop_reason_ = held_out
         return trace
@@ -291,14 +291,15 @@ class BaseCascade(HoldsMembers, LayeredClassifier):
         with naming("checkpoint"):
             return Checkpoint(self.checkpoint, description(self, **inputs))
 
-    def _tell(self, model: CascadeModel, trace: Trace) -> None:
-        """Set the fitted attributes that say what came of a fit."""
+    def _set_fitted(self, model: CascadeModel, trace: Trace) -> None:
+        """Set the fitted attributes that describe the fit."""
         self.n_layers_ = len(model.layers)
         self.alphas_ = model.alphas[-1]
         self.history_, self.stop_reason_ = trace.history, trace.stop_reason
         self.margins_, self.weights_ = np.stack(trace.margins), np.stack(trace.weights)
         self.member_scores_ = np.stack(trace.member_scores)
-        self.exponent_, self.doubt_ = model.calibration.exponent, model.calibration.doubt
+        self.exponent_ = model.calibration.exponent
+        self.label_smoothing_ = model.calibration.label_smoothing
         self.oof_probabilities_ = model.calibration(trace.probabilities)
 
     def _folds(self, X, y, labels, seeds, groups):
@@ -325,7 +326,7 @@ class BaseCascade(HoldsMembers, LayeredClassifier):
         model, n_spare = self._cascade, self._cascade.layout.n_columns
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
         # What has been seen is known by the codes of all columns.
-        wanted = None if warn_if_seen else grower.columns_asked(model.trees(), model.n_raw)
+        wanted = None if warn_if_seen else grower.columns_used(model.trees(), model.n_raw)
         rows = NewRows(
             self._binner, table, n_spare=n_spare, wanted=wanted, numbers=model.needs_numbers
         )

@@ -16,14 +16,14 @@ from mddf._data.folds import Folds
 from mddf._data.validation import is_list
 from mddf._data.vectors import mean_of, put_aside
 from mddf._ensemble.checkpoints import Checkpoint
-from mddf._ensemble.coefficients import Emphasis, Evidence, LastLayer, Rule
+from mddf._ensemble.coefficients import CoefficientRule, LastLayer, MarginHistory, Reweighting
 from mddf._ensemble.margin_loss import (
     class_margins,
     effective_sample_size,
     margin_moments,
     margin_ratio,
 )
-from mddf._ensemble.scoring import Fewest
+from mddf._ensemble.scoring import OneSEStopper
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,12 @@ class CascadePlan:
         From the number of a layer, 0 for the first one, to the list of its forests.
     folds : callable
         From the number of a layer to its folds; None means out-of-bag predictions.
-    rule : Rule
+    rule : CoefficientRule
         From margins to the layers' coefficients.
-    emphasis : Emphasis or None
+    reweighting : Reweighting or None
         From margins to the samples' weights in the next layer.
     redraw : bool
-        Draw by the emphasis rather than weigh.
+        Draw by the factors rather than weigh.
     refit : bool
         Keep forests of all samples rather than those of the folds.
     score : callable
@@ -50,7 +50,7 @@ class CascadePlan:
         Most layers.
     patience : int or None
         Layers without a better score before the cascade stops; None grows all and keeps all.
-    fewest : Fewest or None
+    one_se : OneSEStopper or None
         What finds fewer layers that are about as good as those up to the best score.
     tol : callable
         From the best score so far to how much better that has to be.
@@ -63,14 +63,14 @@ class CascadePlan:
 
     forests: Callable[[int], list]
     folds: Callable[[int], Folds | None]
-    rule: Rule
-    emphasis: Emphasis | None
+    rule: CoefficientRule
+    reweighting: Reweighting | None
     redraw: bool
     refit: bool
     score: Callable[..., float]
     n_layers: int
     patience: int | None
-    fewest: Fewest | None
+    one_se: OneSEStopper | None
     tol: Callable[[float], float]
     grains: Sequence[np.ndarray]
     sees_raw: bool
@@ -144,18 +144,18 @@ def _layer_line(record: dict[str, float]) -> str:
 def _stop_reason(records, kept: int, best: int, improved: int, plan: CascadePlan) -> str:
     """One line for people: why the last layer was the last, and what is kept."""
     n_grown, last = len(records), records[improved]
-    told = f"kept {kept + 1} of {n_grown} layer{'s' * (n_grown > 1)}"
+    kept_layers = f"kept {kept + 1} of {n_grown} layer{'s' * (n_grown > 1)}"
     if kept < best:
-        told += f", within the error of the best score (layer {best + 1})"
+        kept_layers += f", within the error of the best score (layer {best + 1})"
     if plan.patience is None:
-        return f"all n_layers={plan.n_layers} were grown, without early stopping; {told}"
+        return f"all n_layers={plan.n_layers} were grown, without early stopping; {kept_layers}"
     waited, tol = n_grown - 1 - improved, plan.tol(last["score"])
     if waited == 0:
-        return f"n_layers={plan.n_layers} reached while the score still rose; {told}"
+        return f"n_layers={plan.n_layers} reached while the score still rose; {kept_layers}"
     reached = f"n_layers={plan.n_layers} reached, " if waited < plan.patience else ""
     return (
         f"{reached}no score above {last['score']:.4f} (layer {improved + 1}) by more than "
-        f"tol={tol:.3g} in the {waited} layer{'s' * (waited > 1)} after it; {told}"
+        f"tol={tol:.3g} in the {waited} layer{'s' * (waited > 1)} after it; {kept_layers}"
     )
 
 
@@ -164,11 +164,11 @@ def _rank(record: dict[str, float]) -> tuple[float, float]:
     return record["score"], record["margin_mean"]
 
 
-def _distribution(samples: Samples, emphasis: np.ndarray | None) -> np.ndarray:
+def _distribution(samples: Samples, reweighting: np.ndarray | None) -> np.ndarray:
     row = samples.weights.row
     weights = np.ones(len(samples.labels)) if row is None else row.copy()
-    if emphasis is not None:
-        weights *= emphasis
+    if reweighting is not None:
+        weights *= reweighting
     return weights / weights.sum()
 
 
@@ -182,10 +182,10 @@ class _Growth:
         n_raw = table.bins.n_columns - plan.layout.n_columns
         self.model = CascadeModel([], [], plan.layout, n_raw)
         self.trace = Trace()
-        self.emphasis: np.ndarray | None = None
+        self.reweighting: np.ndarray | None = None
         self.alphas = np.empty(0)
-        # Of each layer alone: what it hands on, in parts side by side, and its margins.
-        self.said: list[list] = []
+        # Of each layer alone: its out-of-fold vectors, in parts side by side, and its margins.
+        self.oof_vectors: list[list] = []
         self.layer_margins = np.empty((table.n_rows, 0))
 
     def _seen_columns(self, number: int) -> np.ndarray:
@@ -202,7 +202,7 @@ class _Growth:
         number = len(self.model.layers)
         layer, vectors, seconds = self._layer(number, n_jobs, show_bar)
         start -= seconds
-        distribution = _distribution(self.samples, self.emphasis)
+        distribution = _distribution(self.samples, self.reweighting)
         self.trace.weights.append(put_aside(distribution))
         self.trace.vectors.append(vectors)
         self.trace.member_scores.append(np.array([*map(self.plan.score, vectors)]))
@@ -244,14 +244,14 @@ class _Growth:
         augmented = None
         if number:
             first = self.model.n_raw
-            for part in self._handed_on():
+            for part in self._augmented():
                 self.table.replace_columns(
                     first, part, sample_weight=self.samples.weights.row, n_jobs=n_jobs
                 )
                 first += part.shape[1]
                 del part  # the room of a column for each sample while the layer grows
             if self.numbers is not None:
-                augmented = np.hstack(list(self._handed_on()))
+                augmented = np.hstack(list(self._augmented()))
         return grow_layer(
             self.plan.forests(number),
             self.samples,
@@ -262,7 +262,7 @@ class _Growth:
                 self.plan.layout.n_columns,
                 self._seen_columns(number),
                 self.plan.folds(number),
-                self.emphasis,
+                self.reweighting,
                 self.plan.redraw,
                 self.plan.refit,
             ),
@@ -275,34 +275,35 @@ class _Growth:
     def _listen(self, vectors: list[np.ndarray]) -> float:
         """Take in what the new layer's forests say; the score of what they say together."""
         alone = mean_of(vectors)
-        self.said.append(vectors if self.plan.layout.per_forest else [put_aside(alone)])
+        self.oof_vectors.append(vectors if self.plan.layout.per_forest else [put_aside(alone)])
         margins = class_margins(alone, self.samples.labels)
         self.layer_margins = np.column_stack([self.layer_margins, margins])
         return self.plan.score(alone)
 
     def _weigh(self, number: int) -> None:
-        """Coefficients and emphasis with the new layer."""
+        """Coefficients and reweighting factors with the new layer."""
         samples, plan = self.samples, self.plan
-        evidence = Evidence(
+        history = MarginHistory(
             self.layer_margins,
             self.alphas,
             samples.weights.row,
             samples.order,
             (*self.entropy, 2, number),
         )
-        self.alphas = plan.rule(evidence)
-        self.emphasis = None if plan.emphasis is None else plan.emphasis(evidence, self.alphas)
+        self.alphas = plan.rule(history)
+        if plan.reweighting is not None:
+            self.reweighting = plan.reweighting(history, self.alphas)
         if number and isinstance(plan.rule, LastLayer):
-            self.said[-2] = [None] * len(self.said[-1])  # nobody will ask for it
+            self.oof_vectors[-2] = [None] * len(self.oof_vectors[-1])  # not used again
 
-    def _handed_on(self) -> Iterator[np.ndarray]:
-        """What the layers so far hand on to the next one, in parts side by side."""
-        for of_layers in zip(*self.said, strict=True):
+    def _augmented(self) -> Iterator[np.ndarray]:
+        """The augmented features of the next layer, in parts side by side."""
+        for of_layers in zip(*self.oof_vectors, strict=True):
             yield combine(of_layers, self.alphas)
 
     def _judge(self) -> tuple[dict[str, float], np.ndarray]:
         labels, weight = self.samples.labels, self.samples.weights.row
-        probabilities = mean_of(self._handed_on())
+        probabilities = mean_of(self._augmented())
         margins = class_margins(probabilities, labels)
         self.trace.margins.append(put_aside(margins))
         mean, spread = margin_moments(margins, weight)
@@ -359,7 +360,7 @@ def grow_cascade(
     growth = _Growth(table, numbers, samples, plan, entropy, checkpoint)
     model, trace = growth.model, growth.trace
     records: list[dict[str, float]] = []
-    said: dict[int, np.ndarray] = {}  # by the layers so far, where they may be those that are kept
+    oof_probabilities: dict[int, np.ndarray] = {}  # by the number of layers that may be kept
     best = improved = 0
     for number in range(plan.n_layers):
         record, probabilities = growth.add_layer(n_jobs, verbose > 1)
@@ -370,12 +371,12 @@ def grow_cascade(
             trace.vectors.clear()
         if plan.patience is None or number == 0 or _rank(record) > _rank(records[best]):
             best = number
-            if plan.fewest is None:
-                said.clear()
-        if best == number or plan.fewest is not None:
-            said[number] = put_aside(probabilities)
-        if plan.fewest is not None:
-            plan.fewest.add(probabilities, record["score"])
+            if plan.one_se is None:
+                oof_probabilities.clear()
+        if best == number or plan.one_se is not None:
+            oof_probabilities[number] = put_aside(probabilities)
+        if plan.one_se is not None:
+            plan.one_se.add(probabilities, record["score"])
         del probabilities  # what is wanted of them has been put aside
         before = records[improved]["score"]
         if record["score"] > before + plan.tol(before):
@@ -386,8 +387,8 @@ def grow_cascade(
             and number + 1 >= len(plan.grains)
         ):
             break
-    last = best if plan.fewest is None else plan.fewest.below(best)
-    trace.probabilities = np.array(said[last])
+    last = best if plan.one_se is None else plan.one_se.below(best)
+    trace.probabilities = np.array(oof_probabilities[last])
     trace.stop_reason = _stop_reason(records, last, best, improved, plan)
     if verbose:
         print(trace.stop_reason)
@@ -397,7 +398,7 @@ def grow_cascade(
     return model, trace
 
 
-# What is said of each layer, in this order.
+# What is oof_probabilities of each layer, in this order.
 HISTORY = (
     "layer",
     "score",

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from mddf._base.messages import short
-from mddf._base.serialization import part
+from mddf._base.serialization import register_serializable
 from mddf._data.binning import BinnedTable, Bins
 from mddf._data.folds import Folds
 from mddf._data.sampling import RowWeights, plan_sampling
@@ -66,10 +66,10 @@ class LayerInput:
         Which columns of `table` the layer sees.
     folds : list of (train, held out) or None
         None for one fold that trains on all samples and predicts them out of bag.
-    emphasis : ndarray of shape (n_samples,) or None
+    reweighting : ndarray of shape (n_samples,) or None
         Factors that the layer before makes of the samples' weights.
     redraw : bool
-        Draw samples in proportion to the emphasis rather than weigh them.
+        Draw samples in proportion to these factors rather than weigh them.
     refit : bool
         Keep models of all samples rather than those of the folds.
     """
@@ -80,7 +80,7 @@ class LayerInput:
     n_augmented: int
     columns: np.ndarray
     folds: Folds | None
-    emphasis: np.ndarray | None
+    reweighting: np.ndarray | None
     redraw: bool
     refit: bool = False
 
@@ -94,7 +94,7 @@ class LayerInput:
         return [*parts, (everything, None, True)] if self.refit else parts
 
 
-@part("cascade layer")
+@register_serializable("cascade layer")
 @dataclass
 class Layer:
     """A fitted layer.
@@ -210,7 +210,7 @@ def _blocks(
                     train=train,
                     bootstrap=forest.bootstrap,
                     max_samples=most,
-                    emphasis=layer.emphasis,
+                    reweighting=layer.reweighting,
                     redraw=layer.redraw,
                 )
             sampling = samplings[key]
@@ -248,8 +248,8 @@ def _make_held_out_vectors(sums: np.ndarray, samples: Samples) -> np.ndarray:
 def _fit_classifiers(classifier, samples: Samples, layer: LayerInput, seeds, n_jobs, name):
     """Fit a classifier on each fold; its members, and their vectors of those held out."""
     weights = samples.weights.row
-    if layer.emphasis is not None:
-        weights = layer.emphasis * (1 if weights is None else weights)
+    if layer.reweighting is not None:
+        weights = layer.reweighting * (1 if weights is None else weights)
     X = _layer_numbers(layer.numbers, layer.augmented, layer.columns)
     parts = [(train, held_out) for train, held_out, _ in layer.parts]
     fitted = fit_external(

@@ -9,7 +9,13 @@ from sklearn.utils._param_validation import StrOptions
 
 from mddf._cascade.estimator import BaseCascade, CascadeKind
 from mddf._data.validation import Within
-from mddf._ensemble.coefficients import Emphasis, MeanMargin, Rule, Simplex, Stagewise
+from mddf._ensemble.coefficients import (
+    CoefficientRule,
+    MeanMargin,
+    Reweighting,
+    Simplex,
+    Stagewise,
+)
 
 
 class MDDFClassifier(BaseCascade):
@@ -93,8 +99,9 @@ class MDDFClassifier(BaseCascade):
         is a quarter as large and predicts in about a fifth of the time; a layer takes a quarter
         longer to grow. With ``cv="oob"`` the forests are grown on all samples anyway.
     calibrate : bool, default=False
-        Raise the vote's probabilities to the power of `exponent_`, found by out-of-fold log-loss,
-        scale them to sum 1, and spread the share `doubt_` of them, as in `DeepForestClassifier`.
+        Raise the probabilities to the power of `exponent_`, found by out-of-fold log-loss, scale
+        them to sum 1, and spread the share `label_smoothing_` of them over the classes evenly, as
+        in `DeepForestClassifier`.
         Predictions, coefficients and the choice of layers, whatever the score, do not depend on
         it.
     scoring : str, callable or None, default="margin-ratio"
@@ -156,7 +163,7 @@ class MDDFClassifier(BaseCascade):
         Out-of-fold probabilities of the kept layers, calibrated if those of `predict_proba` are.
     exponent_ : float
         Of the calibration; above 1 makes probabilities surer. 1 without.
-    doubt_ : float
+    label_smoothing_ : float
         Share of the probabilities that calibration spreads over the classes evenly. 0 without.
     stop_reason_ : str
         Why no more layers were grown, in one line.
@@ -271,16 +278,17 @@ class MDDFClassifier(BaseCascade):
 
     def _kind(self) -> CascadeKind:
         loss = {"target_margin": self.target_margin, "mu": self.mu}
-        rules: dict[str, Rule] = {
+        rules: dict[str, CoefficientRule] = {
             "simplex": Simplex(**loss),
             "stagewise": Stagewise(**loss),
             "mean-margin": MeanMargin(),
         }
-        emphasis = Emphasis(**loss, strength=self.strength, normalise=self.alpha == "mean-margin")
+        normalise = self.alpha == "mean-margin"
+        reweighting = Reweighting(**loss, strength=self.strength, normalise=normalise)
         return CascadeKind(
             forests=("random", "random", "completely-random", "completely-random"),
             rule=rules[self.alpha],
-            emphasis=None if self.reweighting is None else emphasis,
+            reweighting=None if self.reweighting is None else reweighting,
             redraw=self.reweighting == "resample",
             sees_raw=self.structure != "stacking",
             sees_augmented=self.structure != "no-preconc",

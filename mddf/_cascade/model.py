@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mddf._base.serialization import part
+from mddf._base.serialization import register_serializable
 from mddf._cascade.layer import Layer, layer_vectors
 from mddf._data.binning import apply_bins
 from mddf._ensemble.vote import UNCALIBRATED, Calibration
 
 
-@part("class vector layout")
+@register_serializable("class vector layout")
 @dataclass(frozen=True)
 class VectorLayout:
     """How the class vectors of a layer's forests lie in the columns that the next layer sees.
@@ -50,7 +50,7 @@ def side_by_side(vectors: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(vectors.transpose(1, 0, 2)).reshape(vectors.shape[1], -1)
 
 
-@part("cascade")
+@register_serializable("cascade")
 @dataclass
 class CascadeModel:
     """What predictions need of a fitted cascade.

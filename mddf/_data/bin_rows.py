@@ -13,14 +13,14 @@ def drawn_rows(table: Table, columns, weight: np.ndarray | None) -> np.ndarray |
     """The rows of a table that bins are found on.
 
     They are drawn by a hash of what they hold: the same ones in whatever order they stand, and
-    however they are parted. Equal rows are told apart by their number among them.
+    however they are parted. Equal rows are distinguished by their number among them.
 
     Parameters
     ----------
     table : Table
         Its `bin_rows` says how many rows are enough.
     columns : ndarray of int
-        Those with numbers, by which rows are told apart.
+        Those with numbers, by which rows are distinguished.
     weight : ndarray of shape (n_rows,) or None
         Rows without weight are not drawn.
 
@@ -41,11 +41,11 @@ def drawn_rows(table: Table, columns, weight: np.ndarray | None) -> np.ndarray |
     rows = np.arange(n_rows) if weight is None else np.flatnonzero(weight)
     if len(rows) <= most:
         return None
-    found = _told_apart(hashes[rows], None if weight is None else weight[rows])
+    found = _distinct(hashes[rows], None if weight is None else weight[rows])
     return rows[found <= np.partition(found, most - 1)[most - 1]]
 
 
-def _told_apart(hashes: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+def _distinct(hashes: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
     """Hashes of which equal ones have become different: the first of them stays what it is."""
     order = np.argsort(hashes) if weight is None else np.lexsort((weight, hashes))
     starts = np.flatnonzero(np.append(True, np.diff(hashes[order]) != 0))

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.preprocessing import OrdinalEncoder
 
 from mddf._base.messages import short, warn
-from mddf._base.serialization import part
+from mddf._base.serialization import register_serializable
 from mddf._data.bin_rows import drawn_rows
 from mddf._data.binning import (
     NUMERIC_DTYPES,
@@ -38,7 +38,7 @@ _NEARLY_ALL = 0.9
 _NO_CATEGORIES = (tuple, list, Set, Mapping, complex, np.complexfloating)
 
 
-@part("binner")
+@register_serializable("binner")
 class Binner:
     """Learns how the columns of a table are coded in one byte per cell, and codes others alike.
 
@@ -368,7 +368,7 @@ def category_mask(table: Table, categorical_features) -> np.ndarray:
                 "categorical_features must be None, 'from_dtype', or an array of bool, column "
                 f"numbers or column names, got {short(categorical_features)}"
             )
-        mask[:] = [table.holds_words(c) for c in range(n_columns)]
+        mask[:] = [table.is_categorical(c) for c in range(n_columns)]
         return mask
     try:
         given = np.asarray(categorical_features)

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from mddf import _core
 from mddf._base.parallel import chunks, in_threads, useful_jobs
-from mddf._base.serialization import part
+from mddf._base.serialization import register_serializable
 
 MISSING = 255  # the code of a missing or unseen value
 # What the kernel reads without a copy.
@@ -21,7 +21,7 @@ _CACHE_BYTES = 2**19
 _WORTH_BYTES = 2**16  # cells; smaller tables are binned in no time
 
 
-@part("bins")
+@register_serializable("bins")
 @dataclass(frozen=True)
 class Bins:
     """How the columns of a table are coded.

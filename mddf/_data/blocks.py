@@ -9,7 +9,7 @@ import numpy as np
 
 from mddf._base.parallel import shares_memory
 from mddf._data.binner import Binner
-from mddf._data.chunked import FrameParts
+from mddf._data.chunked import ChunkedFrame
 from mddf._data.table import FrameTable, Table
 
 # A block takes so many bytes.
@@ -108,7 +108,7 @@ class NewRows:
 
     def _read(self, table: Table, with_numbers: bool, n_spare=0):
         options: dict[str, Any] = {"n_spare": n_spare, "wanted": self._wanted}
-        if with_numbers and isinstance(table, FrameTable | FrameParts):  # are read but once
+        if with_numbers and isinstance(table, FrameTable | ChunkedFrame):  # are read but once
             numbers = np.empty(table.shape)
             return self._binner.transform(table, numbers=numbers, **options), numbers
         codes = self._binner.transform(table, **options)

@@ -31,7 +31,7 @@ class SourceTable(Table):
         return partial(by_columns, bin_rows=self.bin_rows), (self.source,)
 
 
-class FrameParts(SourceTable):
+class ChunkedFrame(SourceTable):
     """Columns with names and types of their own."""
 
     def __init__(self, head, n_rows: int, fetch):
@@ -59,9 +59,9 @@ class FrameParts(SourceTable):
         """See Table."""
         return NUMBER if self._is_number(c) else self._read([c]).kind(0)
 
-    def holds_words(self, c):
+    def is_categorical(self, c):
         """See Table."""
-        return not self._is_number(c) and self._read([c]).holds_words(0)
+        return not self._is_number(c) and self._read([c]).is_categorical(0)
 
     def is_plain_text(self, c):
         """See Table."""
@@ -77,7 +77,7 @@ class FrameParts(SourceTable):
         return self._read(columns).numbers(range(len(columns)))
 
 
-class ArrayParts(SourceTable):
+class ChunkedArray(SourceTable):
     """Columns of numbers."""
 
     def __init__(self, array):
@@ -160,7 +160,7 @@ def _table(source) -> SourceTable:
         source = filled(source)
     if isinstance(source, np.ndarray):
         if source.ndim == 2 and source.dtype.kind in "biuf" and source.dtype not in NUMERIC_DTYPES:
-            return ArrayParts(source)  # of a table of double precision there is but a part
+            return ChunkedArray(source)  # of a table of double precision there is but a part
         cells = check_array(
             source,
             dtype=list(NUMERIC_DTYPES),
@@ -174,13 +174,13 @@ def _table(source) -> SourceTable:
         source = dataset(source, partitioning="hive" if Path(source).is_dir() else None)
     kinds = {(kind.__module__.split(".")[0], kind.__name__) for kind in type(source).__mro__}
     if ("pyarrow", "Dataset") in kinds:
-        return FrameParts(
+        return ChunkedFrame(
             source.schema.empty_table(),
             source.count_rows(),
             lambda columns: source.to_table(columns=columns),
         )
     if ("dask", "DataFrame") in kinds:
-        return FrameParts(source._meta, len(source), lambda columns: source[columns].compute())
+        return ChunkedFrame(source._meta, len(source), lambda columns: source[columns].compute())
     if ("dask", "Array") in kinds and source.ndim == 2:
         if np.isnan(source.shape).any():
             raise ValueError(
@@ -189,7 +189,7 @@ def _table(source) -> SourceTable:
             )
         if source.dtype.kind == "c":
             raise ValueError(f"Complex data not supported: by_columns got {source.dtype}")
-        return ArrayParts(source)
+        return ChunkedArray(source)
     raise TypeError(
         "by_columns needs the path of a Parquet file or folder, a pyarrow Dataset, a DataFrame or "
         f"two-dimensional Array of Dask's, or an array of numbers, got {type(source).__name__}"

@@ -185,7 +185,7 @@ def ask_for_groups(request, cv):
     Parameters
     ----------
     request : MetadataRequest
-        What users of the estimator said goes before.
+        A request that users set goes before.
     cv : int, splitter, iterable of (train, test), str or None
     """
     if hasattr(cv, "get_metadata_routing") and request.fit.requests["groups"] is None:

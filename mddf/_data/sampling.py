@@ -199,7 +199,7 @@ def plan_sampling(
     train: np.ndarray | None = None,
     bootstrap: bool,
     max_samples=None,
-    emphasis: np.ndarray | None = None,
+    reweighting: np.ndarray | None = None,
     redraw: bool = False,
     balance_trees: bool = False,
 ) -> Sampling:
@@ -217,32 +217,32 @@ def plan_sampling(
         work; otherwise every tree sees all rows with their weights.
     max_samples : int, float or None, default=None
         Of a bootstrap; see :func:`n_draws`.
-    emphasis : ndarray of shape (n_rows,), default=None
+    reweighting : ndarray of shape (n_rows,), default=None
         Factors that the layer before makes of the rows' weights.
     redraw : bool, default=False
-        Draw rows in proportion to the emphasis too, whether `bootstrap` or not.
+        Draw rows in proportion to the reweighting too, whether `bootstrap` or not.
     balance_trees : bool, default=False
         Balance the classes anew in each tree's sample.
     """
     n_rows = len(order)
     rows = np.arange(n_rows, dtype=np.int32) if train is None else train
     weight = weights.row
-    if emphasis is not None:
-        weight = scale_weights(emphasis * (1 if weight is None else weight))
+    if reweighting is not None:
+        weight = scale_weights(reweighting * (1 if weight is None else weight))
     if weight is not None:
         rows = rows_with_weight(rows, weight)
     chosen = np.zeros(n_rows, bool)
     chosen[rows] = True
     rows = order if chosen.all() else order[chosen[order]]
-    redraw = redraw and emphasis is not None
+    redraw = redraw and reweighting is not None
     if not (bootstrap or redraw):
         if weight is None and balance_trees:
             weight = np.ones(n_rows)
         return Sampling(rows, weights=weight, balance=balance_trees)
     drawn_by = weight if redraw else weights.row
     in_trees = None
-    if emphasis is not None and not redraw:
-        in_trees = scale_weights(emphasis)
+    if reweighting is not None and not redraw:
+        in_trees = scale_weights(reweighting)
     elif balance_trees:
         in_trees = np.ones(n_rows)
     return Sampling(

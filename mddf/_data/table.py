@@ -89,7 +89,7 @@ class Table:
         """What column `c` holds by its type or values: "number", "text", ...; None if nothing."""
         raise NotImplementedError
 
-    def holds_words(self, c: int) -> bool:
+    def is_categorical(self, c: int) -> bool:
         """Whether the type of column `c` says that it holds categories."""
         return False
 
@@ -277,7 +277,7 @@ class FrameTable(Table):
         factors = self.factors(c)
         return self.values(c) if factors is None else factors[1]
 
-    def holds_words(self, c):
+    def is_categorical(self, c):
         """Whether a column holds categories, strings or the like rather than numbers.
 
         One of objects holds numbers, or times, if something is there and all that is there are.
@@ -336,7 +336,7 @@ class FrameTable(Table):
         if self._is_read_at_once(c):
             return self.values(c).astype(np.float64)
         if dtype.is_integer() and self.cells.implementation.is_pyarrow():
-            # pyarrow casts no integer that would be rounded unless it is told to.
+            # pyarrow casts no integer that would be rounded unless it is set to.
             return self._series(c).to_native().cast("double", safe=False).to_numpy()
         if dtype != nw.Unknown:
             return self._series(c).cast(nw.Float64).to_numpy()
@@ -423,7 +423,9 @@ def read_numbers(estimator, X, *, reset: bool) -> np.ndarray:
             "Sparse data was passed for X, but dense data is required: pass X.toarray()"
         )
     table = read_table(estimator, X, reset=reset)
-    refused = [c for c in range(table.shape[1]) if table.holds_words(c) and not table.is_empty(c)]
+    refused = [
+        c for c in range(table.shape[1]) if table.is_categorical(c) and not table.is_empty(c)
+    ]
     if refused:
         raise ValueError(
             f"X must hold numbers, {type(estimator).__name__} takes numeric features only; got "

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from mddf._base.messages import short, warn
-from mddf._base.serialization import part
+from mddf._base.serialization import register_serializable
 from mddf._core import ClassTarget, ValueTarget
 from mddf._data.plain import numbers_of
 from mddf._data.validation import encode_labels, naming, warn_of_column
@@ -107,7 +107,7 @@ class Values:
         return ValueTarget(self.key, scale)
 
 
-@part("target scaling")
+@register_serializable("target scaling")
 @dataclass(frozen=True)
 class Units:
     """Mean and standard deviation of each output, for targets of any size.

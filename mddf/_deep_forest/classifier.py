@@ -20,7 +20,7 @@ from mddf._ensemble.scoring import MARGIN_RATIO, out_of_fold_score
 from mddf._ensemble.vote import Calibration
 from mddf._forest.classifier_base import LayeredClassifier
 from mddf._members.members import auto_classifiers, named_classifiers, resolve_members
-from mddf._members.tasks import ClassGoal
+from mddf._members.tasks import ClassificationTask
 
 
 class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
@@ -99,7 +99,7 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         Layers that are kept.
     exponent_ : float
         Of the calibration; above 1 makes probabilities surer.
-    doubt_ : float
+    label_smoothing_ : float
         Share of the probabilities that calibration spreads over the classes evenly, half a
         sample's worth, so that none is 0.
     oof_probabilities_ : ndarray of shape (n_samples, n_classes)
@@ -212,9 +212,10 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         """Grow, and return the out-of-fold features of the layers."""
         refuse_class("scoring", self.scoring)
         growth, features = self._grow(X, y, sample_weight, groups)
-        assert isinstance(growth.training.goal, ClassGoal)
+        assert isinstance(growth.training.task, ClassificationTask)
         calibration = growth.vote.calibration
-        self.exponent_, self.doubt_ = calibration.exponent, calibration.doubt
+        self.exponent_ = calibration.exponent
+        self.label_smoothing_ = calibration.label_smoothing
         self.oof_probabilities_ = growth.vote.probabilities
         self.strength_ = growth.strength
         self.min_samples_leaf_ = {k: v["min_samples_leaf"] for k, v in growth.chosen.items()}
@@ -227,7 +228,7 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         score = None
         if self.scoring != "log-loss":
             score = out_of_fold_score(self.scoring, classes, labels, given)
-        goal = ClassGoal(
+        task = ClassificationTask(
             labels,
             len(classes),
             weights.row,
@@ -235,15 +236,15 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
             score=score,
             measure=self.scoring,
         )
-        return goal, weights, {"classes_": classes}, classes[labels]
+        return task, weights, {"classes_": classes}, classes[labels]
 
-    def _members(self, goal, categorical):
-        n_rows = len(goal.target)
-        makers = named_classifiers(self.n_estimators, categorical, n_rows, goal.n_columns)
+    def _members(self, task, categorical):
+        n_rows = len(task.target)
+        makers = named_classifiers(self.n_estimators, categorical, n_rows, task.n_columns)
         return resolve_members(
             self.members,
             makers,
-            auto_classifiers(goal.n_columns),
+            auto_classifiers(task.n_columns),
             "classifier",
             n_features=len(categorical),
             own_parameters=self._own_parameters(),
@@ -264,4 +265,4 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
 
     def _votes(self, stages):
         """Probabilities by the votes up to each layer that has some, from the layers' vectors."""
-        yield from map(Calibration(self.exponent_, self.doubt_), self._means(stages))
+        yield from map(Calibration(self.exponent_, self.label_smoothing_), self._means(stages))

@@ -64,7 +64,7 @@ class OnFolds:
         """What `to_store` gave, of some of these members."""
         by_name = {member.name: member for member in members}
         found = [by_name[name] for name in names]
-        shape = len(found), len(training.order), training.goal.n_columns
+        shape = len(found), len(training.order), training.task.n_columns
         if vectors.shape != shape or seconds.shape != shape[:1]:
             raise ValueError(f"its vectors must have shape {shape}")
         models = [
@@ -78,8 +78,8 @@ class OnFolds:
 
 def leaderboard_row(number: int, member: MemberSpec, figures: dict, seconds) -> dict:
     """A row of the leaderboard, of a member that has no vote yet."""
-    told = {"weight": 0.0, "seconds": float(seconds), "bytes": 0}
-    return {"layer": number + 1, "member": member.name} | figures | told
+    unknown = {"weight": 0.0, "seconds": float(seconds), "bytes": 0}
+    return {"layer": number + 1, "member": member.name} | figures | unknown
 
 
 def fit_on_folds(
@@ -99,8 +99,8 @@ def fit_on_folds(
     **options
         `n_jobs` and `verbose`.
     """
-    goal: Any = training.goal
-    vectors = np.zeros((len(members), len(training.order), goal.n_columns))
+    task: Any = training.task
+    vectors = np.zeros((len(members), len(training.order), task.n_columns))
     models: list = [None] * len(members)
     seconds = np.zeros(len(members))
     pruned: list[dict] = []
@@ -123,13 +123,13 @@ def fit_on_folds(
     )
     for i, of_folds in zip(forests, grown, strict=True):
         for (_, held_out), of_fold in zip(training.folds, of_folds, strict=True):
-            vectors[i][held_out] += rounded(goal.means(of_fold.sums, of_fold.n_trees))
+            vectors[i][held_out] += rounded(task.means(of_fold.sums, of_fold.n_trees))
         models[i] = of_folds
         seconds[i] = (perf_counter() - start) / len(forests)
     first = training.folds[0][1]
     often = times[first, None]
     best = min(
-        (mean_loss(goal, v[first] / often, first) for v in vectors[forests]), default=np.inf
+        (mean_loss(task, v[first] / often, first) for v in vectors[forests]), default=np.inf
     )
     kept = list(forests)
     for i, member in enumerate(members):
@@ -138,7 +138,7 @@ def fit_on_folds(
         start = perf_counter()
         fitted = fit_folds(member, training, (*entropy, 5, i), best, options["n_jobs"])
         if not fitted:
-            figures = dict.fromkeys(goal.figures(vectors[forests[0]]), np.nan)
+            figures = dict.fromkeys(task.figures(vectors[forests[0]]), np.nan)
             pruned.append(leaderboard_row(0, member, figures, perf_counter() - start))
             continue
         kept.append(i)

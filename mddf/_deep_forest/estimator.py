@@ -29,7 +29,7 @@ from mddf._data.validation import (
     unchanged_on_failure,
 )
 from mddf._deep_forest.external import bounded
-from mddf._deep_forest.growth import MOST_COLUMNS, Growth, tell
+from mddf._deep_forest.growth import MOST_COLUMNS, Growth, print_line
 from mddf._deep_forest.layers import columns_of
 from mddf._deep_forest.nested import outer_folds
 from mddf._deep_forest.refit import fitted_layers
@@ -97,10 +97,10 @@ class BaseDeepForest(HoldsMembers, AsksForGroups, TransformerMixin):
         self.checkpoint = checkpoint
 
     def _read(self, y, given) -> tuple:
-        """From a user's target and weights: a goal, weights of rows, and fitted attributes."""
+        """From a user's target and weights: a task, weights of rows, and fitted attributes."""
         raise NotImplementedError
 
-    def _members(self, goal, categorical: np.ndarray) -> list:
+    def _members(self, task, categorical: np.ndarray) -> list:
         """The members of a layer."""
         raise NotImplementedError
 
@@ -169,15 +169,15 @@ class BaseDeepForest(HoldsMembers, AsksForGroups, TransformerMixin):
         table = read_table(self, X, reset=True, categorical_features=self.categorical_features)
         check_lengths(X, y=y, groups=groups)
         given = check_weights(sample_weight, table.shape[0])
-        goal, weights, attributes, y = self._read(y, given)
+        task, weights, attributes, y = self._read(y, given)
         categorical = category_mask(table, self.categorical_features)
-        members = self._members(goal, categorical)
+        members = self._members(task, categorical)
         external = [member for member in members if not member.is_forest]
         if weights.row is not None:
             for member in external:
                 check_takes_weights("members", member.name, member.model)
         binner = Binner(self.categorical_features, self.max_bins, self.n_jobs)
-        n_spare = min(len(members) * goal.n_columns, max(MOST_COLUMNS, goal.n_columns))
+        n_spare = min(len(members) * task.n_columns, max(MOST_COLUMNS, task.n_columns))
         binned = binner.fit_transform(table, given, n_spare=n_spare)
         random = check_random_state(self.random_state)
         entropy = tuple(random.randint(0, 2**32, 4, dtype=np.uint64).tolist())
@@ -185,20 +185,20 @@ class BaseDeepForest(HoldsMembers, AsksForGroups, TransformerMixin):
         shown = binner.numbers(X) if X is table and is_splitter(self.cv) else X
         cv = self.cv
         if isinstance(cv, str):
-            cv = 5 if len(goal.target) >= goal.enough else 10
+            cv = 5 if len(task.target) >= task.enough else 10
         (seed,) = np.random.SeedSequence((*entropy, 1)).generate_state(1)
         (outer_seed,) = np.random.SeedSequence((*entropy, 10)).generate_state(1)
-        folds = make_folds(cv, shown, y, goal.strata, int(seed), groups)
+        folds = make_folds(cv, shown, y, task.strata, int(seed), groups)
         training = Training(
             binned,
             numbers,
-            goal,
+            task,
             weights,
-            canonical_order(binned.codes, goal.key),
+            canonical_order(binned.codes, task.key),
             folds,
-            outer_folds(cv, folds, shown, y, goal.strata, int(outer_seed), groups),
+            outer_folds(cv, folds, shown, y, task.strata, int(outer_seed), groups),
             out_of_bag=not (groups is not None or gives_folds(self.cv) or is_wide(*table.shape)),
-            units=None if groups is None else group_numbers(groups, goal.strata, cv),
+            units=None if groups is None else group_numbers(groups, task.strata, cv),
         )
         checkpoint = self._checkpoint(training, members, given)
         growth = Growth(self, training, members, table.shape[1], entropy, checkpoint)
@@ -211,7 +211,7 @@ class BaseDeepForest(HoldsMembers, AsksForGroups, TransformerMixin):
         self.history_, self.leaderboard_ = growth.history(), growth.leaderboard
         self.stop_reason_ = growth.stop_reason
         if self.verbose:
-            tell(f"stopped: {self.stop_reason_}")
+            print_line(f"stopped: {self.stop_reason_}")
         return growth, features
 
     def _checkpoint(self, training, members, given) -> Checkpoint | None:
@@ -226,7 +226,7 @@ class BaseDeepForest(HoldsMembers, AsksForGroups, TransformerMixin):
                 )
         inputs = fit_inputs(
             training.table,
-            training.goal.key,
+            training.task.key,
             given,
             training.units,
             folds=training.folds if gives_folds(self.cv) else None,
@@ -248,7 +248,7 @@ class BaseDeepForest(HoldsMembers, AsksForGroups, TransformerMixin):
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
         needs_numbers = any(not member.is_forest for member in self._layers[0].members)
         # What has been seen is known by the codes of all columns.
-        wanted = None if warn_if_seen else grower.columns_asked(self._trees(), self._n_raw)
+        wanted = None if warn_if_seen else grower.columns_used(self._trees(), self._n_raw)
         rows = NewRows(
             self._binner, table, n_spare=self._n_spare, wanted=wanted, numbers=needs_numbers
         )

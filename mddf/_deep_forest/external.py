@@ -28,12 +28,12 @@ def bounded(numbers: np.ndarray) -> np.ndarray:
     return np.clip(numbers, -LARGEST, LARGEST)
 
 
-def mean_loss(goal, forecasts: np.ndarray, rows: np.ndarray) -> float:
+def mean_loss(task, forecasts: np.ndarray, rows: np.ndarray) -> float:
     """Of the forecasts of some rows, made as sharp as is best."""
-    weight = None if goal.weight is None else goal.weight[rows]
+    weight = None if task.weight is None else task.weight[rows]
     if weight is not None and not weight.any():
         weight = None
-    return float(np.average(goal.least_losses(forecasts, rows, weight), weights=weight))
+    return float(np.average(task.least_losses(forecasts, rows, weight), weights=weight))
 
 
 def fit_folds(member: MemberSpec, training: Training, entropy, best: float, n_jobs) -> list:
@@ -58,7 +58,7 @@ def fit_folds(member: MemberSpec, training: Training, entropy, best: float, n_jo
     if member.is_boosted:
         n_rounds, predicted = _cut(fitted, training, model.max_iter)
         model = clone(model).set_params(max_iter=min(model.max_iter, 10 + 2 * n_rounds))
-    loss = mean_loss(training.goal, predicted[0][1], folds[0][1])
+    loss = mean_loss(training.task, predicted[0][1], folds[0][1])
     if len(folds[0][1]) >= _MIN_PRUNING_ROWS and loss > _PRUNING_FACTOR * best:
         return []
     others = fit_parts(model, training, folds[1:], (*entropy, 1), n_jobs, member.name)
@@ -72,8 +72,8 @@ def fit_parts(model, training: Training, parts, entropy, n_jobs, name: str = "")
     return fit_external(
         model,
         training.numbers,
-        training.goal.target,
-        training.goal.n_columns,
+        training.task.target,
+        training.task.n_columns,
         training.weights.row,
         parts,
         entropy,
@@ -87,10 +87,10 @@ def _cut(fitted, training: Training, most: int) -> tuple[int, list]:
     assert training.numbers is not None
     models, folds = [model for model, _ in fitted], training.folds[: len(fitted)]
     n_rounds = best_round(
-        models, training.numbers, training.goal.target, folds, most, training.weights.row
+        models, training.numbers, training.task.target, folds, most, training.weights.row
     )
     models = [model.cut(n_rounds) for model in models]
     return n_rounds, [
-        (model, external_vectors(model, training.numbers[held_out], training.goal.n_columns))
+        (model, external_vectors(model, training.numbers[held_out], training.task.n_columns))
         for model, (_, held_out) in zip(models, folds, strict=True)
     ]

@@ -23,11 +23,11 @@ from mddf._deep_forest.tuning import (
     reweighting_factors,
 )
 from mddf._ensemble.checkpoints import Checkpoint
-from mddf._ensemble.coefficients import Evidence, Simplex
+from mddf._ensemble.coefficients import MarginHistory, Simplex
 from mddf._ensemble.margin_loss import class_margins
 from mddf._ensemble.vote import Calibration, sharpened
 from mddf._members.members import MemberSpec, Training
-from mddf._members.tasks import ClassGoal
+from mddf._members.tasks import ClassificationTask
 
 # Of vectors of more columns than this, the next layer sees the weighted mean.
 MOST_COLUMNS = 300
@@ -37,7 +37,7 @@ _LATER = 2
 _STEPS = 200
 
 
-def tell(line: str) -> None:
+def print_line(line: str) -> None:
     """Print what `verbose` asks for, in lines of at most 80 columns."""
     print(textwrap.fill(line, 80, subsequent_indent="    "))
 
@@ -135,41 +135,41 @@ class Growth:
 
     def _decide(self, layers: list[GrownLayer]) -> Vote:
         """The vote of all members of some layers."""
-        goal = self.training.goal
+        task = self.training.task
         votes = [of_member for layer in layers for of_member in layer.votes]
-        weights = goal.weigh(votes, *self._margin_weights(votes, len(layers)))
+        weights = task.weigh(votes, *self._margin_weights(votes, len(layers)))
         mean = sum(w * of_member for w, of_member in zip(weights, votes, strict=True) if w)
-        calibration = goal.calibration(mean)
+        calibration = task.calibration(mean)
         return Vote(weights, mean, calibration, calibration(mean))
 
     def _margin_weights(self, votes, n_layers: int) -> list[np.ndarray]:
         """Weights of members that minimise the loss of the vote's margins; of numbers none."""
         training = self.training
-        if len(votes) < 2 or not isinstance(training.goal, ClassGoal):
+        if len(votes) < 2 or not isinstance(training.task, ClassificationTask):
             return []
-        margins = [class_margins(of_member, training.goal.target) for of_member in votes]
+        margins = [class_margins(of_member, training.task.target) for of_member in votes]
         entropy = (*self.entropy, 8, n_layers)
-        evidence = Evidence(
+        history = MarginHistory(
             np.stack(margins, 1), np.empty(0), training.weights.row, training.order, entropy
         )
-        return [Simplex(TARGET_MARGIN, MU, _STEPS)(evidence)]
+        return [Simplex(TARGET_MARGIN, MU, _STEPS)(history)]
 
-    def _helps(self, number: int, goal, before, after, rows=None) -> bool:
+    def _helps(self, number: int, task, before, after, rows=None) -> bool:
         """Whether forecasts are better than those before by more than the error of that.
 
         Of some rows, it is the error that the same differences would have on all of them. If they
         are not, the reason to stop tells by how much.
         """
-        measure, where, error = getattr(goal.measure, "__name__", goal.measure), "", 0.0
-        if goal.score is not None:
-            gain = goal.score(after) - goal.score(before)
+        measure, where, error = getattr(task.measure, "__name__", task.measure), "", 0.0
+        if task.score is not None:
+            gain = task.score(after) - task.score(before)
         else:
-            gains, n_rows = goal.losses(before) - goal.losses(after), len(self.training.order)
+            gains, n_rows = task.losses(before) - task.losses(after), len(self.training.order)
             units = self.training.units
             if rows is not None and units is not None:
                 units = units[rows]
-            gain = float(np.average(gains, weights=goal.weight))
-            error = mean_error(gains, goal.weight, n_counted(len(gains), goal.weight), units)
+            gain = float(np.average(gains, weights=task.weight))
+            error = mean_error(gains, task.weight, n_counted(len(gains), task.weight), units)
             error *= np.sqrt(len(gains) / n_rows)
             where = f", error {error:.4f}"
         if rows is not None:
@@ -183,7 +183,7 @@ class Growth:
     def _choose_options(self) -> None:
         """Give the named forests the options that losses on unseen samples favour."""
         columns = np.arange(self.n_raw, dtype=np.int32)
-        for kind, trials in self.training.goal.trials.items():
+        for kind, trials in self.training.task.trials.items():
             named = [member for member in self.members if member.kind == kind]
             if named:
                 self.chosen[kind] = choose_options(
@@ -211,7 +211,7 @@ class Growth:
         self.pruned += found.pruned
         self.layers = [self._layer(found)]
         self.vote = self._decide(self.layers)
-        self._record(0, self.training.goal, found, self.vote.probabilities, start)
+        self._record(0, self.training.task, found, self.vote.probabilities, start)
 
     def _stored(self, number: int, members: list[MemberSpec]) -> OnFolds | None:
         """A layer's folds from the checkpoint, if they are there."""
@@ -220,7 +220,7 @@ class Growth:
         return self.checkpoint.load(number, partial(OnFolds.from_stored, members, self.training))
 
     def _layer(self, found: OnFolds) -> GrownLayer:
-        exponents = [self.training.goal.own_exponent(of_member) for of_member in found.vectors]
+        exponents = [self.training.task.own_exponent(of_member) for of_member in found.vectors]
         votes = [sharpened(v, e) for v, e in zip(found.vectors, exponents, strict=True)]
         return GrownLayer(found.members, found.vectors, np.stack(votes), exponents, found.models)
 
@@ -233,7 +233,7 @@ class Growth:
         flatter a layer, and then with honest ones. Only what helps there is fitted on all.
         """
         start = perf_counter()
-        goal, members, features = self.training.goal, self._best_forests(), self._features(number)
+        task, members, features = self.training.task, self._best_forests(), self._features(number)
         found = self._stored(number, members)
         if found is None:
             nested = self.nested
@@ -241,7 +241,7 @@ class Growth:
             if not self._helps_there(number, found, start):
                 return False
             self._nest(number, [0])
-            if number == 1 and isinstance(goal, ClassGoal):
+            if number == 1 and isinstance(task, ClassificationTask):
                 entropy = (5, number)
                 self.strength = choose_strength(members, self.training, nested, entropy)
             looks = [self._look(number, members, 0)]
@@ -256,27 +256,27 @@ class Growth:
         self.strength = found.strength
         layer = self._layer(found)
         vote = self._decide([*self.layers, layer])
-        helps = self._helps(number, goal, self.vote.probabilities, vote.probabilities)
+        helps = self._helps(number, task, self.vote.probabilities, vote.probabilities)
         if helps:
             if number == 1 and self.strength:
-                margins = class_margins(self.vote.mean, goal.target)
+                margins = class_margins(self.vote.mean, task.target)
                 layer.reweighting = reweighting_factors(margins, self.training, self.strength)
             self.layers.append(layer)
             self.vote = vote
-        self._record(number, goal, found, vote.probabilities, start)
+        self._record(number, task, found, vote.probabilities, start)
         return helps
 
     def _helps_there(self, number: int, found: OnFolds, start: float) -> bool:
         """Whether a layer helps on the first outer fold, by log-loss or squared error."""
         rows = self.nested.folds[0][1]
-        goal, mean = self.training.goal.of_rows(rows), self.vote.mean[rows]
-        forecasts = [mean, *(sharpened(v, goal.own_exponent(v)) for v in found.vectors)]
-        weights = goal.weigh(forecasts)
+        task, mean = self.training.task.of_rows(rows), self.vote.mean[rows]
+        forecasts = [mean, *(sharpened(v, task.own_exponent(v)) for v in found.vectors)]
+        weights = task.weigh(forecasts)
         mean_after = sum(w * of_one for w, of_one in zip(weights, forecasts, strict=True) if w)
-        before, after = goal.calibration(mean)(mean), goal.calibration(mean_after)(mean_after)
-        if self._helps(number, goal, before, after, rows) or self.training.goal.score is not None:
+        before, after = task.calibration(mean)(mean), task.calibration(mean_after)(mean_after)
+        if self._helps(number, task, before, after, rows) or self.training.task.score is not None:
             return True
-        self._record(number, goal, found, after, start)
+        self._record(number, task, found, after, start)
         return False
 
     def _look(self, number: int, members, outer: int) -> list:
@@ -320,8 +320,8 @@ class Growth:
         if nested.level == 0:
             features = self._features(1)
             margins = None
-            if isinstance(self.training.goal, ClassGoal):
-                margins = class_margins(self.vote.mean, self.training.goal.target)
+            if isinstance(self.training.task, ClassificationTask):
+                margins = class_margins(self.vote.mean, self.training.task.target)
             nested.start(features.codes, features.bins, margins)
         if nested.level == 1:
             members = [first.members[i] for i in first.inputs]
@@ -337,28 +337,28 @@ class Growth:
 
     def _reader(self, number: int):
         """What makes features for layer `number` of vectors of the inputs, and their margins."""
-        before, features, goal = (
+        before, features, task = (
             self.layers[number - 1],
             self._features(number),
-            self.training.goal,
+            self.training.task,
         )
         weights, exponents = self.vote.weights, before.exponents
 
         def read(vectors: np.ndarray, rows: np.ndarray):
             codes = apply_bins(columns_of(vectors, before.average_weights), features.bins)
-            if len(self.layers) > 1 or not isinstance(goal, ClassGoal):
+            if len(self.layers) > 1 or not isinstance(task, ClassificationTask):
                 return codes, None
             votes = zip(before.inputs, vectors, strict=True)
             mean = sum(weights[i] * sharpened(v, exponents[i]) for i, v in votes if weights[i])
-            return codes, class_margins(mean, goal.target[rows])
+            return codes, class_margins(mean, task.target[rows])
 
         return read
 
     def _best_forests(self) -> list[MemberSpec]:
         """The members of later layers."""
-        first, goal = self.layers[0], self.training.goal
+        first, task = self.layers[0], self.training.task
         losses = [
-            (np.average(goal.losses(vote), weights=goal.weight), i)
+            (np.average(task.losses(vote), weights=task.weight), i)
             for i, (member, vote) in enumerate(zip(first.members, first.votes, strict=True))
             if member.is_forest
         ]
@@ -367,33 +367,33 @@ class Growth:
 
     # What users read
 
-    def _record(self, number: int, goal, found: OnFolds, probabilities, start: float) -> None:
+    def _record(self, number: int, task, found: OnFolds, probabilities, start: float) -> None:
         """Keep a layer's figures: of its members, and of the vote up to it."""
         elapsed = perf_counter() - start
         seconds = (
             np.full(len(found.members), elapsed / len(found.members)) if number else found.seconds
         )
         for member, vectors, of_one in zip(found.members, found.vectors, seconds, strict=True):
-            self.leaderboard.append(leaderboard_row(number, member, goal.figures(vectors), of_one))
-        figures = goal.vote_figures(probabilities)
+            self.leaderboard.append(leaderboard_row(number, member, task.figures(vectors), of_one))
+        figures = task.vote_figures(probabilities)
         self.records.append({"layer": number + 1} | figures | {"time": elapsed})
         if self.model.verbose:
-            shown = [f"{name.replace('_', '-')} {figures[name]:.4f}" for name in goal.shown]
-            tell(f"layer {number + 1}: {', '.join(shown)}, {elapsed:.1f} s")
+            shown = [f"{name.replace('_', '-')} {figures[name]:.4f}" for name in task.shown]
+            print_line(f"layer {number + 1}: {', '.join(shown)}, {elapsed:.1f} s")
             if number < len(self.layers):
-                self._tell_members(number)
+                self._print_members(number)
 
-    def _tell_members(self, number: int) -> None:
-        """Who has a vote, by layer and weight, who has none, and who was pruned."""
+    def _print_members(self, number: int) -> None:
+        """Members by layer and weight, those of weight 0, and those that were pruned."""
         rows = zip(self.leaderboard, self.vote.weights, strict=True)
         kept = [(w, row["layer"], row["member"]) for row, w in rows if w > 0]
         shares = [f"{name} ({layer}) {w:.2f}" for w, layer, name in sorted(kept, reverse=True)]
-        tell("  votes: " + ", ".join(shares))
+        print_line("  votes: " + ", ".join(shares))
         there = {name for _, layer, name in kept if layer == number + 1}
         for what, these in (("no vote", self.leaderboard), ("pruned", self.pruned)):
             names = [row["member"] for row in these if row["layer"] == number + 1]
             if names := [name for name in names if name not in there]:
-                tell(f"  {what}: " + ", ".join(names))
+                print_line(f"  {what}: " + ", ".join(names))
 
     def history(self) -> dict[str, np.ndarray]:
         """Figures of all layers by name."""

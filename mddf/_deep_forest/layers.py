@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mddf._base.serialization import part
+from mddf._base.serialization import register_serializable
 from mddf._data.binning import Bins
 from mddf._members.external_fit import external_vectors
 from mddf._trees import grower
@@ -14,7 +14,7 @@ from mddf._trees import grower
 _GRAIN = 2.0**-40
 
 
-@part("fitted member")
+@register_serializable("fitted member")
 @dataclass
 class FittedMember:
     """A fitted member of a layer.
@@ -51,7 +51,7 @@ class FittedMember:
         return np.mean(each, axis=0)
 
 
-@part("deep forest layer")
+@register_serializable("deep forest layer")
 @dataclass
 class DeepLayer:
     """A fitted layer.

@@ -248,5 +248,5 @@ class NestedFolds:
         )
 
     def _read_sums(self, of_parts: list[Grown]) -> list[np.ndarray]:
-        means: Any = self.training.goal.means
+        means: Any = self.training.task.means
         return [rounded(means(part.sums, part.n_trees)) for part in of_parts]

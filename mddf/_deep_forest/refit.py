@@ -65,7 +65,7 @@ def _fitted_members(growth: Growth, number: int, kept: list[int], weights) -> li
     grown = {i: layer.models[i] for i in forests}
     if model.refit and forests:
         again = grow_forests(
-            [layer.members[i].in_full(training.goal.n_times) for i in forests],
+            [layer.members[i].in_full(training.task.n_times) for i in forests],
             training,
             _columns(growth, number),
             layer.reweighting,
@@ -98,7 +98,7 @@ def _fitted_members(growth: Growth, number: int, kept: list[int], weights) -> li
                 models,
                 spec.is_forest,
                 importances,
-                training.goal.unit,
+                training.task.unit,
             )
         )
     return members

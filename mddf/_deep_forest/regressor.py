@@ -7,7 +7,7 @@ from numbers import Real
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mddf._base.messages import short
+from mddf._base.messages import Renamed, short
 from mddf._data.blocks import last
 from mddf._data.sampling import n_counted, row_weights
 from mddf._data.targets import Units, Values, read_values
@@ -15,7 +15,7 @@ from mddf._data.validation import Within
 from mddf._deep_forest.estimator import BaseDeepForest
 from mddf._forest.regressor_base import TableRegressor
 from mddf._members.members import AUTO_REGRESSORS, named_regressors, resolve_members
-from mddf._members.tasks import ValueGoal
+from mddf._members.tasks import RegressionTask
 
 _COVERAGE = Within(Real, 0, 1, closed="neither")
 
@@ -92,7 +92,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         of its own, "weight" in the vote, "seconds", and "bytes" in the model, 0 if dropped.
         Figures of members that were pruned after one fold are NaN. ``pandas.DataFrame`` takes
         it as it is.
-    options_ : dict of str to dict
+    min_samples_leaf_ : dict of str to int
         Chosen for the named forests.
     stop_reason_ : str
         Why there are no more layers.
@@ -128,16 +128,20 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     True
     """
 
+    options_ = Renamed(
+        "min_samples_leaf_", lambda leaves: {k: {"min_samples_leaf": n} for k, n in leaves.items()}
+    )
+
     def _fit(self, X, y, sample_weight, groups) -> list[np.ndarray]:
         """Grow, and return the out-of-fold features of the layers."""
         growth, features = self._grow(X, y, sample_weight, groups)
-        goal, forecast = growth.training.goal, growth.vote.probabilities
-        self.options_ = growth.chosen
+        task, forecast = growth.training.task, growth.vote.probabilities
+        self.min_samples_leaf_ = {k: v["min_samples_leaf"] for k, v in growth.chosen.items()}
         self.oof_prediction_ = self._in_shape(self._units.restore(forecast))
-        errors = np.abs(forecast - goal.target)
+        errors = np.abs(forecast - task.target)
         weights = np.ones(len(errors))
-        if goal.weight is not None:
-            weights = goal.weight / goal.weight.sum() * n_counted(len(errors), goal.weight)
+        if task.weight is not None:
+            weights = task.weight / task.weight.sum() * n_counted(len(errors), task.weight)
         order = np.argsort(errors, axis=0, kind="stable")
         self._errors = np.take_along_axis(errors, order, axis=0)
         self._error_weights = weights[order]
@@ -147,13 +151,13 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         y = read_values(y)
         Values.of(y, given).warn_of_lost(given)
         units = Units.of(y, given)
-        goal = ValueGoal(units.standard(y), given)
-        weights = row_weights(given, None, goal.key)
+        task = RegressionTask(units.standard(y), given)
+        weights = row_weights(given, None, task.key)
         plain = y[:, 0] if y.shape[1] == 1 else y
-        return goal, weights, {"n_outputs_": y.shape[1], "_units": units}, plain
+        return task, weights, {"n_outputs_": y.shape[1], "_units": units}, plain
 
-    def _members(self, goal, categorical):
-        makers = named_regressors(self.n_estimators, categorical, len(goal.target))
+    def _members(self, task, categorical):
+        makers = named_regressors(self.n_estimators, categorical, len(task.target))
         return resolve_members(
             self.members,
             makers,

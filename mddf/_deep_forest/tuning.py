@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from mddf._data.sampling import mean_error, n_counted
 from mddf._deep_forest.nested import NestedFolds
-from mddf._ensemble.coefficients import Emphasis, Evidence
+from mddf._ensemble.coefficients import MarginHistory, Reweighting
 from mddf._members.members import MemberSpec, Training, grow_forests
 from mddf._trees import grower
 
@@ -27,7 +27,7 @@ def _trial_losses(forest, training: Training, columns, entropy, **options):
     Trees of all samples that did not draw one; trees of the folds, where a sample's group must
     not have been drawn either.
     """
-    goal, row = training.goal, training.weights.row
+    task, row = training.task, training.weights.row
     if training.out_of_bag:
         order = training.order
         judged = [order if row is None else order[row[order] > 0]]
@@ -46,10 +46,10 @@ def _trial_losses(forest, training: Training, columns, entropy, **options):
     for rows, of_part in zip(judged, grown, strict=True):
         sums[rows] += of_part.sums
         n_trees[rows] += of_part.n_trees
-    forecasts = np.full((len(sums), goal.n_columns), goal.ignorance)
+    forecasts = np.full((len(sums), task.n_columns), task.ignorance)
     seen = n_trees > 0
-    forecasts[seen] = goal.means(sums[seen], n_trees[seen])
-    return goal.least_losses(forecasts, weight=row)
+    forecasts[seen] = task.means(sums[seen], n_trees[seen])
+    return task.least_losses(forecasts, weight=row)
 
 
 def _choose(losses: list[np.ndarray], weight) -> int:
@@ -86,9 +86,9 @@ def reweighting_factors(margins, training: Training, strength: float, rows=None)
         return None
     rows, weight = training.everything if rows is None else rows, training.weights.row
     weight = None if weight is None else weight[rows]
-    evidence = Evidence(margins[rows, None], np.empty(0), weight, training.order, ())
+    history = MarginHistory(margins[rows, None], np.empty(0), weight, training.order, ())
     factors = np.ones(len(margins))
-    factors[rows] = Emphasis(TARGET_MARGIN, MU, strength)(evidence, np.ones(1))
+    factors[rows] = Reweighting(TARGET_MARGIN, MU, strength)(history, np.ones(1))
     return factors
 
 
@@ -99,10 +99,10 @@ def choose_strength(members, training: Training, nested: NestedFolds, entropy) -
     n_trees = min(_TREES_OF_A_FOLD, forest.n_estimators)
     trial = [MemberSpec("trial", clone(forest).set_params(n_estimators=n_trees), None)]
     train, rows = nested.folds[0]
-    goal, losses = training.goal.of_rows(rows), []
+    task, losses = training.task.of_rows(rows), []
     for strength in _STRENGTHS:
         factors = reweighting_factors(nested.margins(0), training, strength, train)
         looks = [nested.grow(0, trial, factors, entropy)]
         (vectors,) = nested.joined(trial, looks, rows).vectors
-        losses.append(goal.least_losses(vectors, weight=goal.weight))
-    return _STRENGTHS[_choose(losses, goal.weight)]
+        losses.append(task.least_losses(vectors, weight=task.weight))
+    return _STRENGTHS[_choose(losses, task.weight)]

@@ -32,7 +32,7 @@ _INPUTS = {
     "groups": "another groups",
     "folds": "other folds by cv",
 }
-# Characters of a list of which no hash is told.
+# Lists of fewer characters are written out rather than hashed.
 _LONG = 2000
 # Bytes at a file's end: the checksum of those before.
 _CHECKSUM = 32

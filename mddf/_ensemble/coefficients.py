@@ -20,8 +20,8 @@ from mddf._ensemble.margin_loss import (
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """What a rule decides by.
+class MarginHistory:
+    """Out-of-fold margins by which layers get their coefficients.
 
     Attributes
     ----------
@@ -57,10 +57,10 @@ class Evidence:
         return self.order[np.minimum(np.searchsorted(cumulative, points, side="right"), last)]
 
 
-class Rule(Protocol):
+class CoefficientRule(Protocol):
     """From the margins of the layers so far to their coefficients, of which one is not 0."""
 
-    def __call__(self, evidence: Evidence) -> np.ndarray:
+    def __call__(self, history: MarginHistory) -> np.ndarray:
         """Coefficients, shape (n_layers,)."""
 
 
@@ -72,16 +72,16 @@ class Simplex:
     mu: float
     n_steps: int = N_STEPS
 
-    def __call__(self, evidence: Evidence) -> np.ndarray:
-        """See Rule."""
-        if evidence.margins.shape[1] == 1:
+    def __call__(self, history: MarginHistory) -> np.ndarray:
+        """See CoefficientRule."""
+        if history.margins.shape[1] == 1:
             return np.ones(1)
         return simplex_alphas(
-            evidence.margins,
-            evidence.draw_batches(self.n_steps),
+            history.margins,
+            history.draw_batches(self.n_steps),
             target_margin=self.target_margin,
             mu=self.mu,
-            sample_weight=evidence.weight,
+            sample_weight=history.weight,
         )
 
 
@@ -92,36 +92,36 @@ class Stagewise:
     target_margin: float
     mu: float
 
-    def __call__(self, evidence: Evidence) -> np.ndarray:
-        """See Rule."""
+    def __call__(self, history: MarginHistory) -> np.ndarray:
+        """See CoefficientRule."""
         last = stagewise_alpha(
-            evidence.margins[:, -1],
-            weighted_sum(evidence.margins[:, :-1], evidence.before),
-            evidence.draw_batches(),
+            history.margins[:, -1],
+            weighted_sum(history.margins[:, :-1], history.before),
+            history.draw_batches(),
             target_margin=self.target_margin,
             mu=self.mu,
-            sample_weight=evidence.weight,
+            sample_weight=history.weight,
         )
-        return _not_all_zero(np.append(evidence.before, last))
+        return _not_all_zero(np.append(history.before, last))
 
 
 @dataclass(frozen=True)
 class MeanMargin:
     """``ln((1 + g) / (1 - g)) / 2`` of the last layer's mean margin g."""
 
-    def __call__(self, evidence: Evidence) -> np.ndarray:
-        """See Rule."""
-        last = mean_margin_alpha(evidence.margins[:, -1], evidence.weight)
-        return _not_all_zero(np.append(evidence.before, last))
+    def __call__(self, history: MarginHistory) -> np.ndarray:
+        """See CoefficientRule."""
+        last = mean_margin_alpha(history.margins[:, -1], history.weight)
+        return _not_all_zero(np.append(history.before, last))
 
 
 @dataclass(frozen=True)
 class LastLayer:
     """The last layer decides alone."""
 
-    def __call__(self, evidence: Evidence) -> np.ndarray:
-        """See Rule."""
-        return np.append(np.zeros(len(evidence.before)), 1.0)
+    def __call__(self, history: MarginHistory) -> np.ndarray:
+        """See CoefficientRule."""
+        return np.append(np.zeros(len(history.before)), 1.0)
 
 
 def _not_all_zero(alphas: np.ndarray) -> np.ndarray:
@@ -131,7 +131,7 @@ def _not_all_zero(alphas: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Emphasis:
+class Reweighting:
     """Factors of the samples' weights in the next layer, by the losses of their margins.
 
     Attributes
@@ -149,11 +149,9 @@ class Emphasis:
     strength: float
     normalise: bool = False
 
-    def __call__(self, evidence: Evidence, alphas: np.ndarray) -> np.ndarray:
+    def __call__(self, history: MarginHistory, alphas: np.ndarray) -> np.ndarray:
         """Factors, shape (n_samples,), of mean about 1."""
-        z = weighted_sum(evidence.margins, alphas)
+        z = weighted_sum(history.margins, alphas)
         if self.normalise:
             z = z / alphas.sum()
-        return reweight(
-            margin_loss(z, self.target_margin, self.mu), self.strength, evidence.weight
-        )
+        return reweight(margin_loss(z, self.target_margin, self.mu), self.strength, history.weight)

@@ -59,7 +59,7 @@ def needed_gain(tol, scoring) -> Callable[[float], float]:
 def out_of_fold_score(scoring, classes, labels, sample_weight) -> Callable[..., float]:
     """A function that scores out-of-fold probabilities, larger if better.
 
-    It may be told as its second argument which of the rows the probabilities are of.
+    Its second argument, if given, is the rows that the probabilities are of.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def out_of_fold_score(scoring, classes, labels, sample_weight) -> Callable[..., 
     return score
 
 
-class Fewest:
+class OneSEStopper:
     """Finds the fewest layers whose score is below the best one by no more than its error.
 
     How much the difference of two scores depends on which samples there are is seen by counting

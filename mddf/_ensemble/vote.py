@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from mddf._base.elementary import exp, log, softmax
-from mddf._base.serialization import part
+from mddf._base.serialization import register_serializable
 from mddf._data.sampling import n_counted
 
 # Probabilities below this are taken as this much where logarithms are taken: forests are never so
@@ -47,11 +47,11 @@ def sharpened(probabilities: np.ndarray, exponent: float) -> np.ndarray:
     return softmax(exponent * log(np.maximum(probabilities, least)))
 
 
-def doubted(probabilities: np.ndarray, doubt: float) -> np.ndarray:
+def smoothed(probabilities: np.ndarray, share: float) -> np.ndarray:
     """Probabilities of which a share is spread over the classes evenly; their order stays."""
-    return (
-        (1 - doubt) * probabilities + doubt / probabilities.shape[-1] if doubt else probabilities
-    )
+    if not share:
+        return probabilities
+    return (1 - share) * probabilities + share / probabilities.shape[-1]
 
 
 def fit_exponent(
@@ -88,7 +88,7 @@ def fit_exponent(
     return float(f"{exponent ** (n / (n + shrinkage)):.4g}")
 
 
-@part("calibration")
+@register_serializable("calibration")
 @dataclass(frozen=True)
 class Calibration:
     """What makes the probabilities of a vote as sure as they should be.
@@ -96,18 +96,18 @@ class Calibration:
     Attributes
     ----------
     exponent : float
-    doubt : float
-        The share of probabilities that nothing was seen of: as if half a sample were it.
-        Out-of-fold probabilities of a few samples that are easy to tell apart ask for an
-        exponent that leaves nothing for the sample that is not.
+    label_smoothing : float
+        Share of the probabilities that is spread evenly over the classes: that of half a sample.
+        If the samples are few and easily separated, the exponent of least out-of-fold loss alone
+        leaves the other classes no probability.
     """
 
     exponent: float = 1.0
-    doubt: float = 0.0
+    label_smoothing: float = 0.0
 
     def __call__(self, probabilities: np.ndarray) -> np.ndarray:
         """Calibrated probabilities, whose order is the same."""
-        return doubted(sharpened(probabilities, self.exponent), self.doubt)
+        return smoothed(sharpened(probabilities, self.exponent), self.label_smoothing)
 
 
 UNCALIBRATED = Calibration()

@@ -360,7 +360,7 @@ class Forest:
         It gets the codes of a table; or its numbers, where the trees ask for few of them.
         """
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
-        wanted = grower.columns_asked(self._trees, table.shape[1])
+        wanted = grower.columns_used(self._trees, table.shape[1])
         rows = NewRows(self._binner, table, wanted=wanted)
         numbers = None
         if wanted is not None and not coded:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 
 from mddf._base.elementary import log
-from mddf._base.messages import warn
+from mddf._base.messages import Renamed, warn
 from mddf._base.serialization import Saved
 from mddf._data.binner import fingerprint
 from mddf._data.blocks import last
@@ -17,7 +17,7 @@ from mddf._data.folds import ask_for_groups
 
 
 class ProbabilityClassifier(Saved, ClassifierMixin, BaseEstimator):
-    """A classifier of tables with holes that has `predict_proba` and `classes_`."""
+    """A classifier of tables with missing values that has `predict_proba` and `classes_`."""
 
     classes_: Any
 
@@ -99,6 +99,8 @@ def warn_of_seen(codes: np.ndarray, seen: str | None) -> None:
 
 class LayeredClassifier(AsksForGroups, TransformerMixin, ProbabilityClassifier):
     """A classifier whose layers predict one after the other."""
+
+    label_smoothing_ = Renamed("label_smoothing_")
 
     def staged_predict_proba(self, X):
         """What `predict_proba` would say after each layer.

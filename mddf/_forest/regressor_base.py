@@ -27,7 +27,7 @@ def _in_units_of_y(means: np.ndarray, exponents: np.ndarray) -> np.ndarray:
 
 
 class TableRegressor(Saved, RegressorMixin, BaseEstimator):
-    """A regressor of tables with holes, of one target or several."""
+    """A regressor of tables with missing values, of one target or several."""
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -72,7 +72,8 @@ def kind_of(model) -> str:
     for base, kind in _KINDS.items():
         if isinstance(model, base):
             check_is_fitted(model)
-            if getattr(type(model), asked(model)) is getattr(base, asked(model)):
+            method = response_method(model)
+            if getattr(type(model), method) is getattr(base, method):
                 return kind
     raise TypeError(
         "model must be a forest of mddf, an MDDFClassifier, a GCForestClassifier, a "
@@ -80,8 +81,8 @@ def kind_of(model) -> str:
     )
 
 
-def asked(model) -> str:
-    """The method by which a model says all that it knows."""
+def response_method(model) -> str:
+    """The method that gives a model's predictions in full."""
     return "predict" if is_regressor(model) else "predict_proba"
 
 

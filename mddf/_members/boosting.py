@@ -11,7 +11,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 
 from mddf import _core
 from mddf._base.elementary import class_probabilities, log
-from mddf._base.serialization import part
+from mddf._base.serialization import register_serializable
 from mddf._ensemble.vote import FLOOR
 from mddf._members.screening import screened
 
@@ -126,7 +126,7 @@ class Boosted(BaseEstimator):
         return scores
 
 
-@part("boosted trees classifier")
+@register_serializable("boosted trees classifier")
 class BoostedClassifier(ClassifierMixin, Boosted):
     """scikit-learn's `HistGradientBoostingClassifier` as arrays; ``classes_`` are in order."""
 
@@ -170,7 +170,7 @@ class BoostedClassifier(ClassifierMixin, Boosted):
         return class_probabilities(scores)
 
 
-@part("boosted trees regressor")
+@register_serializable("boosted trees regressor")
 class BoostedRegressor(RegressorMixin, Boosted):
     """scikit-learn's `HistGradientBoostingRegressor` as arrays, a set of trees for each output."""
 

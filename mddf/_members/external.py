@@ -1,4 +1,4 @@
-"""What external estimators, those of other packages, are asked before a layer trains them."""
+"""Checks of external estimators, those of other packages, before a layer trains them."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from sklearn.ensemble._base import _set_random_states
 from sklearn.pipeline import Pipeline
 
 from mddf._base.parallel import job_count, shares_memory
-from mddf._base.serialization import is_part
+from mddf._base.serialization import is_serializable
 from mddf._base.thread_limits import one_thread
 from mddf._data.sampling import rows_with_weight
 from mddf._members.external import blaming, kind_of, weight_parameter
@@ -89,7 +89,8 @@ def _fit_external(
         y = target[train].astype(np.int64)
     real = _is_real(target)
     # Few classifiers of others take one class alone; members of this package do.
-    if np.all(y == y[:1]) and (isinstance(fitted, Pipeline) or not (real or is_part(fitted))):
+    takes_one = real or is_serializable(fitted)
+    if np.all(y == y[:1]) and (isinstance(fitted, Pipeline) or not takes_one):
         fitted, options = DummyRegressor() if real else DummyClassifier(), {}
     # Folds are spread over the cores: what a classifier starts by itself would fight over them.
     with one_thread(), config_context(**config):

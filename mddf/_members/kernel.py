@@ -11,7 +11,7 @@ from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.utils import check_random_state
 
 from mddf._base.elementary import exp, softmax
-from mddf._base.serialization import part
+from mddf._base.serialization import register_serializable
 from mddf._ensemble.vote import fit_exponent
 from mddf._members.linear import Encoding, product
 
@@ -110,14 +110,14 @@ class _GaussianRidge(BaseEstimator):
         return np.concatenate(values) + self.intercept_
 
 
-def _said_without(features, values, weight, penalty) -> np.ndarray:
-    """What a ridge regression without each row says of it, shape of `values`."""
+def _leave_one_out(features, values, weight, penalty) -> np.ndarray:
+    """Leave-one-out predictions of a ridge regression, shape of `values`."""
     # Only with a scorer are predictions kept, not errors.
     search = RidgeCV([penalty], scoring="neg_mean_squared_error", store_cv_results=True)
     return search.fit(features, values, weight).cv_results_.reshape(values.shape)
 
 
-@part("kernel ridge classifier")
+@register_serializable("kernel ridge classifier")
 class GaussianClassifier(ClassifierMixin, _GaussianRidge):
     """Classes as 1 and -1; what is fitted to them is scaled so that its softmax is calibrated."""
 
@@ -137,8 +137,8 @@ class GaussianClassifier(ClassifierMixin, _GaussianRidge):
         rows, features, values, weight, penalty = self._learn(X, values, sample_weight)
         self.scale_ = 1.0
         if len(rows) > 1:
-            said = softmax(_said_without(features, values, weight, penalty))
-            self.scale_ = fit_exponent(said, labels[rows], weight)
+            held_out = softmax(_leave_one_out(features, values, weight, penalty))
+            self.scale_ = fit_exponent(held_out, labels[rows], weight)
         return self
 
     def predict_proba(self, X):
@@ -150,7 +150,7 @@ class GaussianClassifier(ClassifierMixin, _GaussianRidge):
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
-@part("kernel ridge regressor")
+@register_serializable("kernel ridge regressor")
 class GaussianRegressor(RegressorMixin, _GaussianRidge):
     """One function for each output."""
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
 from mddf._base.elementary import class_probabilities
-from mddf._base.serialization import part
+from mddf._base.serialization import register_serializable
 
 _MOST_CODES = 256
 _BLOCK = 1024
@@ -42,7 +42,7 @@ def sums_in_turn(terms: np.ndarray) -> np.ndarray:
     return terms.sum(axis=1)
 
 
-@part("feature encoding")
+@register_serializable("feature encoding")
 @dataclass
 class Encoding:
     """How a table becomes columns for a linear model: scaled numbers, one for each category.
@@ -64,14 +64,14 @@ class Encoding:
     @classmethod
     def of(cls, X: np.ndarray, categorical: np.ndarray) -> Encoding:
         """Learn it from rows."""
-        numbers, words = X[:, ~categorical], X[:, categorical]
+        numbers, categories = X[:, ~categorical], X[:, categorical]
         seen = ~np.isnan(numbers)
         means = np.where(seen, numbers, 0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
         centred = np.where(seen, numbers - means, 0)
         scales = np.sqrt((centred**2).mean(axis=0))
         scales[~(scales > 1e-12 * np.abs(means))] = 1
-        places = np.full((words.shape[1], 1 + _MOST_CODES), -1, np.int32)
-        places[np.arange(words.shape[1]), _entries(words)] = 0
+        places = np.full((categories.shape[1], 1 + _MOST_CODES), -1, np.int32)
+        places[np.arange(categories.shape[1]), _entries(categories)] = 0
         places[places == 0] = np.arange((places == 0).sum())
         return cls(categorical, means, scales, places)
 
@@ -87,8 +87,8 @@ class Encoding:
 
     def places_of(self, X: np.ndarray) -> np.ndarray:
         """Columns of the cells that hold categories, -1 where that was not seen."""
-        words = X[:, self.categorical]
-        return self.places[np.arange(words.shape[1]), _entries(words)]
+        categories = X[:, self.categorical]
+        return self.places[np.arange(categories.shape[1]), _entries(categories)]
 
     def dense(self, X: np.ndarray) -> np.ndarray:
         """Rows as columns."""
@@ -112,7 +112,7 @@ class Encoding:
         return sparse.hstack([scaled, indicators], format="csr")
 
 
-@part("logistic regression")
+@register_serializable("logistic regression")
 class LinearClassifier(ClassifierMixin, BaseEstimator):
     """A logistic regression on tables: means for missing numbers, missing values as a category.
 
@@ -190,6 +190,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
-def _entries(words) -> np.ndarray:
+def _entries(categories) -> np.ndarray:
     """Columns of `places_`: 0 for NaN, else one more than the code."""
-    return np.clip(np.where(np.isnan(words), -1, words), -1, _MOST_CODES - 1).astype(np.intp) + 1
+    return (
+        np.clip(np.where(np.isnan(categories), -1, categories), -1, _MOST_CODES - 1).astype(
+            np.intp
+        )
+        + 1
+    )

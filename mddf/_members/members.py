@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from mddf._base.messages import short
-from mddf._base.serialization import is_part
+from mddf._base.serialization import is_serializable
 from mddf._data.binning import BinnedTable
 from mddf._data.folds import Folds
 from mddf._data.sampling import RowWeights, plan_sampling
@@ -29,7 +29,7 @@ from mddf._members.kernel import GaussianClassifier, GaussianRegressor
 from mddf._members.linear import LinearClassifier
 from mddf._members.named import split_names
 from mddf._members.screening import is_wide, screened
-from mddf._members.tasks import ClassGoal, ValueGoal
+from mddf._members.tasks import ClassificationTask, RegressionTask
 from mddf._trees import grower
 
 # Of each kind of forest, one that looks at few columns for each split and one that looks at more.
@@ -78,7 +78,7 @@ class MemberSpec:
     @property
     def is_plain(self) -> bool:
         """Whether its models are plain arrays when fitted."""
-        return self.is_forest or is_part(self.model)
+        return self.is_forest or is_serializable(self.model)
 
     def in_full(self, times: int) -> MemberSpec:
         """The member for all samples: a named forest has so many times as many trees."""
@@ -102,9 +102,9 @@ def linear(model, categorical: np.ndarray) -> Pipeline:
     numeric = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
     encoder = OneHotEncoder(handle_unknown="ignore")
     fill = SimpleImputer(strategy="constant", fill_value=-1, keep_empty_features=True)
-    words = make_pipeline(fill, encoder)
+    categories = make_pipeline(fill, encoder)
     encode = ColumnTransformer(
-        [("numbers", numeric, ~categorical), ("categories", words, categorical)],
+        [("numbers", numeric, ~categorical), ("categories", categories, categorical)],
         sparse_threshold=0.3,
     )
     return Pipeline([("encode", encode), ("model", model)])
@@ -249,7 +249,7 @@ class Training:
         Raw columns, and those of the layer before.
     numbers : ndarray of shape (n_samples, n_raw) or None
         For models that are no forests.
-    goal : ClassGoal or ValueGoal
+    task : ClassificationTask or RegressionTask
         What is to be learnt of each sample.
     weights : RowWeights
     order : ndarray of int32 of shape (n_samples,)
@@ -268,7 +268,7 @@ class Training:
 
     table: BinnedTable
     numbers: np.ndarray | None
-    goal: ClassGoal | ValueGoal
+    task: ClassificationTask | RegressionTask
     weights: RowWeights
     order: np.ndarray
     folds: Folds
@@ -282,27 +282,27 @@ class Training:
         return np.arange(len(self.order), dtype=np.int32)
 
 
-def _seen_columns(member: Member, training: Training, columns, train) -> np.ndarray:
+def _seen_columns(member: MemberSpec, training: Training, columns, train) -> np.ndarray:
     """Columns that a forest sees: of wide tables, named regressors see those that split best.
 
     They look at all columns for each split, which takes long where these outnumber the rows.
     """
     forest = member.model
-    named_regressor = member.kind is not None and isinstance(training.goal, ValueGoal)
+    named_regressor = member.kind is not None and isinstance(training.task, RegressionTask)
     if not (named_regressor and is_wide(len(train), len(columns))):
         return columns
     weight = training.weights.row
     codes = training.table.codes[train][:, columns].astype(np.float64)
     weight = None if weight is None else weight[train]
-    return columns[screened(codes, training.goal.target[train], weight, forest.min_samples_leaf)]
+    return columns[screened(codes, training.task.target[train], weight, forest.min_samples_leaf)]
 
 
 def forest_blocks(
-    member: Member, training: Training, columns, emphasis, entropy, parts, **asked
+    member: MemberSpec, training: Training, columns, reweighting, entropy, parts, **settings
 ) -> list[grower.Block]:
     """What is to be grown of a forest: one block for each (train, held out) of `parts`.
 
-    `asked`, such as `keep`, are fields of a block.
+    `settings`, such as `keep`, are fields of a block.
     """
     forest, blocks = member.model, []
     for number, (train, held_out) in enumerate(parts):
@@ -313,7 +313,7 @@ def forest_blocks(
             train=train,
             bootstrap=forest.bootstrap,
             max_samples=forest.max_samples if forest.bootstrap else None,
-            emphasis=emphasis,
+            reweighting=reweighting,
             redraw=True,
         )
         blocks.append(
@@ -323,7 +323,7 @@ def forest_blocks(
                 sampling=sampling,
                 columns=seen,
                 held_out=held_out,
-                **asked,
+                **settings,
             )
         )
     return blocks
@@ -333,7 +333,7 @@ def grow_forests(
     members: list[MemberSpec],
     training: Training,
     columns,
-    emphasis,
+    reweighting,
     entropy,
     *,
     parts,
@@ -342,14 +342,14 @@ def grow_forests(
     **options,
 ) -> list[list[grower.Grown]]:
     """Grow forests on parts of the rows: for each member, for each part."""
-    asked = {"keep": keep, "importances": importances}
+    settings = {"keep": keep, "importances": importances}
     blocks = [
         block
         for number, member in enumerate(members)
         for block in forest_blocks(
-            member, training, columns, emphasis, (*entropy, number), parts, **asked
+            member, training, columns, reweighting, (*entropy, number), parts, **settings
         )
     ]
-    grown = grower.grow(training.table, training.goal.cells, blocks, **options)
+    grown = grower.grow(training.table, training.task.cells, blocks, **options)
     n = len(parts)
     return [grown[i * n : (i + 1) * n] for i in range(len(members))]

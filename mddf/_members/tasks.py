@@ -1,4 +1,4 @@
-"""What a deep forest learns: classes, of which it says probabilities, or numbers."""
+"""The tasks of a deep forest: classification and regression."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _weights_of(rows: np.ndarray, weight: np.ndarray | None) -> np.ndarray | Non
     return None if weight is None or not weight[rows].any() else weight[rows]
 
 
-class ClassGoal:
+class ClassificationTask:
     """Classes: forecasts are probabilities, judged by their log-loss.
 
     Parameters
@@ -78,10 +78,11 @@ class ClassGoal:
         """What the kernel grows on."""
         return ClassTarget(self.target, self.n_columns)
 
-    def of_rows(self, rows: np.ndarray) -> ClassGoal:
+    def of_rows(self, rows: np.ndarray) -> ClassificationTask:
         """The same of some samples, judged by log-loss."""
         weight = _weights_of(rows, self.weight)
-        return ClassGoal(self.target[rows], self.n_columns, weight, calibrate=self.calibrate)
+        labels = self.target[rows]
+        return ClassificationTask(labels, self.n_columns, weight, calibrate=self.calibrate)
 
     @property
     def key(self) -> np.ndarray:
@@ -95,7 +96,7 @@ class ClassGoal:
 
     @property
     def ignorance(self) -> float:
-        """What is said of a sample by nobody."""
+        """The forecast of a sample that no tree predicts."""
         return 1 / self.n_columns
 
     @property
@@ -151,7 +152,7 @@ class ClassGoal:
         return -float(np.average(self.losses(forecasts), weights=self.weight))
 
     def figures(self, forecasts: np.ndarray) -> dict[str, float]:
-        """What is told of a member."""
+        """Scores of a member's forecasts."""
         right = forecasts.argmax(axis=1) == self.target
         return {
             "log_loss": float(np.average(self.losses(forecasts), weights=self.weight)),
@@ -159,7 +160,7 @@ class ClassGoal:
         }
 
     def vote_figures(self, forecasts: np.ndarray) -> dict[str, float]:
-        """What is told of a vote besides; "score" is larger if better."""
+        """Scores of a weighted average of members; of "score", larger is better."""
         found = self.figures(forecasts)
         score = self._scored(forecasts)
         margins = class_margins(forecasts, self.target)
@@ -169,7 +170,7 @@ class ClassGoal:
         return found | {"score": score} | figures
 
 
-class ValueGoal:
+class RegressionTask:
     """Numbers: forecasts are means, judged by their squared error, summed over outputs.
 
     Parameters
@@ -192,9 +193,9 @@ class ValueGoal:
         self.values = Values.of(y, weight)
         self.unit: Any = np.ldexp(1.0, self.values.exponents)
 
-    def of_rows(self, rows: np.ndarray) -> ValueGoal:
+    def of_rows(self, rows: np.ndarray) -> RegressionTask:
         """The same of some samples."""
-        return ValueGoal(self.target[rows], _weights_of(rows, self.weight))
+        return RegressionTask(self.target[rows], _weights_of(rows, self.weight))
 
     @property
     def key(self) -> np.ndarray:
@@ -236,11 +237,11 @@ class ValueGoal:
         return error_weights(forecasts, self.target, self.weight)
 
     def figures(self, forecasts: np.ndarray) -> dict[str, float]:
-        """What is told of a member: in units of the targets' standard deviation."""
+        """Scores of a member's forecasts, in units of the targets' standard deviation."""
         error = float(np.average(self.losses(forecasts), weights=self.weight)) / self.n_columns
         return {"rmse": float(np.sqrt(error)), "r2": 1 - error}
 
     def vote_figures(self, forecasts: np.ndarray) -> dict[str, float]:
-        """What is told of a vote besides; "score" is larger if better."""
+        """Scores of a weighted average of members; of "score", larger is better."""
         found = self.figures(forecasts)
         return found | {"score": found["r2"]}

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mddf import _core
-from mddf._base.serialization import part
+from mddf._base.serialization import register_serializable
 from mddf._data.binning import Bins
 
 
@@ -132,7 +132,7 @@ class TreeArrays:
         self._reader.leaf_indices(codes, first, last, out, cancel)
 
 
-@part("classification trees")
+@register_serializable("classification trees")
 @dataclass(frozen=True, eq=False, repr=False)
 class Trees(TreeArrays):
     """Trees whose leaves hold class distributions.
@@ -185,7 +185,7 @@ class Trees(TreeArrays):
         self._add("add_probabilities", rows, first, last, out, cancel)
 
 
-@part("regression trees")
+@register_serializable("regression trees")
 @dataclass(frozen=True, eq=False, repr=False)
 class ValueTrees(TreeArrays):
     """Trees whose leaves hold the means of numbers.

@@ -27,7 +27,7 @@ from mddf._data.binning import BinnedTable, Bins, is_large, join_bins
 _ATTEMPTS = 6
 # Seconds that Dask may take to start the first worker.
 _PATIENCE = 300
-# Arrays of more bytes are too large to be a part of what Dask's scheduler is told.
+# Arrays of more bytes are too large to be a part of a task that Dask's scheduler gets.
 _LARGE = 2**20
 
 
@@ -105,7 +105,7 @@ class _Scattered:
     def there(self, again=False):
         """Dask's future of it, which some worker has.
 
-        The client may not have been told of a loss: `again` asks the scheduler.
+        The client may not know of a loss yet: `again` asks the scheduler.
         """
         if self._future.status != "finished" or (again and self._lost()):
             (self._future,) = _scatter(self.client, [self.value])
@@ -114,7 +114,7 @@ class _Scattered:
     def _lost(self) -> bool:
         try:
             return not any(self.client.who_has([self._future]).values())
-        except CancelledError:  # the client has been told by now
+        except CancelledError:  # the client knows by now
             return True
 
 

@@ -325,8 +325,8 @@ def add_values(trees, codes: np.ndarray | Numbers, out: np.ndarray, *, n_jobs=No
     _add("add_values", trees, codes, out, n_jobs)
 
 
-def columns_asked(trees, n_columns: int) -> np.ndarray | None:
-    """Which columns some tree asks for: the others need no codes for predictions.
+def columns_used(trees, n_columns: int) -> np.ndarray | None:
+    """Which columns some tree splits on: the others need no codes for predictions.
 
     Parameters
     ----------
@@ -337,14 +337,14 @@ def columns_asked(trees, n_columns: int) -> np.ndarray | None:
     Returns
     -------
     ndarray of bool of shape (n_columns,) or None
-        None if the table is not wide: all columns are then asked for, more or less.
+        None if the table is not wide: most columns are then used.
     """
     if n_columns < _WIDE:
         return None
-    asked = np.zeros(max((block.n_columns for block in trees), default=n_columns), bool)
+    used = np.zeros(max((block.n_columns for block in trees), default=n_columns), bool)
     for block in trees:
-        block.mark_columns(asked[: block.n_columns])
-    return asked[:n_columns]
+        block.mark_columns(used[: block.n_columns])
+    return used[:n_columns]
 
 
 def need_no_codes(trees, numbers: np.ndarray, wanted: np.ndarray) -> bool:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from mddf._base.messages import short
-from mddf._base.serialization import part
+from mddf._base.serialization import register_serializable
 from mddf._trees.arrays import is_mapped
 
 # Targets looked at together when quantiles are wanted.
@@ -27,7 +27,7 @@ _PARTS = (
 )
 
 
-@part("leaf targets")
+@register_serializable("leaf targets")
 @dataclass(frozen=True, eq=False)
 class LeafTargets:
     """Some of the training targets in each leaf of some trees.

@@ -26,7 +26,7 @@ class TreeArrays:
     children_left, children_right : ndarray of int of shape (n_nodes,)
         -1 at leaves.
     feature : ndarray of int of shape (n_nodes,)
-        Which column is asked; -2 at leaves. In a cascade's layers after the first the columns
+        Column of a node's split; -2 at leaves. In a cascade's layers after the first the columns
         from ``n_features_in_`` on are class vectors of the layers before.
     threshold : ndarray of float of shape (n_nodes,)
         Values up to it go left. It may be infinite at a node that asks only whether a value is

@@ -7,7 +7,7 @@ from numbers import Integral
 from mddf._base.messages import short
 
 
-def check_word(name: str, value, allowed: tuple[str, ...]) -> None:
+def check_choice(name: str, value, allowed: tuple[str, ...]) -> None:
     """Refuse what is not one of a few words."""
     if not isinstance(value, str) or value not in allowed:
         *others, last = map(repr, allowed)

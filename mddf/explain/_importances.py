@@ -18,7 +18,7 @@ from mddf._data.targets import finite_values
 from mddf._data.validation import check_lengths, known_labels, naming
 from mddf._inspection.stages import coded_stages, kind_of, model_stages, refuse_untraceable
 
-from ._checks import check_whole, check_word
+from ._checks import check_choice, check_whole
 from ._paths import own_class_contributions, path_contributions
 from ._shap_values import feature_names
 
@@ -82,7 +82,7 @@ def importances(
     >>> found.importances_mean.shape
     (4,)
     """
-    check_word("kind", kind, KINDS)
+    check_choice("kind", kind, KINDS)
     if kind != "impurity" and (X is None or y is None):
         raise ValueError(
             f"kind={kind!r} needs X and y, of rows that the model was not fitted on; "

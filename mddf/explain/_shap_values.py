@@ -15,16 +15,16 @@ from mddf._data.blocks import last
 from mddf._data.table import read_table
 from mddf._data.validation import naming
 from mddf._inspection.stages import (
-    asked,
     coded_stages,
     kind_of,
     model_stages,
     only_trees,
     predict_numbers,
     refuse_untraceable,
+    response_method,
 )
 
-from ._checks import check_whole, check_word
+from ._checks import check_choice, check_whole
 from ._paths import path_contributions
 from ._tree_shap import tree_contributions
 
@@ -102,7 +102,7 @@ def shap_values(model, X, *, background=None, method="tree", random_state=0):
             'shap_values needs the package shap: pip install "mddf[explain]"'
         ) from error
 
-    check_word("method", method, ("tree", "path", "permutation"))
+    check_choice("method", method, ("tree", "path", "permutation"))
     kind_of(model)
     if method == "permutation":
         if random_state is not None:
@@ -116,10 +116,10 @@ def shap_values(model, X, *, background=None, method="tree", random_state=0):
     else:
         values, base = _by_trees(model, X, X if background is None else background, method)
     if kind_of(model) == "cascade" and method != "permutation":
-        (says,) = model._read_layers(X, lambda found: [last(found)[1]])
+        (outputs,) = model._read_layers(X, lambda found: [last(found)[1]])
     else:
-        says = np.asarray(getattr(model, asked(model))(X)).reshape(len(rows), -1)
-    _check_sums(values, base, says)
+        outputs = np.asarray(getattr(model, response_method(model))(X)).reshape(len(rows), -1)
+    _check_sums(values, base, outputs)
     if single := is_regressor(model) and values.shape[2] == 1:
         values, base = values[..., 0], base[..., 0]
     return shap.Explanation(

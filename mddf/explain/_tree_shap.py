@@ -124,13 +124,13 @@ def _shares(nodes: Nodes, leaf_indices: np.ndarray) -> np.ndarray:
 
 def _edges_before(nodes: Nodes) -> np.ndarray:
     """The nearest edge above that asks the same column, by the node it leads to."""
-    parent, asked = nodes.parent, nodes.column[nodes.parent]
+    parent, split_column = nodes.parent, nodes.column[nodes.parent]
     before = parent.copy()
     open_ = np.flatnonzero(before != LEAF)
     while len(open_):
         before[open_[parent[before[open_]] == LEAF]] = LEAF  # the root, which no edge leads to
         open_ = open_[before[open_] != LEAF]
-        open_ = open_[asked[before[open_]] != asked[open_]]
+        open_ = open_[split_column[before[open_]] != split_column[open_]]
         before[open_] = parent[before[open_]]
     return before
 

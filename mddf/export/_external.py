@@ -22,7 +22,7 @@ from ._boosting import add_boosting, add_scores, add_softmax
 from ._graph import Graph
 
 # Members of these kinds may have seen one class alone.
-_SAY_ONE_CLASS = BoostedClassifier | LinearClassifier | DummyClassifier
+_ONE_CLASS_ALLOWED = BoostedClassifier | LinearClassifier | DummyClassifier
 
 
 def add_external(graph: Graph, X: str, classifier, n_classes: int) -> str:
@@ -56,7 +56,7 @@ def add_external(graph: Graph, X: str, classifier, n_classes: int) -> str:
         values = _add_gaussian(graph, X, last)
         scaled = graph.add("Mul", values, graph.constant(last.scale_))
         probabilities = graph.add("Softmax", scaled, axis=1)
-    elif isinstance(last, _SAY_ONE_CLASS) and len(last.classes_) == 1:
+    elif isinstance(last, _ONE_CLASS_ALLOWED) and len(last.classes_) == 1:
         probabilities = graph.repeat(np.ones(1), X)
     else:
         raise _refusal(classifier)
@@ -142,11 +142,13 @@ def _add_encoding(graph: Graph, X: str, encoding: Encoding) -> str:
         centred = graph.add("Sub", numbers, means)
         parts.append(graph.add("Div", centred, graph.constant(encoding.scales)))
     if categorical.any():
-        words = graph.add("Gather", X, _columns_of(graph, categorical), axis=1)
-        words = graph.add("Where", graph.add("IsNaN", words), graph.constant(-1.0), words)
+        categories = graph.add("Gather", X, _columns_of(graph, categorical), axis=1)
+        categories = graph.add(
+            "Where", graph.add("IsNaN", categories), graph.constant(-1.0), categories
+        )
         column, code = np.nonzero(encoding.places >= 0)  # in the order of their places
-        words = graph.add("Gather", words, graph.constant(column, np.int64), axis=1)
-        equal = graph.add("Equal", words, graph.constant(code[None] - 1.0))
+        categories = graph.add("Gather", categories, graph.constant(column, np.int64), axis=1)
+        equal = graph.add("Equal", categories, graph.constant(code[None] - 1.0))
         parts.append(graph.cast(equal, np.float64))
     return graph.add("Concat", *parts, axis=1)
 

@@ -93,7 +93,7 @@ def to_onnx(model, *, dtype=None):
         )
     elif kind == "deep forest":
         vote = _add_layers(graph, raw, stages, model)
-        calibration = Calibration(model.exponent_, model.doubt_)
+        calibration = Calibration(model.exponent_, model.label_smoothing_)
         probabilities = _add_calibrated(graph, vote, calibration, len(model.classes_))
     else:
         probabilities = _add_forest(graph, raw, stages[0].blocks(None), stages[0])
@@ -350,10 +350,10 @@ def _add_restored(graph: Graph, standard: str, units: Units) -> str:
 
 def _add_calibrated(graph: Graph, mean: str, calibration: Calibration, n_classes: int) -> str:
     sharpened = _add_sharpened(graph, mean, calibration.exponent)
-    if not calibration.doubt:
+    if not calibration.label_smoothing:
         return sharpened
-    shrunk = graph.add("Mul", sharpened, graph.constant(1 - calibration.doubt))
-    return graph.add("Add", shrunk, graph.constant(calibration.doubt / n_classes))
+    shrunk = graph.add("Mul", sharpened, graph.constant(1 - calibration.label_smoothing))
+    return graph.add("Add", shrunk, graph.constant(calibration.label_smoothing / n_classes))
 
 
 def _add_sharpened(graph: Graph, probabilities: str, exponent: float) -> str:

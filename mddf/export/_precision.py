@@ -24,7 +24,7 @@ def checked(dtype) -> np.dtype:
 def warn_of_rounding(model, stages: list[Stage]) -> None:
     """Warn if single precision does not hold numbers that fit saw in columns which matter.
 
-    They are told by the values of bins. A bin of several numbers knows the middle of the lowest
+    The values of bins show them. A bin of several numbers knows the middle of the lowest
     and the highest alone: a column with such bins is real numbers, unless all middles are held.
     """
     bins = model._binner.bins_
@@ -48,9 +48,9 @@ def _matter(stages: list[Stage], n_columns: int) -> np.ndarray:
     for stage in stages:
         for found in (found for member in stage.members for found in member):
             if isinstance(found, Trees | ValueTrees):
-                asked = np.zeros(found.n_columns, np.bool_)
-                found.mark_columns(asked)
-                matter |= asked[:n_columns]
+                used = np.zeros(found.n_columns, np.bool_)
+                found.mark_columns(used)
+                matter |= used[:n_columns]
             else:
                 matter[stage.columns[stage.columns < n_columns]] = True
     return matter

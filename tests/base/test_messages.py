@@ -163,3 +163,19 @@ def test_long_values_take_one_line(value):
     text = short(value)
     assert "\n" not in text
     assert 5 < len(text) <= 200
+
+
+def test_former_names_of_attributes_warn():
+    X, y = NUMBERS, Y
+    members = ["random"]
+    classifier = DeepForestClassifier(1, n_estimators=2, members=members).fit(X, y)
+    with pytest.warns(FutureWarning, match="label_smoothing_ is deprecated.*use label_smoothing_"):
+        assert classifier.label_smoothing_ == classifier.label_smoothing_
+    cascade = MDDFClassifier(1, n_estimators=1, cv=2, calibrate=True)
+    assert not hasattr(cascade, "label_smoothing_")
+    with pytest.warns(FutureWarning, match="label_smoothing_ is deprecated"):
+        assert cascade.fit(X, y).label_smoothing_ == cascade.label_smoothing_ > 0
+    regressor = DeepForestRegressor(1, n_estimators=2, members=members).fit(X, X[:, 0])
+    leaf = regressor.min_samples_leaf_["random"]
+    with pytest.warns(FutureWarning, match="options_ is deprecated.*use min_samples_leaf_"):
+        assert regressor.options_ == {"random": {"min_samples_leaf": leaf}}

@@ -241,7 +241,7 @@ def test_leaves_hold_enough(digits, weighted):
     weights = np.full(300, 5.0) if weighted else None
     few, many = (scanner([6], min_samples_leaf=n).fit(X, y, weights) for n in (1, 40))
     assert all(np.less(n_nodes(many), np.divide(n_nodes(few), 3)))
-    rows = many._grains[0].rows(X[..., None].astype(np.uint8))
+    rows = many._specs[0].rows(X[..., None].astype(np.uint8))
     for trees in many._trees[0][1]:  # completely random, without a bootstrap
         leaves = np.empty((len(rows), trees.n_trees), np.int64)
         trees.leaf_indices(rows, 0, len(rows), leaves)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mddf.baselines._windows import Grain, auto_sizes
+from mddf.baselines._windows import WindowSpec, auto_sizes
 from naive_windows import naive_pool, naive_windows
 
 
@@ -23,29 +23,29 @@ def test_windows_and_pooling(case, pooling):
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 256, (3, *grid, n_channels)).astype(np.uint8)
     positions = tuple((g - w) // s + 1 for g, w, s in zip(grid, size, stride, strict=True))
-    grain = Grain(size, positions, stride, 1 if pooling is None else 2)
-    assert np.shares_memory(grain.view(codes), codes)
+    spec = WindowSpec(size, positions, stride, 1 if pooling is None else 2)
+    assert np.shares_memory(spec.view(codes), codes)
     expected = [naive_windows(sample, size, stride) for sample in codes]
     assert list(expected[0]) == list(product(*map(range, positions)))
     rows = [window for windows in expected for window in windows.values()]
-    assert np.array_equal(grain.rows(codes), rows)
-    assert np.array_equal(grain.columns(codes), np.transpose(rows))
-    vectors = rng.random((3 * grain.n_windows, 2))
-    pooled = grain.pool_positions(vectors, pooling)
+    assert np.array_equal(spec.rows(codes), rows)
+    assert np.array_equal(spec.columns(codes), np.transpose(rows))
+    vectors = rng.random((3 * spec.n_windows, 2))
+    pooled = spec.pool_positions(vectors, pooling)
     for i, part in enumerate(vectors.reshape(3, *positions, 2)):
         wanted = part.reshape(-1)
         if pooling is not None:
             wanted = np.concatenate(list(naive_pool(part, positions, pooling).values()))
         np.testing.assert_allclose(pooled[i], wanted)
-    assert len(grain.names("random", ["a", "b"])) == pooled.shape[1]
+    assert len(spec.names("random", ["a", "b"])) == pooled.shape[1]
 
 
 def test_windows_are_those_of_scikit_image():
     view_as_windows = pytest.importorskip("skimage.util").view_as_windows
     codes = np.random.default_rng(0).integers(0, 256, (3, 9, 8, 2)).astype(np.uint8)
-    grain = Grain((4, 3), (3, 3), (2, 2), 1)
+    spec = WindowSpec((4, 3), (3, 3), (2, 2), 1)
     expected = view_as_windows(codes, (1, 4, 3, 2), (1, 2, 2, 1)).reshape(3, 3, 3, 4, 3, 2)
-    assert np.array_equal(grain.view(codes), expected)
+    assert np.array_equal(spec.view(codes), expected)
 
 
 @pytest.mark.parametrize(

@@ -103,11 +103,11 @@ def test_calibrated_probabilities_are_powers(Cascade, data):
     tried = np.exp(np.linspace(-1.5, 2.5, 4001))
     best = tried[np.argmin([loss(t) for t in tried])] ** (len(y) / (len(y) + 100))
     assert sure.exponent_ == pytest.approx(best, rel=2e-3)
-    doubt = 0.5 / (len(y) + 0.5)
-    assert (plain.exponent_, plain.doubt_, sure.doubt_) == (1, 0, doubt)
+    share = 0.5 / (len(y) + 0.5)
+    assert (plain.exponent_, plain.label_smoothing_, sure.label_smoothing_) == (1, 0, share)
 
     def calibrated(probabilities):
-        return (1 - doubt) * power(probabilities, sure.exponent_) + doubt / 3
+        return (1 - share) * power(probabilities, sure.exponent_) + share / 3
 
     expected = calibrated(plain.oof_probabilities_)
     np.testing.assert_allclose(sure.oof_probabilities_, expected)

@@ -134,7 +134,7 @@ def test_samples_that_every_tree_drew_get_the_classes_shares():
 
 def test_a_refit_grows_forests_of_all_samples_beside_those_of_the_folds():
     samples, layer = problem(weights=np.arange(120) % 3 + 1.0)
-    layer = replace(layer, emphasis=np.linspace(0.5, 1.5, 120), redraw=True)
+    layer = replace(layer, reweighting=np.linspace(0.5, 1.5, 120), redraw=True)
     plain, expected = grow_layer(FORESTS, samples, layer, (1, 2))
     with watched_growth() as blocks:
         refit = replace(layer, refit=True)
@@ -152,7 +152,7 @@ def test_a_refit_grows_forests_of_all_samples_beside_those_of_the_folds():
                 samples.order,
                 samples.weights,
                 bootstrap=forest.bootstrap,
-                emphasis=layer.emphasis,
+                reweighting=layer.reweighting,
                 redraw=True,
             ),
             layer.columns,
@@ -245,33 +245,33 @@ def test_classifiers_see_the_columns_weights_and_seeds_of_the_layer():
 
     weights = np.random.default_rng(0).integers(0, 3, 120).astype(float)
     samples, layer = problem(weights=weights)
-    emphasis = np.linspace(0.5, 1.5, 120)
+    reweighting = np.linspace(0.5, 1.5, 120)
     augmented = np.random.default_rng(1).random((120, 3))
     columns = np.arange(N_FEATURES, N_FEATURES + 3, dtype=np.int32)
-    layer = replace(layer, emphasis=emphasis, augmented=augmented, columns=columns)
+    layer = replace(layer, reweighting=reweighting, augmented=augmented, columns=columns)
     grow_layer([Spy()], samples, layer, (1,))
     for (X, y, given, _), (train, _) in zip(seen, layer.folds, strict=True):
         train = train[weights[train] > 0]
         np.testing.assert_array_equal(X, augmented[train])
         np.testing.assert_array_equal(y, samples.labels[train])
-        np.testing.assert_allclose(given, (weights * emphasis)[train])
+        np.testing.assert_allclose(given, (weights * reweighting)[train])
     assert len({state for *_, state in seen}) == len(layer.folds)
 
 
 def test_weights_and_draws_by_factors_are_both_followed():
     """With all weight on one class, a fold says that class of everything."""
     samples, layer = problem()
-    emphasis = np.where(samples.labels == 1, 1.0, 0.0)
+    reweighting = np.where(samples.labels == 1, 1.0, 0.0)
     for redraw in (False, True):
         _, vectors = grow_layer(
-            FORESTS, samples, replace(layer, emphasis=emphasis, redraw=redraw), (1,)
+            FORESTS, samples, replace(layer, reweighting=reweighting, redraw=redraw), (1,)
         )
         assert np.all(vectors[:, :, 1] == 1)
 
 
 def test_classifiers_without_weights_get_drawn_samples():
     samples, layer = problem()
-    emphasis = np.where(samples.labels == 1, 1.0, 0.25)
+    reweighting = np.where(samples.labels == 1, 1.0, 0.25)
     seen = []
 
     class Spy(KNeighborsClassifier):
@@ -280,7 +280,7 @@ def test_classifiers_without_weights_get_drawn_samples():
             return super().fit(X, y)
 
     for _ in range(2):
-        grow_layer([Spy()], samples, replace(layer, emphasis=emphasis), (1,))
+        grow_layer([Spy()], samples, replace(layer, reweighting=reweighting), (1,))
     assert all(np.array_equal(a, b) for a, b in zip(seen[:4], seen[4:], strict=True))
     for (train, _), drawn in zip(layer.folds, seen, strict=False):
         assert len(drawn) == len(train)

@@ -153,18 +153,18 @@ def test_training_rows(table):
 
 
 @pytest.mark.parametrize("bootstrap", [False, True])
-def test_emphasis(table, bootstrap):
+def test_reweighting(table, bootstrap):
     """Either in the trees or in what is drawn, never both."""
     weights = np.arange(60) % 3.0
-    emphasis = np.linspace(0.5, 1.5, 60)
-    drawn = plan(table, weights, bootstrap=bootstrap, emphasis=emphasis, redraw=True)
+    reweighting = np.linspace(0.5, 1.5, 60)
+    drawn = plan(table, weights, bootstrap=bootstrap, reweighting=reweighting, redraw=True)
     assert drawn.weights is None
     steps = np.diff(drawn.cumulative.astype(float), prepend=0)
-    expected = (weights * emphasis)[drawn.rows]
+    expected = (weights * reweighting)[drawn.rows]
     np.testing.assert_allclose(steps / steps.sum(), expected / expected.sum(), rtol=1e-9)
     assert drawn.n_draws == len(drawn.rows) == 40
-    weighed = plan(table, weights, bootstrap=bootstrap, emphasis=emphasis)
-    in_trees = emphasis if bootstrap else weights * emphasis
+    weighed = plan(table, weights, bootstrap=bootstrap, reweighting=reweighting)
+    in_trees = reweighting if bootstrap else weights * reweighting
     np.testing.assert_allclose(weighed.weights * in_trees.max() / weighed.weights.max(), in_trees)
     assert (weighed.cumulative is not None) == bootstrap
     assert plan(table, bootstrap=bootstrap, redraw=True).n_draws == (60 if bootstrap else 0)

@@ -189,12 +189,12 @@ def test_few_rows_are_read_at_once_like_many(X, monkeypatch):
     by_column = FrameTable(X)
     for c, name in enumerate(at_once.names):
         assert at_once.kind(c) == by_column.kind(c), name
-        assert at_once.holds_words(c) == by_column.holds_words(c), name
+        assert at_once.is_categorical(c) == by_column.is_categorical(c), name
         values, expected = at_once.values(c), by_column.values(c)
         assert [type(v) for v in values] == [type(v) for v in expected], name
         same = (values == expected) | (missing_cells(values) & missing_cells(expected))
         assert np.asarray(same, bool).all(), name
-        if not by_column.holds_words(c) and "when" not in name:
+        if not by_column.is_categorical(c) and "when" not in name:
             np.testing.assert_array_equal(at_once.numbers([c]), by_column.numbers([c]), name)
 
 

@@ -22,7 +22,7 @@ from mddf import (
     MDDFClassifier,
     RandomForestClassifier,
 )
-from mddf._ensemble.vote import doubted, sharpened
+from mddf._ensemble.vote import sharpened, smoothed
 from mddf._members import external_fit
 from mddf._members.members import AUTO
 
@@ -104,7 +104,8 @@ def test_out_of_fold_probabilities_are_those_of_the_vote(options, data):
     held_out = log_loss(y, model.oof_probabilities_)
     assert log_loss(truth, of_new) == pytest.approx(held_out, rel=0.35)
     assert (model.exponent_ == 1) == (not options.get("calibrate", True))
-    assert model.doubt_ == (0.5 / (len(y) + 0.5) if options.get("calibrate", True) else 0)
+    share = 0.5 / (len(y) + 0.5) if options.get("calibrate", True) else 0
+    assert model.label_smoothing_ == share
 
 
 def test_predictions_follow_from_the_members(data):
@@ -120,7 +121,7 @@ def test_predictions_follow_from_the_members(data):
         for i, member in enumerate(members)
     )
     total /= sum(member.weight for member in members)
-    said = doubted(sharpened(total, model.exponent_), model.doubt_)
+    said = smoothed(sharpened(total, model.exponent_), model.label_smoothing_)
     np.testing.assert_allclose(said, model.predict_proba(new))
     *_, last = model.staged_predict_proba(new)
     np.testing.assert_array_equal(last, model.predict_proba(new))
@@ -390,7 +391,8 @@ def test_layer_features_of_training_samples_are_out_of_fold():
     # Labels are noise: the trees know those that they saw, and nothing of the others.
     assert np.mean(held_out.argmax(axis=1) == y) < 0.6 < np.mean(seen.argmax(axis=1) == y)
     votes = sharpened(sharpened(held_out, forest._layers[0].members[0].exponent), forest.exponent_)
-    np.testing.assert_array_equal(doubted(votes, forest.doubt_), forest.oof_probabilities_)
+    expected = smoothed(votes, forest.label_smoothing_)
+    np.testing.assert_array_equal(expected, forest.oof_probabilities_)
 
 
 def test_later_layers_need_a_forest(data):

@@ -378,8 +378,8 @@ def forge(path, outline=None, changed=()):
         [1, 7, []],
         [1, {"seed": "0"}, 7],
         [1, {"seed": "0"}, [{"array": 99}, 0.5]],
-        [1, {"seed": "0"}, [{"dict": {"mddf_part": "no part"}}, 0.5]],
-        [1, {"seed": "0"}, [{"dict": {"mddf_part": ["layer"]}}, 0.5]],
+        [1, {"seed": "0"}, [{"dict": {"mddf_type": "no part"}}, 0.5]],
+        [1, {"seed": "0"}, [{"dict": {"mddf_type": ["layer"]}}, 0.5]],
         [1, {"seed": "0"}, [{"neither": 0}, 0.5]],
     ],
     ids=repr,
@@ -470,7 +470,7 @@ def test_values_come_back(tmp_path):
 # Killed
 
 
-def fit_and_tell(make, folder, told):
+def fit_and_report(make, folder, told):
     os.dup2(told, 1)
     X, y = three_classes()
     make(folder, verbose=1).fit(X, y)
@@ -480,7 +480,7 @@ def killed_fit(make, folder, seconds):
     """How many layers a fit said it had grown before it was killed."""
     read, write = os.pipe()
     fit = multiprocessing.get_context("fork").Process(
-        target=fit_and_tell, args=(make, folder, write)
+        target=fit_and_report, args=(make, folder, write)
     )
     fit.start()
     os.close(write)

@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_wine
 
 from mddf import MDDFClassifier
-from mddf._ensemble.scoring import Fewest, needed_gain, out_of_fold_score
+from mddf._ensemble.scoring import OneSEStopper, needed_gain, out_of_fold_score
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_the_default_knows_the_scale_of_the_score():
 def fewest_of(scoring, labels, layers, units, weight=None):
     classes = np.unique(labels)
     score = out_of_fold_score(scoring, classes, np.searchsorted(classes, labels), weight)
-    fewest = Fewest(score, units)
+    fewest = OneSEStopper(score, units)
     scores = [score(of_layer) for of_layer in layers]
     for of_layer, found in zip(layers, scores, strict=True):
         fewest.add(of_layer, found)

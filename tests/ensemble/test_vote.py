@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from sklearn.metrics import log_loss
 
 from mddf._ensemble.vote import FLOOR, fit_exponent, greedy_weights, log_losses, sharpened
-from mddf._members.tasks import ClassGoal
+from mddf._members.tasks import ClassificationTask
 
 
 def forecasts(seed=0, n=300, k=3, n_forecasts=4):
@@ -109,16 +109,16 @@ def test_an_exponent_finds_the_truth():
 @pytest.mark.parametrize("score", [None, lambda said: -np.square(said - 0.4).sum()])
 def test_other_weights_count_where_they_are_better(score):
     labels, vectors = forecasts(n=900)
-    goal = ClassGoal(labels.astype(np.uint16), 3, None, calibrate=True, score=score)
+    task = ClassificationTask(labels.astype(np.uint16), 3, None, calibrate=True, score=score)
 
     def loss(weights):
         said = np.tensordot(weights, vectors, 1)
         return log_losses(said, labels).mean() if score is None else -score(said)
 
-    alone = goal.weigh(vectors)
+    alone = task.weigh(vectors)
     rules = {"bounds": [(0, 1)] * 4, "constraints": {"type": "eq", "fun": lambda w: w.sum() - 1}}
     best = minimize(loss, np.full(4, 0.25), method="SLSQP", tol=1e-10, **rules).x
     assert loss(best) < loss(alone)  # which has steps of a fortieth
     worst = np.eye(4)[np.argmax([*map(loss, np.eye(4))])]
-    np.testing.assert_array_equal(goal.weigh(vectors, worst), alone)
-    np.testing.assert_array_equal(goal.weigh(vectors, worst, best), best)
+    np.testing.assert_array_equal(task.weigh(vectors, worst), alone)
+    np.testing.assert_array_equal(task.weigh(vectors, worst, best), best)

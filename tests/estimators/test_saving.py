@@ -134,7 +134,7 @@ def test_skops_and_a_splitter():
 @pytest.mark.filterwarnings("ignore", category=InconsistentVersionWarning)
 def test_models_of_earlier_releases_load_and_predict_the_same(release, name):
     X = table(MODELS[name][1])
-    said = np.load(STORED / release / "said.npz")[name]
+    said = np.load(STORED / release / "predictions.npz")[name]
     again = joblib.load(STORED / release / f"{name}.joblib")
     assert np.allclose(says(again, X)[::5], said, rtol=0, atol=1e-12)
 
@@ -166,7 +166,7 @@ def test_models_of_earlier_releases_are_whole(release, name):
 def test_skops_files_of_earlier_releases_load_and_predict_the_same(path):
     io = pytest.importorskip("skops.io", reason='needs "mddf[skops]"')
     X = table(MODELS[path.stem][1])
-    said = np.load(path.parent / "said.npz")[path.stem]
+    said = np.load(path.parent / "predictions.npz")[path.stem]
     again = io.load(path, trusted=skops_types())
     assert np.allclose(says(again, X)[::5], said, rtol=0, atol=1e-12)
 
@@ -237,7 +237,7 @@ def test_older_formats_are_upgraded_step_by_step(forest, monkeypatch):
 
 def test_two_parts_of_one_name_are_refused():
     with pytest.raises(ValueError, match="is called 'binner', too"):
-        serialization.part("binner")(type("Other", (), {}))
+        serialization.register_serializable("binner")(type("Other", (), {}))
 
 
 def test_each_format_has_an_upgrade():
@@ -255,7 +255,7 @@ def test_parameters_that_a_state_does_not_have_get_their_defaults(forest):
 @pytest.mark.parametrize("name", ["os.system", "", None, ["trees"], 3])
 def test_unknown_parts_are_refused(forest, name):
     state = forest.__getstate__()
-    state["_trees"] = [{**state["_trees"][0], "mddf_part": name}]
+    state["_trees"] = [{**state["_trees"][0], "mddf_type": name}]
     with pytest.raises(ValueError, match="no part of a model"):
         RandomForestClassifier().__setstate__(state)
 

@@ -144,7 +144,7 @@ def words(value) -> set[str]:
         return set().union(*map(words, value))
     if isinstance(value, dict):
         found = set().union(*map(words, value.values()))
-        return found | {value["mddf_part"]} if "mddf_part" in value else found
+        return found | {value["mddf_type"]} if "mddf_type" in value else found
     return set()
 
 

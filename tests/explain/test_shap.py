@@ -306,7 +306,7 @@ def test_one_row_cannot_be_compared_with_itself(rows, model, method):
     assert np.any(shap_values(model, same, background=X[:30], method=method).values)
 
 
-def test_a_background_of_rows_with_holes():
+def test_a_background_of_rows_with_missing_values():
     X = np.full((4, 3), np.nan)
     forest = RandomForestClassifier(2, random_state=0).fit(number_table()[:, :3], [0, 1] * 60)
     with pytest.raises(ValueError, match="background must hold rows"):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from made_models import TABLES, frame_table, number_table, table_with_holes
+from made_models import TABLES, frame_table, number_table, table_with_missing
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, Ridge
@@ -65,7 +65,7 @@ def test_layers(every_layer_helps, monkeypatch, most_columns):
 
 
 def test_members_from_outside_of_all_folds():
-    X = table_with_holes(240)
+    X = table_with_missing(240)
     boosting = HistGradientBoostingRegressor(max_iter=5, loss="absolute_error")
     members = ["random", make_pipeline(SimpleImputer(), StandardScaler(), Ridge()), boosting]
     model = DeepForestRegressor(1, n_estimators=3, members=members, refit=False, random_state=0)
@@ -99,13 +99,13 @@ def test_warns_of_numbers_that_single_precision_does_not_hold():
 
 
 def test_single_precision():
-    X = table_with_holes(300).astype(np.float32)
+    X = table_with_missing(300).astype(np.float32)
     model = DeepForestRegressor(n_estimators=4, cv=2, random_state=0)
     assert_same(model.fit(X[:150], numbers_of(X)[:150]), X, np.float32, 1e-6)
 
 
 def test_numbers_as_large_as_they_get():
-    X = table_with_holes(200)
+    X = table_with_missing(200)
     model = DeepForestRegressor(1, n_estimators=3, members=["random", "linear"], random_state=0)
     model.fit(X, numbers_of(X))
     new = X[:20].copy()

@@ -1,4 +1,4 @@
-"""Tables with numbers, holes and categories that tests explain and export models of."""
+"""Tables with numbers, missing values and categories that tests explain and export models of."""
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ def number_table(n_rows=120, seed=0):
     return X
 
 
-def table_with_holes(n_rows=120):
+def table_with_missing(n_rows=120):
     """Numbers with missing values in some columns, one of which says much by it."""
     X = number_table(n_rows)
     rng = np.random.default_rng(1)
@@ -20,7 +20,7 @@ def table_with_holes(n_rows=120):
 
 
 def frame_table(n_rows=120, seed=0):
-    """Numbers with holes, a column of three words, and one of seventy that 64 bits do not hold."""
+    """Numbers, some missing, and columns of three and of seventy categories, more than 64 bits."""
     rng = np.random.default_rng(seed)
     X = number_table(n_rows, seed)
     X[rng.random(X.shape) < 0.05] = np.nan
@@ -41,4 +41,4 @@ def labels_of(X):
     return np.searchsorted(np.quantile(z, [1 / 3, 2 / 3]), z)
 
 
-TABLES = {"numbers": number_table, "holes": table_with_holes, "frame": frame_table}
+TABLES = {"numbers": number_table, "missing": table_with_missing, "frame": frame_table}

@@ -88,11 +88,11 @@ def test_probabilities_are_calibrated(monkeypatch, n_classes):
 
 @pytest.mark.parametrize("n_outputs", [2, 3])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_what_is_said_without_a_row(n_outputs, weighted):
+def test_leave_one_out_predictions(n_outputs, weighted):
     rng = np.random.default_rng(0)
     features, values = rng.normal(size=(30, 12)), rng.normal(size=(30, n_outputs)) + 1
     weight = rng.uniform(0.5, 2, 30) if weighted else None
-    found = kernel._said_without(features, values, weight, 0.3)
+    found = kernel._leave_one_out(features, values, weight, 0.3)
     for row in range(30):
         others = np.arange(30) != row
         given = weight[others] if weighted else None
