@@ -20,9 +20,9 @@ class RandomForestRegressor(BaseForestRegressor):
     max_depth : int, default=None
         Most edges from the root to a leaf; None for no limit.
     min_samples_split : int or float, default=2
-        OneSEStopper samples of a node that is split; a float is a share of all samples.
+        Fewest samples of a node that is split; a float is a share of all samples.
     min_samples_leaf : int or float, default=1
-        OneSEStopper samples of a leaf; a float is a share of all samples.
+        Fewest samples of a leaf; a float is a share of all samples.
     min_weight_fraction_leaf : float, default=0.0
         Least weight of a leaf, as a share of that of the tree's samples.
     max_features : {"sqrt", "log2"}, int, float or None, default=1.0
@@ -157,9 +157,9 @@ class CompletelyRandomForestRegressor(BaseForestRegressor):
     max_depth : int, default=None
         Most edges from the root to a leaf; None for no limit.
     min_samples_split : int or float, default=2
-        OneSEStopper samples of a node that is split; a float is a share of all samples.
+        Fewest samples of a node that is split; a float is a share of all samples.
     min_samples_leaf : int or float, default=1
-        OneSEStopper samples of a leaf; a float is a share of all samples.
+        Fewest samples of a leaf; a float is a share of all samples.
     min_weight_fraction_leaf : float, default=0.0
         Least weight of a leaf, as a share of that of the tree's samples.
     max_features : {"sqrt", "log2"}, int, float or None, default=1

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mddf._base.elementary import class_probabilities, exp, expit
-from mddf._base.serialization import part
+from mddf._base.serialization import register_serializable
 
 REGRESSION = ("squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma")
 CLASSIFICATION = ("log_loss", "exponential")
@@ -27,7 +27,7 @@ def check_targets(loss: str, y: np.ndarray) -> None:
         raise ValueError(f"y must be positive for loss='gamma', got {y.min():g}")
 
 
-@part("gradient_numbers")
+@register_serializable("gradient_numbers")
 @dataclass(frozen=True)
 class Numbers:
     """Targets that are numbers, boosted as they are or, if they are very large or small, scaled.
@@ -75,7 +75,7 @@ class Numbers:
         return self.restored(exp(raw[:, 0]) if self.loss in _LOGARITHMIC else raw[:, 0])
 
 
-@part("gradient_labels")
+@register_serializable("gradient_labels")
 @dataclass(frozen=True)
 class Labels:
     """Classes: of two, the second one has a score; of more, each.

@@ -10,13 +10,13 @@ import numpy as np
 
 from mddf import _core
 from mddf._base.parallel import chunks, in_threads, job_count
-from mddf._base.serialization import part
+from mddf._base.serialization import register_serializable
 
 # So many trees times rows, some hundred microseconds, are worth a thread.
 _FEW_WALKS = 2**16
 
 
-@part("gradient_trees")
+@register_serializable("gradient_trees")
 @dataclass(frozen=True)
 class BoostedTrees:
     """Trees that add to raw predictions, in the order in which they were grown.
