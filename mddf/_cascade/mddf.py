@@ -23,8 +23,9 @@ class MDDFClassifier(BaseCascade):
 
     A cascade: every layer is a block of random and completely-random forests, grown on folds, that
     sees the features together with the class vectors (predicted class probabilities) of the layers
-    before. The layers' out-of-fold margins determine each layer's coefficient in the vote and the
-    samples' weights in the next layer, so that the margins gather near a target [1]_.
+    before. The layers' out-of-fold margins determine each layer's coefficient in the weighted
+    average and the samples' weights in the next layer, so that the margins gather near a target
+    [1]_.
 
     Parameters
     ----------

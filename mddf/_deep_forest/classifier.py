@@ -29,13 +29,13 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
     Every layer holds forests of four kinds that differ in how many features they look at for a
     split; the first one has gradient boosting, a smooth model and a logistic regression beside
     them. Class vectors (predicted class probabilities) of the training samples are made by
-    cross-validation. The next layer sees them beside the features. What earns its place by
-    out-of-fold log-loss is weighed in the vote [1]_, the rest is dropped (with fewer than 400
-    samples, which tell too little, all have some weight); a layer is added only if it helps, by
+    cross-validation. The next layer sees them beside the features. Members that lower the
+    out-of-fold log-loss get a weight in the average [1]_, the others are dropped (with fewer than
+    400 samples, too few to judge by, all have some weight); a layer is added only if it helps, by
     more than the error of that, on samples whose labels nothing in its input has seen (nested
     folds, see Notes). The members that are left are then grown once more on all samples, and the
-    vote's probabilities are calibrated [2]_. Margins of the samples guide which of them the second
-    layer draws more often, as in mdDF [3]_.
+    averaged probabilities are calibrated [2]_. Margins of the samples guide which of them the
+    second layer draws more often, as in mdDF [3]_.
 
     Parameters
     ----------
@@ -68,7 +68,8 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
     calibrate : bool, default=True
         Fit the exponent of the probabilities (one over a temperature) by out-of-fold log-loss.
     scoring : str or callable, default="log-loss"
-        What the vote is chosen by: "log-loss", "margin-ratio", or a scorer of scikit-learn's.
+        What the members' weights are chosen by: "log-loss", "margin-ratio", or a scorer of
+        scikit-learn's.
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class.
     categorical_features : "from_dtype", array of bool, int or str, or None, \
@@ -106,16 +107,16 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         Out-of-fold probabilities of the training samples by all layers that are kept, calibrated.
         Their log-loss is about that of new samples: no model that they come from, in any layer,
         has seen the label of its sample, nor has one whose vectors such a model was trained on.
-        Only the vote's weights and the calibration, a few numbers, are chosen by them.
+        Only the weights and the calibration, a few numbers, are chosen by them.
     history_ : dict of str to ndarray of shape (n_grown,)
-        For all layers that were grown, out-of-fold, of the vote up to that layer: "score",
+        For all layers that were grown, out-of-fold, of the average up to that layer: "score",
         "log_loss", "accuracy", "margin_mean", "margin_std", "margin_ratio"; "time" in seconds;
         and "layer", its number from 1. In a log-loss, probabilities count as 0.0001 at least. A
         last layer that was not kept may have been judged on a quarter of the samples only, which
         `stop_reason_` then says, and "score" is then minus the log-loss.
     leaderboard_ : list of dict
         All members of all layers that were grown: "layer", "member", out-of-fold "log_loss" and
-        "accuracy" of its own, "weight" in the vote, "seconds", and "bytes" in the model, 0 if
+        "accuracy" of its own, "weight" in the average, "seconds", and "bytes" in the model, 0 if
         dropped. Figures of members that were pruned after one fold are NaN; the forests of a
         layer are grown together, and share their seconds evenly.
         ``pandas.DataFrame`` takes it as it is.

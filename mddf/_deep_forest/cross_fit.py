@@ -77,7 +77,7 @@ class OnFolds:
 
 
 def leaderboard_row(number: int, member: MemberSpec, figures: dict, seconds) -> dict:
-    """A row of the leaderboard, of a member that has no vote yet."""
+    """A row of the leaderboard, of a member that has no weight yet."""
     unknown = {"weight": 0.0, "seconds": float(seconds), "bytes": 0}
     return {"layer": number + 1, "member": member.name} | figures | unknown
 

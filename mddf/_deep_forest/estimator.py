@@ -283,7 +283,7 @@ class BaseDeepForest(HoldsMembers, AsksForGroups, TransformerMixin):
             before = layer.augment(vectors)
 
     def _means(self, stages) -> Iterator[np.ndarray]:
-        """What the layers so far say together, from the layers' vectors; where some has a vote."""
+        """Weighted averages of the layers so far, by their vectors, once a weight is above 0."""
         total, weight = np.zeros(1), 0.0
         for layer, vectors in zip(self._layers, stages, strict=True):
             for member, of_member in zip(layer.members, vectors, strict=True):
@@ -339,7 +339,7 @@ class BaseDeepForest(HoldsMembers, AsksForGroups, TransformerMixin):
 
     @property
     def feature_importances_(self):
-        """Mean decrease of impurity in the first layer's forests, weighted by their vote.
+        """Mean decrease of impurity in the first layer's forests, weighted as in the average.
 
         Where none of them is kept, of all that were tried, as they grew on the folds. Zeros if
         there are no forests among the members, or none of them has a split.

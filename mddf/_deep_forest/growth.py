@@ -104,7 +104,7 @@ class Growth:
     # Steps
 
     def grow(self) -> None:
-        """Grow layers until they no longer help, and decide the vote."""
+        """Grow layers until they no longer help, and weigh their members."""
         self._choose_options()
         self._add_first_layer()
         for number in range(1, self.model.n_layers):
@@ -124,11 +124,11 @@ class Growth:
         if not any(member.is_forest for member in self.members):
             return "later layers are of forests, and no member is one"
         if not self._forests_vote():
-            return f"no forest of layer {number} has a vote"
+            return f"no forest of layer {number} has a weight above 0"
         return self.nested.why_not()
 
     def _forests_vote(self) -> bool:
-        """Whether a forest has a weight in the vote so far."""
+        """Whether a forest has a weight above 0 so far."""
         members = [member for layer in self.layers for member in layer.members]
         weighed = zip(members, self.vote.weights, strict=True)
         return any(member.is_forest and weight > 0 for member, weight in weighed)
@@ -143,7 +143,7 @@ class Growth:
         return Vote(weights, mean, calibration, calibration(mean))
 
     def _margin_weights(self, votes, n_layers: int) -> list[np.ndarray]:
-        """Weights of members that minimise the loss of the vote's margins; of numbers none."""
+        """Weights of members that minimise the loss of the average's margins; of numbers none."""
         training = self.training
         if len(votes) < 2 or not isinstance(training.task, ClassificationTask):
             return []
@@ -368,7 +368,7 @@ class Growth:
     # What users read
 
     def _record(self, number: int, task, found: OnFolds, probabilities, start: float) -> None:
-        """Keep a layer's figures: of its members, and of the vote up to it."""
+        """Keep a layer's figures: of its members, and of the average up to it."""
         elapsed = perf_counter() - start
         seconds = (
             np.full(len(found.members), elapsed / len(found.members)) if number else found.seconds
@@ -388,9 +388,9 @@ class Growth:
         rows = zip(self.leaderboard, self.vote.weights, strict=True)
         kept = [(w, row["layer"], row["member"]) for row, w in rows if w > 0]
         shares = [f"{name} ({layer}) {w:.2f}" for w, layer, name in sorted(kept, reverse=True)]
-        print_line("  votes: " + ", ".join(shares))
+        print_line("  weights: " + ", ".join(shares))
         there = {name for _, layer, name in kept if layer == number + 1}
-        for what, these in (("no vote", self.leaderboard), ("pruned", self.pruned)):
+        for what, these in (("weight 0", self.leaderboard), ("pruned", self.pruned)):
             names = [row["member"] for row in these if row["layer"] == number + 1]
             if names := [name for name in names if name not in there]:
                 print_line(f"  {what}: " + ", ".join(names))

@@ -83,13 +83,13 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         Out-of-fold predictions of the training samples by all layers that are kept; their errors
         are about those of new samples, as `DeepForestClassifier` has them.
     history_ : dict of str to ndarray of shape (n_grown,)
-        For all layers that were grown, out-of-fold, of the vote up to that layer: "r2", "rmse" in
-        units of the targets' standard deviation, both means over outputs; "score", which is "r2";
-        "time" in seconds; and "layer", its number from 1. A last layer that was not kept may have
-        been judged on a quarter of the samples only, which `stop_reason_` then says.
+        For all layers that were grown, out-of-fold, of the average up to that layer: "r2", "rmse"
+        in units of the targets' standard deviation, both means over outputs; "score", which is
+        "r2"; "time" in seconds; and "layer", its number from 1. A last layer that was not kept may
+        have been judged on a quarter of the samples only, which `stop_reason_` then says.
     leaderboard_ : list of dict
         All members of all layers that were grown: "layer", "member", out-of-fold "rmse" and "r2"
-        of its own, "weight" in the vote, "seconds", and "bytes" in the model, 0 if dropped.
+        of its own, "weight" in the average, "seconds", and "bytes" in the model, 0 if dropped.
         Figures of members that were pruned after one fold are NaN. ``pandas.DataFrame`` takes
         it as it is.
     min_samples_leaf_ : dict of str to int
@@ -97,7 +97,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     stop_reason_ : str
         Why there are no more layers.
     feature_importances_ : ndarray of shape (n_features,)
-        Mean decrease of variance in the forests of the first layer, weighted by their vote.
+        Mean decrease of variance in the forests of the first layer, weighted as in the average.
 
     See Also
     --------
@@ -194,7 +194,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         Yields
         ------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Once for each layer that is kept and has a vote so far.
+            Once for each layer that is kept, once a member so far has a weight.
         """
         for prediction in self._read_layers(X, lambda layers: [*self._votes(layers)]):
             yield self._in_shape(prediction)

@@ -18,7 +18,7 @@ FLOOR = 1e-4
 _STEPS = 40
 _DECIMALS = 6  # scores that agree so far are ties
 _COLDEST, _HOTTEST = -1.5, 2.5  # natural logarithms of the exponents that are tried
-# So many samples make the exponent of a vote count half.
+# So many samples make the exponent of an average count half.
 _VOTE_SHRINKAGE = 100
 # Samples that are unlike all others, as R. Krichevsky and V. Trofimov (IEEE T-IT 1981) count them.
 _UNSEEN = 0.5
@@ -91,7 +91,7 @@ def fit_exponent(
 @register_serializable("calibration")
 @dataclass(frozen=True)
 class Calibration:
-    """What makes the probabilities of a vote as sure as they should be.
+    """Calibration of averaged probabilities: their exponent and label smoothing.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ UNCALIBRATED = Calibration()
 
 
 def calibration(probabilities: np.ndarray, labels: np.ndarray, weight=None) -> Calibration:
-    """The calibration of a vote, from its out-of-fold probabilities; see `fit_exponent`."""
+    """The calibration of averaged out-of-fold probabilities; see `fit_exponent`."""
     exponent = fit_exponent(probabilities, labels, weight, _VOTE_SHRINKAGE)
     return Calibration(exponent, _UNSEEN / (n_counted(len(labels), weight) + _UNSEEN))
 

@@ -112,7 +112,7 @@ class LayeredClassifier(AsksForGroups, TransformerMixin, ProbabilityClassifier):
         Yields
         ------
         ndarray of shape (n_samples, n_classes)
-            Once for each layer that is kept and has a part in the vote up to there.
+            Once for each layer that is kept and has a weight above 0, or one before it.
         """
         yield from self._read_stages(X, list)
 
@@ -131,7 +131,7 @@ class LayeredClassifier(AsksForGroups, TransformerMixin, ProbabilityClassifier):
         yield from self._read_stages(X, lambda stages: [*map(self._best, stages)])
 
     def predict_proba(self, X):
-        """Class probabilities: what the layers say, weighted by their parts in the vote.
+        """Class probabilities: the weighted average of the layers' predictions.
 
         Parameters
         ----------

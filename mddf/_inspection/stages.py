@@ -87,11 +87,11 @@ def response_method(model) -> str:
 
 
 def refuse_untraceable(model, remedy: str) -> None:
-    """Refuse a model whose vote is not linear in its layers' vectors, or not one of trees."""
+    """Refuse a model whose average is not linear in its layers' vectors, or not one of trees."""
     if kind_of(model) == "deep forest":
         raise TypeError(
-            f"the vote of a {type(model).__name__} is not a sum over trees, so that contributions "
-            f"cannot be passed back through its layers; use {remedy}"
+            f"the average of a {type(model).__name__} is not a sum over trees, so that "
+            f"contributions cannot be passed back through its layers; use {remedy}"
         )
     for stage in model_stages(model):
         for first, *_ in stage.members:

@@ -28,9 +28,9 @@ _LEAVES: list[dict] = [{"min_samples_leaf": leaf} for leaf in (1, 2, 5)]
 _TRIALS = {"random": _LEAVES, "completely-random": _LEAVES}
 # So many samples make a member's own exponent count half.
 _SHRINKAGE = 500
-# Below so many samples nobody is left out of the vote.
+# Below so many samples no member gets weight 0.
 _FEW_SAMPLES = 400
-# With so many samples, half of the vote is shared out evenly.
+# With so many samples, half of the weight is spread evenly.
 _BY_CHANCE = 30
 
 
@@ -121,19 +121,19 @@ class ClassificationTask:
         return log_losses(sharpened(forecasts, fit_exponent(forecasts, labels, weight)), labels)
 
     def own_exponent(self, forecasts: np.ndarray) -> float:
-        """How a member's forecasts are sharpened before the vote: less with few samples."""
+        """The exponent of a member's forecasts in the average; near 1 with few samples."""
         if not self.calibrate:
             return 1.0
         return fit_exponent(forecasts, self.target, self.weight, _SHRINKAGE)
 
     def calibration(self, forecasts: np.ndarray) -> Calibration:
-        """Of a vote."""
+        """Of averaged forecasts."""
         if not self.calibrate:
             return UNCALIBRATED
         return calibration(forecasts, self.target, self.weight)
 
     def weigh(self, forecasts, *others: np.ndarray) -> np.ndarray:
-        """Weights of members in the vote: with few samples, they are chosen by chance in part.
+        """Weights of members in the average: with few samples, they are chosen by chance in part.
 
         `others` are weights that count where they are better.
         """
@@ -233,7 +233,7 @@ class RegressionTask:
         return UNCALIBRATED
 
     def weigh(self, forecasts) -> np.ndarray:
-        """Weights of members in the vote."""
+        """Weights of members in the average."""
         return error_weights(forecasts, self.target, self.weight)
 
     def figures(self, forecasts: np.ndarray) -> dict[str, float]:

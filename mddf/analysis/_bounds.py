@@ -55,7 +55,7 @@ def adaboost_training_bounds(weighted_error: ArrayLike) -> tuple[float, float]:
 def finite_class_margin_bound(
     margins: ArrayLike, rho: float, n_hypotheses: float, delta: float = 0.05, norm: float = 1.0
 ) -> float:
-    """Margin bound of a vote over finitely many voters.
+    """Margin bound of a majority vote over finitely many base classifiers.
 
     With probability at least 1 - delta over the sample, for every vote of norm at most B,
 

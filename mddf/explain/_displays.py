@@ -27,7 +27,7 @@ def _check_axes(name: str, axis) -> None:
 
 
 class LayersDisplay:
-    """How a cascade or a deep forest grew: scores, margins and the vote by layer.
+    """How a cascade or a deep forest grew: scores, margins and weights by layer.
 
     Make one by :meth:`from_estimator`. All figures are out-of-fold. Of a deep forest that
     regresses there are errors in place of margins.
@@ -41,7 +41,7 @@ class LayersDisplay:
     member_scores : ndarray of shape (n_grown, n_members)
         Scores of single members, NaN where there is none.
     alphas : ndarray of shape (n_kept,) or (n_kept, n_members)
-        ``alphas_`` of a cascade, or the members' weights in the vote.
+        ``alphas_`` of a cascade, or the members' weights in the average.
     members : list of str, default=None
         Names of the members, if they have weights.
 
@@ -169,7 +169,7 @@ class LayersDisplay:
             if weight.any():
                 axis.bar(layer, weight, 0.6, below, label=name)
                 below = below + weight
-        axis.set(title="weights of members in the vote", ylabel="weight")
+        axis.set(title="weights of the members", ylabel="weight")
         axis.legend()
 
 

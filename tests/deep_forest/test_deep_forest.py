@@ -265,7 +265,7 @@ def test_the_lines_that_verbose_prints(data, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("layer 1: log-loss 0.")
     assert lines[-1] == f"stopped: {model.stop_reason_}"
-    assert any(line.startswith("  votes: ") for line in lines)
+    assert any(line.startswith("  weights: ") for line in lines)
     assert max(map(len, lines)) <= 80
     DeepForestClassifier(**SMALL).fit(X, y)
     assert capsys.readouterr().out == ""
