@@ -100,7 +100,7 @@ def warn_of_seen(codes: np.ndarray, seen: str | None) -> None:
 class LayeredClassifier(AsksForGroups, TransformerMixin, ProbabilityClassifier):
     """A classifier whose layers predict one after the other."""
 
-    label_smoothing_ = Renamed("label_smoothing_")
+    doubt_ = Renamed("label_smoothing_")
 
     def staged_predict_proba(self, X):
         """What `predict_proba` would say after each layer.

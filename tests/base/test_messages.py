@@ -169,12 +169,12 @@ def test_former_names_of_attributes_warn():
     X, y = NUMBERS, Y
     members = ["random"]
     classifier = DeepForestClassifier(1, n_estimators=2, members=members).fit(X, y)
-    with pytest.warns(FutureWarning, match="label_smoothing_ is deprecated.*use label_smoothing_"):
-        assert classifier.label_smoothing_ == classifier.label_smoothing_
+    with pytest.warns(FutureWarning, match="doubt_ is deprecated.*use label_smoothing_"):
+        assert classifier.doubt_ == classifier.label_smoothing_
     cascade = MDDFClassifier(1, n_estimators=1, cv=2, calibrate=True)
-    assert not hasattr(cascade, "label_smoothing_")
-    with pytest.warns(FutureWarning, match="label_smoothing_ is deprecated"):
-        assert cascade.fit(X, y).label_smoothing_ == cascade.label_smoothing_ > 0
+    assert not hasattr(cascade, "doubt_")
+    with pytest.warns(FutureWarning, match="doubt_ is deprecated"):
+        assert cascade.fit(X, y).doubt_ == cascade.label_smoothing_ > 0
     regressor = DeepForestRegressor(1, n_estimators=2, members=members).fit(X, X[:, 0])
     leaf = regressor.min_samples_leaf_["random"]
     with pytest.warns(FutureWarning, match="options_ is deprecated.*use min_samples_leaf_"):
