@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+from mddf import _core
+
 
 def drawn(case, seeds, **options):
     """How often each row was drawn, read from leaves when every row is a class of its own."""
@@ -253,3 +255,11 @@ def test_any_table_of_two_columns(cells, seed, random_thresholds):
         case.grow([seed], random_thresholds=random_thresholds, max_depth=NO_LIMIT)
     )
     check_tree(nodes, case, best_split=not random_thresholds)
+
+
+@pytest.mark.parametrize("weights", [[1e308, 1e308], [1.7e308, 0], [2.0**256, 1e250]])
+def test_weights_whose_sums_or_products_overflow_are_refused(weights):
+    rows = np.arange(2, dtype=np.int32)
+    with pytest.raises(ValueError, match=r"weights: expected a sum of at most 2\^256"):
+        _core.Sampling(rows, weights=np.array(weights, float))
+    _core.Sampling(rows, weights=np.array([2.0**255, 0]))

@@ -54,8 +54,8 @@ void add_boosted(In<double, 2> X, In<int32_t, 1> roots, In<int32_t, 1> column, I
   for (int32_t i = 0; i < n_nodes; ++i) {
     const int32_t child = left.data()[i];
     left_fits &= (child == 0) | ((child > i) & (child < n_nodes - 1));
-    column_fits &= (column.data()[i] >= 0) & (column.data()[i] < n_columns);
-    set_fits &= (set.data()[i] >= -1) & (set.data()[i] < n_sets);
+    column_fits &= column.data()[i] >= 0 && column.data()[i] < n_columns;
+    set_fits &= set.data()[i] >= -1 && set.data()[i] < n_sets;
   }
   check(left_fits, "left: expected nodes behind their parents");
   check(column_fits, "column: expected columns of X");

@@ -1,6 +1,7 @@
 #include "bindings/inputs.hpp"
 
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "bindings/call.hpp"
@@ -179,6 +180,10 @@ RowSampling::RowSampling(In<int32_t, 1> rows, int64_t n_draws,
   if (weights_)
     check_each("weights", *weights_, "finite numbers that are not negative",
                [](double weight) { return weight >= 0 && std::isfinite(weight); });
+  // Their sums, however often rows are drawn, and products of three of these are finite.
+  if (weights_)
+    check(std::accumulate(weights_->data(), weights_->data() + weights_->shape(0), 0.0) <= 0x1p256,
+          "weights: expected a sum of at most 2^256");
   if (!cumulative_) return;
   check_length("cumulative", cumulative_->shape(0), rows_.shape(0));
   check_each(

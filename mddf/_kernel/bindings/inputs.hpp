@@ -57,8 +57,8 @@ class BinnedTable {
   std::vector<int64_t> bin_start_;
   std::vector<uint8_t> categorical_;
   bool is_writable_;
-  int n_users_ = 0;  // -1: being replaced. Guarded by the GIL.
-  std::mutex packing_;
+  int n_users_ = 0;                      // -1: being replaced. Guarded by the GIL.
+  [[maybe_unused]] std::mutex packing_;  // not every build packs
   // Made when they are first asked for. Shared, since not every build has the type.
   std::shared_ptr<const NonzeroRows> nonzero_rows_;
 };

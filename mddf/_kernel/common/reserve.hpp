@@ -6,6 +6,7 @@
 
 #ifdef __linux__
 #include <sys/mman.h>
+#include <unistd.h>
 #endif
 
 namespace mddf {
@@ -16,11 +17,12 @@ template <class T>
 void reserve_large(std::vector<T>& values, int64_t n) {
   values.reserve(n);
 #ifdef __linux__
-  constexpr uintptr_t kPage = 4096, kWorthIt = uintptr_t{1} << 22;
+  constexpr uintptr_t kWorthIt = uintptr_t{1} << 22;
+  static const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));  // 4 KB to 64 KB
   const auto begin = reinterpret_cast<uintptr_t>(values.data());
-  const uintptr_t first = (begin + kPage - 1) / kPage * kPage, end = begin + n * sizeof(T);
+  const uintptr_t first = (begin + page - 1) / page * page, end = begin + n * sizeof(T);
   if (end - begin >= kWorthIt)
-    madvise(reinterpret_cast<void*>(first), (end - first) / kPage * kPage, MADV_HUGEPAGE);
+    madvise(reinterpret_cast<void*>(first), (end - first) / page * page, MADV_HUGEPAGE);
 #endif
 }
 
