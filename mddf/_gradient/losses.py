@@ -27,7 +27,7 @@ def check_targets(loss: str, y: np.ndarray) -> None:
         raise ValueError(f"y must be positive for loss='gamma', got {y.min():g}")
 
 
-@register_serializable("gradient_numbers")
+@register_serializable("boosting target of numbers")
 @dataclass(frozen=True)
 class Numbers:
     """Targets that are numbers, boosted as they are or, if they are very large or small, scaled.
@@ -75,7 +75,7 @@ class Numbers:
         return self.restored(exp(raw[:, 0]) if self.loss in _LOGARITHMIC else raw[:, 0])
 
 
-@register_serializable("gradient_labels")
+@register_serializable("boosting target of classes")
 @dataclass(frozen=True)
 class Labels:
     """Classes: of two, the second one has a score; of more, each.

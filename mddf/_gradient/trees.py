@@ -16,7 +16,7 @@ from mddf._base.serialization import register_serializable
 _FEW_WALKS = 2**16
 
 
-@register_serializable("gradient_trees")
+@register_serializable("gradient boosted trees")
 @dataclass(frozen=True)
 class BoostedTrees:
     """Trees that add to raw predictions, in the order in which they were grown.

@@ -58,9 +58,9 @@ PUBLIC = [
 PRIVATE = re.compile(r"mddf(\.\w+)*\.(_\w+)")
 
 
-@pytest.fixture(scope="module", params=FITS)
-def fitted(request):
-    model, X, y, options = FITS[request.param]
+@cache
+def fit(name):
+    model, X, y, options = FITS[name]
     with pytest.MonkeyPatch.context() as patch:
         from mddf._members import members
 
@@ -70,6 +70,11 @@ def fitted(request):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", r"\d+ of \d+ samples have no out-of-bag")
             return model.fit(X, y, **options), X
+
+
+@pytest.fixture(params=FITS)
+def fitted(request):
+    return fit(request.param)
 
 
 def private_names(data: bytes) -> set[str]:
@@ -148,26 +153,20 @@ def words(value) -> set[str]:
     return set()
 
 
-seen_words: set[str] = set()
-
-
 def test_words(fitted):
     found = words(fitted[0])
     assert found <= set(serialization._types)
     assert all(re.fullmatch("[a-z ]+", word) for word in found)
-    seen_words.update(found)
 
 
 def test_all_parts_and_estimators_are_among_the_fits():
-    if not seen_words:
-        pytest.skip("of all tests of this file together")
     estimators = {
         getattr(importlib.import_module(package), name)
         for package, name in PUBLIC
         if f"{package}.{name}" in skops_types()
     }
     assert estimators == {type(model) for model, *_ in FITS.values()} & estimators
-    assert seen_words == set(serialization._types)
+    assert set().union(*(words(fit(name)[0]) for name in FITS)) == set(serialization._types)
 
 
 # Parts by themselves, as what public attributes hold.

@@ -27,6 +27,8 @@ from mddf import (
     CompletelyRandomForestRegressor,
     DeepForestClassifier,
     DeepForestRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
     MDDFClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -147,6 +149,15 @@ def _boosting():
                 yield f"{Boosting.__name__}, {name}", given, NUMBERS, WORDS == "setosa", {}
 
 
+def _gradient_boosting():
+    small = {"max_iter": 3, "random_state": 0}
+    for policy in ("symmetric", "leaf-wise"):
+        classifier = GradientBoostingClassifier(**small, grow_policy=policy)
+        yield f"gradient boosting, {policy}", classifier, table("frame"), WORDS, {}
+    regressor = GradientBoostingRegressor(**small, early_stopping=True, warm_start=True)
+    yield "gradient boosting, regressor", regressor, NUMBERS, TARGETS, {}
+
+
 def _scanners():
     scanner = MultiGrainedScanner([1], n_estimators=1, cv=2, max_depth=3, random_state=0)
     yield "scanner", scanner, table("images"), WORDS, {}
@@ -162,6 +173,14 @@ def _within_others():
 
 FITS = {
     name: rest
-    for cases in (_forests, _cascades, _deep_forests, _boosting, _scanners, _within_others)
+    for cases in (
+        _forests,
+        _cascades,
+        _deep_forests,
+        _boosting,
+        _gradient_boosting,
+        _scanners,
+        _within_others,
+    )
     for name, *rest in cases()
 }
