@@ -58,7 +58,7 @@ PUBLIC = [
 PRIVATE = re.compile(r"mddf(\.\w+)*\.(_\w+)")
 
 
-@cache
+@functools.cache
 def fit(name):
     model, X, y, options = FITS[name]
     with pytest.MonkeyPatch.context() as patch:
