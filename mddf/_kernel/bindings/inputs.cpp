@@ -182,8 +182,8 @@ RowSampling::RowSampling(In<int32_t, 1> rows, int64_t n_draws,
                [](double weight) { return weight >= 0 && std::isfinite(weight); });
   // Their sums, however often rows are drawn, and products of three of these are finite.
   if (weights_)
-    check(std::accumulate(weights_->data(), weights_->data() + weights_->shape(0), 0.0) <= 0x1p256,
-          "weights: expected a sum of at most 2^256");
+    check(std::accumulate(weights_->data(), weights_->data() + weights_->shape(0), 0.0) <= 0x1p320,
+          "weights: expected a sum of at most 2^320");
   if (!cumulative_) return;
   check_length("cumulative", cumulative_->shape(0), rows_.shape(0));
   check_each(
