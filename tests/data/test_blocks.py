@@ -245,7 +245,7 @@ def peak(n_rows, n_classes, kind, method):
     """Bytes that a prediction takes at most, its result included, and those of its result."""
     arguments = [str(n_rows), str(n_classes), kind, method]
     found = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(PEAK), *arguments],
+        [sys.executable, "-P", "-c", textwrap.dedent(PEAK), *arguments],
         capture_output=True,
         text=True,
         check=True,

@@ -228,7 +228,7 @@ def test_parts_by_themselves(name, parts):
 def test_parts_of_baselines_load_where_these_are_not_imported(parts, tmp_path):
     (tmp_path / "part").write_bytes(pickle.dumps(parts["weighted ensemble"]))
     code = "import pickle, sys; print(type(pickle.load(open(sys.argv[1], 'rb'))).__name__)"
-    command = [sys.executable, "-c", code, tmp_path / "part"]
+    command = [sys.executable, "-P", "-c", code, tmp_path / "part"]
     assert subprocess.check_output(command, text=True).split() == ["Ensemble"]
 
 

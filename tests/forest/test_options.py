@@ -139,7 +139,7 @@ def test_pickles_are_small_and_load_in_another_process(Forest, tmp_path):
         "forest = pickle.load(open('forest.pickle', 'rb'))\n"
         "np.save('found.npy', forest.predict_proba(np.load('X.npy')))\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, timeout=60)
+    subprocess.run([sys.executable, "-P", "-c", code], check=True, cwd=tmp_path, timeout=60)
     assert np.array_equal(np.load(tmp_path / "found.npy"), forest.predict_proba(X))
 
 

@@ -108,7 +108,7 @@ def test_other_distributions_named_datasets_or_baselines_stay_whole(wheel, tmp_p
         "print(mddf.datasets.load('iris').X.shape)\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-P", "-c", code],
         env={**os.environ, "PYTHONPATH": str(target)},
         cwd=tmp_path,
         check=True,
