@@ -14,7 +14,7 @@ kernel = git ls-files "mddf/_kernel/*.[ch]pp" | xargs $(bin)clang-format
 .PHONY: test lint format types docs record wheel stable-wheel kernel elsewhere arm64 sanitize workflows
 
 test: ## the tests, or those of TESTS
-	$(PYTHON) -m pytest -n auto $(TESTS)
+	$(PYTHON) -P -m pytest -n auto $(TESTS)
 
 lint:
 	$(PYTHON) -m ruff check .
@@ -31,10 +31,10 @@ types:
 	$(PYTHON) -m mypy
 
 docs: ## the pages, into PAGES
-	$(PYTHON) -m sphinx -q -W -E docs $(PAGES)
+	$(PYTHON) -P -m sphinx -q -W -E docs $(PAGES)
 
 record: ## small fits of every estimator give the bits on record
-	$(PYTHON) -m pytest -q tests/test_record.py
+	$(PYTHON) -P -m pytest -q tests/test_record.py
 
 wheel: ## a source distribution, and a wheel from it, into DIST
 	$(PYTHON) -m build --outdir $(DIST) .
