@@ -136,6 +136,8 @@ def test_in_threads_of_dask(name, dask_threads):
     assert_same_results(ESTIMATORS[name], "dask", -1)
 
 
+# joblib's word to a member that wants processes of its own there.
+@pytest.mark.filterwarnings("ignore:Inside a Dask worker with daemon=True")
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["dask", "ray"])
 @pytest.mark.parametrize("name", ESTIMATORS)
