@@ -460,6 +460,8 @@ def objects(*cells):
 )
 @pytest.mark.parametrize("model", ONE_LINE, ids=lambda model: type(model).__name__)
 def test_columns_of_no_numbers_are_refused_in_one_line(model, cells, message):
+    if isinstance(cells, np.ndarray):  # which pandas would take for what they look like
+        cells = pd.Series(cells, dtype=object)
     frame = pd.DataFrame({"a": np.arange(6.0), "b": cells})
     for X in (frame, frame.to_numpy(object)):
         with pytest.raises((ValueError, TypeError), match=message) as refused:
