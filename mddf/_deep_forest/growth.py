@@ -111,7 +111,9 @@ class Growth:
             if reason := self._why_stop(number):
                 self.stop_reason = reason
                 break
+            strength = self.strength
             if not self._add_later_layer(number):
+                self.strength = strength  # of a layer that is not there
                 break
         weights = self.vote.weights.tolist()
         weights += [0.0] * (len(self.leaderboard) - len(weights))
