@@ -272,7 +272,7 @@ class Binner:
             )
         elif n_there >= _MANY_ROWS and n > _NEARLY_ALL * n_there:
             warn(
-                f"column {table.place(c)} has {n} categories in {n_there} rows: forests learn "
+                f"column {table.place(c)} has {n} categories in {n_there} rows: trees learn "
                 "little from what is nearly never the same"
             )
         if isinstance(self.categorical_features, str) and table.is_plain_text(c):

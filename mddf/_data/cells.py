@@ -113,7 +113,8 @@ def checked_numbers(block: np.ndarray, places: Sequence[str]) -> np.ndarray:
     elif block.dtype not in NUMERIC_DTYPES:
         block = block.astype(np.float64)
     try:
-        assert_all_finite(block, allow_nan=True, input_name="X")
+        with np.errstate(invalid="ignore"):  # of sums of infinities
+            assert_all_finite(block, allow_nan=True, input_name="X")
     except ValueError as error:
         row, c = np.argwhere(np.isinf(block))[0]
         raise no_number(float(block[row, c]), row, places[c], error) from error
@@ -142,13 +143,14 @@ def array_of_numbers(estimator, X) -> np.ndarray:
                 raise TypeError(f"X must hold numbers, got {cells.dtype}: {NO_TIMES}")
             if cells.dtype.kind not in "biufc":
                 return checked_numbers(cells, [str(c) for c in range(cells.shape[1])])
-        return check_array(
-            cells,
-            dtype=list(NUMERIC_DTYPES),
-            ensure_all_finite="allow-nan",
-            estimator=estimator,
-            input_name="X",
-        )
+        with np.errstate(invalid="ignore"):  # of sums of infinities
+            return check_array(
+                cells,
+                dtype=list(NUMERIC_DTYPES),
+                ensure_all_finite="allow-nan",
+                estimator=estimator,
+                input_name="X",
+            )
     except (OverflowError, TypeError, ValueError) as error:
         named = _named_refusal(cells, error)
         raise (type(named)(f"{named}{hint}") if has_text(cells) else named) from error

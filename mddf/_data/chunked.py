@@ -161,12 +161,13 @@ def _table(source) -> SourceTable:
     if isinstance(source, np.ndarray):
         if source.ndim == 2 and source.dtype.kind in "biuf" and source.dtype not in NUMERIC_DTYPES:
             return ChunkedArray(source)  # of a table of double precision there is but a part
-        cells = check_array(
-            source,
-            dtype=list(NUMERIC_DTYPES),
-            ensure_all_finite="allow-nan",
-            input_name="by_columns",
-        )
+        with np.errstate(invalid="ignore"):  # of sums of infinities
+            cells = check_array(
+                source,
+                dtype=list(NUMERIC_DTYPES),
+                ensure_all_finite="allow-nan",
+                input_name="by_columns",
+            )
         return WholeArray(cells)
     if isinstance(source, str | Path):
         from pyarrow.dataset import dataset

@@ -388,13 +388,14 @@ def read_table(estimator, X, *, reset: bool, categorical_features=None) -> Table
             ) from error
         return table
     if sparse.issparse(X):
-        X = check_array(
-            X,
-            accept_sparse="csc",
-            dtype=(np.float64, np.float32),
-            ensure_all_finite="allow-nan",
-            input_name="X",
-        )
+        with np.errstate(invalid="ignore"):  # of sums of infinities
+            X = check_array(
+                X,
+                accept_sparse="csc",
+                dtype=(np.float64, np.float32),
+                ensure_all_finite="allow-nan",
+                input_name="X",
+            )
         validate_data(estimator, X, skip_check_array=True, reset=reset)
         return SparseTable(X)
     if not (categorical_features is None or isinstance(categorical_features, str)):

@@ -155,7 +155,8 @@ def finite_values(y) -> np.ndarray:
     """Targets as float64, of the shape in which a user passed them as y."""
     with naming("y"):
         y = numbers_of(y, "y")
-        y = check_array(y, ensure_2d=False, dtype=np.float64, order="C", input_name="y")
+        with np.errstate(invalid="ignore"):  # of sums of infinities
+            y = check_array(y, ensure_2d=False, dtype=np.float64, order="C", input_name="y")
         if y.ndim == 0:
             raise ValueError(f"y must have a target for every sample, got {short(y)}")
     return y

@@ -131,7 +131,8 @@ def encode_labels(y) -> tuple[np.ndarray, np.ndarray]:
             warn_of_column()
         y = column_or_1d(y)
     if y.dtype.kind == "f":
-        assert_all_finite(y, input_name="y")
+        with np.errstate(invalid="ignore"):  # of sums of infinities
+            assert_all_finite(y, input_name="y")
     _check_complete(y)
     try:
         check_classification_targets(y)

@@ -26,7 +26,6 @@ from mddf._data.validation import (
     all_weights,
     check_lengths,
     finite,
-    is_list,
     naming,
     refuse_class,
     unchanged_on_failure,
@@ -67,7 +66,7 @@ class GradientBoosting:
     train_score_: np.ndarray
 
     _parameter_constraints: ClassVar[dict] = {
-        "learning_rate": [Within(Real, 0, 1, closed="right")],
+        "learning_rate": [finite(closed="right")],
         "max_iter": [COUNT],
         "grow_policy": [StrOptions({SYMMETRIC, LEAF_WISE})],
         "max_leaf_nodes": [Within(Integral, 2, _MOST_LEAVES, closed="both"), None],
@@ -175,7 +174,7 @@ class GradientBoosting:
     # Fitting
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None, *, eval_set=None):
+    def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None, sample_weight_val=None):
         """Boost.
 
         Parameters
@@ -187,7 +186,7 @@ class GradientBoosting:
             Classes: numbers, strings or booleans. Of a regressor: numbers.
         sample_weight : array of shape (n_samples,), default=None
             Not negative. Weight k is the same as k equal rows, but `min_samples_leaf` counts rows.
-        eval_set : tuple (X, y) or (X, y, sample_weight), default=None
+        X_val, y_val, sample_weight_val : default=None
             Samples to stop by, instead of a share of those that are fitted. The rounds after the
             best one are dropped, and with early stopping no more are grown after
             `n_iter_no_change` without a better score.
@@ -213,8 +212,9 @@ class GradientBoosting:
                 binned = binner.fit_transform(table, weights)
                 self._entropy = drawn_entropy(self.random_state)
             rows = Rows.of(binned, values, weights)
-            if eval_set is not None:
-                rows = rows.with_others(*self._read_eval_set(eval_set, binner, target))
+            validation = X_val, y_val, sample_weight_val
+            if any(part is not None for part in validation):
+                rows = rows.with_others(*self._read_validation(*validation, binner, target))
             elif self._holds_out(len(rows.train)):
                 rows = self._split(rows, target)
             fitted = self._boost(rows, target, binner, self._trees if again else None)
@@ -250,22 +250,23 @@ class GradientBoosting:
         share = self.validation_fraction
         return int(share) if isinstance(share, Integral) else int(np.ceil(share * n_rows))
 
-    def _read_eval_set(self, eval_set, binner: Binner, target):
+    def _read_validation(self, X, y, sample_weight, binner: Binner, target):
         """Codes, values and weights of another table."""
-        if not is_list(eval_set) or len(eval_set) not in (2, 3):
-            raise ValueError(
-                f"eval_set must be (X, y) or (X, y, sample_weight), got {type(eval_set).__name__}"
-            )
-        X, y, *rest = eval_set
-        with naming("eval_set"):
+        for name, part, other in (("X_val", X, "y_val"), ("y_val", y, "X_val")):
+            if part is None:
+                raise ValueError(f"{name} must be there with {other}, got None")
+        with naming("X_val"):
             table = read_table(
                 self, X, reset=False, categorical_features=self.categorical_features
             )
-            check_lengths(X, y=y)
-            weights = None
-            if rest and rest[0] is not None:
-                weights = within_range(all_weights(rest[0], table.shape[0]))
-            return binner.transform(table), self._read_more(y, target, weights), weights
+        check_lengths(X, y_val=y)
+        weights = None
+        if sample_weight is not None:
+            with naming("sample_weight_val"):
+                weights = within_range(all_weights(sample_weight, table.shape[0]))
+        with naming("y_val"):
+            values = self._read_more(y, target, weights)
+        return binner.transform(table), values, weights
 
     def _boost(self, rows: Rows, target, binner: Binner, before: BoostedTrees | None) -> dict:
         """Attributes, from trees that are grown here after those that there are."""

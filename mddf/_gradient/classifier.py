@@ -28,7 +28,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     loss : {"log_loss", "exponential"}, default="log_loss"
         "exponential" is for two classes.
     learning_rate : float, default=0.05
-        What the values of leaves are multiplied by, at most 1.
+        What the values of leaves are multiplied by.
     max_iter : int, default=1000
         Most trees.
     grow_policy : {"symmetric", "leaf-wise"}, default="symmetric"
@@ -65,7 +65,8 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     early_stopping : "auto" or bool, default="auto"
         Whether some samples are held out, and no more trees grown when their score has not become
         better for a while; the trees after the best score are dropped. "auto" does so from 10001
-        samples on. With an `eval_set`, that is scored, and False only keeps the best round.
+        samples on. If `fit` is given an `X_val`, that is scored, and False only keeps the best
+        round.
     scoring : str, callable or None, default="loss"
         What held-out samples are scored by: the loss, a scorer of scikit-learn's, or None for
         accuracy. Other scores than the loss take more time.

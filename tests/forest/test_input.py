@@ -2,9 +2,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from forest_cases import FORESTS, same_predictions, three_classes
+from scipy import sparse
 from sklearn.datasets import make_classification
 
 from mddf import CompletelyRandomForestClassifier, RandomForestClassifier
+from mddf._data.chunked import by_columns
 from mddf._data.validation import encode_labels
 
 both = pytest.mark.parametrize("Forest", FORESTS)
@@ -63,6 +65,11 @@ def test_infinities_are_refused_by_name(Forest, data):
     bad[3, 2] = np.inf
     with pytest.raises(ValueError, match="Input X contains infinity"):
         Forest().fit(bad, y)
+    of_both_signs = bad.copy()
+    of_both_signs[4, 2] = -np.inf
+    for kind in (np.asarray, sparse.csr_matrix, pd.DataFrame, by_columns):
+        with pytest.raises(ValueError, match="infinity"):
+            Forest().fit(kind(of_both_signs), y)
     forest = Forest(2).fit(X, y)
     for method in (forest.predict, forest.predict_proba, forest.apply):
         with pytest.raises(ValueError, match="Input X contains infinity"):
@@ -205,7 +212,13 @@ def test_wide_data(Forest):
 def test_labels_that_do_not_do():
     with pytest.raises(ValueError, match=r"y must have at most 65535 classes, got 70000"):
         encode_labels(np.arange(70000))
-    for y in ([0.5, 1.25, 3], [0, np.nan, 1.0], [0, np.inf, 1], [[1, 0], [0, 1], [1, 1]]):
+    for y in (
+        [0.5, 1.25, 3],
+        [0, np.nan, 1.0],
+        [0, np.inf, 1],
+        [-np.inf, np.inf, 1],
+        [[1, 0], [0, 1], [1, 1]],
+    ):
         with pytest.raises(ValueError):
             RandomForestClassifier(1).fit(np.zeros((3, 1)), y)
     classes, labels = encode_labels([5, 5, 2])

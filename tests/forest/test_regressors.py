@@ -207,6 +207,7 @@ def test_types_and_shapes_of_targets(Forest, data):
         ([1.0, np.nan, 2], "Input y contains NaN"),
         ([1.0, np.inf, 2], "Input y contains infinity"),
         ([1.0, -np.inf, 2], "Input y contains infinity"),
+        ([np.inf, -np.inf, 2], "Input y contains infinity"),
         (["a", "b", "c"], "y cannot be used: could not convert"),
         ([10**400, 1, 2], "y"),
         ([1j, 2, 3], "(?i)complex"),

@@ -354,7 +354,7 @@ def leaf_values(problem, round_, tree, raw, y, weights, gradient, hessian, times
         if round_.grows and round_.scorer.monotonic:
             unit = round_.value_unit
             value[0] = min(max(value[0], leaf.least * unit), leaf.most * unit)
-    return problem.learning_rate * values
+    return np.clip(problem.learning_rate * values, -1e90, 1e90)
 
 
 def boost(problem, seeds):

@@ -8,6 +8,8 @@ namespace mddf::gradient {
 namespace {
 
 constexpr int64_t kLittle = 4096;  // rows
+// Of leaves: sums over all rounds, and their squares, stay finite at any learning rate.
+constexpr double kMostValue = 1e90;
 
 std::vector<double> taken(const double* of, const std::vector<int32_t>& rows) {
   std::vector<double> values;
@@ -134,7 +136,7 @@ std::vector<double> Booster::leaf_values(const GrownTree& grown, Team& team) con
     double value = values[at];
     if (!options_.monotonic.empty())
       value = Limits{limits.least * grown.value_unit, limits.most * grown.value_unit}.clip(value);
-    values[at] = options_.learning_rate * value;
+    values[at] = std::clamp(options_.learning_rate * value, -kMostValue, kMostValue);
   }
   return values;
 }

@@ -1,0 +1,107 @@
+"""mddf's gradient boosting under the names, defaults and private parts of scikit-learn's.
+
+scikit-learn's own tests can so be run on it, as far as they look at what estimators do.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+import sklearn.ensemble
+
+import mddf
+from mddf._data.table import read_table
+from mddf._gradient.inputs import interaction_groups
+
+_DEFAULTS = {
+    "learning_rate": 0.1,
+    "max_iter": 100,
+    "grow_policy": "leaf-wise",
+    "min_samples_leaf": 20,
+    "l2_regularization": 0.0,
+    "n_iter_no_change": 10,
+    "tol": 1e-7,
+}
+
+
+class _Tree:
+    """One tree, by what scikit-learn's tests ask of it."""
+
+    def __init__(self, trees, number):
+        arrays = trees.arrays
+        splits = slice(*arrays["first_split"][number : number + 2])
+        leaves = slice(*arrays["first_leaf"][number : number + 2])
+        self.left, self.right = arrays["left"][splits], arrays["right"][splits]
+        values = arrays["values"][leaves, 0]
+        self.nodes = np.zeros(len(self.left) + len(values), [("column", int), ("value", float)])
+        self.nodes["column"][: len(self.left)] = arrays["column"][splits]
+        self.nodes["value"][len(self.left) :] = values
+
+    def get_n_leaf_nodes(self):
+        return len(self.left) + 1
+
+    def get_max_depth(self, split=0):
+        if not len(self.left):
+            return 0
+        below = [self.left[split], self.right[split]]
+        return 1 + max(self.get_max_depth(child) if child >= 0 else 0 for child in below)
+
+
+def _adapted(Model):
+    own = inspect.signature(Model.__init__)
+    signature = own.replace(
+        parameters=[
+            p.replace(default=_DEFAULTS.get(p.name, p.default)) for p in own.parameters.values()
+        ]
+    )
+
+    def __init__(self, *args, **options):
+        given = signature.bind(self, *args, **options)
+        given.apply_defaults()
+        Model.__init__(*given.args, **given.kwargs)
+
+    def _raw_predict(self, X):
+        return self._trees.raw(self._binner.transform(read_table(self, X, reset=False)))
+
+    def _check_interaction_cst(self, n_features):
+        groups = interaction_groups(self.interaction_cst, n_features)
+        return None if groups is None else [set(np.flatnonzero(group)) for group in groups]
+
+    __init__.__signature__ = signature
+    parts = {
+        "__init__": __init__,
+        "_raw_predict": _raw_predict,
+        "_predictors": property(
+            lambda self: [[_Tree(self._trees, t)] for t in range(self._trees.n_trees)]
+        ),
+        "_random_seed": property(lambda self: self._entropy),
+        "_check_interaction_cst": _check_interaction_cst,
+    }
+    return type(f"Hist{Model.__name__}", (Model,), parts)
+
+
+HistGradientBoostingClassifier = _adapted(mddf.GradientBoostingClassifier)
+HistGradientBoostingRegressor = _adapted(mddf.GradientBoostingRegressor)
+
+
+def _raises(kind, match=None):
+    """What is refused is the same, but not by the same words."""
+    return pytest.raises(kind)
+
+
+def peers_tests(name: str) -> ModuleType:
+    """scikit-learn's tests of a module of its histogram gradient boosting, for mddf's."""
+    found = importlib.util.find_spec(f"sklearn.ensemble._hist_gradient_boosting.tests.{name}")
+    assert found is not None
+    module = importlib.util.module_from_spec(found)
+    with pytest.MonkeyPatch.context() as patch:
+        for Model in (HistGradientBoostingClassifier, HistGradientBoostingRegressor):
+            patch.setattr(sklearn.ensemble, Model.__name__, Model)
+        assert found.loader is not None
+        found.loader.exec_module(module)
+    vars(module)["pytest"] = SimpleNamespace(**vars(pytest) | {"raises": _raises})
+    return module
