@@ -40,21 +40,21 @@ wheel: ## a source distribution, and a wheel from it, into DIST
 	$(PYTHON) -m build --outdir $(DIST) .
 
 stable-wheel: ## the wheel for Python 3.12 and later: built, audited, tested
-	PYTHON=$(PYTHON) sh scripts/check_stable_wheel.sh
+	PYTHON=$(PYTHON) sh scripts/maintain/stable_wheel.sh
 
 kernel: ## the kernel's tests and the record, with and without wide vectors
 	$(PYTHON) tests/run_kernel.py
 
 elsewhere: ## the kernel compiles for other systems
 	$(PYTHON) -m pip install -q ziglang==0.17.1
-	$(PYTHON) scripts/compile_elsewhere.py
+	$(PYTHON) scripts/maintain/compile_elsewhere.py
 
 arm64: ## the record on ARM64, under qemu
-	PYTHON=$(PYTHON) sh scripts/check_arm64.sh
+	PYTHON=$(PYTHON) sh scripts/maintain/arm64.sh
 
 sanitize:
-	PATH="$(bin):$$PATH" PYTHON=$(PYTHON) sh scripts/sanitize.sh memory
-	PATH="$(bin):$$PATH" PYTHON=$(PYTHON) sh scripts/sanitize.sh threads
+	PATH="$(bin):$$PATH" PYTHON=$(PYTHON) sh scripts/maintain/sanitize.sh memory
+	PATH="$(bin):$$PATH" PYTHON=$(PYTHON) sh scripts/maintain/sanitize.sh threads
 
 workflows: ## the workflows have the form that GitHub and Read the Docs know
 	$(PYTHON) -m check_jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml

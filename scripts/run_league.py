@@ -8,7 +8,7 @@ r"""A league of methods at their defaults, or tuned, over all sets of mddf.datas
         --method knn=sklearn.neighbors:KNeighborsClassifier n_neighbors=9
 
 The rules are the same for all, and are printed. Of regression there are also 90 % intervals, of
-methods that say some. `summarize.py` has more tests and pictures.
+methods that say some. `scripts/report/summarize.py` has more tests and pictures.
 """
 
 from _lab import contest, data, models, scores, tables

@@ -119,7 +119,9 @@ class Study:
             first = options.plot[0]
             options.out = first if first.is_dir() else first.parent
         sources = options.plot or [options.out]
-        maker = f"python scripts/{Path(self.module['__file__']).name}"
+        scripts = Path(__file__).resolve().parents[1]
+        command = Path(self.module["__file__"]).resolve().relative_to(scripts)
+        maker = f"python scripts/{command.as_posix()}"
         parts = [tables.read(path, self.name, maker) for path in sources]
         for path, part in zip(sources, parts, strict=True):
             if differ := ",\n".join(records.clashes(part.attrs, parts[0].attrs)):

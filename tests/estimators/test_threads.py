@@ -1,4 +1,4 @@
-"""Fits and predictions in many threads at once; scripts/sanitize.sh looks for races in them."""
+"""Fits and predictions in many threads at once; `make sanitize` looks for races in them."""
 
 from concurrent.futures import ThreadPoolExecutor
 

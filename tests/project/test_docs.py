@@ -16,7 +16,9 @@ import mddf
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
-SCRIPTS = sorted((ROOT / "scripts").glob("[!_]*.py"))
+SCRIPTS = sorted(
+    path for pattern in ("[!_]*.py", "[!_]*/[!_]*.py") for path in (ROOT / "scripts").glob(pattern)
+)
 
 
 def commands(path):
@@ -25,7 +27,7 @@ def commands(path):
     if path.suffix == ".py":
         text = ast.get_docstring(ast.parse(text))
     text = re.sub(r"\s*\\\n\s*", " ", text)
-    return re.findall(r"python (scripts/\w+\.py(?: [^\s`;()]+)*)", text)
+    return re.findall(r"python (scripts/[\w/]+\.py(?: [^\s`;()]+)*)", text)
 
 
 COMMANDS = [(path.name, command) for path in PAGES + SCRIPTS for command in commands(path)]
@@ -48,7 +50,8 @@ def test_command_is_understood(place, command, monkeypatch, capsys, tmp_path):
     (tmp_path / "table.csv").write_text("id,size,kind\n1,2,a\n2,3,b\n")
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     script, *arguments = shlex.split(command)
-    module = importlib.import_module(Path(script).stem)
+    name = ".".join(Path(script).with_suffix("").parts[1:])
+    module = importlib.import_module(name)
     try:
         module.parse(arguments)
     except SystemExit:

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -12,29 +13,32 @@ import pytest
 from mddf._ensemble.margin_loss import margin_loss
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
-COMMANDS = sorted(path.stem for path in SCRIPTS.glob("*.py"))
+COMMANDS = sorted(
+    ".".join(path.relative_to(SCRIPTS).with_suffix("").parts)
+    for path in [*SCRIPTS.glob("[!_]*.py"), *SCRIPTS.glob("[!_]*/[!_]*.py")]
+)
 # A small version of each study, and the tables it writes.
 STUDIES = {
-    "bench_boosting": ("--cases exponential,stumps --rounds 2", "boosting"),
-    "bench_cascade": ("--datasets iris --n-estimators 1 --repeats 1", "cascade"),
-    "bench_cores": ("--datasets iris --n-estimators 2 --workers 2", "cores"),
-    "bench_export": ("--datasets iris --n-estimators 2 --rows 10", "export"),
-    "bench_forest": (
+    "bench.boosting": ("--cases exponential,stumps --rounds 2", "boosting"),
+    "bench.cascade": ("--datasets iris --n-estimators 1 --repeats 1", "cascade"),
+    "bench.cores": ("--datasets iris --n-estimators 2 --workers 2", "cores"),
+    "bench.export": ("--datasets iris --n-estimators 2 --rows 10", "export"),
+    "bench.forest": (
         "--datasets breast_cancer --n-estimators 8 --repeats 1 --forests random "
         "--measures speed,peers,binning,threads,row,memory,growth,parts --libraries scikit-learn",
         "speed peers binning threads row memory growth parts",
     ),
-    "bench_gradient": ("--tables tiny --peers sklearn --rounds 2 --repeats 1", "gradient"),
-    "bench_scale": ("--rows 2000 --columns 5", "scale"),
-    "bench_workers": ("--engines loky --rows 500 --predicted 500", "workers"),
-    "compare_boosting": ("--datasets breast_cancer,wine --rounds 3", "comparison"),
-    "run_deepboost": (
+    "bench.gradient": ("--tables tiny --peers sklearn --rounds 2 --repeats 1", "gradient"),
+    "bench.scale": ("--rows 2000 --columns 5", "scale"),
+    "bench.workers": ("--engines loky --rows 500 --predicted 500", "workers"),
+    "reproduce.comparison": ("--datasets breast_cancer,wine --rounds 3", "comparison"),
+    "reproduce.deepboost": (
         "--datasets digits-49 --rounds 2 --thin 3 --runs 2",
         "table1 table2 table3",
     ),
-    "run_explain": ("--datasets iris --n-estimators 5 --rows 3", "agreement noise"),
-    "run_imbalance": ("--methods forest%5,mdDF", "imbalance"),
-    "run_layers": (
+    "report.explain": ("--datasets iris --n-estimators 5 --rows 3", "agreement noise"),
+    "report.imbalance": ("--methods forest%5,mdDF", "imbalance"),
+    "reproduce.layers": (
         "--datasets iris --seeds 2 --n-estimators 1 --n-layers 2",
         "layers kept bounds",
     ),
@@ -42,41 +46,74 @@ STUDIES = {
         "--datasets iris,wine --methods mddf histgb --set mddf.n_estimators=1 histgb.max_iter=3",
         "ranks accuracy log_loss costs",
     ),
-    "run_out_of_fold": (
+    "report.out_of_fold": (
         "--datasets iris --methods mdDF,gcForest",
         "mddf gcforest",
     ),
-    "run_quadboost": ("--datasets wine --methods QuadBoost AdaBoost", "table1"),
-    "run_scanning": (
+    "reproduce.quadboost": ("--datasets wine --methods QuadBoost AdaBoost", "table1"),
+    "reproduce.scanning": (
         "--models forest --train 100 --trees 2 --scanner-trees 1",
         "accuracy scanner",
     ),
-    "run_tsne": ("--datasets iris --n-estimators 1 --rows 30", "ratios"),
+    "reproduce.tsne": ("--datasets iris --n-estimators 1 --rows 30", "ratios"),
     "run_uci": (
         "--datasets iris --n-estimators 1 --methods rf mddf gcforest --fractions .1 1",
         "accuracy ahead costs",
     ),
 }
 PICTURES = {
-    "run_layers": ["layers", "margins"],
-    "run_tsne": ["tsne-iris"],
+    "reproduce.layers": ["layers", "margins"],
+    "reproduce.tsne": ["tsne-iris"],
     "run_uci": ["small-sample"],
-    "compare_boosting": ["roc"],
-    "run_deepboost": ["deepboost-digits-49"],
+    "reproduce.comparison": ["roc"],
+    "reproduce.deepboost": ["deepboost-digits-49"],
 }
-WITHOUT_SETS = ("bench_boosting", "bench_gradient", "bench_scale", "bench_workers", "plot_losses")
-NEEDS = {"bench_export": "onnxruntime", "run_explain": "shap"}
+WITHOUT_SETS = (
+    "bench.boosting",
+    "bench.gradient",
+    "bench.scale",
+    "bench.workers",
+    "reproduce.losses",
+)
+NEEDS = {"bench.export": "onnxruntime", "report.explain": "shap"}
+
+
+def path_of(name):
+    return SCRIPTS / f"{name.replace('.', '/')}.py"
+
+
+def shown_command(name):
+    """A command as messages have it, as a regular expression."""
+    return rf"python scripts/{name.replace('.', '/')}\.py"
 
 
 def test_every_command_is_here():
-    others = {"compile_elsewhere", "export_features", "plot_losses", "summarize"}
+    others = {
+        "export_features",
+        "maintain.compile_elsewhere",
+        "report.summarize",
+        "reproduce.losses",
+    }
     assert set(COMMANDS) == set(STUDIES) | others
 
 
 def test_no_command_imports_another_one():
-    for path in SCRIPTS.glob("*.py"):
-        imported = re.findall(r"^\s*(?:from|import) (\w+)", path.read_text(), flags=re.MULTILINE)
-        assert not set(imported) & set(COMMANDS), path.name
+    names = {name.split(".")[-1] for name in COMMANDS} | {name.split(".")[0] for name in COMMANDS}
+    for name in COMMANDS:
+        text = path_of(name).read_text()
+        imported = re.findall(r"^\s*(?:from|import) (\w+)", text, flags=re.MULTILINE)
+        assert not set(imported) & names, name
+
+
+@pytest.mark.parametrize("room", sorted({name.split(".")[0] for name in COMMANDS if "." in name}))
+def test_commands_start_wherever_they_are(room, tmp_path):
+    """`python scripts/ROOM/NAME.py` finds what scripts/_lab has, from any folder."""
+    command = path_of(next(name for name in COMMANDS if name.startswith(f"{room}.")))
+    done = subprocess.run(
+        [sys.executable, command, "--help"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "usage" in done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +149,7 @@ def test_quick_form(script, name, results, capsys, monkeypatch):
         command.main(["--quick", "--plot"])
         (one, *_) = (folder / "cells").iterdir()
         command.main(["--plot", str(folder), "--out", "pictures", "--format", "svg"])
-        if name == "run_tsne":
+        if name == "reproduce.tsne":
             command.main(["--plot", str(one), "--out", "one", "--format", "png"])
         for picture in PICTURES[name]:
             assert (folder / f"{picture}.png").read_bytes().startswith(b"\x89PNG")
@@ -127,7 +164,7 @@ def test_names_with_blanks_and_commas(script, name):
         assert parse(["--datasets", *given]).datasets == sets
 
 
-@pytest.mark.parametrize("name", [*STUDIES, "plot_losses"])
+@pytest.mark.parametrize("name", [*STUDIES, "reproduce.losses"])
 def test_bad_options_fail_in_one_line_before_anything_runs(script, name, tmp_path, capsys):
     parse = script(name).parse
     (tmp_path / "file").touch()
@@ -135,7 +172,7 @@ def test_bad_options_fail_in_one_line_before_anything_runs(script, name, tmp_pat
         (["--out", str(tmp_path / "file")], "argument --out: must be a folder, but .* is a file"),
         (["--out", str(tmp_path / "file/below")], "argument --out: must be a folder"),
     ]
-    if name != "plot_losses":
+    if name != "reproduce.losses":
         threads = r"argument --n-jobs: must be a whole number other than 0 \(-1: all"
         cases += [(["--n-jobs", "0"], threads), (["--n-jobs", "two"], threads)]
     if name not in WITHOUT_SETS:
@@ -164,12 +201,12 @@ def test_errors_of_plots_name_the_command_that_makes_their_input(
     script, name, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit, match=rf"no results/.*: python scripts/{name}\.py makes it"):
+    with pytest.raises(SystemExit, match=rf"no results/.*: {shown_command(name)} makes it"):
         script(name).main(["--plot"])
     store = script("_lab.records").Store(tmp_path, {"study": "made"})
     store.save({"set": "iris"}, {})
     for source in (tmp_path, store.path({"set": "iris"})):
-        with pytest.raises(SystemExit, match=rf"of another kind, 'made': python .*{name}\.py"):
+        with pytest.raises(SystemExit, match=rf"of another kind, 'made': {shown_command(name)}"):
             script(name).main(["--plot", str(source)])
 
 
@@ -178,8 +215,8 @@ def test_tables_that_cannot_be_drawn(script, name, tmp_path):
     table = tmp_path / "of.others.csv"
     for content, message in (
         ("", "cannot be read as a table"),
-        ("set,method,seed\n", rf"has no rows: python scripts/{name}\.py makes some"),
-        ("set,method,seed\niris,mddf,0\n", rf"python scripts/{name}\.py"),
+        ("set,method,seed\n", rf"has no rows: {shown_command(name)} makes some"),
+        ("set,method,seed\niris,mddf,0\n", shown_command(name)),
     ):
         table.write_text(content)
         with pytest.raises(SystemExit, match=message) as caught:
@@ -201,7 +238,7 @@ def test_one_picture_of_two_folders(script, tmp_path):
 
 
 def test_a_folder_that_is_named_twice_is_drawn_once(script, tmp_path, monkeypatch):
-    run = script("run_layers")
+    run = script("reproduce.layers")
     arguments = ["--datasets", "iris", "--quick", "--validate", "--n-jobs", "1", "--out"]
     run.main([*arguments, str(tmp_path)])
     copy = shutil.copytree(tmp_path, tmp_path / "copy")
@@ -214,7 +251,7 @@ def test_a_folder_that_is_named_twice_is_drawn_once(script, tmp_path, monkeypatc
 
 
 def test_benchmarks_do_not_mix_settings(script, tmp_path):
-    run = script("bench_cores").main
+    run = script("bench.cores").main
     arguments = ["--datasets", "iris", "--workers", "2", "--out", str(tmp_path)]
     assert run([*arguments, "--n-estimators", "1"]) == 0
     with pytest.raises(SystemExit, match="n_estimators 1 there, 2 here"):
@@ -224,13 +261,13 @@ def test_benchmarks_do_not_mix_settings(script, tmp_path):
 @pytest.mark.parametrize(
     ("name", "settings"),
     {
-        "bench_boosting": {"on"},
-        "bench_cascade": {"n_estimators", "n_layers", "repeats", "rows", "alone"},
-        "bench_cores": {"n_estimators"},
-        "bench_export": {"n_estimators", "rows"},
-        "bench_forest": {"n_estimators"},
-        "bench_scale": {"columns"},
-        "bench_workers": {"n_estimators", "rows", "predicted"},
+        "bench.boosting": {"on"},
+        "bench.cascade": {"n_estimators", "n_layers", "repeats", "rows", "alone"},
+        "bench.cores": {"n_estimators"},
+        "bench.export": {"n_estimators", "rows"},
+        "bench.forest": {"n_estimators"},
+        "bench.scale": {"columns"},
+        "bench.workers": {"n_estimators", "rows", "predicted"},
     }.items(),
 )
 def test_settings_of_benchmarks(script, name, settings):
@@ -239,7 +276,7 @@ def test_settings_of_benchmarks(script, name, settings):
 
 
 def test_pictures_of_several_methods(script, tmp_path, capsys):
-    run, out = script("run_tsne"), tmp_path / "of.both"
+    run, out = script("reproduce.tsne"), tmp_path / "of.both"
     arguments = ["--datasets", "iris", "--quick", "--rows=9", "--n-jobs=1", "--n-layers=1"]
     for method, seed in (("mddf", "0"), ("gcforest", "0"), ("mddf", "1")):
         more = ["--n-estimators", "1", "--method", method, "--seed", seed, "--out", str(out)]
@@ -256,19 +293,19 @@ def test_pictures_of_several_methods(script, tmp_path, capsys):
 def test_without_matplotlib(script, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(SystemExit, match=r'matplotlib .* pip install "mddf\[plots\]"'):
-        script("plot_losses").main([])
+        script("reproduce.losses").main([])
 
 
 def test_tables_are_drawn_too(script, tmp_path):
     there = Path(__file__).parents[2] / "docs/results"
-    for name, table in (("run_layers", "layers-layers"), ("run_uci", "small-sample")):
+    for name, table in (("reproduce.layers", "layers-layers"), ("run_uci", "small-sample")):
         arguments = ["--plot", str(there / f"{table}.csv"), "--format", "svg"]
         script(name).main([*arguments, "--out", str(tmp_path)])
     assert {path.name for path in tmp_path.iterdir()} == {"layers.svg", "small-sample.svg"}
 
 
 def test_losses(script, tmp_path, capsys):
-    plot = script("plot_losses")
+    plot = script("reproduce.losses")
     z = np.linspace(-1, 2, 13)
     band = plot.band_loss(z, 0.2, 0.1)
     assert band[z <= 0].min() >= 1  # they bound the 0-1 loss

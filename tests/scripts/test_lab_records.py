@@ -94,14 +94,18 @@ def test_damaged_and_foreign_files_are_named(records, tmp_path, content, message
 
 
 def test_reading_names_the_command_that_makes_it(records, tmp_path):
-    with pytest.raises(SystemExit, match=r"no .*nowhere: python scripts/run_tsne.py makes it"):
-        records.read_cells(tmp_path / "nowhere", "tsne", "python scripts/run_tsne.py")
-    with pytest.raises(SystemExit, match=r"has no results yet: python scripts/run_layers.py"):
-        records.read_cells(tmp_path, "layers", "python scripts/run_layers.py")
+    with pytest.raises(
+        SystemExit, match=r"no .*nowhere: python scripts/reproduce/tsne.py makes it"
+    ):
+        records.read_cells(tmp_path / "nowhere", "tsne", "python scripts/reproduce/tsne.py")
+    with pytest.raises(
+        SystemExit, match=r"has no results yet: python scripts/reproduce/layers.py"
+    ):
+        records.read_cells(tmp_path, "layers", "python scripts/reproduce/layers.py")
     store = records.Store(tmp_path, {"study": "uci"})
     store.save(KEY, {})
-    with pytest.raises(SystemExit, match=r"of another kind, 'uci': python .*run_layers\.py"):
-        records.read_cells(tmp_path, "layers", "python scripts/run_layers.py")
+    with pytest.raises(SystemExit, match=r"of another kind, 'uci': python .*reproduce/layers\.py"):
+        records.read_cells(tmp_path, "layers", "python scripts/reproduce/layers.py")
     assert records.read_cells(store.path(KEY)) == records.read_cells(tmp_path)
 
 

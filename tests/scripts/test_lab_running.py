@@ -187,7 +187,7 @@ def test_the_second_ctrl_c_stops_at_once(tmp_path):
 
 
 def test_ctrl_c_while_nothing_is_computed(script, monkeypatch):
-    run = script("run_layers")
+    run = script("reproduce.layers")
     monkeypatch.setattr(run.study, "_main", lambda _: signal.raise_signal(signal.SIGINT))
     assert run.main([]) == 130
 

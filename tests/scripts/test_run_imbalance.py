@@ -1,4 +1,4 @@
-"""run_imbalance.py: thresholds, leaves and weights where a class is rare."""
+"""report/imbalance.py: thresholds, leaves and weights where a class is rare."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from sklearn.metrics import f1_score
 
 @pytest.fixture
 def run(script):
-    return script("run_imbalance")
+    return script("report.imbalance")
 
 
 def test_threshold_is_the_best_of_all(run):

@@ -10,7 +10,7 @@ from sklearn.datasets import make_moons
 
 @pytest.mark.parametrize("method", ["mddf", "gcforest", "mddf-np"])
 def test_layers(script, method):
-    run = script("run_layers")
+    run = script("reproduce.layers")
     options = run.parse(["--quick", "--n-jobs", "1"])
     rows = run.cell(options, "iris", 0, method)["layers"]
     assert [row["layer"] for row in rows] == [1, 2, 3]
@@ -28,7 +28,7 @@ def test_layers(script, method):
 
 
 def test_planes(script):
-    run = script("run_tsne")
+    run = script("reproduce.tsne")
     options = run.parse(["--quick", "--rows", "45", "--n-jobs", "1"])
     found = run.cell(options, "iris", "mddf", 0)
     train, test = found["train"], found["test"]
@@ -38,7 +38,7 @@ def test_planes(script):
 
 
 def test_variance_ratio(script):
-    ratio = script("run_tsne").variance_ratio
+    ratio = script("reproduce.tsne").variance_ratio
     X = np.array([[0.0, 0], [2, 0], [10, 0], [12, 0]])
     y = np.array(["a", "a", "b", "b"])
     assert ratio(X, y) == pytest.approx(4 / 100)
@@ -169,12 +169,12 @@ def test_validation_leaves_standard_test_rows_alone(script, data_home):
 @pytest.mark.parametrize("text", ["strength", "strength=", "strenght=1", "cv=3+mu"])
 def test_settings_that_do_not_do(script, text, capsys):
     with pytest.raises(SystemExit):
-        script("run_layers").parse(["--methods", text])
+        script("reproduce.layers").parse(["--methods", text])
     assert "mddf-np or parameter=value, got" in capsys.readouterr().err
 
 
 def test_what_is_kept(script, tmp_path):
-    run = script("run_layers")
+    run = script("reproduce.layers")
     arguments = "--quick --validate --datasets iris --methods mddf strength=1+cv=3"
     assert run.main([*arguments.split(), "--out", str(tmp_path)]) == 0
     assert "accuracy on held-out training rows" in (tmp_path / "kept.md").read_text()
@@ -194,7 +194,7 @@ def test_the_estimate_for_all_images(script):
     cell = {"set": "mnist", "seed": 0, "n_train": 100, "n_all": 10_000, "fit_s": 1.0}
     cell |= {"transform_s": 1.0, "peak_gib": 1.0}
     cell["models"] = [{"model": "forest", "input": "pixels", "accuracy": 0.9, "s": 36.0}]
-    accuracy, scanner = script("run_scanning").report(pd.DataFrame([cell]), None)
+    accuracy, scanner = script("reproduce.scanning").report(pd.DataFrame([cell]), None)
     # 100 times as many, twice the logarithm
     assert accuracy.shown["all rows, h"].tolist() == ["2.00"]
     assert accuracy.shown["minus pixels"].tolist() == ["0.00"]
@@ -202,7 +202,7 @@ def test_the_estimate_for_all_images(script):
 
 
 def test_grids_and_folds_of_deepboost(script):
-    run = script("run_deepboost")
+    run = script("reproduce.deepboost")
     sizes = {
         number: [len(run.settings_of(number, m)) for m in names]
         for number, names in run.METHODS.items()
@@ -222,7 +222,7 @@ def test_grids_and_folds_of_deepboost(script):
 
 
 def test_a_run_of_deepboost_averages_ties(script, monkeypatch):
-    run = script("run_deepboost")
+    run = script("reproduce.deepboost")
     X = np.random.default_rng(0).random((100, 2))
     y = (X[:, 0] > 0.5).astype(int)  # every depth makes no mistake
     monkeypatch.setattr(run.data, "two_classes", lambda *_: (X, y))
@@ -244,7 +244,7 @@ def test_tables_of_deepboost_leave_results_alone(script):
     common |= {"n_settings": 6, "seconds": 1.0, "method": "DeepBoost", "seed": 0}
     frame = pd.DataFrame([{**common, "test": 0.25}])
     before = frame.copy()
-    (table,) = script("run_deepboost").report(frame, None)
+    (table,) = script("reproduce.deepboost").report(frame, None)
     assert table.shown["error %"].tolist() == ["25.00 ± 0.00"]
     pd.testing.assert_frame_equal(frame, before)
 
@@ -253,15 +253,17 @@ def test_tables_of_deepboost_leave_results_alone(script):
 def test_published_numbers_of_deepboost_stand_beside(script, tmp_path, capsys):
     arguments = ["--tables", "3", "--datasets", "ionosphere", "--runs", "1", "--thin", "3"]
     arguments += ["--rounds", "2", "--n-jobs", "1", "--out", str(tmp_path)]
-    run = script("run_deepboost")
+    run = script("reproduce.deepboost")
     run.main(arguments)
     assert "4.30 ± 1.88" in (tmp_path / "table3.md").read_text()
-    with pytest.raises(SystemExit, match=r"no run 0 of Table 2: python scripts/run_deepboost.py"):
+    with pytest.raises(
+        SystemExit, match=r"no run 0 of Table 2: python scripts/reproduce/deepboost.py"
+    ):
         run.main(["--plot", str(tmp_path)])
 
 
 def test_protocol_of_quadboost(script):
-    run = script("run_quadboost")
+    run = script("reproduce.quadboost")
     rng = np.random.default_rng(0)
     X, y = rng.normal(3, 5, size=(1200, 2)), rng.integers(0, 2, 1200)
     train, _, test, _ = run.split(X, y, seed=0)
@@ -279,7 +281,7 @@ def test_protocol_of_quadboost(script):
 def test_tables_of_quadboost(script):
     right = {"AdaBoost": "1111", "LPBoost": "1000"}
     rows = [{"set": s, "method": m, "right": right[m]} for s in ("wine", "x", "y") for m in right]
-    run = script("run_quadboost")
+    run = script("reproduce.quadboost")
     found = run.pairs(pd.DataFrame(rows)).set_index(["row_algorithm", "column_algorithm"])
     assert found.loc[("AdaBoost", "LPBoost"), "wins"] == 3
     assert found.loc[("AdaBoost", "LPBoost"), "sign_test_p"] == 0.125
@@ -295,7 +297,7 @@ def test_tables_of_quadboost(script):
 
 
 def test_curves_of_the_comparison(script):
-    run = script("compare_boosting")
+    run = script("reproduce.comparison")
     options = run.parse(["--rounds", "10"])
     for method in run.METHODS:
         found = run.cell(options, "breast_cancer", method, 0)
@@ -309,7 +311,7 @@ def test_curves_of_the_comparison(script):
 @pytest.mark.usefixtures("data_home")
 def test_length_of_the_call_leaks(script, tmp_path, capsys):
     arguments = ["--splits", "1", "--max-rows", "6000", "--datasets", "bank", "bank-no-duration"]
-    script("compare_boosting").main([*arguments, "--rounds", "10", "--out", str(tmp_path)])
+    script("reproduce.comparison").main([*arguments, "--rounds", "10", "--out", str(tmp_path)])
     assert " 0.85 " in capsys.readouterr().out  # the published AUC on bank
     rows = pd.read_csv(tmp_path / "comparison.csv").set_index(["set", "method"])["auc"]
     for method in ("AdaBoost", "DeepBoost"):
@@ -319,26 +321,26 @@ def test_length_of_the_call_leaks(script, tmp_path, capsys):
 def test_graphs_and_explanations(script, tmp_path, capsys):
     pytest.importorskip("onnxruntime", reason='needs "mddf[onnx]"')
     pytest.importorskip("shap", reason='needs "mddf[explain]"')
-    export = script("bench_export")
+    export = script("bench.export")
     found = export.cell(export.parse(["--n-estimators", "5"]), "iris", "mdDF")
     assert found["equal_float64"] == 1
     assert found["differ_float64"] == 0
     assert found["equal_float32"] > 0.9
-    explain = script("run_explain")
+    explain = script("report.explain")
     found = explain.cell(explain.parse(["--quick", "--rows", "3"]), "wine", "forest")
     assert [row["correlation"] > 0.7 for row in found["agreement"]] == [True, True]
     assert [row["kind"] for row in found["noise"]] == ["held-out", "permutation", "impurity"]
 
 
 def test_cascade_and_its_peer(script):
-    bench = script("bench_cascade")
+    bench = script("bench.cascade")
     options = bench.parse(["--n-estimators", "2", "--rows", "200"])
     for side in ("mddf", "peer"):
         assert bench.measure(side, options, "breast_cancer", 0)["accuracy"] > 80
 
 
 def test_forests_of_both_sides(script):
-    bench, lab = script("bench_forest"), script("_lab.bench")
+    bench, lab = script("bench.forest"), script("_lab.bench")
     split = bench.load("curves", None)
     split = script("_lab.data").Split(
         *(part[:500] for part in vars(split).values() if part is not None)
@@ -357,7 +359,7 @@ def test_forests_of_both_sides(script):
 @pytest.mark.parametrize("kind", ["random", "completely random"])
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_forests_of_libraries(script, kind, task):
-    bench, libraries = script("bench_forest"), script("_lab.libraries")
+    bench, libraries = script("bench.forest"), script("_lab.libraries")
     (X, y), split = make_moons(300, noise=0.1, random_state=0), script("_lab.data").Split
     split = bench.alike(split(X[:200], y[:200] + 5, X[200:], y[200:] + 5), task)
     plan, missing = libraries.Plan(10, 200, 2, task), []
@@ -380,7 +382,7 @@ def test_forests_of_libraries(script, kind, task):
 
 def test_libraries_that_are_not_installed_are_left_out_with_a_line(script, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "ydf", None)
-    options = script("bench_forest").parse(
+    options = script("bench.forest").parse(
         ["--measures", "peers", "--libraries", "YDF", "scikit-learn"]
     )
     assert options.libraries == ["scikit-learn"]
@@ -409,7 +411,7 @@ def test_columns_that_all_libraries_try(script):
 
 
 def test_out_of_fold_figures(script, tmp_path):
-    run = script("run_out_of_fold")
+    run = script("report.out_of_fold")
     (tmp_path / "own.py").write_text(
         "from sklearn.datasets import load_iris, load_diabetes\n"
         "NAMES = ['flowers', 'numbers']\n"

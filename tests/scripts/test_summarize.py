@@ -1,4 +1,4 @@
-"""summarize.py: tables and tests of results of any kind."""
+"""report/summarize.py: tables and tests of results of any kind."""
 
 import re
 
@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture
 def run(script):
-    return script("summarize")
+    return script("report.summarize")
 
 
 @pytest.fixture

@@ -1,11 +1,11 @@
 """Compare the forests with scikit-learn's: time, accuracy, model size.
 
-    python scripts/bench_forest.py --quick    two minutes; bundled data if no other is there
-    python scripts/bench_forest.py            all data sets; takes about an hour and a half
-    python scripts/bench_forest.py --datasets letter adult --repeats 7
-    python scripts/bench_forest.py --datasets letter --measures threads row memory growth parts
-    python scripts/bench_forest.py --measures binning --forests random
-    python scripts/bench_forest.py --measures peers --libraries oneDAL YDF --repeats 3
+    python scripts/bench/forest.py --quick    two minutes; bundled data if no other is there
+    python scripts/bench/forest.py            all data sets; takes about an hour and a half
+    python scripts/bench/forest.py --datasets letter adult --repeats 7
+    python scripts/bench/forest.py --datasets letter --measures threads row memory growth parts
+    python scripts/bench/forest.py --measures binning --forests random
+    python scripts/bench/forest.py --measures peers --libraries oneDAL YDF --repeats 3
 
 Both sides get the same numbers (categories as codes), trees and one core, in turns; ratios are
 medians of scikit-learn's CPU time through mddf's, and a bracket holds the ratio aimed at. The

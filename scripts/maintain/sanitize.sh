@@ -2,7 +2,7 @@
 # Build the kernel with sanitizers in a temporary folder and run tests on it. Fails if a test fails or
 # a sanitizer has anything to say.
 #
-#   scripts/sanitize.sh [memory|threads] [pytest arguments]
+#   scripts/maintain/sanitize.sh [memory|threads] [pytest arguments]
 #
 # memory (the default): AddressSanitizer and UndefinedBehaviorSanitizer on the kernel's tests and on
 # small fits of every estimator. threads: ThreadSanitizer on fits and predictions at the same time.
@@ -10,7 +10,7 @@
 # PYTHON: the interpreter, with the packages that the build and the tests need; python3 by default.
 set -eu
 
-root=$(cd "$(dirname "$0")/.." && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
 python=$(command -v "${PYTHON:-python3}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -1,7 +1,7 @@
 """Two worker processes of one thread each against one thread: fit and prediction.
 
-    python scripts/bench_workers.py            2000 trees on 30 000 x 15, a million rows predicted
-    python scripts/bench_workers.py --quick    20 trees on 2000 rows, 20 000 predicted
+    python scripts/bench/workers.py            2000 trees on 30 000 x 15, a million rows predicted
+    python scripts/bench/workers.py --quick    20 trees on 2000 rows, 20 000 predicted
 
 Workers are started before. Dask's bytes are all that this machine's processes send each other, in
 units of what has to go: the binned table once to each worker, and all trees. Two cores must be

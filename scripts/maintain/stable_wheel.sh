@@ -5,7 +5,7 @@
 # PYTHON: an interpreter with abi3audit; python3 by default.
 set -eu
 
-root=$(cd "$(dirname "$0")/.." && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
 python=$(command -v "${PYTHON:-python3}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -21,7 +21,7 @@ find_python() {
     fi
   done
   if command -v apt-get >/dev/null; then
-    PYTHON="$python" sh "$root/scripts/debian_python.sh" "$work/python$1" "$1" \
+    PYTHON="$python" sh "$root/scripts/maintain/debian_python.sh" "$work/python$1" "$1" \
       "$(dpkg --print-architecture)" sid 2>"$work/debian.log" || true
   fi
 }

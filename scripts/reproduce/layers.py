@@ -1,9 +1,9 @@
 """What happens layer by layer: accuracy, margins and Theorem 1's bound (mdDF, Figs. 8 and 9).
 
-    python scripts/run_layers.py --datasets satimage letter
-    python scripts/run_layers.py --plot         draw what was computed
-    python scripts/run_layers.py --validate --datasets satimage --n-estimators 50
-    python scripts/run_layers.py --validate --datasets wine --methods mddf strength=1+cv=10
+    python scripts/reproduce/layers.py --datasets satimage letter
+    python scripts/reproduce/layers.py --plot         draw what was computed
+    python scripts/reproduce/layers.py --validate --datasets satimage --n-estimators 50
+    python scripts/reproduce/layers.py --validate --datasets wine --methods mddf strength=1+cv=10
 
 mdDF, gcForest and mdDF's ablations grow --n-layers layers each, without stopping; a method may
 also be settings of mdDF, parameter=value with a + between several. With --validate, a quarter of

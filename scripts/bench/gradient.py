@@ -1,8 +1,8 @@
 """Time gradient boosting on one core against the boosting of other libraries.
 
-    python scripts/bench_gradient.py             libraries that are not installed are left out
-    python scripts/bench_gradient.py --quick     small tables, few rounds
-    python scripts/bench_gradient.py --tables small large --peers catboost
+    python scripts/bench/gradient.py             libraries that are not installed are left out
+    python scripts/bench/gradient.py --quick     small tables, few rounds
+    python scripts/bench/gradient.py --tables small large --peers catboost
 
 CPU seconds of fits and predictions of made tables, in turns, with as many rounds and the same
 learning rate; symmetric trees of depth 6 against CatBoost's, leaf-wise ones of 31 leaves against

@@ -1,7 +1,7 @@
 """Whether out-of-fold figures are those of new rows, and which layers are kept by them.
 
-    python scripts/run_out_of_fold.py --quick
-    python scripts/run_out_of_fold.py --datasets car wine --own-sets mysets.py
+    python scripts/report/out_of_fold.py --quick
+    python scripts/report/out_of_fold.py --datasets car wine --own-sets mysets.py
 
 Log-loss of the training rows, out-of-fold, beside that of a third of the rows, which is held out
 for testing: of the deep forest with one layer, with those that it keeps and with two whether they

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import nanobind
 
-KERNEL = Path(__file__).resolve().parent.parent / "mddf/_kernel"
+KERNEL = Path(__file__).resolve().parents[2] / "mddf/_kernel"
 TARGETS = {
     "x86_64-windows-gnu": [],
     "aarch64-windows-gnu": [],

@@ -1,7 +1,7 @@
 """Compare models in Python and as graphs of ONNX: results, sizes, latency.
 
-    python scripts/bench_export.py --quick    bundled sets, half a minute
-    python scripts/bench_export.py            some minutes
+    python scripts/bench/export.py --quick    bundled sets, half a minute
+    python scripts/bench/export.py            some minutes
 
 What graphs for single and for double precision say is compared with what Python says of the test
 rows as they are. Times are those of one row and of many at once (--rows) on one thread, of graphs

@@ -1,7 +1,7 @@
 """AdaBoost with stumps against DeepBoost with trees of depth 4: ROC curve, AUC and time.
 
-    python scripts/compare_boosting.py           bank marketing and car insurance claims
-    python scripts/compare_boosting.py --plot    draw the curves: roc
+    python scripts/reproduce/comparison.py           bank marketing and car insurance claims
+    python scripts/reproduce/comparison.py --plot    draw the curves: roc
 
 Bank marketing is run with and without `duration`, the length of the call, which is known only
 after it and all but decides the label. A quarter of the rows tests; nothing is tuned.

@@ -1,9 +1,9 @@
 """Compare a cascade with the same one made of scikit-learn's forests: time, memory, accuracy.
 
-    python scripts/bench_cascade.py --quick       the bundled digits, 20 trees; a minute
-    python scripts/bench_cascade.py               all data sets; takes about an hour
-    python scripts/bench_cascade.py --datasets letter satimage --repeats 5
-    python scripts/bench_cascade.py --alone --datasets mnist --rows 60000 --n-layers 4 --repeats 1
+    python scripts/bench/cascade.py --quick       the bundled digits, 20 trees; a minute
+    python scripts/bench/cascade.py               all data sets; takes about an hour
+    python scripts/bench/cascade.py --datasets letter satimage --repeats 5
+    python scripts/bench/cascade.py --alone --datasets mnist --rows 60000 --n-layers 4 --repeats 1
 
 The last line is all of MNIST, without the peer and with all cores (aims: 240 seconds of wall time
 for a layer, 3 GB for the model); otherwise it has 10000 rows. Both sides get the same numbers

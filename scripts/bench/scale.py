@@ -1,8 +1,8 @@
 """How a cascade's fit grows with the rows: CPU seconds and memory, from a mapped file.
 
-    python scripts/bench_scale.py                 100 000 and 1 000 000 rows of 50 columns
-    python scripts/bench_scale.py --rows 10000000 --n-jobs 2
-    python scripts/bench_scale.py --quick         10 000 rows
+    python scripts/bench/scale.py                 100 000 and 1 000 000 rows of 50 columns
+    python scripts/bench/scale.py --rows 10000000 --n-jobs 2
+    python scripts/bench/scale.py --quick         10 000 rows
 
 Every size has a process of its own. Memory is the most of its anonymous memory in the fit, looked
 at 20 times a second: a mapped file is no part of that.

@@ -1,7 +1,7 @@
 """What many cores would gain: the pieces of a fit, timed and replayed on more workers.
 
-    python scripts/bench_cores.py            a layer of adult, of letter and of mnist
-    python scripts/bench_cores.py --quick    20 trees for each forest of letter
+    python scripts/bench/cores.py            a layer of adult, of letter and of mnist
+    python scripts/bench/cores.py --quick    20 trees for each forest of letter
 
 A fit of mdDF gets as many threads as there are to be workers, so that its work is cut as for them.
 Each piece is timed by the CPU clock of its thread, on however few cores there are. What waits for

@@ -1,8 +1,8 @@
 """What multi-grained scanning adds: forests and cascades on images as they are and scanned.
 
-    python scripts/run_scanning.py                       MNIST, 6000 training images, 3 seeds
-    python scripts/run_scanning.py --train 60000 --seeds 1
-    python scripts/run_scanning.py --models forest       without the cascades
+    python scripts/reproduce/scanning.py                       MNIST, 6000 training images, 3 seeds
+    python scripts/reproduce/scanning.py --train 60000 --seeds 1
+    python scripts/reproduce/scanning.py --models forest       without the cascades
 
 A model sees either the pixels, or all scanned columns at once, or (cascades) one window size per
 layer in turn, with the same settings otherwise.

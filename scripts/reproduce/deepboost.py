@@ -1,9 +1,9 @@
 """DeepBoost's Tables 1 to 3 and its Figures 3 and 4.
 
-    python scripts/run_deepboost.py                      all tables, all sets that are present
-    python scripts/run_deepboost.py --tables 2 --datasets ionosphere german
-    python scripts/run_deepboost.py --runs 2 --thin 2    two of the ten runs, coarser grids
-    python scripts/run_deepboost.py --plot               draw run 0 of Table 2: deepboost-SET
+    python scripts/reproduce/deepboost.py                    all tables, all sets that are present
+    python scripts/reproduce/deepboost.py --tables 2 --datasets ionosphere german
+    python scripts/reproduce/deepboost.py --runs 2 --thin 2  two of the ten runs, coarser grids
+    python scripts/reproduce/deepboost.py --plot             draw run 0 of Table 2: deepboost-SET
 
 Run i of ten tests on fold i, validates on fold i + 1 and trains on the others; of a method's
 settings those with the least validation error count, and the test errors of ties are averaged.
@@ -142,7 +142,7 @@ def draw(frame, options):
     """Tree sizes of DeepBoost, and cumulative margins of the methods (Figures 3 and 4)."""
     if "margins" not in frame or not len(frame := frame.dropna(subset="margins")):
         raise SystemExit(
-            "no run 0 of Table 2: python scripts/run_deepboost.py --tables 2 makes it"
+            "no run 0 of Table 2: python scripts/reproduce/deepboost.py --tables 2 makes it"
         )
     for name, rows in frame.groupby("set"):
         figure, ((left, right),) = pictures.panels([3.4], 2, 3.7)

@@ -1,7 +1,7 @@
 """What helps where one class is rare: thresholds, leaf sizes, class weights.
 
-    python scripts/run_imbalance.py --quick
-    python scripts/run_imbalance.py --seeds 2
+    python scripts/report/imbalance.py --quick
+    python scripts/report/imbalance.py --seeds 2
 
 F1 of the rarer class is that at 0.5 and at the threshold that is best for the training rows, by
 out-of-fold probabilities. The number of a forest is the least size of its leaves.

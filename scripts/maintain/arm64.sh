@@ -1,12 +1,12 @@
 #!/bin/sh
 # Compile the kernel for ARM64 and check the record there: by a cross compiler, and Debian's Python under qemu.
 #
-#   scripts/check_arm64.sh [pytest's arguments]
+#   scripts/maintain/arm64.sh [pytest's arguments]
 #
 # Needs the packages g++-aarch64-linux-gnu and qemu-user. PYTHON: Python 3.11, with what the build needs; python3 by default.
 set -eu
 
-root=$(cd "$(dirname "$0")/.." && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
 python=$(command -v "${PYTHON:-python3}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -18,7 +18,7 @@ cmake -S "$root/mddf/_kernel" -B "$work/build" -DPython_EXECUTABLE="$python" -DC
   { cat "$work/cmake.log"; exit 1; }
 cmake --build "$work/build" --parallel
 
-arm=$(PYTHON="$python" sh "$root/scripts/debian_python.sh" "$work/python" 3.11 arm64 bookworm)
+arm=$(PYTHON="$python" sh "$root/scripts/maintain/debian_python.sh" "$work/python" 3.11 arm64 bookworm)
 "$arm" -m pip install -q --only-binary=:all: --target "$work/site" \
   numpy scipy scikit-learn joblib tqdm threadpoolctl narwhals pandas pytest
 cp -r "$root/mddf" "$work/site/mddf"

@@ -1,8 +1,8 @@
 """Time the boosting classifiers on one core against scikit-learn and against each other.
 
-    python scripts/bench_boosting.py             sets that are not present are left out
-    python scripts/bench_boosting.py --quick     bundled sets, fewer rounds
-    python scripts/bench_boosting.py --cases mnist stumps
+    python scripts/bench/boosting.py             sets that are not present are left out
+    python scripts/bench/boosting.py --quick     bundled sets, fewer rounds
+    python scripts/bench/boosting.py --cases mnist stumps
 
 CPU seconds of both sides in turns, their ratio, and in brackets the ratio aimed at. Two cases have
 a limit in seconds in place of a peer. QuadBoost and AdaBoost have the same voters (10 stumps per

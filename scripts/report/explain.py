@@ -1,7 +1,7 @@
 """Measure how good explanations are: contributions, and importances of a column of noise.
 
-    python scripts/run_explain.py --quick
-    python scripts/run_explain.py
+    python scripts/report/explain.py --quick
+    python scripts/report/explain.py
 
 Contributions are held against the exact Shapley values of small models (shap's own, over all
 subsets of six features; sets without categories only); and a column of noise is added, whose rank

@@ -1,8 +1,8 @@
 """QuadBoost's Tables 1 and 2: six algorithms on 25 sets, and how they compare.
 
-    python scripts/run_quadboost.py                  all sets that are present
-    python scripts/run_quadboost.py --datasets heart vote --methods AdaBoost
-    python scripts/run_quadboost.py --adaboost-rounds 50000    leaves out larger values of its grid
+    python scripts/reproduce/quadboost.py                            all sets that are present
+    python scripts/reproduce/quadboost.py --datasets heart vote --methods AdaBoost
+    python scripts/reproduce/quadboost.py --adaboost-rounds 50000    without larger values
 
 Half of the rows, at most 500, train. Features become tanh((x - mean) / std); the voters of all are
 10 stumps per feature and their complements. Hyperparameters are chosen by 5-fold cross-validation,

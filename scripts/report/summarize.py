@@ -1,9 +1,9 @@
 r"""Tables, ranks, tests and pictures of results, merged from any number of folders and files.
 
-    python scripts/summarize.py results/league
-    python scripts/summarize.py results/a results/b --metric accuracy log_loss --test wilcoxon
-    python scripts/summarize.py results/league --pair mddf xgboost
-    python scripts/summarize.py other.csv --metric error --smaller-is-better
+    python scripts/report/summarize.py results/league
+    python scripts/report/summarize.py results/a results/b --metric accuracy --test wilcoxon
+    python scripts/report/summarize.py results/league --pair mddf xgboost
+    python scripts/report/summarize.py other.csv --metric error --smaller-is-better
 
 Sources are folders that a run_ command wrote to, files of their cells, or CSV files with columns
 set, method, seed and metrics. Of each metric: means and deviations over seeds, mean ranks over the

@@ -2,7 +2,7 @@
 # Unpack Debian's Python into a folder, with pip: a version or a processor that this machine has not. Nothing is installed,
 # so that any user may do this where apt-get is. Prints the command to start it.
 #
-#   scripts/debian_python.sh FOLDER VERSION ARCHITECTURE SUITE      such as /tmp/arm 3.11 arm64 bookworm
+#   scripts/maintain/debian_python.sh FOLDER VERSION ARCHITECTURE SUITE      such as /tmp/arm 3.11 arm64 bookworm
 #
 # Another processor's needs qemu (the package qemu-user). PYTHON: an interpreter with pip; python3 by default.
 set -eu

@@ -1,7 +1,7 @@
 """t-SNE of the layers' features of training and test rows (mdDF, Fig. 7).
 
-    python scripts/run_tsne.py --datasets satimage letter
-    python scripts/run_tsne.py --plot         draw what was computed: tsne-SET for each set
+    python scripts/reproduce/tsne.py --datasets satimage letter
+    python scripts/reproduce/tsne.py --plot         draw what was computed: tsne-SET for each set
 
 Of either part, --rows random rows, the same ones for all layers, are embedded in the plane: raw
 features scaled, those of layers as they are. Beside stands the ratio of intra-class to inter-class

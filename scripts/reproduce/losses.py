@@ -1,7 +1,7 @@
 """Draw the margin-distribution loss beside those of boosting and of the SVM (mdDF, Fig. 3).
 
-    python scripts/plot_losses.py --out results/losses
-    python scripts/plot_losses.py --target-margin 0.7 --mu 0.05 --theta 0.2
+    python scripts/reproduce/losses.py --out results/losses
+    python scripts/reproduce/losses.py --target-margin 0.7 --mu 0.05 --theta 0.2
 
 The loss of this package is ``(z - r)^2 / r^2`` up to the target margin r and
 ``mu (z - r)^2 / (1 - r)^2`` above it. The paper's picture shows a variant around 1 with a band of
