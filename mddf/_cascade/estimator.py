@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from numbers import Integral
 from os import PathLike
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import _fit_context, clone
@@ -20,9 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 from mddf._base.messages import short
 from mddf._cascade.fit import CascadePlan, Trace, grow_cascade, resolve_grains
 from mddf._cascade.layer import OUT_OF_BAG, Samples, limit_depth, resolve_forests
-from mddf._cascade.model import CascadeModel, VectorLayout, side_by_side, stages
+from mddf._cascade.layered import Layered
+from mddf._cascade.model import CascadeModel, VectorLayout
 from mddf._data.binner import Binner, fingerprint
-from mddf._data.blocks import NewRows, by_blocks, last
 from mddf._data.folds import gives_folds, group_numbers, is_splitter, make_folds
 from mddf._data.sampling import canonical_order, row_weights
 from mddf._data.table import read_table
@@ -42,11 +40,11 @@ from mddf._data.validation import (
 from mddf._ensemble.checkpoints import Checkpoint, description, fit_inputs
 from mddf._ensemble.coefficients import CoefficientRule, Reweighting
 from mddf._ensemble.scoring import MARGIN_RATIO, OneSEStopper, needed_gain, out_of_fold_score
+from mddf._ensemble.stages import FittedStages, columns_of
 from mddf._ensemble.vote import calibration
 from mddf._forest.base import BaseForest
-from mddf._forest.classifier_base import LayeredClassifier, warn_of_seen
+from mddf._forest.classifier_base import LayeredClassifier
 from mddf._members.named import HoldsMembers
-from mddf._trees import grower
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,7 @@ class CascadeKind:
         return None if self.depth_step is None else int(self.depth_step) * (number + 2)
 
 
-class BaseCascade(HoldsMembers, LayeredClassifier):
+class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
     """What the cascades share; use one of them."""
 
     _member_list = "forests"
@@ -318,30 +316,19 @@ class BaseCascade(HoldsMembers, LayeredClassifier):
 
     # Asking.
 
-    def _read_layers(
-        self, X, read: Callable[[Iterator], list], *, warn_if_seen=False
-    ) -> list[np.ndarray]:
-        """Arrays for all rows of X, of what `read` makes of what `stages` yields for a block."""
+    def _fitted_stages(self) -> FittedStages:
+        """The layers as they are asked."""
         check_is_fitted(self, "_cascade")
-        model, n_spare = self._cascade, self._cascade.layout.n_columns
-        table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
-        # What has been seen is known by the codes of all columns.
-        wanted = None if warn_if_seen else grower.columns_used(model.trees(), model.n_raw)
-        rows = NewRows(
-            self._binner, table, n_spare=n_spare, wanted=wanted, numbers=model.needs_numbers
-        )
-        if warn_if_seen:
-            warn_of_seen(rows.codes(), self._seen)
+        return self._cascade.stages(self._binner)
 
-        def read_block(first, end):
-            return read(stages(model, *rows.block(first, end), n_jobs=self.n_jobs))
-
-        return by_blocks(read_block, table.shape[0], model.row_bytes)
-
-    def _read_stages(self, X, read):
-        return self._read_layers(
-            X, lambda found: read(self._cascade.calibration(p) for _, p in found)
-        )
+    def _layer_figures(self) -> dict[str, Any]:
+        """What is drawn of the growth."""
+        return {
+            "history": self.history_,
+            "margins": self.margins_,
+            "member_scores": self.member_scores_,
+            "alphas": self.alphas_,
+        }
 
     def decision_function(self, X):
         """``F(x)``, the sum of the layers' class vectors times their coefficients.
@@ -355,14 +342,8 @@ class BaseCascade(HoldsMembers, LayeredClassifier):
         ndarray of shape (n_samples, n_classes), or (n_samples,) if there are two classes
             With two classes, what the second has above the first.
         """
-
-        def read(found):
-            _, probabilities = last(found)
-            scores = probabilities * self.alphas_.sum()
-            return [scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores]
-
-        (scores,) = self._read_layers(X, read)
-        return scores
+        scores = self._averages(X) * self.alphas_.sum()
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     # Layer features.
 
@@ -403,15 +384,12 @@ class BaseCascade(HoldsMembers, LayeredClassifier):
         check_is_fitted(self, "_cascade")
         self._chosen_layers(self.n_layers_)
 
-        def read(found):
-            return [self._features([vectors for vectors, _ in found])]
-
-        (features,) = self._read_layers(X, read, warn_if_seen=True)
-        return features
+        return self._layer_features(X, self._features)
 
     def _features(self, vectors: list) -> np.ndarray:
-        reduce = side_by_side if self.transform_forests == "each" else partial(np.mean, axis=0)
-        return np.hstack([reduce(vectors[i]) for i in self._chosen_layers(self.n_layers_)])
+        weights = None if self.transform_forests == "each" else np.ones(len(vectors[0]))
+        chosen = self._chosen_layers(self.n_layers_)
+        return np.hstack([columns_of(vectors[i], weights) for i in chosen])
 
     def get_feature_names_out(self, input_features=None):
         """Names of the columns that `transform` gives.
@@ -483,7 +461,7 @@ class BaseCascade(HoldsMembers, LayeredClassifier):
         yield "n_classes", model.layout.n_classes, n_classes
         for layer in model.layers:
             yield "n_forests", model.layout.n_forests, len(layer.members)
-        for block in model.trees():
+        for block in self._fitted_stages().trees():
             yield "width of trees", block.width, n_classes
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from mddf._base.messages import short
 from mddf._cascade.layer import Layer, LayerInput, Samples, grow_layer
-from mddf._cascade.model import CascadeModel, VectorLayout, combine
+from mddf._cascade.model import CascadeModel, VectorLayout
 from mddf._data.binning import BinnedTable
 from mddf._data.folds import Folds
 from mddf._data.validation import is_list
@@ -24,6 +24,7 @@ from mddf._ensemble.margin_loss import (
     margin_ratio,
 )
 from mddf._ensemble.scoring import OneSEStopper
+from mddf._ensemble.stages import combine
 
 
 @dataclass(frozen=True)

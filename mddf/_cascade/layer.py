@@ -17,18 +17,17 @@ from mddf._data.folds import Folds
 from mddf._data.sampling import RowWeights, plan_sampling
 from mddf._data.validation import is_list
 from mddf._data.vectors import put_aside
+from mddf._ensemble.stages import GRAIN, StageMember, shown_numbers
 from mddf._forest.base import BaseForest
 from mddf._forest.classifiers import CompletelyRandomForestClassifier, RandomForestClassifier
 from mddf._members.external import check_external, check_takes_weights
-from mddf._members.external_fit import external_vectors, fit_external
+from mddf._members.external_fit import fit_external
 from mddf._members.named import split_names
+from mddf._members.stages import ExternalMember
 from mddf._trees import grower
 
 OUT_OF_BAG = "oob"
 FOREST_NAMES = ("random", "completely-random")
-# Class vectors are whole multiples of this, so that classes with equal votes stay equal when the
-# vectors of forests are added up.
-_GRAIN = 2.0**-40
 
 
 @dataclass(frozen=True)
@@ -118,10 +117,14 @@ class Layer:
     columns: np.ndarray
     importances: np.ndarray | None
 
-    @property
-    def has_external(self) -> bool:
-        """Whether a member is a classifier that is not a forest of this package."""
-        return any(not isinstance(of_forest[0], list) for of_forest in self.members)
+    def stage_members(self, n_classes: int) -> list[StageMember]:
+        """The members as those of a stage: forests with the trees of all folds."""
+        return [
+            StageMember([block for trees in of_folds for block in trees], n_classes)
+            if isinstance(of_folds[0], list)
+            else ExternalMember(of_folds, n_classes)
+            for of_folds in self.members
+        ]
 
 
 def named_forest(name: str, n_estimators: int, out_of_bag: bool) -> BaseForest:
@@ -229,9 +232,9 @@ def _make_class_vectors(sums: np.ndarray) -> np.ndarray:
     """Turn sums over trees into class vectors, NaN where there was no tree, in their place."""
     with np.errstate(invalid="ignore"):
         sums /= sums.sum(axis=1, keepdims=True)
-    sums /= _GRAIN
+    sums /= GRAIN
     np.rint(sums, out=sums)
-    sums *= _GRAIN
+    sums *= GRAIN
     return sums
 
 
@@ -250,7 +253,8 @@ def _fit_classifiers(classifier, samples: Samples, layer: LayerInput, seeds, n_j
     weights = samples.weights.row
     if layer.reweighting is not None:
         weights = layer.reweighting * (1 if weights is None else weights)
-    X = _layer_numbers(layer.numbers, layer.augmented, layer.columns)
+    assert layer.numbers is not None
+    X = shown_numbers(layer.numbers, layer.augmented, layer.columns)
     parts = [(train, held_out) for train, held_out, _ in layer.parts]
     fitted = fit_external(
         classifier, X, samples.labels, samples.n_classes, weights, parts, seeds, n_jobs, name
@@ -262,16 +266,6 @@ def _fit_classifiers(classifier, samples: Samples, layer: LayerInput, seeds, n_j
         if keep:
             members.append(model)
     return members, _make_held_out_vectors(sums, samples)
-
-
-def _layer_numbers(numbers, augmented, columns) -> np.ndarray:
-    """The columns that a layer sees, as numbers."""
-    n_raw = numbers.shape[1]
-    raw = columns[columns < n_raw]
-    parts = [numbers[:, raw]] if len(raw) else []
-    if len(raw) < len(columns):
-        parts.append(augmented)
-    return parts[0] if len(parts) == 1 else np.hstack(parts)
 
 
 def _grow_forests(forests, samples: Samples, layer: LayerInput, seeds, n_jobs, verbose, name):
@@ -367,35 +361,3 @@ def grow_layer(
         importances,
     )
     return fitted, [vectors[i] for i in range(len(forests))]
-
-
-def layer_vectors(
-    layer: Layer, codes: np.ndarray, numbers, augmented, n_classes: int, *, n_jobs=None
-) -> np.ndarray:
-    """Each forest's class distributions of new samples: the mean over all folds.
-
-    Parameters
-    ----------
-    layer : Layer
-    codes : ndarray of uint8 of shape (n_samples, n_columns)
-    numbers : ndarray of shape (n_samples, n_raw) or None
-        Needed by classifiers that are not forests of this package, as is `augmented`.
-    augmented : ndarray of shape (n_samples, n_augmented)
-    n_classes : int
-    n_jobs : int, default=None
-
-    Returns
-    -------
-    ndarray of shape (n_forests, n_samples, n_classes)
-    """
-    vectors = np.zeros((len(layer.members), len(codes), n_classes))
-    for members, out in zip(layer.members, vectors, strict=True):
-        if isinstance(members[0], list):
-            trees = [part for of_fold in members for part in of_fold]
-            grower.add_probabilities(trees, codes, out, n_jobs=n_jobs)
-        else:
-            X = _layer_numbers(numbers, augmented, layer.columns)
-            for classifier in members:
-                out += external_vectors(classifier, X, n_classes)
-        _make_class_vectors(out)
-    return vectors

@@ -261,9 +261,10 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
 
     # Asking.
 
-    def _read_stages(self, X, read):
-        return self._read_layers(X, lambda layers: read(self._votes(layers)))
+    def _finish(self):
+        return {"calibration": Calibration(self.exponent_, self.label_smoothing_)}
 
-    def _votes(self, stages):
-        """Probabilities by the votes up to each layer that has some, from the layers' vectors."""
-        yield from map(Calibration(self.exponent_, self.label_smoothing_), self._means(stages))
+    def _member_score(self, row):
+        if self.scoring in ("log-loss", "neg_log_loss"):
+            return -row["log_loss"]
+        return row["accuracy"] if self.scoring == "accuracy" else np.nan

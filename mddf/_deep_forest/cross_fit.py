@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mddf._deep_forest.external import fit_folds, mean_loss
-from mddf._deep_forest.layers import rounded
+from mddf._ensemble.stages import rounded
 from mddf._members.members import MemberSpec, Training, grow_forests
 from mddf._trees.grower import Grown
 

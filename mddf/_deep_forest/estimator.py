@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from numbers import Integral
 from os import PathLike
 from typing import Any, ClassVar
@@ -13,9 +12,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mddf._cascade.layered import Layered
 from mddf._data.binner import Binner, category_mask, fingerprint
-from mddf._data.binning import apply_bins
-from mddf._data.blocks import NewRows, by_blocks
 from mddf._data.folds import gives_folds, group_numbers, is_splitter, make_folds
 from mddf._data.sampling import canonical_order
 from mddf._data.table import read_table
@@ -28,22 +26,22 @@ from mddf._data.validation import (
     naming,
     unchanged_on_failure,
 )
-from mddf._deep_forest.external import bounded
 from mddf._deep_forest.growth import MOST_COLUMNS, Growth, print_line
-from mddf._deep_forest.layers import columns_of
 from mddf._deep_forest.nested import outer_folds
 from mddf._deep_forest.refit import fitted_layers
 from mddf._ensemble.checkpoints import Checkpoint, description, fit_inputs
-from mddf._ensemble.vote import sharpened
-from mddf._forest.classifier_base import AsksForGroups, warn_of_seen
+from mddf._ensemble.stages import FittedStages, Stage, bounded, columns_of
+from mddf._forest.classifier_base import AsksForGroups
 from mddf._members.external import check_takes_weights
 from mddf._members.members import Training
 from mddf._members.named import HoldsMembers
 from mddf._members.screening import is_wide
-from mddf._trees import grower
+
+# External estimators see numbers up to this one, whose squares add up without overflow.
+LARGEST = 1e100
 
 
-class BaseDeepForest(HoldsMembers, AsksForGroups, TransformerMixin):
+class BaseDeepForest(HoldsMembers, Layered, AsksForGroups, TransformerMixin):
     """What both deep forests share; use one of them.
 
     It comes before scikit-learn's other classes among the bases of those, which say what a target
@@ -65,8 +63,9 @@ class BaseDeepForest(HoldsMembers, AsksForGroups, TransformerMixin):
     }
 
     _member_list = "members"
-    _seen: str
     _layers: list
+    history_: dict[str, np.ndarray]
+    leaderboard_: list[dict[str, Any]]
     _binner: Binner
 
     def __init__(
@@ -181,7 +180,7 @@ class BaseDeepForest(HoldsMembers, AsksForGroups, TransformerMixin):
         binned = binner.fit_transform(table, given, n_spare=n_spare)
         random = check_random_state(self.random_state)
         entropy = tuple(random.randint(0, 2**32, 4, dtype=np.uint64).tolist())
-        numbers = bounded(binner.numbers(table)) if external else None
+        numbers = bounded(binner.numbers(table), LARGEST) if external else None
         shown = binner.numbers(X) if X is table and is_splitter(self.cv) else X
         cv = self.cv
         if isinstance(cv, str):
@@ -237,61 +236,48 @@ class BaseDeepForest(HoldsMembers, AsksForGroups, TransformerMixin):
 
     # Asking.
 
-    def _read_layers(
-        self, X, read: Callable[[Iterator], list], *, warn_if_seen=False
-    ) -> list[np.ndarray]:
-        """Arrays for all rows of X, of what `read` makes of each layer's vectors for a block.
-
-        These have shape (n_members, n_samples, n_columns).
-        """
+    def _fitted_stages(self) -> FittedStages:
         check_is_fitted(self, "_layers")
-        table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
-        needs_numbers = any(not member.is_forest for member in self._layers[0].members)
-        # What has been seen is known by the codes of all columns.
-        wanted = None if warn_if_seen else grower.columns_used(self._trees(), self._n_raw)
-        rows = NewRows(
-            self._binner, table, n_spare=self._n_spare, wanted=wanted, numbers=needs_numbers
+        raw, stages = self._binner.bins_, []
+        for number, layer in enumerate(self._layers):
+            members = [member.as_stage_member(self._width) for member in layer.members]
+            alphas = np.append(np.zeros(number), 1.0)  # the next layer sees this one alone
+            passed_on = layer.inputs, layer.average_weights
+            stages.append(Stage(raw, layer.bins, members, alphas, *passed_on))
+        return FittedStages(
+            self._binner,
+            stages,
+            self._n_spare,
+            weighs_members=True,
+            largest=LARGEST,
+            **self._finish(),
         )
-        if warn_if_seen:
-            warn_of_seen(rows.codes(), self._seen)
 
-        def read_block(first, end):
-            return read(self._layer_vectors(*rows.block(first, end), self.n_jobs))
+    def _finish(self) -> dict[str, Any]:
+        """What predictions are made of averages by, as fields of `FittedStages`."""
+        raise NotImplementedError
 
-        n_vectors = sum(len(layer.members) for layer in self._layers) * len(self._outputs)
-        row_bytes = (24 if needs_numbers else 1) * self._n_raw + 32 * n_vectors
-        return by_blocks(read_block, table.shape[0], row_bytes)
+    def _layer_figures(self) -> dict[str, Any]:
+        """What is drawn of the growth, from the leaderboard."""
+        rows = self.leaderboard_
+        members = list(dict.fromkeys(row["member"] for row in rows))
+        scores = np.full((len(self.history_["layer"]), len(members)), np.nan)
+        weights = np.zeros(scores.shape)
+        for row in rows:
+            place = row["layer"] - 1, members.index(row["member"])
+            weights[place] = row["weight"]
+            scores[place] = self._member_score(row)
+        return {
+            "history": self.history_,
+            "margins": None,
+            "member_scores": scores,
+            "alphas": weights[: self.n_layers_],
+            "members": members,
+        }
 
-    def _trees(self) -> list:
-        """All blocks of trees."""
-        members = (member for layer in self._layers for member in layer.members)
-        return [block for member in members if member.is_forest for block in member.models]
-
-    def _layer_vectors(self, codes, numbers, n_jobs) -> Iterator[np.ndarray]:
-        """Yield each layer's vectors of rows whose spare columns are written over for each."""
-        before = None
-        n_columns = len(self._outputs)
-        if numbers is not None:
-            numbers = bounded(numbers)
-        for layer in self._layers:
-            if before is not None:
-                apply_bins(before, layer.bins, out=codes, first_column=self._n_raw, n_jobs=n_jobs)
-            vectors = np.stack(
-                [member.vectors(codes, numbers, n_columns, n_jobs) for member in layer.members]
-            )
-            yield vectors
-            before = layer.augment(vectors)
-
-    def _means(self, stages) -> Iterator[np.ndarray]:
-        """Weighted averages of the layers so far, by their vectors, once a weight is above 0."""
-        total, weight = np.zeros(1), 0.0
-        for layer, vectors in zip(self._layers, stages, strict=True):
-            for member, of_member in zip(layer.members, vectors, strict=True):
-                if member.weight > 0:
-                    total = total + member.weight * sharpened(of_member, member.exponent)
-                    weight += member.weight
-            if weight > 0:
-                yield total / weight
+    def _member_score(self, row: dict[str, Any]) -> float:
+        """The score of a row of the leaderboard; NaN if it holds none."""
+        raise NotImplementedError
 
     def _layers_fitted(self) -> list[Any]:
         check_is_fitted(self, "_layers")
@@ -310,12 +296,9 @@ class BaseDeepForest(HoldsMembers, AsksForGroups, TransformerMixin):
         ndarray of shape (n_samples, n_features_out)
             Named by `get_feature_names_out`.
         """
-
-        def read(layers):
-            return [np.hstack([columns_of(vectors, None) for vectors in layers])]
-
-        (features,) = self._read_layers(X, read, warn_if_seen=True)
-        return features
+        return self._layer_features(
+            X, lambda layers: np.hstack([columns_of(vectors, None) for vectors in layers])
+        )
 
     def get_feature_names_out(self, input_features=None):
         """Names of the columns that `transform` gives, such as "layer1_random_setosa".
@@ -357,7 +340,8 @@ class BaseDeepForest(HoldsMembers, AsksForGroups, TransformerMixin):
         return hasattr(self, "_layers")
 
     def _counts(self):
-        n_raw, width, trees = self._binner.bins_.n_columns, self._width, self._trees()
+        n_raw, width = self._binner.bins_.n_columns, self._width
+        trees = self._fitted_stages().trees()
         most = max(MOST_COLUMNS, width)
         n_spare = trees[0].n_columns - n_raw if trees else min(self._n_spare, most)
         yield "n_features_in_", self.n_features_in_, n_raw

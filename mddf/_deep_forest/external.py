@@ -12,20 +12,6 @@ from mddf._members.members import MemberSpec, Training
 # A member is pruned if its loss on the first fold exceeds that of the best forest by this factor.
 _PRUNING_FACTOR = 1.5
 _MIN_PRUNING_ROWS = 100
-# External estimators see numbers up to this one, whose squares add up without overflow.
-LARGEST = 1e100
-
-
-def bounded(numbers: np.ndarray) -> np.ndarray:
-    """Numbers as external estimators see them: in double precision, and not too large.
-
-    Larger ones are cut in a copy; most tables have none, and are not copied for that.
-    """
-    numbers = np.asarray(numbers, np.float64)
-    low, high = (of.reduce(numbers, axis=None, initial=0) for of in (np.fmin, np.fmax))
-    if low >= -LARGEST and high <= LARGEST:
-        return numbers
-    return np.clip(numbers, -LARGEST, LARGEST)
 
 
 def mean_loss(task, forecasts: np.ndarray, rows: np.ndarray) -> float:

@@ -13,7 +13,6 @@ import numpy as np
 from mddf._data.binning import Bins, apply_bins, find_bins
 from mddf._data.sampling import mean_error, n_counted
 from mddf._deep_forest.cross_fit import OnFolds, fit_on_folds, leaderboard_row
-from mddf._deep_forest.layers import columns_of
 from mddf._deep_forest.nested import NestedFolds
 from mddf._deep_forest.tuning import (
     MU,
@@ -25,6 +24,7 @@ from mddf._deep_forest.tuning import (
 from mddf._ensemble.checkpoints import Checkpoint
 from mddf._ensemble.coefficients import MarginHistory, Simplex
 from mddf._ensemble.margin_loss import class_margins
+from mddf._ensemble.stages import columns_of
 from mddf._ensemble.vote import Calibration, sharpened
 from mddf._members.members import MemberSpec, Training
 from mddf._members.tasks import ClassificationTask

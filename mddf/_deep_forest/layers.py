@@ -1,4 +1,4 @@
-"""The fitted layers of a deep forest, and their predictions."""
+"""The fitted layers of a deep forest, as they are kept."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ import numpy as np
 
 from mddf._base.serialization import register_serializable
 from mddf._data.binning import Bins
-from mddf._members.external_fit import external_vectors
-from mddf._trees import grower
-
-_GRAIN = 2.0**-40
+from mddf._ensemble.stages import StageMember
+from mddf._members.stages import ExternalMember
 
 
 @register_serializable("fitted member")
@@ -42,13 +40,11 @@ class FittedMember:
     importances: np.ndarray | None = None
     unit: float | np.ndarray = 1.0
 
-    def vectors(self, codes, numbers, n_columns: int, n_jobs) -> np.ndarray:
-        """Class vectors of samples, or numbers: the mean over trees, or over other models."""
-        if self.is_forest:
-            means = grower.mean_vectors(self.models, codes, n_columns, n_jobs=n_jobs)
-            return rounded(means * self.unit)
-        each = [external_vectors(m, numbers, n_columns, self.name) for m in self.models]
-        return np.mean(each, axis=0)
+    def as_stage_member(self, n_columns: int) -> StageMember:
+        """The same as the member of a stage."""
+        kind = StageMember if self.is_forest else ExternalMember
+        options = (self.is_forest, self.weight, self.exponent, self.name)
+        return kind(self.models, n_columns, self.unit, *options)
 
 
 @register_serializable("deep forest layer")
@@ -74,19 +70,3 @@ class DeepLayer:
     average_weights: np.ndarray | None
     bins: Bins
     tried: list[np.ndarray] | None = None
-
-    def augment(self, vectors: np.ndarray) -> np.ndarray:
-        """Features that augment the next layer's, from the vectors of all members of this one."""
-        return columns_of(vectors[self.inputs], self.average_weights)
-
-
-def columns_of(vectors: np.ndarray, average_weights: np.ndarray | None) -> np.ndarray:
-    """Vectors side by side, or their weighted mean."""
-    if average_weights is not None:
-        return np.average(vectors, axis=0, weights=average_weights)
-    return np.ascontiguousarray(vectors.transpose(1, 0, 2)).reshape(vectors.shape[1], -1)
-
-
-def rounded(vectors: np.ndarray) -> np.ndarray:
-    """Whole multiples of a power of two, so that equal votes stay equal when they are added."""
-    return np.rint(vectors / _GRAIN) * _GRAIN

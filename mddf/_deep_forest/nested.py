@@ -20,7 +20,7 @@ from mddf._data.binning import Bins
 from mddf._data.folds import Folds, gives_folds, make_folds
 from mddf._deep_forest.cross_fit import OnFolds
 from mddf._deep_forest.external import fit_parts
-from mddf._deep_forest.layers import rounded
+from mddf._ensemble.stages import rounded
 from mddf._members.members import MemberSpec, Training, grow_forests
 from mddf._trees.grower import Grown
 

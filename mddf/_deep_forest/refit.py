@@ -9,7 +9,8 @@ import numpy as np
 from mddf._base.serialization import to_plain
 from mddf._deep_forest.external import fit_parts
 from mddf._deep_forest.growth import GrownLayer, Growth
-from mddf._deep_forest.layers import DeepLayer, FittedMember, columns_of
+from mddf._deep_forest.layers import DeepLayer, FittedMember
+from mddf._ensemble.stages import columns_of
 from mddf._members.members import grow_forests
 
 

@@ -184,6 +184,12 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
 
     # Asking.
 
+    def _finish(self):
+        return {"units": self._units}
+
+    def _member_score(self, row):
+        return row["r2"]
+
     def staged_predict(self, X):
         """Predictions by the votes up to each layer.
 
@@ -196,13 +202,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Once for each layer that is kept, once a member so far has a weight.
         """
-        for prediction in self._read_layers(X, lambda layers: [*self._votes(layers)]):
-            yield self._in_shape(prediction)
-
-    def _votes(self, stages):
-        """Predictions by the votes up to each layer that has some, from what its members say."""
-        for mean in self._means(stages):
-            yield self._units.restore(mean)
+        yield from map(self._in_shape, self._read_stages(X, list))
 
     def predict(self, X):
         """The weighted mean of what the members predict.
@@ -215,7 +215,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         -------
         ndarray of shape (n_samples,), or (n_samples, n_outputs) if there are several outputs
         """
-        (prediction,) = self._read_layers(X, lambda layers: [last(self._votes(layers))])
+        (prediction,) = self._read_stages(X, lambda stages: [last(stages)])
         return self._in_shape(prediction)
 
     def predict_interval(self, X, coverage=0.9):
@@ -255,16 +255,11 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         if coverage not in _COVERAGE:
             raise ValueError(f"coverage must be a number between 0 and 1, got {short(coverage)}")
         check_is_fitted(self, "_layers")
-        reach = self._reach(coverage)
-
-        def read(layers):
-            mean, ends = last(self._means(layers)), []
-            for sign in (-1, 1):
-                finite = self._units.restore(mean + sign * np.where(np.isinf(reach), 0, reach))
-                ends.append(np.where(np.isinf(reach), sign * np.inf, finite))
-            return [np.stack(ends, axis=-1)]
-
-        (found,) = self._read_layers(X, read)
+        reach, mean, ends = self._reach(coverage), self._averages(X), []
+        for sign in (-1, 1):
+            finite = self._units.restore(mean + sign * np.where(np.isinf(reach), 0, reach))
+            ends.append(np.where(np.isinf(reach), sign * np.inf, finite))
+        found = np.stack(ends, axis=-1)
         return found[:, 0] if self.n_outputs_ == 1 else found
 
     def _reach(self, coverage: float) -> np.ndarray:

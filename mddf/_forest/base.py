@@ -32,6 +32,7 @@ from mddf._data.validation import (
     refuse_class,
     unchanged_on_failure,
 )
+from mddf._ensemble.stages import FittedStages, one_stage
 from mddf._forest import out_of_bag
 from mddf._forest.classifier_base import ProbabilityClassifier
 from mddf._trees import grower
@@ -67,6 +68,7 @@ class Forest:
     _random_thresholds: ClassVar[bool]
     _oob_name: ClassVar[str]  # of the attribute with out-of-bag predictions
     _balances_trees = False
+    _unit: Any = 1.0  # what leaves hold multiples of
 
     _binner: Binner
     _entropy: list[int]
@@ -327,6 +329,11 @@ class Forest:
             rows = block.sampling.rows
             found["_oob"] = out_of_bag.by_rows(grown, rows, table.n_rows, fitted["_oob"])
         return found
+
+    def _fitted_stages(self) -> FittedStages:
+        """The forest as a stage."""
+        check_is_fitted(self, "_trees")
+        return one_stage(self._binner, self._trees, self._width, self._unit)
 
     def _tree_options(self, n_samples: int, n_features: int) -> grower.TreeOptions:
         return grower.TreeOptions(

@@ -75,6 +75,10 @@ class BaseForestRegressor(Forest, TableRegressor):
     def _width(self) -> int:
         return self.n_outputs_
 
+    @property
+    def _unit(self) -> np.ndarray:
+        return np.ldexp(1.0, self._exponents)
+
     def _counts(self):
         yield "n_outputs_", self.n_outputs_, self._trees[0].width
         yield from super()._counts()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mddf._base.thread_limits import one_thread
-from mddf._inspection.stages import model_stages, predict_numbers
+from mddf._inspection.stages import fitted_stages, predict_numbers
 from mddf._members.boosting import Boosted
 from mddf._trees.arrays import TreeArrays
 
@@ -77,12 +77,12 @@ def cost(model) -> Cost:
     >>> found.n_trees, found.n_nodes
     (5, 15)
     """
-    stages = model_stages(model)
+    bins = fitted_stages(model).binner.bins_
     parts = list(_parts(vars(model), set()))
     blocks = [part for part in parts if isinstance(part, TreeArrays)]
     boosted = [part.trees_ for part in parts if isinstance(part, Boosted)]
     arrays = [part for part in parts if isinstance(part, np.ndarray)]
-    rows = _made_up_rows(stages[0].bins, model.n_features_in_)
+    rows = _made_up_rows(bins, model.n_features_in_)
     seconds = median(_seconds(model, rows) for _ in range(_REPEATS))
     return Cost(
         sum(block.n_trees for block in blocks) + sum(len(trees["roots"]) for trees in boosted),

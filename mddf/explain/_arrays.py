@@ -8,7 +8,7 @@ import numpy as np
 
 from mddf._base.messages import short
 from mddf._data.binning import Bins
-from mddf._inspection.stages import coded_stages, kind_of, model_stages
+from mddf._inspection.stages import coded_stages, fitted_stages
 from mddf._trees import grower
 
 from ._checks import check_whole
@@ -92,9 +92,9 @@ def tree_arrays(model, *, layer=None, forest=None, X=None) -> list[TreeArrays]:
     >>> tree.children_left.tolist(), tree.n_node_samples.tolist()
     ([1, -1, -1], [150, 50, 100])
     """
-    stages = model_stages(model)
-    number = _chosen("layer", layer, len(stages), only_for_cascades=kind_of(model) == "forest")
-    stage = stages[number]
+    fitted = fitted_stages(model)
+    number = _chosen("layer", layer, len(fitted.stages), only_for_cascades=not fitted.has_layers)
+    stage = fitted.stages[number]
     if forest is not None:
         forest = _chosen("forest", forest, len(stage.members))
     codes = None
@@ -102,10 +102,11 @@ def tree_arrays(model, *, layer=None, forest=None, X=None) -> list[TreeArrays]:
         for stage_number, found in enumerate(coded_stages(model, X)):
             if stage_number == number:
                 codes = found.copy()
+    unit = stage.members[forest or 0].unit
     return [
         tree
         for block in stage.blocks(forest)
-        for tree in _split(_decoded(block, stage.unit), stage.bins, _leaves(block, codes))
+        for tree in _split(_decoded(block, unit), stage.bins, _leaves(block, codes))
     ]
 
 
@@ -122,9 +123,8 @@ def category_codes(model) -> dict[int, list]:
     dict of int to list
         From the column to its categories. Rare ones that share a code are a list in its place.
     """
-    model_stages(model)
     found = {}
-    for column, encoder in model._binner.encoders_.items():
+    for column, encoder in fitted_stages(model).binner.encoders_.items():
         categories, rare = encoder.categories_[0], encoder.infrequent_categories_[0]
         there = [value for value in categories.tolist() if value == value]
         if rare is not None:

@@ -6,8 +6,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.messages import short
-from mddf._cascade.estimator import BaseCascade
-from mddf._deep_forest.estimator import BaseDeepForest
 
 from ._checks import check_whole
 from ._importances import importances
@@ -83,20 +81,12 @@ class LayersDisplay:
         -------
         LayersDisplay
         """
-        if not isinstance(estimator, BaseCascade | BaseDeepForest):
+        if not hasattr(estimator, "_layer_figures"):
             raise TypeError(
                 "estimator must be a cascade or a deep forest of mddf, got " + short(estimator)
             )
         check_is_fitted(estimator)
-        if isinstance(estimator, BaseDeepForest):
-            return cls(**_of_deep_forest(estimator)).plot(axes=axes)
-        found = cls(
-            history=estimator.history_,
-            margins=estimator.margins_,
-            member_scores=estimator.member_scores_,
-            alphas=estimator.alphas_,
-        )
-        return found.plot(axes=axes)
+        return cls(**estimator._layer_figures()).plot(axes=axes)
 
     def plot(self, *, axes=None) -> LayersDisplay:
         """Draw it.
@@ -171,30 +161,6 @@ class LayersDisplay:
                 below = below + weight
         axis.set(title="weights of the members", ylabel="weight")
         axis.legend()
-
-
-def _of_deep_forest(model) -> dict:
-    """What is drawn of a deep forest, from its leaderboard."""
-    rows = model.leaderboard_
-    members = list(dict.fromkeys(row["member"] for row in rows))
-    scores = np.full((len(model.history_["layer"]), len(members)), np.nan)
-    weights = np.zeros(scores.shape)
-    for row in rows:
-        place = row["layer"] - 1, members.index(row["member"])
-        weights[place] = row["weight"]
-        if "r2" in row:
-            scores[place] = row["r2"]
-        elif model.scoring in ("log-loss", "neg_log_loss"):
-            scores[place] = -row["log_loss"]
-        elif model.scoring == "accuracy":
-            scores[place] = row["accuracy"]
-    return {
-        "history": model.history_,
-        "margins": None,
-        "member_scores": scores,
-        "alphas": weights[: model.n_layers_],
-        "members": members,
-    }
 
 
 class ImportancesDisplay:

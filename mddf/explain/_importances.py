@@ -12,11 +12,11 @@ from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import column_or_1d
 
 from mddf._base.messages import short
-from mddf._cascade import fit
 from mddf._data.table import Table, is_frame, whole_frame
 from mddf._data.targets import finite_values
 from mddf._data.validation import check_lengths, known_labels, naming
-from mddf._inspection.stages import coded_stages, kind_of, model_stages, refuse_untraceable
+from mddf._ensemble.stages import Stage, combine
+from mddf._inspection.stages import coded_stages, fitted_stages, refuse_untraceable
 
 from ._checks import check_choice, check_whole
 from ._paths import own_class_contributions, path_contributions
@@ -194,37 +194,31 @@ def _gains(model, X, y) -> np.ndarray:
     """
     refuse_untraceable(model, "kind='permutation'")
     labels = _read_targets(model, X, y)
-    stages, coded = model_stages(model), coded_stages(model, X)
+    fitted, coded = fitted_stages(model), coded_stages(model, X)
     if is_regressor(model):
-        return _covariances(stages[0], next(coded), labels, model.n_jobs)
-    if kind_of(model) == "forest":
-        codes = next(coded)
-        return own_class_contributions(stages[0].blocks(None), codes, labels, n_jobs=model.n_jobs)
-    layout, n_raw, all_alphas = model._cascade.layout, model._cascade.n_raw, model._cascade.alphas
-    is_class = np.eye(layout.n_classes)[labels] / len(labels)
+        return _covariances(fitted.stages[0], next(coded), labels, model.n_jobs)
+    n_raw = fitted.n_raw
+    is_class = np.eye(len(model.classes_))[labels] / len(labels)
     of_layers: list[np.ndarray] = []  # gains of the rows
     of_columns: list[np.ndarray] = []  # of the columns added, each by the rows of its class
     share = np.empty((0, n_raw))
-    for stage, alphas, codes in zip(stages, all_alphas, coded, strict=True):
+    for stage, codes in zip(fitted.stages, coded, strict=True):
         gains = []
-        for forest in range(len(stage.members)):
+        for number in range(len(stage.members)):
             found = own_class_contributions(
-                stage.blocks(forest), codes, labels, n_jobs=model.n_jobs
+                stage.blocks(number), codes, labels, n_jobs=model.n_jobs
             )
             added = found[:, n_raw:]
             gains.append(found[:, :n_raw] + (added @ share if len(share) else 0))
-        by_class = [is_class.T @ of_forest for of_forest in gains]
         of_layers.append(np.mean(gains, axis=0))
-        of_columns.append(
-            np.concatenate(by_class) if layout.per_forest else np.mean(by_class, axis=0)
-        )
-        share = _shares(fit.combine(of_columns, alphas))
-    return fit.combine(of_layers, all_alphas[-1])
+        of_columns.append(stage.own_columns(np.stack([of_one.T @ is_class for of_one in gains])).T)
+        share = _shares(combine(of_columns, stage.alphas))
+    return combine(of_layers, stage.alphas)
 
 
-def _covariances(stage, codes, y, n_jobs) -> np.ndarray:
+def _covariances(stage: Stage, codes, y, n_jobs) -> np.ndarray:
     """What each feature adds to a row's part of the covariance of its target and prediction."""
-    y = y / stage.unit  # of no size in these units
+    y = y / stage.members[0].unit  # of no size in these units
     found, _ = path_contributions(stage.blocks(None), codes, codes, n_jobs=n_jobs)
     away = y - y.mean(axis=0)
     variance = np.square(away).mean(axis=0)

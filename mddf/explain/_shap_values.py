@@ -9,16 +9,13 @@ from functools import partial
 import numpy as np
 from sklearn.base import is_regressor
 
-from mddf._cascade import fit
 from mddf._data.binning import apply_bins
-from mddf._data.blocks import last
 from mddf._data.table import read_table
 from mddf._data.validation import naming
+from mddf._ensemble.stages import combine
 from mddf._inspection.stages import (
     coded_stages,
-    kind_of,
-    model_stages,
-    only_trees,
+    fitted_stages,
     predict_numbers,
     refuse_untraceable,
     response_method,
@@ -103,7 +100,7 @@ def shap_values(model, X, *, background=None, method="tree", random_state=0):
         ) from error
 
     check_choice("method", method, ("tree", "path", "permutation"))
-    kind_of(model)
+    fitted_stages(model)
     if method == "permutation":
         if random_state is not None:
             check_whole("random_state", random_state, 0, 2**32 - 1)
@@ -113,12 +110,10 @@ def shap_values(model, X, *, background=None, method="tree", random_state=0):
     others = _background(model, background, rows, method)
     if method == "permutation":
         values, base = _by_permutation(model, rows, others, random_state)
+        outputs = np.asarray(getattr(model, response_method(model))(X)).reshape(len(rows), -1)
     else:
         values, base = _by_trees(model, X, X if background is None else background, method)
-    if kind_of(model) == "cascade" and method != "permutation":
-        (outputs,) = model._read_layers(X, lambda found: [last(found)[1]])
-    else:
-        outputs = np.asarray(getattr(model, response_method(model))(X)).reshape(len(rows), -1)
+        outputs = predict_numbers(model, rows, n_jobs=model.n_jobs, finished=False)
     _check_sums(values, base, outputs)
     if single := is_regressor(model) and values.shape[2] == 1:
         values, base = values[..., 0], base[..., 0]
@@ -145,7 +140,7 @@ def feature_names(model) -> list[str]:
 
 def _numbers(model, X) -> np.ndarray:
     table = read_table(model, X, reset=False, categorical_features=model.categorical_features)
-    return np.array(model._binner.numbers(table), float)
+    return np.array(fitted_stages(model).binner.numbers(table), float)
 
 
 def _background(model, background, rows: np.ndarray, method: str) -> np.ndarray:
@@ -158,7 +153,8 @@ def _background(model, background, rows: np.ndarray, method: str) -> np.ndarray:
     else:
         others = rows
     # Trees see the bins, and members of other kinds the numbers.
-    seen = apply_bins(others, model._binner.bins_) if only_trees(model) else others
+    fitted = fitted_stages(model)
+    seen = apply_bins(others, fitted.binner.bins_) if fitted.has_trees_only else others
     if not np.array_equal(seen, np.broadcast_to(seen[:1], seen.shape), equal_nan=True):
         return others
     if background is None:
@@ -187,26 +183,24 @@ def _check_sums(values: np.ndarray, base: np.ndarray, says: np.ndarray) -> None:
 def _by_trees(model, X, background, method: str) -> tuple[np.ndarray, np.ndarray]:
     """Contributions and base values of a forest, or through all layers of a cascade."""
     contribute = partial(_OF_TREES[method], n_jobs=model.n_jobs)
-    stages = model_stages(model)
+    fitted = fitted_stages(model)
     coded = zip(coded_stages(model, X), coded_stages(model, background), strict=True)
-    if kind_of(model) == "forest":
-        values, base = contribute(stages[0].blocks(None), *next(coded))
-        return values * stages[0].unit, base * stages[0].unit
-    cascade = model._cascade
-    layout, n_raw = cascade.layout, cascade.n_raw
     columns: list[np.ndarray] = []  # what the features do to those that each layer adds
     bases: list[np.ndarray] = []
     before = base = np.empty(0)
-    for stage, alphas, tables in zip(stages, cascade.alphas, coded, strict=True):
-        of_forests = [
-            contribute(stage.blocks(forest), *tables) for forest in range(len(stage.members))
-        ]
-        found = [_pass_back(values, n_raw, before) for values, _ in of_forests]
-        columns.append(np.concatenate(found, 2) if layout.per_forest else np.mean(found, axis=0))
-        bases.append(layout.columns(np.stack([bias[None] for _, bias in of_forests])))
-        before, base = fit.combine(columns, alphas), fit.combine(bases, alphas)
-    values = before.reshape(*before.shape[:2], -1, layout.n_classes).mean(axis=2)
-    return values, layout.mean(base)[0]
+    for stage, tables in zip(fitted.stages, coded, strict=True):
+        found, biases = [], []
+        for number, member in enumerate(stage.members):
+            values, bias = contribute(stage.blocks(number), *tables)
+            values = _pass_back(values, fitted.n_raw, before)
+            found.append((values * member.unit).reshape(-1, member.n_columns))
+            biases.append((bias * member.unit)[None])
+        shape = values.shape[:2]
+        columns.append(stage.own_columns(np.stack(found)).reshape(*shape, -1))
+        bases.append(stage.own_columns(np.stack(biases)))
+        before, base = combine(columns, stage.alphas), combine(bases, stage.alphas)
+    values = stage.mean(before.reshape(shape[0] * shape[1], -1))
+    return values.reshape(*shape, -1), stage.mean(base)[0]
 
 
 def _pass_back(contributions, n_raw: int, before) -> np.ndarray:

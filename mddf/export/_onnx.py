@@ -8,12 +8,11 @@ import numpy as np
 from sklearn.base import is_regressor
 
 from mddf._base.messages import short
-from mddf._cascade.layer import _GRAIN
 from mddf._data.cells import NUMBER
 from mddf._data.targets import Units
-from mddf._deep_forest.external import LARGEST
+from mddf._ensemble.stages import GRAIN, FittedStages, Stage, StageMember
 from mddf._ensemble.vote import FLOOR, Calibration
-from mddf._inspection.stages import Stage, kind_of, model_stages
+from mddf._inspection.stages import fitted_stages
 from mddf._trees.arrays import Trees
 from mddf.explain._arrays import category_codes
 from mddf.explain._shap_values import feature_names
@@ -72,37 +71,21 @@ def to_onnx(model, *, dtype=None):
         import_module("onnx")
     except ImportError as error:
         raise ImportError('to_onnx needs the package onnx: pip install "mddf[onnx]"') from error
-    stages = model_stages(model)
+    fitted = fitted_stages(model)
     if dtype is None:
-        warn_of_rounding(model, stages)
+        warn_of_rounding(model, fitted)
     dtype = checked(dtype)
     graph = Graph(_input_names(model))
     raw = _add_inputs(graph, model, dtype)
-    kind = kind_of(model)
+    outcome = _add_stages(graph, raw, fitted, is_regressor(model))
     if is_regressor(model):
-        if kind == "deep forest":
-            variable = _add_restored(graph, _add_layers(graph, raw, stages, model), model._units)
-        else:
-            variable = _add_forest(graph, raw, stages[0].blocks(None), stages[0])
-        graph.output(graph.cast(variable, dtype), "variable", dtype, [None, model.n_outputs_])
+        graph.output(graph.cast(outcome, dtype), "variable", dtype, [None, model.n_outputs_])
         return graph.model(type(model).__name__, import_module("mddf").__version__)
-    if kind == "cascade":
-        mean = _add_cascade(graph, raw, stages, model._cascade)
-        probabilities = _add_calibrated(
-            graph, mean, model._cascade.calibration, len(model.classes_)
-        )
-    elif kind == "deep forest":
-        vote = _add_layers(graph, raw, stages, model)
-        calibration = Calibration(model.exponent_, model.label_smoothing_)
-        probabilities = _add_calibrated(graph, vote, calibration, len(model.classes_))
-    else:
-        probabilities = _add_forest(graph, raw, stages[0].blocks(None), stages[0])
     label_type, classes = _label_type(model.classes_)
-    label = graph.add("ArgMax", probabilities, axis=1, keepdims=0)
+    label = graph.add("ArgMax", outcome, axis=1, keepdims=0)
     label = graph.add("Gather", graph.constant(classes, classes.dtype), label)
     graph.output(label, "label", label_type, [None])
-    out = graph.cast(probabilities, dtype)
-    graph.output(out, "probabilities", dtype, [None, len(classes)])
+    graph.output(graph.cast(outcome, dtype), "probabilities", dtype, [None, len(classes)])
     return graph.model(type(model).__name__, import_module("mddf").__version__)
 
 
@@ -129,10 +112,10 @@ def onnx_inputs(model, X, *, dtype=None) -> dict[str, np.ndarray]:
     from mddf._data.table import read_table
 
     dtype = checked(dtype)
-    model_stages(model)
+    fitted = fitted_stages(model)
     names = _input_names(model)
     table = read_table(model, X, reset=False, categorical_features=model.categorical_features)
-    binner, categories = model._binner, category_codes(model)
+    binner, categories = fitted.binner, category_codes(model)
     if not categories:
         return {"X": np.asarray(binner.numbers(table), dtype)}
     found = {}
@@ -169,7 +152,7 @@ def _input_names(model) -> list[str]:
 
 
 def _is_text(model, column: int) -> bool:
-    kind = model._binner.kinds_[column]
+    kind = fitted_stages(model).binner.kinds_[column]
     if kind in ("text", NUMBER, None):  # None: nothing was there in fit
         return kind != NUMBER
     raise TypeError(
@@ -264,78 +247,113 @@ def _add_shares(graph: Graph, sums: str) -> str:
     return graph.add("Div", sums, total)
 
 
-def _add_sum(graph: Graph, values: list[str]) -> str:
+def _add_scaled(graph: Graph, operation: str, value: str, factor) -> str:
+    """A value times a factor, or divided by it; as it is if that is 1."""
+    if np.all(np.equal(factor, 1)):
+        return value
+    return graph.add(operation, value, graph.constant(factor))
+
+
+def _add_sum(graph: Graph, values: list[str], weights=None) -> str:
+    """The sum of values, each times its weight."""
+    if weights is not None:
+        scaled = zip(values, weights, strict=True)
+        values = [_add_scaled(graph, "Mul", value, weight) for value, weight in scaled]
     total = values[0]
     for value in values[1:]:  # one after the other, as numpy does, to the same last bit
         total = graph.add("Add", total, value)
     return total
 
 
-def _add_mean(graph: Graph, values: list[str]) -> str:
-    return graph.add("Div", _add_sum(graph, values), graph.constant(float(len(values))))
+def _add_mean(graph: Graph, values: list[str], weights=None) -> str:
+    total = float(len(values) if weights is None else weights.sum())
+    return _add_scaled(graph, "Div", _add_sum(graph, values, weights), total)
 
 
-def _add_cascade(graph: Graph, raw: str, stages: list[Stage], cascade) -> str:
-    layout, table, columns, combined = cascade.layout, raw, [], ""
-    for stage, alphas in zip(stages, cascade.alphas, strict=True):
+def _add_stages(graph: Graph, raw: str, fitted: FittedStages, is_regressor: bool) -> str:
+    """As `FittedStages.outcomes`: what all stages predict together."""
+    codes = numbers = raw
+    columns: list[str] = []
+    votes: list[tuple[str, StageMember]] = []
+    if fitted.largest is not None and not fitted.has_trees_only:
+        numbers = _add_bounded(graph, raw, fitted.largest)
+    for stage in fitted.stages:
+        seen = numbers
+        if stage.columns is not None and not all(member.has_trees for member in stage.members):
+            seen = graph.add("Gather", codes, graph.constant(stage.columns, np.int64), axis=1)
         vectors = [
-            _add_vector(graph, table, stage, members, layout.n_classes)
-            for members in stage.members
+            _add_trees(graph, codes, member, stage)
+            if member.has_trees
+            else _add_estimators(graph, seen, member, is_regressor)
+            for member in stage.members
         ]
-        if layout.per_forest:
-            columns.append(graph.add("Concat", *vectors, axis=1))
-        else:
-            columns.append(_add_mean(graph, vectors))
-        combined = _add_vote(graph, columns, alphas)
-        table = graph.add("Concat", raw, combined, axis=1)
-    if not layout.per_forest:
-        return combined
-    n = layout.n_classes
-    parts = [
-        graph.add("Gather", combined, graph.constant(range(i * n, i * n + n), np.int64), axis=1)
-        for i in range(layout.n_forests)
-    ]
-    return _add_mean(graph, parts)
+        votes += zip(vectors, stage.members, strict=True)
+        if stage.inputs:
+            columns.append(_add_columns(graph, [vectors[i] for i in stage.inputs], stage))
+            used = np.flatnonzero(stage.alphas)
+            shares = stage.alphas[used] / stage.alphas.sum()
+            added = _add_sum(graph, [columns[i] for i in used], shares)
+            codes = graph.add("Concat", raw, added, axis=1)
+    if fitted.weighs_members:
+        average = _add_vote(graph, votes)
+    else:
+        average = _add_mean_of_columns(graph, added, stage)
+    if fitted.units is not None:
+        return _add_restored(graph, average, fitted.units)
+    return _add_calibrated(graph, average, fitted.calibration, stage.members[0].n_columns)
 
 
-def _add_layers(graph: Graph, raw: str, stages: list[Stage], model) -> str:
-    """What the members of a deep forest's layers say together."""
-    table, votes, total = raw, [], 0.0
-    has_external = any(not member.is_forest for member in model._layers[0].members)
-    seen = _add_bounded(graph, raw) if has_external else raw
-    for stage, layer in zip(stages, model._layers, strict=True):
-        vectors = []
-        for models, member in zip(stage.members, layer.members, strict=True):
-            if member.is_forest:
-                means = _add_forest(graph, table, models, stage)
-                vectors.append(_add_rounded(graph, means))
-            elif is_regressor(model):
-                found = [add_external_regressor(graph, seen, estimator) for estimator in models]
-                vectors.append(_add_mean(graph, found))
-            else:
-                n_classes = len(model.classes_)
-                found = [add_external(graph, seen, estimator, n_classes) for estimator in models]
-                vectors.append(_add_mean(graph, found))
-            if member.weight > 0:
-                vote = _add_sharpened(graph, vectors[-1], member.exponent)
-                votes.append(graph.add("Mul", graph.constant(member.weight), vote))
-                total += member.weight
-        augmented = [vectors[i] for i in layer.inputs]
-        if layer.average_weights is not None:
-            augmented = [
-                graph.add("Mul", vector, graph.constant(weight))
-                for vector, weight in zip(augmented, layer.average_weights, strict=True)
-            ]
-            mixed = _add_sum(graph, augmented)
-            augmented = [graph.add("Div", mixed, graph.constant(layer.average_weights.sum()))]
-        if augmented:
-            table = graph.add("Concat", raw, *augmented, axis=1)
-    return graph.add("Div", _add_sum(graph, votes), graph.constant(total))
+def _add_trees(graph: Graph, codes: str, member: StageMember, stage: Stage) -> str:
+    """As `StageMember.vectors`: the mean over trees."""
+    sums = add_trees(graph, codes, member.models, stage.bins)
+    if isinstance(member.models[0], Trees):
+        means = _add_shares(graph, sums)
+    else:
+        n_trees = float(sum(block.n_trees for block in member.models))
+        means = graph.add("Div", sums, graph.constant(n_trees))
+        means = graph.add("Mul", means, graph.constant(member.unit))
+    return _add_rounded(graph, means) if member.is_rounded else means
 
 
-def _add_bounded(graph: Graph, X: str) -> str:
-    """As `mddf._deep_forest.external.bounded`."""
-    return graph.add("Max", graph.add("Min", X, graph.constant(LARGEST)), graph.constant(-LARGEST))
+def _add_estimators(graph: Graph, numbers: str, member: StageMember, is_regressor: bool) -> str:
+    """As `ExternalMember.vectors`: the mean over estimators."""
+    if is_regressor:
+        found = [add_external_regressor(graph, numbers, one) for one in member.models]
+    else:
+        found = [add_external(graph, numbers, one, member.n_columns) for one in member.models]
+    if not member.is_rounded:
+        return _add_mean(graph, found)
+    return _add_rounded(graph, _add_shares(graph, _add_sum(graph, found)))
+
+
+def _add_columns(graph: Graph, vectors: list[str], stage: Stage) -> str:
+    """As `Stage.own_columns`."""
+    if stage.average_weights is None:
+        return graph.add("Concat", *vectors, axis=1)
+    return _add_mean(graph, vectors, stage.average_weights)
+
+
+def _add_mean_of_columns(graph: Graph, columns: str, stage: Stage) -> str:
+    """As `Stage.mean`."""
+    if stage.average_weights is not None:
+        return columns
+    n = stage.members[0].n_columns
+    starts = range(0, n * len(stage.inputs), n)
+    places = [graph.constant(range(first, first + n), np.int64) for first in starts]
+    return _add_mean(graph, [graph.add("Gather", columns, place, axis=1) for place in places])
+
+
+def _add_vote(graph: Graph, votes: list[tuple[str, StageMember]]) -> str:
+    """As `FittedStages.averages`: the mean of all members that have a weight."""
+    kept = [(vectors, member) for vectors, member in votes if member.weight > 0]
+    sharpened = [_add_sharpened(graph, vectors, member.exponent) for vectors, member in kept]
+    weights = [member.weight for _, member in kept]
+    return graph.add("Div", _add_sum(graph, sharpened, weights), graph.constant(sum(weights)))
+
+
+def _add_bounded(graph: Graph, X: str, largest: float) -> str:
+    """As `mddf._ensemble.stages.bounded`."""
+    return graph.add("Max", graph.add("Min", X, graph.constant(largest)), graph.constant(-largest))
 
 
 def _add_restored(graph: Graph, standard: str, units: Units) -> str:
@@ -367,36 +385,8 @@ def _add_sharpened(graph: Graph, probabilities: str, exponent: float) -> str:
 
 def _add_rounded(graph: Graph, vector: str) -> str:
     """To whole multiples of a power of two, as layers do."""
-    grains = graph.add("Div", vector, graph.constant(_GRAIN))
-    return graph.add("Mul", graph.add("Round", grains), graph.constant(_GRAIN))
-
-
-def _add_vector(graph: Graph, table: str, stage: Stage, members: list, n_classes: int) -> str:
-    """A member's class vector: the mean over folds, rounded as `layer_vectors` does."""
-    if isinstance(members[0], Trees):
-        sums = add_trees(graph, table, members, stage.bins)
-    else:
-        seen = graph.add("Gather", table, graph.constant(stage.columns, np.int64), axis=1)
-        sums = _add_sum(graph, [add_external(graph, seen, found, n_classes) for found in members])
-    return _add_rounded(graph, _add_shares(graph, sums))
-
-
-def _add_forest(graph: Graph, table: str, blocks: list, stage: Stage) -> str:
-    """The mean over trees: probabilities, or numbers."""
-    sums = add_trees(graph, table, blocks, stage.bins)
-    if isinstance(blocks[0], Trees):
-        return _add_shares(graph, sums)
-    n_trees = float(sum(block.n_trees for block in blocks))
-    means = graph.add("Div", sums, graph.constant(n_trees))
-    return graph.add("Mul", means, graph.constant(stage.unit))
-
-
-def _add_vote(graph: Graph, columns: list[str], alphas: np.ndarray) -> str:
-    used = np.flatnonzero(alphas)
-    return _add_sum(
-        graph,
-        [graph.add("Mul", columns[i], graph.constant(alphas[i] / alphas.sum())) for i in used],
-    )
+    grains = graph.add("Div", vector, graph.constant(GRAIN))
+    return graph.add("Mul", graph.add("Round", grains), graph.constant(GRAIN))
 
 
 def _label_type(classes: np.ndarray) -> tuple:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mddf._base.messages import short, warn
-from mddf._inspection.stages import Stage
-from mddf._trees.arrays import Trees, ValueTrees
+from mddf._ensemble.stages import FittedStages
 from mddf.explain._shap_values import feature_names
 
 
@@ -21,16 +20,16 @@ def checked(dtype) -> np.dtype:
     return found
 
 
-def warn_of_rounding(model, stages: list[Stage]) -> None:
+def warn_of_rounding(model, fitted: FittedStages) -> None:
     """Warn if single precision does not hold numbers that fit saw in columns which matter.
 
     The values of bins show them. A bin of several numbers knows the middle of the lowest
     and the highest alone: a column with such bins is real numbers, unless all middles are held.
     """
-    bins = model._binner.bins_
+    bins = fitted.binner.bins_
     with np.errstate(over="ignore"):
         is_rounded = bins.values.astype(np.float32) != bins.values
-    lossy = np.logical_or.reduceat(is_rounded, bins.start[:-1]) & _matter(stages, bins.n_columns)
+    lossy = np.logical_or.reduceat(is_rounded, bins.start[:-1]) & _matter(fitted)
     if lossy.any():
         names = feature_names(model)
         warn(
@@ -42,15 +41,16 @@ def warn_of_rounding(model, stages: list[Stage]) -> None:
         )
 
 
-def _matter(stages: list[Stage], n_columns: int) -> np.ndarray:
+def _matter(fitted: FittedStages) -> np.ndarray:
     """Which raw columns some tree asks for, or a member sees that is no forest of mddf."""
+    n_columns = fitted.n_raw
     matter = np.zeros(n_columns, bool)
-    for stage in stages:
-        for found in (found for member in stage.members for found in member):
-            if isinstance(found, Trees | ValueTrees):
-                used = np.zeros(found.n_columns, np.bool_)
-                found.mark_columns(used)
-                matter |= used[:n_columns]
-            else:
-                matter[stage.columns[stage.columns < n_columns]] = True
+    for block in fitted.trees():
+        used = np.zeros(block.n_columns, np.bool_)
+        block.mark_columns(used)
+        matter |= used[:n_columns]
+    for stage in fitted.stages:
+        if not all(member.has_trees for member in stage.members):
+            seen = np.arange(n_columns) if stage.columns is None else stage.columns
+            matter[seen[seen < n_columns]] = True
     return matter

@@ -21,10 +21,11 @@ from mddf import (
     RandomForestClassifier,
 )
 from mddf._cascade import layer as cascade_layer
-from mddf._cascade.layer import LayerInput, Samples, layer_vectors, limit_depth, named_forest
+from mddf._cascade.layer import LayerInput, Samples, limit_depth, named_forest
 from mddf._data.binning import find_bins
 from mddf._data.folds import make_folds
 from mddf._data.sampling import RowWeights, canonical_order, plan_sampling
+from mddf._ensemble.stages import Stage
 from mddf._trees import grower
 
 N_FEATURES = 5
@@ -33,6 +34,13 @@ N_FEATURES = 5
 def grow_layer(*arguments, **named):
     fitted, vectors = cascade_layer.grow_layer(*arguments, **named)
     return fitted, np.stack(vectors)
+
+
+def layer_vectors(layer, codes, numbers, augmented, n_classes):
+    """Class vectors of new samples."""
+    members = layer.stage_members(n_classes)
+    stage = Stage(layer.bins, layer.bins, members, np.ones(1), [0], None, layer.columns)
+    return stage.vectors(codes, numbers, augmented, None)
 
 
 def problem(*, n_samples=120, weights=None, out_of_bag=False, seed=0, random_labels=False):

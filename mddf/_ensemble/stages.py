@@ -1,0 +1,296 @@
+"""A fitted model as stages: members that predict, and what the next stage and users get of it.
+
+A forest is one stage with one member, a cascade or a deep forest has a stage for each layer. Every
+estimator describes itself so; predictions in layers, explanations, graphs and costs read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mddf._base.messages import short
+from mddf._data.binner import Binner
+from mddf._data.binning import Bins, apply_bins, join_bins
+from mddf._data.targets import Units
+from mddf._ensemble.vote import UNCALIBRATED, Calibration, sharpened
+from mddf._trees import grower
+from mddf._trees.arrays import TreeArrays
+
+# Vectors are whole multiples of this, so that classes with equal votes stay equal when the vectors
+# of members are added up.
+GRAIN = 2.0**-40
+
+
+def rounded(vectors: np.ndarray) -> np.ndarray:
+    """Whole multiples of a power of two."""
+    return np.rint(vectors / GRAIN) * GRAIN
+
+
+@dataclass(frozen=True)
+class StageMember:
+    """A member that is a forest of mddf.
+
+    Attributes
+    ----------
+    models : list
+        Blocks of trees; of an `ExternalMember`, fitted estimators.
+    n_columns : int
+        Numbers of a prediction: classes or outputs.
+    unit : float or ndarray of shape (n_outputs,)
+        What the leaves hold multiples of.
+    is_rounded : bool
+        Whether vectors are rounded to multiples of `GRAIN`.
+    weight, exponent : float
+        In the weighted average of members; the exponent is that of its probabilities.
+    name : str
+        How errors call it.
+    """
+
+    models: list[Any]
+    n_columns: int
+    unit: Any = 1.0
+    is_rounded: bool = True
+    weight: float = 0.0
+    exponent: float = 1.0
+    name: str = ""
+
+    @property
+    def has_trees(self) -> bool:
+        """Whether its models are trees, which ask for codes; others see numbers."""
+        return True
+
+    def vectors(self, codes: np.ndarray, numbers: np.ndarray | None, n_jobs: Any) -> np.ndarray:
+        """Class vectors of rows, or numbers: shape (n_rows, n_columns)."""
+        means = grower.mean_vectors(self.models, codes, self.n_columns, n_jobs=n_jobs)
+        means = means * self.unit
+        return rounded(means) if self.is_rounded else means
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A forest, or a layer.
+
+    Attributes
+    ----------
+    raw : Bins
+        Of the features.
+    added : Bins
+        Of the columns that the stage before adds to them.
+    members : list of StageMember
+    alphas : ndarray of shape (n_stages,)
+        Coefficients of the columns of the stages so far, whose weighted mean the next one sees.
+    inputs : list of int
+        Members whose vectors make this stage's columns.
+    average_weights : ndarray or None
+        Weights of their mean; None puts them side by side.
+    columns : ndarray of int or None
+        Which columns members see that are no forests of mddf; None is all features, as they are.
+    """
+
+    raw: Bins
+    added: Bins
+    members: list[Any]
+    alphas: np.ndarray
+    inputs: list[int]
+    average_weights: np.ndarray | None
+    columns: np.ndarray | None = None
+
+    @cached_property
+    def bins(self) -> Bins:
+        """Of all columns that the trees may ask for."""
+        return join_bins(self.raw, self.added)
+
+    def blocks(self, number: int | None) -> list[Any]:
+        """The blocks of trees of one member, or of all."""
+        chosen = self.members if number is None else [self.members[number]]
+        if external := [member for member in chosen if not member.has_trees]:
+            readable = [i for i, member in enumerate(self.members) if member.has_trees]
+            raise TypeError(
+                "only forests of mddf have trees that can be read, which in this layer are "
+                f"those of forest={readable}; got {short(external[0].models[0])}"
+            )
+        return [trees for member in chosen for trees in member.models]
+
+    def vectors(
+        self, codes: np.ndarray, numbers: np.ndarray | None, before: np.ndarray | None, n_jobs: Any
+    ) -> np.ndarray:
+        """Of all members, shape (n_members, n_rows, n_columns); `before` is what was added."""
+        if numbers is not None and self.columns is not None:
+            numbers = shown_numbers(numbers, before, self.columns)
+        return np.stack([member.vectors(codes, numbers, n_jobs) for member in self.members])
+
+    def own_columns(self, vectors: np.ndarray) -> np.ndarray:
+        """What the stage adds, of the vectors of all members (n_members, n_rows, n_columns)."""
+        return columns_of(vectors[self.inputs], self.average_weights)
+
+    def mean(self, columns: np.ndarray) -> np.ndarray:
+        """The mean over members of such columns, shape (n_rows, n_columns)."""
+        if self.average_weights is not None:
+            return columns
+        return columns.reshape(len(columns), len(self.inputs), -1).mean(axis=1)
+
+
+@dataclass(frozen=True)
+class FittedStages:
+    """What a fitted model consists of, and how it is asked.
+
+    Attributes
+    ----------
+    binner : Binner
+    stages : list of Stage
+    n_added : int
+        Columns beside the features for what a stage adds.
+    weighs_members : bool
+        Whether predictions are the average of all members by their weights and exponents; else
+        they are that of the last stage's columns.
+    calibration : Calibration
+        Of the average.
+    units : Units or None
+        Those of the targets, if predictions are numbers that were standardised.
+    largest : float or None
+        Members that are no forests see numbers up to this one.
+    """
+
+    binner: Binner
+    stages: list[Stage]
+    n_added: int = 0
+    weighs_members: bool = False
+    calibration: Calibration = UNCALIBRATED
+    units: Units | None = None
+    largest: float | None = None
+
+    @property
+    def members(self) -> list[Any]:
+        """Those of all stages."""
+        return [member for stage in self.stages for member in stage.members]
+
+    @property
+    def n_raw(self) -> int:
+        """Number of features."""
+        return self.binner.bins_.n_columns
+
+    @property
+    def has_layers(self) -> bool:
+        """Whether a stage adds columns for the next one; a forest does not."""
+        return self.n_added > 0
+
+    @property
+    def has_trees_only(self) -> bool:
+        """Whether all that the model predicts comes from trees, which ask for bins of cells."""
+        return all(member.has_trees for member in self.members)
+
+    def trees(self) -> list[Any]:
+        """All blocks of trees."""
+        return [block for member in self.members if member.has_trees for block in member.models]
+
+    @property
+    def row_bytes(self) -> int:
+        """What asking all stages about a row takes, about."""
+        n_vectors = sum(member.n_columns for member in self.members)
+        n_kept = len(self.stages) * self.n_added + 4 * n_vectors
+        return (1 if self.has_trees_only else 24) * self.n_raw + 8 * n_kept
+
+    def ask(
+        self, codes: np.ndarray, numbers: np.ndarray | None, n_jobs: Any = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Ask the stages in turn about rows.
+
+        Parameters
+        ----------
+        codes : ndarray of uint8 of shape (n_rows, n_raw + n_added)
+            The added columns are written over for each stage.
+        numbers : ndarray of shape (n_rows, n_raw) or None
+            Only needed if not `has_trees_only`.
+        n_jobs : int, default=None
+
+        Yields
+        ------
+        vectors : ndarray of shape (n_members, n_rows, n_columns)
+        added : ndarray of shape (n_rows, n_added)
+            What the next stage sees of the stages so far; empty if there is none.
+        """
+        if numbers is not None and self.largest is not None:
+            numbers = bounded(numbers, self.largest)
+        columns: list[np.ndarray] = []
+        added = np.empty((len(codes), 0))
+        for stage in self.stages:
+            if columns:
+                apply_bins(added, stage.added, out=codes, first_column=self.n_raw, n_jobs=n_jobs)
+            vectors = stage.vectors(codes, numbers, added, n_jobs)
+            if stage.inputs:
+                columns.append(stage.own_columns(vectors))
+                added = combine(columns, stage.alphas)
+            yield vectors, added
+
+    def averages(self, asked: Iterable[tuple[np.ndarray, np.ndarray]]) -> Iterator[np.ndarray]:
+        """The averages of the stages so far, once a weight is above 0; see `outcomes`."""
+        total, weight = np.zeros(1), 0.0
+        for stage, (vectors, added) in zip(self.stages, asked, strict=True):
+            if not self.weighs_members:
+                yield stage.mean(added)
+                continue
+            for member, of_member in zip(stage.members, vectors, strict=True):
+                if member.weight > 0:
+                    total = total + member.weight * sharpened(of_member, member.exponent)
+                    weight += member.weight
+            if weight > 0:
+                yield total / weight
+
+    def outcomes(self, asked: Iterable[tuple[np.ndarray, np.ndarray]]) -> Iterator[np.ndarray]:
+        """The same, calibrated or in the units of the targets."""
+        finish = self.calibration if self.units is None else self.units.restore
+        yield from map(finish, self.averages(asked))
+
+
+def columns_of(vectors: np.ndarray, average_weights: np.ndarray | None) -> np.ndarray:
+    """Vectors (n_members, n_rows, n_columns) side by side, or their weighted mean."""
+    if average_weights is not None:
+        return np.average(vectors, axis=0, weights=average_weights)
+    return np.ascontiguousarray(vectors.transpose(1, 0, 2)).reshape(vectors.shape[1], -1)
+
+
+def combine(columns: Sequence[np.ndarray], alphas: np.ndarray) -> np.ndarray:
+    """Mean of the stages' columns, weighted by their coefficients, of which one is not 0."""
+    used = np.flatnonzero(alphas)
+    total = columns[used[0]] * (alphas[used[0]] / alphas.sum())
+    for stage in used[1:]:
+        total += columns[stage] * (alphas[stage] / alphas.sum())
+    return total
+
+
+def shown_numbers(
+    numbers: np.ndarray, added: np.ndarray | None, columns: np.ndarray
+) -> np.ndarray:
+    """Some columns as numbers: of the features, and all of those that were added."""
+    raw = columns[columns < numbers.shape[1]]
+    parts = [numbers[:, raw]] if len(raw) else []
+    if len(raw) < len(columns):
+        assert added is not None
+        parts.append(added)
+    return parts[0] if len(parts) == 1 else np.hstack(parts)
+
+
+def bounded(numbers: np.ndarray, largest: float) -> np.ndarray:
+    """Numbers in double precision, and not larger than that.
+
+    Larger ones are cut in a copy; most tables have none, and are not copied for that.
+    """
+    numbers = np.asarray(numbers, np.float64)
+    low, high = (of.reduce(numbers, axis=None, initial=0) for of in (np.fmin, np.fmax))
+    if low >= -largest and high <= largest:
+        return numbers
+    return np.clip(numbers, -largest, largest)
+
+
+def one_stage(binner: Binner, trees: Sequence[TreeArrays], width: int, unit: Any) -> FittedStages:
+    """A forest as stages."""
+    member = StageMember(list(trees), width, unit, is_rounded=False)
+    raw = binner.bins_
+    return FittedStages(
+        binner, [Stage(raw, raw.columns(0, 0), [member], np.ones(1), [0], np.ones(1))]
+    )

@@ -1,0 +1,30 @@
+"""Members of fitted stages that are no forests of this package."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mddf._ensemble.stages import StageMember, rounded
+from mddf._members.external_fit import external_vectors
+from mddf._trees import grower
+
+
+@dataclass(frozen=True)
+class ExternalMember(StageMember):
+    """Fitted estimators, which see numbers; vectors that are rounded are scaled to sum 1 first."""
+
+    @property
+    def has_trees(self) -> bool:
+        """See StageMember."""
+        return False
+
+    def vectors(self, codes: np.ndarray, numbers: np.ndarray | None, n_jobs: Any) -> np.ndarray:
+        """See StageMember."""
+        assert numbers is not None
+        each = [external_vectors(one, numbers, self.n_columns, self.name) for one in self.models]
+        if not self.is_rounded:
+            return np.mean(each, axis=0)
+        return rounded(grower.shares(np.sum(each, axis=0)))
