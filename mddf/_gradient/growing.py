@@ -77,7 +77,11 @@ class Boosted:
         """No trees, where all is known before."""
         none = {name: np.zeros(0, kind) for name, kind in _KINDS.items()}
         none |= {"first_split": np.zeros(1, np.int64), "first_leaf": np.zeros(1, np.int64)}
-        none |= {"sets": np.zeros((0, 4), np.uint64), "values": np.zeros((0, 1))}
+        none |= {
+            "sets": np.zeros((0, 4), np.uint64),
+            "values": np.zeros((0, 1)),
+            "weight": np.zeros(0),
+        }
         trees = BoostedTrees(none, symmetric, n_columns, np.zeros(1))
         return cls(trees, np.zeros(0), np.zeros(0), np.zeros((0, 1)))
 

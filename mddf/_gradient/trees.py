@@ -12,6 +12,8 @@ from mddf import _core
 from mddf._base.parallel import chunks, in_threads, job_count
 from mddf._base.serialization import register_serializable
 
+# Arrays that predictions do not need.
+_OF_TRAINING = ("gain", "weight")
 # So many trees times rows, some hundred microseconds, are worth a thread.
 _FEW_WALKS = 2**16
 
@@ -24,7 +26,10 @@ class BoostedTrees:
     Attributes
     ----------
     arrays : dict of str to ndarray
-        As ``_core.GradientTrees`` has them, and ``gain``: what each split improved.
+        As ``_core.GradientTrees`` has them, and what is known of training: ``gain``, what each
+        split improved, and ``weight`` of the samples in each leaf. A leaf at the end of several
+        ways down a symmetric tree has its weight at the first of them: where all on the right of
+        a node weigh nothing, its level's split leaves it as it is.
     symmetric : bool
         Whether all leaves of a level are split alike.
     n_columns : int
@@ -45,11 +50,15 @@ class BoostedTrees:
         if self.arrays["values"].shape[1] != len(self.start):
             raise ValueError("boosted trees: start must have an entry for each column of values")
         _ = self.cells  # refuses what does not fit together
+        for name, of in (("gain", "column"), ("weight", "values")):
+            known, n = self.arrays[name], len(self.arrays[of])
+            if known.shape != (n,) or not np.all((known >= 0) & (known < np.inf)):
+                raise ValueError(f"boosted trees: {name} must have {n} numbers that are finite")
 
     @cached_property
     def cells(self) -> _core.GradientTrees:
         """What the kernel asks."""
-        arrays = {name: array for name, array in self.arrays.items() if name != "gain"}
+        arrays = {name: array for name, array in self.arrays.items() if name not in _OF_TRAINING}
         return _core.GradientTrees(
             **arrays, symmetric=bool(self.symmetric), n_columns=int(self.n_columns)
         )
@@ -73,10 +82,11 @@ class BoostedTrees:
         shorter = {
             name: array[: n_trees + 1 if name.startswith("first_") else n_splits].copy()
             for name, array in arrays.items()
-            if name not in ("sets", "values")
+            if name not in ("sets", "values", "weight")
         }
         n_sets = int(shorter["set"].max(initial=-1)) + 1
-        shorter |= {"sets": arrays["sets"][:n_sets], "values": arrays["values"][:n_leaves]}
+        shorter |= {"sets": arrays["sets"][:n_sets].copy()}
+        shorter |= {name: arrays[name][:n_leaves].copy() for name in ("values", "weight")}
         return BoostedTrees(shorter, self.symmetric, self.n_columns, self.start)
 
     def followed_by(self, others: BoostedTrees) -> BoostedTrees:

@@ -103,7 +103,7 @@ def grown(problem, seeds, **changes):
 
 def trees_of(arrays, problem):
     """What is asked about rows."""
-    arrays = {name: array for name, array in arrays.items() if name != "gain"}
+    arrays = {name: array for name, array in arrays.items() if name not in ("gain", "weight")}
     return _core.GradientTrees(
         **arrays, symmetric=problem.symmetric, n_columns=problem.codes.shape[1]
     )
@@ -135,6 +135,17 @@ def check_against_twin(problem, seeds, **changes):
             assert left == split.left, (t, split)
             assert arrays["gain"][at] > 0
         leaves = slice(*arrays["first_leaf"][t : t + 2].tolist())
+        weights = np.ones(len(problem.codes)) if problem.weights is None else problem.weights
+        of_leaves = [weights[problem.train][leaf.rows].sum() for leaf in tree.leaves]
+        if problem.symmetric:
+            first = [tree.ways.index(n) for n in range(len(tree.leaves))]
+            expected = np.zeros(len(tree.ways))
+            expected[first] = of_leaves
+        else:
+            expected = of_leaves
+        assert np.allclose(arrays["weight"][leaves], expected, rtol=1e-12)
+        if problem.weights is None or problem.whole:
+            assert np.array_equal(arrays["weight"][leaves], expected)
         if problem.symmetric:
             assert np.array_equal(arrays["values"][leaves], tree.values[tree.ways])
         else:

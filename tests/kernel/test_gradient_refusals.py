@@ -132,7 +132,7 @@ def test_options_refuse(options):
 def tree_arguments(symmetric):
     problem = make_problem(1, 60, symmetric=symmetric, max_depth=3)
     arrays, _ = grown(problem, range(2))
-    del arrays["gain"]
+    del arrays["gain"], arrays["weight"]
     assert len(arrays["sets"])
     return {**arrays, "symmetric": symmetric, "n_columns": 5}
 

@@ -207,6 +207,7 @@ class GradientBooster {
     arrays["gain"] = to_numpy(trees.gain);
     arrays["sets"] = table_of(trees.sets, 4);
     arrays["values"] = table_of(trees.values, trees.width);
+    arrays["weight"] = to_numpy(trees.weight);
     return arrays;
   }
   Out<double, 1> start() { return to_numpy(booster_->start()); }

@@ -48,6 +48,14 @@ Booster::Booster(const BinMatrix& matrix, const Bins& bins, const Target& target
       gradient_(train_.size() * options.width()),
       hessian_(gradient_.size()) {
   trees_.width = options_.width();
+  summed_weights_ = weights_;
+  if (!weights_.empty() && !whole_weights_) {
+    const auto n = static_cast<int64_t>(weights_.size());
+    const int scale = rough_scale(weights_.data(), n, {nullptr, static_cast<double>(n)}, 50);
+    weight_unit_ = scale == kNoScale ? 1 : std::ldexp(1.0, -scale);
+    for (double& weight : summed_weights_)
+      weight = scale == kNoScale ? 1 : std::max(1.0, nearest(std::ldexp(weight, scale)));
+  }
   start_ = start ? std::vector<double>(options_.width(), 0.0)
                  : loss_.start(y_, weights_, whole_weights_);
   raw_ = begin_with(start_, start, train_);
@@ -91,7 +99,7 @@ bool Booster::grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, dou
       }
     });
     add_to_held_out(grown.tree, values);
-    trees_.add(columns_, grown, options_.symmetric, values);
+    trees_.add(columns_, grown, options_.symmetric, values, leaf_weights(grown.tree, team));
     loss_.prepare(raw_, y_, weights_);
     const double before = losses_.empty() ? 0 : losses_[best_round_];
     note_loss();
@@ -177,6 +185,24 @@ std::vector<double> Booster::newton_values(const Grown& tree, Team& team) const 
     values[at] = weight > 0 ? values[at] * gradient_unit / weight : 0;
   }
   return values;
+}
+
+// Exact in any order.
+std::vector<double> Booster::leaf_weights(const Grown& tree, Team& team) const {
+  std::vector<double> found(tree.n_leaves());
+  std::mutex adding;
+  team.ranges(static_cast<int64_t>(train_.size()), kLittle, [&](int64_t first, int64_t last) {
+    std::vector<double> part(found.size());
+    if (summed_weights_.empty()) {
+      for (int64_t i = first; i < last; ++i) part[tree.leaf_of[i]] += 1;
+    } else {
+      for (int64_t i = first; i < last; ++i) part[tree.leaf_of[i]] += summed_weights_[i];
+    }
+    std::lock_guard<std::mutex> lock(adding);
+    for (size_t leaf = 0; leaf < part.size(); ++leaf) found[leaf] += part[leaf];
+  });
+  for (double& weight : found) weight *= weight_unit_;
+  return found;
 }
 
 std::vector<double> Booster::quantile_values(const Grown& tree) const {

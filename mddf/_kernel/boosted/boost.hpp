@@ -52,6 +52,7 @@ class Booster {
  private:
   void draw_rows(Random& random);
   std::vector<double> leaf_values(const GrownTree& grown, Team& team) const;
+  std::vector<double> leaf_weights(const Grown& tree, Team& team) const;
   std::vector<double> newton_values(const Grown& tree, Team& team) const;
   std::vector<double> quantile_values(const Grown& tree) const;
   void add_to_held_out(const Grown& tree, const std::vector<double>& values);
@@ -65,6 +66,8 @@ class Booster {
   Columns columns_, held_columns_;
   std::vector<double> y_, weights_, held_y_, held_weights_;
   bool whole_weights_;
+  std::vector<double> summed_weights_;  // whole numbers of a unit; empty for 1 each
+  double weight_unit_ = 1;
   std::vector<double> start_, raw_, held_raw_, best_raw_;
   std::vector<double> gradient_, hessian_;
   std::vector<uint8_t> is_drawn_;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "boosted/grower.hpp"
@@ -23,6 +24,9 @@ struct BoostedTrees {
   std::vector<double> gain;
   std::vector<uint64_t> sets;  // four words each
   std::vector<double> values;  // `width` of each leaf
+  // Of the training rows in each leaf, drawn or not. A leaf at the end of several ways down a
+  // symmetric tree has it at the first of them: where all on the right weigh nothing, no split is.
+  std::vector<double> weight;
 
   int64_t n_trees() const { return static_cast<int64_t>(first_split.size()) - 1; }
 
@@ -41,15 +45,16 @@ struct BoostedTrees {
     sets.insert(sets.end(), on_left.words.begin(), on_left.words.end());
   }
 
-  // A tree with these values of its leaves.
+  // A tree with these values of its leaves, and weights.
   void add(const Columns& columns, const GrownTree& grown, bool symmetric,
-           const std::vector<double>& of_leaf) {
+           const std::vector<double>& of_leaf, std::vector<double> weight_of) {
     const Grown& tree = grown.tree;
     for (const Split& split : tree.splits)
       add_split(split, columns[split.column], grown.score_unit);
     const auto add_leaf = [&](int leaf) {
       values.insert(values.end(), of_leaf.begin() + leaf * width,
                     of_leaf.begin() + (leaf + 1) * width);
+      weight.push_back(std::exchange(weight_of[leaf], 0));
     };
     if (symmetric) {
       for (const uint16_t leaf : tree.leaf_of_way) add_leaf(leaf);
