@@ -61,11 +61,11 @@ class Scorer:
     """How sums of whole numbers become scores in one round."""
 
     def __init__(self, problem, l2, least_hessian, least_count, most, lanes, counted):
-        self.constant = problem.loss in CONSTANT
         self.monotonic = problem.monotonic is not None and problem.monotonic.any()
         self.l2, self.least_hessian, self.least_count = l2, least_hessian, least_count
-        exponent = frexp(most if most > 0 else 1)[1]
+        exponent = frexp(most)[1]
         self.rounding = ldexp(1.5, 52 + exponent - (40 if self.monotonic else 50))
+        self.unit = ldexp(1.0, 30 - exponent)
         self.lanes, self.counted = lanes, counted
 
     def weight(self, sums):
@@ -78,11 +78,25 @@ class Scorer:
         return total
 
     def before(self, sums):
-        if not self.weight(sums) > 0:
-            return 0.0
-        if self.constant:
-            return self.squares(sums) * (1 / self.weight(sums))
-        return self.squares(sums) / self.weight(sums)
+        return self.squares(sums) / self.weight(sums) if self.weight(sums) > 0 else 0.0
+
+    def compared(self, left, leaf, sign):
+        """By how much a split improves a leaf, as places of a column are compared."""
+        right = [a - b for a, b in zip(leaf.sums, left, strict=True)]
+        if self.monotonic:
+            return self.improvement(left, leaf, sign)
+        if not self.allowed(left, right):
+            return np.float32(0)
+        single = np.float32
+        weight = leaf.sums[-1] + 2 * self.l2
+        change = single(self.squares(leaf.sums) / weight - self.before(leaf.sums))
+        share = single(left[-1]) * single(1 / weight) + single(self.l2 / weight)
+        squares = single(0)
+        for of_left, of_all in zip(left[: self.lanes], leaf.sums, strict=False):
+            more = single(of_left) - single(of_all) * share
+            squares += more * more
+        other = single(right[-1]) + single(self.l2)
+        return (squares / (share * other) + change) * single(self.unit)
 
     def allowed(self, left, right):
         count = -2 if self.counted else -1
@@ -115,13 +129,7 @@ class Scorer:
 
             gain = (at(left) + at(right)) - at(leaf.sums)
         else:
-            a, b = self.weight(left), self.weight(right)
-            of_left, of_right = self.squares(left), self.squares(right)
-            before = self.before(leaf.sums)
-            if self.constant:
-                gain = (of_left * (1 / a) + of_right * (1 / b)) - before
-            else:
-                gain = (of_left * b + of_right * a) / (a * b) - before
+            gain = (self.before(left) + self.before(right)) - self.before(leaf.sums)
         return (gain + self.rounding) - self.rounding
 
 
@@ -160,15 +168,11 @@ class Round:
         parts += [np.ones(len(times), int)] if counted else []
         parts += [(times * of_hessian).astype(int)]
         self.numbers = np.column_stack(parts) * drawn[:, None]
-        squares = np.zeros(len(times))
-        for column in units.T:
-            squares += column * column
-        with np.errstate(divide="ignore", invalid="ignore"):
-            steepest = np.where(squares > 0, squares / of_hessian, 0).max()
         unit = ldexp(1.0, hessian_scale)
         least = 1 if problem.loss in CONSTANT else max(1, ceil(min(1e-3 * unit, 1e9)))
         l2 = problem.l2 * unit
-        most = min(2.0**60 * n_lanes / (least + l2), times.sum() * steepest)
+        most = self.most_score(units, of_hessian, times, drawn, least + l2)
+        most = min(most, 2.0**60 * n_lanes / (least + l2)) if most > 0 else 1.0
         counts = counted or (counts_rows and not any_weights)
         least_count = problem.min_samples_leaf if counts else 1
         self.scorer = Scorer(problem, l2, least, least_count, most, lanes, counted)
@@ -176,6 +180,23 @@ class Round:
         self.smoothing = problem.category_smoothing * total / times.sum()
         self.value_unit = ldexp(1.0, hessian_scale - scale)
         self.score_unit = ldexp(1.0, hessian_scale - 2 * scale)
+
+    @staticmethod
+    def most_score(units, of_hessian, times, drawn, least_weight):
+        """A bound of what all leaves of a tree score."""
+        squares = np.zeros(len(times))
+        for column in units.T:
+            squares += column * column
+        steep, flat = drawn & (of_hessian > 0), drawn & ~(of_hessian > 0)
+        most = 0.0
+        if steep.any() and squares[steep].any():
+            each = squares[steep] / of_hessian[steep]
+            exponent = frexp(each.max())[1]
+            each = times[steep] * (np.floor(each * ldexp(1.0, 20 - exponent)) + 1)
+            others = times[~steep].sum()
+            most = ldexp(each.sum() + others, exponent - 20)
+        of_flat = abs(times[flat, None] * units[flat]).sum()
+        return 2 * (most + of_flat**2 / least_weight) if of_flat else most
 
     def sums(self, rows):
         return [int(total) for total in self.numbers[rows].sum(axis=0)]
@@ -218,23 +239,55 @@ class Round:
     def goes_left(self, split, rows):
         return np.isin(self.codes[rows, split.column], list(split.left))
 
-    def search(self, leaves, columns, order_rows):
-        """The split of all leaves that improves most."""
+    def places(self, c, order):
+        """All splits of a column, by where missing values go."""
+        has_missing = np.any(self.codes[:, c] == MISSING)
+        n = len(order)
+        for missing_left in (False, True) if has_missing else (False,):
+            begin, end = (-1, n - 1) if missing_left else (0, n - (not has_missing))
+            missing = [MISSING] if missing_left else []
+            yield [
+                Split(c, frozenset([*order[: at + 1], *missing]), missing_left, at, 0.0)
+                for at in range(begin, end)
+            ]
+
+    def sums_on_left(self, split, leaf):
+        return self.sums(leaf.rows[self.goes_left(split, leaf.rows)])
+
+    def improvement(self, split, leaf):
+        sums = self.sums_on_left(split, leaf)
+        return self.scorer.improvement(sums, leaf, self.sign(split.column))
+
+    def compared(self, split, leaf):
+        sums = self.sums_on_left(split, leaf)
+        return self.scorer.compared(sums, leaf, self.sign(split.column))
+
+    def search_level(self, leaves, columns):
+        """The split of all leaves that improves most: by sums of whole numbers."""
+        best, score = None, 0
+        of = float if self.scorer.monotonic else int
+        for c in columns:
+            for splits in self.places(c, self.order(c, np.arange(len(self.codes)))):
+                for split in splits:
+                    found = sum(of(self.compared(split, leaf)) for leaf in leaves)
+                    if found > score:
+                        best, score = split, found
+        if best:
+            best.score = sum(self.improvement(best, leaf) for leaf in leaves)
+        return best if best and best.score > 0 else None
+
+    def search_leaf(self, leaf, columns):
+        """A leaf's split that improves most, of the best of each column and side."""
         best = None
         for c in columns:
-            order = self.order(c, order_rows)
-            has_missing = np.any(self.codes[:, c] == MISSING)
-            n = len(order)
-            places = [(False, at) for at in range(n - (not has_missing))]
-            places += [(True, at) for at in range(-1, n - 1)] if has_missing else []
-            for missing_left, place in places:
-                left = frozenset([*order[: place + 1], *([MISSING] if missing_left else [])])
-                split = Split(c, left, missing_left, place, 0.0)
-                for leaf in leaves:
-                    sums = self.sums(leaf.rows[self.goes_left(split, leaf.rows)])
-                    split.score += self.scorer.improvement(sums, leaf, self.sign(c))
-                if split.score > (best.score if best else 0):
-                    best = split
+            for splits in self.places(c, self.order(c, leaf.rows)):
+                compared = [self.compared(split, leaf) for split in splits]
+                at = int(np.argmax(compared))
+                if not compared[at] > 0:
+                    continue
+                splits[at].score = self.improvement(splits[at], leaf)
+                if splits[at].score > (best.score if best else 0):
+                    best = splits[at]
         return best
 
     def divide(self, leaf, split):
@@ -272,9 +325,8 @@ class Round:
 
     def symmetric_tree(self):
         tree, groups = Tree(leaves=[self.root()]), self.groups()
-        everything = np.arange(len(self.codes))
         for _ in range(self.problem.max_depth):
-            best = self.search(tree.leaves, self.draw(groups), everything)
+            best = self.search_level(tree.leaves, self.draw(groups))
             if best is None:
                 break
             self.send_missing(best, tree.leaves)
@@ -329,7 +381,7 @@ class Round:
                 continue
             if node.sums[count] < 2 * scorer.least_count:
                 continue
-            node.split = self.search([node], columns, node.rows)
+            node.split = self.search_leaf(node, columns)
 
 
 def leaf_values(problem, round_, tree, raw, y, weights, gradient, hessian, times, drawn):

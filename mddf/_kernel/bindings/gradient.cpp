@@ -186,9 +186,9 @@ class GradientBooster {
     const Busy busy(*this);
     if (watch_training) booster_->watch_training();
     return without_gil(cancel, [&](Interrupt& interrupt) {
-      Team team;
-      return booster_->grow(seeds.data(), static_cast<int64_t>(seeds.shape(0)), patience, tol, team,
-                            interrupt);
+      Team alone;
+      return booster_->grow(seeds.data(), static_cast<int64_t>(seeds.shape(0)), patience, tol,
+                            team ? *team : alone, interrupt);
     });
   }
 

@@ -90,12 +90,12 @@ class GrowerOf : public Grower {
     }
     const int scale = scale_for(values, n, n_lanes, of.times, kBits);
     const double unit = scale == kNoScale ? 0 : std::ldexp(1.0, scale);
-    largest_.assign(n, 0);
+    squares_.assign(n, 0);
     for (int64_t i = 0; i < n; ++i) {
       Sums<kWidth> sum;
       for (int j = 0; j < n_lanes; ++j) {
         const double rounded = nearest(values[i * n_lanes + j] * unit);
-        largest_[i] += rounded * rounded;
+        squares_[i] += rounded * rounded;
         sum.of[j] = static_cast<int32_t>(of.times[i] * rounded);
       }
       gradients_[i] = sum;
@@ -133,11 +133,14 @@ class GrowerOf : public Grower {
     const bool whole = counts_rows_ && of.times.total <= std::ldexp(1.0, kBits);
     const int scale = whole ? 0 : scale_for(values, n, 1, of.times, kBits);
     const double unit = scale == kNoScale ? 0 : std::ldexp(1.0, scale);
-    steepest_ = 0;
+    steepest_ = flat_ = 0;
     for (int64_t i = 0; i < n; ++i) {
       const double rounded = nearest(values[i] * unit);
-      if (largest_[i] > 0) steepest_ = std::max(steepest_, largest_[i] / rounded);
       const bool drawn = of.is_drawn.empty() || of.is_drawn[i];
+      if (drawn && !(rounded > 0))
+        for (int j = 0; j < ScorerOf::kGradients; ++j) flat_ += std::fabs(gradients_[i].of[j]);
+      squares_[i] = drawn && rounded > 0 ? squares_[i] / rounded : 0;
+      steepest_ = std::max(steepest_, squares_[i]);
       if (!drawn) gradients_[i] = {};
       gradients_[i].of[ScorerOf::kHessian] =
           drawn ? static_cast<int32_t>(of.times[i] * rounded) : 0;
@@ -149,25 +152,41 @@ class GrowerOf : public Grower {
   void set_scorer(const Gradients& of, int scale, Round<kWidth, kCounted, kOutputs>& round) const {
     ScorerOf& scorer = round.scorer;
     const double unit = scale == kNoScale ? 0 : std::ldexp(1.0, scale);
-    scorer.constant = options_.constant_hessian();
     scorer.monotonic = !options_.monotonic.empty();
     scorer.l2 = options_.l2 * unit;
-    scorer.least_hessian = scorer.constant ? 1 : std::max(1, whole_above(kLeastHessian * unit));
+    scorer.least_hessian =
+        options_.constant_hessian() ? 1 : std::max(1, whole_above(kLeastHessian * unit));
     scorer.least_count =
         static_cast<int32_t>(kCounted || (counts_rows_ && !of.times.of)
                                  ? std::clamp<int64_t>(options_.min_samples_leaf, 1, INT32_MAX / 2)
                                  : 1);
-    // Two bounds of what the leaves of any tree score in all: gradients together, or each alone.
-    const double together =
-        std::ldexp(1.0, 2 * kBits) * ScorerOf::kGradients / (scorer.least_hessian + scorer.l2);
-    const double most = std::min(together, of.times.total * steepest_);
     int exponent;
-    std::frexp(most > 0 ? most : 1, &exponent);
+    std::frexp(most_score(of, scorer.least_hessian + scorer.l2), &exponent);
     const int digits = scorer.monotonic ? 40 : 50;
     scorer.rounding = std::ldexp(1.5, 52 + exponent - digits);
+    scorer.unit = std::ldexp(1.0, 30 - exponent);
     double hessian = 0;
     for (const int32_t row : round.drawn) hessian += gradients_[row].of[ScorerOf::kHessian];
     round.smoothing = options_.category_smoothing * hessian / of.times.total;
+  }
+
+  // A bound of what the leaves of any tree score in all, each of which has so much weight at least:
+  // not more than each row for itself, or than all gradients in one leaf.
+  double most_score(const Gradients& of, double least_weight) const {
+    constexpr int kDigits = 20;
+    double most = 0;
+    if (steepest_ > 0) {
+      int exponent;
+      std::frexp(steepest_, &exponent);
+      const double unit = std::ldexp(1.0, kDigits - exponent);
+      for (size_t i = 0; i < squares_.size(); ++i)  // exact, whatever the order of the rows
+        most += of.times[i] * (static_cast<int32_t>(squares_[i] * unit) + 1);
+      most = std::ldexp(most, exponent - kDigits);
+    }
+    // Rows without a hessian have no score for themselves.
+    if (flat_ > 0) most = 2 * (most + flat_ * flat_ / least_weight);
+    const double together = std::ldexp(1.0, 2 * kBits) * ScorerOf::kGradients / least_weight;
+    return most > 0 ? std::min(most, together) : 1;
   }
 
   static constexpr double kLeastHessian = 1e-3;
@@ -178,8 +197,10 @@ class GrowerOf : public Grower {
   std::vector<Sums<kWidth>> gradients_;
   std::vector<int32_t> drawn_;
   std::vector<double> projected_, means_;
-  std::vector<double> largest_;  // sums of squares of each row's gradients
-  double steepest_ = 0;          // the largest of them over the row's hessian
+  // Of each row the sum of the squares of its gradients, over its hessian; the largest of them; and
+  // the sum of the gradients of rows whose hessian is 0.
+  std::vector<double> squares_;
+  double steepest_ = 0, flat_ = 0;
   std::unique_ptr<SymmetricGrower<kWidth, kCounted, kOutputs>> symmetric_;
   std::unique_ptr<LeafWiseGrower<kWidth, kCounted, kOutputs>> leaf_wise_;
 };

@@ -1,13 +1,15 @@
 // Sums by bin, and splits found from them.
+//
+// A histogram has a cell for each code of each column. Those of numbers hold the sums up to their
+// bin, which places to split are compared by, and those of categories and missing values the sums
+// of their own rows. Either may be taken away from another histogram's.
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <cstring>
-#include <vector>
 
 #include "boosted/columns.hpp"
+#include "boosted/compared.hpp"
 #include "boosted/score.hpp"
 
 namespace mddf::gradient {
@@ -36,6 +38,16 @@ MDDF_INLINE void count_four(const uint8_t* const* codes, const LeafRows<kWidth>&
   }
 }
 
+template <int kWidth>
+MDDF_INLINE void add_up(const Column& column, Sums<kWidth>* cells) {
+  if (column.categorical) return;
+  Sums<kWidth> sum;
+  for (int b = 0; b < column.n_bins; ++b) {
+    sum.add(cells[b]);
+    cells[b] = sum;
+  }
+}
+
 // Fills the cells of columns [first, last) of a histogram.
 template <int kWidth>
 MDDF_INLINE void count_body(const Columns& columns, int first, int last, const LeafRows<kWidth>& of,
@@ -55,6 +67,7 @@ MDDF_INLINE void count_body(const Columns& columns, int first, int last, const L
     count_four(codes, of, cells);
   }
   for (; c < last; ++c) count_one(columns[c].codes, of, histogram + columns[c].offset);
+  for (c = first; c < last; ++c) add_up(columns[c], histogram + columns[c].offset);
 }
 #ifdef MDDF_AVX2
 template <int kWidth>
@@ -82,118 +95,116 @@ void take_away(const Columns& columns, int first, int last, const Sums<kWidth>* 
   for (int64_t i = begin; i < end; ++i) from[i].subtract(part[i]);
 }
 
+// What is left of a place to split a column. `order`: of categories, their codes in the order of
+// the search; else null.
+template <int kWidth>
+Sums<kWidth> left_of(const Column& column, const uint8_t* order, const Sums<kWidth>* cells,
+                     int place, bool missing_left) {
+  Sums<kWidth> sum;
+  if (missing_left) sum = cells[column.n_bins];
+  if (order)
+    for (int at = 0; at <= place; ++at) sum.add(cells[order[at]]);
+  else if (place >= 0)
+    sum.add(cells[place]);
+  return sum;
+}
+
+// Where the first of the largest numbers is.
+template <class Number>
+MDDF_INLINE int first_largest(const Number* of, int n) {
+  constexpr int kLanes = 16;
+  Number most[kLanes];
+  std::fill_n(most, kLanes, of[0]);
+  int i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int j = 0; j < kLanes; ++j) most[j] = of[i + j] > most[j] ? of[i + j] : most[j];
+  for (; i < n; ++i) most[0] = of[i] > most[0] ? of[i] : most[0];
+  Number largest = most[0];
+  for (int j = 1; j < kLanes; ++j) largest = most[j] > largest ? most[j] : largest;
+  int at = 0;
+  while (of[at] != largest) ++at;
+  return at;
+}
+
 // Scores of all places to split a column: with what is missing on the right, after each bin, and
 // with it on the left, from "nothing else is" on.
+template <class Number>
 struct Scores {
-  double missing_right[256], missing_left[256];
-  void clear(int n_bins) {
-    std::fill_n(missing_right, n_bins, 0.0);
-    std::fill_n(missing_left, n_bins, 0.0);
+  Number missing_right[256], missing_left[256];
+
+  MDDF_INLINE void clear(const Column& column) {
+    std::fill_n(missing_right, column.n_bins, Number{0});
+    if (column.has_missing) std::fill_n(missing_left, column.n_bins, Number{0});
   }
-  // Takes the best of them if it beats the best split so far.
-  void choose(int c, const Column& column, Split& best) const {
-    const int last = column.n_bins - !column.has_missing;
-    for (int b = 0; b < last; ++b)
-      if (missing_right[b] > best.score) best = {c, b, false, missing_right[b], {}};
-    for (int b = 0; b < column.n_bins && column.has_missing; ++b)
-      if (missing_left[b] > best.score) best = {c, b - 1, true, missing_left[b], {}};
+  // Calls take(place, missing_left, score) with the best place for either side.
+  template <class Take>
+  MDDF_INLINE void best(const Column& column, const Take& take) const {
+    int at = first_largest(missing_right, column.n_bins - !column.has_missing);
+    take(at, false, missing_right[at]);
+    if (!column.has_missing) return;
+    at = first_largest(missing_left, column.n_bins);
+    take(at - 1, true, missing_left[at]);
   }
 };
 
-// Running sums, number by number.
-template <int kWidth>
-struct Running {
-  int32_t of[kWidth][256];
-  Sums<kWidth> at(int b) const {
-    Sums<kWidth> sum;
-    for (int j = 0; j < kWidth; ++j) sum.of[j] = of[j][b];
-    return sum;
-  }
-};
-
-// After each bin in the order of the search.
-template <class Scorer, int kWidth>
-MDDF_INLINE void add_up(const Sums<kWidth>* cells, int n, const uint8_t* order,
-                        Running<kWidth>& running) {
-  Sums<kWidth> sum;
-  for (int b = 0; b < n; ++b) {
-    sum.add(cells[order ? order[b] : b]);
-    for (int j = 0; j < kWidth; ++j)
-      if (Scorer::uses(j)) running.of[j][b] = sum.of[j];
-  }
+// Adds what n places improve in a leaf, of which these are the sums on the left: as whole numbers,
+// or with all digits.
+template <class ComparedLeaf, int kWidth>
+MDDF_INLINE void score_places(const Sums<kWidth>* left, int n, const ComparedLeaf& leaf,
+                              int32_t* scores) {
+  for (int b = 0; b < n; ++b) scores[b] += static_cast<int32_t>(leaf.improvement(left[b]));
 }
-
-template <bool kConstant, class Scorer, int kWidth>
-MDDF_INLINE void score_all(const Running<kWidth>& running, int n, const Scorer& scorer,
-                           const Leaf<kWidth>& leaf, double* scores) {
-  const double l2 = scorer.l2, rounding = scorer.rounding, before = leaf.before;
-  const Sums<kWidth> all = leaf.sum;
-  for (int b = 0; b < n; ++b) {
-    double left = 0, right = 0;
-    for (int j = 0; j < Scorer::kGradients; ++j) {
-      const double a = running.of[j][b], r = all.of[j] - running.of[j][b];
-      left += a * a;
-      right += r * r;
-    }
-    const int32_t hessian = running.of[Scorer::kHessian][b];
-    const double of_left = hessian + l2, of_right = (all.of[Scorer::kHessian] - hessian) + l2;
-    double gain;
-    if constexpr (kConstant)
-      gain = (left * (1 / of_left) + right * (1 / of_right)) - before;
-    else
-      gain = (left * of_right + right * of_left) / (of_left * of_right) - before;
-    gain = (gain + rounding) - rounding;
-    scores[b] += scorer.allowed(hessian, running.of[Scorer::kCount][b], all) ? gain : 0;
-  }
+template <class ComparedLeaf, int kWidth>
+MDDF_INLINE void score_places(const Sums<kWidth>* left, int n, const ComparedLeaf& leaf,
+                              float* scores) {
+  for (int b = 0; b < n; ++b) scores[b] += leaf.improvement(left[b]);
 }
-
-template <class Scorer, int kWidth>
-MDDF_INLINE void score_places(const Running<kWidth>& running, int n, const Scorer& scorer,
-                              const Leaf<kWidth>& leaf, int sign, double* scores) {
-  if (scorer.monotonic) {
-    for (int b = 0; b < n; ++b)
-      scores[b] += scorer.bounded(running.at(b), leaf.sum, leaf.limits, sign);
-  } else if (scorer.constant) {
-    score_all<true>(running, n, scorer, leaf, scores);
-  } else {
-    score_all<false>(running, n, scorer, leaf, scores);
-  }
+template <class BoundedLeaf, int kWidth>
+MDDF_INLINE void score_places(const Sums<kWidth>* left, int n, const BoundedLeaf& leaf,
+                              double* scores) {
+  for (int b = 0; b < n; ++b) scores[b] += leaf.improvement(left[b]);
 }
 
 // Adds what splits of a column improve in a leaf.
-template <class Scorer, int kWidth>
+template <class ComparedLeaf, int kWidth, class Number>
 MDDF_INLINE void scan_body(const Column& column, const uint8_t* order, const Sums<kWidth>* cells,
-                           const Scorer& scorer, const Leaf<kWidth>& leaf, int sign,
-                           Scores& scores) {
-  Running<kWidth> running;
+                           const ComparedLeaf& leaf, Scores<Number>& scores) {
+  Sums<kWidth> sums[256];
   const int n = column.n_bins;
-  add_up<Scorer>(cells, n, order, running);
-  score_places(running, n, scorer, leaf, sign, scores.missing_right);
+  const Sums<kWidth>* left = cells;
+  if (order) {
+    Sums<kWidth> sum;
+    for (int b = 0; b < n; ++b) {
+      sum.add(cells[order[b]]);
+      sums[b] = sum;
+    }
+    left = sums;
+  }
+  score_places(left, n, leaf, scores.missing_right);
   if (!column.has_missing) return;
   const Sums<kWidth> missing = cells[n];
-  for (int j = 0; j < kWidth; ++j) {
-    if (!Scorer::uses(j)) continue;
-    for (int b = n - 1; b > 0; --b) running.of[j][b] = running.of[j][b - 1] + missing.of[j];
-    running.of[j][0] = missing.of[j];
+  for (int b = n - 1; b > 0; --b) {
+    sums[b] = left[b - 1];
+    sums[b].add(missing);
   }
-  score_places(running, n, scorer, leaf, sign, scores.missing_left);
+  sums[0] = missing;
+  score_places(sums, n, leaf, scores.missing_left);
 }
 #ifdef MDDF_AVX2
-template <class Scorer, int kWidth>
+template <class ComparedLeaf, int kWidth, class Number>
 MDDF_TARGET_AVX2 void scan_avx2(const Column& column, const uint8_t* order,
-                                const Sums<kWidth>* cells, const Scorer& scorer,
-                                const Leaf<kWidth>& leaf, int sign, Scores& scores) {
-  scan_body(column, order, cells, scorer, leaf, sign, scores);
+                                const Sums<kWidth>* cells, const ComparedLeaf& leaf,
+                                Scores<Number>& scores) {
+  scan_body(column, order, cells, leaf, scores);
 }
 #endif
-template <class Scorer, int kWidth>
+template <class ComparedLeaf, int kWidth, class Number>
 void scan(const Column& column, const uint8_t* order, const Sums<kWidth>* cells,
-          const Scorer& scorer, const Leaf<kWidth>& leaf, int sign, Scores& scores,
-          [[maybe_unused]] bool wide) {
+          const ComparedLeaf& leaf, Scores<Number>& scores, [[maybe_unused]] bool wide) {
 #ifdef MDDF_AVX2
-  if (wide) return scan_avx2(column, order, cells, scorer, leaf, sign, scores);
+  if (wide) return scan_avx2(column, order, cells, leaf, scores);
 #endif
-  scan_body(column, order, cells, scorer, leaf, sign, scores);
+  scan_body(column, order, cells, leaf, scores);
 }
 
 }  // namespace mddf::gradient

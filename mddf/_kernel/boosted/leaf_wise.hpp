@@ -150,14 +150,31 @@ class LeafWiseGrower {
   void search_column(const RoundOf& round, int node, int c, Split& best) {
     const Column& column = columns_[c];
     const Sum* cells = histogram(node) + column.offset;
-    uint8_t order[256];
-    if (column.categorical)
-      order_categories(cells, column.n_bins, round.smoothing, round.lane, order);
-    Scores scores;
-    scores.clear(column.n_bins);
-    scan(column, column.categorical ? order : nullptr, cells, round.scorer, nodes_[node].leaf,
-         draws_.sign(c), scores, options_.wide());
-    scores.choose(c, column, best);
+    const Leaf<kWidth>& leaf = nodes_[node].leaf;
+    const int sign = draws_.sign(c);
+    uint8_t codes[256];
+    const uint8_t* order = column.categorical ? codes : nullptr;
+    if (order) order_categories(cells, column.n_bins, round.smoothing, round.lane, codes);
+    // What the best place improves is found with all digits.
+    const auto keep = [&](int place, bool missing_left, auto compared) {
+      if (!(compared > 0)) return;
+      const Sum left = left_of(column, order, cells, place, missing_left);
+      const double score = round.scorer.improvement(left, leaf, sign);
+      if (score > best.score) best = {c, place, missing_left, score, {}};
+    };
+    if (round.scorer.monotonic) {
+      Scores<double> scores;
+      scores.clear(column);
+      scan(column, order, cells, BoundedLeaf<kWidth, kCounted, kOutputs>{round.scorer, leaf, sign},
+           scores, false);
+      scores.best(column, keep);
+    } else {
+      Scores<float> scores;
+      scores.clear(column);
+      scan(column, order, cells, Compared<kWidth, kCounted, kOutputs>(round.scorer, leaf), scores,
+           options_.wide());
+      scores.best(column, keep);
+    }
   }
 
   void set_codes(const RoundOf& round, int node) {
@@ -170,6 +187,15 @@ class LeafWiseGrower {
     split.set_codes(column, column.categorical ? order : nullptr);
   }
 
+  static Sum left_by_codes(const Column& column, const Split& split, const Sum* cells) {
+    if (!column.categorical)
+      return left_of(column, nullptr, cells, split.place, split.missing_left);
+    Sum left;
+    for (int code = 0; code <= column.n_bins; ++code)
+      if (!split.right[code]) left.add(cells[code]);
+    return left;
+  }
+
   std::pair<int, int> divide(const RoundOf& round, int number, Grown& tree) {
     const int split_number = static_cast<int>(tree.splits.size());
     Node node = std::move(nodes_[number]);
@@ -177,9 +203,7 @@ class LeafWiseGrower {
     Split& split = node.split;
     const Column& column = columns_[split.column];
     const Sum* cells = cells_.data() + node.slot * columns_.n_cells() + column.offset;
-    Sum left;
-    for (int code = 0; code <= column.n_bins; ++code)
-      if (!split.right[code]) left.add(cells[code]);
+    const Sum left = left_by_codes(column, split, cells);
     const int64_t at = lists_.divide(node.first, node.last, column.codes, split.right.data());
     const Sum right = node.leaf.sum.without(left);
     if (!column.has_missing) split.send_missing(column, left.of[kWidth - 1] > right.of[kWidth - 1]);

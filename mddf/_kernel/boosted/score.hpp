@@ -1,8 +1,9 @@
 // What splits are worth.
 //
 // Gradients and hessians are whole numbers of 32 bits, and so are their sums: these depend on
-// neither the order of the rows nor the number of threads. What a split improves in a leaf is
-// rounded to a multiple of a power of two, so that sums over leaves are exact, too.
+// neither the order of the rows nor the number of threads. Places to split a column are compared in
+// single precision (`Compared`); what the best one improves is computed in double precision, and
+// rounded, so that nothing is split for the sake of rounding.
 #pragma once
 
 #include <cmath>
@@ -37,6 +38,14 @@ struct Limits {
   double clip(double value) const { return value < least ? least : value > most ? most : value; }
 };
 
+// A leaf whose splits are searched.
+template <int kWidth>
+struct Leaf {
+  Sums<kWidth> sum;
+  double before;  // its part of the score
+  Limits limits;
+};
+
 // How sums become scores, in one round.
 template <int kWidth, bool kCounted, int kOutputs = kWidth - 1 - kCounted>
 struct Scorer {
@@ -45,8 +54,8 @@ struct Scorer {
 
   double l2;        // in units of the hessian
   double rounding;  // 1.5 2^52 times the unit of scores
+  double unit;      // of scores that are compared as whole numbers: below 2^30 in all leaves
   int32_t least_hessian, least_count;
-  bool constant;           // hessian of each row: reciprocals are multiplied
   bool monotonic = false;  // some column is
 
   using Sum = Sums<kWidth>;
@@ -54,46 +63,30 @@ struct Scorer {
   // Whether there is anything in a place of the sums.
   static constexpr bool uses(int place) { return place < kGradients || place >= kCount; }
 
-  MDDF_INLINE static double squares(const int32_t* of) {
-    double sum = 0;
-    for (int j = 0; j < kGradients; ++j) sum += static_cast<double>(of[j]) * of[j];
-    return sum;
+  static double squares(const Sum& sum) {
+    double squares = 0;
+    for (int j = 0; j < kGradients; ++j) squares += static_cast<double>(sum.of[j]) * sum.of[j];
+    return squares;
   }
   // What a leaf that is not split has: its part of the score.
   double of_leaf(const Sum& sum) const {
     const double weight = sum.of[kHessian] + l2;
-    if (!(weight > 0)) return 0;
-    return constant ? squares(sum.of) * (1 / weight) : squares(sum.of) / weight;
+    return weight > 0 ? squares(sum) / weight : 0;
   }
-  MDDF_INLINE double rounded(double score) const { return (score + rounding) - rounding; }
+  double rounded(double score) const { return (score + rounding) - rounding; }
 
   // Whether both sides have enough.
-  MDDF_INLINE bool allowed(int32_t hessian, int32_t count, const Sum& all) const {
+  bool allowed(const Sum& left, const Sum& all) const {
+    const int32_t hessian = left.of[kHessian], count = left.of[kCount];
     return (hessian >= least_hessian) & (all.of[kHessian] - hessian >= least_hessian) &
            (count >= least_count) & (all.of[kCount] - count >= least_count);
   }
-  bool allowed(const Sum& left, const Sum& all) const {
-    return allowed(left.of[kHessian], left.of[kCount], all);
-  }
-
   // By how much a split improves a leaf; 0 where it leaves too little on a side: the leaf then
   // stays as it is.
-  template <bool kConstant>
-  MDDF_INLINE double improvement_as(const Sum& left, const Sum& all, double before) const {
-    const Sum right = all.without(left);
-    const double of_left = squares(left.of), of_right = squares(right.of);
-    const double weight_left = left.of[kHessian] + l2, weight_right = right.of[kHessian] + l2;
-    double gain;
-    if constexpr (kConstant)
-      gain = (of_left * (1 / weight_left) + of_right * (1 / weight_right)) - before;
-    else
-      gain =
-          (of_left * weight_right + of_right * weight_left) / (weight_left * weight_right) - before;
-    return allowed(left, all) ? rounded(gain) : 0;
-  }
-  double improvement(const Sum& left, const Sum& all, double before) const {
-    return constant ? improvement_as<true>(left, all, before)
-                    : improvement_as<false>(left, all, before);
+  double improvement(const Sum& left, const Leaf<kWidth>& leaf, int sign) const {
+    if (!allowed(left, leaf.sum)) return 0;
+    if (monotonic) return bounded(left, leaf, sign);
+    return rounded((of_leaf(left) + of_leaf(leaf.sum.without(left))) - leaf.before);
   }
 
   double value(const Sum& sum) const {
@@ -105,12 +98,11 @@ struct Scorer {
     return 2 * value * sum.of[0] - (sum.of[kHessian] + l2) * value * value;
   }
   // Of one gradient, with values within limits that do not fall (sign 1) or rise (-1) to the right.
-  double bounded(const Sum& left, const Sum& all, const Limits& limits, int sign) const {
-    if (!allowed(left, all)) return 0;
-    const Sum right = all.without(left);
-    const double at_left = limits.clip(value(left)), at_right = limits.clip(value(right));
+  double bounded(const Sum& left, const Leaf<kWidth>& leaf, int sign) const {
+    const Sum right = leaf.sum.without(left);
+    const double at_left = leaf.limits.clip(value(left)), at_right = leaf.limits.clip(value(right));
     if (sign * (at_right - at_left) < 0) return 0;
-    const double before = score_at(all, limits.clip(value(all)));
+    const double before = score_at(leaf.sum, leaf.limits.clip(value(leaf.sum)));
     return rounded((score_at(left, at_left) + score_at(right, at_right)) - before);
   }
   // Whether a leaf is split at all.
@@ -119,14 +111,6 @@ struct Scorer {
     if (!monotonic) return true;
     return sign * (limits.clip(value(all.without(left))) - limits.clip(value(left))) >= 0;
   }
-};
-
-// A leaf whose splits are searched.
-template <int kWidth>
-struct Leaf {
-  Sums<kWidth> sum;
-  double before;  // its part of the score
-  Limits limits;
 };
 
 }  // namespace mddf::gradient

@@ -20,6 +20,8 @@ class SymmetricGrower {
  public:
   using Sum = Sums<kWidth>;
   using RoundOf = Round<kWidth, kCounted, kOutputs>;
+  using ScorerOf = Scorer<kWidth, kCounted, kOutputs>;
+  using Bounded = BoundedLeaf<kWidth, kCounted, kOutputs>;
 
   SymmetricGrower(const Columns& columns, const Options& options)
       : columns_(columns), options_(options), draws_(columns, options), orders_(columns.count()) {
@@ -35,12 +37,15 @@ class SymmetricGrower {
     for (int level = 0; level < options_.max_depth; ++level) {
       interrupt.poll(columns_.n_rows() * columns_.count() + columns_.n_cells());
       const std::vector<int> drawn = draws_.draw(groups, random);
-      Split best = walks_ ? search_by_walk(round, drawn, tree.leaf_of, team)
-                          : search_by_histograms(round, drawn, team);
+      Split best = search(round, drawn, tree.leaf_of, team);
       if (!best.found()) break;
       best.set_codes(columns_[best.column], order_of(best.column));
+      const std::vector<Sum> lefts =
+          walks_ ? walk_left(round, best, tree.leaf_of) : count_left(best);
+      best.score = improvement(round.scorer, best, lefts);
+      if (!(best.score > 0)) break;
       draws_.keep_groups(best.column, groups);
-      divide(round, best, tree, team);
+      divide(round, best, lefts, tree, team);
       tree.splits.push_back(best);
     }
     for (const Leaf<kWidth>& leaf : leaves_) tree.limits.push_back(leaf.limits);
@@ -54,6 +59,7 @@ class SymmetricGrower {
   bool walks() const {
     const int64_t n = columns_.n_rows();
     if (n > kMostWalked || options_.counting == Counting::kHistograms) return false;
+    if (!options_.monotonic.empty()) return false;
     if (options_.counting == Counting::kWalk) return true;
     const int64_t leaves = std::min<int64_t>(int64_t{1} << options_.max_depth, n);
     const int64_t steps = 3 * n * options_.max_depth * columns_.count();
@@ -84,11 +90,53 @@ class SymmetricGrower {
     n_slots_ = 1;
   }
 
+  // The split of a level that improves most. Scores are whole numbers of the round's units, but
+  // under constraints, where they are rounded to others: sums over leaves are exact.
+  Split search(const RoundOf& round, const std::vector<int>& drawn,
+               const std::vector<uint16_t>& leaf_of, Team& team) {
+    if (round.scorer.monotonic) {
+      return search_by_histograms(drawn, team, [&](int c, const uint8_t* order, Split& best) {
+        Scores<double> scores;
+        scores.clear(columns_[c]);
+        for (size_t l = 0; l < leaves_.size(); ++l)
+          scan(columns_[c], order, cells_of(l, c),
+               Bounded{round.scorer, leaves_[l], draws_.sign(c)}, scores, false);
+        keep_best(scores, c, best);
+      });
+    }
+    compared_.clear();
+    for (const Leaf<kWidth>& leaf : leaves_) compared_.emplace_back(round.scorer, leaf);
+    if (walks_) return search_by_walk(round, drawn, leaf_of, team);
+    return search_by_histograms(drawn, team, [&](int c, const uint8_t* order, Split& best) {
+      Scores<int32_t> scores;
+      scores.clear(columns_[c]);
+      for (size_t l = 0; l < leaves_.size(); ++l)
+        scan(columns_[c], order, cells_of(l, c), compared_[l], scores, options_.wide());
+      keep_best(scores, c, best);
+    });
+  }
+
+  template <class Number>
+  void keep_best(const Scores<Number>& scores, int c, Split& best) const {
+    scores.best(columns_[c], [&](int place, bool missing_left, Number score) {
+      if (score > best.score) best = {c, place, missing_left, static_cast<double>(score), {}};
+    });
+  }
+
   static Split best_of(const std::vector<Split>& found) {
     Split best;
     for (const Split& split : found)
       if (split.found() && split.score > best.score) best = split;
     return best;
+  }
+
+  // What a split improves in all leaves.
+  double improvement(const ScorerOf& scorer, const Split& split,
+                     const std::vector<Sum>& lefts) const {
+    double sum = 0;
+    for (size_t l = 0; l < leaves_.size(); ++l)
+      sum += scorer.improvement(lefts[l], leaves_[l], draws_.sign(split.column));
+    return sum;
   }
 
   // -- by walking
@@ -120,31 +168,28 @@ class SymmetricGrower {
   MDDF_INLINE Split walk_body(const RoundOf& round, int c,
                               const std::vector<uint16_t>& leaf_of) const {
     const Walks::Order order = (*walks_)[c];
-    const int sign = draws_.sign(c);
-    std::vector<Walked<kWidth>> walked(leaves_.size());
+    std::vector<Walked<kWidth>> walked;
     Split best;
+    int32_t highest = 0;
     for (const bool missing_left : {false, true}) {
       if (missing_left && !columns_[c].has_missing) break;
-      for (size_t l = 0; l < leaves_.size(); ++l)
-        walked[l] = {{}, 0, leaves_[l].sum, leaves_[l].before};
-      double score = 0;
+      walked.assign(leaves_.size(), {});
+      int32_t score = 0;
       if (missing_left) {
         for (int64_t k = order.n_present; k < columns_.n_rows(); ++k)
           walked[leaf_of[order.rows[k]]].left.add(round.gradients[order.rows[k]]);
-        for (size_t l = 0; l < leaves_.size(); ++l)
-          score += walked[l].found = improvement(round.scorer, walked[l].left, leaves_[l], sign);
-        if (score > best.score) best = {c, -1, true, score, {}};
+        for (size_t l = 0; l < leaves_.size(); ++l) {
+          walked[l].found = static_cast<int32_t>(compared_[l].improvement(walked[l].left));
+          score += walked[l].found;
+        }
+        if (score > highest) {
+          highest = score;
+          best = {c, -1, true, static_cast<double>(score), {}};
+        }
       }
-      double highest = best.score;
-      const int64_t row = round.scorer.monotonic
-                              ? walk(order, round.gradients.data(), leaf_of.data(), walked.data(),
-                                     score, highest, Bounded{round.scorer, leaves_.data(), sign})
-                          : round.scorer.constant
-                              ? walk(order, round.gradients.data(), leaf_of.data(), walked.data(),
-                                     score, highest, Free<true>{round.scorer})
-                              : walk(order, round.gradients.data(), leaf_of.data(), walked.data(),
-                                     score, highest, Free<false>{round.scorer});
-      if (row >= 0) best = {c, place_of(c, row), missing_left, highest, {}};
+      const int64_t row = walk(order, round.gradients.data(), leaf_of.data(), compared_.data(),
+                               walked.data(), score, highest);
+      if (row >= 0) best = {c, place_of(c, row), missing_left, static_cast<double>(highest), {}};
     }
     return best;
   }
@@ -168,35 +213,17 @@ class SymmetricGrower {
     return static_cast<int>(at - orders_[c].begin());
   }
 
-  using ScorerOf = Scorer<kWidth, kCounted, kOutputs>;
-
-  static double improvement(const ScorerOf& scorer, const Sum& left, const Leaf<kWidth>& leaf,
-                            int sign) {
-    return scorer.monotonic ? scorer.bounded(left, leaf.sum, leaf.limits, sign)
-                            : scorer.improvement(left, leaf.sum, leaf.before);
-  }
-  struct Bounded {
-    const ScorerOf& scorer;
-    const Leaf<kWidth>* leaves;
-    int sign;
-    double operator()(const Sum& left, const Walked<kWidth>&, uint16_t number) const {
-      return scorer.bounded(left, leaves[number].sum, leaves[number].limits, sign);
-    }
-  };
-  template <bool kConstant>
-  struct Free {
-    const ScorerOf& scorer;
-    MDDF_INLINE double operator()(const Sum& left, const Walked<kWidth>& leaf, uint16_t) const {
-      return scorer.template improvement_as<kConstant>(left, leaf.all, leaf.before);
-    }
-  };
-
   // -- by histograms
 
   Sum* histogram(int slot) { return cells_.data() + slot * columns_.n_cells(); }
   LeafRows<kWidth> rows_of(int leaf) const { return lists_.of(start_[leaf], start_[leaf + 1]); }
 
-  Split search_by_histograms(const RoundOf& round, const std::vector<int>& drawn, Team& team) {
+  const Sum* cells_of(size_t leaf, int c) { return histogram(slot_of_[leaf]) + columns_[c].offset; }
+
+  // Calls search_column(c, order, best) for the columns that are drawn.
+  template <class SearchColumn>
+  Split search_by_histograms(const std::vector<int>& drawn, Team& team,
+                             const SearchColumn& search_column) {
     cells_.resize(n_slots_ * columns_.n_cells());
     const int n_columns = columns_.count(), n_groups = column_ranges(team, n_columns);
     std::vector<uint8_t> wanted(n_columns);
@@ -211,29 +238,19 @@ class SymmetricGrower {
         if (pair.sibling >= 0)
           take_away(columns_, first, last, counted, histogram(slot_of_[pair.sibling]));
       }
-      Scores scores;
-      for (int c = first; c < last; ++c) {
-        if (!wanted[c]) continue;
-        const Column& column = columns_[c];
-        scores.clear(column.n_bins);
-        for (size_t l = 0; l < leaves_.size(); ++l)
-          scan(column, order_of(c), histogram(slot_of_[l]) + column.offset, round.scorer,
-               leaves_[l], draws_.sign(c), scores, options_.wide());
-        scores.choose(c, column, found[group]);
-      }
+      for (int c = first; c < last; ++c)
+        if (wanted[c]) search_column(c, order_of(c), found[group]);
     });
     return best_of(found);
   }
 
   // Sums on the left of a split, of each leaf.
   std::vector<Sum> count_left(const Split& split) {
-    const Column& column = columns_[split.column];
-    std::vector<Sum> sums(leaves_.size());
-    for (size_t l = 0; l < leaves_.size(); ++l) {
-      const Sum* cells = histogram(slot_of_[l]) + column.offset;
-      for (int code = 0; code <= column.n_bins; ++code)
-        if (!split.right[code]) sums[l].add(cells[code]);
-    }
+    const int c = split.column;
+    std::vector<Sum> sums;
+    for (size_t l = 0; l < leaves_.size(); ++l)
+      sums.push_back(
+          left_of(columns_[c], order_of(c), cells_of(l, c), split.place, split.missing_left));
     return sums;
   }
 
@@ -287,11 +304,10 @@ class SymmetricGrower {
   // -- by both
 
   // Splits the leaves that the split leaves enough on both sides of.
-  void divide(const RoundOf& round, Split& split, Grown& tree, Team& team) {
+  void divide(const RoundOf& round, Split& split, const std::vector<Sum>& lefts, Grown& tree,
+              Team& team) {
     const Column& column = columns_[split.column];
     const int sign = draws_.sign(split.column);
-    const std::vector<Sum> lefts =
-        walks_ ? walk_left(round, split, tree.leaf_of) : count_left(split);
     if (!column.has_missing) {
       int64_t more_on_left = 0;
       for (size_t l = 0; l < leaves_.size(); ++l)
@@ -339,6 +355,7 @@ class SymmetricGrower {
   ColumnDraws draws_;
   std::vector<std::vector<uint8_t>> orders_;  // of categories, in this tree
   std::vector<Leaf<kWidth>> leaves_;
+  std::vector<Compared<kWidth, kCounted, kOutputs>> compared_;
   std::unique_ptr<Walks> walks_;  // or:
   RowLists<kWidth> lists_;
   std::vector<int64_t> start_;  // of each leaf's rows

@@ -64,22 +64,20 @@ class Walks {
 
 constexpr int64_t kMostWalked = 65536;  // rows
 
-// A leaf in a walk.
+// A leaf in a walk: the sums of rows on the left, and what that improves.
 template <int kWidth>
 struct Walked {
   Sums<kWidth> left;
-  double found;
-  Sums<kWidth> all;
-  double before;
+  int32_t found = 0;
 };
 
 // The best place to split a column, if it beats `best`: the last row that goes left, or -1 for
 // none. Rows of a code are in any order: what is found after the last one of them does not depend
 // on it.
-template <int kWidth, class Improve>
+template <int kWidth, class ComparedLeaf>
 MDDF_INLINE int64_t walk(const Walks::Order& order, const Sums<kWidth>* gradients,
-                         const uint16_t* leaf_of, Walked<kWidth>* leaves, double score,
-                         double& best, const Improve& improve) {
+                         const uint16_t* leaf_of, const ComparedLeaf* compared,
+                         Walked<kWidth>* leaves, int32_t score, int32_t& best) {
   int64_t found = -1;
   for (int64_t k = 0; k < order.n_present; ++k) {
     const uint16_t row = order.rows[k], number = leaf_of[row];
@@ -87,7 +85,7 @@ MDDF_INLINE int64_t walk(const Walks::Order& order, const Sums<kWidth>* gradient
     Sums<kWidth> left = leaf.left;
     left.add(gradients[row]);
     leaf.left = left;
-    const double now = improve(left, leaf, number);
+    const auto now = static_cast<int32_t>(compared[number].improvement(left));
     score += now - leaf.found;
     leaf.found = now;
     if (score > best && order.ends[k]) {
