@@ -656,6 +656,7 @@ class GradientBooster:
         options: BoostOptions,
         start: ReadFloat64TableInOrder | None = None,
         cancel: Cancel | None = None,
+        keys: ReadUint64sInOrder | None = None,
     ) -> None: ...
     def grow(
         self,

@@ -303,6 +303,7 @@ class GradientBoosting:
                 ),
                 start=before.raw(rows.table.codes, self.n_jobs) if before else None,
                 watch_training=True,
+                keys=rows.keys() if self.subsample < 1 else None,
                 shown=type(self).__name__ if self.verbose else None,
                 n_jobs=self.n_jobs,
             )

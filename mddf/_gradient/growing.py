@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from mddf._gradient.trees import BoostedTrees
 
 # Rounds that are grown before they are scored by a function of Python's, or before a bar is moved.
 _STEP = 10
+# The same of several models that are to have the same number of rounds.
+_STEP_OF_FOLDS = 25
 # Cells of the table that are worth a thread.
 _CELLS_OF_A_THREAD = 2**16
 # What splits have.
@@ -99,6 +102,7 @@ def boost(
     stopping: Stopping | None = None,
     start: np.ndarray | None = None,
     watch_training: bool = False,
+    keys: np.ndarray | None = None,
     shown: str | None = None,
     n_jobs: int | None = None,
 ) -> Boosted:
@@ -124,6 +128,8 @@ def boost(
         Raw predictions to go on from.
     watch_training : bool, default=False
         Whether scores of the training rows are wanted.
+    keys : ndarray of uint64 of shape (n_rows,), default=None
+        Rows of the same key are drawn together; None draws rows by where they stand.
     shown : str, default=None
         What a progress bar says; None shows none.
     n_jobs : int, default=None
@@ -139,6 +145,7 @@ def boost(
         "stopping": stopping or Stopping(),
         "start": start,
         "watch_training": watch_training,
+        "keys": keys,
         "shown": shown,
     }
     n_cells = len(train) * table.bins.n_columns
@@ -165,12 +172,13 @@ def _boost(
     stopping,
     start,
     watch_training,
+    keys,
     shown,
     team,
     cancel,
 ) -> Boosted:
     booster = _core.GradientBooster(
-        table.cells, y, weights, train, held_out, options, start, cancel
+        table.cells, y, weights, train, held_out, options, start, cancel, keys
     )
     run = _Run(booster, symmetric, table.bins.n_columns, stopping, watch_training, team, cancel)
     shown_bar = progress_bar(len(seeds), shown or "", "tree", shown=shown is not None)
@@ -252,10 +260,14 @@ def boost_folds(
     seeds: np.ndarray,
     *,
     symmetric: bool,
-    stopping: Stopping | None = None,
+    patience: int = 0,
+    keys: np.ndarray | None = None,
     n_jobs: int | None = None,
 ) -> list[Boosted]:
-    """Boost for each fold, in threads that share the table: the models of a cross-validation.
+    """The models of a cross-validation, grown side by side on one table, of equally many rounds.
+
+    Stopping each by the rows that it then predicts would flatter them: all have the number of
+    rounds with the least loss over the rows held out of all folds.
 
     Parameters
     ----------
@@ -263,23 +275,43 @@ def boost_folds(
         Rows of the table.
     seeds : ndarray of uint64 of shape (n_rounds,)
         All models have the same.
+    patience : int, default=0
+        Stop after so many rounds that did not lower the loss; 0 grows and keeps all rounds.
     n_jobs : int, default=None
         Number of threads; does not change the result.
 
     See :func:`boost` for the others, and for what each model comes as.
     """
-    given = {
-        "symmetric": symmetric,
-        "stopping": stopping or Stopping(),
-        "start": None,
-        "watch_training": False,
-        "shown": None,
-        "team": None,
-    }
     rows = [tuple(np.asarray(part, np.int32) for part in fold) for fold in folds]
+    held_out = [of_fold for _, of_fold in rows]
+    shares = np.array([len(r) if weights is None else weights[r].sum() for r in held_out])
+    shares = shares / (shares.sum() or 1.0)
+    n_threads, losses, best = job_count(n_jobs, len(rows)), np.zeros(0), len(seeds)
     with stopped_on_error() as cancel:
-        tasks = (
-            (_boost, (table, y, weights, *fold, options, seeds), {**given, "cancel": cancel})
-            for fold in rows
-        )
-        return list(from_threads(tasks, job_count(n_jobs, len(rows)), cancel))
+
+        def each(function: Callable[..., Any], *given: Iterable[Any]) -> list[Any]:
+            tasks: list[Task] = [(function, one, {}) for one in zip(*given, strict=True)]
+            return list(from_threads(tasks, n_threads, cancel))
+
+        def start(train, of_fold):
+            return _core.GradientBooster(
+                table.cells, y, weights, train, of_fold, options, None, cancel, keys
+            )
+
+        boosters = each(start, *zip(*rows, strict=True))
+        for first, last in _steps(len(seeds), _STEP_OF_FOLDS if patience else len(seeds)):
+            given = (seeds[first:last], 0, 0.0, False, None, cancel)
+            each(lambda booster, given=given: booster.grow(*given), boosters)
+            if patience:
+                losses = shares @ np.stack([booster.losses() for booster in boosters])
+                best = int(losses.argmin())
+                if last - best >= patience:
+                    break
+        n_columns = table.bins.n_columns
+
+        def finish(booster, of_fold):
+            trees = BoostedTrees(booster.trees(), symmetric, n_columns, booster.start).first(best)
+            raw = trees.raw(table.codes[of_fold], 1) if patience else booster.raw(best=False)
+            return Boosted(trees, -booster.losses(), np.zeros(0), raw)
+
+        return each(finish, boosters, held_out)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_monotonic_cst
 from mddf._base.messages import short
 from mddf._data.binner import Binner
 from mddf._data.binning import BinnedTable, is_large
+from mddf._data.sampling import row_hashes
 from mddf._data.validation import is_list, naming
 
 # Groups of features times features.
@@ -48,6 +49,11 @@ class Rows:
         """All rows that have weight are trained on."""
         train = np.arange(table.n_rows) if weights is None else np.flatnonzero(weights > 0)
         return cls(table, y, weights, train.astype(np.int32), np.zeros(0, np.int32))
+
+    def keys(self) -> np.ndarray:
+        """Of what rows hold, by which they are drawn: uint64 of shape (n_rows,)."""
+        numbers = (self.y + 0.0).view(np.int64)[:, None]  # one zero, not two
+        return row_hashes(self.table.codes, numbers)
 
     def with_others(self, codes: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> Rows:
         """With the rows of another table, which are held out."""

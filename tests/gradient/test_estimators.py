@@ -18,15 +18,15 @@ from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor, _core
 from mddf._data.binner import Binner
 from mddf._data.table import ArrayTable
-from mddf._gradient.growing import Stopping, boost, boost_folds
+from mddf._gradient.growing import boost, boost_folds
 
 FEW = {"max_iter": 30, "learning_rate": 0.3}
 
 
 def draws_rows(model):
-    """Checks that a model fails which draws rows by where they stand."""
-    if model.subsample < 1 or model.early_stopping is True:
-        return dict.fromkeys(WEIGHT_CHECKS, "rows are drawn by where they stand")
+    """Checks that a model fails which holds rows out by where they stand."""
+    if model.early_stopping is True:
+        return dict.fromkeys(WEIGHT_CHECKS, "rows are held out by where they stand")
     if model.min_samples_leaf > 1:
         return dict.fromkeys(WEIGHT_CHECKS, "min_samples_leaf counts rows, whatever they weigh")
     if getattr(model, "class_weight", None):
@@ -38,12 +38,14 @@ def draws_rows(model):
     [
         GradientBoostingClassifier(),
         GradientBoostingClassifier(**FEW, grow_policy="leaf-wise", min_samples_leaf=5),
-        GradientBoostingClassifier(**FEW, early_stopping=True, subsample=0.8, n_jobs=2),
+        GradientBoostingClassifier(**FEW, early_stopping=True, n_jobs=2),
+        GradientBoostingClassifier(**FEW, subsample=0.8, n_jobs=2),
         GradientBoostingClassifier(**FEW, class_weight="balanced", max_features="sqrt"),
         GradientBoostingClassifier(**FEW, warm_start=True, max_bins=20),
         GradientBoostingRegressor(),
         GradientBoostingRegressor(**FEW, grow_policy="leaf-wise", min_samples_leaf=5),
-        GradientBoostingRegressor(**FEW, early_stopping=True, subsample=0.8, scoring="r2"),
+        GradientBoostingRegressor(**FEW, early_stopping=True, scoring="r2"),
+        GradientBoostingRegressor(**FEW, subsample=0.8),
         GradientBoostingRegressor(**FEW, loss="absolute_error", max_features=0.5),
         GradientBoostingRegressor(**FEW, loss="huber", warm_start=True),
         GradientBoostingRegressor(**FEW, loss="quantile", quantile=0.4),
@@ -486,11 +488,20 @@ def test_folds_are_models_of_their_rows():
     folds = [(np.setdiff1d(np.arange(300), part), part) for part in np.split(np.arange(300), 3)]
     options = _core.BoostOptions("squared_error", max_depth=4, l2=3.0)
     seeds = np.arange(50, dtype=np.uint64)
-    given = {"symmetric": True, "stopping": Stopping(5)}
-    found = boost_folds(binned, y, None, folds, options, seeds, n_jobs=2, **given)
+    given = (options, seeds)
+    found = boost_folds(binned, y, None, folds, *given, symmetric=True, patience=5, n_jobs=2)
+    totals, n_trees = 0, found[0].trees.n_trees
     for (train, held_out), one in zip(folds, found, strict=True):
         rows = train.astype(np.int32), held_out.astype(np.int32)
-        alone = boost(binned, y, None, *rows, options, seeds, **given)
-        assert np.array_equal(one.raw, alone.raw)
+        alone = boost(binned, y, None, *rows, *given, symmetric=True)
+        assert np.array_equal(one.scores, alone.scores)
         assert np.array_equal(one.raw, one.trees.raw(binned.codes[held_out]))
-        assert one.trees.n_trees == one.scores.argmax()
+        assert one.trees.n_trees == n_trees
+        totals = totals + len(held_out) * alone.scores
+        if n_trees == alone.trees.n_trees:
+            assert np.array_equal(one.raw, alone.raw)
+    assert n_trees == totals.argmax()
+    every = boost_folds(binned, y, None, folds, *given, symmetric=True)
+    for (_, held_out), one in zip(folds, every, strict=True):
+        assert one.trees.n_trees == len(seeds)
+        assert np.array_equal(one.raw, one.trees.raw(binned.codes[held_out]))

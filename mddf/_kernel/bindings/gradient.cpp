@@ -139,7 +139,8 @@ class GradientBooster {
  public:
   GradientBooster(BinnedTable& table, In<double, 1> y, std::optional<In<double, 1>> weights,
                   In<int32_t, 1> train, In<int32_t, 1> held_out, const BoostOptions& options,
-                  std::optional<In<double, 2>> start, Cancel* cancel) {
+                  std::optional<In<double, 2>> start, Cancel* cancel,
+                  std::optional<In<uint64_t, 1>> keys) {
     const BinnedTable::Use use(table);
     const BinMatrix matrix = table.matrix();
     const int64_t n_rows = matrix.n_rows;
@@ -164,6 +165,7 @@ class GradientBooster {
       }
       whole = whole && total <= 0x1p30;
     }
+    if (keys) check_length("keys", keys->shape(0), n_rows);
     if (start) {
       check(static_cast<int64_t>(start->shape(0)) == n_rows &&
                 static_cast<int>(start->shape(1)) == options.options().width(),
@@ -172,7 +174,7 @@ class GradientBooster {
                         [](double value) { return std::fabs(value) < 1e100; }),
             "start: expected finite numbers");
     }
-    const Target target{y.data(), data_or_null(weights), whole};
+    const Target target{y.data(), data_or_null(weights), whole, data_or_null(keys)};
     without_gil(cancel, [&](Interrupt& interrupt) {
       booster_ = std::make_unique<Booster>(matrix, table.bins(), target, std::move(rows),
                                            std::move(others), options.options(),
@@ -412,12 +414,14 @@ y : float64 array of shape (n_rows,)
 weights : float64 array of shape (n_rows,) or None
     Whole numbers make a row count as so many.
 train, held_out : int32 arrays
-    Rows. The order of the former decides which of them are drawn.
+    Rows. Without keys, the order of the former decides which of them are drawn.
 options : BoostOptions
 start : float64 array of shape (n_rows, n_scores) or None
     Raw predictions to go on from; None: the best constant.
 cancel : Cancel or None
-    What may stop the work.)";
+    What may stop the work.
+keys : uint64 array of shape (n_rows,) or None
+    Rows of the same key are drawn together, wherever they stand.)";
 
 }  // namespace
 }  // namespace mddf::gradient
@@ -459,10 +463,12 @@ n_threads : int
       .def("close", &Team::close, "Send all helpers home.");
   nb::class_<GradientBooster>(m, "GradientBooster", kBooster)
       .def(nb::init<BinnedTable&, In<double, 1>, std::optional<In<double, 1>>, In<int32_t, 1>,
-                    In<int32_t, 1>, const BoostOptions&, std::optional<In<double, 2>>, Cancel*>(),
+                    In<int32_t, 1>, const BoostOptions&, std::optional<In<double, 2>>, Cancel*,
+                    std::optional<In<uint64_t, 1>>>(),
            arg("table"), arg("y").noconvert(), arg("weights").none().noconvert(),
            arg("train").noconvert(), arg("held_out").noconvert(), arg("options"),
-           arg("start").none().noconvert() = nb::none(), arg("cancel").none() = nb::none())
+           arg("start").none().noconvert() = nb::none(), arg("cancel").none() = nb::none(),
+           arg("keys").none().noconvert() = nb::none())
       .def("grow", &GradientBooster::grow, arg("seeds").noconvert(), arg("patience") = 0,
            arg("tol") = 0.0, arg("watch_training") = false, arg("team").none() = nb::none(),
            arg("cancel").none() = nb::none(),

@@ -11,8 +11,9 @@ constexpr int64_t kLittle = 4096;  // rows
 // Of leaves: sums over all rounds, and their squares, stay finite at any learning rate.
 constexpr double kMostValue = 1e90;
 
-std::vector<double> taken(const double* of, const std::vector<int32_t>& rows) {
-  std::vector<double> values;
+template <class T>
+std::vector<T> taken(const T* of, const std::vector<int32_t>& rows) {
+  std::vector<T> values;
   if (!of) return values;
   values.reserve(rows.size());
   for (const int32_t row : rows) values.push_back(of[row]);
@@ -42,6 +43,7 @@ Booster::Booster(const BinMatrix& matrix, const Bins& bins, const Target& target
       held_columns_(columns_, matrix, held_out_, interrupt),
       y_(taken(target.y, train_)),
       weights_(taken(target.weights, train_)),
+      keys_(taken(options_.subsample < 1 ? target.keys : nullptr, train_)),
       held_y_(taken(target.y, held_out_)),
       held_weights_(taken(target.weights, held_out_)),
       whole_weights_(target.whole_weights),
@@ -132,7 +134,13 @@ double Booster::mean_loss(const std::vector<double>& raw, const std::vector<doub
 void Booster::draw_rows(Random& random) {
   if (!(options_.subsample < 1)) return;
   is_drawn_.resize(train_.size());
-  for (uint8_t& drawn : is_drawn_) drawn = random.uniform() < options_.subsample;
+  if (keys_.empty()) {
+    for (uint8_t& drawn : is_drawn_) drawn = random.uniform() < options_.subsample;
+    return;
+  }
+  const uint64_t of_round = random.next();
+  for (size_t i = 0; i < keys_.size(); ++i)
+    is_drawn_[i] = Random(of_round ^ keys_[i]).uniform() < options_.subsample;
 }
 
 std::vector<double> Booster::leaf_values(const GrownTree& grown, Team& team) const {

@@ -19,6 +19,7 @@ struct Target {
   const double* y;
   const double* weights;
   bool whole_weights;
+  const uint64_t* keys;  // rows of the same key are drawn together; null draws each by itself
 };
 
 // Boosting on some rows of a table, while others are looked at. What has been grown so far can be
@@ -64,7 +65,9 @@ class Booster {
   LossOf loss_;
   std::vector<int32_t> train_, held_out_;
   Columns columns_, held_columns_;
-  std::vector<double> y_, weights_, held_y_, held_weights_;
+  std::vector<double> y_, weights_;
+  std::vector<uint64_t> keys_;
+  std::vector<double> held_y_, held_weights_;
   bool whole_weights_;
   std::vector<double> summed_weights_;  // whole numbers of a unit; empty for 1 each
   double weight_unit_ = 1;
