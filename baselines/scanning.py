@@ -12,13 +12,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mddf._base.fingerprint import fingerprint
 from mddf._base.parallel import progress_bar
 from mddf._base.serialization import Saved
 from mddf._cascade.estimator import column_names
-from mddf._data.binner import Binner, fingerprint
+from mddf._data.binner import Binner
 from mddf._data.folds import make_folds
+from mddf._data.reading import read_numbers, whole_frame
 from mddf._data.sampling import row_weights
-from mddf._data.table import ArrayTable, read_numbers, whole_frame
+from mddf._data.table import ArrayTable
 from mddf._data.validation import (
     COUNT,
     JOBS,

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from mddf._base.messages import short
 from mddf._base.parallel import progress_bar
 from mddf._base.serialization import Saved
-from mddf._data.table import read_numbers
+from mddf._data.reading import read_numbers
 from mddf._data.validation import (
     COUNT,
     JOBS,

@@ -15,15 +15,16 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import short
 from mddf._cascade.fit import CascadePlan, Trace, grow_cascade, resolve_grains
 from mddf._cascade.layer import OUT_OF_BAG, Samples, limit_depth, resolve_forests
 from mddf._cascade.layered import Layered
 from mddf._cascade.model import CascadeModel, VectorLayout
-from mddf._data.binner import Binner, fingerprint
+from mddf._data.binner import Binner
 from mddf._data.folds import gives_folds, group_numbers, is_splitter, make_folds
+from mddf._data.reading import read_table
 from mddf._data.sampling import canonical_order, row_weights
-from mddf._data.table import read_table
 from mddf._data.validation import (
     COUNT,
     JOBS,

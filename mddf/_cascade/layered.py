@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from mddf._data.blocks import NewRows, by_blocks, last
-from mddf._data.table import read_table
+from mddf._data.binner import NewRows
+from mddf._data.blocks import by_blocks, last
+from mddf._data.reading import read_table
 from mddf._ensemble.stages import FittedStages
 from mddf._forest.classifier_base import warn_of_seen
 from mddf._trees import grower

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterable
 
-from mddf._data.table import Table
+import numpy as np
 
 _FEW_ROWS = 2**18  # that take little memory
 
 
-def drawn_rows(table: Table, columns, weight: np.ndarray | None) -> np.ndarray | None:
+def drawn_rows(
+    blocks: Iterable[np.ndarray], n_rows: int, most: int | None, weight: np.ndarray | None
+) -> np.ndarray | None:
     """The rows of a table that bins are found on.
 
     They are drawn by a hash of what they hold: the same ones in whatever order they stand, and
@@ -17,10 +19,11 @@ def drawn_rows(table: Table, columns, weight: np.ndarray | None) -> np.ndarray |
 
     Parameters
     ----------
-    table : Table
-        Its `bin_rows` says how many rows are enough.
-    columns : ndarray of int
-        Those with numbers, by which rows are distinguished.
+    blocks : iterable of ndarray of shape (n_rows, some)
+        The columns of numbers, by which rows are distinguished, some after the others.
+    n_rows : int
+    most : int or None
+        How many rows are enough; None for all.
     weight : ndarray of shape (n_rows,) or None
         Rows without weight are not drawn.
 
@@ -29,17 +32,15 @@ def drawn_rows(table: Table, columns, weight: np.ndarray | None) -> np.ndarray |
     ndarray of int64 or None
         In ascending order; None for all rows.
     """
-    most, n_rows = table.bin_rows, table.shape[0]
-    if most is None or n_rows <= most or len(columns) == 0:
-        return None
-    numeric = set(columns.tolist())
-    hashes = np.full(n_rows, 0x9E3779B97F4A7C15, np.uint64)
-    for block in table.blocks():
-        chosen = [c for c in block if c in numeric]
-        if chosen:
-            _mix(hashes, table.numbers(chosen))
     rows = np.arange(n_rows) if weight is None else np.flatnonzero(weight)
-    if len(rows) <= most:
+    if most is None or len(rows) <= most:
+        return None
+    hashes = np.full(n_rows, 0x9E3779B97F4A7C15, np.uint64)
+    nothing = True
+    for block in blocks:
+        _mix(hashes, block)
+        nothing = False
+    if nothing:
         return None
     found = _distinct(hashes[rows], None if weight is None else weight[rows])
     return rows[found <= np.partition(found, most - 1)[most - 1]]

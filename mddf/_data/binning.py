@@ -200,6 +200,49 @@ def narrowed(X, out, first_column=0, n_jobs=None):
     return out[:, first_column : first_column + X.shape[1]] if all(whole) else X
 
 
+def learn_bins(
+    X: np.ndarray | sparse.csc_matrix,
+    *,
+    n_categories: np.ndarray | None,
+    rows: np.ndarray | None,
+    sample_weight: np.ndarray | None,
+    max_bins: int,
+    out: np.ndarray,
+    first_column: int,
+    by_column: np.ndarray | None,
+    n_jobs: int | None,
+) -> Bins:
+    """Find the bins of some columns of a table, and code them, by whatever is fastest.
+
+    Parameters
+    ----------
+    n_categories : array of int of shape (n_columns,) or None
+        Number of categories of each column, -1 of one of numbers; None if all are of numbers.
+    rows : array of int or None
+        The rows to find the bins on; None for all.
+    X, sample_weight, max_bins, out, first_column, by_column, n_jobs
+        As in `find_bins` and `apply_bins`.
+    """
+    place = {"out": out, "first_column": first_column, "by_column": by_column, "n_jobs": n_jobs}
+    if sample_weight is None:
+        few = X.shape[0] <= max_bins and rows is None and n_categories is None
+        if few and isinstance(X, np.ndarray):
+            return bin_by_rank(X, **place)
+        X = narrowed(X, out, first_column, n_jobs)
+    elif rows is not None:
+        sample_weight = sample_weight[rows]
+    bins = find_bins(
+        X if rows is None else X[rows],
+        categorical=None if n_categories is None else n_categories >= 0,
+        n_categories=n_categories,
+        sample_weight=sample_weight,
+        max_bins=max_bins,
+        n_jobs=n_jobs,
+    )
+    apply_bins(X, bins, **place)
+    return bins
+
+
 def bin_by_rank(X, *, out, first_column=0, by_column=None, n_jobs=None) -> Bins:
     """Bins for the columns of a table of at most 255 rows, one for each value, and their codes.
 

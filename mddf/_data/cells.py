@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from decimal import Decimal
 from numbers import Complex, Real
@@ -30,22 +30,30 @@ def filled(X: np.ma.MaskedArray) -> np.ndarray:
     return cells
 
 
+_ALWAYS_THERE = frozenset({str, int, bool, np.bool_})
+_NOTHING = frozenset({"NoneType", "NAType", "NaTType"})  # types whose only value is missing
+
+
 def missing_cells(values: np.ndarray) -> np.ndarray:
-    """Which cells of a column that :meth:`Table.values` gave are missing."""
-    if values.dtype.kind == "O":  # of all objects, floats alone are NaN here
-        try:
-            missing = values != values
-        except Exception:  # of objects that cannot be compared
-            missing = None
-        if missing is None or missing.dtype != bool:
-            missing = np.fromiter(map(is_missing, values), bool, len(values))
-        return missing
-    return values != values if values.dtype.kind in "fmM" else np.zeros(len(values), bool)
+    """Which cells of a column are None, NaN, NaT or pandas' NA."""
+    if values.dtype.kind != "O":
+        return values != values if values.dtype.kind in "fmM" else np.zeros(len(values), bool)
+    kinds = set(map(type, values)) - _ALWAYS_THERE
+    nothing = {kind for kind in kinds if kind.__name__ in _NOTHING}
+    if not all(issubclass(kind, float | np.floating) for kind in kinds - nothing):
+        return np.fromiter(map(is_missing, values), bool, len(values))
+    missing = np.zeros(len(values), bool)
+    if nothing:
+        missing = np.fromiter(map(nothing.__contains__, map(type, values)), bool, len(values))
+    if kinds != nothing:
+        there = ~missing
+        missing[there] = values[there] != values[there]
+    return missing
 
 
 def with_nan(values: np.ndarray) -> np.ndarray:
     """A column of objects in which all that is missing has become NaN."""
-    missing = np.fromiter(map(is_missing, values), bool, len(values))
+    missing = missing_cells(values)
     return np.where(missing, np.nan, values) if missing.any() else values
 
 
@@ -56,7 +64,9 @@ def kind_of_values(values: np.ndarray) -> str | None:
     if values.dtype.kind in "mM":
         return str(values.dtype)
     kinds = set(map(type, values))
-    if not kinds <= {str}:  # NaN has a type, too
+    if kinds == {str}:
+        return "text"
+    if not kinds <= _ALWAYS_THERE:  # NaN has a type, too
         kinds = set(map(type, values[~missing_cells(values)]))
     named = {
         "text"
@@ -94,7 +104,8 @@ def parsed_numbers(values: np.ndarray, place: str) -> np.ndarray:
     return numbers
 
 
-def no_number(value, row, place, error: Exception) -> Exception:
+def no_number(value: Any, row: int | np.integer, place: str, error: Exception) -> Exception:
+    """The error about a cell that is no number, of the kind of the one that says why."""
     kind = TypeError if isinstance(error, TypeError) else ValueError
     value = value.item() if isinstance(value, np.generic) else value
     return kind(
@@ -103,12 +114,12 @@ def no_number(value, row, place, error: Exception) -> Exception:
     )
 
 
-def checked_numbers(block: np.ndarray, places: Sequence[str]) -> np.ndarray:
-    """The block as numbers without infinities; errors name the cell."""
+def checked_numbers(block: np.ndarray, place: Callable[[int], str]) -> np.ndarray:
+    """The block as numbers without infinities; errors name the cell, and `place` its column."""
     if block.dtype.kind not in "biuf":
         block = block.astype(object, copy=False)
         block = np.column_stack(
-            [parsed_numbers(with_nan(block[:, i]), place) for i, place in enumerate(places)]
+            [parsed_numbers(with_nan(block[:, i]), place(i)) for i in range(block.shape[1])]
         )
     elif block.dtype not in NUMERIC_DTYPES:
         block = block.astype(np.float64)
@@ -117,7 +128,7 @@ def checked_numbers(block: np.ndarray, places: Sequence[str]) -> np.ndarray:
             assert_all_finite(block, allow_nan=True, input_name="X")
     except ValueError as error:
         row, c = np.argwhere(np.isinf(block))[0]
-        raise no_number(float(block[row, c]), row, places[c], error) from error
+        raise no_number(float(block[row, c]), row, place(c), error) from error
     return block
 
 
@@ -126,12 +137,10 @@ _NO_CATEGORIES = (
     "so, or let X be a data frame (the transformer before gives one after "
     'set_output(transform="pandas"))'
 )
-
-
 ENCODE = "; encode text first, for example with OneHotEncoder"
 
 
-def array_of_numbers(estimator, X) -> np.ndarray:
+def array_of_numbers(estimator: Any, X: Any) -> np.ndarray:
     """What is no data frame and no sparse matrix as numbers, NaN where missing."""
     hint = _NO_CATEGORIES if hasattr(estimator, "categorical_features") else ENCODE
     cells = X
@@ -142,7 +151,7 @@ def array_of_numbers(estimator, X) -> np.ndarray:
             if cells.dtype.kind in "mM":
                 raise TypeError(f"X must hold numbers, got {cells.dtype}: {NO_TIMES}")
             if cells.dtype.kind not in "biufc":
-                return checked_numbers(cells, [str(c) for c in range(cells.shape[1])])
+                return checked_numbers(cells, str)
         with np.errstate(invalid="ignore"):  # of sums of infinities
             return check_array(
                 cells,
@@ -156,7 +165,7 @@ def array_of_numbers(estimator, X) -> np.ndarray:
         raise (type(named)(f"{named}{hint}") if has_text(cells) else named) from error
 
 
-def has_text(cells) -> bool:
+def has_text(cells: Any) -> bool:
     """Whether some cells of an array are text."""
     if not isinstance(cells, np.ndarray):
         return False
@@ -165,7 +174,7 @@ def has_text(cells) -> bool:
     )
 
 
-def _named_refusal(X, error: Exception) -> Exception:
+def _named_refusal(X: Any, error: Exception) -> Exception:
     """An error of scikit-learn's about X in one line, with the cell that it means."""
     kind = TypeError if isinstance(error, TypeError) else ValueError
     try:
@@ -179,7 +188,7 @@ def _named_refusal(X, error: Exception) -> Exception:
         return kind(f"Complex data not supported: X must hold real numbers, got {cells.dtype}")
     if cells.ndim == 2 and cells.size:
         try:
-            checked_numbers(cells, [str(c) for c in range(cells.shape[1])])
+            checked_numbers(cells, str)
         except (TypeError, ValueError) as named:
             return named
     return error

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,9 @@ from sklearn.utils import check_array
 from mddf._base.messages import short
 from mddf._data.binning import NUMERIC_DTYPES
 from mddf._data.cells import NUMBER, checked_numbers, filled
-from mddf._data.table import ArrayTable, FrameTable, Table
+from mddf._data.column import Column
+from mddf._data.frame import frame_table
+from mddf._data.table import ArrayTable, Table
 
 
 class SourceTable(Table):
@@ -27,87 +29,71 @@ class SourceTable(Table):
 
     source: Any
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Callable[..., Table], tuple[Any]]:
         return partial(by_columns, bin_rows=self.bin_rows), (self.source,)
 
 
 class ChunkedFrame(SourceTable):
     """Columns with names and types of their own."""
 
-    def __init__(self, head, n_rows: int, fetch):
-        self.head, self._fetch = head, fetch
-        self._types = FrameTable(head)
-        self.names = self._types.names
-        assert self.names is not None
-        if len(set(self.names)) < len(self.names):
-            raise ValueError(f"by_columns needs different names for all columns, got {self.names}")
-        self.shape = n_rows, len(self.names)
+    is_read_whole = True
 
-    def _read(self, columns: Sequence[int]) -> FrameTable:
+    def __init__(self, head: Any, n_rows: int, fetch: Callable[[list[Any]], Any]):
+        self.head, self._fetch = head, fetch
+        types = frame_table(head)
+        self.names = names = list(types.names or ())
+        if len(set(names)) < len(names):
+            raise ValueError(f"by_columns needs different names for all columns, got {names}")
+        self.shape = n_rows, len(names)
+        self._types = types.types
+
+    @cached_property
+    def hold_numbers(self) -> np.ndarray:
+        """See Table."""
+        return np.array([type_.kind == NUMBER for type_ in self._types])
+
+    def _read(self, columns: Sequence[int]) -> Table:
         assert self.names is not None
-        part = FrameTable(self._fetch([self.names[c] for c in columns]))
+        part = frame_table(self._fetch([self.names[c] for c in columns]), columns)
         if part.shape[0] != self.shape[0]:
             raise ValueError(
                 f"by_columns: the source had {self.shape[0]} rows, and now has {part.shape[0]}"
             )
         return part
 
-    def _is_number(self, c) -> bool:
-        return self._types._is_numeric(c)
+    def _column(self, c: int) -> Column:
+        if self._types[c].kind == NUMBER:
+            return super()._column(c)
+        return Column(self.place(c), lambda: self._read([c]).column(0).cells, self._types[c])
 
-    def kind(self, c):
+    def numbers(self, columns: Sequence[int]) -> np.ndarray:
         """See Table."""
-        return NUMBER if self._is_number(c) else self._read([c]).kind(0)
-
-    def is_categorical(self, c):
-        """See Table."""
-        return not self._is_number(c) and self._read([c]).is_categorical(0)
-
-    def is_plain_text(self, c):
-        """See Table."""
-        return self._types.is_plain_text(c)
-
-    def values(self, c):
-        """See Table."""
-        return self._read([c]).values(0)
-
-    def numbers(self, columns):
-        """See Table."""
-        columns = list(columns)
         return self._read(columns).numbers(range(len(columns)))
 
 
 class ChunkedArray(SourceTable):
     """Columns of numbers."""
 
-    def __init__(self, array):
+    def __init__(self, array: Any):
         self._array = array
         self.shape = array.shape
         self.head = np.empty((0, self.shape[1]))
 
-    def kind(self, c):
-        """See Table."""
-        return NUMBER
-
-    def values(self, c):
-        """See Table."""
-        return self.numbers([c])[:, 0]
-
-    def numbers(self, columns):
+    def numbers(self, columns: Sequence[int]) -> np.ndarray:
         """See Table."""
         part = np.asarray(self._array[:, list(columns)])
-        return checked_numbers(part, [self.place(c) for c in columns])
+        return checked_numbers(part, lambda i: self.place(columns[i]))
 
 
 class WholeArray(SourceTable, ArrayTable):
     """Columns of an array that is read where it is."""
 
-    def __init__(self, cells):
+    def __init__(self, cells: np.ndarray):
         super().__init__(cells)
         self.head = np.empty((0, cells.shape[1]))
 
 
-def by_columns(source, *, bin_rows=None) -> Table:
+def by_columns(source: Any, *, bin_rows: int | None = None) -> Table:
     """A table on disk or on a cluster as X: never in memory as a whole, except one byte a cell.
 
     Its columns are read one after the other, or some at a time, as many as take 64 MB as double
@@ -155,7 +141,7 @@ def by_columns(source, *, bin_rows=None) -> Table:
     return table
 
 
-def _table(source) -> SourceTable:
+def _table(source: Any) -> SourceTable:
     if isinstance(source, np.ma.MaskedArray):
         source = filled(source)
     if isinstance(source, np.ndarray):

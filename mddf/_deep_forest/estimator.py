@@ -12,11 +12,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mddf._base.fingerprint import fingerprint
 from mddf._cascade.layered import Layered
-from mddf._data.binner import Binner, category_mask, fingerprint
+from mddf._data.binner import Binner
+from mddf._data.category_mask import category_mask
 from mddf._data.folds import gives_folds, group_numbers, is_splitter, make_folds
+from mddf._data.reading import read_table
 from mddf._data.sampling import canonical_order
-from mddf._data.table import read_table
 from mddf._data.validation import (
     COUNT,
     JOBS,

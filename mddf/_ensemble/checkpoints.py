@@ -17,9 +17,9 @@ from uuid import uuid4
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import short
 from mddf._base.serialization import FORMAT, from_plain, to_plain
-from mddf._data.binner import fingerprint
 from mddf._data.binning import BinnedTable
 
 # Parameters that do not change what is grown.

@@ -14,12 +14,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import short, warn
-from mddf._data.binner import Binner, fingerprint
+from mddf._data.binner import Binner, NewRows
 from mddf._data.binning import BinnedTable
-from mddf._data.blocks import NewRows, by_blocks
+from mddf._data.blocks import by_blocks
+from mddf._data.reading import read_table
 from mddf._data.sampling import RowWeights, canonical_order, plan_sampling, row_weights
-from mddf._data.table import read_table
 from mddf._data.targets import Classes, Values
 from mddf._data.validation import (
     COUNT,

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 
 from mddf._base.elementary import log
+from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import Renamed, warn
 from mddf._base.serialization import Saved
-from mddf._data.binner import fingerprint
 from mddf._data.blocks import last
 from mddf._data.folds import ask_for_groups
 

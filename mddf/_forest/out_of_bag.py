@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import short, warn
-from mddf._data.binner import fingerprint
 from mddf._trees import grower
 
 OTHER_ROWS = (

@@ -14,10 +14,10 @@ from sklearn.utils._param_validation import RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mddf import _core
-from mddf._data.binner import Binner
+from mddf._data.binner import Binner, NewRows
 from mddf._data.binning import BinnedTable
-from mddf._data.blocks import NewRows, by_blocks
-from mddf._data.table import read_table
+from mddf._data.blocks import by_blocks
+from mddf._data.reading import read_table
 from mddf._data.validation import (
     COUNT,
     JOBS,

@@ -11,7 +11,7 @@ from sklearn.base import is_regressor
 from mddf._base.messages import short
 from mddf._data.binning import apply_bins
 from mddf._data.blocks import last
-from mddf._data.table import read_table
+from mddf._data.reading import read_table
 from mddf._ensemble.stages import FittedStages
 
 

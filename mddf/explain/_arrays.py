@@ -125,10 +125,9 @@ def category_codes(model) -> dict[int, list]:
     """
     found = {}
     for column, encoder in fitted_stages(model).binner.encoders_.items():
-        categories, rare = encoder.categories_[0], encoder.infrequent_categories_[0]
-        there = [value for value in categories.tolist() if value == value]
-        if rare is not None:
-            shared = rare.tolist()
+        there = encoder.categories.tolist()
+        if encoder.rare is not None:
+            shared = encoder.rare.tolist()
             there = [value for value in there if value not in shared] + [shared]
         found[column] = there
     return found

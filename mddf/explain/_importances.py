@@ -12,7 +12,9 @@ from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import column_or_1d
 
 from mddf._base.messages import short
-from mddf._data.table import Table, is_frame, whole_frame
+from mddf._data.frame import is_frame
+from mddf._data.reading import whole_frame
+from mddf._data.table import Table
 from mddf._data.targets import finite_values
 from mddf._data.validation import check_lengths, known_labels, naming
 from mddf._ensemble.stages import Stage, combine

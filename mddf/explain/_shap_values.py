@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import is_regressor
 
 from mddf._data.binning import apply_bins
-from mddf._data.table import read_table
+from mddf._data.reading import read_table
 from mddf._data.validation import naming
 from mddf._ensemble.stages import combine
 from mddf._inspection.stages import (

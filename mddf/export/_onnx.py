@@ -109,7 +109,7 @@ def onnx_inputs(model, X, *, dtype=None) -> dict[str, np.ndarray]:
     dict of str to ndarray
     """
     from mddf._data.cells import missing_cells
-    from mddf._data.table import read_table
+    from mddf._data.reading import read_table
 
     dtype = checked(dtype)
     fitted = fitted_stages(model)
@@ -121,10 +121,11 @@ def onnx_inputs(model, X, *, dtype=None) -> dict[str, np.ndarray]:
     found = {}
     for column, name in enumerate(names):
         is_text = column in categories and _is_text(model, column)
-        if (column in categories or table.names) and binner.is_missing(table, column):
+        given = table.column(column)
+        if (column in categories or table.names) and binner.is_missing(given, column):
             cells = np.full(table.shape[0], np.nan, object if is_text else dtype)
         elif column in categories:
-            cells = table.values(column)
+            cells = given.values
         else:
             cells = table.numbers([column])[:, 0]
         if is_text:

@@ -1,5 +1,6 @@
 """From tables of any kind to one byte per cell."""
 
+import pickle
 import warnings
 from decimal import Decimal
 
@@ -22,9 +23,10 @@ from mddf import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from mddf._data.binner import Binner, _present
+from mddf._data.binner import Binner
 from mddf._data.binning import find_bins
-from mddf._data.table import read_table
+from mddf._data.column import Factors
+from mddf._data.reading import read_table
 
 
 def read(X, **options):
@@ -142,7 +144,7 @@ def test_weight_k_is_k_copies_of_a_category(seed, max_bins):
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 12), st.booleans())
 def test_categories_of_a_frame_and_cell_by_cell(seed, max_bins, weighted):
-    """Each category is looked up once, or each cell: of polars' frames, and of few rows."""
+    """Each category is looked up once, or each cell: of polars' frames, and of few cells."""
     rng = np.random.default_rng(seed)
     words = rng.choice([*"abcdefgh", None], (150, 2), p=[0.3, 0.2, 0.1, *[0.08] * 4, 0.05, 0.03])
     weights = rng.integers(0, 3, 150) + 0.0 if weighted else None
@@ -151,15 +153,16 @@ def test_categories_of_a_frame_and_cell_by_cell(seed, max_bins, weighted):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         found, expected = Binner("from_dtype", max_bins), Binner("from_dtype", max_bins)
-        found.fit_transform(read(pd.DataFrame(columns)), weights)
+        expected.fit_transform(read(pd.DataFrame(columns)), weights)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("mddf._data.table.FrameTable.factors", lambda *_: None)
-            expected.fit_transform(read(pd.DataFrame(columns)), weights)
-            slow = expected.numbers(read(new))
-    np.testing.assert_array_equal(found.numbers(read(new)), slow)
+            patch.setattr("mddf._data.frame._FEW_CELLS", 0)
+            found.fit_transform(read(pd.DataFrame(columns)), weights)
+            codes = found.numbers(read(new))
+            assert isinstance(read(new).column(1).cells, Factors)
+    np.testing.assert_array_equal(codes, expected.numbers(read(new)))
     assert found.kinds_ == expected.kinds_
     for c in (0, 1):
-        assert list(_present(found.encoders_[c])) == list(_present(expected.encoders_[c]))
+        assert list(found.encoders_[c].categories) == list(expected.encoders_[c].categories)
 
 
 def test_arrays_with_categories():
@@ -315,6 +318,22 @@ def test_categories_that_fit_did_not_see_are_told(frame, models):
     with pytest.warns(UserWarning, match=r"did not see.*: 2, 'word' \(75% of the rows\)$"):
         models[0].predict_proba(new)
     models[0].predict_proba(frame.assign(word=["a", "b", "c", "d"]))  # half of them: no warning
+
+
+@pytest.mark.parametrize("n_rows", [2, 60])
+def test_a_model_warns_of_unseen_categories_of_a_column_once(n_rows):
+    frame = pd.DataFrame({"a": ["x", "y"] * 30, "b": pd.Categorical(["v", "w"] * 30)})
+    forest = RandomForestClassifier(3, random_state=0).fit(frame, [0, 1] * 30)
+    new = frame[:n_rows]
+    with pytest.warns(UserWarning, match=r"did not see.*: 0, 'a' \(100% of the rows\)$"):
+        forest.predict(new.assign(a="z"))
+    forest.predict(new.assign(a="zz"))
+    forest.predict(new.assign(a="zz")[:1])
+    with pytest.warns(UserWarning, match=r"did not see.*: 1, 'b' \(100% of the rows\)$"):
+        forest.predict(new.assign(a="z", b="z"))
+    restored = pickle.loads(pickle.dumps(forest))
+    with pytest.warns(UserWarning, match="did not see"):
+        restored.predict(new.assign(a="z"))
 
 
 def test_text_that_is_mostly_numbers_is_told():

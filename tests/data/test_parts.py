@@ -13,8 +13,8 @@ from mddf import (
     RandomForestRegressor,
     by_columns,
 )
+from mddf._data import bin_rows
 from mddf._data import table as data_table
-from mddf._data.bin_rows import drawn_rows
 from mddf._data.binner import Binner
 from mddf._data.binning import find_bins
 
@@ -89,6 +89,28 @@ def test_arrays_of_dask(tmp_path):
     unknown = unknown[arrays.from_array(y, chunks=50)]
     with pytest.raises(ValueError, match="compute_chunk_sizes"):
         by_columns(unknown)
+
+
+@pytest.mark.parametrize("wrong", [np.inf, "text"])
+def test_messages_have_the_number_of_the_column_in_the_whole_table(wrong, tmp_path, monkeypatch):
+    made, y = frame()
+    monkeypatch.setattr(data_table, "_BLOCK_BYTES", 300 * 8 * 2)  # two columns
+    forest = RandomForestClassifier(2, categorical_features="from_dtype").fit(made, y)
+    made["c"] = wrong
+    parts = from_parquet(tmp_path, made)[1]
+    with pytest.raises((TypeError, ValueError), match="column 2, 'c'"):
+        forest.predict(parts)
+
+
+def test_a_column_of_text_is_read_once_for_a_prediction(tmp_path):
+    made, y = frame()
+    parts = from_parquet(tmp_path, made[["a", "text"]])[1]
+    forest = RandomForestClassifier(2).fit(parts, y)
+    parts = by_columns(tmp_path)
+    read, fetch = [], parts._fetch
+    parts._fetch = lambda columns: read.append(columns) or fetch(columns)
+    forest.predict(parts)
+    assert sorted(read) == [["a"], ["text"]]
 
 
 def test_only_some_columns_are_read_at_a_time(tmp_path, monkeypatch):
@@ -189,6 +211,11 @@ def test_a_mapped_file_of_short_numbers_is_read_by_columns(kind, tmp_path):
 
 
 # Bins of fewer rows
+
+
+def drawn_rows(table, columns, weight):
+    chosen = [table.numbers(columns)] if len(columns) else []
+    return bin_rows.drawn_rows(chosen, table.shape[0], table.bin_rows, weight)
 
 
 def bins_of(table):

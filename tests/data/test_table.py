@@ -15,14 +15,12 @@ from scipy import sparse
 from sklearn.base import clone
 
 from mddf import RandomForestClassifier, by_columns
-from mddf._data.binner import category_mask
+from mddf._data.category_mask import category_mask
 from mddf._data.cells import missing_cells
-from mddf._data.table import (
-    ArrayTable,
-    FrameTable,
-    is_frame,
-    read_table,
-)
+from mddf._data.column import Cells
+from mddf._data.frame import frame_table, is_frame
+from mddf._data.reading import read_table
+from mddf._data.table import ArrayTable
 
 FRAMES = {
     "pandas": pd.DataFrame,
@@ -71,9 +69,9 @@ def test_columns_of_a_frame(make):
     assert category_mask(table, "from_dtype").tolist() == [False, True, False, False]
     expected = [[1.5, 1, 1], [np.nan, 2, np.nan], [3, 3, 0]]
     np.testing.assert_array_equal(table.numbers([0, 2, 3]), expected)
-    assert table.values(1)[[0, 2]].tolist() == ["a", "b"]
-    assert missing_cells(table.values(1)).tolist() == [False, True, False]
-    assert [table.kind(c) for c in range(4)] == ["number", "text", "number", "number"]
+    assert table.column(1).values[[0, 2]].tolist() == ["a", "b"]
+    assert missing_cells(table.column(1).values).tolist() == [False, True, False]
+    assert [table.column(c).kind for c in range(4)] == ["number", "text", "number", "number"]
 
 
 @every_frame
@@ -184,31 +182,33 @@ def _mixed_frames():
 
 @pytest.mark.parametrize("X", list(_mixed_frames()), ids=lambda X: type(X).__module__)
 def test_few_rows_are_read_at_once_like_many(X, monkeypatch):
-    at_once = FrameTable(X)
-    monkeypatch.setattr("mddf._data.table._FEW_ROWS", 0)
-    by_column = FrameTable(X)
+    at_once = frame_table(X)
+    monkeypatch.setattr("mddf._data.frame._FEW_CELLS", 0)
+    by_column = frame_table(X)
     for c, name in enumerate(at_once.names):
-        assert at_once.kind(c) == by_column.kind(c), name
-        assert at_once.is_categorical(c) == by_column.is_categorical(c), name
-        values, expected = at_once.values(c), by_column.values(c)
+        assert at_once.column(c).kind == by_column.column(c).kind, name
+        assert at_once.column(c).is_categorical == by_column.column(c).is_categorical, name
+        values, expected = at_once.column(c).values, by_column.column(c).values
         assert [type(v) for v in values] == [type(v) for v in expected], name
         same = (values == expected) | (missing_cells(values) & missing_cells(expected))
         assert np.asarray(same, bool).all(), name
-        if not by_column.is_categorical(c) and "when" not in name:
+        if not by_column.column(c).is_categorical and "when" not in name:
             np.testing.assert_array_equal(at_once.numbers([c]), by_column.numbers([c]), name)
 
 
 def test_factors_are_the_values(monkeypatch):
     X = next(_mixed_frames())
-    assert FrameTable(X).factors(0) is None
-    monkeypatch.setattr("mddf._data.table._FEW_ROWS", 0)
-    table = FrameTable(X)
+    in_memory = frame_table(X)
+    assert all(isinstance(in_memory.column(c).cells, Cells) for c in range(X.shape[1]))
+    monkeypatch.setattr("mddf._data.frame._FEW_CELLS", 0)
+    table = frame_table(X)
     for c, name in enumerate(table.names):
-        numbers, different = table.factors(c)
-        values, expected = different[numbers], table.values(c)
+        numbers, different = table.column(c).cells
+        values, expected = different[numbers], in_memory.column(c).values
         same = (values == expected) | (missing_cells(values) & missing_cells(expected))
         assert np.asarray(same, bool).all(), name
-    assert FrameTable(pd.DataFrame({"lists": [[1], [2]]})).factors(0) is None
+    lists = pd.DataFrame({"lists": [[1], [2]]})
+    assert isinstance(frame_table(lists).column(0).cells, Cells)
 
 
 def test_names_may_be_equal_or_numbers():
@@ -216,7 +216,7 @@ def test_names_may_be_equal_or_numbers():
     for names in (["a", "a"], [0, 1], ["b", 1]):
         frame = pd.DataFrame(X)
         frame.columns = names
-        np.testing.assert_array_equal(FrameTable(frame).numbers(range(2)), X)
+        np.testing.assert_array_equal(frame_table(frame).numbers(range(2)), X)
 
 
 def test_objects_that_are_numbers():
@@ -225,7 +225,7 @@ def test_objects_that_are_numbers():
     y = X[:, 0] > 0.5
     objects = pd.DataFrame(X).astype(object)
     assert not category_mask(read(objects), "from_dtype").any()
-    words = category_mask(FrameTable(objects.assign(word="a")), "from_dtype")
+    words = category_mask(frame_table(objects.assign(word="a")), "from_dtype")
     assert words.tolist() == [False, False, True]
     forest = RandomForestClassifier(5, random_state=0).fit(X, y)
     of_objects = RandomForestClassifier(5, random_state=0).fit(objects, y)
@@ -256,7 +256,7 @@ def test_sparse_matrices(kind):
     table = read(kind(dense))
     np.testing.assert_array_equal(table.numbers(range(3, 9)), dense[:, 3:9])
     np.testing.assert_array_equal(table.numbers([5, 2]), dense[:, [5, 2]])
-    np.testing.assert_array_equal(table.values(7), dense[:, 7])
+    np.testing.assert_array_equal(table.column(7).values, dense[:, 7])
     y = dense[:, 0] > 0
     forest = RandomForestClassifier(9, random_state=0).fit(kind(dense), y)
     expected = RandomForestClassifier(9, random_state=0).fit(dense, y)
@@ -282,7 +282,7 @@ def test_sparse_matrices_with_categories(n_rows):
 def test_cells_that_are_stored_twice_count_as_their_sum():
     stored = np.array([1.0, 4, 2, 3]), np.array([1, 0, 1, 0]), np.array([0, 3, 4])
     X = sparse.csc_matrix(stored, (2, 2))
-    assert np.array_equal(read(X).stored(range(2)).toarray(), [[4, 3], [3, 0]])
+    assert np.array_equal(read(X).numbers(range(2)), [[4, 3], [3, 0]])
     assert np.array_equal(X.data, stored[0])  # the user's matrix stays what it is
     y = [0, 1]
     model = RandomForestClassifier(3, random_state=0)
@@ -296,7 +296,7 @@ def test_cells_that_are_stored_twice_count_as_their_sum():
         rng.normal(size=400) * 10.0 ** rng.integers(-9, 9, 400),
     )
     X = sparse.csc_matrix((stored, rows, [0, 200, 400]), (20, 2))
-    assert np.array_equal(read(X).stored(range(2)).toarray(), X.toarray())
+    assert np.array_equal(read(X).numbers(range(2)), X.toarray())
 
 
 def test_sparse_matrices_that_are_none():
@@ -325,11 +325,13 @@ def test_arrays_of_objects():
     X = np.array([["a", 1.5], [None, None], ["b", "2"]], dtype=object)
     table = read(X, categorical_features=[0])
     assert isinstance(table, ArrayTable)
-    assert table.kind(0) == "text"
+    assert table.column(0).kind == "text"
     np.testing.assert_array_equal(table.numbers([1]), [[1.5], [np.nan], [2]])
-    assert missing_cells(table.values(0)).tolist() == [False, True, False]
-    assert read(X.tolist(), categorical_features=[0]).values(0)[2] == "b"
-    assert read(np.array([[1, "a"]] * 2, object), categorical_features=[1]).kind(1) == "text"
+    assert missing_cells(table.column(0).values).tolist() == [False, True, False]
+    assert read(X.tolist(), categorical_features=[0]).column(0).values[2] == "b"
+    assert (
+        read(np.array([[1, "a"]] * 2, object), categorical_features=[1]).column(1).kind == "text"
+    )
 
 
 @pytest.mark.parametrize("dtype", [float, np.float32, int, bool, np.uint8])
@@ -357,7 +359,7 @@ def test_masked_cells_are_missing(dtype):
 def test_masked_objects_are_missing():
     cells = np.array([["a", 1.5], ["b", 2]] * 3, object)
     table = read(np.ma.array(cells, mask=[[0, 1], [1, 0]] * 3), categorical_features=[0])
-    assert missing_cells(table.values(0)).tolist() == [False, True] * 3
+    assert missing_cells(table.column(0).values).tolist() == [False, True] * 3
     assert np.array_equal(table.numbers([1]), [[np.nan], [2]] * 3, equal_nan=True)
 
 

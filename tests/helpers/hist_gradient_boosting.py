@@ -14,7 +14,7 @@ import pytest
 import sklearn.ensemble
 
 import mddf
-from mddf._data.table import read_table
+from mddf._data.reading import read_table
 from mddf._gradient.inputs import interaction_groups
 
 _DEFAULTS = {
