@@ -19,7 +19,6 @@ from mddf._data.binning import Bins, apply_bins, join_bins
 from mddf._data.targets import Units
 from mddf._ensemble.vote import UNCALIBRATED, Calibration, sharpened
 from mddf._trees import grower
-from mddf._trees.arrays import TreeArrays
 
 # Vectors are whole multiples of this, so that classes with equal votes stay equal when the vectors
 # of members are added up.
@@ -63,6 +62,21 @@ class StageMember:
     def has_trees(self) -> bool:
         """Whether its models are trees, which ask for codes; others see numbers."""
         return True
+
+    @property
+    def per_mean(self) -> Any:
+        """What a prediction is over the mean of the trees' leaves."""
+        return self.unit
+
+    @property
+    def offset(self) -> Any:
+        """What a prediction has beside that."""
+        return 0.0
+
+    @property
+    def knows_weights(self) -> bool:
+        """Whether the trees keep what their training samples weigh in each leaf."""
+        return False
 
     def vectors(self, codes: np.ndarray, numbers: np.ndarray | None, n_jobs: Any) -> np.ndarray:
         """Class vectors of rows, or numbers: shape (n_rows, n_columns)."""
@@ -152,6 +166,8 @@ class FittedStages:
         Of the average.
     units : Units or None
         Those of the targets, if predictions are numbers that were standardised.
+    link : Labels, Numbers or None
+        Of gradient boosting: what makes predictions of raw ones.
     largest : float or None
         Members that are no forests see numbers up to this one.
     """
@@ -162,6 +178,7 @@ class FittedStages:
     weighs_members: bool = False
     calibration: Calibration = UNCALIBRATED
     units: Units | None = None
+    link: Any = None
     largest: float | None = None
 
     @property
@@ -242,9 +259,13 @@ class FittedStages:
                 yield total / weight
 
     def outcomes(self, asked: Iterable[tuple[np.ndarray, np.ndarray]]) -> Iterator[np.ndarray]:
-        """The same, calibrated or in the units of the targets."""
+        """The same, calibrated, in the units of the targets, or no raw predictions any more."""
         finish = self.calibration if self.units is None else self.units.restore
-        yield from map(finish, self.averages(asked))
+        for average in self.averages(asked):
+            if self.link is None:
+                yield finish(average)
+            else:
+                yield self.link.predicted(average).reshape(len(average), -1)
 
 
 def columns_of(vectors: np.ndarray, average_weights: np.ndarray | None) -> np.ndarray:
@@ -287,10 +308,8 @@ def bounded(numbers: np.ndarray, largest: float) -> np.ndarray:
     return np.clip(numbers, -largest, largest)
 
 
-def one_stage(binner: Binner, trees: Sequence[TreeArrays], width: int, unit: Any) -> FittedStages:
-    """A forest as stages."""
-    member = StageMember(list(trees), width, unit, is_rounded=False)
+def one_stage(binner: Binner, member: StageMember, link: Any = None) -> FittedStages:
+    """A forest, or boosted trees, as stages."""
     raw = binner.bins_
-    return FittedStages(
-        binner, [Stage(raw, raw.columns(0, 0), [member], np.ones(1), [0], np.ones(1))]
-    )
+    stage = Stage(raw, raw.columns(0, 0), [member], np.ones(1), [0], np.ones(1))
+    return FittedStages(binner, [stage], link=link)

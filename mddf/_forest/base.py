@@ -33,7 +33,7 @@ from mddf._data.validation import (
     refuse_class,
     unchanged_on_failure,
 )
-from mddf._ensemble.stages import FittedStages, one_stage
+from mddf._ensemble.stages import FittedStages, StageMember, one_stage
 from mddf._forest import out_of_bag
 from mddf._forest.classifier_base import ProbabilityClassifier
 from mddf._trees import grower
@@ -334,7 +334,8 @@ class Forest:
     def _fitted_stages(self) -> FittedStages:
         """The forest as a stage."""
         check_is_fitted(self, "_trees")
-        return one_stage(self._binner, self._trees, self._width, self._unit)
+        member = StageMember(self._trees, self._width, self._unit, is_rounded=False)
+        return one_stage(self._binner, member)
 
     def _tree_options(self, n_samples: int, n_features: int) -> grower.TreeOptions:
         return grower.TreeOptions(

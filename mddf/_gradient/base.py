@@ -30,6 +30,7 @@ from mddf._data.validation import (
     refuse_class,
     unchanged_on_failure,
 )
+from mddf._ensemble.stages import FittedStages, one_stage
 from mddf._forest.base import resolve_max_features
 from mddf._gradient.growing import Boosted, Stopping, boost
 from mddf._gradient.inputs import (
@@ -40,6 +41,7 @@ from mddf._gradient.inputs import (
     within_range,
 )
 from mddf._gradient.losses import Labels
+from mddf._gradient.stages import BoostedMember
 from mddf._gradient.trees import BoostedTrees
 from mddf._trees.grower import draw_seeds
 
@@ -391,7 +393,9 @@ class GradientBoosting:
         Returns
         -------
         ndarray of int32 of shape (n_samples, n_iter_)
-            Numbers of leaves, which are distinct within a tree.
+            Numbers of leaves, which are distinct within a tree. Of a symmetric tree, each has a
+            bit for each level, 1 for right, and several may stand for one leaf: the splits of
+            some levels leave it as it is.
         """
         check_is_fitted(self, "_trees")
         return self._read_rows(X, self._trees.leaves, 8 * self._trees.n_trees)
@@ -401,6 +405,12 @@ class GradientBoosting:
         """What the splits of each feature improved, scaled to sum 1; zeros without splits."""
         check_is_fitted(self, "_trees")
         return self._trees.importances()
+
+    def _fitted_stages(self) -> FittedStages:
+        """The trees as a stage."""
+        check_is_fitted(self, "_trees")
+        member = BoostedMember.of(self._trees, self._target.unit)
+        return one_stage(self._binner, member, self._target.link)
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_trees")

@@ -12,8 +12,9 @@ from mddf._base.serialization import register_serializable
 REGRESSION = ("squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma")
 CLASSIFICATION = ("log_loss", "exponential")
 _LOGARITHMIC = ("poisson", "gamma")
-# Targets beyond these powers of two are scaled: their squares would overflow or vanish.
-_MOST_EXPONENT = 100
+# Targets beyond these powers of two are scaled: their squares would overflow or vanish. Then they
+# are of this size, so that a number of trees times the unit does not overflow.
+_MOST_EXPONENT, _SCALED_EXPONENT = 100, 40
 
 
 def check_targets(loss: str, y: np.ndarray) -> None:
@@ -47,7 +48,9 @@ class Numbers:
     def of(cls, loss: str, y: np.ndarray) -> Numbers:
         """From the targets of samples with weight."""
         exponent = int(np.frexp(np.abs(y).max())[1])
-        return cls(loss, exponent if abs(exponent) > _MOST_EXPONENT and y.any() else 0)
+        if abs(exponent) <= _MOST_EXPONENT or not y.any():
+            return cls(loss, 0)
+        return cls(loss, exponent - int(np.copysign(_SCALED_EXPONENT, exponent)))
 
     @property
     def kernel_loss(self) -> str:
@@ -58,6 +61,21 @@ class Numbers:
     def n_scores(self) -> int:
         """Numbers of a raw prediction."""
         return 1
+
+    @property
+    def is_logarithmic(self) -> bool:
+        """Whether raw predictions are logarithms."""
+        return self.loss in _LOGARITHMIC
+
+    @property
+    def unit(self) -> float:
+        """What raw predictions are multiples of."""
+        return 1.0 if self.is_logarithmic else float(np.ldexp(1.0, self.exponent))
+
+    @property
+    def link(self) -> Numbers | None:
+        """What makes predictions of raw ones in this unit; None if they are."""
+        return self if self.is_logarithmic else None
 
     def boosted(self, y: np.ndarray) -> np.ndarray:
         """What the kernel boosts; samples without weight may hold anything."""
@@ -72,7 +90,7 @@ class Numbers:
 
     def predicted(self, raw: np.ndarray) -> np.ndarray:
         """Predictions from raw ones of shape (n_samples, 1)."""
-        return self.restored(exp(raw[:, 0]) if self.loss in _LOGARITHMIC else raw[:, 0])
+        return self.restored(exp(raw[:, 0]) if self.is_logarithmic else raw[:, 0])
 
 
 @register_serializable("boosting target of classes")
@@ -103,6 +121,13 @@ class Labels:
     def n_scores(self) -> int:
         """Numbers of a raw prediction."""
         return self.n_classes if self.n_classes > 2 else 1
+
+    unit = 1.0
+
+    @property
+    def link(self) -> Labels:
+        """What makes predictions of raw ones."""
+        return self
 
     def predicted(self, raw: np.ndarray) -> np.ndarray:
         """Probabilities of the classes."""

@@ -73,21 +73,30 @@ class BoostedTrees:
         """Numbers of a raw prediction."""
         return len(self.start)
 
+    n_outputs = n_scores  # as trees of means call them
+
     def first(self, n_trees: int) -> BoostedTrees:
         """The first trees alone."""
-        if n_trees >= self.n_trees:
+        return self if n_trees >= self.n_trees else self.between(0, n_trees)
+
+    def between(self, first: int, last: int) -> BoostedTrees:
+        """Trees `first` to `last` (not included) alone, from the same start."""
+        if first == 0 and last == self.n_trees:
             return self
-        arrays = self.arrays
-        n_splits, n_leaves = (int(arrays[f"first_{of}"][n_trees]) for of in ("split", "leaf"))
-        shorter = {
-            name: array[: n_trees + 1 if name.startswith("first_") else n_splits].copy()
-            for name, array in arrays.items()
-            if name not in ("sets", "values", "weight")
-        }
-        n_sets = int(shorter["set"].max(initial=-1)) + 1
-        shorter |= {"sets": arrays["sets"][:n_sets].copy()}
-        shorter |= {name: arrays[name][:n_leaves].copy() for name in ("values", "weight")}
-        return BoostedTrees(shorter, self.symmetric, self.n_columns, self.start)
+        starts = {name: self.arrays[name] for name in ("first_split", "first_leaf")}
+        splits, leaves = (slice(*of[[first, last]].tolist()) for of in starts.values())
+        chosen = {name: of[first : last + 1] - of[first] for name, of in starts.items()}
+        for name, array in self.arrays.items():
+            if name in ("values", "weight"):
+                chosen[name] = array[leaves].copy()
+            elif name not in ("sets", *starts):
+                # Of symmetric trees, `left` and `right` are empty.
+                chosen[name] = array[splits].copy()
+        is_set = chosen["set"] >= 0  # sets are in the order of the splits
+        n_before = int((self.arrays["set"][: splits.start] >= 0).sum())
+        chosen["set"][is_set] -= np.int32(n_before)
+        chosen["sets"] = self.arrays["sets"][n_before:][: is_set.sum()].copy()
+        return BoostedTrees(chosen, self.symmetric, self.n_columns, self.start)
 
     def followed_by(self, others: BoostedTrees) -> BoostedTrees:
         """These trees and others, which were grown on from their raw predictions."""
@@ -134,6 +143,20 @@ class BoostedTrees:
         out = np.empty((len(codes), self.n_trees), np.int32)
         self.cells.leaves(codes, out)
         return out
+
+    def mark_columns(self, used: np.ndarray) -> None:
+        """Mark the columns that some tree asks for."""
+        used[self.arrays["column"]] = True
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of splits and leaves; the split of a level of a symmetric tree is one."""
+        return len(self.arrays["column"]) + len(self.arrays["values"])
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that the arrays take."""
+        return sum(array.nbytes for array in self.arrays.values())
 
     def importances(self) -> np.ndarray:
         """What the splits of each column improved in all, scaled to sum 1."""

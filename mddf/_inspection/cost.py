@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mddf._base.thread_limits import one_thread
+from mddf._gradient.trees import BoostedTrees
 from mddf._inspection.stages import fitted_stages, predict_numbers
 from mddf._members.boosting import Boosted
 from mddf._trees.arrays import TreeArrays
@@ -27,7 +28,8 @@ class Cost:
     ----------
     n_trees, n_nodes : int
         Of all forests, layers and folds, and of boosted members of deep forests. What models of
-        other libraries are made of is not counted.
+        other libraries are made of is not counted. Of a symmetric tree, the split of a level is
+        one node.
     n_bytes : int
         Memory that the model's arrays take, those about its training included.
     microseconds_per_row : float
@@ -61,7 +63,7 @@ def cost(model) -> Cost:
 
     Parameters
     ----------
-    model : forest, deep forest or cascade of mddf
+    model : forest, gradient boosting, deep forest or cascade of mddf
         Fitted.
 
     Returns
@@ -79,7 +81,7 @@ def cost(model) -> Cost:
     """
     bins = fitted_stages(model).binner.bins_
     parts = list(_parts(vars(model), set()))
-    blocks = [part for part in parts if isinstance(part, TreeArrays)]
+    blocks = [part for part in parts if isinstance(part, TreeArrays | BoostedTrees)]
     boosted = [part.trees_ for part in parts if isinstance(part, Boosted)]
     arrays = [part for part in parts if isinstance(part, np.ndarray)]
     rows = _made_up_rows(bins, model.n_features_in_)
@@ -97,7 +99,7 @@ def _parts(value: Any, seen: set[int]) -> Iterator[Any]:
     if id(value) in seen or callable(value):
         return
     seen.add(id(value))
-    if isinstance(value, TreeArrays | np.ndarray):
+    if isinstance(value, TreeArrays | BoostedTrees | np.ndarray):
         yield value
     elif isinstance(value, dict):
         for item in value.values():

@@ -29,8 +29,9 @@ def fitted_stages(model: Any) -> FittedStages:
     is_ours = getattr(predict, "__module__", "").startswith("mddf.")
     if not (is_ours and hasattr(model, "_fitted_stages")):
         raise TypeError(
-            "model must be a forest of mddf, an MDDFClassifier, a GCForestClassifier, a "
-            f"DeepForestClassifier or a DeepForestRegressor, got {short(model)}"
+            "model must be a forest of mddf, gradient boosting, an MDDFClassifier, a "
+            "GCForestClassifier, a DeepForestClassifier or a DeepForestRegressor, got "
+            + short(model)
         )
     return model._fitted_stages()
 

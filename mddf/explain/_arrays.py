@@ -9,10 +9,10 @@ import numpy as np
 from mddf._base.messages import short
 from mddf._data.binning import Bins
 from mddf._inspection.stages import coded_stages, fitted_stages
-from mddf._trees import grower
 
 from ._checks import check_whole
-from ._nodes import LEAF, Nodes, decode
+from ._decoding import decode, leaf_indices
+from ._nodes import LEAF, Nodes
 
 TREE_UNDEFINED = -2
 
@@ -39,9 +39,12 @@ class TreeArrays:
     value : ndarray of shape (n_nodes, n_classes) or (n_nodes, n_outputs)
         Class distributions, or means of targets; of a `DeepForestRegressor`, whose targets are
         scaled to variance 1, of scaled ones. Those of inner nodes are known if rows were given,
-        and NaN if not or if none of the rows gets there.
+        and NaN if not or if none of the rows gets there. Of gradient boosting, what leaves add to
+        raw predictions, and the means by the training samples' weight in inner nodes.
     n_node_samples : ndarray of int of shape (n_nodes,) or None
-        How many of the given rows get to each node. A model does not keep this of its training.
+        How many of the given rows get to each node.
+    weighted_n_node_samples : ndarray of shape (n_nodes,) or None
+        Of the training samples, which only gradient boosting keeps.
     """
 
     children_left: np.ndarray
@@ -52,6 +55,7 @@ class TreeArrays:
     categories: dict[int, np.ndarray]
     value: np.ndarray
     n_node_samples: np.ndarray | None = None
+    weighted_n_node_samples: np.ndarray | None = None
 
     @property
     def node_count(self) -> int:
@@ -63,11 +67,13 @@ def tree_arrays(model, *, layer=None, forest=None, X=None) -> list[TreeArrays]:
     """The trees of a forest, or of a layer of a cascade, as arrays.
 
     The mean over all trees of the distributions in a row's leaves is what a forest predicts. For
-    a layer, the same holds of each of its forests over the trees of all folds.
+    a layer, the same holds of each of its forests over the trees of all folds. Of gradient
+    boosting, the sum over all trees of the values in a row's leaves is its raw prediction, but for
+    the start. Symmetric trees have nodes where a level's split divides samples.
 
     Parameters
     ----------
-    model : forest, deep forest or cascade of mddf
+    model : forest, gradient boosting, deep forest or cascade of mddf
         Fitted.
     layer : int, default=None
         Which layer of a cascade, as in a list: 0 is layer 1, and -1 the last one. Must be None
@@ -115,7 +121,7 @@ def category_codes(model) -> dict[int, list]:
 
     Parameters
     ----------
-    model : forest, deep forest or cascade of mddf
+    model : forest, gradient boosting, deep forest or cascade of mddf
         Fitted.
 
     Returns
@@ -148,20 +154,21 @@ def _decoded(block, unit) -> Nodes:
 
 
 def _leaves(block, codes):
-    return None if codes is None else grower.leaf_indices([block], codes)
+    return None if codes is None else leaf_indices(block, codes)
 
 
-def _split(nodes: Nodes, bins: Bins, leaf_indices) -> list[TreeArrays]:
+def _split(nodes: Nodes, bins: Bins, leaves) -> list[TreeArrays]:
     """The trees of a block one by one."""
     leaf = nodes.left == LEAF
-    value, counts = nodes.value, None
-    if leaf_indices is not None:
-        reached = nodes.leaves(leaf_indices).ravel()
-        counts = nodes.gather(np.bincount(reached, minlength=len(leaf)))
-        weight = np.where(leaf, counts, 0)[:, None]
+    value = nodes.value
+    counts = None if leaves is None else nodes.gather(nodes.reached(leaves))
+    weights = None if nodes.weight is None else nodes.gather(nodes.weight)
+    known = weights if counts is None else counts
+    if known is not None:
+        weight = np.where(leaf, known, 0)[:, None]
         sums = nodes.gather(weight * np.where(leaf[:, None], value, 0))
         with np.errstate(invalid="ignore"):
-            value = np.where(leaf[:, None], value, sums / counts[:, None])
+            value = np.where(leaf[:, None], value, sums / known[:, None])
     threshold = thresholds(nodes, bins)
     made = []
     for first, last in zip(nodes.start[:-1], nodes.start[1:], strict=True):
@@ -177,6 +184,7 @@ def _split(nodes: Nodes, bins: Bins, leaf_indices) -> list[TreeArrays]:
                 {},
                 value[part],
                 None if counts is None else counts[part],
+                None if weights is None else weights[part],
             )
         )
     tree_of = np.repeat(np.arange(nodes.n_trees), np.diff(nodes.start))

@@ -194,7 +194,7 @@ class ImportancesDisplay:
 
         Parameters
         ----------
-        estimator : forest, deep forest or cascade of mddf
+        estimator : forest, gradient boosting, deep forest or cascade of mddf
         X : array or DataFrame of shape (n_samples, n_features), default=None
             Rows that the model was not fitted on.
         y : array of shape (n_samples,), default=None

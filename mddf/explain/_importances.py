@@ -18,6 +18,8 @@ from mddf._data.table import Table
 from mddf._data.targets import finite_values
 from mddf._data.validation import check_lengths, known_labels, naming
 from mddf._ensemble.stages import Stage, combine
+from mddf._gradient.losses import Numbers
+from mddf._gradient.stages import BoostedMember
 from mddf._inspection.stages import coded_stages, fitted_stages, refuse_untraceable
 
 from ._checks import check_choice, check_whole
@@ -39,7 +41,7 @@ def importances(
 
     Parameters
     ----------
-    model : forest, deep forest or cascade of mddf
+    model : forest, gradient boosting, deep forest or cascade of mddf
         Fitted. For "permutation" and "impurity", any classifier that has what they need.
     X : array, sparse matrix or data frame of shape (n_samples, n_features), default=None
         Rows that the model was not fitted on, and at best many of them. Of those that it was
@@ -52,7 +54,8 @@ def importances(
           anything. A feature that says nothing gets 0 but for chance, and may get less. In a
           cascade, what falls to a class vector is passed on to the features that it comes from.
           Of a forest of numbers: by how much the splits of a feature raise the covariance of
-          targets and predictions, in units of the targets' variance.
+          targets and predictions, in units of the targets' variance. Of gradient boosting, too,
+          with raw predictions: of classes their scores, the mean over classes.
         - "permutation": by how much the score falls if the feature's values are shuffled
           (scikit-learn's ``permutation_importance``). Of features that say the same, the model
           misses none. A sparse X is made dense.
@@ -106,6 +109,8 @@ def importances(
         rows = _gains(model, X, y)
         if is_regressor(model):
             measure = "share of the targets' variance"
+        elif fitted_stages(model).link is not None:
+            measure = "gain of the scores' covariance with the classes"
         mean, spread = rows.mean(axis=0), rows.std(axis=0) / np.sqrt(len(rows))
     return Bunch(
         importances_mean=mean,
@@ -197,7 +202,9 @@ def _gains(model, X, y) -> np.ndarray:
     refuse_untraceable(model, "kind='permutation'")
     labels = _read_targets(model, X, y)
     fitted, coded = fitted_stages(model), coded_stages(model, X)
-    if is_regressor(model):
+    if isinstance(fitted.stages[0].members[0], BoostedMember):
+        labels = _as_raw(fitted.link, labels)
+    if is_regressor(model) or fitted.link is not None:
         return _covariances(fitted.stages[0], next(coded), labels, model.n_jobs)
     n_raw = fitted.n_raw
     is_class = np.eye(len(model.classes_))[labels] / len(labels)
@@ -218,10 +225,22 @@ def _gains(model, X, y) -> np.ndarray:
     return combine(of_layers, stage.alphas)
 
 
+def _as_raw(link, y: np.ndarray) -> np.ndarray:
+    """What is compared with raw predictions of gradient boosting, shape (n_rows, n_scores)."""
+    if link is None:
+        return y
+    if isinstance(link, Numbers):  # logarithms change by shares
+        return y / np.mean(y) if np.mean(y) > 0 else y
+    is_class = np.eye(link.n_classes)[y]
+    return is_class if link.n_classes != 2 else is_class[:, 1:]
+
+
 def _covariances(stage: Stage, codes, y, n_jobs) -> np.ndarray:
     """What each feature adds to a row's part of the covariance of its target and prediction."""
-    y = y / stage.members[0].unit  # of no size in these units
+    (member,) = stage.members
+    y = y / member.unit  # of no size in these units
     found, _ = path_contributions(stage.blocks(None), codes, codes, n_jobs=n_jobs)
+    found *= member.per_mean / member.unit
     away = y - y.mean(axis=0)
     variance = np.square(away).mean(axis=0)
     return np.mean(found * (away / np.where(variance > 0, variance, 1))[:, None], axis=2)

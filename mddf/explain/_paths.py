@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
-from mddf._trees import grower
 from mddf._trees.arrays import Trees
 
-from ._nodes import LEAF, Nodes, decode
+from ._decoding import decode, leaf_indices
+from ._nodes import LEAF, Nodes
 
 
-def node_values(nodes: Nodes, leaf_indices: np.ndarray) -> np.ndarray:
+def node_values(nodes: Nodes, reached: np.ndarray) -> np.ndarray:
     """The mean distribution of the leaves below each node, weighted by the rows that reach them.
 
     Where no row gets to, all leaves weigh the same.
@@ -20,7 +21,8 @@ def node_values(nodes: Nodes, leaf_indices: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     nodes : Nodes
-    leaf_indices : ndarray of int64 of shape (n_rows, n_trees)
+    reached : ndarray of shape (n_nodes,)
+        Rows at each leaf: see `Nodes.reached`.
 
     Returns
     -------
@@ -28,13 +30,19 @@ def node_values(nodes: Nodes, leaf_indices: np.ndarray) -> np.ndarray:
     """
     leaf = nodes.left == LEAF
     value = np.where(leaf[:, None], nodes.value, 0)
-    reached = np.bincount(nodes.leaves(leaf_indices).ravel(), minlength=len(leaf))
     counts = nodes.gather(reached)[:, None]
     n_leaves = nodes.gather(leaf.astype(int))[:, None]
-    of_rows = nodes.gather(reached[:, None] * value) / np.maximum(counts, 1)
+    of_rows = nodes.gather(reached[:, None] * value) / np.where(counts > 0, counts, 1)
     found = np.where(counts > 0, of_rows, nodes.gather(value) / n_leaves)
     found[leaf] = nodes.value[leaf]
     return found
+
+
+def rows_at_leaves(nodes: Nodes, block, background: np.ndarray | None, n_jobs) -> np.ndarray:
+    """How many rows of the background get to each leaf of a block."""
+    if background is None:
+        return nodes.reached(None)
+    return nodes.reached(leaf_indices(block, background, n_jobs))
 
 
 def nothing(blocks, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -45,7 +53,7 @@ def nothing(blocks, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def path_contributions(
-    blocks: Sequence[Trees], codes: np.ndarray, background: np.ndarray, *, n_jobs=None
+    blocks: Sequence[Any], codes: np.ndarray, background: np.ndarray | None, *, n_jobs=None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Contributions of the columns to the mean class distribution over trees, by their paths.
 
@@ -54,11 +62,12 @@ def path_contributions(
 
     Parameters
     ----------
-    blocks : sequence of Trees
+    blocks : sequence of Trees, ValueTrees or BoostedTrees
     codes : ndarray of uint8 of shape (n_rows, n_columns)
         What is explained.
-    background : ndarray of uint8 of shape (n_background, n_columns)
-        The rows that the means of nodes are taken over.
+    background : ndarray of uint8 of shape (n_background, n_columns) or None
+        The rows that the means of nodes are taken over; None for those of training, of which
+        trees have to keep the weight.
     n_jobs : int, default=None
 
     Returns
@@ -70,12 +79,12 @@ def path_contributions(
     contributions, bias = nothing(blocks, codes)
     for block in blocks:
         nodes = decode(block)
-        value = node_values(nodes, grower.leaf_indices([block], background, n_jobs=n_jobs))
+        value = node_values(nodes, rows_at_leaves(nodes, block, background, n_jobs))
         bias += value[nodes.start[:-1]].sum(axis=0)
         step = value - value[nodes.parent]  # of roots it is not looked at
         for row, node, column in _steps(nodes, block, codes, n_jobs):
             contributions[row, column] += step[node]
-    n_trees = sum(block.n_trees for block in blocks)
+    n_trees = max(1, sum(block.n_trees for block in blocks))
     return contributions / n_trees, bias / n_trees
 
 
@@ -99,7 +108,7 @@ def own_class_contributions(
     contributions = np.zeros(codes.shape)
     for block in blocks:
         nodes = decode(block)
-        value = node_values(nodes, grower.leaf_indices([block], codes, n_jobs=n_jobs))
+        value = node_values(nodes, rows_at_leaves(nodes, block, codes, n_jobs))
         step = value - value[nodes.parent]
         for row, node, column in _steps(nodes, block, codes, n_jobs):
             contributions[row, column] += step[node, labels[row]]
@@ -117,7 +126,7 @@ def _steps(
         Which rows, what node they get to, and the column that led them there.
     """
     parent, column = nodes.parent, nodes.column[nodes.parent]
-    leaves = nodes.leaves(grower.leaf_indices([block], codes, n_jobs=n_jobs))
+    leaves = nodes.leaves(leaf_indices(block, codes, n_jobs))
     rows = np.arange(len(codes))
     for node in leaves.T:
         row = rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import partial
+from itertools import repeat
 
 import numpy as np
 from sklearn.base import is_regressor
@@ -36,17 +37,20 @@ def shap_values(model, X, *, background=None, method="tree", random_state=0):
     The contributions of a row and the base values add up to its probabilities; those of a
     regressor to its prediction. Of a cascade with ``calibrate=True``, "tree" and "path" explain
     the probabilities before the calibration, which changes how sure they are and not their order.
+    Of gradient boosting they explain raw predictions: `decision_function`, of "poisson" and
+    "gamma" the logarithm of the prediction.
 
     Parameters
     ----------
-    model : forest, deep forest or cascade of mddf
+    model : forest, gradient boosting, deep forest or cascade of mddf
         Fitted.
     X : array or DataFrame of shape (n_samples, n_features)
         Rows to be explained.
     background : array or DataFrame of shape (n_background, n_features), default=None
         Rows, such as a sample of those for training, that stand for what is not known of a
         feature. None means `X`, which then needs rows that differ; for "permutation", at most
-        100 of its rows.
+        100 of its rows. Trees of gradient boosting keep what their training samples weigh in each
+        leaf: None means these samples for them.
     method : {"tree", "path", "permutation"}, default="tree"
         - "tree": Shapley values of the trees (path-dependent; the nodes' weights are the numbers
           of background rows), exact for trees of any depth. For a cascade
@@ -65,7 +69,8 @@ def shap_values(model, X, *, background=None, method="tree", random_state=0):
     shap.Explanation
         ``values`` has shape (n_samples, n_features, n_classes), ``base_values`` (n_samples,
         n_classes), with outputs in place of classes for a regressor, and without them if there is
-        only one; ``data`` holds the rows as numbers, categories as codes.
+        only one, as the raw prediction of two classes; ``data`` holds the rows as numbers,
+        categories as codes.
 
     Raises
     ------
@@ -112,10 +117,11 @@ def shap_values(model, X, *, background=None, method="tree", random_state=0):
         values, base = _by_permutation(model, rows, others, random_state)
         outputs = np.asarray(getattr(model, response_method(model))(X)).reshape(len(rows), -1)
     else:
-        values, base = _by_trees(model, X, X if background is None else background, method)
+        known = X if background is None and not _knows_weights(model) else background
+        values, base = _by_trees(model, X, known, method)
         outputs = predict_numbers(model, rows, n_jobs=model.n_jobs, finished=False)
     _check_sums(values, base, outputs)
-    if single := is_regressor(model) and values.shape[2] == 1:
+    if single := values.shape[2] == 1 and (is_regressor(model) or len(model.classes_) > 1):
         values, base = values[..., 0], base[..., 0]
     return shap.Explanation(
         values,
@@ -128,8 +134,14 @@ def shap_values(model, X, *, background=None, method="tree", random_state=0):
 
 def _outputs(model) -> list[str]:
     if is_regressor(model):
-        return [f"output{number}" for number in range(model.n_outputs_)]
+        n_outputs = fitted_stages(model).stages[0].members[0].n_columns
+        return [f"output{number}" for number in range(n_outputs)]
     return [str(label) for label in model.classes_]
+
+
+def _knows_weights(model) -> bool:
+    """Whether the trees know by themselves what their training samples weigh in the leaves."""
+    return all(member.knows_weights for member in fitted_stages(model).members)
 
 
 def feature_names(model) -> list[str]:
@@ -150,6 +162,8 @@ def _background(model, background, rows: np.ndarray, method: str) -> np.ndarray:
             others = _numbers(model, background)
     elif method == "permutation":
         others = rows[:: -(-len(rows) // _PERMUTATION_ROWS)]
+    elif _knows_weights(model):
+        return rows
     else:
         others = rows
     # Trees see the bins, and members of other kinds the numbers.
@@ -184,7 +198,8 @@ def _by_trees(model, X, background, method: str) -> tuple[np.ndarray, np.ndarray
     """Contributions and base values of a forest, or through all layers of a cascade."""
     contribute = partial(_OF_TREES[method], n_jobs=model.n_jobs)
     fitted = fitted_stages(model)
-    coded = zip(coded_stages(model, X), coded_stages(model, background), strict=True)
+    others = repeat(None) if background is None else coded_stages(model, background)
+    coded = zip(coded_stages(model, X), others, strict=False)
     columns: list[np.ndarray] = []  # what the features do to those that each layer adds
     bases: list[np.ndarray] = []
     before = base = np.empty(0)
@@ -193,8 +208,8 @@ def _by_trees(model, X, background, method: str) -> tuple[np.ndarray, np.ndarray
         for number, member in enumerate(stage.members):
             values, bias = contribute(stage.blocks(number), *tables)
             values = _pass_back(values, fitted.n_raw, before)
-            found.append((values * member.unit).reshape(-1, member.n_columns))
-            biases.append((bias * member.unit)[None])
+            found.append((values * member.per_mean).reshape(-1, member.n_columns))
+            biases.append((bias * member.per_mean + member.offset)[None])
         shape = values.shape[:2]
         columns.append(stage.own_columns(np.stack(found)).reshape(*shape, -1))
         bases.append(stage.own_columns(np.stack(biases)))

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from mddf._data.binning import MISSING
-from mddf._trees import grower
-from mddf._trees.arrays import Trees
 
-from ._nodes import LEAF, Nodes, decode
-from ._paths import node_values, nothing
+from ._decoding import decode
+from ._nodes import LEAF, Nodes
+from ._paths import node_values, nothing, rows_at_leaves
 
 # Numbers that are worked on at once.
 _AT_ONCE = 2**19
 
 
 def tree_contributions(
-    blocks: Sequence[Trees], codes: np.ndarray, background: np.ndarray, *, n_jobs=None
+    blocks: Sequence[Any], codes: np.ndarray, background: np.ndarray | None, *, n_jobs=None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Shapley values of the mean class distribution over trees (path-dependent [1]_).
 
@@ -41,11 +41,11 @@ def tree_contributions(
     .. [2] G. Owen, "Multilinear extensions of games", Management Science 18, 1972.
     """
     contributions, bias = nothing(blocks, codes)
-    for block in blocks:
+    for block in (block for block in blocks if block.n_trees):
         nodes = decode(block)
-        leaves = grower.leaf_indices([block], background, n_jobs=n_jobs)
-        bias += node_values(nodes, leaves)[nodes.start[:-1]].sum(axis=0)
-        factors = _Factors.of(nodes, leaves)
+        reached = rows_at_leaves(nodes, block, background, n_jobs)
+        bias += node_values(nodes, reached)[nodes.start[:-1]].sum(axis=0)
+        factors = _Factors.of(nodes, reached)
         to_columns = _to_columns(nodes, codes.shape[1])
         size = nodes.value.size * len(factors.weights)
         step = max(1, _AT_ONCE // size)
@@ -54,7 +54,7 @@ def tree_contributions(
             found = _of_edges(nodes, factors, _leads_there(nodes, codes[rows]))
             sums = to_columns @ found.reshape(len(found), -1)
             contributions[rows] += sums.reshape(codes.shape[1], *found.shape[1:]).swapaxes(0, 1)
-    n_trees = sum(block.n_trees for block in blocks)
+    n_trees = max(1, sum(block.n_trees for block in blocks))
     return contributions / n_trees, bias / n_trees
 
 
@@ -84,9 +84,9 @@ class _Factors:
     slope: np.ndarray
 
     @classmethod
-    def of(cls, nodes: Nodes, leaf_indices: np.ndarray) -> _Factors:
-        """Factors for a background that gets to these leaves."""
-        share, before = _shares(nodes, leaf_indices), _edges_before(nodes)
+    def of(cls, nodes: Nodes, reached: np.ndarray) -> _Factors:
+        """Factors for a background of which so much gets to each leaf."""
+        share, before = _shares(nodes, reached), _edges_before(nodes)
         together, n_columns = np.ones(len(share)), np.zeros(len(share), int)
         for level in nodes.levels:
             for child in (nodes.left[level], nodes.left[level] + 1):
@@ -114,12 +114,12 @@ class _Factors:
         return cls(weights / 2, before, np.stack(ratio), np.stack(slope))
 
 
-def _shares(nodes: Nodes, leaf_indices: np.ndarray) -> np.ndarray:
+def _shares(nodes: Nodes, reached: np.ndarray) -> np.ndarray:
     """Share of a parent's rows that get to each node; of its leaves where no row gets to."""
     leaf = nodes.left == LEAF
-    reached = np.bincount(nodes.leaves(leaf_indices).ravel(), minlength=len(leaf))
     rows, leaves, parent = nodes.gather(reached), nodes.gather(leaf.astype(int)), nodes.parent
-    return np.where(rows[parent] > 0, rows / np.maximum(rows[parent], 1), leaves / leaves[parent])
+    at_all = rows[parent] > 0
+    return np.where(at_all, rows / np.where(at_all, rows[parent], 1), leaves / leaves[parent])
 
 
 def _edges_before(nodes: Nodes) -> np.ndarray:

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from mddf._gradient.losses import Labels, Numbers
 from mddf.explain._nodes import LEAF, Nodes
 
 from ._graph import Graph
@@ -44,6 +45,27 @@ def add_softmax(graph: Graph, scores: str, n_scores: int) -> str:
         return graph.add("Softmax", scores, axis=1)
     second = graph.add("Sigmoid", scores)
     return graph.add("Concat", graph.add("Sub", graph.constant(1.0), second), second, axis=1)
+
+
+def add_link(graph: Graph, raw: str, target: Labels | Numbers) -> str:
+    """Append what makes predictions of raw ones: as `predicted` of the target."""
+    if isinstance(target, Numbers):
+        values = graph.add("Exp", raw) if target.is_logarithmic else raw
+        return add_scaled_up(graph, values, np.array([target.exponent]))
+    if target.n_classes == 1:
+        return graph.add("Softmax", raw, axis=1)
+    if target.loss == "exponential":
+        raw = graph.add("Mul", raw, graph.constant(2.0))
+    return add_softmax(graph, raw, target.n_scores)
+
+
+def add_scaled_up(graph: Graph, values: str, exponents: np.ndarray) -> str:
+    """Append what multiplies by powers of two; what no double can hold becomes the largest one."""
+    if exponents.any():
+        for part in (exponents // 2, exponents - exponents // 2):
+            values = graph.add("Mul", values, graph.constant(np.ldexp(1.0, part)))
+    most = np.finfo(float).max
+    return graph.add("Max", graph.add("Min", values, graph.constant(most)), graph.constant(-most))
 
 
 def _nodes(trees, part: slice) -> tuple[Nodes, np.ndarray, np.ndarray]:

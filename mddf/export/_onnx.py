@@ -12,11 +12,13 @@ from mddf._data.cells import NUMBER
 from mddf._data.targets import Units
 from mddf._ensemble.stages import GRAIN, FittedStages, Stage, StageMember
 from mddf._ensemble.vote import FLOOR, Calibration
+from mddf._gradient.stages import BoostedMember
 from mddf._inspection.stages import fitted_stages
 from mddf._trees.arrays import Trees
 from mddf.explain._arrays import category_codes
 from mddf.explain._shap_values import feature_names
 
+from ._boosting import add_link, add_scaled_up
 from ._external import add_external, add_external_regressor
 from ._graph import ML, Graph
 from ._precision import checked, warn_of_rounding
@@ -34,7 +36,7 @@ def to_onnx(model, *, dtype=None):
 
     Parameters
     ----------
-    model : forest or cascade of mddf, DeepForestClassifier or DeepForestRegressor
+    model : forest, gradient boosting, deep forest or cascade of mddf
         Fitted. Members from outside must be scikit-learn's linear models (logistic regression,
         ridge regression) or histogram gradient boosting, alone or in a pipeline after a
         ``SimpleImputer``, a ``StandardScaler`` or a ``OneHotEncoder``.
@@ -79,7 +81,8 @@ def to_onnx(model, *, dtype=None):
     raw = _add_inputs(graph, model, dtype)
     outcome = _add_stages(graph, raw, fitted, is_regressor(model))
     if is_regressor(model):
-        graph.output(graph.cast(outcome, dtype), "variable", dtype, [None, model.n_outputs_])
+        n_outputs = fitted.stages[-1].members[0].n_columns
+        graph.output(graph.cast(outcome, dtype), "variable", dtype, [None, n_outputs])
         return graph.model(type(model).__name__, import_module("mddf").__version__)
     label_type, classes = _label_type(model.classes_)
     label = graph.add("ArgMax", outcome, axis=1, keepdims=0)
@@ -98,7 +101,7 @@ def onnx_inputs(model, X, *, dtype=None) -> dict[str, np.ndarray]:
 
     Parameters
     ----------
-    model : forest or cascade of mddf, DeepForestClassifier or DeepForestRegressor
+    model : forest, gradient boosting, deep forest or cascade of mddf
         Fitted.
     X : array or DataFrame of shape (n_samples, n_features)
     dtype : float32 or float64, default=None
@@ -299,6 +302,8 @@ def _add_stages(graph: Graph, raw: str, fitted: FittedStages, is_regressor: bool
         average = _add_vote(graph, votes)
     else:
         average = _add_mean_of_columns(graph, added, stage)
+    if fitted.link is not None:
+        return add_link(graph, average, fitted.link)
     if fitted.units is not None:
         return _add_restored(graph, average, fitted.units)
     return _add_calibrated(graph, average, fitted.calibration, stage.members[0].n_columns)
@@ -307,6 +312,10 @@ def _add_stages(graph: Graph, raw: str, fitted: FittedStages, is_regressor: bool
 def _add_trees(graph: Graph, codes: str, member: StageMember, stage: Stage) -> str:
     """As `StageMember.vectors`: the mean over trees."""
     sums = add_trees(graph, codes, member.models, stage.bins)
+    if isinstance(member, BoostedMember):
+        raw = graph.add("Add", sums, graph.constant(member.trees.start))
+        exponent = np.frexp(member.unit)[1] - 1
+        return add_scaled_up(graph, raw, np.array([exponent])) if exponent else raw
     if isinstance(member.models[0], Trees):
         means = _add_shares(graph, sums)
     else:
@@ -361,10 +370,7 @@ def _add_restored(graph: Graph, standard: str, units: Units) -> str:
     """As `mddf._data.targets.Units.restore`."""
     values = graph.add("Mul", standard, graph.constant(units.spread))
     values = graph.add("Add", values, graph.constant(units.mean))
-    for part in (units.exponents // 2, units.exponents - units.exponents // 2):
-        values = graph.add("Mul", values, graph.constant(np.ldexp(1.0, part)))
-    most = np.finfo(float).max
-    return graph.add("Max", graph.add("Min", values, graph.constant(most)), graph.constant(-most))
+    return add_scaled_up(graph, values, units.exponents)
 
 
 def _add_calibrated(graph: Graph, mean: str, calibration: Calibration, n_classes: int) -> str:

@@ -1,15 +1,13 @@
 """Contributions that add up, against exact Shapley values by enumeration."""
 
-import itertools
-import math
 import subprocess
 import sys
-from functools import cache
 
 import numpy as np
 import pytest
 from made_models import TABLES, frame_table, labels_of, number_table
 from mddf.baselines import AdaBoostClassifier, GCForestClassifier
+from shapley import shapley, weights
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PowerTransformer, SplineTransformer, StandardScaler
@@ -37,27 +35,6 @@ shap = pytest.importorskip("shap", reason='needs "mddf[explain]"')
 
 FOREST = {"n_estimators": 6, "min_samples_leaf": 3, "random_state": 0}
 CASCADE = {"n_estimators": 2, "cv": 2, "early_stopping": False, "random_state": 0}
-
-
-@cache
-def weights(n):
-    return [math.factorial(r) * math.factorial(n - r - 1) / math.factorial(n) for r in range(n)]
-
-
-def shapley(game, n):
-    """Shapley values of a function from sets of players to arrays."""
-    known = {S: game(S) for r in range(n + 1) for S in itertools.combinations(range(n), r)}
-    weight = weights(n)
-    return np.stack(
-        [
-            sum(
-                weight[len(S)] * (known[tuple(sorted((*S, i)))] - known[S])
-                for S in known
-                if i not in S
-            )
-            for i in range(n)
-        ]
-    )
 
 
 def path_dependent(tree, row, S, node=0):

@@ -1,0 +1,108 @@
+"""From the kernel's trees to their nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mddf._gradient.trees import BoostedTrees
+from mddf._trees import grower
+from mddf._trees.arrays import Trees
+
+from ._boosted_nodes import decode_boosted
+from ._nodes import LEAF, Nodes
+
+# As `_kernel/forest/tree/trees.hpp` lays out a node's word.
+_MISSING_LEFT, _CATEGORICAL, _LEAF_KIND = 1, 2, 3
+_PURE = 1 << 31
+
+
+def leaf_indices(block: Any, codes: np.ndarray, n_jobs: Any = None) -> np.ndarray:
+    """The leaf of each tree of a block that each row gets to: see `Nodes.leaves`."""
+    if isinstance(block, BoostedTrees):
+        return block.leaves(codes)
+    return grower.leaf_indices([block], codes, n_jobs=n_jobs)
+
+
+def decode(trees: Any) -> Nodes:
+    """Unpack a block of trees."""
+    if isinstance(trees, BoostedTrees):
+        return decode_boosted(trees)
+    trees.check()
+    words = trees.nodes
+    is_node = _which_are_nodes(words, trees.tree_start)
+    places = np.flatnonzero(is_node)
+    word_node = np.cumsum(is_node) - 1
+    start = np.append(word_node[trees.tree_start[:-1]], len(places))
+    w = words[places]
+    kind, payload, threshold = _kind(w), _payload(w), ((w >> 54) & 255).astype(int)
+    base = np.repeat(trees.tree_start[:-1], np.diff(start))
+    inner = kind != _LEAF_KIND
+    by_set = kind == _CATEGORICAL
+    left = np.full(len(places), LEAF)
+    left[inner] = word_node[(base + payload)[inner]]
+    missing_left = np.where(by_set, (threshold & 128) > 0, kind == _MISSING_LEFT)
+    sets = {}
+    for node in np.flatnonzero(by_set):
+        first = base[node] + payload[node] + 2
+        bits = words[first : first + (threshold[node] & 7)].astype("<u8").view(np.uint8)
+        sets[int(node)] = np.flatnonzero(np.unpackbits(bits, bitorder="little"))
+    return Nodes(
+        start,
+        left,
+        np.where(inner, (w >> 32) & (2**22 - 1), 0).astype(int),
+        np.where(kind == _MISSING_LEFT, threshold - 1, threshold),
+        missing_left & inner,
+        sets,
+        _values(trees, inner, payload)
+        if isinstance(trees, Trees)
+        else _means(trees, inner, payload),
+        word_node,
+        trees.tree_start,
+    )
+
+
+def _kind(words: np.ndarray) -> np.ndarray:
+    return (words >> 62).astype(int)
+
+
+def _payload(words: np.ndarray) -> np.ndarray:
+    return (words & 0xFFFFFFFF).astype(int)
+
+
+def _which_are_nodes(words: np.ndarray, tree_start: np.ndarray) -> np.ndarray:
+    """Tell nodes from the sets of categories that stand between them: from the roots down."""
+    if not np.any(_kind(words) == _CATEGORICAL):
+        return np.ones(len(words), bool)
+    is_node = np.zeros(len(words), bool)
+    level = base = tree_start[:-1]
+    while len(level):
+        is_node[level] = True
+        inner = _kind(words[level]) != _LEAF_KIND
+        level, base = level[inner], base[inner]
+        left = base + _payload(words[level])
+        level, base = np.concatenate([left, left + 1]), np.concatenate([base, base])
+    return is_node
+
+
+def _means(trees, inner: np.ndarray, payload: np.ndarray) -> np.ndarray:
+    value = np.full((len(inner), trees.n_outputs), np.nan)
+    value[~inner] = trees.leaf_value.reshape(-1, trees.n_outputs)[payload[~inner]]
+    return value
+
+
+def _values(trees: Trees, inner: np.ndarray, payload: np.ndarray) -> np.ndarray:
+    value = np.zeros((len(inner), trees.n_classes))
+    value[inner] = np.nan
+    leaves = np.flatnonzero(~inner)
+    pure = (payload[leaves] & _PURE) > 0
+    value[leaves[pure], payload[leaves[pure]] ^ _PURE] = 1
+    mixed = leaves[~pure]
+    if len(mixed):
+        first, last = (trees.leaf_start[payload[mixed] + i].astype(int) for i in (0, 1))
+        counts = last - first
+        node = np.repeat(mixed, counts)
+        entry = np.arange(counts.sum()) + np.repeat(first - (np.cumsum(counts) - counts), counts)
+        value[node, trees.leaf_class[entry]] = trees.leaf_probability[entry]
+    return value

@@ -1,0 +1,257 @@
+"""Explanations and costs of gradient boosting."""
+
+import numpy as np
+import pytest
+from made_models import TABLES, frame_table, labels_of, number_table, table_with_missing
+from shapley import shapley
+
+from mddf import GradientBoostingClassifier, GradientBoostingRegressor, cost
+from mddf._data.reading import read_table
+from mddf._gradient import stages
+from mddf.explain import ImportancesDisplay, importances, shap_values, tree_arrays
+
+GROWTH = ["symmetric", "leaf-wise"]
+# Few samples in a leaf, so that many splits of a level leave some leaves as they are.
+OPTIONS = {"max_iter": 6, "min_samples_leaf": 9, "learning_rate": 0.3, "random_state": 0}
+
+
+def numbers_of(X):
+    return labels_of(X) + 0.1 * np.arange(len(X)) % 0.7
+
+
+def made(X, grow_policy, n_classes=None, **options):
+    """A classifier of so many classes, or a regressor, whose samples have weights."""
+    weights = np.random.default_rng(2).uniform(0, 2, len(X))
+    options = OPTIONS | {"grow_policy": grow_policy, "max_depth": 4} | options
+    if n_classes is None:
+        return GradientBoostingRegressor(**options).fit(X, numbers_of(X), weights)
+    y = np.minimum(labels_of(X), n_classes - 1)
+    return GradientBoostingClassifier(**options).fit(X, y, weights)
+
+
+def raw_of(model, X):
+    """Raw predictions of shape (n_samples, n_scores)."""
+    if hasattr(model, "decision_function"):
+        return model.decision_function(X).reshape(len(X), -1)
+    return model.predict(X)[:, None]
+
+
+def cells_of(model, X):
+    return np.array(model._binner.numbers(read_table(model, X, reset=False)), float)
+
+
+def goes_left(tree, node, value):
+    if np.isnan(value):
+        return tree.missing_go_to_left[node]
+    if node in tree.categories:
+        return value in tree.categories[node]
+    return value <= tree.threshold[node]
+
+
+def path_dependent(tree, row, known, node=0):
+    """What a tree predicts of a row of which some features are known."""
+    left, right = tree.children_left[node], tree.children_right[node]
+    if left == -1:
+        return tree.value[node]
+    if tree.feature[node] in known:
+        side = left if goes_left(tree, node, row[tree.feature[node]]) else right
+        return path_dependent(tree, row, known, side)
+    weights = tree.weighted_n_node_samples[[left, right]]
+    sides = [path_dependent(tree, row, known, child) for child in (left, right)]
+    return np.average(sides, axis=0, weights=weights)
+
+
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("grow_policy", GROWTH)
+@pytest.mark.parametrize("n_classes", [None, 2, 3])
+def test_trees_as_arrays_add_up(kind, grow_policy, n_classes):
+    X = TABLES[kind]()
+    model = made(X, grow_policy, n_classes)
+    trees, counted = tree_arrays(model), tree_arrays(model, X=X)
+    assert len(trees) == model.n_iter_
+    cells, weights = cells_of(model, X), np.random.default_rng(2).uniform(0, 2, len(X))
+    raw = np.tile(model._trees.start, (len(X), 1))
+    for tree, of_rows in zip(trees, counted, strict=True):
+        found = np.zeros(tree.node_count)
+        for i, row in enumerate(cells):
+            node = 0
+            while True:
+                found[node] += weights[i]
+                if tree.children_left[node] == -1:
+                    break
+                left = goes_left(tree, node, row[tree.feature[node]])
+                node = (tree.children_left if left else tree.children_right)[node]
+            raw[i] += tree.value[node]
+        assert np.allclose(tree.weighted_n_node_samples, found)
+        assert of_rows.n_node_samples[0] == len(X)
+        assert np.all(of_rows.n_node_samples > 0)
+        assert tree.n_node_samples is None
+        inner = np.flatnonzero(tree.children_left != -1)
+        for node in inner:
+            children = [tree.children_left[node], tree.children_right[node]]
+            assert np.allclose(
+                tree.value[node],
+                np.average(tree.value[children], axis=0, weights=found[children]),
+            )
+    assert np.allclose(raw, raw_of(model, X), rtol=1e-12)
+
+
+def test_splits_of_levels_that_leave_a_leaf_as_it_is_are_no_nodes():
+    X = table_with_missing(200)
+    model = made(X, "symmetric", max_depth=6)
+    n_ways = np.diff(model._trees.arrays["first_leaf"])
+    n_leaves = [np.sum(tree.children_left == -1) for tree in tree_arrays(model)]
+    assert np.all(n_leaves < n_ways)
+    values, first = (model._trees.arrays[name] for name in ("values", "first_leaf"))
+    reached = values[model.apply(X) + first[:-1], 0]
+    assert np.array_equal(n_leaves, [len(np.unique(value)) for value in reached.T])
+
+
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("grow_policy", GROWTH)
+def test_shapley_values_by_enumeration(kind, grow_policy):
+    pytest.importorskip("shap", reason='needs "mddf[explain]"')
+    X = TABLES[kind]()
+    model = made(X, grow_policy, 3, max_iter=3)
+    found = shap_values(model, X[:4])
+    trees = tree_arrays(model)
+    for row, values, base in zip(found.data, found.values, found.base_values, strict=True):
+        exact = [shapley(lambda S, t=t, r=row: path_dependent(t, r, S), X.shape[1]) for t in trees]
+        assert np.allclose(values, np.sum(exact, axis=0), atol=1e-12)
+        start = model._trees.start + sum(tree.value[0] for tree in trees)
+        assert np.allclose(base, start)
+
+
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("method", ["tree", "path"])
+@pytest.mark.parametrize("grow_policy", GROWTH)
+def test_contributions_add_up_to_raw_predictions(kind, method, grow_policy):
+    pytest.importorskip("shap", reason='needs "mddf[explain]"')
+    X = TABLES[kind]()
+    for n_classes in (None, 2, 3):
+        model = made(X, grow_policy, n_classes)
+        found = shap_values(model, X[:5], method=method)
+        values = found.values.reshape(5, X.shape[1], -1)
+        sums = values.sum(axis=1) + found.base_values.reshape(5, -1)
+        assert np.allclose(sums, raw_of(model, X[:5]))
+        assert (found.output_names is None) == (n_classes != 3)
+        # The rows of training, each as often as it weighs, are what leaves know by themselves.
+        rows = shap_values(model, X[:5], background=X, method=method)
+        assert rows.values.shape == found.values.shape
+
+
+@pytest.mark.parametrize("grow_policy", GROWTH)
+def test_the_samples_of_training_are_the_background(grow_policy):
+    pytest.importorskip("shap", reason='needs "mddf[explain]"')
+    X = frame_table()
+    model = GradientBoostingRegressor(**OPTIONS, grow_policy=grow_policy).fit(X, numbers_of(X))
+    found, same = (shap_values(model, X[:5], background=rows) for rows in (None, X))
+    assert np.array_equal(found.values, same.values)
+    assert np.isfinite(shap_values(model, X[:1]).values).all()  # of one row, too
+
+
+def test_permutation_explains_predictions():
+    pytest.importorskip("shap", reason='needs "mddf[explain]"')
+    X = number_table()
+    model = made(X, "symmetric", 2)
+    found = shap_values(model, X[:5], background=X[:40], method="permutation")
+    sums = found.values.sum(axis=1) + found.base_values
+    assert np.allclose(sums, model.predict_proba(X[:5]))
+
+
+@pytest.mark.parametrize("loss", ["poisson", "gamma", "huber"])
+@pytest.mark.parametrize("size", [1, 2.0**-1000, 2.0**1000])
+def test_units_of_regressors(loss, size):
+    pytest.importorskip("shap", reason='needs "mddf[explain]"')
+    X = number_table()
+    y = np.exp(numbers_of(X)) * size
+    model = GradientBoostingRegressor(loss, **OPTIONS).fit(X, y)
+    found = shap_values(model, X[:5])
+    sums = found.values.sum(axis=1) + found.base_values
+    if loss == "huber":
+        assert np.allclose(sums / size, model.predict(X[:5]) / size)
+    else:
+        unit = 2.0**model._target.exponent
+        assert np.allclose(sums, np.log(model.predict(X[:5]) / unit))
+
+
+def test_trees_in_parts(monkeypatch):
+    pytest.importorskip("shap", reason='needs "mddf[explain]"')
+    X = frame_table()
+    for grow_policy in GROWTH:
+        model = made(X, grow_policy, 3)
+        whole = shap_values(model, X[:5]).values, [tree.value for tree in tree_arrays(model)]
+        monkeypatch.setattr(stages, "_LEAVES_TOGETHER", 8)
+        assert len(model._fitted_stages().members[0].models) > 2
+        parts = shap_values(model, X[:5]).values, [tree.value for tree in tree_arrays(model)]
+        monkeypatch.undo()
+        assert np.allclose(whole[0], parts[0], rtol=1e-12)
+        for one, other in zip(whole[1], parts[1], strict=True):
+            assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("kind", ["held-out", "permutation", "impurity"])
+@pytest.mark.parametrize("n_classes", [None, 2, 3])
+def test_importances_find_what_matters(kind, n_classes):
+    X = number_table(400)
+    y = numbers_of(X) if n_classes is None else np.minimum(labels_of(X), n_classes - 1)
+    Model = GradientBoostingRegressor if n_classes is None else GradientBoostingClassifier
+    model = Model(max_iter=40, random_state=0).fit(X[:200], y[:200])
+    found = importances(model, X[200:], y[200:], kind=kind, random_state=0)
+    assert found.importances_mean[:2].min() > 3 * np.abs(found.importances_mean[2:]).max()
+    if kind == "held-out":
+        of_classes = y if n_classes is None else np.eye(3)[y][:, 1:] if n_classes == 2 else None
+        if n_classes == 2:
+            of_classes = np.eye(2)[y][:, 1:]
+        elif n_classes == 3:
+            of_classes = np.eye(3)[y]
+        held = np.reshape(of_classes, (400, -1))[200:]
+        away = held - held.mean(axis=0)
+        raw = raw_of(model, X[200:])
+        expected = np.mean(raw * away, axis=0) / np.mean(away**2, axis=0)
+        assert found.importances_mean.sum() == pytest.approx(expected.mean())
+
+
+def test_noise_is_not_important():
+    """Of a feature with many values that says nothing, impurity is misled."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 2, 600), rng.normal(size=(600, 3))]).astype(float)
+    y = X[:, 0] + rng.normal(size=600)
+    model = GradientBoostingRegressor(max_iter=200).fit(X[:300], y[:300])
+    biased = importances(model, kind="impurity").importances_mean
+    assert biased[1:].min() > 0.1
+    found = importances(model, X[300:], y[300:])
+    assert found.importances_mean[0] > 0.1
+    assert np.all(np.abs(found.importances_mean[1:]) < 4 * found.importances_std[1:])
+
+
+def test_displays():
+    pytest.importorskip("matplotlib", reason='needs "mddf[plots]"')
+    X = number_table()
+    model = made(X, "symmetric", 3)
+    for kind in ("held-out", "impurity"):
+        display = ImportancesDisplay.from_estimator(model, X, labels_of(X), kind=kind)
+        assert len(display.ax_.patches) == 5
+
+
+@pytest.mark.parametrize("n_classes", [1, 2])
+def test_models_without_trees(n_classes):
+    pytest.importorskip("shap", reason='needs "mddf[explain]"')
+    X = number_table()
+    X = X if n_classes == 1 else np.ones_like(X)
+    y = np.minimum(labels_of(X), n_classes - 1) if n_classes == 1 else np.arange(len(X)) % 2
+    model = GradientBoostingClassifier(max_iter=3).fit(X, y)
+    assert np.all(shap_values(model, X[:3]).values == 0)
+    assert [tree.node_count for tree in tree_arrays(model)] == [1] * model.n_iter_
+    assert cost(model).n_trees == model.n_iter_
+
+
+@pytest.mark.parametrize("grow_policy", GROWTH)
+def test_costs(grow_policy):
+    model = made(number_table(), grow_policy)
+    found = cost(model)
+    arrays = model._trees.arrays
+    assert found.n_trees == 6
+    assert found.n_nodes == len(arrays["column"]) + len(arrays["values"])
+    assert found.n_bytes >= sum(array.nbytes for array in arrays.values())
+    assert 0 < found.microseconds_per_row < 1e4

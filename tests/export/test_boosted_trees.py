@@ -1,0 +1,83 @@
+"""Graphs of gradient boosting against the models that they were made of."""
+
+import numpy as np
+import pytest
+from made_models import TABLES, frame_table, labels_of, number_table, table_with_missing
+
+from mddf import GradientBoostingClassifier, GradientBoostingRegressor
+from mddf.export import onnx_inputs, to_onnx
+
+runtime = pytest.importorskip("onnxruntime", reason='needs "mddf[onnx]"')
+
+GROWTH = ["symmetric", "leaf-wise"]
+# Few samples in a leaf, so that many splits of a level leave some leaves as they are.
+OPTIONS = {"max_iter": 12, "min_samples_leaf": 5, "learning_rate": 0.3, "random_state": 0}
+
+
+def outputs_of(model, X, dtype=np.float64):
+    session = runtime.InferenceSession(to_onnx(model, dtype=dtype).SerializeToString())
+    return session.run(None, onnx_inputs(model, X, dtype=dtype))
+
+
+def assert_same(model, X, dtype=np.float64, rtol=1e-12):
+    """Sums are added up in another order than in Python."""
+    found = outputs_of(model, X, dtype)
+    expected = model.predict_proba(X) if len(found) == 2 else model.predict(X)[:, None]
+    assert found[-1].shape == expected.shape
+    assert found[-1].dtype == dtype
+    assert np.all(np.abs(found[-1] - expected) <= rtol * np.abs(expected).max())
+    if len(found) == 2:
+        assert np.array_equal(found[0], model.predict(X))
+
+
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("grow_policy", GROWTH)
+@pytest.mark.parametrize(
+    ("loss", "n_classes"), [("log_loss", 2), ("exponential", 2), ("log_loss", 3), ("log_loss", 1)]
+)
+def test_classes(kind, grow_policy, loss, n_classes):
+    X = TABLES[kind](240)
+    y = np.array(["low", "mid", "high"])[np.minimum(labels_of(X), n_classes - 1)]
+    model = GradientBoostingClassifier(loss, grow_policy=grow_policy, **OPTIONS)
+    assert_same(model.fit(X[:120], y[:120]), X)
+
+
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("grow_policy", GROWTH)
+@pytest.mark.parametrize(
+    "loss", ["squared_error", "absolute_error", "huber", "quantile", "poisson", "gamma"]
+)
+def test_numbers(kind, grow_policy, loss):
+    X = TABLES[kind](240)
+    y = np.exp(labels_of(X) + 0.1 * np.arange(240) % 0.7)
+    model = GradientBoostingRegressor(loss, quantile=0.3, grow_policy=grow_policy, **OPTIONS)
+    assert_same(model.fit(X[:120], y[:120]), X)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "gamma"])
+@pytest.mark.parametrize("size", [1e-300, 1e-40, 1e40, 1e300])
+def test_targets_of_any_size(loss, size):
+    X = table_with_missing(200)
+    model = GradientBoostingRegressor(loss, **OPTIONS)
+    assert_same(model.fit(X, np.exp(labels_of(X)) * size), X)
+
+
+def test_single_precision():
+    X = table_with_missing(240).astype(np.float32)
+    model = GradientBoostingClassifier(**OPTIONS).fit(X[:120], labels_of(X)[:120])
+    assert_same(model, X, np.float32, 1e-6)
+    with pytest.warns(UserWarning, match="the graph takes single precision"):
+        to_onnx(model.fit(number_table(), labels_of(number_table())))
+
+
+def test_missing_values_that_fit_did_not_see():
+    X = frame_table(240)
+    train = X[:150].dropna()
+    model = GradientBoostingClassifier(**OPTIONS).fit(train, labels_of(X)[train.index])
+    assert_same(model, X)
+
+
+def test_trees_that_find_nothing():
+    X = np.ones((40, 2))
+    assert_same(GradientBoostingRegressor(**OPTIONS).fit(X, np.arange(40) % 3), X)
+    assert_same(GradientBoostingClassifier(**OPTIONS).fit(X, np.arange(40) % 2), X)
