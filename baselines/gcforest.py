@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mddf._cascade.estimator import BaseCascade, CascadeKind
+from mddf._cascade.estimator import BaseCascade
+from mddf._cascade.plan import CascadeKind
 from mddf._ensemble.coefficients import LastLayer
 
 

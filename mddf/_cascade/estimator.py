@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from numbers import Integral
 from os import PathLike
 from typing import Any, ClassVar
@@ -17,10 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import short
-from mddf._cascade.fit import CascadePlan, Trace, grow_cascade, resolve_grains
-from mddf._cascade.layer import OUT_OF_BAG, Samples, limit_depth, resolve_forests
+from mddf._cascade.fit import Trace, grow_cascade
+from mddf._cascade.layer import OUT_OF_BAG, resolve_forests
 from mddf._cascade.layered import Layered
-from mddf._cascade.model import CascadeModel, VectorLayout
+from mddf._cascade.model import CascadeModel
+from mddf._cascade.plan import CascadeKind, CascadePlan, resolve_grains
+from mddf._cascade.stopping import Stopper
+from mddf._cascade.trainer import LayerTrainer
 from mddf._data.binner import Binner
 from mddf._data.folds import gives_folds, group_numbers, is_splitter, make_folds
 from mddf._data.reading import read_table
@@ -39,52 +41,12 @@ from mddf._data.validation import (
     unchanged_on_failure,
 )
 from mddf._ensemble.checkpoints import Checkpoint, description, fit_inputs
-from mddf._ensemble.coefficients import CoefficientRule, Reweighting
 from mddf._ensemble.scoring import MARGIN_RATIO, OneSEStopper, needed_gain, out_of_fold_score
 from mddf._ensemble.stages import FittedStages, columns_of
 from mddf._ensemble.vote import calibration
-from mddf._forest.base import BaseForest
 from mddf._forest.classifier_base import LayeredClassifier
 from mddf._members.named import HoldsMembers
-
-
-@dataclass(frozen=True)
-class CascadeKind:
-    """What makes one kind of cascade different from another.
-
-    Attributes
-    ----------
-    forests : tuple of str
-        Names of a layer's forests where the user does not say.
-    rule : CoefficientRule
-    reweighting : Reweighting or None
-    redraw, sees_raw, sees_augmented
-        As in CascadePlan.
-    augmentation : {"auto", "mean", "per-forest"}
-        Which class vectors a layer hands on.
-    depth_step : int or None
-        c in c (t + 1), the depth limit of the random forests of layer t, counted from 1.
-    """
-
-    forests: tuple[str, ...]
-    rule: CoefficientRule
-    reweighting: Reweighting | None = None
-    redraw: bool = False
-    sees_raw: bool = True
-    sees_augmented: bool = True
-    augmentation: str = "per-forest"
-    depth_step: int | None = None
-
-    def layout(self, n_forests: int, n_classes: int, n_seen: int) -> VectorLayout:
-        """Of the vectors of so many forests, if a layer sees `n_seen` features or more."""
-        per_forest = self.augmentation == "per-forest" or (
-            self.augmentation == "auto" and n_forests * n_classes <= n_seen
-        )
-        return VectorLayout(n_forests, n_classes, per_forest)
-
-    def depth(self, number: int) -> int | None:
-        """Depth limit of a layer's random forests; the first layer is number 0."""
-        return None if self.depth_step is None else int(self.depth_step) * (number + 2)
+from mddf._members.tasks import ClassificationTask
 
 
 class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
@@ -193,15 +155,21 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         binned = binner.fit_transform(table, given, n_spare=layout.n_columns)
         random = check_random_state(self.random_state)
         entropy = random.randint(0, 2**32, 4, dtype=np.uint64).tolist()
-        samples = Samples(
-            labels,
-            len(classes),
-            row_weights(given, class_factors(self.class_weight, classes, labels, given), labels),
-            canonical_order(binned.codes, labels),
+        weights = row_weights(
+            given, class_factors(self.class_weight, classes, labels, given), labels
         )
         units = None if groups is None else group_numbers(groups, labels, self.cv)
-        own = all(isinstance(forest, BaseForest) for forest in forests)
-        numbers = None if own else binner.numbers(table)
+        own = all(member.is_forest for member in forests)
+        trainer = LayerTrainer(
+            binned,
+            table.shape[1],
+            None if own else binner.numbers(table),
+            ClassificationTask(labels, len(classes), weights.row, calibrate=False),
+            weights,
+            canonical_order(binned.codes, labels),
+            self.n_jobs,
+            self.verbose > 1,
+        )
         shown = binner.numbers(X) if X is table and is_splitter(self.cv) else X
         folds = self._folds(shown, classes[labels], labels, (*entropy, 1), groups)
         checkpoint = None
@@ -209,51 +177,45 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
             of_cv = folds(0) if gives_folds(self.cv) else None
             checkpoint = self._checkpoint(own, fit_inputs(binned, labels, given, units, of_cv))
         score = out_of_fold_score(self.scoring, classes, labels, given)
-        n_layers, held_out = self.n_layers, None
-        patience = self.n_iter_no_change if self.early_stopping else None
-        if patience is not None and self.keep_layers == "held-out":
-            n_layers, held_out = self._held_out_layers(X, labels, classes, given, groups, entropy)
-            patience = None
-        one_se = None
-        if self.early_stopping and self.keep_layers == "fewest":
-            one_se = OneSEStopper(score, np.argsort(samples.order) if units is None else units)
-        plan = CascadePlan(
-            forests=lambda number: [limit_depth(f, kind.depth(number)) for f in forests],
-            folds=folds,
-            rule=kind.rule,
-            reweighting=kind.reweighting,
-            redraw=kind.redraw,
-            refit=self.refit,
-            score=score,
-            n_layers=n_layers,
-            patience=patience,
-            one_se=one_se,
-            tol=needed_gain(self.tol, self.scoring),
-            grains=grains,
-            sees_raw=kind.sees_raw,
-            sees_augmented=kind.sees_augmented,
-            layout=layout,
-        )
+        stopper, held_out = self._stopper(score, trainer, units, len(grains)), None
+        if self.early_stopping and self.keep_layers == "held-out":
+            stopper.n_layers, held_out = self._held_out_layers(
+                X, labels, classes, given, groups, entropy
+            )
+        plan = CascadePlan(kind, forests, folds, self.refit, grains, layout)
         seen = fingerprint(binned.codes[:, : table.shape[1]])
         model, trace = grow_cascade(
-            binned,
-            numbers,
-            samples,
+            trainer,
             plan,
+            score,
+            stopper,
             entropy,
-            n_jobs=self.n_jobs,
             verbose=self.verbose,
             keep_vectors=keep_vectors,
             checkpoint=checkpoint,
         )
         if self.calibrate:
-            model.calibration = calibration(trace.probabilities, labels, samples.weights.row)
+            model.calibration = calibration(trace.probabilities, labels, weights.row)
         self.classes_ = classes
         self._binner, self._cascade, self._seen = binner, model, seen
         self._set_fitted(model, trace)
         if held_out is not None:
             self.stop_reason_ = held_out
         return trace
+
+    def _stopper(self, score, trainer: LayerTrainer, units, n_grains: int) -> Stopper:
+        """When to stop, from the parameters."""
+        stops = self.early_stopping and self.keep_layers != "held-out"
+        one_se = None
+        if self.early_stopping and self.keep_layers == "fewest":
+            one_se = OneSEStopper(score, np.argsort(trainer.order) if units is None else units)
+        return Stopper(
+            self.n_layers,
+            self.n_iter_no_change if stops else None,
+            needed_gain(self.tol, self.scoring),
+            one_se,
+            n_grains,
+        )
 
     def _held_out_layers(self, X, labels, classes, given, groups, entropy) -> tuple[int, str]:
         """How many layers score best on a quarter of the samples that none has seen, and why."""

@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from sklearn.utils._param_validation import StrOptions
 
-from mddf._cascade.estimator import BaseCascade, CascadeKind
+from mddf._cascade.estimator import BaseCascade
+from mddf._cascade.plan import CascadeKind
 from mddf._data.validation import Within
 from mddf._ensemble.coefficients import (
     CoefficientRule,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
+from mddf._cascade.trainer import MeanOfFolds, Trained, View
 from mddf._deep_forest.external import fit_folds, mean_loss
-from mddf._ensemble.stages import rounded
-from mddf._members.members import MemberSpec, Training, grow_forests
+from mddf._deep_forest.training import Training, parts_of
+from mddf._members.members import MemberSpec
 from mddf._trees.grower import Grown
 
 
@@ -83,7 +83,7 @@ def leaderboard_row(number: int, member: MemberSpec, figures: dict, seconds) -> 
 
 
 def fit_on_folds(
-    members: list[MemberSpec], training: Training, n_raw: int, entropy, *, keep: bool, **options
+    members: list[MemberSpec], training: Training, entropy: tuple[int, ...], *, keep: bool
 ) -> OnFolds:
     """Fit the members of the first layer on all folds.
 
@@ -91,66 +91,41 @@ def fit_on_folds(
     ----------
     members : list of MemberSpec
     training : Training
-    n_raw : int
-        Columns of the table that hold the features.
-    entropy : sequence of int
+    entropy : tuple of int
     keep : bool
         Whether the models of folds are those that predict; boosting's are kept in any case.
-    **options
-        `n_jobs` and `verbose`.
     """
-    task: Any = training.task
-    vectors = np.zeros((len(members), len(training.order), task.n_columns))
-    models: list = [None] * len(members)
-    seconds = np.zeros(len(members))
-    pruned: list[dict] = []
-    times = np.zeros(len(training.order))
-    for _, held_out in training.folds:
-        times[held_out] += 1
-    forests = [i for i, member in enumerate(members) if member.is_forest]
+    task, parts = training.task, parts_of(training.folds, keep)
+    folding = MeanOfFolds.of(task, training.folds)
+    places = [i for i, member in enumerate(members) if member.is_forest]
+    forests = {number: members[i] for number, i in enumerate(places)}
     start = perf_counter()
-    grown = grow_forests(
-        [members[i] for i in forests],
-        training,
-        np.arange(n_raw, dtype=np.int32),
-        None,
-        (*entropy, 0, 0),
-        parts=training.folds,
-        keep=keep,
-        importances=True,
-        description="layer 1",
-        **options,
+    view = View(training.raw_columns)
+    grown = training.train_forests(
+        forests, view, parts, (*entropy, 0, 0), "layer 1", folding, importances=True
     )
-    for i, of_folds in zip(forests, grown, strict=True):
-        for (_, held_out), of_fold in zip(training.folds, of_folds, strict=True):
-            vectors[i][held_out] += rounded(task.means(of_fold.sums, of_fold.n_trees))
-        models[i] = of_folds
-        seconds[i] = (perf_counter() - start) / len(forests)
-    first = training.folds[0][1]
-    often = times[first, None]
-    best = min(
-        (mean_loss(task, v[first] / often, first) for v in vectors[forests]), default=np.inf
-    )
-    kept = list(forests)
+    found = {i: grown[number] for number, i in enumerate(places)}
+    seconds = {i: (perf_counter() - start) / len(places) for i in places}
+    first = parts[0].held_out
+    losses = (mean_loss(task, trained.vectors[first], first) for trained in found.values())
+    best, pruned = min(losses, default=np.inf), []
     for i, member in enumerate(members):
         if member.is_forest:
             continue
         start = perf_counter()
-        fitted = fit_folds(member, training, (*entropy, 5, i), best, options["n_jobs"])
-        if not fitted:
-            figures = dict.fromkeys(task.figures(vectors[forests[0]]), np.nan)
-            pruned.append(leaderboard_row(0, member, figures, perf_counter() - start))
-            continue
-        kept.append(i)
-        for (_, held_out), (_, of_fold) in zip(training.folds, fitted, strict=True):
-            vectors[i][held_out] += of_fold
-        models[i] = [model for model, _ in fitted] if keep or member.is_boosted else []
+        fitted = fit_folds(member, training, (*entropy, 5, i), best)
         seconds[i] = perf_counter() - start
-    kept.sort()
+        if not fitted:
+            figures = dict.fromkeys(task.figures(found[places[0]].vectors), np.nan)
+            pruned.append(leaderboard_row(0, member, figures, seconds[i]))
+            continue
+        models = [model for model, _ in fitted] if keep or member.is_boosted else []
+        found[i] = Trained(models, training.join(fitted, parts, folding))
+    kept = sorted(found)
     return OnFolds(
         [members[i] for i in kept],
-        vectors[kept] / times[:, None],
-        [models[i] for i in kept],
-        seconds[kept],
+        np.stack([found[i].vectors for i in kept]),
+        [found[i].models for i in kept],
+        np.array([seconds[i] for i in kept]),
         pruned,
     )

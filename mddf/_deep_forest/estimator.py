@@ -31,11 +31,11 @@ from mddf._data.validation import (
 from mddf._deep_forest.growth import MOST_COLUMNS, Growth, print_line
 from mddf._deep_forest.nested import outer_folds
 from mddf._deep_forest.refit import fitted_layers
+from mddf._deep_forest.training import Training
 from mddf._ensemble.checkpoints import Checkpoint, description, fit_inputs
 from mddf._ensemble.stages import FittedStages, Stage, bounded, columns_of
 from mddf._forest.classifier_base import AsksForGroups
 from mddf._members.external import check_takes_weights
-from mddf._members.members import Training
 from mddf._members.named import HoldsMembers
 from mddf._members.screening import is_wide
 
@@ -192,17 +192,20 @@ class BaseDeepForest(HoldsMembers, Layered, AsksForGroups, TransformerMixin):
         folds = make_folds(cv, shown, y, task.strata, int(seed), groups)
         training = Training(
             binned,
+            table.shape[1],
             numbers,
             task,
             weights,
             canonical_order(binned.codes, task.key),
-            folds,
-            outer_folds(cv, folds, shown, y, task.strata, int(outer_seed), groups),
+            self.n_jobs,
+            self.verbose > 1,
+            folds=folds,
+            outer_folds=outer_folds(cv, folds, shown, y, task.strata, int(outer_seed), groups),
             out_of_bag=not (groups is not None or gives_folds(self.cv) or is_wide(*table.shape)),
             units=None if groups is None else group_numbers(groups, task.strata, cv),
         )
         checkpoint = self._checkpoint(training, members, given)
-        growth = Growth(self, training, members, table.shape[1], entropy, checkpoint)
+        growth = Growth(self, training, members, entropy, checkpoint)
         seen = fingerprint(binned.codes[:, : table.shape[1]])
         growth.grow()
         self.__dict__.update(attributes)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import clone
 
+from mddf._deep_forest.training import Training, parts_of
 from mddf._members.boosting import best_round
-from mddf._members.external_fit import external_vectors, fit_external
-from mddf._members.members import MemberSpec, Training
+from mddf._members.external_fit import external_vectors
+from mddf._members.members import MemberSpec
 
 # A member is pruned if its loss on the first fold exceeds that of the best forest by this factor.
 _PRUNING_FACTOR = 1.5
@@ -22,7 +23,7 @@ def mean_loss(task, forecasts: np.ndarray, rows: np.ndarray) -> float:
     return float(np.average(task.least_losses(forecasts, rows, weight), weights=weight))
 
 
-def fit_folds(member: MemberSpec, training: Training, entropy, best: float, n_jobs) -> list:
+def fit_folds(member: MemberSpec, training: Training, entropy, best: float) -> list:
     """A member's models of all folds and their held-out predictions; empty if it is pruned.
 
     Parameters
@@ -33,39 +34,22 @@ def fit_folds(member: MemberSpec, training: Training, entropy, best: float, n_jo
         Of the random states.
     best : float
         The least loss of a forest on the first fold.
-    n_jobs : int or None
 
     Returns
     -------
     list of (estimator, ndarray of shape (n_held_out, n_columns))
     """
-    folds, model = training.folds, member.model
-    fitted = predicted = fit_parts(model, training, folds[:1], entropy, n_jobs, member.name)
+    folds, model = parts_of(training.folds), member.model
+    fitted = predicted = training.fit(model, folds[:1], entropy, member.name)
     if member.is_boosted:
         n_rounds, predicted = _cut(fitted, training, model.max_iter)
         model = clone(model).set_params(max_iter=min(model.max_iter, 10 + 2 * n_rounds))
-    loss = mean_loss(training.task, predicted[0][1], folds[0][1])
-    if len(folds[0][1]) >= _MIN_PRUNING_ROWS and loss > _PRUNING_FACTOR * best:
+    held_out = folds[0].held_out
+    loss = mean_loss(training.task, predicted[0][1], held_out)
+    if len(held_out) >= _MIN_PRUNING_ROWS and loss > _PRUNING_FACTOR * best:
         return []
-    others = fit_parts(model, training, folds[1:], (*entropy, 1), n_jobs, member.name)
-    fitted = fitted + others
+    fitted = fitted + training.fit(model, folds[1:], (*entropy, 1), member.name)
     return _cut(fitted, training, model.max_iter)[1] if member.is_boosted else fitted
-
-
-def fit_parts(model, training: Training, parts, entropy, n_jobs, name: str = "") -> list:
-    """Clones of a model on parts of the rows, as `fit_external` has them."""
-    assert training.numbers is not None
-    return fit_external(
-        model,
-        training.numbers,
-        training.task.target,
-        training.task.n_columns,
-        training.weights.row,
-        parts,
-        entropy,
-        n_jobs,
-        name,
-    )
 
 
 def _cut(fitted, training: Training, most: int) -> tuple[int, list]:

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from mddf._data.binning import Bins, apply_bins, find_bins
+from mddf._data.binning import apply_bins
 from mddf._data.sampling import mean_error, n_counted
 from mddf._deep_forest.cross_fit import OnFolds, fit_on_folds, leaderboard_row
 from mddf._deep_forest.nested import NestedFolds
+from mddf._deep_forest.training import Features, Training
 from mddf._deep_forest.tuning import (
     MU,
     TARGET_MARGIN,
@@ -26,7 +27,7 @@ from mddf._ensemble.coefficients import MarginHistory, Simplex
 from mddf._ensemble.margin_loss import class_margins
 from mddf._ensemble.stages import columns_of
 from mddf._ensemble.vote import Calibration, sharpened
-from mddf._members.members import MemberSpec, Training
+from mddf._members.members import MemberSpec
 from mddf._members.tasks import ClassificationTask
 
 # Of vectors of more columns than this, the next layer sees the weighted mean.
@@ -40,14 +41,6 @@ _STEPS = 200
 def print_line(line: str) -> None:
     """Print what `verbose` asks for, in lines of at most 80 columns."""
     print(textwrap.fill(line, 80, subsequent_indent="    "))
-
-
-@dataclass(frozen=True)
-class Features:
-    """Binned vectors that a layer adds to the table for the next one."""
-
-    codes: np.ndarray  # (n_samples, n_new)
-    bins: Bins
 
 
 @dataclass
@@ -83,15 +76,13 @@ class Growth:
         model,
         training: Training,
         members,
-        n_raw: int,
         entropy,
         checkpoint: Checkpoint | None,
     ):
         self.model, self.training, self.members = model, training, members
         self.checkpoint = checkpoint
-        self.n_raw, self.entropy = n_raw, entropy
-        self.options = {"n_jobs": model.n_jobs, "verbose": model.verbose > 1}
-        self.nested = NestedFolds(training, n_raw, (*entropy, 9), **self.options)
+        self.entropy = entropy
+        self.nested = NestedFolds(training, (*entropy, 9))
         self.layers: list[GrownLayer] = []
         self.vote: Any = None  # of type Vote once there is a layer
         self.records: list[dict] = []
@@ -184,18 +175,11 @@ class Growth:
 
     def _choose_options(self) -> None:
         """Give the named forests the options that losses on unseen samples favour."""
-        columns = np.arange(self.n_raw, dtype=np.int32)
         for kind, trials in self.training.task.trials.items():
             named = [member for member in self.members if member.kind == kind]
             if named:
-                self.chosen[kind] = choose_options(
-                    named[0].model,
-                    trials,
-                    self.training,
-                    columns,
-                    (*self.entropy, 3),
-                    **self.options,
-                )
+                entropy = (*self.entropy, 3)
+                self.chosen[kind] = choose_options(named[0].model, trials, self.training, entropy)
             for member in named:
                 member.model.set_params(**self.chosen[kind])
 
@@ -205,9 +189,7 @@ class Growth:
         found = self._stored(0, self.members)
         if found is None:
             keep = not self.model.refit
-            found = fit_on_folds(
-                self.members, self.training, self.n_raw, self.entropy, keep=keep, **self.options
-            )
+            found = fit_on_folds(self.members, self.training, self.entropy, keep=keep)
             if self.checkpoint is not None:
                 self.checkpoint.save(0, *found.to_store())
         self.pruned += found.pruned
@@ -239,7 +221,7 @@ class Growth:
         found = self._stored(number, members)
         if found is None:
             nested = self.nested
-            found = nested.flattered(members, features.codes, features.bins, (3, number))
+            found = nested.flattered(members, features, (3, number))
             if not self._helps_there(number, found, start):
                 return False
             self._nest(number, [0])
@@ -296,9 +278,7 @@ class Growth:
         if before.features is None:
             before.inputs, before.average_weights = self._inputs(number - 1)
             vectors = columns_of(before.vectors[before.inputs], before.average_weights)
-            options = {"n_jobs": self.model.n_jobs}
-            bins = find_bins(vectors, sample_weight=self.training.weights.row, **options)
-            before.features = Features(apply_bins(vectors, bins, **options), bins)
+            before.features = self.training.bin_features(vectors)
         return before.features
 
     def _inputs(self, number: int) -> tuple[list[int], np.ndarray | None]:
@@ -324,7 +304,7 @@ class Growth:
             margins = None
             if isinstance(self.training.task, ClassificationTask):
                 margins = class_margins(self.vote.mean, self.training.task.target)
-            nested.start(features.codes, features.bins, margins)
+            nested.start(features, margins)
         if nested.level == 1:
             members = [first.members[i] for i in first.inputs]
             models = [first.models[i] for i in first.inputs]
@@ -334,8 +314,7 @@ class Growth:
             features = self._features(nested.level + 1)
             before = self.layers[nested.level]
             members = [before.members[i] for i in before.inputs]
-            reader = self._reader(nested.level + 1)
-            nested.advance(members, features.codes, features.bins, reader)
+            nested.advance(members, features, self._reader(nested.level + 1))
 
     def _reader(self, number: int):
         """What makes features for layer `number` of vectors of the inputs, and their margins."""

@@ -11,17 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from mddf._cascade.trainer import MeanOfFolds, View
 from mddf._data.binning import Bins
 from mddf._data.folds import Folds, gives_folds, make_folds
 from mddf._deep_forest.cross_fit import OnFolds
-from mddf._deep_forest.external import fit_parts
-from mddf._ensemble.stages import rounded
-from mddf._members.members import MemberSpec, Training, grow_forests
+from mddf._deep_forest.training import Features, Training, parts_of
+from mddf._members.members import MemberSpec
 from mddf._trees.grower import Grown
 
 _N_FOLDS = 4
@@ -69,12 +68,8 @@ class NestedFolds:
     Parameters
     ----------
     training : Training
-    n_raw : int
-        Columns of the table before those of the layer before.
     entropy : sequence of int
         Of the seeds.
-    **options
-        `n_jobs` and `verbose`.
 
     Attributes
     ----------
@@ -84,9 +79,10 @@ class NestedFolds:
         Of the layer whose features are there, from 1; 0: none yet.
     """
 
-    def __init__(self, training: Training, n_raw: int, entropy, **options):
-        self.training, self.n_raw, self.entropy, self.options = training, n_raw, entropy, options
+    def __init__(self, training: Training, entropy: Sequence[int]):
+        self.training, self.entropy = training, entropy
         self.folds = training.outer_folds
+        self._folding = MeanOfFolds.of(training.task, self.folds)
         self.level = 0
         self._codes: list[np.ndarray] = []
         self._margins: list[np.ndarray] = []
@@ -105,11 +101,11 @@ class NestedFolds:
                     return "a later layer needs samples to train on without any two of the folds"
         return ""
 
-    def start(self, codes: np.ndarray, bins: Bins, margins: np.ndarray | None) -> None:
+    def start(self, features: Features, margins: np.ndarray | None) -> None:
         """Begin with the out-of-fold features of all rows, which those to train on replace."""
-        self._codes = [codes.copy() for _ in self.folds]
+        self._codes = [features.codes.copy() for _ in self.folds]
         self._margins = [] if margins is None else [margins.copy() for _ in self.folds]
-        self._bins, self.level = bins, 1
+        self._bins, self.level = features.bins, 1
 
     def margins(self, outer: int) -> np.ndarray:
         """Of the first layer's vote, shape (n_samples,)."""
@@ -153,8 +149,8 @@ class NestedFolds:
     def _vectors(self, members, models, parts, seed: int) -> list[list[np.ndarray]]:
         """For each member of the first layer, for each part: vectors of the rows held out."""
         forests = [i for i, member in enumerate(members) if member.is_forest]
-        columns = np.arange(self.n_raw, dtype=np.int32)
-        grown = self._grow([members[i] for i in forests], columns, None, (0, seed), parts)
+        view = View(self.training.raw_columns)
+        grown = self._grow([members[i] for i in forests], view, (0, seed), parts)
         found = dict(zip(forests, map(self._read_sums, grown), strict=True))
         for i, (member, of_folds) in enumerate(zip(members, models, strict=True)):
             if member.is_forest:
@@ -163,15 +159,11 @@ class NestedFolds:
             if member.is_boosted:
                 model = clone(model).set_params(max_iter=of_folds[0].n_rounds)
             entropy = (*self.entropy, 1, i, seed)
-            fitted = fit_parts(
-                model, self.training, parts, entropy, self.options["n_jobs"], member.name
-            )
+            fitted = self.training.fit(model, parts_of(parts), entropy, member.name)
             found[i] = [vectors for _, vectors in fitted]
         return [found[i] for i in range(len(members))]
 
-    def advance(
-        self, members: list[MemberSpec], codes: np.ndarray, bins: Bins, read: Reader
-    ) -> None:
+    def advance(self, members: list[MemberSpec], features: Features, read: Reader) -> None:
         """Go on to the features that these members, of the layer before, make of theirs."""
         following = []
         for outer, (train, _) in enumerate(self.folds):
@@ -181,37 +173,31 @@ class NestedFolds:
                 if inner != outer
             ]
             entropy = (2, self.level, outer)
-            grown = self._grow(members, self._show(outer), None, entropy, parts)
-            of_outer = codes.copy()
+            grown = self._grow(members, View(self._show(outer)), entropy, parts)
+            of_outer = features.codes.copy()
             vectors = zip(*map(self._read_sums, grown), strict=True)
             for (_, rows), of_part in zip(parts, vectors, strict=True):
                 of_outer[rows] = read(np.stack(of_part), rows)[0]
             following.append(of_outer)
-        self._codes, self._bins, self.level = following, bins, self.level + 1
+        self._codes, self._bins, self.level = following, features.bins, self.level + 1
 
     def grow(
         self, outer: int, members: list[MemberSpec], reweighting, entropy, *, keep=False
     ) -> list[Grown]:
         """Grow forests on the features of an outer fold, which is held out."""
-        columns = self._show(outer)
-        fold, entropy = self.folds[outer], (*entropy, outer)
-        grown = self._grow(members, columns, reweighting, entropy, [fold], keep)
+        view, entropy = View(self._show(outer), reweighting), (*entropy, outer)
+        grown = self._grow(members, view, entropy, self.folds[outer : outer + 1], keep)
         return [of_fold for (of_fold,) in grown]
 
     def _show(self, outer: int) -> np.ndarray:
         """Put the features of an outer fold into the table; its columns."""
-        codes = self._codes[outer]
         assert self._bins is not None
-        self.training.table.replace_codes(self.n_raw, codes, self._bins)
-        return np.arange(self.n_raw + codes.shape[1], dtype=np.int32)
+        return self.training.show(Features(self._codes[outer], self._bins))
 
-    def flattered(
-        self, members: list[MemberSpec], codes: np.ndarray, bins: Bins, entropy
-    ) -> OnFolds:
+    def flattered(self, members: list[MemberSpec], features: Features, entropy) -> OnFolds:
         """The layer on the first outer fold, with out-of-fold features, which flatter it."""
-        self.training.table.replace_codes(self.n_raw, codes, bins)
-        columns = np.arange(self.n_raw + codes.shape[1], dtype=np.int32)
-        grown = self._grow(members, columns, None, entropy, self.folds[:1])
+        view = View(self.training.show(features))
+        grown = self._grow(members, view, entropy, self.folds[:1])
         return self.joined(members, [[of_fold for (of_fold,) in grown]], self.folds[0][1])
 
     def joined(self, members: list[MemberSpec], looks, rows=None) -> OnFolds:
@@ -232,21 +218,11 @@ class NestedFolds:
         models = [list(of_member) for of_member in zip(*looks, strict=True)]
         return OnFolds(members, vectors, models, np.zeros(len(members)), [])
 
-    def _grow(self, members, columns, reweighting, entropy, parts, keep=False):
-        entropy = (*self.entropy, *entropy)
-        return grow_forests(
-            members,
-            self.training,
-            columns,
-            reweighting,
-            entropy,
-            parts=parts,
-            keep=keep,
-            importances=keep,
-            description="nested folds",
-            **self.options,
-        )
+    def _grow(
+        self, members: list[MemberSpec], view: View, entropy, folds, keep: bool = False
+    ) -> list[list[Grown]]:
+        parts, entropy = parts_of(folds, keep), (*self.entropy, *entropy)
+        return self.training.grow_all(members, view, parts, entropy, "nested folds")
 
     def _read_sums(self, of_parts: list[Grown]) -> list[np.ndarray]:
-        means: Any = self.training.task.means
-        return [rounded(means(part.sums, part.n_trees)) for part in of_parts]
+        return [self._folding.read(part) for part in of_parts]

@@ -7,11 +7,10 @@ import pickle
 import numpy as np
 
 from mddf._base.serialization import to_plain
-from mddf._deep_forest.external import fit_parts
+from mddf._cascade.trainer import Part, View
 from mddf._deep_forest.growth import GrownLayer, Growth
 from mddf._deep_forest.layers import DeepLayer, FittedMember
 from mddf._ensemble.stages import columns_of
-from mddf._members.members import grow_forests
 
 
 def fitted_layers(growth: Growth) -> tuple[list[DeepLayer], list[np.ndarray]]:
@@ -36,7 +35,7 @@ def fitted_layers(growth: Growth) -> tuple[list[DeepLayer], list[np.ndarray]]:
                 row["bytes"] = sizes.get(row["member"], 0)
         features.append(columns_of(layer.vectors[kept], None))
         before = growth.layers[number - 1].features if number else None
-        bins = growth.training.table.bins.columns(growth.n_raw, growth.n_raw)
+        bins = growth.training.table.bins.columns(0, 0)
         fitted.append(
             DeepLayer(
                 members,
@@ -65,17 +64,12 @@ def _fitted_members(growth: Growth, number: int, kept: list[int], weights) -> li
     forests = [i for i in kept if layer.members[i].is_forest]
     grown = {i: layer.models[i] for i in forests}
     if model.refit and forests:
-        again = grow_forests(
+        again = training.grow_all(
             [layer.members[i].in_full(training.task.n_times) for i in forests],
-            training,
-            _columns(growth, number),
-            layer.reweighting,
+            View(_columns(growth, number), layer.reweighting),
+            [Part(training.everything, None)],
             (*growth.entropy, 6, number),
-            parts=[(training.everything, None)],
-            keep=True,
-            importances=True,
-            description=f"layer {number + 1} on all samples",
-            **growth.options,
+            f"layer {number + 1} on all samples",
         )
         grown = dict(zip(forests, again, strict=True))
     members = []
@@ -87,10 +81,9 @@ def _fitted_members(growth: Growth, number: int, kept: list[int], weights) -> li
         else:
             models, importances = layer.models[i], None
             if model.refit and not spec.is_boosted:
-                parts = [(training.everything, None)]
-                seeds = (*growth.entropy, 7, i)
-                again = fit_parts(spec.model, training, parts, seeds, model.n_jobs, spec.name)
-                models = [one for one, _ in again]
+                parts = [Part(training.everything, None)]
+                fitted = training.fit(spec.model, parts, (*growth.entropy, 7, i), spec.name)
+                models = [one for one, _ in fitted]
         members.append(
             FittedMember(
                 spec.name,
@@ -107,10 +100,8 @@ def _fitted_members(growth: Growth, number: int, kept: list[int], weights) -> li
 
 def _columns(growth: Growth, number: int) -> np.ndarray:
     """What the forests of a layer see, with the features of the layer before in the table."""
-    n_new = 0
-    if number:
-        features = growth.layers[number - 1].features
-        assert features is not None
-        growth.training.table.replace_codes(growth.n_raw, features.codes, features.bins)
-        n_new = features.codes.shape[1]
-    return np.arange(growth.n_raw + n_new, dtype=np.int32)
+    if not number:
+        return growth.training.raw_columns
+    features = growth.layers[number - 1].features
+    assert features is not None
+    return growth.training.show(features)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from sklearn.base import clone
 
+from mddf._cascade.trainer import Part, View
 from mddf._data.sampling import mean_error, n_counted
 from mddf._deep_forest.nested import NestedFolds
+from mddf._deep_forest.training import Training, parts_of
 from mddf._ensemble.coefficients import MarginHistory, Reweighting
-from mddf._members.members import MemberSpec, Training, grow_forests
+from mddf._members.members import MemberSpec
 from mddf._trees import grower
 
 # Of the margins' loss: those of `MDDFClassifier`.
@@ -21,7 +21,7 @@ _TREES_OF_A_FOLD = 15  # about as many as do not draw a sample
 _FEWEST_ROWS = 50
 
 
-def _trial_losses(forest, training: Training, columns, entropy, **options):
+def _trial_losses(forest, training: Training, entropy):
     """Losses of all samples, by trees of a forest that did not see them, as sharp as is best.
 
     Trees of all samples that did not draw one; trees of the folds, where a sample's group must
@@ -31,15 +31,14 @@ def _trial_losses(forest, training: Training, columns, entropy, **options):
     if training.out_of_bag:
         order = training.order
         judged = [order if row is None else order[row[order] > 0]]
-        parts: Any = [(training.everything, grower.OUT_OF_BAG)]
+        parts = [Part(training.everything, grower.OUT_OF_BAG, False)]
         changes: dict = {"bootstrap": True, "n_estimators": min(_TREES, forest.n_estimators)}
     else:
-        judged, parts = [held_out for _, held_out in training.folds], training.folds
+        judged, parts = [rows for _, rows in training.folds], parts_of(training.folds)
         changes = {"n_estimators": min(_TREES_OF_A_FOLD, forest.n_estimators)}
     trial = MemberSpec("trial", clone(forest).set_params(**changes), "trial")
-    (grown,) = grow_forests(
-        [trial], training, columns, None, entropy, parts=parts, keep=False, **options
-    )
+    view = View(training.raw_columns)
+    (grown,) = training.grow_all([trial], view, parts, (*entropy,), "trials")
     assert grown[0].sums is not None
     sums = np.zeros((len(training.order), grown[0].sums.shape[1]))
     n_trees = np.zeros(len(sums))
@@ -60,7 +59,7 @@ def _choose(losses: list[np.ndarray], weight) -> int:
     return best if np.average(gains, weights=weight) > error else 0
 
 
-def choose_options(forest, trials: list[dict], training: Training, columns, entropy, **options):
+def choose_options(forest, trials: list[dict], training: Training, entropy):
     """The options of a forest that its losses on unseen samples favour.
 
     The first ones if there are few rows; others have to be better by more than one standard error.
@@ -68,8 +67,7 @@ def choose_options(forest, trials: list[dict], training: Training, columns, entr
     if len(training.order) < _FEWEST_ROWS:
         return trials[0]
     losses = [
-        _trial_losses(clone(forest).set_params(**trial), training, columns, entropy, **options)
-        for trial in trials
+        _trial_losses(clone(forest).set_params(**trial), training, entropy) for trial in trials
     ]
     return trials[_choose(losses, training.weights.row)]
 

@@ -16,9 +16,6 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from mddf._base.messages import short
 from mddf._base.serialization import is_serializable
-from mddf._data.binning import BinnedTable
-from mddf._data.folds import Folds
-from mddf._data.sampling import RowWeights, plan_sampling
 from mddf._data.validation import is_list
 from mddf._forest.base import Forest
 from mddf._forest.classifiers import CompletelyRandomForestClassifier, RandomForestClassifier
@@ -28,9 +25,7 @@ from mddf._members.external import check_external
 from mddf._members.kernel import GaussianClassifier, GaussianRegressor
 from mddf._members.linear import LinearClassifier
 from mddf._members.named import split_names
-from mddf._members.screening import is_wide, screened
-from mddf._members.tasks import ClassificationTask, RegressionTask
-from mddf._trees import grower
+from mddf._members.screening import is_wide
 
 # Of each kind of forest, one that looks at few columns for each split and one that looks at more.
 AUTO = (
@@ -237,119 +232,3 @@ def _made(member, makers: Makers, kind: str, n_features: int):
         member._validate_params()  # type: ignore[attr-defined]
         member._check_bootstrap()
     return type(member).__name__, member
-
-
-@dataclass(frozen=True)
-class Training:
-    """What all members are trained on.
-
-    Attributes
-    ----------
-    table : BinnedTable
-        Raw columns, and those of the layer before.
-    numbers : ndarray of shape (n_samples, n_raw) or None
-        For models that are no forests.
-    task : ClassificationTask or RegressionTask
-        What is to be learnt of each sample.
-    weights : RowWeights
-    order : ndarray of int32 of shape (n_samples,)
-        See :func:`mddf._data.sampling.canonical_order`.
-    folds : list of (train, held out)
-        Of the out-of-fold vectors.
-    outer_folds : list of (train, held out)
-        On which later layers are judged; see :mod:`mddf._deep_forest.nested`.
-    out_of_bag : bool, default=True
-        Whether rows that a tree did not draw may judge it. Not where groups, a splitter or splits
-        say what is held out together: others of a row's group may have been drawn. Nor in wide
-        tables, whose columns are chosen by all rows that a forest trains on.
-    units : ndarray of int of shape (n_samples,), default=None
-        Rows of the same number, those of a group, tell nothing apart; None: each tells its own.
-    """
-
-    table: BinnedTable
-    numbers: np.ndarray | None
-    task: ClassificationTask | RegressionTask
-    weights: RowWeights
-    order: np.ndarray
-    folds: Folds
-    outer_folds: Folds
-    out_of_bag: bool = True
-    units: np.ndarray | None = None
-
-    @property
-    def everything(self) -> np.ndarray:
-        """All rows."""
-        return np.arange(len(self.order), dtype=np.int32)
-
-
-def _seen_columns(member: MemberSpec, training: Training, columns, train) -> np.ndarray:
-    """Columns that a forest sees: of wide tables, named regressors see those that split best.
-
-    They look at all columns for each split, which takes long where these outnumber the rows.
-    """
-    forest = member.model
-    named_regressor = member.kind is not None and isinstance(training.task, RegressionTask)
-    if not (named_regressor and is_wide(len(train), len(columns))):
-        return columns
-    weight = training.weights.row
-    codes = training.table.codes[train][:, columns].astype(np.float64)
-    weight = None if weight is None else weight[train]
-    return columns[screened(codes, training.task.target[train], weight, forest.min_samples_leaf)]
-
-
-def forest_blocks(
-    member: MemberSpec, training: Training, columns, reweighting, entropy, parts, **settings
-) -> list[grower.Block]:
-    """What is to be grown of a forest: one block for each (train, held out) of `parts`.
-
-    `settings`, such as `keep`, are fields of a block.
-    """
-    forest, blocks = member.model, []
-    for number, (train, held_out) in enumerate(parts):
-        seen = _seen_columns(member, training, columns, train)
-        sampling = plan_sampling(
-            training.order,
-            training.weights,
-            train=train,
-            bootstrap=forest.bootstrap,
-            max_samples=forest.max_samples if forest.bootstrap else None,
-            reweighting=reweighting,
-            redraw=True,
-        )
-        blocks.append(
-            grower.Block(
-                seeds=grower.draw_seeds((*entropy, number), forest.n_estimators),
-                options=forest._tree_options(len(sampling.rows), len(seen)),
-                sampling=sampling,
-                columns=seen,
-                held_out=held_out,
-                **settings,
-            )
-        )
-    return blocks
-
-
-def grow_forests(
-    members: list[MemberSpec],
-    training: Training,
-    columns,
-    reweighting,
-    entropy,
-    *,
-    parts,
-    keep: bool,
-    importances: bool = False,
-    **options,
-) -> list[list[grower.Grown]]:
-    """Grow forests on parts of the rows: for each member, for each part."""
-    settings = {"keep": keep, "importances": importances}
-    blocks = [
-        block
-        for number, member in enumerate(members)
-        for block in forest_blocks(
-            member, training, columns, reweighting, (*entropy, number), parts, **settings
-        )
-    ]
-    grown = grower.grow(training.table, training.task.cells, blocks, **options)
-    n = len(parts)
-    return [grown[i * n : (i + 1) * n] for i in range(len(members))]

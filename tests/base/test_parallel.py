@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from mddf import MDDFClassifier, RandomForestClassifier, _core
 from mddf._base.parallel import from_threads, in_threads, stopped_on_error
-from mddf._cascade import layer
+from mddf._cascade.trainer import SumOfTrees
 from mddf._data.binning import find_bins
 from mddf._trees import grower
 
@@ -212,7 +212,7 @@ def test_an_error_between_forests_ends_what_still_grows(monkeypatch):
     def fails(*arguments):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(layer, "_make_held_out_vectors", fails)
+    monkeypatch.setattr(SumOfTrees, "finish", fails)
     rng, before = np.random.default_rng(0), threading.active_count()
     X, y = rng.normal(size=(3000, 5)), rng.integers(0, 2, 3000)
     forests = [RandomForestClassifier(4), RandomForestClassifier(100_000)]

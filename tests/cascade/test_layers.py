@@ -1,6 +1,6 @@
 """A layer of a cascade."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import naive
 import numpy as np
@@ -21,18 +21,52 @@ from mddf import (
     RandomForestClassifier,
 )
 from mddf._cascade import layer as cascade_layer
-from mddf._cascade.layer import LayerInput, Samples, limit_depth, named_forest
-from mddf._data.binning import find_bins
+from mddf._cascade.layer import layer_parts, limit_depth, named_forest
+from mddf._cascade.trainer import LayerTrainer, View
+from mddf._data.binning import BinnedTable, find_bins
 from mddf._data.folds import make_folds
 from mddf._data.sampling import RowWeights, canonical_order, plan_sampling
 from mddf._ensemble.stages import Stage
+from mddf._members.members import MemberSpec
+from mddf._members.tasks import ClassificationTask
 from mddf._trees import grower
 
 N_FEATURES = 5
 
 
-def grow_layer(*arguments, **named):
-    fitted, vectors = cascade_layer.grow_layer(*arguments, **named)
+@dataclass(frozen=True)
+class Samples:
+    """What a layer is to learn."""
+
+    labels: np.ndarray
+    n_classes: int
+    weights: RowWeights
+    order: np.ndarray
+
+
+@dataclass(frozen=True)
+class LayerInput:
+    """What a layer sees of the samples, and on which folds it is trained."""
+
+    table: BinnedTable
+    numbers: np.ndarray
+    augmented: np.ndarray
+    columns: np.ndarray
+    folds: list | None
+    reweighting: np.ndarray | None = None
+    redraw: bool = False
+    refit: bool = False
+
+
+def grow_layer(forests, samples, layer, seeds, n_jobs=None):
+    labels, weights = samples.labels, samples.weights
+    task = ClassificationTask(labels, samples.n_classes, weights.row, calibrate=False)
+    rest = (layer.numbers, task, weights, samples.order, n_jobs)
+    trainer = LayerTrainer(layer.table, N_FEATURES, *rest)
+    members = [MemberSpec(f"{type(forest).__name__}", forest, None) for forest in forests]
+    view = View(layer.columns, layer.reweighting, layer.redraw, layer.augmented)
+    parts = layer_parts(layer.folds, trainer.everything, layer.refit)
+    fitted, vectors = cascade_layer.grow_layer(trainer, members, view, parts, seeds)
     return fitted, np.stack(vectors)
 
 
@@ -59,7 +93,7 @@ def problem(*, n_samples=120, weights=None, out_of_bag=False, seed=0, random_lab
         labels, 3, RowWeights(weights, weights), canonical_order(table.codes, labels)
     )
     columns = np.arange(N_FEATURES, dtype=np.int32)
-    layer = LayerInput(table, X, np.zeros((n_samples, 3)), 3, columns, folds, None, False)
+    layer = LayerInput(table, X, np.zeros((n_samples, 3)), columns, folds)
     return samples, layer
 
 
@@ -326,10 +360,13 @@ def test_importances_are_shares_and_only_there_for_forests_of_this_package():
 
 
 def test_depth_limits_are_for_random_forests_without_their_own():
-    assert limit_depth(RandomForestClassifier(), 5).max_depth == 5
-    assert limit_depth(RandomForestClassifier(max_depth=3), 5).max_depth == 3
-    assert limit_depth(CompletelyRandomForestClassifier(), 5).max_depth is None
-    assert limit_depth(RandomForestClassifier(), None).max_depth is None
+    def depth(forest, limit):
+        return limit_depth(MemberSpec("", forest, None), limit).model.max_depth
+
+    assert depth(RandomForestClassifier(), 5) == 5
+    assert depth(RandomForestClassifier(max_depth=3), 5) == 3
+    assert depth(CompletelyRandomForestClassifier(), 5) is None
+    assert depth(RandomForestClassifier(), None) is None
 
 
 class Odd(GaussianNB):

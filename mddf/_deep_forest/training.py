@@ -1,0 +1,82 @@
+"""What the members of a deep forest are trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mddf._cascade.trainer import LayerTrainer, Part
+from mddf._data.binning import Bins, apply_bins, find_bins
+from mddf._data.folds import Folds
+from mddf._members.members import MemberSpec
+from mddf._members.screening import is_wide, screened
+from mddf._members.tasks import RegressionTask
+
+
+@dataclass(frozen=True)
+class Features:
+    """Binned vectors that a layer adds to the table for the next one."""
+
+    codes: np.ndarray  # (n_samples, n_new)
+    bins: Bins
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training(LayerTrainer):
+    """The same as for other cascades, and the folds.
+
+    Attributes
+    ----------
+    folds : list of (train, held out)
+        Of the out-of-fold vectors.
+    outer_folds : list of (train, held out)
+        On which later layers are judged; see :mod:`mddf._deep_forest.nested`.
+    out_of_bag : bool, default=True
+        Whether rows that a tree did not draw may judge it. Not where groups, a splitter or splits
+        say what is held out together: others of a row's group may have been drawn. Nor in wide
+        tables, whose columns are chosen by all rows that a forest trains on.
+    units : ndarray of int of shape (n_samples,), default=None
+        Rows of the same number, those of a group, tell nothing apart; None: each tells its own.
+    """
+
+    folds: Folds
+    outer_folds: Folds
+    out_of_bag: bool = True
+    units: np.ndarray | None = None
+
+    @property
+    def raw_columns(self) -> np.ndarray:
+        """Those of the features."""
+        return np.arange(self.n_raw, dtype=np.int32)
+
+    def bin_features(self, vectors: np.ndarray) -> Features:
+        """What a layer adds, of shape (n_samples, n_new), as the table has it."""
+        bins = find_bins(vectors, sample_weight=self.weights.row, n_jobs=self.n_jobs)
+        return Features(apply_bins(vectors, bins, n_jobs=self.n_jobs), bins)
+
+    def show(self, features: Features) -> np.ndarray:
+        """Put the features of the layer before into the table; all its columns."""
+        self.table.replace_codes(self.n_raw, features.codes, features.bins)
+        return np.arange(self.n_raw + features.codes.shape[1], dtype=np.int32)
+
+    def seen_columns(self, member: MemberSpec, columns: np.ndarray, train: Any) -> np.ndarray:
+        """Columns that a forest sees: of wide tables, named regressors see those that split best.
+
+        They look at all columns for each split, which takes long where these outnumber the rows.
+        """
+        named_regressor = member.kind is not None and isinstance(self.task, RegressionTask)
+        if not (named_regressor and is_wide(len(train), len(columns))):
+            return columns
+        weight = self.weights.row
+        codes = self.table.codes[train][:, columns].astype(np.float64)
+        weight = None if weight is None else weight[train]
+        target, leaf = self.task.target[train], member.model.min_samples_leaf
+        return columns[screened(codes, target, weight, leaf)]
+
+
+def parts_of(folds: Sequence[tuple[np.ndarray, Any]], keep: bool = False) -> list[Part]:
+    """Folds as parts."""
+    return [Part(train, held_out, keep) for train, held_out in folds]
