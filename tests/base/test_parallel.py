@@ -25,6 +25,7 @@ PREPARED = """
     import os, signal, sys, threading, time
     import numpy as np
     from mddf import RandomForestClassifier, CompletelyRandomForestClassifier
+    from mddf import GradientBoostingClassifier, GradientBoostingRegressor
     from mddf.baselines import AdaBoostClassifier, DeepBoostClassifier
     # What runs in the background may have been told to ignore it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -51,6 +52,20 @@ WORK = {
         from mddf._data.binning import find_bins
         many = rng.normal(size=(1_000_000, 40))
         f = lambda X, y: [find_bins(many, n_jobs=2) for _ in range(99)]
+    """,
+    "gradient boosting": "f = GradientBoostingRegressor(max_iter=30_000, n_iter_no_change=30_000).fit",
+    "gradient boosting, two jobs": """
+        options = {"max_iter": 30_000, "early_stopping": False}
+        f = GradientBoostingRegressor(grow_policy="leaf-wise", n_jobs=2, **options).fit
+    """,
+    "gradient boosting, scoring": """
+        options = {"max_iter": 30_000, "n_iter_no_change": 30_000}
+        f = GradientBoostingClassifier(scoring="roc_auc", **options).fit
+    """,
+    "gradient boosting, prediction": """
+        model = GradientBoostingRegressor(max_iter=500, n_jobs=2).fit(X[:2000], y[:2000])
+        many = np.tile(X, (100, 1))
+        f = lambda X, y: [model.predict(many) for _ in range(99)]
     """,
     "AdaBoost": "f = AdaBoostClassifier(100_000, max_depth=6).fit",
     "DeepBoost": "f = DeepBoostClassifier(100_000, max_depth=6).fit",
@@ -114,12 +129,14 @@ USABLE = """
     cascade = MDDFClassifier(2, n_estimators=5, cv=2, n_jobs=2, random_state=0).fit(X, y)
     scanner = MultiGrainedScanner([3], n_estimators=5, cv=2, n_jobs=2, random_state=0).fit(X, y)
     boosted = AdaBoostClassifier(20, max_depth=3).fit(X, y)
+    gradient = GradientBoostingClassifier(max_iter=50, n_jobs=2).fit(X, y)
     for model, ask in (
         (forest, forest.predict_proba),
         (mapped, mapped.predict_proba),
         (cascade, cascade.predict_proba),
         (scanner, scanner.transform),
         (boosted, boosted.predict_proba),
+        (gradient, gradient.predict_proba),
     ):
         before = None if model is mapped else ask(X[:99])
         threading.Timer(0.15, os.kill, (os.getpid(), signal.SIGINT)).start()

@@ -17,6 +17,8 @@ from mddf import (
     CompletelyRandomForestRegressor,
     DeepForestClassifier,
     DeepForestRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
     MDDFClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -33,6 +35,8 @@ MODELS = {
     "mddf": MDDFClassifier(3, calibrate=True, transform_layers="all", **LAYERS),
     "gcforest": GCForestClassifier(2, forests=["random", LogisticRegression()], **LAYERS),
     "deep": DeepForestClassifier(**LAYERS),
+    "boosted": GradientBoostingClassifier(max_iter=5),
+    "boosted regressor": GradientBoostingRegressor(max_iter=5, grow_policy="leaf-wise"),
     # Without the linear member, which is scikit-learn's and multiplies by BLAS.
     "deep regressor": DeepForestRegressor(members=["random", "kernel", "boosted"], **LAYERS),
 }

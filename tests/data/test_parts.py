@@ -8,6 +8,8 @@ from joblib import parallel_config
 
 from mddf import (
     DeepForestClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
     MDDFClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -62,6 +64,8 @@ def test_the_bits_of_the_table_in_memory(source, tmp_path, monkeypatch):
         RandomForestRegressor(10, random_state=0, categorical_features=["words", "text"]),
         MDDFClassifier(2, n_estimators=3, random_state=0, categorical_features="from_dtype"),
         DeepForestClassifier(n_estimators=3, members=["random", "linear"], cv=2, random_state=0),
+        GradientBoostingClassifier(max_iter=9, early_stopping=True, random_state=0),
+        GradientBoostingRegressor(max_iter=9, grow_policy="leaf-wise"),
     ):
         ask = "predict_proba" if hasattr(model, "predict_proba") else "predict"
         expected = getattr(model.fit(whole, y), ask)(whole)
@@ -76,12 +80,13 @@ def test_arrays_of_dask(tmp_path):
     X = np.random.default_rng(0).normal(size=(200, 5)).astype(np.float32)
     X[::9, 1] = np.nan
     y = X[:, 0] > 0
-    expected = RandomForestClassifier(9, random_state=0).fit(X, y).predict_proba(X)
     parts = by_columns(arrays.from_array(X, chunks=(50, 2)))
     forest = RandomForestClassifier(9, random_state=0)
-    with parallel_config("threading", n_jobs=2):
-        found = forest.fit(parts, y).predict_proba(parts)
-    np.testing.assert_array_equal(found, expected)
+    for model in (GradientBoostingClassifier(max_iter=9), forest):
+        expected = model.fit(X, y).predict_proba(X)
+        with parallel_config("threading", n_jobs=2):
+            found = model.fit(parts, y).predict_proba(parts)
+        np.testing.assert_array_equal(found, expected)
     X[3, 4] = np.inf
     with pytest.raises(ValueError, match=r"got inf in row 3, column 4"):
         forest.fit(by_columns(arrays.from_array(X, chunks=(50, 2))), y)

@@ -16,9 +16,16 @@ from forest_cases import FORESTS, few_trees, three_classes
 from joblib import parallel_config
 from mddf.baselines import GCForestClassifier, MultiGrainedScanner
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_predict
 from sklearn.tree import DecisionTreeClassifier
 
-from mddf import DeepForestClassifier, MDDFClassifier, RandomForestClassifier
+from mddf import (
+    DeepForestClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    MDDFClassifier,
+    RandomForestClassifier,
+)
 from mddf._data.binning import BinnedTable, join_bins, spare_bins
 from mddf._trees import backends, grower
 
@@ -72,7 +79,14 @@ def scanner_bits():
     return [scanner.fit_transform(X, y), scanner.transform(X[::2])]
 
 
-BITS = (forest_bits, cascade_bits, deep_bits, scanner_bits)
+def gradient_bits():
+    X, y = three_classes()
+    model = GradientBoostingClassifier(max_iter=9, subsample=0.7, random_state=0).fit(X, y)
+    folds = cross_val_predict(GradientBoostingRegressor(max_iter=9), X, y, cv=2)
+    return [model.predict_proba(X), model.train_score_, folds]
+
+
+BITS = (forest_bits, cascade_bits, deep_bits, scanner_bits, gradient_bits)
 
 
 # On Ray the cascades stand for all: every task costs it a tenth of a second.

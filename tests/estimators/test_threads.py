@@ -12,6 +12,8 @@ from sklearn.base import clone
 from mddf import (
     CompletelyRandomForestRegressor,
     DeepForestClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
     MDDFClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -43,6 +45,8 @@ OTHERS = [
     AdaBoostClassifier(9, max_depth=2, n_jobs=2),
     QuadBoostClassifier(n_estimators=9, n_jobs=2),
     MultiGrainedScanner([2], n_estimators=4, cv=2, n_jobs=2, random_state=0),
+    GradientBoostingClassifier(max_iter=9, n_jobs=2, random_state=0),
+    GradientBoostingRegressor(max_iter=9, grow_policy="leaf-wise", n_jobs=2, random_state=0),
 ]
 
 
@@ -61,10 +65,15 @@ def test_two_fits_and_predictions_at_once(model):
         assert np.array_equal(values, expected)
 
 
-def test_first_predictions_of_a_mapped_forest_at_once(tmp_path):
+@pytest.mark.parametrize(
+    "forest",
+    [RandomForestClassifier(12, random_state=0), GradientBoostingClassifier(max_iter=12)],
+    ids=lambda model: type(model).__name__,
+)
+def test_first_predictions_of_a_mapped_forest_at_once(forest, tmp_path):
     # Whoever comes first checks the trees, the others wait.
     X, y = three_classes()
-    forest = RandomForestClassifier(12, random_state=0).fit(X, y)
+    forest = clone(forest).fit(X, y)
     joblib.dump(forest, tmp_path / "forest")
     mapped = joblib.load(tmp_path / "forest", mmap_mode="r")
     work = [lambda: mapped.predict_proba(X), lambda: mapped.apply(X)] * 3
