@@ -15,7 +15,7 @@ from mddf._core import BoostOptions, Cancel
 from mddf._data.binning import BinnedTable
 from mddf._gradient.trees import BoostedTrees
 
-# Rounds that are grown before they are scored by a function of Python's, or before a bar is moved.
+# Rounds that are grown before a bar is moved.
 _STEP = 10
 # The same of several models that are to have the same number of rounds.
 _STEP_OF_FOLDS = 25
@@ -186,8 +186,7 @@ def _boost(
         if stopping.score is None or not len(held_out):
             steps = _steps(len(seeds), len(seeds) if shown is None else _STEP)
             return run.by_loss(seeds, steps, bar, len(held_out) > 0)
-        raw = np.tile(booster.start, (len(held_out), 1)) if start is None else start[held_out]
-        return run.by_score(seeds, _steps(len(seeds), _STEP), bar, table.codes[held_out], raw)
+        return run.by_score(seeds, bar)
 
 
 def _steps(n: int, size: int) -> list[tuple[int, int]]:
@@ -228,26 +227,21 @@ class _Run:
         losses = self.booster.losses(), self.booster.train_losses()
         return Boosted(trees, -losses[0], -losses[1], self.booster.raw())
 
-    def by_score(self, seeds, steps, bar, codes, raw) -> Boosted:
+    def by_score(self, seeds: np.ndarray, bar: Any) -> Boosted:
         """A function scores raw predictions after each tree."""
-        stopping, raw = self.stopping, np.array(raw)
+        stopping, raw = self.stopping, self.booster.raw(best=False)
         assert stopping.score is not None
-        scores, best, best_raw = [stopping.score(raw)], 0, raw.copy()
-        for first, last in steps:
-            self.grow(seeds[first:last], 0)
-            bar.update(last - first)
-            trees = self.trees()
-            for tree in range(first, last):
-                trees.add_raw(codes, tree, tree + 1, raw, None)
-                scores.append(stopping.score(raw))
-                if scores[-1] > scores[best] + stopping.tol:
-                    best, best_raw = tree + 1, raw.copy()
-                if stopping.patience and tree + 1 - best >= stopping.patience:
-                    break
-            else:
-                continue
-            break
-        of_training = -self.booster.train_losses()[: len(scores)]
+        scores, best, best_raw = [stopping.score(raw)], 0, raw
+        for n_grown in range(1, len(seeds) + 1):
+            self.grow(seeds[n_grown - 1 : n_grown], 0)
+            bar.update(1)
+            raw = self.booster.raw(best=False)
+            scores.append(stopping.score(raw))
+            if scores[-1] > scores[best] + stopping.tol:
+                best, best_raw = n_grown, raw
+            if stopping.patience and n_grown - best >= stopping.patience:
+                break
+        of_training = -self.booster.train_losses()
         return Boosted(self.trees().first(best), np.array(scores), of_training, best_raw)
 
 

@@ -53,7 +53,9 @@ WORK = {
         many = rng.normal(size=(1_000_000, 40))
         f = lambda X, y: [find_bins(many, n_jobs=2) for _ in range(99)]
     """,
-    "gradient boosting": "f = GradientBoostingRegressor(max_iter=30_000, n_iter_no_change=30_000).fit",
+    "gradient boosting": """
+        f = GradientBoostingRegressor(max_iter=30_000, n_iter_no_change=30_000).fit
+    """,
     "gradient boosting, two jobs": """
         options = {"max_iter": 30_000, "early_stopping": False}
         f = GradientBoostingRegressor(grow_policy="leaf-wise", n_jobs=2, **options).fit

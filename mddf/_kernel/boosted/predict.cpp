@@ -8,6 +8,7 @@ namespace mddf::gradient {
 namespace {
 
 constexpr int64_t kBlock = 256;  // rows that are asked about together
+constexpr int64_t kFew = 16;     // so few are not worth a block
 
 bool goes_right(const TreeArrays& trees, int64_t split, uint8_t code) {
   if (trees.set[split] < 0)
@@ -72,21 +73,37 @@ void find_ways(const TreeArrays& trees, int64_t tree, const uint8_t* columns, ui
   ways_body(trees, tree, columns, way);
 }
 
+// The ways of a few rows down a symmetric tree.
+void find_ways_of_few(const TreeArrays& trees, int64_t tree, const uint8_t* rows, int64_t n,
+                      int64_t n_columns, int32_t* leaves) {
+  const int64_t first = trees.first_split[tree], last = trees.first_split[tree + 1];
+  for (int64_t i = 0; i < n; ++i) {
+    const uint8_t* codes = rows + i * n_columns;
+    int32_t way = 0;
+    for (int64_t split = first; split < last; ++split)
+      way = 2 * way + goes_right(trees, split, codes[trees.column[split]]);
+    leaves[i] = way;
+  }
+}
+
 // Calls visit(first row, number of rows, tree, leaves of the rows) block by block.
 template <class Visit>
 void each_leaf(const TreeArrays& trees, int64_t first, int64_t last, const uint8_t* codes,
                int64_t n_rows, int64_t n_columns, Interrupt& interrupt, Visit visit) {
-  std::vector<uint8_t> columns(trees.symmetric ? n_columns * kBlock : 0);
+  std::vector<uint8_t> columns(trees.symmetric && n_rows > kFew ? n_columns * kBlock : 0);
   std::vector<int32_t> leaves(kBlock);
   std::vector<uint16_t> ways(kBlock);
   for (int64_t row = 0; row < n_rows; row += kBlock) {
     const int64_t n = std::min(kBlock, n_rows - row);
     interrupt.poll(n * (4 * (last - first) + n_columns));
     const uint8_t* block = codes + row * n_columns;
-    for (int64_t i = 0; trees.symmetric && i < n; ++i)
+    const bool few = n <= kFew;
+    for (int64_t i = 0; trees.symmetric && !few && i < n; ++i)
       for (int64_t c = 0; c < n_columns; ++c) columns[c * kBlock + i] = block[i * n_columns + c];
     for (int64_t tree = first; tree < last; ++tree) {
-      if (trees.symmetric) {
+      if (trees.symmetric && few) {
+        find_ways_of_few(trees, tree, block, n, n_columns, leaves.data());
+      } else if (trees.symmetric) {
         find_ways(trees, tree, columns.data(), ways.data());
         std::copy_n(ways.begin(), n, leaves.begin());
       } else {
