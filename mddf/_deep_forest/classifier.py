@@ -214,11 +214,12 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         refuse_class("scoring", self.scoring)
         growth, features = self._grow(X, y, sample_weight, groups)
         assert isinstance(growth.training.task, ClassificationTask)
-        calibration = growth.vote.calibration
+        vote = growth.stack.vote
+        calibration = vote.calibration
         self.exponent_ = calibration.exponent
         self.label_smoothing_ = calibration.label_smoothing
-        self.oof_probabilities_ = growth.vote.probabilities
-        self.strength_ = growth.strength
+        self.oof_probabilities_ = vote.probabilities
+        self.strength_ = growth.later.strength
         self.min_samples_leaf_ = {k: v["min_samples_leaf"] for k, v in growth.chosen.items()}
         return features
 

@@ -28,9 +28,11 @@ from mddf._data.validation import (
     naming,
     unchanged_on_failure,
 )
-from mddf._deep_forest.growth import MOST_COLUMNS, Growth, print_line
+from mddf._deep_forest.growth import Growth
 from mddf._deep_forest.nested import outer_folds
 from mddf._deep_forest.refit import fitted_layers
+from mddf._deep_forest.report import print_line
+from mddf._deep_forest.stack import MOST_COLUMNS
 from mddf._deep_forest.training import Training
 from mddf._ensemble.checkpoints import Checkpoint, description, fit_inputs
 from mddf._ensemble.stages import FittedStages, Stage, bounded, columns_of
@@ -205,14 +207,25 @@ class BaseDeepForest(HoldsMembers, Layered, AsksForGroups, TransformerMixin):
             units=None if groups is None else group_numbers(groups, task.strata, cv),
         )
         checkpoint = self._checkpoint(training, members, given)
-        growth = Growth(self, training, members, entropy, checkpoint)
+        growth = Growth(
+            training,
+            members,
+            entropy,
+            checkpoint,
+            n_layers=self.n_layers,
+            keep=not self.refit,
+            verbose=self.verbose > 0,
+        )
         seen = fingerprint(binned.codes[:, : table.shape[1]])
         growth.grow()
         self.__dict__.update(attributes)
-        self._binner, (self._layers, features) = binner, fitted_layers(growth)
+        self.history_, self.leaderboard_ = growth.report.history(), growth.report.leaderboard
+        self._layers, features = fitted_layers(
+            growth.stack, entropy, refit=self.refit, leaderboard=self.leaderboard_
+        )
+        self._binner = binner
         self._n_raw, self._n_spare, self._seen = table.shape[1], n_spare, seen
         self.n_layers_ = len(self._layers)
-        self.history_, self.leaderboard_ = growth.history(), growth.leaderboard
         self.stop_reason_ = growth.stop_reason
         if self.verbose:
             print_line(f"stopped: {self.stop_reason_}")

@@ -3,49 +3,75 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from mddf._base.serialization import to_plain
 from mddf._cascade.trainer import Part, View
-from mddf._deep_forest.growth import GrownLayer, Growth
 from mddf._deep_forest.layers import DeepLayer, FittedMember
+from mddf._deep_forest.stack import GrownLayer, Stack
 from mddf._ensemble.stages import columns_of
 
 
-def fitted_layers(growth: Growth) -> tuple[list[DeepLayer], list[np.ndarray]]:
+def fitted_layers(
+    stack: Stack, entropy: tuple[int, ...], *, refit: bool, leaderboard: Sequence[dict[str, Any]]
+) -> tuple[list[DeepLayer], list[np.ndarray]]:
     """Layers of the members that are kept, and their out-of-fold vectors as columns.
 
-    The leaderboard learns how many bytes each has.
+    Parameters
+    ----------
+    stack : Stack
+    entropy : tuple of int
+        Of the seeds.
+    refit : bool
+        Whether members are trained once more on all samples.
+    leaderboard : sequence of dict
+        Which learns how many bytes each member has.
     """
-    ends = np.cumsum([len(layer.members) for layer in growth.layers])
-    weights = np.split(growth.vote.weights, ends[:-1])
+    weights = stack.weights()
     while len(weights) > 1 and not weights[-1].any():
         weights.pop()
     fitted, features = [], []
     for number, of_layer in enumerate(weights):
-        layer = growth.layers[number]
+        layer = stack.layers[number]
         feeds = number + 1 < len(weights)
         inputs = layer.inputs if feeds else []
         kept = [i for i in range(len(layer.members)) if of_layer[i] > 0 or i in inputs]
-        members = _fitted_members(growth, number, kept, of_layer)
+        models = {i: layer.models[i] for i in kept}
+        if refit:
+            models |= _trained_again(stack, number, kept, entropy)
+        unit = stack.training.task.unit
+        members = [_fitted(layer, i, models[i], float(of_layer[i]), unit) for i in kept]
         sizes = {member.name: len(pickle.dumps(to_plain(member.models))) for member in members}
-        for row in growth.leaderboard:
+        for row in leaderboard:
             if row["layer"] == number + 1:
                 row["bytes"] = sizes.get(row["member"], 0)
         features.append(columns_of(layer.vectors[kept], None))
-        before = growth.layers[number - 1].features if number else None
-        bins = growth.training.table.bins.columns(0, 0)
+        before = stack.layers[number - 1].features if number else None
         fitted.append(
             DeepLayer(
                 members,
                 [kept.index(i) for i in inputs],
                 layer.average_weights if feeds else None,
-                bins if before is None else before.bins,
+                stack.training.table.bins.columns(0, 0) if before is None else before.bins,
                 None if number else _tried(layer, members),
             )
         )
     return fitted, features
+
+
+def _fitted(
+    layer: GrownLayer, i: int, models: list[Any], weight: float, unit: Any
+) -> FittedMember:
+    """A member as it is kept."""
+    spec, importances = layer.members[i], None
+    if spec.is_forest:
+        importances = np.sum([grown.importances for grown in models], axis=0)
+        models = [trees for grown in models for trees in grown.trees]
+    exponent = layer.exponents[i]
+    return FittedMember(spec.name, weight, exponent, models, spec.is_forest, importances, unit)
 
 
 def _tried(layer: GrownLayer, members: list[FittedMember]) -> list[np.ndarray] | None:
@@ -59,49 +85,27 @@ def _tried(layer: GrownLayer, members: list[FittedMember]) -> list[np.ndarray] |
     ]
 
 
-def _fitted_members(growth: Growth, number: int, kept: list[int], weights) -> list[FittedMember]:
-    training, layer, model = growth.training, growth.layers[number], growth.model
+def _trained_again(
+    stack: Stack, number: int, kept: list[int], entropy: tuple[int, ...]
+) -> dict[int, list[Any]]:
+    """Models of all samples, of the members that take them in place of those of the folds."""
+    training, layer = stack.training, stack.layers[number]
+    parts = [Part(training.everything, None)]
     forests = [i for i in kept if layer.members[i].is_forest]
-    grown = {i: layer.models[i] for i in forests}
-    if model.refit and forests:
-        again = training.grow_all(
+    again: dict[int, list[Any]] = {}
+    if forests:
+        columns = training.show(stack.features(number)) if number else training.raw_columns
+        grown = training.grow_all(
             [layer.members[i].in_full(training.task.n_times) for i in forests],
-            View(_columns(growth, number), layer.reweighting),
-            [Part(training.everything, None)],
-            (*growth.entropy, 6, number),
+            View(columns, layer.reweighting),
+            parts,
+            (*entropy, 6, number),
             f"layer {number + 1} on all samples",
         )
-        grown = dict(zip(forests, again, strict=True))
-    members = []
+        again = dict(zip(forests, grown, strict=True))
     for i in kept:
         spec = layer.members[i]
-        if spec.is_forest:
-            models = [trees for part in grown[i] for trees in part.trees]
-            importances = np.sum([part.importances for part in grown[i]], axis=0)
-        else:
-            models, importances = layer.models[i], None
-            if model.refit and not spec.is_boosted:
-                parts = [Part(training.everything, None)]
-                fitted = training.fit(spec.model, parts, (*growth.entropy, 7, i), spec.name)
-                models = [one for one, _ in fitted]
-        members.append(
-            FittedMember(
-                spec.name,
-                float(weights[i]),
-                layer.exponents[i],
-                models,
-                spec.is_forest,
-                importances,
-                training.task.unit,
-            )
-        )
-    return members
-
-
-def _columns(growth: Growth, number: int) -> np.ndarray:
-    """What the forests of a layer see, with the features of the layer before in the table."""
-    if not number:
-        return growth.training.raw_columns
-    features = growth.layers[number - 1].features
-    assert features is not None
-    return growth.training.show(features)
+        if not (spec.is_forest or spec.is_boosted):
+            fitted = training.fit(spec.model, parts, (*entropy, 7, i), spec.name)
+            again[i] = [model for model, _ in fitted]
+    return again

@@ -135,7 +135,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     def _fit(self, X, y, sample_weight, groups) -> list[np.ndarray]:
         """Grow, and return the out-of-fold features of the layers."""
         growth, features = self._grow(X, y, sample_weight, groups)
-        task, forecast = growth.training.task, growth.vote.probabilities
+        task, forecast = growth.training.task, growth.stack.vote.probabilities
         self.min_samples_leaf_ = {k: v["min_samples_leaf"] for k, v in growth.chosen.items()}
         self.oof_prediction_ = self._in_shape(self._units.restore(forecast))
         errors = np.abs(forecast - task.target)

@@ -14,6 +14,10 @@ from mddf._data.folds import Folds
 from mddf._members.members import MemberSpec
 from mddf._members.screening import is_wide, screened
 from mddf._members.tasks import RegressionTask
+from mddf._trees.grower import Grown
+
+# Of the margins' loss: those of `MDDFClassifier`.
+TARGET_MARGIN, MU = 0.9, 0.1
 
 
 @dataclass(frozen=True)
@@ -80,3 +84,73 @@ class Training(LayerTrainer):
 def parts_of(folds: Sequence[tuple[np.ndarray, Any]], keep: bool = False) -> list[Part]:
     """Folds as parts."""
     return [Part(train, held_out, keep) for train, held_out in folds]
+
+
+@dataclass(frozen=True)
+class OnFolds:
+    """The members that were not pruned, with their predictions of the held-out rows.
+
+    Attributes
+    ----------
+    members : list of MemberSpec
+    vectors : ndarray of shape (n_members, n_samples, n_columns)
+    models : list of list
+        Of each member those of the folds, if they are kept; of a forest what grew there.
+    seconds : ndarray of shape (n_members,)
+    pruned : list of dict
+        Rows of the leaderboard, of members that were pruned after one fold.
+    strength : float, default=0.0
+        With which losses of margins decided what a later layer drew.
+    """
+
+    members: list[MemberSpec]
+    vectors: np.ndarray
+    models: list[Any]
+    seconds: np.ndarray
+    pruned: list[dict[str, Any]]
+    strength: float = 0.0
+
+    def to_store(self) -> tuple[Any, ...]:
+        """Names, arrays and plain models, for a checkpoint."""
+        models = [
+            [(of_fold.trees, of_fold.importances) for of_fold in of_folds]
+            if member.is_forest
+            else of_folds
+            for member, of_folds in zip(self.members, self.models, strict=True)
+        ]
+        names = [member.name for member in self.members]
+        return names, self.vectors, models, self.seconds, self.pruned, self.strength
+
+    @classmethod
+    def from_stored(
+        cls,
+        members: list[MemberSpec],
+        training: Training,
+        names: list[str],
+        vectors: np.ndarray,
+        models: list[Any],
+        seconds: np.ndarray,
+        pruned: list[dict[str, Any]],
+        strength: float,
+    ) -> OnFolds:
+        """What `to_store` gave, of some of these members."""
+        by_name = {member.name: member for member in members}
+        found = [by_name[name] for name in names]
+        shape = len(found), len(training.order), training.task.n_columns
+        if vectors.shape != shape or seconds.shape != shape[:1]:
+            raise ValueError(f"its vectors must have shape {shape}")
+        models = [
+            [Grown(trees, importances=importances) for trees, importances in of_folds]
+            if member.is_forest
+            else of_folds
+            for member, of_folds in zip(found, models, strict=True)
+        ]
+        return cls(found, vectors, models, seconds, pruned, strength)
+
+
+def leaderboard_row(
+    number: int, name: str, figures: dict[str, float], seconds: float
+) -> dict[str, Any]:
+    """A row of the leaderboard, of a member that has no weight yet."""
+    unknown = {"weight": 0.0, "seconds": float(seconds), "bytes": 0}
+    return {"layer": number + 1, "member": name} | figures | unknown

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from sklearn.base import clone
 
 from mddf._cascade.trainer import Part, View
 from mddf._data.sampling import mean_error, n_counted
-from mddf._deep_forest.nested import NestedFolds
-from mddf._deep_forest.training import Training, parts_of
+from mddf._deep_forest.training import MU, TARGET_MARGIN, Training, parts_of
 from mddf._ensemble.coefficients import MarginHistory, Reweighting
 from mddf._members.members import MemberSpec
 from mddf._trees import grower
 
-# Of the margins' loss: those of `MDDFClassifier`.
-TARGET_MARGIN, MU = 0.9, 0.1
 _STRENGTHS = (0.0, 0.25, 1.0)
 _TREES = 40
 _TREES_OF_A_FOLD = 15  # about as many as do not draw a sample
@@ -90,17 +89,30 @@ def reweighting_factors(margins, training: Training, strength: float, rows=None)
     return factors
 
 
-def choose_strength(members, training: Training, nested: NestedFolds, entropy) -> float:
-    """How strongly a layer draws samples by the losses of their margins, by the first fold."""
+def choose_strength(
+    members: list[MemberSpec],
+    training: Training,
+    rows: np.ndarray,
+    look: Callable[[list[MemberSpec], float], np.ndarray],
+) -> float:
+    """How strongly a layer draws samples by the losses of their margins.
+
+    Parameters
+    ----------
+    members : list of MemberSpec
+        Of the layer.
+    training : Training
+    rows : ndarray of int
+        Of a fold.
+    look : callable
+        From members and a strength to their vectors of these rows.
+    """
     forests = [member.model for member in members]
     forest = next((one for one in forests if not one._random_thresholds), forests[0])
     n_trees = min(_TREES_OF_A_FOLD, forest.n_estimators)
     trial = [MemberSpec("trial", clone(forest).set_params(n_estimators=n_trees), None)]
-    train, rows = nested.folds[0]
     task, losses = training.task.of_rows(rows), []
     for strength in _STRENGTHS:
-        factors = reweighting_factors(nested.margins(0), training, strength, train)
-        looks = [nested.grow(0, trial, factors, entropy)]
-        (vectors,) = nested.joined(trial, looks, rows).vectors
+        (vectors,) = look(trial, strength)
         losses.append(task.least_losses(vectors, weight=task.weight))
     return _STRENGTHS[_choose(losses, task.weight)]

@@ -20,7 +20,7 @@ from mddf import (
     MDDFClassifier,
     RandomForestClassifier,
 )
-from mddf._deep_forest import growth
+from mddf._deep_forest import stack
 from mddf.export import onnx_inputs, to_onnx
 
 runtime = pytest.importorskip("onnxruntime", reason='needs "mddf[onnx]"')
@@ -280,7 +280,7 @@ def test_layers_of_deep_forests(every_layer_helps, monkeypatch):
     y = labels_of(X)
     members = ["random", "completely-random"]
     for most in (300, 3):
-        monkeypatch.setattr(growth, "MOST_COLUMNS", most)
+        monkeypatch.setattr(stack, "MOST_COLUMNS", most)
         model = DeepForestClassifier(3, n_estimators=5, members=members, random_state=1)
         model.fit(X[:150], y[:150])
         assert model.n_layers_ > 1

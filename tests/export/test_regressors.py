@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mddf import DeepForestRegressor, RandomForestRegressor
-from mddf._deep_forest import growth
+from mddf._deep_forest import stack
 from mddf.export import onnx_inputs, to_onnx
 
 runtime = pytest.importorskip("onnxruntime", reason='needs "mddf[onnx]"')
@@ -54,7 +54,7 @@ def test_named_members(members, kind, n_outputs):
 @pytest.mark.parametrize("most_columns", [300, 1])
 def test_layers(every_layer_helps, monkeypatch, most_columns):
     """Both ways of handing numbers on, with as many layers as are wanted."""
-    monkeypatch.setattr(growth, "MOST_COLUMNS", most_columns)
+    monkeypatch.setattr(stack, "MOST_COLUMNS", most_columns)
     X = frame_table(200)
     members = ["random", "completely-random"]
     for n_outputs in (1, 2):

@@ -1,0 +1,176 @@
+"""The layers of a deep forest that is being grown, and what they predict together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mddf._data.binning import apply_bins
+from mddf._deep_forest.training import MU, TARGET_MARGIN, Features, OnFolds, Training
+from mddf._ensemble.coefficients import MarginHistory, Simplex
+from mddf._ensemble.margin_loss import class_margins
+from mddf._ensemble.stages import columns_of
+from mddf._ensemble.vote import Calibration, sharpened
+from mddf._members.members import MemberSpec
+from mddf._members.tasks import ClassificationTask
+
+# Of vectors of more columns than this, the next layer sees the weighted mean.
+MOST_COLUMNS = 300
+# So many kinds of forests are members of later layers: those with the least losses in the first.
+_LATER = 2
+# Of the descent to members' coefficients: a fifth of those to layers', which are the whole vote.
+_STEPS = 200
+
+
+@dataclass
+class GrownLayer:
+    """A layer with its out-of-fold vectors."""
+
+    members: list[MemberSpec]
+    vectors: np.ndarray  # (n_members, n_samples, n_columns)
+    votes: np.ndarray  # the same, sharpened
+    exponents: list[float]
+    models: list[Any]
+    reweighting: np.ndarray | None = None
+    inputs: list[int] = field(default_factory=list)  # members that the next layer sees
+    average_weights: np.ndarray | None = None  # weights of their mean, where it sees only that
+    features: Features | None = None  # what it sees of them
+
+    @classmethod
+    def of(cls, task: Any, found: OnFolds) -> GrownLayer:
+        """From members on folds."""
+        exponents = [task.own_exponent(of_member) for of_member in found.vectors]
+        votes = [sharpened(v, e) for v, e in zip(found.vectors, exponents, strict=True)]
+        return cls(found.members, found.vectors, np.stack(votes), exponents, found.models)
+
+    def best_forests(self, task: Any) -> list[MemberSpec]:
+        """The members of later layers."""
+        losses = [
+            (np.average(task.losses(vote), weights=task.weight), i)
+            for i, (member, vote) in enumerate(zip(self.members, self.votes, strict=True))
+            if member.is_forest
+        ]
+        best = sorted(losses)[:_LATER]
+        return [self.members[i] for i in sorted(i for _, i in best)]
+
+
+@dataclass(frozen=True)
+class Vote:
+    """What some layers predict together, out-of-fold: as it is and calibrated."""
+
+    weights: np.ndarray
+    mean: np.ndarray
+    calibration: Calibration
+    probabilities: np.ndarray
+
+    @classmethod
+    def of(
+        cls, training: Training, layers: Sequence[GrownLayer], entropy: tuple[int, ...]
+    ) -> Vote:
+        """The vote of all members of some layers."""
+        task = training.task
+        votes = [of_member for layer in layers for of_member in layer.votes]
+        others = []
+        if len(votes) > 1 and isinstance(task, ClassificationTask):
+            # Weights of members that minimise the loss of the average's margins.
+            margins = [class_margins(of_member, task.target) for of_member in votes]
+            history = MarginHistory(
+                np.stack(margins, 1),
+                np.empty(0),
+                training.weights.row,
+                training.order,
+                (*entropy, len(layers)),
+            )
+            others = [Simplex(TARGET_MARGIN, MU, _STEPS)(history)]
+        weights = task.weigh(votes, *others)
+        mean: Any = sum(w * of_member for w, of_member in zip(weights, votes, strict=True) if w)
+        calibration = task.calibration(mean)
+        return cls(weights, mean, calibration, calibration(mean))
+
+    def margins(self, task: Any) -> np.ndarray | None:
+        """Those of the average; of numbers none."""
+        if not isinstance(task, ClassificationTask):
+            return None
+        return class_margins(self.mean, task.target)
+
+
+class Stack:
+    """The layers so far.
+
+    Parameters
+    ----------
+    training : Training
+    entropy : tuple of int
+        Of the votes' streams.
+
+    Attributes
+    ----------
+    layers : list of GrownLayer
+    vote : Vote
+        Once there is a layer.
+    """
+
+    vote: Vote
+
+    def __init__(self, training: Training, entropy: tuple[int, ...]):
+        self.training, self.entropy = training, entropy
+        self.layers: list[GrownLayer] = []
+
+    def vote_with(self, layer: GrownLayer) -> Vote:
+        """What they would predict with another layer."""
+        return Vote.of(self.training, [*self.layers, layer], self.entropy)
+
+    def add(self, layer: GrownLayer, vote: Vote) -> None:
+        """Add a layer, with which they vote so."""
+        self.layers.append(layer)
+        self.vote = vote
+
+    def weights(self) -> list[np.ndarray]:
+        """Of the members, by layers."""
+        ends = np.cumsum([len(layer.members) for layer in self.layers])
+        return np.split(self.vote.weights, ends[:-1])
+
+    def features(self, number: int) -> Features:
+        """What layer `number` sees of the one before, out-of-fold."""
+        before = self.layers[number - 1]
+        if before.features is None:
+            before.inputs, before.average_weights = self._inputs(number - 1)
+            vectors = columns_of(before.vectors[before.inputs], before.average_weights)
+            before.features = self.training.bin_features(vectors)
+        return before.features
+
+    def _inputs(self, number: int) -> tuple[list[int], np.ndarray | None]:
+        """Members of a layer that the next one sees: forests, and others that vote.
+
+        Where their vectors are too many columns, those that vote; where these are still too many,
+        the second value holds the weights of their mean.
+        """
+        layer, weights = self.layers[number], self.weights()[number]
+        inputs = [i for i, m in enumerate(layer.members) if m.is_forest or weights[i] > 0]
+        most = MOST_COLUMNS // layer.vectors.shape[2]
+        if len(inputs) > most:
+            inputs = np.flatnonzero(weights).tolist()
+        return inputs, weights[inputs] / weights.sum() if len(inputs) > most else None
+
+    def read(
+        self, number: int, vectors: np.ndarray, rows: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Features for layer `number` of vectors of the inputs; of the first layer margins, too.
+
+        Parameters
+        ----------
+        number : int
+        vectors : ndarray of shape (n_inputs, n_rows, n_columns)
+        rows : ndarray of int
+        """
+        before, task = self.layers[number - 1], self.training.task
+        codes = apply_bins(columns_of(vectors, before.average_weights), self.features(number).bins)
+        if len(self.layers) > 1 or not isinstance(task, ClassificationTask):
+            return codes, None
+        weights, exponents = self.vote.weights, before.exponents
+        votes = zip(before.inputs, vectors, strict=True)
+        mean: Any = sum(weights[i] * sharpened(v, exponents[i]) for i, v in votes if weights[i])
+        return codes, class_margins(mean, task.target[rows])
