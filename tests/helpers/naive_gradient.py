@@ -190,9 +190,9 @@ class Round:
         steep, flat = drawn & (of_hessian > 0), drawn & ~(of_hessian > 0)
         most = 0.0
         if steep.any() and squares[steep].any():
-            each = squares[steep] / of_hessian[steep]
+            each = squares[steep].astype(np.float32) / of_hessian[steep].astype(np.float32)
             exponent = frexp(each.max())[1]
-            each = times[steep] * (np.floor(each * ldexp(1.0, 20 - exponent)) + 1)
+            each = times[steep] * (np.floor(each * np.float32(ldexp(1.0, 20 - exponent))) + 1)
             others = times[~steep].sum()
             most = ldexp(each.sum() + others, exponent - 20)
         of_flat = abs(times[flat, None] * units[flat]).sum()

@@ -53,7 +53,8 @@ Booster::Booster(const BinMatrix& matrix, const Bins& bins, const Target& target
   summed_weights_ = weights_;
   if (!weights_.empty() && !whole_weights_) {
     const auto n = static_cast<int64_t>(weights_.size());
-    const int scale = rough_scale(weights_.data(), n, {nullptr, static_cast<double>(n)}, 50);
+    const double largest = largest_of(weights_.data(), n, false);
+    const int scale = rough_scale(largest, {nullptr, static_cast<double>(n)}, 50);
     weight_unit_ = scale == kNoScale ? 1 : std::ldexp(1.0, -scale);
     for (double& weight : summed_weights_)
       weight = scale == kNoScale ? 1 : std::max(1.0, nearest(std::ldexp(weight, scale)));
@@ -81,27 +82,18 @@ bool Booster::grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, dou
     interrupt.poll(n * (width + 8));
     Random random(seeds[round]);
     draw_rows(random);
-    team.ranges(n, kLittle, [&](int64_t first, int64_t last) {
-      loss_.gradients(raw_.data() + first * width, y_.data() + first, last - first,
-                      gradient_.data() + first * width, hessian_.data() + first * width);
-    });
-    if (!whole && !weights_.empty()) {
-      for (int64_t i = 0; i < n * width; ++i) {
-        gradient_[i] *= weights_[i / width];
-        hessian_[i] *= weights_[i / width];
-      }
-    }
-    const GrownTree grown = grower_->grow({gradient_, hessian_, width, {whole, total}, is_drawn_},
-                                          random, team, interrupt);
-    const std::vector<double> values = leaf_values(grown, team);
-    team.ranges(n, kLittle, [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) {
-        const double* of_leaf = values.data() + grown.tree.leaf_of[i] * width;
-        for (int k = 0; k < width; ++k) raw_[i * width + k] += of_leaf[k];
-      }
-    });
+    set_gradients(team);
+    const Gradients gradients{gradient_, hessian_,       largest_gradient_, largest_hessian_,
+                              width,     {whole, total}, is_drawn_};
+    const GrownTree grown = grower_->grow(gradients, random, team, interrupt);
+    const LeafSums sums =
+        LeafAdder(gradients, summed_weights_, grown.tree, options_.wide()).sums(team);
+    const std::vector<double> values = leaf_values(grown, sums);
+    add_to_raw(grown.tree, values, team);
     add_to_held_out(grown.tree, values);
-    trees_.add(columns_, grown, options_.symmetric, values, leaf_weights(grown.tree, team));
+    std::vector<double> weights = sums.weights;
+    for (double& weight : weights) weight *= weight_unit_;
+    trees_.add(columns_, grown, options_.symmetric, values, std::move(weights));
     loss_.prepare(raw_, y_, weights_);
     const double before = losses_.empty() ? 0 : losses_[best_round_];
     note_loss();
@@ -111,6 +103,49 @@ bool Booster::grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, dou
     }
   }
   return patience > 0 && trees_.n_trees() - best_round_ >= patience;
+}
+
+void Booster::set_gradients(Team& team) {
+  const int width = trees_.width;
+  const bool weighs = !whole_weights_ && !weights_.empty();
+  largest_gradient_ = largest_hessian_ = 0;
+  std::mutex merging;
+  team.ranges(static_cast<int64_t>(train_.size()), kFewRows, [&](int64_t first, int64_t last) {
+    const int64_t together = std::max<int64_t>(1, 1024 / width);  // rows, that stay near
+    double largest_gradient = 0, largest_hessian = 0;
+    for (int64_t row = first; row < last; row += together) {
+      const int64_t n = std::min(together, last - row);
+      double *gradient = gradient_.data() + row * width, *hessian = hessian_.data() + row * width;
+      loss_.gradients(raw_.data() + row * width, y_.data() + row, n, gradient, hessian);
+      for (int64_t i = 0; weighs && i < n * width; ++i) {
+        gradient[i] *= weights_[row + i / width];
+        hessian[i] *= weights_[row + i / width];
+      }
+      const bool wide = options_.wide();
+      largest_gradient = std::max(largest_gradient, largest_of(gradient, n * width, wide));
+      largest_hessian = std::max(largest_hessian, largest_of(hessian, n * width, wide));
+    }
+    std::lock_guard<std::mutex> lock(merging);
+    largest_gradient_ = std::max(largest_gradient_, largest_gradient);
+    largest_hessian_ = std::max(largest_hessian_, largest_hessian);
+  });
+}
+
+void Booster::add_to_raw(const Grown& tree, const std::vector<double>& values, Team& team) {
+  const int width = trees_.width;
+  team.ranges(static_cast<int64_t>(train_.size()), kFewRows, [&](int64_t first, int64_t last) {
+    const double* of = values.data();
+    const uint16_t* leaf_of = tree.leaf_of.data();
+    double* raw = raw_.data();
+    if (width == 1) {
+      for (int64_t i = first; i < last; ++i) raw[i] += of[leaf_of[i]];
+      return;
+    }
+    simd::with_vectors(options_.wide(), [=]() MDDF_INLINED {
+      for (int64_t i = first; i < last; ++i)
+        for (int k = 0; k < width; ++k) raw[i * width + k] += of[int64_t{leaf_of[i]} * width + k];
+    });
+  });
 }
 
 void Booster::note_loss() {
@@ -143,10 +178,10 @@ void Booster::draw_rows(Random& random) {
     is_drawn_[i] = Random(of_round ^ keys_[i]).uniform() < options_.subsample;
 }
 
-std::vector<double> Booster::leaf_values(const GrownTree& grown, Team& team) const {
+std::vector<double> Booster::leaf_values(const GrownTree& grown, const LeafSums& sums) const {
   const int width = trees_.width;
   std::vector<double> values =
-      options_.quantile_leaves() ? quantile_values(grown.tree) : newton_values(grown.tree, team);
+      options_.quantile_leaves() ? quantile_values(grown.tree) : newton_values(sums);
   for (size_t at = 0; at < values.size(); ++at) {
     const Limits& limits = grown.tree.limits[at / width];
     double value = values[at];
@@ -157,60 +192,13 @@ std::vector<double> Booster::leaf_values(const GrownTree& grown, Team& team) con
   return values;
 }
 
-// Sums of many more digits than those by which splits are found, but as exact.
-std::vector<double> Booster::newton_values(const Grown& tree, Team& team) const {
-  const auto n = static_cast<int64_t>(train_.size());
-  const int width = trees_.width, n_leaves = tree.n_leaves();
-  const double* whole = whole_weights_ && !weights_.empty() ? weights_.data() : nullptr;
-  double total = static_cast<double>(n);
-  for (int64_t i = 0; whole && i < n; ++i) total += whole[i] - 1;
-  const Multiplicity times{whole, total};
-  const auto sums = [&](const std::vector<double>& values, double& unit) {
-    std::vector<double> found(n_leaves * width);
-    const int scale = rough_scale(values.data(), n * width, times, 50);
-    unit = scale == kNoScale ? 1 : std::ldexp(1.0, -scale);
-    if (scale == kNoScale) return found;
-    const double factor = std::ldexp(1.0, scale);
-    std::mutex adding;
-    team.ranges(n, kLittle, [&](int64_t first, int64_t last) {
-      std::vector<double> part(n_leaves * width);
-      for (int64_t i = first; i < last; ++i) {
-        if (!is_drawn_.empty() && !is_drawn_[i]) continue;
-        const double* of_row = values.data() + i * width;
-        double* of_leaf = part.data() + tree.leaf_of[i] * width;
-        for (int k = 0; k < width; ++k) of_leaf[k] += times[i] * nearest(of_row[k] * factor);
-      }
-      std::lock_guard<std::mutex> lock(adding);  // exact in any order
-      for (size_t at = 0; at < part.size(); ++at) found[at] += part[at];
-    });
-    return found;
-  };
-  double gradient_unit, hessian_unit;
-  std::vector<double> values = sums(gradient_, gradient_unit);
-  const std::vector<double> hessians = sums(hessian_, hessian_unit);
+std::vector<double> Booster::newton_values(const LeafSums& sums) const {
+  std::vector<double> values(sums.gradients.size());
   for (size_t at = 0; at < values.size(); ++at) {
-    const double weight = hessians[at] * hessian_unit + options_.l2;
-    values[at] = weight > 0 ? values[at] * gradient_unit / weight : 0;
+    const double weight = sums.hessians[at] * sums.hessian_unit + options_.l2;
+    values[at] = weight > 0 ? sums.gradients[at] * sums.gradient_unit / weight : 0;
   }
   return values;
-}
-
-// Exact in any order.
-std::vector<double> Booster::leaf_weights(const Grown& tree, Team& team) const {
-  std::vector<double> found(tree.n_leaves());
-  std::mutex adding;
-  team.ranges(static_cast<int64_t>(train_.size()), kLittle, [&](int64_t first, int64_t last) {
-    std::vector<double> part(found.size());
-    if (summed_weights_.empty()) {
-      for (int64_t i = first; i < last; ++i) part[tree.leaf_of[i]] += 1;
-    } else {
-      for (int64_t i = first; i < last; ++i) part[tree.leaf_of[i]] += summed_weights_[i];
-    }
-    std::lock_guard<std::mutex> lock(adding);
-    for (size_t leaf = 0; leaf < part.size(); ++leaf) found[leaf] += part[leaf];
-  });
-  for (double& weight : found) weight *= weight_unit_;
-  return found;
 }
 
 std::vector<double> Booster::quantile_values(const Grown& tree) const {
@@ -232,12 +220,7 @@ void Booster::add_to_held_out(const Grown& tree, const std::vector<double>& valu
   const auto n = static_cast<int64_t>(held_out_.size());
   std::vector<uint16_t> leaf(n, 0);
   if (options_.symmetric) {
-    for (const Split& split : tree.splits) {
-      const uint8_t* codes = held_columns_[split.column].codes;
-      for (int64_t i = 0; i < n; ++i)
-        leaf[i] = static_cast<uint16_t>(2 * leaf[i] + split.right[codes[i]]);
-    }
-    for (uint16_t& way : leaf) way = tree.leaf_of_way[way];
+    find_ways(tree, held_columns_, 0, n, leaf.data(), options_.wide());
   } else {
     for (int64_t i = 0; i < n; ++i) leaf[i] = leaf_at(tree, held_columns_, i);
   }

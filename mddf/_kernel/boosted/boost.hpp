@@ -7,6 +7,7 @@
 
 #include "boosted/columns.hpp"
 #include "boosted/grower.hpp"
+#include "boosted/leaf_sums.hpp"
 #include "boosted/loss.hpp"
 #include "boosted/options.hpp"
 #include "boosted/trees.hpp"
@@ -52,9 +53,10 @@ class Booster {
 
  private:
   void draw_rows(Random& random);
-  std::vector<double> leaf_values(const GrownTree& grown, Team& team) const;
-  std::vector<double> leaf_weights(const Grown& tree, Team& team) const;
-  std::vector<double> newton_values(const Grown& tree, Team& team) const;
+  void set_gradients(Team& team);
+  void add_to_raw(const Grown& tree, const std::vector<double>& values, Team& team);
+  std::vector<double> leaf_values(const GrownTree& grown, const LeafSums& sums) const;
+  std::vector<double> newton_values(const LeafSums& sums) const;
   std::vector<double> quantile_values(const Grown& tree) const;
   void add_to_held_out(const Grown& tree, const std::vector<double>& values);
   double mean_loss(const std::vector<double>& raw, const std::vector<double>& y,
@@ -73,6 +75,7 @@ class Booster {
   double weight_unit_ = 1;
   std::vector<double> start_, raw_, held_raw_, best_raw_;
   std::vector<double> gradient_, hessian_;
+  double largest_gradient_ = 0, largest_hessian_ = 0;
   std::vector<uint8_t> is_drawn_;
   std::unique_ptr<Grower> grower_;
   BoostedTrees trees_;

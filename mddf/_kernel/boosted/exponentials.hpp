@@ -17,7 +17,7 @@ inline double as_exponent(double x) {
 
 // Writes e^x over each x from -kMostExponent to kMostExponent: the bits of `exponential`, without
 // its branches.
-MDDF_INLINE void exponentials_body(double* x, int64_t n) {
+MDDF_INLINE void exponentials(double* x, int64_t n) {
   constexpr double kShift = 0x1.8p52;
   for (int64_t i = 0; i < n; ++i) {
     const double scaled = x[i] * 0x1.71547652b82fep+0 + 0.5;
@@ -39,15 +39,6 @@ MDDF_INLINE void exponentials_body(double* x, int64_t n) {
     std::memcpy(&of_two, &bits, sizeof of_two);
     x[i] = power * of_two;
   }
-}
-#ifdef MDDF_AVX2
-MDDF_TARGET_AVX2 inline void exponentials_avx2(double* x, int64_t n) { exponentials_body(x, n); }
-#endif
-inline void exponentials(double* x, int64_t n, [[maybe_unused]] bool wide) {
-#ifdef MDDF_AVX2
-  if (wide) return exponentials_avx2(x, n);
-#endif
-  exponentials_body(x, n);
 }
 
 }  // namespace mddf::gradient

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/wide.hpp"
+
 namespace mddf::gradient {
 
 // The nearest whole number, of numbers below 2^51: without a call where processors have no
@@ -25,26 +27,28 @@ struct Multiplicity {
 constexpr int kNoScale = INT32_MIN;  // of numbers that are 0, or nearly
 
 // The largest absolute value of n numbers.
-inline double largest_of(const double* values, int64_t n) {
-  double largest[8] = {};
-  int64_t i = 0;
-  for (; i + 8 <= n; i += 8)
-    for (int j = 0; j < 8; ++j) {
-      const double size = std::fabs(values[i + j]);
-      largest[j] = size > largest[j] ? size : largest[j];
-    }
-  for (; i < n; ++i) largest[0] = std::fmax(largest[0], std::fabs(values[i]));
-  for (int j = 1; j < 8; ++j) largest[0] = std::fmax(largest[0], largest[j]);
-  return largest[0];
+inline double largest_of(const double* values, int64_t n, bool wide) {
+  double largest = 0;
+  simd::with_vectors(wide, [&]() MDDF_INLINED {
+    constexpr int kLanes = 16;
+    double most[kLanes] = {};
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes)
+      for (int j = 0; j < kLanes; ++j) {
+        const double size = std::fabs(values[i + j]);
+        most[j] = size > most[j] ? size : most[j];
+      }
+    for (; i < n; ++i) most[0] = std::fmax(most[0], std::fabs(values[i]));
+    for (const double size : most) largest = std::fmax(largest, size);
+  });
+  return largest;
 }
 
 constexpr double kSmallest = 1e-250;  // what is not above it counts as 0
 
 // An s for which sums over rows of numbers, each times 2^s and rounded, stay below 2^bits: by the
 // largest of all, and as if all were as large.
-inline int rough_scale(const double* values, int64_t n_values, const Multiplicity& times,
-                       int bits) {
-  const double largest = largest_of(values, n_values);
+inline int rough_scale(double largest, const Multiplicity& times, int bits) {
   if (!(largest > kSmallest)) return kNoScale;
   int exponent, more;
   std::frexp(largest, &exponent);
@@ -52,34 +56,59 @@ inline int rough_scale(const double* values, int64_t n_values, const Multiplicit
   return bits - exponent - more;
 }
 
-// A larger one, as their sizes allow: for any of the `width` numbers of a row.
-inline int scale_for(const double* values, int64_t n_rows, int width, const Multiplicity& times,
-                     int bits) {
-  const double largest = largest_of(values, n_rows * width);
-  if (!(largest > kSmallest)) return kNoScale;
-  int exponent;  // largest < 2^exponent
-  std::frexp(largest, &exponent);
-  constexpr int kDigits = 20;
-  const double unit = std::ldexp(1.0, kDigits - exponent);
-  double most = 0;
-  if (width == 1) {
-    double sums[4] = {};
-    int64_t i = 0;
-    for (; i + 4 <= n_rows; i += 4)
-      for (int j = 0; j < 4; ++j)
-        sums[j] += (times.of ? times.of[i + j] : 1) * nearest(std::fabs(values[i + j]) * unit);
-    for (; i < n_rows; ++i) sums[0] += times[i] * nearest(std::fabs(values[i]) * unit);
-    most = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-  } else {
-    std::vector<double> sums(width);
-    for (int64_t i = 0; i < n_rows; ++i)
-      for (int j = 0; j < width; ++j)
-        sums[j] += times[i] * nearest(std::fabs(values[i * width + j]) * unit);
-    for (const double sum : sums) most = sum > most ? sum : most;
+// A larger one, as their sizes allow: for any of the `width` numbers of a row. In three steps, of
+// which the second one can be taken for ranges of rows, and what it finds be added up.
+class SizeOf {
+ public:
+  explicit SizeOf(double largest) {
+    if (!(largest > kSmallest)) return;
+    std::frexp(largest, &exponent_);
+    unit_ = std::ldexp(1.0, kDigits - exponent_);
   }
-  int more;  // the sum < 2^more, in this unit
-  std::frexp(most + times.total, &more);
-  return bits - (more + exponent - kDigits);
+  // Of each of the `width` numbers of rows [first, last), the sum of its sizes, in a unit.
+  std::vector<double> sums(const double* values, int64_t first, int64_t last, int width,
+                           const Multiplicity& times, bool wide) const {
+    std::vector<double> found(width);
+    const double unit = unit_;
+    simd::with_vectors(wide, [&]() MDDF_INLINED {
+      if (width == 1 && !times.of) {
+        constexpr int kLanes = 8;
+        double sums[kLanes] = {};
+        int64_t i = first;
+        for (; i + kLanes <= last; i += kLanes)
+          for (int j = 0; j < kLanes; ++j) sums[j] += nearest(std::fabs(values[i + j]) * unit);
+        for (; i < last; ++i) sums[0] += nearest(std::fabs(values[i]) * unit);
+        for (const double sum : sums) found[0] += sum;
+        return;
+      }
+      double* to = found.data();
+      for (int64_t i = first; i < last; ++i) {
+        const double* of_row = values + i * width;
+        const double count = times[i];
+        for (int j = 0; j < width; ++j) to[j] += count * nearest(std::fabs(of_row[j]) * unit);
+      }
+    });
+    return found;
+  }
+  int scale(const std::vector<double>& sums, const Multiplicity& times, int bits) const {
+    if (exponent_ == kNoScale) return kNoScale;
+    double most = 0;
+    for (const double sum : sums) most = sum > most ? sum : most;
+    int more;  // the sum < 2^more, in this unit
+    std::frexp(most + times.total, &more);
+    return bits - (more + exponent_ - kDigits);
+  }
+
+ private:
+  static constexpr int kDigits = 20;
+  int exponent_ = kNoScale;  // the largest number < 2^exponent
+  double unit_ = 0;
+};
+
+inline int scale_for(const double* values, int64_t n_rows, int width, const Multiplicity& times,
+                     int bits, bool wide = false) {
+  const SizeOf size(largest_of(values, n_rows * width, wide));
+  return size.scale(size.sums(values, 0, n_rows, width, times, wide), times, bits);
 }
 
 // The mean of numbers, the same for every order of the rows. Weights may be whole numbers, which

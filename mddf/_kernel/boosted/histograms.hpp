@@ -69,20 +69,10 @@ MDDF_INLINE void count_body(const Columns& columns, int first, int last, const L
   for (; c < last; ++c) count_one(columns[c].codes, of, histogram + columns[c].offset);
   for (c = first; c < last; ++c) add_up(columns[c], histogram + columns[c].offset);
 }
-#ifdef MDDF_AVX2
-template <int kWidth>
-MDDF_TARGET_AVX2 void count_avx2(const Columns& columns, int first, int last,
-                                 const LeafRows<kWidth>& of, Sums<kWidth>* histogram) {
-  count_body(columns, first, last, of, histogram);
-}
-#endif
 template <int kWidth>
 void count(const Columns& columns, int first, int last, const LeafRows<kWidth>& of,
-           Sums<kWidth>* histogram, [[maybe_unused]] bool wide) {
-#ifdef MDDF_AVX2
-  if (wide) return count_avx2(columns, first, last, of, histogram);
-#endif
-  count_body(columns, first, last, of, histogram);
+           Sums<kWidth>* histogram, bool wide) {
+  simd::with_vectors(wide, [&]() MDDF_INLINED { count_body(columns, first, last, of, histogram); });
 }
 
 // Takes the cells of columns [first, last) away from others.
@@ -122,6 +112,11 @@ MDDF_INLINE int first_largest(const Number* of, int n) {
   Number largest = most[0];
   for (int j = 1; j < kLanes; ++j) largest = most[j] > largest ? most[j] : largest;
   int at = 0;
+  for (; at + kLanes <= n; at += kLanes) {
+    int found = 0;
+    for (int j = 0; j < kLanes; ++j) found |= of[at + j] == largest;
+    if (found) break;
+  }
   while (of[at] != largest) ++at;
   return at;
 }
@@ -167,8 +162,8 @@ MDDF_INLINE void score_places(const Sums<kWidth>* left, int n, const BoundedLeaf
 
 // Adds what splits of a column improve in a leaf.
 template <class ComparedLeaf, int kWidth, class Number>
-MDDF_INLINE void scan_body(const Column& column, const uint8_t* order, const Sums<kWidth>* cells,
-                           const ComparedLeaf& leaf, Scores<Number>& scores) {
+MDDF_INLINE void scan(const Column& column, const uint8_t* order, const Sums<kWidth>* cells,
+                      const ComparedLeaf& leaf, Scores<Number>& scores) {
   Sums<kWidth> sums[256];
   const int n = column.n_bins;
   const Sums<kWidth>* left = cells;
@@ -189,22 +184,6 @@ MDDF_INLINE void scan_body(const Column& column, const uint8_t* order, const Sum
   }
   sums[0] = missing;
   score_places(sums, n, leaf, scores.missing_left);
-}
-#ifdef MDDF_AVX2
-template <class ComparedLeaf, int kWidth, class Number>
-MDDF_TARGET_AVX2 void scan_avx2(const Column& column, const uint8_t* order,
-                                const Sums<kWidth>* cells, const ComparedLeaf& leaf,
-                                Scores<Number>& scores) {
-  scan_body(column, order, cells, leaf, scores);
-}
-#endif
-template <class ComparedLeaf, int kWidth, class Number>
-void scan(const Column& column, const uint8_t* order, const Sums<kWidth>* cells,
-          const ComparedLeaf& leaf, Scores<Number>& scores, [[maybe_unused]] bool wide) {
-#ifdef MDDF_AVX2
-  if (wide) return scan_avx2(column, order, cells, leaf, scores);
-#endif
-  scan_body(column, order, cells, leaf, scores);
 }
 
 }  // namespace mddf::gradient

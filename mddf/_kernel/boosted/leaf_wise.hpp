@@ -49,12 +49,9 @@ class LeafWiseGrower {
 
   void begin(const RoundOf& round) {
     lists_.begin(round.drawn, round.gradients);
-    Sum all;
-    const LeafRows<kWidth> rows = lists_.of(0, lists_.size());
-    for (int64_t k = 0; k < rows.n; ++k) all.add(rows.gradients[k]);
     Node root;
-    root.leaf = {all, round.scorer.of_leaf(all), {}};
-    root.last = rows.n;
+    root.leaf = {round.total, round.scorer.of_leaf(round.total), {}};
+    root.last = lists_.size();
     root.groups = draws_.all_groups();
     nodes_.assign(1, root);
     free_.clear();
@@ -166,15 +163,17 @@ class LeafWiseGrower {
       Scores<double> scores;
       scores.clear(column);
       scan(column, order, cells, BoundedLeaf<kWidth, kCounted, kOutputs>{round.scorer, leaf, sign},
-           scores, false);
+           scores);
       scores.best(column, keep);
-    } else {
+      return;
+    }
+    const Compared<kWidth, kCounted, kOutputs> compared(round.scorer, leaf);
+    simd::with_vectors(options_.wide(), [&]() MDDF_INLINED {
       Scores<float> scores;
       scores.clear(column);
-      scan(column, order, cells, Compared<kWidth, kCounted, kOutputs>(round.scorer, leaf), scores,
-           options_.wide());
+      scan(column, order, cells, compared, scores);
       scores.best(column, keep);
-    }
+    });
   }
 
   void set_codes(const RoundOf& round, int node) {

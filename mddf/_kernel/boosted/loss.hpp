@@ -81,21 +81,32 @@ class LossOf {
     large_ = weighted_quantile(std::move(sizes), weights, options_.quantile);
   }
 
-  // Negative gradients and hessians of n rows, `width` of each for a row.
+  // Negative gradients and hessians of n rows, `width` of each for a row. The rows should be so few
+  // that their numbers stay near.
   void gradients(const double* raw, const double* y, int64_t n, double* gradient,
                  double* hessian) const {
-    const bool wide = options_.wide();
-    if (options_.loss == Loss::kSoftmax) return of_classes(raw, y, n, gradient, hessian);
-    // The exponentials that a loss needs go where the hessians will be.
-    if (options_.exponential_loss()) {
-      const bool rises = options_.loss == Loss::kPoisson;
-      for (int64_t i = 0; i < n; ++i) {
-        const double sign = options_.loss == Loss::kExponential && !(y[i] > 0) ? -1 : 1;
-        hessian[i] = as_exponent(rises ? raw[i] : -sign * raw[i]);
+    simd::with_vectors(options_.wide(), [=]() MDDF_INLINED {
+      switch (options_.loss) {
+        case Loss::kSquared:
+          return of_numbers<Loss::kSquared>(raw, y, n, gradient, hessian);
+        case Loss::kAbsolute:
+          return of_numbers<Loss::kAbsolute>(raw, y, n, gradient, hessian);
+        case Loss::kQuantile:
+          return of_numbers<Loss::kQuantile>(raw, y, n, gradient, hessian);
+        case Loss::kHuber:
+          return of_numbers<Loss::kHuber>(raw, y, n, gradient, hessian);
+        case Loss::kPoisson:
+          return of_numbers<Loss::kPoisson>(raw, y, n, gradient, hessian);
+        case Loss::kGamma:
+          return of_numbers<Loss::kGamma>(raw, y, n, gradient, hessian);
+        case Loss::kLogistic:
+          return of_numbers<Loss::kLogistic>(raw, y, n, gradient, hessian);
+        case Loss::kExponential:
+          return of_numbers<Loss::kExponential>(raw, y, n, gradient, hessian);
+        case Loss::kSoftmax:
+          return of_classes(raw, y, n, gradient, hessian);
       }
-      exponentials(hessian, n, wide);
-    }
-    for (int64_t i = 0; i < n; ++i) of_number(raw[i], y[i], gradient[i], hessian[i]);
+    });
   }
 
   // The loss of a row, but for what does not depend on the prediction.
@@ -128,63 +139,73 @@ class LossOf {
   }
 
  private:
+  template <Loss kLoss>
+  MDDF_INLINE void of_numbers(const double* raw, const double* y, int64_t n, double* gradient,
+                              double* hessian) const {
+    const double quantile = options_.quantile, large = large_;
+    if constexpr (Options::needs_exponential(kLoss)) {  // they go where the hessians will be
+      for (int64_t i = 0; i < n; ++i) hessian[i] = as_exponent(exponent<kLoss>(raw[i], y[i]));
+      exponentials(hessian, n);
+    }
+    for (int64_t i = 0; i < n; ++i)
+      of_number<kLoss>(y[i], y[i] - raw[i], quantile, large, gradient[i], hessian[i]);
+  }
+
+  template <Loss kLoss>
+  MDDF_INLINE static double exponent(double f, double y) {
+    if (kLoss == Loss::kExponential) return y > 0 ? -f : f;
+    return kLoss == Loss::kPoisson ? f : -f;
+  }
+
   // `hessian` is the exponential of the raw prediction or of minus it, where the loss needs that.
-  MDDF_INLINE void of_number(double f, double y, double& gradient, double& hessian) const {
-    const double rest = y - f, power = hessian;
+  template <Loss kLoss>
+  MDDF_INLINE static void of_number(double y, double rest, double quantile, double large,
+                                    double& gradient, double& hessian) {
+    const double power = hessian;
     hessian = 1;
-    switch (options_.loss) {
-      case Loss::kSquared:
-      case Loss::kSoftmax:
-        gradient = rest;
-        return;
-      case Loss::kAbsolute:
-        gradient = (rest > 0) - (rest < 0);
-        return;
-      case Loss::kQuantile:
-        gradient = rest >= 0 ? options_.quantile : options_.quantile - 1;
-        return;
-      case Loss::kHuber: {  // a parabola that touches the loss where it is linear
-        const double size = std::fabs(rest);
-        const bool is_large = size > large_;
-        gradient = is_large ? std::copysign(large_, rest) : rest;
-        hessian = is_large ? large_ / size : 1;
-        return;
-      }
-      case Loss::kPoisson:
-        hessian = power;
-        gradient = y - power;
-        return;
-      case Loss::kGamma:
-        hessian = y * power;
-        gradient = hessian - 1;
-        return;
-      case Loss::kLogistic: {
-        const double p = 1 / (1 + power);
-        gradient = y - p;
-        hessian = p * (1 - p);
-        return;
-      }
-      case Loss::kExponential:
-        hessian = power;
-        gradient = y > 0 ? power : -power;
-        return;
+    if constexpr (kLoss == Loss::kSquared) {
+      gradient = rest;
+    } else if constexpr (kLoss == Loss::kAbsolute) {
+      gradient = (rest > 0) - (rest < 0);
+    } else if constexpr (kLoss == Loss::kQuantile) {
+      gradient = rest >= 0 ? quantile : quantile - 1;
+    } else if constexpr (kLoss == Loss::kHuber) {  // a parabola that touches where it is linear
+      const double size = std::fabs(rest);
+      const bool is_large = size > large;
+      gradient = is_large ? std::copysign(large, rest) : rest;
+      hessian = is_large ? large / size : 1;
+    } else if constexpr (kLoss == Loss::kPoisson) {
+      hessian = power;
+      gradient = y - power;
+    } else if constexpr (kLoss == Loss::kGamma) {
+      hessian = y * power;
+      gradient = hessian - 1;
+    } else if constexpr (kLoss == Loss::kLogistic) {
+      const double p = 1 / (1 + power);
+      gradient = y - p;
+      hessian = p * (1 - p);
+    } else {
+      hessian = power;
+      gradient = y > 0 ? power : -power;
     }
   }
 
-  void of_classes(const double* raw, const double* y, int64_t n, double* gradient,
-                  double* hessian) const {
+  MDDF_INLINE void of_classes(const double* raw, const double* y, int64_t n, double* gradient,
+                              double* hessian) const {
+    const int width = width_;
     for (int64_t i = 0; i < n; ++i) {
-      const double* of_row = raw + i * width_;
-      const double most = *std::max_element(of_row, of_row + width_);
-      for (int k = 0; k < width_; ++k) gradient[i * width_ + k] = as_exponent(of_row[k] - most);
+      const double* of_row = raw + i * width;
+      double most = of_row[0];
+      for (int k = 1; k < width; ++k) most = of_row[k] > most ? of_row[k] : most;
+      for (int k = 0; k < width; ++k) gradient[i * width + k] = as_exponent(of_row[k] - most);
     }
-    exponentials(gradient, n * width_, options_.wide());
+    exponentials(gradient, n * width);
     for (int64_t i = 0; i < n; ++i) {
-      double *to = gradient + i * width_, *to_hessian = hessian + i * width_;
+      double *to = gradient + i * width, *to_hessian = hessian + i * width;
       double sum = 0;
-      for (int k = 0; k < width_; ++k) sum += to[k];
+      for (int k = 0; k < width; ++k) sum += to[k];
       const double share = 1 / sum;
-      for (int k = 0; k < width_; ++k) {
+      for (int k = 0; k < width; ++k) {
         const double p = to[k] * share;
         to[k] = -p;
         to_hessian[k] = p * (1 - p);

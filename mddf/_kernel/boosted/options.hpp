@@ -50,7 +50,7 @@ struct Options {
     return loss == Loss::kSquared || loss == Loss::kAbsolute || loss == Loss::kQuantile;
   }
   // Whether each row's gradient takes one exponential.
-  bool exponential_loss() const {
+  static constexpr bool needs_exponential(Loss loss) {
     return loss == Loss::kPoisson || loss == Loss::kGamma || loss == Loss::kLogistic ||
            loss == Loss::kExponential;
   }

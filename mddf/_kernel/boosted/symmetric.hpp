@@ -45,34 +45,32 @@ class SymmetricGrower {
       best.score = improvement(round.scorer, best, lefts);
       if (!(best.score > 0)) break;
       draws_.keep_groups(best.column, groups);
-      divide(round, best, lefts, tree, team);
+      divide(round, best, lefts, level + 1 == options_.max_depth, tree, team);
       tree.splits.push_back(best);
     }
     for (const Leaf<kWidth>& leaf : leaves_) tree.limits.push_back(leaf.limits);
-    if (!walks_) find_leaves(tree);
+    if (!walks_) find_leaves(tree, team);
     return tree;
   }
 
  private:
-  // Whether rows are walked: about as many steps as the rows of all levels, of three times the cost
-  // of counting a row, against all bins of all leaves.
+  // Whether rows are walked: each row of each level costs about as much as counting fourteen rows,
+  // or comparing seven bins of a leaf.
   bool walks() const {
     const int64_t n = columns_.n_rows();
     if (n > kMostWalked || options_.counting == Counting::kHistograms) return false;
     if (!options_.monotonic.empty()) return false;
     if (options_.counting == Counting::kWalk) return true;
     const int64_t leaves = std::min<int64_t>(int64_t{1} << options_.max_depth, n);
-    const int64_t steps = 3 * n * options_.max_depth * columns_.count();
+    const int64_t steps = 14 * n * options_.max_depth * columns_.count();
     const int64_t counted = n * (options_.max_depth + 1) / 2 * columns_.count();
-    return steps < counted + leaves * columns_.n_cells();
+    return steps < counted + 2 * leaves * columns_.n_cells();
   }
 
   const uint8_t* order_of(int c) const { return orders_[c].empty() ? nullptr : orders_[c].data(); }
 
   void begin(const RoundOf& round, Team& team) {
-    Sum all;
-    for (const int32_t row : round.drawn) all.add(round.gradients[row]);
-    leaves_.assign(1, {all, round.scorer.of_leaf(all), {}});
+    leaves_.assign(1, {round.total, round.scorer.of_leaf(round.total), {}});
     team.each(columns_.count(), [&](int64_t c) {
       const Column& column = columns_[static_cast<int>(c)];
       if (!column.categorical) return;
@@ -100,7 +98,7 @@ class SymmetricGrower {
         scores.clear(columns_[c]);
         for (size_t l = 0; l < leaves_.size(); ++l)
           scan(columns_[c], order, cells_of(l, c),
-               Bounded{round.scorer, leaves_[l], draws_.sign(c)}, scores, false);
+               Bounded{round.scorer, leaves_[l], draws_.sign(c)}, scores);
         keep_best(scores, c, best);
       });
     }
@@ -108,16 +106,18 @@ class SymmetricGrower {
     for (const Leaf<kWidth>& leaf : leaves_) compared_.emplace_back(round.scorer, leaf);
     if (walks_) return search_by_walk(round, drawn, leaf_of, team);
     return search_by_histograms(drawn, team, [&](int c, const uint8_t* order, Split& best) {
-      Scores<int32_t> scores;
-      scores.clear(columns_[c]);
-      for (size_t l = 0; l < leaves_.size(); ++l)
-        scan(columns_[c], order, cells_of(l, c), compared_[l], scores, options_.wide());
-      keep_best(scores, c, best);
+      simd::with_vectors(options_.wide(), [&]() MDDF_INLINED {
+        Scores<int32_t> scores;
+        scores.clear(columns_[c]);
+        for (size_t l = 0; l < leaves_.size(); ++l)
+          scan(columns_[c], order, cells_of(l, c), compared_[l], scores);
+        keep_best(scores, c, best);
+      });
     });
   }
 
   template <class Number>
-  void keep_best(const Scores<Number>& scores, int c, Split& best) const {
+  MDDF_INLINE void keep_best(const Scores<Number>& scores, int c, Split& best) const {
     scores.best(columns_[c], [&](int place, bool missing_left, Number score) {
       if (score > best.score) best = {c, place, missing_left, static_cast<double>(score), {}};
     });
@@ -283,29 +283,20 @@ class SymmetricGrower {
     slot_of_ = std::move(slots);
   }
 
-  // The leaf of each row: rows that were not drawn take their way from the root.
-  void find_leaves(Grown& tree) const {
-    tree.leaf_of.assign(columns_.n_rows(), 0);
-    if (lists_.size() == columns_.n_rows()) {
-      for (size_t l = 0; l < leaves_.size(); ++l) {
-        const LeafRows<kWidth> rows = rows_of(static_cast<int>(l));
-        for (int64_t k = 0; k < rows.n; ++k) tree.leaf_of[rows.rows[k]] = static_cast<uint16_t>(l);
-      }
-      return;
-    }
-    for (const Split& split : tree.splits) {
-      const uint8_t* codes = columns_[split.column].codes;
-      for (int64_t i = 0; i < columns_.n_rows(); ++i)
-        tree.leaf_of[i] = static_cast<uint16_t>(2 * tree.leaf_of[i] + split.right[codes[i]]);
-    }
-    for (uint16_t& leaf : tree.leaf_of) leaf = tree.leaf_of_way[leaf];
+  // The leaf of each row, drawn or not.
+  void find_leaves(Grown& tree, Team& team) const {
+    tree.leaf_of.resize(columns_.n_rows());
+    team.ranges(columns_.n_rows(), kFewRows, [&](int64_t first, int64_t last) {
+      find_ways(tree, columns_, first, last, tree.leaf_of.data() + first, options_.wide());
+    });
   }
 
   // -- by both
 
-  // Splits the leaves that the split leaves enough on both sides of.
-  void divide(const RoundOf& round, Split& split, const std::vector<Sum>& lefts, Grown& tree,
-              Team& team) {
+  // Splits the leaves that the split leaves enough on both sides of. Of the last level, nobody asks
+  // for the rows of the leaves.
+  void divide(const RoundOf& round, Split& split, const std::vector<Sum>& lefts, bool is_last,
+              Grown& tree, Team& team) {
     const Column& column = columns_[split.column];
     const int sign = draws_.sign(split.column);
     if (!column.has_missing) {
@@ -336,7 +327,7 @@ class SymmetricGrower {
     if (walks_) {
       for (int64_t i = 0; i < columns_.n_rows(); ++i)
         tree.leaf_of[i] = number[2 * tree.leaf_of[i] + split.right[column.codes[i]]];
-    } else {
+    } else if (!is_last) {
       divide_rows(split, is_split, team);
     }
     leaves_ = std::move(divided);

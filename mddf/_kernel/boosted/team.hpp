@@ -116,6 +116,8 @@ class Team {
   std::exception_ptr error_;
 };
 
+constexpr int64_t kFewRows = 4096;  // of a thread
+
 // Ranges of columns that are counted together, about four each, as many for each thread.
 inline int column_ranges(const Team& team, int n_columns) {
   const int n = (n_columns + 3) / 4, threads = team.n_threads();

@@ -1,6 +1,7 @@
 // A boosted tree while it is grown.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -35,11 +36,38 @@ inline uint16_t leaf_at(const Grown& tree, const Columns& columns, int64_t row) 
   return static_cast<uint16_t>(-1 - at);
 }
 
+// The leaves of rows [first, last) of a symmetric tree.
+inline void find_ways(const Grown& tree, const Columns& columns, int64_t first, int64_t last,
+                      uint16_t* way, bool wide) {
+  const int64_t n = last - first;
+  std::fill_n(way, n, uint16_t{0});
+  simd::with_vectors(wide, [&]() MDDF_INLINED {
+    for (const Split& split : tree.splits) {
+      const Column& column = columns[split.column];
+      const uint8_t *codes = column.codes + first, *right = split.right.data();
+      const auto add = [&](auto goes_right) MDDF_INLINED {
+        for (int64_t i = 0; i < n; ++i)
+          way[i] = static_cast<uint16_t>(2 * way[i] + goes_right(codes[i]));
+      };
+      const auto missing = static_cast<uint8_t>(column.n_bins);
+      const auto place = static_cast<uint8_t>(split.place);
+      if (column.categorical || split.place < 0)
+        add([=](uint8_t code) MDDF_INLINED { return right[code] != 0; });
+      else if (split.missing_left)
+        add([=](uint8_t code) MDDF_INLINED { return (code > place) & (code != missing); });
+      else
+        add([=](uint8_t code) MDDF_INLINED { return code > place; });
+    }
+  });
+  for (int64_t i = 0; i < n; ++i) way[i] = tree.leaf_of_way[way[i]];
+}
+
 // What a round's trees are grown from.
 template <int kWidth, bool kCounted, int kOutputs>
 struct Round {
   const std::vector<Sums<kWidth>>& gradients;  // zero for rows that were not drawn
   const std::vector<int32_t>& drawn;           // those that were
+  const Sums<kWidth>& total;
   Scorer<kWidth, kCounted, kOutputs> scorer;
   double smoothing;  // of categories, in units of the hessian
   int lane;          // the gradient that orders categories

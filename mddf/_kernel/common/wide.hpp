@@ -16,9 +16,11 @@
 
 #if defined(__GNUC__) && !defined(_MSC_VER)
 #define MDDF_INLINE inline __attribute__((always_inline))
+#define MDDF_INLINED __attribute__((always_inline))  // of lambdas
 #define MDDF_APART __attribute__((noinline))
 #else
 #define MDDF_INLINE inline
+#define MDDF_INLINED
 #define MDDF_APART
 #endif
 
@@ -37,6 +39,21 @@ inline bool supported() {
 #else
   return false;
 #endif
+}
+
+#ifdef MDDF_AVX2
+template <class Work>
+MDDF_TARGET_AVX2 void call_wide(const Work& work) {
+  work();
+}
+#endif
+// Calls work(), which is compiled for wide vectors, too, if it is a lambda that is MDDF_INLINED.
+template <class Work>
+void with_vectors([[maybe_unused]] bool wide, const Work& work) {
+#ifdef MDDF_AVX2
+  if (wide) return call_wide(work);
+#endif
+  work();
 }
 
 }  // namespace mddf::simd
