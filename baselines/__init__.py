@@ -1,4 +1,7 @@
-"""Comparators: the algorithms that deep forests are measured against."""
+"""Comparators: the algorithms that deep forests are measured against.
+
+For practice, take `mddf.GradientBoostingClassifier` rather than the boosting of papers.
+"""
 
 from mddf._base.serialization import publish
 

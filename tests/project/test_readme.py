@@ -8,6 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = (
     "README.md",
+    "docs/boosted-trees.md",
     "docs/cascades.md",
     "docs/coming-from.md",
     "docs/datasets.md",
