@@ -11,27 +11,27 @@ from mddf import _core
 from mddf._base.elementary import exp, log
 from mddf._data.validation import Within
 
-from ._boosting.base import BaseBoostingClassifier
+from ._boosting.base import BaseBoostingClassifier, FromWeakLearners
 from ._boosting.ensemble import Round
-from ._boosting.fixed_voters import fixed_voters
+from ._boosting.fixed_learners import fixed_learners
 from ._boosting.probabilities import logistic_probabilities
 from ._boosting.search import LEAST_ERROR, TreeSearch, UsedTrees
-from ._boosting.voters import TIE
+from ._boosting.weak_learners import TIE
 
-_NOTES = ("objective", "weighted_error", "edge", "normalizer", "step", "n_voters", "tree_size")
+_NOTES = ("objective", "weighted_error", "edge", "normalizer", "step", "n_learners", "tree_size")
 
 
-class AdaBoostClassifier(BaseBoostingClassifier):
+class AdaBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
     r"""Discrete AdaBoost.
 
-    In round t the voter h_t of least weighted error eps_t under the weights D_t gets
+    In round t the learner h_t of least weighted error eps_t under the weights D_t gets
 
         alpha_t = 1/2 ln((1 - eps_t) / eps_t),
         D_{t+1}(i) = D_t(i) exp(-alpha_t y_i h_t(x_i)) / Z_t,  Z_t = 2 sqrt(eps_t (1 - eps_t)),
 
-    so that the mean of exp(-y f) over the training rows is the product of the Z_t. A voter that is
-    chosen again adds to its own weight. Boosting stops when no voter is better than chance, and
-    after a voter without error, which counts as one with error 1e-10: then the mean is less than
+    so that the mean of exp(-y f) over the training rows is the product of the Z_t. A learner that
+    is chosen again adds to its own weight. Boosting stops when no learner is better than chance,
+    and after one without error, which counts as one with error 1e-10: then the mean is less than
     the product.
 
     Parameters
@@ -42,13 +42,14 @@ class AdaBoostClassifier(BaseBoostingClassifier):
         Depth of the trees: 1 for stumps, which are searched exhaustively over all features and
         all thresholds half-way between neighbouring values. Deeper trees grow by layers: each
         layer splits every leaf where a split lowers the weighted error, at its best threshold. For
-        deeper trees the ones already in the vote compete in every round. Ignored with `voters`.
-    voters : None, "stumps", callable or list of callables, default=None
+        deeper trees the ones already in the vote compete in every round. Ignored with
+        `weak_learners`.
+    weak_learners : None, "stumps", callable or list of callables, default=None
         None searches trees. "stumps" takes a finite set, `n_thresholds` per feature at even
-        distances. Given voters map X to values in {-1, +1} of shape (n_samples,), or, as one
-        callable, of shape (n_samples, n_voters).
+        distances. Given learners map X to values in {-1, +1} of shape (n_samples,), or, as one
+        callable, of shape (n_samples, n_learners).
     n_thresholds : int, default=10
-        Thresholds per feature of ``voters="stumps"``, at most 65535.
+        Thresholds per feature of ``weak_learners="stumps"``, at most 65535.
     early_stopping : bool, default=False
         Hold back a share of the rows and keep the number of rounds with the least mean of
         exp(-y f) on them.
@@ -62,6 +63,8 @@ class AdaBoostClassifier(BaseBoostingClassifier):
         Processes for the classes when there are more than two.
     verbose : int, default=0
         Show a progress bar when positive.
+    voters : object, default="deprecated"
+        The former name of `weak_learners`, which goes with version 0.4.
 
     Attributes
     ----------
@@ -71,12 +74,12 @@ class AdaBoostClassifier(BaseBoostingClassifier):
         Number of features.
     ensembles_ : list of Ensemble
         The vote: one entry with two classes, else one per class against the rest.
-    estimator_weights_ : array of shape (n_voters,), or list of them
-        alpha, summed over the rounds that chose the same voter.
+    estimator_weights_ : array of shape (n_learners,), or list of them
+        alpha, summed over the rounds that chose the same learner.
     history_ : dict of arrays of shape (n_rounds,), or (n_classes, n_rounds)
         ``objective`` (weighted mean of exp(-y f)), ``weighted_error``, ``edge`` (1 - 2 eps),
-        ``normalizer`` (Z), ``step`` (alpha_t), ``n_voters``, and for searched trees ``tree_size``
-        in nodes. With early stopping ``validation_loss``.
+        ``normalizer`` (Z), ``step`` (alpha_t), ``n_learners``, and for searched trees
+        ``tree_size`` in nodes. With early stopping ``validation_loss``.
     feature_importances_ : array of shape (n_features,)
         Shares of the features in the vote; searched trees and "stumps" only.
     n_iter_ : int
@@ -99,7 +102,8 @@ class AdaBoostClassifier(BaseBoostingClassifier):
     _parameter_constraints: dict = {
         **BaseBoostingClassifier._parameter_constraints,
         "max_depth": [Within(Integral, 1, None, closed="left")],
-        "voters": [None, StrOptions({"stumps"}), callable, list, tuple],
+        "weak_learners": [None, StrOptions({"stumps"}), callable, list, tuple],
+        "voters": [None, StrOptions({"stumps", "deprecated"}), callable, list, tuple],
         "n_thresholds": [Within(Integral, 1, 65535, closed="both")],
     }
 
@@ -108,7 +112,7 @@ class AdaBoostClassifier(BaseBoostingClassifier):
         n_estimators=100,
         *,
         max_depth=1,
-        voters=None,
+        weak_learners=None,
         n_thresholds=10,
         early_stopping=False,
         validation_fraction=0.1,
@@ -116,10 +120,11 @@ class AdaBoostClassifier(BaseBoostingClassifier):
         random_state=None,
         n_jobs=None,
         verbose=0,
+        voters="deprecated",
     ):
         self.n_estimators = n_estimators
         self.max_depth = max_depth
-        self.voters = voters
+        self.weak_learners = weak_learners
         self.n_thresholds = n_thresholds
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
@@ -127,6 +132,7 @@ class AdaBoostClassifier(BaseBoostingClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.voters = voters
 
     def _loss(self, margin):
         return exp(-margin)
@@ -136,17 +142,18 @@ class AdaBoostClassifier(BaseBoostingClassifier):
 
     def _boost(self, X, y, sample_weight, monitor):
         weight = sample_weight / sample_weight.sum()
-        if self.voters is None:
+        given = self._given_learners()
+        if given is None:
             return self._follow(self._rounds(X, y, weight), monitor, _NOTES)
-        voters, values = fixed_voters(self.voters, X, self.n_thresholds)
+        learners, values = fixed_learners(given, X, self.n_thresholds)
         others = values[np.abs(values) != 1]
         if len(others):
-            raise ValueError(f"voters must have values in {{-1, +1}}; got {others[0]!s}")
+            raise ValueError(f"weak_learners must have values in {{-1, +1}}; got {others[0]!s}")
         signs = np.ascontiguousarray(values, dtype=np.int8)
         ensemble, columns = self._run(
-            _core.adaboost_path, voters, signs, y, weight, self.n_estimators, LEAST_ERROR
+            _core.adaboost_path, learners, signs, y, weight, self.n_estimators, LEAST_ERROR
         )
-        step, objective, edge, n_voters = columns
+        step, objective, edge, n_learners = columns
         error = np.maximum((1 - np.abs(edge)) / 2, LEAST_ERROR)
         return ensemble, {
             "objective": objective,
@@ -154,7 +161,7 @@ class AdaBoostClassifier(BaseBoostingClassifier):
             "edge": np.abs(edge),
             "normalizer": _normalizer(error),
             "step": np.abs(step),
-            "n_voters": n_voters.astype(np.int64),
+            "n_learners": n_learners.astype(np.int64),
         }
 
     def _rounds(self, X, y, weight):
@@ -192,7 +199,7 @@ class AdaBoostClassifier(BaseBoostingClassifier):
                 "edge": 1 - 2 * error,
                 "normalizer": _normalizer(error),
                 "step": step,
-                "n_voters": np.count_nonzero(alpha),
+                "n_learners": np.count_nonzero(alpha),
                 "tree_size": used.trees[k].size,
             }
             yield Round(used.trees[k], k, flip * step, notes)

@@ -38,9 +38,9 @@ class DeepBoostClassifier(BaseBoostingClassifier):
         F(alpha) = sum_i w_i Phi(1 - y_i f(x_i)) + sum_j (lambda r_j + beta) |alpha_j|,
 
     with f = sum_j alpha_j h_j, sum_i w_i = 1, and r_j a bound on the complexity of the family that
-    h_j belongs to. In every round the voter with the steepest descent is sought among new trees
-    and those with a weight already; its weight may also go back to 0. Boosting stops when no voter
-    lowers F, and F never rises.
+    h_j belongs to. In every round the learner with the steepest descent is sought among new trees
+    and those with a weight already; its weight may also go back to 0. Boosting stops when no
+    learner lowers F, and F never rises.
 
     Parameters
     ----------
@@ -92,12 +92,12 @@ class DeepBoostClassifier(BaseBoostingClassifier):
         Number of features.
     ensembles_ : list of Ensemble
         The vote: one entry with two classes, else one per class against the rest. It may be
-        empty where the penalties forbid every voter; f is then 0, which means ``classes_[1]``.
-    estimator_weights_ : array of shape (n_voters,), or list of them
-        alpha; 0 for voters that have left the vote.
+        empty where the penalties forbid every learner; f is then 0, which means ``classes_[1]``.
+    estimator_weights_ : array of shape (n_learners,), or list of them
+        alpha; 0 for learners that have left the vote.
     history_ : dict of arrays of shape (n_rounds,), or (n_classes, n_rounds)
-        ``objective`` (F after the round), ``weighted_error`` (eps of the voter, above 1/2 where
-        its complement is meant), ``edge`` (1 - 2 eps), ``step`` (eta), ``n_voters`` (with weight
+        ``objective`` (F after the round), ``weighted_error`` (eps of the learner, above 1/2 where
+        its complement is meant), ``edge`` (1 - 2 eps), ``step`` (eta), ``n_learners`` (with weight
         other than 0), ``tree_size`` (nodes, or levels of "stumps"). With early stopping
         ``validation_loss``.
     feature_importances_ : array of shape (n_features,)
@@ -205,7 +205,7 @@ class DeepBoostClassifier(BaseBoostingClassifier):
         return logistic_probabilities(LOSSES[self.loss].log_odds(f))
 
     def _boost(self, X, y, sample_weight, monitor):
-        names = ("objective", "weighted_error", "edge", "step", "n_voters", "tree_size")
+        names = ("objective", "weighted_error", "edge", "step", "n_learners", "tree_size")
         return self._follow(_Descent(self, X, y, sample_weight).rounds(), monitor, names)
 
 
@@ -260,7 +260,7 @@ class _Descent:
                 return
             agreement = (self.used.prediction(k) * self.y).astype(np.int8)
             error = float(distribution[agreement < 0].sum())
-            # Without a penalty nothing is left to learn once a voter is right on every row.
+            # Without a penalty nothing is left to learn once a learner is right on every row.
             perfect = self.cost[k] == 0 and min(error, 1 - error) < LEAST_ERROR
             yield self._move(k, agreement, error, inverse)
 
@@ -280,7 +280,7 @@ class _Descent:
             "weighted_error": error,
             "edge": 1 - 2 * error,
             "step": step,
-            "n_voters": np.count_nonzero(self.alpha),
+            "n_learners": np.count_nonzero(self.alpha),
             "tree_size": self.size_of(tree),
         }
         return Round(tree, k, step, notes)

@@ -11,16 +11,16 @@ from sklearn.utils._param_validation import StrOptions
 from mddf import _core
 from mddf._data.validation import Within, finite
 
-from ._boosting.base import BaseBoostingClassifier
+from ._boosting.base import BaseBoostingClassifier, FromWeakLearners
 from ._boosting.ensemble import Round
-from ._boosting.fixed_voters import fixed_voters
+from ._boosting.fixed_learners import fixed_learners
 from ._boosting.linear_program import LIMIT, Solution, solve_c_form, solve_nu_form
 from ._boosting.probabilities import linear_probabilities
 from ._boosting.search import TreeSearch
-from ._boosting.voters import TIE
+from ._boosting.weak_learners import TIE
 
 
-class LPBoostClassifier(BaseBoostingClassifier):
+class LPBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
     r"""LPBoost of Demiriz, Bennett and Shawe-Taylor.
 
     Maximises the soft margin of a convex combination f = sum_j alpha_j h_j,
@@ -30,9 +30,9 @@ class LPBoostClassifier(BaseBoostingClassifier):
 
     whose dual min beta, sum_i u_i y_i h_j(x_i) <= beta, sum u = 1, 0 <= u_i <= D_i, weighs the
     rows. Or, given C, min sum_j alpha_j + C sum_i w_i xi_i with y_i f(x_i) >= 1 - xi_i and the row
-    weights w_i as given. Each round adds the voter with the largest edge under u and solves the
-    program over the voters so far anew, until no voter has an edge above beta (above 1 in the
-    C-form): the optimum over all voters is then reached.
+    weights w_i as given. Each round adds the learner with the largest edge under u and solves the
+    program over the learners so far anew, until no learner has an edge above beta (above 1 in the
+    C-form): the optimum over all learners is then reached.
 
     Parameters
     ----------
@@ -41,16 +41,16 @@ class LPBoostClassifier(BaseBoostingClassifier):
     C : float or None, default=None
         Cost of a margin error in the C-form, > 0.
     n_estimators : int, default=100
-        Largest number of rounds, hence of voters.
+        Largest number of rounds, hence of learners.
     max_depth : int, default=1
         1: stumps, searched exhaustively, so that the optimum is one over all stumps. Deeper trees
         are grown greedily by layers, and the optimum is one over those found.
-    voters : None, "stumps", callable or list of callables, default=None
+    weak_learners : None, "stumps", callable or list of callables, default=None
         None searches trees. "stumps" takes a finite set, `n_thresholds` per feature at even
-        distances. Given voters map X to values in [-1, 1], as in QuadBoostClassifier. The
-        complement of every voter is one as well.
+        distances. Given learners map X to values in [-1, 1], as in QuadBoostClassifier. The
+        complement of every learner is one as well.
     n_thresholds : int, default=10
-        Thresholds per feature of ``voters="stumps"``, at most 65535.
+        Thresholds per feature of ``weak_learners="stumps"``, at most 65535.
     tol : float, default=1e-8
         How far an edge must lie above beta for a further round.
     early_stopping : bool, default=False
@@ -65,6 +65,8 @@ class LPBoostClassifier(BaseBoostingClassifier):
         Processes for the classes when there are more than two.
     verbose : int, default=0
         Show a progress bar when positive.
+    voters : object, default="deprecated"
+        The former name of `weak_learners`, which goes with version 0.4.
 
     Attributes
     ----------
@@ -74,15 +76,15 @@ class LPBoostClassifier(BaseBoostingClassifier):
         Number of features.
     ensembles_ : list of Ensemble
         The vote: one entry with two classes, else one per class against the rest.
-    estimator_weights_ : array of shape (n_voters,), or list of them
-        alpha; voters enter with the sign that makes their edge positive, so that some may be
+    estimator_weights_ : array of shape (n_learners,), or list of them
+        alpha; learners enter with the sign that makes their edge positive, so that some may be
         negative.
     history_ : dict of arrays of shape (n_rounds,), or (n_classes, n_rounds)
-        ``objective`` (optimum over the voters so far), ``gap`` (how far the optimum over all
-        voters may be away, >= 0 and shrinking), ``edge`` (of the round's voter, under the weights
-        before it), ``weighted_error`` ((1 - edge) / 2 with these weights scaled to sum 1),
-        ``rho``, ``step`` (weight of the round's voter after the round), ``n_voters`` (with weight
-        other than 0). With early stopping ``validation_loss``.
+        ``objective`` (optimum over the learners so far), ``gap`` (how far the optimum over all
+        learners may be away, >= 0 and shrinking), ``edge`` (of the round's learner, under the
+        weights before it), ``weighted_error`` ((1 - edge) / 2 with these weights scaled to sum 1),
+        ``rho``, ``step`` (weight of the round's learner after the round), ``n_learners`` (with
+        weight other than 0). With early stopping ``validation_loss``.
     feature_importances_ : array of shape (n_features,)
         Shares of the features in the vote; searched trees and "stumps" only.
     n_iter_ : int
@@ -115,7 +117,8 @@ class LPBoostClassifier(BaseBoostingClassifier):
         "nu": [Within(Real, 0, 1, closed="right")],
         "C": [None, finite(0, "right")],
         "max_depth": [Within(Integral, 1, None, closed="left")],
-        "voters": [None, StrOptions({"stumps"}), callable, list, tuple],
+        "weak_learners": [None, StrOptions({"stumps"}), callable, list, tuple],
+        "voters": [None, StrOptions({"stumps", "deprecated"}), callable, list, tuple],
         "n_thresholds": [Within(Integral, 1, 65535, closed="both")],
         "tol": [finite()],
     }
@@ -127,7 +130,7 @@ class LPBoostClassifier(BaseBoostingClassifier):
         C=None,
         n_estimators=100,
         max_depth=1,
-        voters=None,
+        weak_learners=None,
         n_thresholds=10,
         tol=1e-8,
         early_stopping=False,
@@ -136,12 +139,13 @@ class LPBoostClassifier(BaseBoostingClassifier):
         random_state=None,
         n_jobs=None,
         verbose=0,
+        voters="deprecated",
     ):
         self.nu = nu
         self.C = C
         self.n_estimators = n_estimators
         self.max_depth = max_depth
-        self.voters = voters
+        self.weak_learners = weak_learners
         self.n_thresholds = n_thresholds
         self.tol = tol
         self.early_stopping = early_stopping
@@ -150,6 +154,7 @@ class LPBoostClassifier(BaseBoostingClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.voters = voters
 
     def _loss(self, margin):
         return (margin <= 0).astype(np.float64)
@@ -159,19 +164,20 @@ class LPBoostClassifier(BaseBoostingClassifier):
 
     def _boost(self, X, y, sample_weight, monitor):
         X, y, sample_weight = _merge_equal_rows(X, y, sample_weight)
-        if self.voters is None:
+        given = self._given_learners()
+        if given is None:
             source = _searched_trees(X, self.max_depth)
         else:
-            source = _fixed_voters(self.voters, X, self.n_thresholds)
+            source = _fixed_learners(given, X, self.n_thresholds)
         rounds = _Master(self, y, sample_weight).rounds(source)
-        names = ("objective", "gap", "edge", "weighted_error", "rho", "step", "n_voters")
+        names = ("objective", "gap", "edge", "weighted_error", "rho", "step", "n_learners")
         return self._follow(rounds, monitor, names)
 
 
 def _searched_trees(X, max_depth):
-    """Source of voters: a function from signed weights to the voter of largest edge.
+    """Source of learners: a function from signed weights to the learner of largest edge.
 
-    It returns the voter, its values on the rows, and the edge; None where there is no voter.
+    It returns the learner, its values on the rows, and the edge; None where there is no learner.
     """
     search = TreeSearch(X, max_depth)
 
@@ -182,20 +188,20 @@ def _searched_trees(X, max_depth):
     return best
 
 
-def _fixed_voters(given, X, n_thresholds):
-    """Source of voters from a finite set; a negative edge asks for the complement."""
-    voters, values = fixed_voters(given, X, n_thresholds)
+def _fixed_learners(given, X, n_thresholds):
+    """Source of learners from a finite set; a negative edge asks for the complement."""
+    learners, values = fixed_learners(given, X, n_thresholds)
     outside = values[np.abs(values) > 1]
     if len(outside):
-        raise ValueError(f"voters must have values in [-1, 1]; got {float(outside[0])!r}")
+        raise ValueError(f"weak_learners must have values in [-1, 1]; got {float(outside[0])!r}")
 
     def best(signed_weight):
         if len(values) == 0:
             return None
-        edges = _core.voter_edges(values, signed_weight)
+        edges = _core.learner_edges(values, signed_weight)
         size = np.abs(edges)
         k = int(np.flatnonzero(size >= size.max() - TIE)[0])
-        return voters.take(np.array([k])), values[k].astype(np.float64), edges[k]
+        return learners.take(np.array([k])), values[k].astype(np.float64), edges[k]
 
     return best
 
@@ -208,7 +214,7 @@ def _solve_for_cost(cost, values, cap):
 
 
 class _Master:
-    """The program over the voters so far."""
+    """The program over the learners so far."""
 
     def __init__(self, params, y, sample_weight):
         self._y = y
@@ -220,7 +226,7 @@ class _Master:
             with np.errstate(over="ignore"):  # no cap at all is what a tiny nu means
                 self._cap = share / float(params.nu)
             self.u = share
-            self._bound = np.inf  # least upper bound on the optimum over all voters
+            self._bound = np.inf  # least upper bound on the optimum over all learners
         else:
             most = float(sample_weight.max())
             if float(params.C) * most >= LIMIT:
@@ -236,10 +242,10 @@ class _Master:
         self._solution: Solution | None = None
 
     def rounds(self, source):
-        """Yield the rounds: one voter more in each, and the weights of all."""
+        """Yield the rounds: one learner more in each, and the weights of all."""
         notes = None
         while (found := source(self.u * self._y)) is not None:
-            voter, values, edge = found
+            learner, values, edge = found
             sign, edge = (1.0, edge) if edge >= 0 else (-1.0, -edge)
             improves = self._improves(edge)
             if notes is not None:  # the edge is a bound for the round before as well
@@ -247,10 +253,10 @@ class _Master:
             if not improves:
                 return
             weights, notes = self._add(sign * values, edge, sign)
-            yield Round(voter, len(weights) - 1, weights, notes)
+            yield Round(learner, len(weights) - 1, weights, notes)
 
     def _improves(self, edge):
-        """Whether a voter of this edge violates the dual; notes the bound that the edge gives."""
+        """Whether a learner of this edge violates the dual; notes the bound that it gives."""
         if not self._nu_form:
             self._bound = max(self._bound, self.u.sum() / max(edge, 1.0))
             return edge > 1 + self._tol
@@ -259,13 +265,13 @@ class _Master:
         return edge > max(beta + self._tol, TIE)
 
     def _gap(self):
-        """How far the optimum over the voters so far may lie from that over all."""
+        """How far the optimum over the learners so far may lie from that over all."""
         assert self._solution is not None
         behind = self._bound - self._solution.objective
         return max(behind if self._nu_form else -behind, 0.0)
 
     def _add(self, column, edge, sign):
-        """Take a voter in and solve anew; return all weights, and what to note."""
+        """Take a learner in and solve anew; return all weights, and what to note."""
         error = (1 - edge / self.u.sum()) / 2
         self._columns.append(column * self._y)
         self._signs.append(sign)
@@ -279,7 +285,7 @@ class _Master:
             "weighted_error": error,
             "rho": now.rho,
             "step": weights[-1],
-            "n_voters": np.count_nonzero(weights),
+            "n_learners": np.count_nonzero(weights),
         }
 
 

@@ -10,44 +10,45 @@ from sklearn.utils._param_validation import StrOptions
 from mddf import _core
 from mddf._data.validation import Within, finite
 
-from ._boosting.base import BaseBoostingClassifier
-from ._boosting.fixed_voters import fixed_voters
+from ._boosting.base import BaseBoostingClassifier, FromWeakLearners
+from ._boosting.fixed_learners import fixed_learners
 from ._boosting.probabilities import linear_probabilities
 
 
-class QuadBoostClassifier(BaseBoostingClassifier):
+class QuadBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
     r"""QuadBoost of Germain, Lacasse, Laviolette, Marchand and Shanian.
 
     Greedy coordinate descent on the quadratic risk of f = sum_j alpha_j h_j over a finite set of
-    voters, without weights on the examples::
+    learners, without weights on the examples::
 
         sum_i w_i (y_i - f(x_i))^2  +  2 lambda |alpha|_1            (penalty="l1")
                                     +  lambda |alpha|_2^2            (penalty="l2")
                                     subject to |alpha_j| <= alpha_max (penalty="linf"),
 
     with sum_i w_i = 1. With r_j = sum_i w_i h_j(x_i) (y_i - f(x_i)), eta_j = sum_i w_i h_j(x_i)^2
-    and z = r_j + eta_j alpha_j, the best weight of voter j is z / eta_j without a penalty,
+    and z = r_j + eta_j alpha_j, the best weight of learner j is z / eta_j without a penalty,
     sgn(z) max(|z| - lambda, 0) / eta_j with "l1", z / (eta_j + lambda) with "l2", and z / eta_j
-    clipped to [-alpha_max, alpha_max] with "linf": adding a voter and re-weighting one that is in
-    the vote already are the same rule. Each round moves the voter that lowers the objective most.
+    clipped to [-alpha_max, alpha_max] with "linf": adding a learner and re-weighting one that is
+    in the vote already are the same rule. Each round moves the learner that lowers the objective
+    most.
 
     Parameters
     ----------
     penalty : {None, "l1", "l2", "linf"}, default=None
         With "l1" the rounds stop by themselves at the Lasso solution, with "l2" they approach the
         ridge solution; None, "l2" and "linf" need the number of rounds, or early stopping, to
-        control the number of voters.
+        control the number of learners.
     n_estimators : int, default=100
         Number of rounds.
     lambda_ : float, default=0.01
         Strength of "l1" and "l2", >= 0. Ignored otherwise.
     alpha_max : float, default=0.01
         Largest absolute weight of "linf", > 0. Ignored otherwise.
-    voters : "stumps", callable or list of callables, default="stumps"
+    weak_learners : "stumps", callable or list of callables, default="stumps"
         "stumps": `n_thresholds` decision stumps per feature at even distances between its
-        extremes. Their complements are negative weights. Given voters map X to real values of
-        shape (n_samples,), or, as one callable, of shape (n_samples, n_voters). Voters that agree
-        on the training rows up to sign count as one.
+        extremes. Their complements are negative weights. Given learners map X to real values of
+        shape (n_samples,), or, as one callable, of shape (n_samples, n_learners). Learners that
+        agree on the training rows up to sign count as one.
     n_thresholds : int, default=10
         Thresholds per feature of "stumps", at most 65535.
     tol : float, default=1e-20
@@ -65,6 +66,8 @@ class QuadBoostClassifier(BaseBoostingClassifier):
         Processes for the classes when there are more than two.
     verbose : int, default=0
         Show a progress bar when positive.
+    voters : object, default="deprecated"
+        The former name of `weak_learners`, which goes with version 0.4.
 
     Attributes
     ----------
@@ -74,12 +77,12 @@ class QuadBoostClassifier(BaseBoostingClassifier):
         Number of features.
     ensembles_ : list of Ensemble
         The vote: one entry with two classes, else one per class against the rest.
-    estimator_weights_ : array of shape (n_voters,), or list of them
-        alpha of the voters that were chosen.
+    estimator_weights_ : array of shape (n_learners,), or list of them
+        alpha of the learners that were chosen.
     history_ : dict of arrays of shape (n_rounds,), or (n_classes, n_rounds)
         ``objective`` (risk and penalty after the round), ``decrease`` (what the round took off),
-        ``correlation`` (r of the voter before the round), ``step`` (change of its weight),
-        ``n_voters`` (with weight other than 0). With early stopping ``validation_loss``.
+        ``correlation`` (r of the learner before the round), ``step`` (change of its weight),
+        ``n_learners`` (with weight other than 0). With early stopping ``validation_loss``.
     feature_importances_ : array of shape (n_features,)
         Shares of the features in the vote; "stumps" only.
     n_iter_ : int
@@ -106,7 +109,8 @@ class QuadBoostClassifier(BaseBoostingClassifier):
         "penalty": [None, StrOptions({"l1", "l2", "linf"})],
         "lambda_": [finite()],
         "alpha_max": [finite(0, "right")],
-        "voters": [StrOptions({"stumps"}), callable, list, tuple],
+        "weak_learners": [StrOptions({"stumps"}), callable, list, tuple],
+        "voters": [StrOptions({"stumps", "deprecated"}), callable, list, tuple],
         "n_thresholds": [Within(Integral, 1, 65535, closed="both")],
         "tol": [finite()],
     }
@@ -118,7 +122,7 @@ class QuadBoostClassifier(BaseBoostingClassifier):
         n_estimators=100,
         lambda_=0.01,
         alpha_max=0.01,
-        voters="stumps",
+        weak_learners="stumps",
         n_thresholds=10,
         tol=1e-20,
         early_stopping=False,
@@ -127,12 +131,13 @@ class QuadBoostClassifier(BaseBoostingClassifier):
         random_state=None,
         n_jobs=None,
         verbose=0,
+        voters="deprecated",
     ):
         self.penalty = penalty
         self.n_estimators = n_estimators
         self.lambda_ = lambda_
         self.alpha_max = alpha_max
-        self.voters = voters
+        self.weak_learners = weak_learners
         self.n_thresholds = n_thresholds
         self.tol = tol
         self.early_stopping = early_stopping
@@ -141,6 +146,7 @@ class QuadBoostClassifier(BaseBoostingClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.voters = voters
 
     def _loss(self, margin):
         return (1 - margin) ** 2
@@ -149,10 +155,10 @@ class QuadBoostClassifier(BaseBoostingClassifier):
         return linear_probabilities(f)
 
     def _boost(self, X, y, sample_weight, monitor):
-        voters, values = fixed_voters(self.voters, X, self.n_thresholds)
+        learners, values = fixed_learners(self._given_learners(), X, self.n_thresholds)
         ensemble, columns = self._run(
             _core.quadboost_path,
-            voters,
+            learners,
             values,
             y,
             sample_weight / sample_weight.sum(),
@@ -162,11 +168,11 @@ class QuadBoostClassifier(BaseBoostingClassifier):
             self.n_estimators,
             float(self.tol),
         )
-        step, objective, correlation, n_voters = columns
+        step, objective, correlation, n_learners = columns
         return ensemble, {
             "objective": objective,
             "decrease": -np.diff(objective, prepend=1.0),
             "correlation": correlation,
             "step": step,
-            "n_voters": n_voters.astype(np.int64),
+            "n_learners": n_learners.astype(np.int64),
         }

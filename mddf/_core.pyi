@@ -744,7 +744,7 @@ def tree_votes(
     label: Annotated[NDArray, dict(device="cpu", writable=False)],
     start: Annotated[NDArray, dict(device="cpu", writable=False)],
 ) -> Float64s: ...
-def voter_edges(
+def learner_edges(
     values: Annotated[NDArray, dict(device="cpu", writable=False)],
     signed_weight: Annotated[NDArray, dict(device="cpu", writable=False)],
 ) -> Float64s: ...

@@ -318,7 +318,7 @@ def _boosting() -> dict[str, Case]:
         "quadboost, l1": partial(QuadBoostClassifier, "l1", n_estimators=20),
         "quadboost, l2": partial(QuadBoostClassifier, "l2", n_estimators=20),
         "lpboost": partial(LPBoostClassifier, 0.2, n_estimators=10),
-        "lpboost, fixed": partial(LPBoostClassifier, 0.2, n_estimators=10, voters="stumps"),
+        "lpboost, fixed": partial(LPBoostClassifier, 0.2, n_estimators=10, weak_learners="stumps"),
     }
     cases = {name: _case(make, two) for name, make in makers.items()}
     for name in ("adaboost, trees", "deepboost, exponential", "quadboost, l1"):

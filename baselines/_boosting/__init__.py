@@ -1,1 +1,1 @@
-"""What the boosting classifiers share: rounds and votes, searched and given voters, the base."""
+"""What the boosting classifiers share: rounds and votes, searched and given learners, the base."""

@@ -16,7 +16,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mddf._base.messages import short
+from mddf._base.messages import short, warn
 from mddf._base.parallel import progress_bar
 from mddf._base.serialization import Saved
 from mddf._data.reading import read_numbers
@@ -36,7 +36,7 @@ from mddf._ensemble.margin_loss import class_margins
 from .early_stopping import Monitor
 from .ensemble import Ensemble, History, Round, history_of
 from .probabilities import put_ahead
-from .voters import FloatArray, GivenVoters, TreeVoters, Voters
+from .weak_learners import FloatArray, GivenLearners, Learners, WeakTrees
 
 
 class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
@@ -168,16 +168,16 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
         return Ensemble.of_rounds(made), history_of(made, notes)
 
     def _run(
-        self, path: Callable[..., tuple], voters: Voters, values: NDArray, *options
+        self, path: Callable[..., tuple], learners: Learners, values: NDArray, *options
     ) -> tuple[Ensemble, list[NDArray]]:
-        """Run a compiled path over the values of voters; return also its columns about rounds."""
+        """Run a compiled path over the learners' values; return also its columns about rounds."""
         if len(values) == 0:
-            return Ensemble.of_steps(TreeVoters.joined([]), [], []), [np.empty(0)] * 4
+            return Ensemble.of_steps(WeakTrees.joined([]), [], []), [np.empty(0)] * 4
         with self._progress_bar() as bar:
-            voter, *columns = path(values, *options, bar.update)
-            bar.update(len(voter) - bar.n)
-        chosen, voter = np.unique(voter, return_inverse=True)
-        return Ensemble.of_steps(voters.take(chosen), voter, columns[0]), columns
+            learner, *columns = path(values, *options, bar.update)
+            bar.update(len(learner) - bar.n)
+        chosen, learner = np.unique(learner, return_inverse=True)
+        return Ensemble.of_steps(learners.take(chosen), learner, columns[0]), columns
 
     def _share(self, signs, seed):
         """Rows to learn from and rows to watch, with both classes among each."""
@@ -244,7 +244,7 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
         """Return the predicted labels, shape (n_samples,).
 
         With two classes f(x) > 0 means ``classes_[1]``; a model without a single round, whose
-        penalties forbid every voter, predicts ``classes_[1]`` too.
+        penalties forbid every learner, predicts ``classes_[1]`` too.
         """
         return self._labels(self.decision_function(X))
 
@@ -296,7 +296,7 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
         y : array-like of shape (n_samples,)
             Their labels, all among ``classes_``.
         normalize : bool, default=True
-            Divide f by the sum of the absolute weights: margins of voters with values in
+            Divide f by the sum of the absolute weights: margins of learners with values in
             [-1, 1] then lie in [-1, 1].
 
         Returns
@@ -322,7 +322,7 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
 
     @property
     def estimator_weights_(self):
-        """Final weight of every voter; with more than two classes a list, one entry per class."""
+        """Final weight of every learner; of more than two classes a list of those of each."""
         check_is_fitted(self)
         weights = [ensemble.weights() for ensemble in self.ensembles_]
         return weights[0] if len(weights) == 1 else weights
@@ -337,11 +337,11 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
         check_is_fitted(self)
         shares = []
         for ensemble in self.ensembles_:
-            if isinstance(ensemble.voters, GivenVoters):
+            if isinstance(ensemble.learners, GivenLearners):
                 raise AttributeError(
-                    "feature_importances_ needs trees; voters given by the caller have no features"
+                    "feature_importances_ needs trees; given weak learners have no features"
                 )
-            shares.append(ensemble.voters.importances(ensemble.weights(), self.n_features_in_))
+            shares.append(ensemble.learners.importances(ensemble.weights(), self.n_features_in_))
         with_splits = [share for share in shares if share.any()]
         return np.mean(with_splits or shares, axis=0)
 
@@ -376,6 +376,20 @@ def _stack(histories: list[History]) -> History:
             row[: len(history[key])] = history[key]
         stacked[key] = rows
     return stacked
+
+
+class FromWeakLearners:
+    """Has a parameter `weak_learners`, which may still be called by its former name."""
+
+    weak_learners: Any
+    voters: Any
+
+    def _given_learners(self) -> Any:
+        if isinstance(self.voters, str) and self.voters == "deprecated":
+            return self.weak_learners
+        message = "voters is deprecated and goes with version 0.4: use weak_learners"
+        warn(message, FutureWarning)
+        return self.voters
 
 
 def _read_numbers(estimator, X, *, reset: bool) -> FloatArray:

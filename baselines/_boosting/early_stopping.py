@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .ensemble import Ensemble, Round
-from .voters import FloatArray
+from .weak_learners import FloatArray
 
 
 class Monitor:
@@ -55,7 +55,7 @@ class Monitor:
         if isinstance(last.change, np.ndarray):
             self._f = Ensemble.of_rounds(rounds).decision(self._X)
         else:
-            self._f += last.change * last.voter.values(self._X)[0]
+            self._f += last.change * last.learner.values(self._X)[0]
         return self._record(self._f)
 
     def replay(self, ensemble: Ensemble) -> None:

@@ -1,4 +1,4 @@
-"""The linear programs of LPBoost over a given set of voters."""
+"""The linear programs of LPBoost over a given set of learners."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linprog
 
-from .voters import FloatArray
+from .weak_learners import FloatArray
 
 #: Bounds from here on count as infinite to the solver.
 LIMIT = 1e20
@@ -15,12 +15,12 @@ LIMIT = 1e20
 
 @dataclass(frozen=True)
 class Solution:
-    """Optimum of the soft-margin program over some voters.
+    """Optimum of the soft-margin program over some learners.
 
     Parameters
     ----------
-    alpha : array of shape (n_voters,)
-        Weights of the voters, >= 0.
+    alpha : array of shape (n_learners,)
+        Weights of the learners, >= 0.
     u : array of shape (n_samples,)
         Dual weights of the rows.
     objective : float
@@ -39,12 +39,12 @@ def solve_nu_form(values: FloatArray, cap: FloatArray) -> Solution:
     """Solve max rho - sum_i D_i xi_i, y_i f(x_i) >= rho - xi_i, sum alpha = 1, alpha, xi >= 0.
 
     What is handed to the solver is the dual, min beta with sum_i u_i y_i h_j(x_i) <= beta for
-    all j, sum u = 1 and 0 <= u_i <= D_i: its rows are the voters, which are few. alpha and rho
+    all j, sum u = 1 and 0 <= u_i <= D_i: its rows are the learners, which are few. alpha and rho
     are its multipliers, and both programs have the same optimum.
 
     Parameters
     ----------
-    values : array of shape (n_voters, n_samples)
+    values : array of shape (n_learners, n_samples)
         y_i h_j(x_i).
     cap : array of shape (n_samples,)
         D_i > 0, with sum at least 1.
@@ -59,11 +59,11 @@ def solve_nu_form(values: FloatArray, cap: FloatArray) -> Solution:
     RuntimeError
         If the solver fails.
     """
-    n_voters, n_samples = values.shape
+    n_learners, n_samples = values.shape
     result = _solve(
         cost=np.append(np.zeros(n_samples), 1.0),
-        rows=np.hstack([values, -np.ones((n_voters, 1))]),
-        limits=np.zeros(n_voters),
+        rows=np.hstack([values, -np.ones((n_learners, 1))]),
+        limits=np.zeros(n_learners),
         bounds=np.vstack([np.column_stack([np.zeros(n_samples), cap]), [-np.inf, np.inf]]),
         equal_rows=np.append(np.ones(n_samples), 0.0)[None],
         equal_limits=np.ones(1),
@@ -78,11 +78,11 @@ def solve_c_form(values: FloatArray, cap: FloatArray) -> Solution:
     By its dual, max sum u with sum_i u_i y_i h_j(x_i) <= 1 for all j and 0 <= u_i <= C_i: the same
     arguments as of :func:`solve_nu_form`, with C in the place of D, and rho = 1.
     """
-    n_voters, n_samples = values.shape
+    n_learners, n_samples = values.shape
     result = _solve(
         cost=-np.ones(n_samples),
         rows=values,
-        limits=np.ones(n_voters),
+        limits=np.ones(n_learners),
         bounds=np.column_stack([np.zeros(n_samples), cap]),
     )
     return Solution(_multipliers(result), np.clip(result.x, 0.0, cap), -result.fun, 1.0)
@@ -100,5 +100,5 @@ def _solve(cost, rows, limits, bounds, equal_rows=None, equal_limits=None):
 
 
 def _multipliers(result):
-    """Multipliers of the voters' rows; HiGHS gives derivatives of the minimum, hence the sign."""
+    """Multipliers of the learners' rows; HiGHS gives derivatives of a minimum, hence the sign."""
     return np.maximum(-result.ineqlin.marginals, 0.0)

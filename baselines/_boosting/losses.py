@@ -6,7 +6,7 @@ from typing import Protocol
 
 from mddf._base.elementary import exp, expit, log, softplus
 
-from .voters import FloatArray
+from .weak_learners import FloatArray
 
 _LN2 = float(log(2.0))
 

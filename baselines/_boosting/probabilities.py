@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from mddf._base.elementary import exp, expit, log, softmax
 from mddf._ensemble.margin_loss import project_to_simplex
 
-from .voters import FloatArray
+from .weak_learners import FloatArray
 
 
 def logistic_probabilities(log_odds: FloatArray) -> FloatArray:

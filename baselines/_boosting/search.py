@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from mddf import _core
 
-from .voters import TIE, FloatArray, TreeVoters
+from .weak_learners import TIE, FloatArray, WeakTrees
 
-#: A weighted error below this counts as this, so that a perfect voter has a finite weight.
+#: A weighted error below this counts as this, so that a perfect learner has a finite weight.
 LEAST_ERROR = 1e-10
 
 
@@ -47,7 +47,7 @@ class TreeSearch:
 
     def best(
         self, signed_weight: FloatArray, scale: float = 1.0
-    ) -> tuple[TreeVoters, NDArray[np.int8], float]:
+    ) -> tuple[WeakTrees, NDArray[np.int8], float]:
         """Return the tree that maximises edge / 2 - scale * penalty.
 
         Parameters
@@ -59,7 +59,7 @@ class TreeSearch:
 
         Returns
         -------
-        tree : TreeVoters
+        tree : WeakTrees
             One tree: the smaller one, the lower feature and the lower threshold in case of ties.
         prediction : int8 array of shape (n_samples,)
             Its votes on the training rows.
@@ -69,14 +69,14 @@ class TreeSearch:
         found = self._features.search(
             signed_weight, self._penalty, scale, self._max_depth, self._mode
         )
-        return TreeVoters.of_tree(*found[:6]), found[6], found[7]
+        return WeakTrees.of_tree(*found[:6]), found[6], found[7]
 
 
 class UsedTrees:
     """The trees that have a weight already, with what they say about the training rows."""
 
     def __init__(self) -> None:
-        self.trees: list[TreeVoters] = []
+        self.trees: list[WeakTrees] = []
         self._predictions = np.empty((0, 0), dtype=np.int8)
         self._index: dict[bytes, int] = {}
 
@@ -91,7 +91,7 @@ class UsedTrees:
         """Index of the tree with these votes, up to a common sign, if there is one."""
         return self._index.get((prediction * prediction[0]).tobytes())
 
-    def add(self, tree: TreeVoters, prediction: NDArray[np.int8]) -> int:
+    def add(self, tree: WeakTrees, prediction: NDArray[np.int8]) -> int:
         """Append a tree that was not found; return its index."""
         k = len(self.trees)
         if k == len(self._predictions):
@@ -104,13 +104,13 @@ class UsedTrees:
         return k
 
     def choose(
-        self, tree: TreeVoters, prediction: NDArray[np.int8], score: float, scores: FloatArray
+        self, tree: WeakTrees, prediction: NDArray[np.int8], score: float, scores: FloatArray
     ) -> int | None:
-        """Index of the voter of the largest score, a new tree only where none in use is better.
+        """Index of the learner of the largest score, a new tree only where none in use is better.
 
         Parameters
         ----------
-        tree : TreeVoters
+        tree : WeakTrees
             The tree that was found; it is added if it is the best and not in use.
         prediction : int8 array of shape (n_samples,)
             Its votes.
@@ -138,4 +138,4 @@ class UsedTrees:
         k = len(self.trees)
         if k == 0:
             return np.empty(0)
-        return _core.voter_edges(self._predictions[:k], signed_weight)
+        return _core.learner_edges(self._predictions[:k], signed_weight)

@@ -10,7 +10,7 @@ from mddf._base.elementary import exp, log
 
 from .losses import Loss
 from .search import LEAST_ERROR
-from .voters import FloatArray
+from .weak_learners import FloatArray
 
 #: ln sqrt((1 - e) / e) at e = LEAST_ERROR: the largest step where nothing else bounds it.
 LARGEST_FREE_STEP = 0.5 * float(log((1 - LEAST_ERROR) / LEAST_ERROR))
@@ -27,7 +27,7 @@ def majorizer_step(error: float, alpha: float, penalty: float) -> float:
     Parameters
     ----------
     error : float
-        eps, the weighted error of the voter.
+        eps, the weighted error of the learner.
     alpha : float
         Its present weight.
     penalty : float
@@ -73,10 +73,10 @@ def exact_step(
     agreement : int8 array of shape (n_samples,)
         y h(x), in {-1, +1}.
     alpha : float
-        Present weight of the voter.
+        Present weight of the learner.
     cost : float
-        L >= 0. With L = 0 and a voter that is right (or wrong) on all rows there is no minimiser;
-        the step is then limited as in :func:`majorizer_step`.
+        L >= 0. With L = 0 and a learner that is right (or wrong) on all rows there is no
+        minimiser; the step is then limited as in :func:`majorizer_step`.
 
     Returns
     -------

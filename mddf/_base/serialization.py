@@ -13,14 +13,33 @@ from inspect import Parameter, signature
 from types import FunctionType
 from typing import Any, TypeVar
 
+_FORMAT, _RELEASE, _TYPE = "mddf_format", "mddf_version", "mddf_type"
+
+
+def _with_weak_learners(state: dict) -> dict:
+    """Format 3: what boosting of the baselines is made of has other names."""
+    names = {"voters": "learners", "voter": "learner", "n_voters": "n_learners"}
+
+    def renamed(part: Any) -> Any:
+        if isinstance(part, list):
+            return [*map(renamed, part)]
+        if isinstance(part, dict):
+            return {names.get(key, key): renamed(value) for key, value in part.items()}
+        return part
+
+    if state.get(_TYPE) in ("weighted ensemble", "given base classifiers"):
+        return renamed(state)
+    if "ensembles_" in state:
+        state = state | {name: renamed(state[name]) for name in ("ensembles_", "history_")}
+    return {"weak_learners" if key == "voters" else key: value for key, value in state.items()}
+
+
 # The oldest format that is read. Those before named modules, and were never in a release.
 FIRST = 2
 # For each format since, what makes of its states those of the next one. One is added whenever
 # states are written that releases before could not read.
-UPGRADES: list[Callable[[dict], dict]] = []
+UPGRADES: list[Callable[[dict], dict]] = [_with_weak_learners]
 FORMAT = FIRST + len(UPGRADES)
-
-_FORMAT, _RELEASE, _TYPE = "mddf_format", "mddf_version", "mddf_type"
 _types: dict[str, type] = {}
 _names: dict[type, str] = {}
 Kind = TypeVar("Kind", bound=type)

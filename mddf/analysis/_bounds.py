@@ -13,7 +13,7 @@ def adaboost_training_bounds(weighted_error: ArrayLike) -> tuple[float, float]:
     """Bounds on the training error of AdaBoost.
 
     training error <= prod_t 2 sqrt(eps_t (1 - eps_t)) <= exp(-2 sum_t (1/2 - eps_t)^2); the
-    product also equals the mean of exp(-y f), which is less after a voter without error only.
+    product also equals the mean of exp(-y f), which is less after a learner without error only.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def finite_class_margin_bound(
     rho : float
         The margin, > 0, fixed beforehand.
     n_hypotheses : float
-        |H|, at least 1, voters and their complements counted both.
+        |H|, at least 1, learners and their complements counted both.
     delta : float, default=0.05
         In (0, 1).
     norm : float, default=1.0
@@ -110,8 +110,8 @@ def deepboost_bound(
         P(y f <= 0) <= share(y f <= rho) + (4 / rho) sum_t alpha_t r_t + (2 / rho) sqrt(ln p / m)
             + sqrt(ceil((4 / rho^2) ln(rho^2 m / ln p)) ln p / m + ln(2 / delta) / (2 m)),
 
-    where r_t bounds the complexity of the family of voter t, one of p. The number of terms in the
-    last root is rounded up, since its derivation counts voters.
+    where r_t bounds the complexity of the family of learner t, one of p. The number of terms in
+    the last root is rounded up, since its derivation counts learners.
 
     Parameters
     ----------
@@ -119,9 +119,9 @@ def deepboost_bound(
         Normalised margins of the training rows.
     rho : float
         The margin, > 0, fixed beforehand.
-    alpha : array-like of shape (n_voters,)
+    alpha : array-like of shape (n_learners,)
         Weights; they are taken absolute and divided by their sum.
-    complexity : array-like of shape (n_voters,)
+    complexity : array-like of shape (n_learners,)
         r_t >= 0.
     n_families : int
         p, at least 2.
@@ -174,16 +174,16 @@ def quadboost_bound(
         P(y f <= 0) <= mean((1 - y f)^2) + 4 l n^(1 - 1/p) |alpha|_p R
             + sqrt(ln(pi^2 (n + 1)^2 / (6 delta)) / (2 m)) + sqrt(ln(log2(2 |alpha|_p)) / m),
 
-    with n voters and l = 2, the Lipschitz constant of the quadratic loss clipped at 1.
+    with n learners and l = 2, the Lipschitz constant of the quadratic loss clipped at 1.
 
     Parameters
     ----------
     margins : array-like of shape (n_samples,)
         y f(x) of the training rows, not normalised.
-    alpha : array-like of shape (n_voters,)
-        Weights of the voters in the vote; entries of 0 do not count.
+    alpha : array-like of shape (n_learners,)
+        Weights of the learners in the vote; entries of 0 do not count.
     complexity : float
-        R, the Rademacher complexity of the set of voters, >= 0.
+        R, the Rademacher complexity of the set of learners, >= 0.
     p : float, default=1.0
         Order of the norm, at least 1; infinity gives n |alpha|_inf.
     delta : float, default=0.05

@@ -5,7 +5,7 @@
     python scripts/bench/boosting.py --cases mnist stumps
 
 CPU seconds of both sides in turns, their ratio, and in brackets the ratio aimed at. Two cases have
-a limit in seconds in place of a peer. QuadBoost and AdaBoost have the same voters (10 stumps per
+a limit in seconds in place of a peer. QuadBoost and AdaBoost have the same learners (10 stumps per
 feature) and rounds; "without set-up" leaves out a fit of one round, most of a short run.
 """
 
@@ -45,7 +45,7 @@ CASES = {
     "stumps": ("adult", None, AdaBoostClassifier, lambda n: scikit(1, n), 5),
     **{
         f"quadboost-{name}": (name, 500, lambda n: QuadBoostClassifier(n_estimators=n, tol=0.0),
-                              lambda n: AdaBoostClassifier(n, voters="stumps"), 10)
+                              lambda n: AdaBoostClassifier(n, weak_learners="stumps"), 10)
         for name in ("ionosphere", "pima", "optdigits", "breast_cancer")
     },
 }  # fmt: skip

@@ -62,7 +62,7 @@ def parts_of(X, y, run, seed):
 
 def tree_sizes(model, table):
     """Sizes of the trees with a weight: nodes, in Table 1 levels."""
-    sizes = model.ensembles_[0].voters.sizes[model.estimator_weights_ != 0]
+    sizes = model.ensembles_[0].learners.sizes[model.estimator_weights_ != 0]
     return np.where(sizes > 3, 2, 1) if table == 1 else sizes
 
 

@@ -4,7 +4,7 @@
     python scripts/reproduce/quadboost.py --datasets heart vote --methods AdaBoost
     python scripts/reproduce/quadboost.py --adaboost-rounds 50000    without larger values
 
-Half of the rows, at most 500, train. Features become tanh((x - mean) / std); the voters of all are
+Half of the rows, at most 500, train. Features become tanh((x - mean) / std); the learners are
 10 stumps per feature and their complements. Hyperparameters are chosen by 5-fold cross-validation,
 the first in grid order where several tie; one run serves all smaller numbers of rounds.
 """
@@ -33,8 +33,8 @@ METHODS = {
     "QuadBoost-L2": (partial(QuadBoostClassifier, "l2"), "lambda_", (3, 0), (1, 5)),
     "QuadBoost-Linf": (partial(QuadBoostClassifier, "linf"), "alpha_max", (-4, -1), (0, 5)),
     "QuadBoost": (QuadBoostClassifier, None, None, (0, 3)),
-    "LPBoost": (partial(LPBoostClassifier, voters="stumps"), "C", (-3, 3), 500),
-    "AdaBoost": (partial(AdaBoostClassifier, voters="stumps"), None, None, (2, 6)),
+    "LPBoost": (partial(LPBoostClassifier, weak_learners="stumps"), "C", (-3, 3), 500),
+    "AdaBoost": (partial(AdaBoostClassifier, weak_learners="stumps"), None, None, (2, 6)),
 }
 
 
@@ -92,7 +92,7 @@ def cell(options, set, method, seed):
         "fit_seconds": fitted - fit_start,
         "value": None if values[k] is None else float(values[k]),
         "rounds": int(rounds[t]),
-        "n_voters": int(np.count_nonzero(model.estimator_weights_)),
+        "n_learners": int(np.count_nonzero(model.estimator_weights_)),
         "right": "".join("01"[int(r)] for r in right),
     }
 

@@ -20,13 +20,13 @@ def sample(seed, n=25, d=3):
     return X, y
 
 
-@given(seeds, st.sampled_from([{}, {"max_depth": 3}, {"voters": "stumps"}]))
+@given(seeds, st.sampled_from([{}, {"max_depth": 3}, {"weak_learners": "stumps"}]))
 @settings(max_examples=60, deadline=None)
 def test_loss_is_the_product_of_normalizers_and_bounds_the_error(seed, params):
     X, y = sample(seed)
     model = AdaBoostClassifier(20, **params).fit(X, y)
     if (model.history_["weighted_error"] <= 1e-10).any():
-        return  # a perfect voter's error is rounded up, its weight cut
+        return  # a perfect learner's error is rounded up, its weight cut
     loss = np.exp(-y * model.decision_function(X)).mean()
     product, exponential = adaboost_training_bounds(model.history_["weighted_error"])
     assert loss == pytest.approx(product, rel=1e-9)
@@ -49,7 +49,7 @@ def test_stumps_equal_the_textbook(seed):
     ):
         errors = [min(D[h != y].sum(), D[h == y].sum()) for h in H]
         if min(errors) < 1e-9:
-            return  # a perfect voter: its weight is a convention
+            return  # a perfect learner: its weight is a convention
         assert error == pytest.approx(min(errors), abs=1e-9)
         vote = np.sign(np.round(stage - f, 9))  # the model's own choice among ties
         assert D[vote != y].sum() == pytest.approx(min(errors), abs=1e-9)
@@ -77,7 +77,7 @@ def test_weights_count_as_copies(max_depth):
     np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-7)
 
 
-@pytest.mark.parametrize("params", [{}, {"max_depth": 3}, {"voters": "stumps"}])
+@pytest.mark.parametrize("params", [{}, {"max_depth": 3}, {"weak_learners": "stumps"}])
 def test_label_flip_negates(params):
     X, y = load_breast_cancer(return_X_y=True)
     f = AdaBoostClassifier(30, **params).fit(X, y).decision_function(X)
@@ -86,19 +86,19 @@ def test_label_flip_negates(params):
     )
 
 
-def test_perfect_voter_ends_boosting_with_a_finite_weight():
+def test_perfect_learner_ends_boosting_with_a_finite_weight():
     X = np.arange(6.0)[:, None]
     model = AdaBoostClassifier().fit(X, X[:, 0] > 2)
     assert model.n_iter_ == 1
     assert np.isfinite(model.estimator_weights_).all()
     np.testing.assert_array_equal(model.predict(X), X[:, 0] > 2)
-    fixed = AdaBoostClassifier(voters="stumps").fit(X, X[:, 0] > 2)
+    fixed = AdaBoostClassifier(weak_learners="stumps").fit(X, X[:, 0] > 2)
     np.testing.assert_allclose(fixed.decision_function(X), model.decision_function(X))
 
 
-def test_no_voter_better_than_chance():
+def test_no_learner_better_than_chance():
     X = np.array([[0.0], [0.0], [1.0], [1.0]])
-    for params in [{}, {"max_depth": 4}, {"voters": "stumps"}]:
+    for params in [{}, {"max_depth": 4}, {"weak_learners": "stumps"}]:
         model = AdaBoostClassifier(**params).fit(X, [0, 1, 0, 1])
         assert model.n_iter_ == 0
         assert model.history_["objective"].shape == (0,)
@@ -106,26 +106,26 @@ def test_no_voter_better_than_chance():
         np.testing.assert_array_equal(model.predict_proba(X), np.full((4, 2), 0.5))
 
 
-def test_given_voters():
+def test_given_learners():
     X, y = sample(3, n=60)
     rules = [lambda X: np.where(X[:, 0] > 4, 1, -1), lambda X: np.where(X[:, 1] > 3, 1, -1)]
-    one = AdaBoostClassifier(10, voters=rules).fit(X, y)
+    one = AdaBoostClassifier(10, weak_learners=rules).fit(X, y)
     other = AdaBoostClassifier(
-        10, voters=lambda X: np.column_stack([rule(X) for rule in rules])
+        10, weak_learners=lambda X: np.column_stack([rule(X) for rule in rules])
     ).fit(X, y)
     np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
     assert set(np.round(one.decision_function(X), 9)) <= set(
         np.round(np.add.outer(*[[a, -a] for a in one.estimator_weights_]).ravel(), 9)
     )
     assert not hasattr(one, "feature_importances_")
-    with pytest.raises(ValueError, match=r"voters must have values in \{-1, \+1\}; got \d"):
-        AdaBoostClassifier(voters=[lambda X: X[:, 0]]).fit(X, y)
+    with pytest.raises(ValueError, match=r"weak_learners must have values in \{-1, \+1\}; got \d"):
+        AdaBoostClassifier(weak_learners=[lambda X: X[:, 0]]).fit(X, y)
     with pytest.raises(ValueError, match="one value per row"):
-        AdaBoostClassifier(voters=[lambda X: np.ones(3), rules[0]]).fit(X, y)
-    with pytest.raises(ValueError, match="voters must be callable; got 'x' among them"):
-        AdaBoostClassifier(voters=["x"]).fit(X, y)
-    with pytest.raises(ValueError, match="voters must return finite values; got nan"):
-        AdaBoostClassifier(voters=lambda X: X[:, :1] * np.nan).fit(X, y)
+        AdaBoostClassifier(weak_learners=[lambda X: np.ones(3), rules[0]]).fit(X, y)
+    with pytest.raises(ValueError, match="weak_learners must be callable; got 'x' among them"):
+        AdaBoostClassifier(weak_learners=["x"]).fit(X, y)
+    with pytest.raises(ValueError, match="weak_learners must return finite values; got nan"):
+        AdaBoostClassifier(weak_learners=lambda X: X[:, :1] * np.nan).fit(X, y)
 
 
 def test_many_rounds_do_not_underflow():

@@ -22,7 +22,7 @@ from sklearn_checks import sklearn_checks
 ALL = [AdaBoostClassifier(), DeepBoostClassifier(), QuadBoostClassifier(), LPBoostClassifier()]
 VARIANTS = [
     AdaBoostClassifier(max_depth=3),
-    AdaBoostClassifier(voters="stumps"),
+    AdaBoostClassifier(weak_learners="stumps"),
     DeepBoostClassifier(loss="logistic", search="greedy", step="exact"),
     DeepBoostClassifier(hypotheses="stumps", beta=0.01),
     QuadBoostClassifier("l1"),
@@ -98,17 +98,18 @@ def test_fewer_rounds_are_the_start_of_more(model, cancer):
 @pytest.mark.parametrize("model", SMALL, ids=named)
 def test_history(model, cancer, iris):
     two, three = clone(model).fit(*cancer), clone(model).fit(*iris)
-    assert {"objective", "step", "n_voters"} <= set(two.history_)
+    assert {"objective", "step", "n_learners"} <= set(two.history_)
     assert {"edge", "correlation"} & set(two.history_)
     for values in two.history_.values():
         assert values.shape == (two.n_iter_,)
         assert np.isfinite(values).all()
-    assert two.history_["n_voters"].dtype == np.int64
+    assert two.history_["n_learners"].dtype == np.int64
     for values in three.history_.values():
         assert values.shape == (3, three.n_iter_)
     weights = two.estimator_weights_
-    assert np.count_nonzero(abs(weights) > 1e-12) == two.history_["n_voters"][-1]
-    assert [len(w) for w in three.estimator_weights_] == [len(e.voters) for e in three.ensembles_]
+    assert np.count_nonzero(abs(weights) > 1e-12) == two.history_["n_learners"][-1]
+    lengths = [len(e.learners) for e in three.ensembles_]
+    assert [len(w) for w in three.estimator_weights_] == lengths
 
 
 @pytest.mark.parametrize("model", SMALL, ids=named)
@@ -175,9 +176,9 @@ def test_importances_where_a_class_asks_for_no_feature(model):
     y = (X[:, 1] > 0.5) + 0
     y[::30] = 2  # against the rest: the constant
     model.fit(X, y)
-    assert [vote.voters.size for vote in model.ensembles_][2] == 1
+    assert [vote.learners.size for vote in model.ensembles_][2] == 1
     np.testing.assert_allclose(model.feature_importances_.sum(), 1)
-    stopped = DeepBoostClassifier(beta=100.0).fit(X, y)  # no voter at all
+    stopped = DeepBoostClassifier(beta=100.0).fit(X, y)  # no learner at all
     np.testing.assert_array_equal(stopped.feature_importances_, np.zeros(3))
 
 
@@ -195,22 +196,22 @@ def test_early_stopping(model, cancer):
     if model.n_iter_:
         assert losses[-1] == losses.min()
     ensemble = model.ensembles_[0]
-    assert set(ensemble.voter) == set(
+    assert set(ensemble.learner) == set(
         range(len(model.estimator_weights_))
-    )  # no voter is left over
+    )  # no learner is left over
     again = clone(model).fit(X, y)
     np.testing.assert_array_equal(model.decision_function(X), again.decision_function(X))
 
 
-def test_fewer_rounds_keep_the_voters_of_these(cancer):
+def test_fewer_rounds_keep_the_learners_of_these(cancer):
     X, y = cancer
-    voters = [lambda X, j=j: np.sign(X[:, j] - X[:, j].mean()) for j in (3, 3, 7, 22)]
-    ensemble = AdaBoostClassifier(9, voters=voters).fit(X, y).ensembles_[0]
-    assert len(ensemble.voters) == 3  # two of them are the same
+    learners = [lambda X, j=j: np.sign(X[:, j] - X[:, j].mean()) for j in (3, 3, 7, 22)]
+    ensemble = AdaBoostClassifier(9, weak_learners=learners).fit(X, y).ensembles_[0]
+    assert len(ensemble.learners) == 3  # two of them are the same
     few = ensemble.first_rounds(1)
-    assert len(few.voters) == 1
+    assert len(few.learners) == 1
     np.testing.assert_array_equal(few.decision(X), ensemble.decision(X, 1))
-    assert len(ensemble.first_rounds(0).voters) == 0
+    assert len(ensemble.first_rounds(0).learners) == 0
 
 
 @pytest.mark.parametrize("model", SMALL[:4], ids=named)
@@ -283,7 +284,7 @@ def test_frames_and_categories(model, iris):
 
 
 def test_progress_bar_only_when_asked(cancer, capsys):
-    for model in (*ALL, AdaBoostClassifier(voters="stumps")):
+    for model in (*ALL, AdaBoostClassifier(weak_learners="stumps")):
         model = clone(model).set_params(n_estimators=3)
         model.fit(*cancer)
         assert capsys.readouterr().err == ""

@@ -20,7 +20,7 @@ from sklearn.datasets import load_iris
 # None of them comes to an end on noise.
 LONG = {
     "trees": AdaBoostClassifier(10**9, max_depth=2),
-    "compiled": AdaBoostClassifier(10**9, voters="stumps"),
+    "compiled": AdaBoostClassifier(10**9, weak_learners="stumps"),
     "early stopping": AdaBoostClassifier(
         10**9, early_stopping=True, n_iter_no_change=10**9, random_state=0
     ),
@@ -70,7 +70,7 @@ def test_an_interrupt_leaves_the_estimator_as_it_was(name, n_classes, noise):
     [
         AdaBoostClassifier(8, early_stopping=True),
         DeepBoostClassifier(8, loss="logistic"),
-        QuadBoostClassifier(n_estimators=8, voters=np.tanh),
+        QuadBoostClassifier(n_estimators=8, weak_learners=np.tanh),
         LPBoostClassifier(n_estimators=8, early_stopping=True),
     ],
     ids=lambda model: type(model).__name__,

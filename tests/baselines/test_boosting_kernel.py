@@ -3,9 +3,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mddf.baselines._boosting.fixed_voters import stump_dictionary
+from mddf.baselines._boosting.fixed_learners import stump_dictionary
 from mddf.baselines._boosting.search import TreeSearch, UsedTrees
-from mddf.baselines._boosting.voters import TreeVoters
+from mddf.baselines._boosting.weak_learners import WeakTrees
 
 from mddf import _core
 
@@ -148,13 +148,13 @@ def test_votes_and_labels_of_many_trees(seed):
     trees = [
         search.best(rng.dirichlet(np.ones(40)) * rng.choice([-1, 1], 40))[0] for _ in range(4)
     ]
-    voters = TreeVoters.joined(trees)
+    learners = WeakTrees.joined(trees)
     new = rng.normal(size=(300, 3))
     expected = np.array([naive.predict_tree(tree, new) for tree in trees])
-    np.testing.assert_array_equal(voters.values(new), expected)
+    np.testing.assert_array_equal(learners.values(new), expected)
     alpha = rng.normal(size=4)
-    np.testing.assert_allclose(voters.votes(new, alpha), alpha @ expected, atol=1e-14)
-    np.testing.assert_array_equal(voters.take(np.array([2, 0])).values(new), expected[[2, 0]])
+    np.testing.assert_allclose(learners.votes(new, alpha), alpha @ expected, atol=1e-14)
+    np.testing.assert_array_equal(learners.take(np.array([2, 0])).values(new), expected[[2, 0]])
 
 
 def test_stumps_and_deeper_trees_are_mixed():
@@ -166,21 +166,21 @@ def test_stumps_and_deeper_trees_are_mixed():
     trees = [stumps[0], deep, stumps[1], stumps[8], stumps[4]]
     # Three nodes, but no stump: node 1 has no leaves of its own.
     i4 = np.int32
-    odd = TreeVoters.of_tree(
+    odd = WeakTrees.of_tree(
         *(np.array([0, 1, -1], i4), np.array([2.0, 2.0, 0.0]), np.array([1, 2, -1], i4)),
         *(np.array([2, 2, -1], i4), np.array([1, 1, -1], np.int8), np.zeros(3)),
     )
-    voters = TreeVoters.joined([*trees, odd])
+    learners = WeakTrees.joined([*trees, odd])
     expected = np.array([naive.predict_tree(tree, X) for tree in [*trees, odd]])
-    np.testing.assert_array_equal(voters.values(X), expected)
+    np.testing.assert_array_equal(learners.values(X), expected)
     alpha = rng.normal(size=6)
-    np.testing.assert_allclose(voters.votes(X, alpha), alpha @ expected, atol=1e-14)
+    np.testing.assert_allclose(learners.votes(X, alpha), alpha @ expected, atol=1e-14)
 
 
 def test_no_trees_vote_zero():
-    voters = TreeVoters.joined([])
-    assert voters.values(np.zeros((3, 2))).shape == (0, 3)
-    np.testing.assert_array_equal(voters.votes(np.zeros((3, 2)), np.zeros(0)), np.zeros(3))
+    learners = WeakTrees.joined([])
+    assert learners.values(np.zeros((3, 2))).shape == (0, 3)
+    np.testing.assert_array_equal(learners.votes(np.zeros((3, 2)), np.zeros(0)), np.zeros(3))
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.float64])
@@ -188,7 +188,7 @@ def test_edges(dtype):
     rng = np.random.default_rng(3)
     values = rng.choice([-1, 1], size=(5, 13)).astype(dtype)
     g = rng.normal(size=13)
-    np.testing.assert_allclose(_core.voter_edges(values, g), values @ g, atol=1e-14)
+    np.testing.assert_allclose(_core.learner_edges(values, g), values @ g, atol=1e-14)
 
 
 def test_used_trees_find_complements():
@@ -248,8 +248,11 @@ SPLIT = [np.array(a, dtype=t) for a, t in [([0, -1, -1], "i4"), ([0, 0, 0], "f8"
             "left and right must follow",
         ),
         (lambda: _core.tree_votes(X2, np.zeros(2), *TREE), "weight must have length 1, got 2"),
-        (lambda: _core.voter_edges(X2, G4), "signed_weight must have length 2, got 4"),
-        (lambda: _core.voter_edges(X2.astype("i4"), G4), "values must be a C-contiguous float64"),
+        (lambda: _core.learner_edges(X2, G4), "signed_weight must have length 2, got 4"),
+        (
+            lambda: _core.learner_edges(X2.astype("i4"), G4),
+            "values must be a C-contiguous float64",
+        ),
     ],
 )
 def test_refusals(call, message):
@@ -260,7 +263,7 @@ def test_refusals(call, message):
 @pytest.mark.parametrize("n", [1, 7, 8, 9, 63, 64, 65, 130])
 @pytest.mark.parametrize("wide", [False, True])
 def test_signs_in_bits_give_the_same_path_as_numbers(n, wide):
-    """Voters in {-1, +1} under equal weights are compared bit by bit, the same values as floats
+    """Learners in {-1, +1} under equal weights are compared bit by bit, the same values as floats
     by multiplication."""
     rng = np.random.default_rng(n)
     values, y = rng.choice(np.array([-1, 1], np.int8), size=(5, n)), rng.choice([-1.0, 1.0], n)
@@ -268,7 +271,7 @@ def test_signs_in_bits_give_the_same_path_as_numbers(n, wide):
     bits = _core.quadboost_path(values, y, np.full(n, 1 / n), *rest, wide_vectors=wide)
     numbers = _core.quadboost_path(values.astype(float), y, np.full(n, 1 / n), *rest)
     np.testing.assert_allclose(bits[2], numbers[2], atol=1e-13)
-    alpha = [np.bincount(voter, step, minlength=5) for voter, step, *_ in (bits, numbers)]
+    alpha = [np.bincount(learner, step, minlength=5) for learner, step, *_ in (bits, numbers)]
     np.testing.assert_allclose(alpha[0] @ values, alpha[1] @ values, atol=1e-6)
 
 
@@ -285,8 +288,8 @@ def test_long_runs_report_and_can_be_interrupted(run, settings):
         return getattr(_core, run)(values, y, weight, *penalty, 4500, *settings, progress)
 
     reports = []
-    voter, *_ = boost(reports.append)
-    assert len(voter) == 4500
+    learner, *_ = boost(reports.append)
+    assert len(learner) == 4500
     assert 0 < sum(reports) < 4500
 
     def interrupt(n):

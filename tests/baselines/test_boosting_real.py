@@ -10,7 +10,7 @@ from mddf.baselines import (
     LPBoostClassifier,
     QuadBoostClassifier,
 )
-from mddf.baselines._boosting.fixed_voters import fixed_voters
+from mddf.baselines._boosting.fixed_learners import fixed_learners
 from mddf.baselines._boosting.linear_program import solve_c_form, solve_nu_form
 from mddf.baselines._boosting.losses import LOSSES
 from mddf.datasets import load
@@ -36,7 +36,7 @@ def real(request, data_home):
     return sample(request.param, data_home)
 
 
-@pytest.mark.parametrize("params", [{}, {"max_depth": 3}, {"voters": "stumps"}])
+@pytest.mark.parametrize("params", [{}, {"max_depth": 3}, {"weak_learners": "stumps"}])
 def test_adaboost_loss_is_the_product_of_normalizers(real, params):
     X, y = real
     model = AdaBoostClassifier(60, **params).fit(X, y)
@@ -67,7 +67,7 @@ def test_deepboost_objective_is_what_it_says_and_never_rises(real, loss, params)
 
 
 def sizes_of(model):
-    return model.ensembles_[0].voters.sizes
+    return model.ensembles_[0].learners.sizes
 
 
 def tree_nodes(size, params):
@@ -88,7 +88,7 @@ def test_quadboost_decrease_is_exact(real, penalty):
     X, y = real
     model = QuadBoostClassifier(penalty, n_estimators=50, lambda_=0.02).fit(X, y)
     alpha, before = np.zeros(len(model.estimator_weights_)), 1.0
-    entries = zip(model.ensembles_[0].voter, model.ensembles_[0].step, strict=True)
+    entries = zip(model.ensembles_[0].learner, model.ensembles_[0].step, strict=True)
     for (j, step), f, decrease, r in zip(
         entries,
         model.staged_decision_function(X),
@@ -112,7 +112,7 @@ def test_quadboost_decrease_is_exact(real, penalty):
 
 def test_quadboost_limits_are_lasso_and_ridge(real):
     X, y = real
-    H = fixed_voters("stumps", X, 2)[1].T.astype(float)
+    H = fixed_learners("stumps", X, 2)[1].T.astype(float)
     exact = {"fit_intercept": False, "tol": 1e-15}
     lasso = Lasso(alpha=0.05, max_iter=1_000_000, **exact).fit(H, y)
     model = QuadBoostClassifier("l1", lambda_=0.05, n_thresholds=2, n_estimators=10**6).fit(X, y)
@@ -126,8 +126,10 @@ def test_quadboost_limits_are_lasso_and_ridge(real):
 @pytest.mark.parametrize("nu", [0.2, 0.6])
 def test_lpboost_reaches_the_full_program(real, nu):
     X, y = real
-    model = LPBoostClassifier(nu, voters="stumps", n_thresholds=3, n_estimators=500).fit(X, y)
-    values = fixed_voters("stumps", X, 3)[1] * y
+    model = LPBoostClassifier(nu, weak_learners="stumps", n_thresholds=3, n_estimators=500).fit(
+        X, y
+    )
+    values = fixed_learners("stumps", X, 3)[1] * y
     cap = np.full(len(y), 1 / nu / len(y))
     full = solve_nu_form(np.vstack([values, -values]), cap).objective
     history = model.history_
@@ -143,8 +145,10 @@ def test_lpboost_reaches_the_full_program(real, nu):
 
 def test_lpboost_c_form_reaches_the_full_program(real):
     X, y = real
-    model = LPBoostClassifier(C=0.05, voters="stumps", n_thresholds=3, n_estimators=500).fit(X, y)
-    values = fixed_voters("stumps", X, 3)[1] * y
+    model = LPBoostClassifier(
+        C=0.05, weak_learners="stumps", n_thresholds=3, n_estimators=500
+    ).fit(X, y)
+    values = fixed_learners("stumps", X, 3)[1] * y
     full = solve_c_form(np.vstack([values, -values]), np.full(len(y), 0.05)).objective
     slack = np.maximum(1 - y * model.decision_function(X), 0)
     primal = abs(model.estimator_weights_).sum() + 0.05 * slack.sum()

@@ -36,13 +36,13 @@ def sample(seed, n=30, d=3):
 
 def test_fact_first_split():
     model = DeepBoostClassifier(1, beta=0, lambda_=0, max_depth=1, **REFERENCE).fit(TOY_X, TOY_Y)
-    tree = model.ensembles_[0].voters[0]
+    tree = model.ensembles_[0].learners[0]
     assert tree.feature[0] == 1
     assert tree.threshold[0] == pytest.approx(0.45)  # above .4
     assert tree.gain[0] / 2 == pytest.approx(0.2)  # error .4 -> .2
     alone = DeepBoostClassifier(1, beta=0, lambda_=0, max_depth=1, **REFERENCE)
     alone.fit(TOY_X[:, :1], TOY_Y)
-    assert alone.ensembles_[0].voters[0].size == 1  # feature a gains nothing
+    assert alone.ensembles_[0].learners[0].size == 1  # feature a gains nothing
     deep = DeepBoostClassifier(1, beta=0, lambda_=0, max_depth=2, **REFERENCE).fit(TOY_X, TOY_Y)
     assert deep.history_["tree_size"].tolist() == [5]
     assert deep.history_["weighted_error"].tolist() == [0]
@@ -113,7 +113,7 @@ def test_objective_never_rises_and_is_what_it_says(seed, loss, beta, lambda_, pa
     objective = np.concatenate([[start], model.history_["objective"]])
     assert (np.diff(objective) <= 1e-12).all()
     ensemble = model.ensembles_[0]
-    sizes = ensemble.voters.sizes
+    sizes = ensemble.learners.sizes
     if "hypotheses" in params:
         sizes = 1 + (sizes > 3)
     complexity = complexity_table(
@@ -143,7 +143,7 @@ def test_depth_one_is_the_papers_pseudocode(seed, logistic, beta):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(20, 2)), rng.choice([-1, 1], 20)
     y[:2] = [-1, 1]
-    weight = 20 * rng.dirichlet(np.ones(20))  # so that no two voters have equal errors
+    weight = 20 * rng.dirichlet(np.ones(20))  # so that no two learners have equal errors
     H = np.vstack([np.ones((1, 20)), [votes for *_, votes in naive.all_stumps(X)]])
     cost = beta + 0.01 * np.array(
         [tree_complexity(3 - 2 * (j == 0), 20, 2) for j in range(len(H))]
@@ -170,8 +170,8 @@ def test_depth_one_converges_to_the_minimum_over_all_stumps(loss):
     for *_, votes in naive.all_stumps(X):
         assert abs(slope @ votes) <= cost + 1e-6
     ensemble = model.ensembles_[0]
-    values, alpha = ensemble.voters.values(X), ensemble.weights()
-    for votes, weight, size in zip(values, alpha, ensemble.voters.sizes, strict=True):
+    values, alpha = ensemble.learners.values(X), ensemble.weights()
+    for votes, weight, size in zip(values, alpha, ensemble.learners.sizes, strict=True):
         if weight != 0:
             own = 0.01 * tree_complexity(size, 60, 3) + 0.02
             assert slope @ votes == pytest.approx(np.sign(weight) * own, abs=1e-5)
@@ -261,8 +261,8 @@ def test_penalty_shrinks_trees_and_their_number():
     X, y = load_breast_cancer(return_X_y=True)
     free = DeepBoostClassifier(beta=0, lambda_=1e-7).fit(X, y)
     paid = DeepBoostClassifier(beta=0, lambda_=0.05).fit(X, y)
-    assert paid.history_["n_voters"][-1] < free.history_["n_voters"][-1]
-    size = [m.ensembles_[0].voters.sizes[m.estimator_weights_ != 0].mean() for m in (paid, free)]
+    assert paid.history_["n_learners"][-1] < free.history_["n_learners"][-1]
+    size = [m.ensembles_[0].learners.sizes[m.estimator_weights_ != 0].mean() for m in (paid, free)]
     assert size[0] < size[1]
 
 

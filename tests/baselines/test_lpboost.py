@@ -39,7 +39,7 @@ def test_column_generation_reaches_the_full_program(cancer, nu, weighted):
     assert nu <= share[margin <= rho + 1e-9].sum() + 1e-9
 
 
-@pytest.mark.parametrize("params", [{}, {"C": 0.2}, {"voters": "stumps"}])
+@pytest.mark.parametrize("params", [{}, {"C": 0.2}, {"weak_learners": "stumps"}])
 def test_gap_closes(cancer, params):
     history = LPBoostClassifier(n_estimators=300, **params).fit(*cancer).history_
     gap = history["gap"]
@@ -105,19 +105,20 @@ def test_separable_data_and_a_single_stump():
     np.testing.assert_array_equal(model.predict(X), X[:, 0] > 2)
 
 
-def test_costs_too_low_for_any_voter(cancer):
+def test_costs_too_low_for_any_learner(cancer):
     model = LPBoostClassifier(C=1e-6).fit(*cancer)
     assert model.n_iter_ == 0
     assert model.predict(cancer[0][:2]).tolist() == [1, 1]
 
 
-def test_voters(cancer):
+def test_learners(cancer):
     X, y = cancer
-    model = LPBoostClassifier(voters=lambda X: np.tanh(X - 15.0), nu=0.3).fit(X, y)
+    model = LPBoostClassifier(weak_learners=lambda X: np.tanh(X - 15.0), nu=0.3).fit(X, y)
     assert model.score(X, y) > 0.8
-    with pytest.raises(ValueError, match=r"voters must have values in \[-1, 1\]; got -?\d"):
-        LPBoostClassifier(voters=[lambda X: X[:, 0]]).fit(X, y)
-    assert LPBoostClassifier(voters="stumps").fit(np.ones((4, 1)), [0, 1, 0, 1]).n_iter_ == 0
+    with pytest.raises(ValueError, match=r"weak_learners must have values in \[-1, 1\]; got -?\d"):
+        LPBoostClassifier(weak_learners=[lambda X: X[:, 0]]).fit(X, y)
+    model = LPBoostClassifier(weak_learners="stumps").fit(np.ones((4, 1)), [0, 1, 0, 1])
+    assert model.n_iter_ == 0
 
 
 def test_trees(cancer):

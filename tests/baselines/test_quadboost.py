@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mddf.baselines import QuadBoostClassifier
-from mddf.baselines._boosting.fixed_voters import distinct_voters, stump_dictionary
+from mddf.baselines._boosting.fixed_learners import distinct_learners, stump_dictionary
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import Lasso, Ridge
 
@@ -15,14 +15,14 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def run(H, y, weight, penalty=None, strength=0.1, n_rounds=200, tolerance=0.0):
-    """The kernel's path as (alpha, voter, step, objective, correlation, n_voters)."""
-    voter, step, *rest = _core.quadboost_path(
+    """The kernel's path as (alpha, learner, step, objective, correlation, n_learners)."""
+    learner, step, *rest = _core.quadboost_path(
         H, y, weight, penalty or "none", strength, strength, n_rounds, tolerance, abs
     )
-    return np.bincount(voter, step, minlength=len(H)), voter, step, *rest
+    return np.bincount(learner, step, minlength=len(H)), learner, step, *rest
 
 
-def voters(seed, real, n=20):
+def learners(seed, real, n=20):
     rng = np.random.default_rng(seed)
     H = rng.normal(size=(6, n)) if real else rng.choice([-1.0, 1.0], size=(6, n))
     y = np.sign(H[0] + H[1] + rng.normal(size=n))
@@ -33,23 +33,23 @@ def voters(seed, real, n=20):
 @given(seeds, st.booleans(), st.sampled_from([None, "l1", "l2", "linf"]))
 @settings(max_examples=80, deadline=None)
 def test_path_equals_enumeration(seed, real, penalty):
-    H, y, _ = voters(seed, real)
+    H, y, _ = learners(seed, real)
     weight = np.random.default_rng(seed).dirichlet(np.ones(20))  # no two decreases are equal
     expected, objectives = naive.quadboost(H.astype(float), y, weight, penalty, 0.1, 25)
-    alpha, *_, objective, _, n_voters = run(H, y, weight, penalty, n_rounds=len(objectives))
+    alpha, *_, objective, _, n_learners = run(H, y, weight, penalty, n_rounds=len(objectives))
     np.testing.assert_allclose(objective, objectives, atol=1e-10)
     np.testing.assert_allclose(alpha, expected, atol=1e-6)
-    assert n_voters[-1] == np.count_nonzero(abs(alpha) > 1e-12)
+    assert n_learners[-1] == np.count_nonzero(abs(alpha) > 1e-12)
 
 
 @given(seeds, st.booleans(), st.sampled_from([None, "l1", "l2", "linf"]))
 @settings(max_examples=60, deadline=None)
 def test_decrease_is_exact_and_the_rule_is_kept(seed, real, penalty):
-    H, y, weight = voters(seed, real)
-    _, voter, step, objective, correlation, _ = run(H, y, weight, penalty, n_rounds=30)
+    H, y, weight = learners(seed, real)
+    _, learner, step, objective, correlation, _ = run(H, y, weight, penalty, n_rounds=30)
     alpha, before = np.zeros(len(H)), 1.0
-    for t in range(len(voter)):
-        j = voter[t]
+    for t in range(len(learner)):
+        j = learner[t]
         residual = y - alpha @ H
         r, eta = weight @ (H[j] * residual), weight @ (H[j].astype(float) ** 2)
         assert correlation[t] == pytest.approx(r, abs=1e-12)
@@ -93,19 +93,19 @@ def test_limits_of_the_classifier_on_a_real_set():
     X, y = load_breast_cancer(return_X_y=True)
     signs = 2.0 * y - 1
     H = stump_dictionary(X, 3).values(X)
-    H = H[distinct_voters(H)].T.astype(float)
+    H = H[distinct_learners(H)].T.astype(float)
     lasso = Lasso(alpha=0.05, fit_intercept=False, tol=1e-14, max_iter=1_000_000).fit(H, signs)
     model = QuadBoostClassifier("l1", lambda_=0.05, n_thresholds=3, n_estimators=200_000).fit(X, y)
     assert model.n_iter_ < 200_000  # stops by itself
     np.testing.assert_allclose(model.decision_function(X), lasso.predict(H), atol=1e-8)
-    assert model.history_["n_voters"][-1] == np.count_nonzero(abs(lasso.coef_) > 1e-10)
+    assert model.history_["n_learners"][-1] == np.count_nonzero(abs(lasso.coef_) > 1e-10)
     ridge = Ridge(alpha=0.2 * len(y), fit_intercept=False).fit(H, signs)
     model = QuadBoostClassifier("l2", lambda_=0.2, n_thresholds=3, n_estimators=200_000).fit(X, y)
     np.testing.assert_allclose(model.decision_function(X), ridge.predict(H), atol=1e-8)
 
 
 def test_linf_limit_fulfils_its_optimality_conditions():
-    H, y, weight = voters(4, True, n=60)
+    H, y, weight = learners(4, True, n=60)
     alpha, *_ = run(H, y, weight, "linf", 0.15, 50_000)
     r = H @ (weight * (y - alpha @ H))
     inside = abs(alpha) < 0.15
@@ -144,15 +144,15 @@ def test_dictionary():
     values = stumps.values(X)
     np.testing.assert_array_equal(values[:, 0], -1)
     np.testing.assert_array_equal(values[:, 1], 1)
-    assert len(distinct_voters(values)) == 2
+    assert len(distinct_learners(values)) == 2
     negated = np.vstack([values[:1], -values[:1], np.zeros((1, 3))]).astype(float)
-    assert distinct_voters(negated).tolist() == [0]
+    assert distinct_learners(negated).tolist() == [0]
 
 
-def test_given_real_valued_voters():
+def test_given_real_valued_learners():
     X, y = load_breast_cancer(return_X_y=True)
     X = ((X - X.mean(axis=0)) / X.std(axis=0))[:, [0, 1, 4, 6]]
-    model = QuadBoostClassifier(voters=np.tanh, n_estimators=20_000).fit(X, y)
+    model = QuadBoostClassifier(weak_learners=np.tanh, n_estimators=20_000).fit(X, y)
     best = np.linalg.lstsq(np.tanh(X), 2 * y - 1, rcond=None)[0]
     np.testing.assert_allclose(model.decision_function(X), np.tanh(X) @ best, atol=1e-8)
     assert model.score(X, y) > 0.9

@@ -353,10 +353,10 @@ def test_trees_of_other_classes_are_refused(name, stored_states):
         type(MODELS[name][0])().__setstate__(state)
 
 
-def test_votes_of_voters_that_are_not_there_are_refused():
+def test_votes_of_learners_that_are_not_there_are_refused():
     X = table("numbers")
     state = clone(MODELS["deepboost"][0]).fit(X, labels()).__getstate__()
-    state["ensembles_"][0]["voter"][0] = 2**40
+    state["ensembles_"][0]["learner"][0] = 2**40
     model = type(MODELS["deepboost"][0])()
     model.__setstate__(state)
     with pytest.raises(IndexError, match="1099511627776 is out of bounds"):

@@ -154,7 +154,7 @@ def deepboost(H, y, weight, cost, n_rounds, logistic):
 
 
 def quadboost(H, y, weight, penalty, strength, n_rounds):
-    """QuadBoost by evaluating every voter's best weight and the objective after it."""
+    """QuadBoost by evaluating every learner's best weight and the objective after it."""
 
     def objective(alpha):
         risk = weight @ (y - H.T @ alpha) ** 2

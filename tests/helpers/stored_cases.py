@@ -142,10 +142,10 @@ def _boosting():
     ):
         yield Boosting.__name__, Boosting(n_estimators=3), NUMBERS, WORDS, {}
         several = [functools.partial(sign, column=column) for column in (0, 2)]
-        for name, voters in {"stumps": "stumps", "one": signs, "several": several}.items():
+        for name, learners in {"stumps": "stumps", "one": signs, "several": several}.items():
             given = Boosting(n_estimators=3)
-            if "voters" in given.get_params():
-                given.set_params(voters=voters)
+            if "weak_learners" in given.get_params():
+                given.set_params(weak_learners=learners)
                 yield f"{Boosting.__name__}, {name}", given, NUMBERS, WORDS == "setosa", {}
 
 

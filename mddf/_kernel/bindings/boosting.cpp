@@ -142,13 +142,13 @@ std::vector<double> edges_of(const Given& values_given, const Given& signed_weig
   check_length("signed_weight", signed_weight.size(), values.shape(1));
   std::vector<double> edges(values.shape(0));
   without_gil(nullptr, [&](Interrupt& interrupt) {
-    voter_edges(values.data(), values.shape(0), values.shape(1), signed_weight.data(), edges.data(),
-                interrupt);
+    learner_edges(values.data(), values.shape(0), values.shape(1), signed_weight.data(),
+                  edges.data(), interrupt);
   });
   return edges;
 }
 
-auto edges_of_voters(const Given& values, const Given& signed_weight) {
+auto edges_of_learners(const Given& values, const Given& signed_weight) {
   return to_numpy(is_int8(values) ? edges_of<std::int8_t>(values, signed_weight)
                                   : edges_of<double>(values, signed_weight));
 }
@@ -164,9 +164,9 @@ void require_sample(std::size_t n_rows, const Array<double, 1>& y, const Array<d
 }
 
 nb::tuple path_to_python(BoostingPath&& path) {
-  return nb::make_tuple(to_numpy(std::move(path.voter)), to_numpy(std::move(path.step)),
+  return nb::make_tuple(to_numpy(std::move(path.learner)), to_numpy(std::move(path.step)),
                         to_numpy(std::move(path.objective)), to_numpy(std::move(path.edge)),
-                        to_numpy(std::move(path.n_voters)));
+                        to_numpy(std::move(path.n_learners)));
 }
 
 // Calls back into Python from a long run.
@@ -337,19 +337,19 @@ float64 array of shape (n_rows,)
 }
 
 void bind_edges(nb::module_& m) {
-  m.def("voter_edges", &edges_of_voters, "values"_a, "signed_weight"_a,
-        R"(Inner products of the rows of `values`, shape (n_voters, n_rows), with `signed_weight`.
+  m.def("learner_edges", &edges_of_learners, "values"_a, "signed_weight"_a,
+        R"(Inner products of the rows of `values`, shape (n_learners, n_rows), with `signed_weight`.
 
 Parameters
 ----------
-values : int8 or float64 array of shape (n_voters, n_rows)
-    Values of voters on rows.
+values : int8 or float64 array of shape (n_learners, n_rows)
+    Values of learners on rows.
 signed_weight : float64 array of shape (n_rows,)
     Weight times label.
 
 Returns
 -------
-float64 array of shape (n_voters,)
+float64 array of shape (n_learners,)
     The edges.)");
 }
 
@@ -360,8 +360,8 @@ void bind_quadboost(nb::module_& m) {
 
 Parameters
 ----------
-values : int8 or float64 array of shape (n_voters, n_rows)
-    Finite values of the voters.
+values : int8 or float64 array of shape (n_learners, n_rows)
+    Finite values of the learners.
 y : float64 array of shape (n_rows,)
     Targets.
 weight : float64 array of shape (n_rows,)
@@ -383,33 +383,33 @@ wide_vectors : bool
 
 Returns
 -------
-voter : int64 array of shape (n,)
-    The voter moved in each of the n rounds made.
+learner : int64 array of shape (n,)
+    The learner moved in each of the n rounds made.
 step : float64 array of shape (n,)
     Change of its weight.
 objective : float64 array of shape (n,)
     After the round.
 correlation : float64 array of shape (n,)
-    Of the voter with the residual before the round.
-n_voters : int64 array of shape (n,)
+    Of the learner with the residual before the round.
+n_learners : int64 array of shape (n,)
     With weight other than 0 after the round.)");
 }
 
 void bind_adaboost(nb::module_& m) {
   m.def("adaboost_path", &run_adaboost, "values"_a, "y"_a, "weight"_a, "n_rounds"_a,
         "least_error"_a, "progress"_a,
-        R"(Run discrete AdaBoost over fixed voters; a negative edge takes the complement.
+        R"(Run discrete AdaBoost over fixed learners; a negative edge takes the complement.
 
 Parameters
 ----------
-values : int8 array of shape (n_voters, n_rows)
+values : int8 array of shape (n_learners, n_rows)
     Values in {-1, +1}.
 y : float64 array of shape (n_rows,)
     Labels in {-1, +1}.
 weight : float64 array of shape (n_rows,)
     Positive, sum 1.
 n_rounds : int
-    Most rounds; fewer when no voter is better than chance.
+    Most rounds; fewer when no learner is better than chance.
 least_error : float
     Smaller errors count as this and end the run; in (0, 0.5).
 progress : callable
@@ -417,7 +417,7 @@ progress : callable
 
 Returns
 -------
-voter, step, objective, edge, n_voters
+learner, step, objective, edge, n_learners
     As in `quadboost_path`, with the weighted mean of exp(-y f) as objective and the edge in
     place of the correlation.)");
 }

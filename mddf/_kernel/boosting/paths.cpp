@@ -49,26 +49,26 @@ Move best_move(double alpha, double r, double eta, double inverse, double streng
   return {to, eta * moved * moved + (crosses ? 4.0 * strength * std::fabs(alpha) : 0.0)};
 }
 
-// The voters of a QuadBoost run: their weights and their correlations with the residual.
+// The learners of a QuadBoost run: their weights and their correlations with the residual.
 template <class Value>
 class Coordinates {
  public:
   Coordinates(const Coordinates&) = delete;
-  Coordinates(const Value* values, std::size_t n_voters, std::size_t n_rows, const double* y,
+  Coordinates(const Value* values, std::size_t n_learners, std::size_t n_rows, const double* y,
               const double* weight, const QuadSettings& settings, Interrupt& interrupt)
-      : alpha(n_voters, 0.0),
-        r(n_voters),
+      : alpha(n_learners, 0.0),
+        r(n_learners),
         interrupt_(interrupt),
         values_(values),
         n_rows_(n_rows),
         y_(y),
         weight_(weight),
         settings_(settings),
-        eta_(n_voters, 0.0),
-        inverse_(n_voters) {
+        eta_(n_learners, 0.0),
+        inverse_(n_learners) {
     find_squared_norms();
     const double ridge = settings.penalty == QuadPenalty::l2 ? settings.lambda : 0.0;
-    for (std::size_t j = 0; j < n_voters; ++j) {
+    for (std::size_t j = 0; j < n_learners; ++j) {
       inverse_[j] = eta_[j] > 0.0 ? 1.0 / (eta_[j] + ridge) : 0.0;
     }
     correlate();
@@ -86,10 +86,10 @@ class Coordinates {
         residual[i] -= weight_[i] * alpha[j] * static_cast<double>(values_[j * n_rows_ + i]);
       }
     }
-    voter_edges(values_, alpha.size(), n_rows_, residual.data(), r.data(), interrupt_);
+    learner_edges(values_, alpha.size(), n_rows_, residual.data(), r.data(), interrupt_);
   }
 
-  // The voter whose move lowers the objective most, the first among equals.
+  // The learner whose move lowers the objective most, the first among equals.
   std::size_t best(Move& move) const {
     switch (settings_.penalty) {
       case QuadPenalty::l1:
@@ -150,11 +150,11 @@ class Coordinates {
 }  // namespace
 
 template <class Value>
-BoostingPath quadboost_path(const Value* values, std::size_t n_voters, std::size_t n_rows,
+BoostingPath quadboost_path(const Value* values, std::size_t n_learners, std::size_t n_rows,
                             const double* y, const double* weight, const QuadSettings& settings,
                             const Report& report, Interrupt& interrupt) {
-  Coordinates<Value> voters(values, n_voters, n_rows, y, weight, settings, interrupt);
-  Products<Value> products(values, n_voters, n_rows, weight, settings.wide_vectors, interrupt);
+  Coordinates<Value> learners(values, n_learners, n_rows, y, weight, settings, interrupt);
+  Products<Value> products(values, n_learners, n_rows, weight, settings.wide_vectors, interrupt);
   double objective = 0.0;
   for (std::size_t i = 0; i < n_rows; ++i) {
     objective += weight[i] * y[i] * y[i];
@@ -163,28 +163,28 @@ BoostingPath quadboost_path(const Value* values, std::size_t n_voters, std::size
   std::int64_t n_used = 0;
   for (std::size_t round = 0; round < settings.n_rounds; ++round) {
     if (round > 0 && round % kRoundsPerRefresh == 0) {
-      voters.correlate();
+      learners.correlate();
       report(kRoundsPerRefresh);
     }
-    interrupt.poll(4 * static_cast<std::int64_t>(n_voters));
+    interrupt.poll(4 * static_cast<std::int64_t>(n_learners));
     Move move;
-    const std::size_t best = voters.best(move);
+    const std::size_t best = learners.best(move);
     if (move.decrease <= settings.tolerance) {
       break;
     }
-    double& alpha = voters.alpha[best];
+    double& alpha = learners.alpha[best];
     const double step = move.alpha - alpha;
     n_used += (alpha == 0.0 ? 1 : 0) - (move.alpha == 0.0 ? 1 : 0);
     objective -= move.decrease;
-    path.voter.push_back(static_cast<std::int64_t>(best));
+    path.learner.push_back(static_cast<std::int64_t>(best));
     path.step.push_back(step);
     path.objective.push_back(objective);
-    path.edge.push_back(voters.r[best]);
-    path.n_voters.push_back(n_used);
+    path.edge.push_back(learners.r[best]);
+    path.n_learners.push_back(n_used);
     alpha = move.alpha;
     const double* product = products.column(best);
-    for (std::size_t j = 0; j < n_voters; ++j) {
-      voters.r[j] -= step * product[j];
+    for (std::size_t j = 0; j < n_learners; ++j) {
+      learners.r[j] -= step * product[j];
     }
   }
   return path;
@@ -195,11 +195,11 @@ template BoostingPath quadboost_path(const std::int8_t*, std::size_t, std::size_
 template BoostingPath quadboost_path(const double*, std::size_t, std::size_t, const double*,
                                      const double*, const QuadSettings&, const Report&, Interrupt&);
 
-BoostingPath adaboost_path(const std::int8_t* values, std::size_t n_voters, std::size_t n_rows,
+BoostingPath adaboost_path(const std::int8_t* values, std::size_t n_learners, std::size_t n_rows,
                            const double* y, const double* weight, std::size_t n_rounds,
                            double least_error, const Report& report, Interrupt& interrupt) {
-  std::vector<double> margin(n_rows, 0.0), edges(n_voters), signed_weight(n_rows),
-      alpha(n_voters, 0.0);
+  std::vector<double> margin(n_rows, 0.0), edges(n_learners), signed_weight(n_rows),
+      alpha(n_learners, 0.0);
   BoostingPath path;
   std::int64_t n_used = 0;
   for (std::size_t round = 0; round < n_rounds; ++round) {
@@ -214,9 +214,9 @@ BoostingPath adaboost_path(const std::int8_t* values, std::size_t n_voters, std:
       total += w;
       signed_weight[i] = w * y[i];
     }
-    voter_edges(values, n_voters, n_rows, signed_weight.data(), edges.data(), interrupt);
+    learner_edges(values, n_learners, n_rows, signed_weight.data(), edges.data(), interrupt);
     std::size_t best = 0;
-    for (std::size_t j = 1; j < n_voters; ++j) {
+    for (std::size_t j = 1; j < n_learners; ++j) {
       if (std::fabs(edges[j]) > std::fabs(edges[best]) + kTieEdge * total) {
         best = j;
       }
@@ -235,11 +235,11 @@ BoostingPath adaboost_path(const std::int8_t* values, std::size_t n_voters, std:
       margin[i] += step * y[i] * values[best * n_rows + i];
       loss += weight[i] * exponential(-margin[i]);
     }
-    path.voter.push_back(static_cast<std::int64_t>(best));
+    path.learner.push_back(static_cast<std::int64_t>(best));
     path.step.push_back(step);
     path.objective.push_back(loss);
     path.edge.push_back(edge);
-    path.n_voters.push_back(n_used);
+    path.n_learners.push_back(n_used);
     if (error <= least_error) {
       break;
     }

@@ -1,4 +1,4 @@
-// Weighted inner products of voters with each other, for QuadBoost.
+// Weighted inner products of learners with each other, for QuadBoost.
 #pragma once
 
 #include <algorithm>
@@ -12,18 +12,18 @@
 
 namespace mddf::boosting {
 
-// Rows of bits, 64 to a word, unused bits 0: which rows of the data a voter says +1 to.
+// Rows of bits, 64 to a word, unused bits 0: which rows of the data a learner says +1 to.
 struct SignBits {
-  std::vector<std::uint64_t> bits;  // n_voters x words
-  std::size_t n_voters, n_rows, words;
+  std::vector<std::uint64_t> bits;  // n_learners x words
+  std::size_t n_learners, n_rows, words;
 
-  SignBits(const std::int8_t* values, std::size_t n_voters, std::size_t n_rows,
+  SignBits(const std::int8_t* values, std::size_t n_learners, std::size_t n_rows,
            Interrupt& interrupt)
-      : bits(n_voters * ((n_rows + 63) / 64)),
-        n_voters(n_voters),
+      : bits(n_learners * ((n_rows + 63) / 64)),
+        n_learners(n_learners),
         n_rows(n_rows),
         words((n_rows + 63) / 64) {
-    for (std::size_t j = 0; j < n_voters; ++j) {
+    for (std::size_t j = 0; j < n_learners; ++j) {
       interrupt.poll(static_cast<std::int64_t>(n_rows));
       const std::int8_t* row = values + j * n_rows;
       std::uint64_t* out = bits.data() + j * words;
@@ -61,13 +61,13 @@ struct PlainCount {
   }
 };
 
-// product[j] = share of the rows on which voters j and k agree minus that on which they differ.
+// product[j] = share of the rows on which learners j and k agree minus that on which they differ.
 template <class Count>
 MDDF_INLINE void sign_products(const SignBits& signs, std::size_t k, double* product) {
   const std::uint64_t* mine = signs.bits.data() + k * signs.words;
   const std::uint64_t* other = signs.bits.data();
   const double n = static_cast<double>(signs.n_rows);
-  for (std::size_t j = 0; j < signs.n_voters; ++j, other += signs.words) {
+  for (std::size_t j = 0; j < signs.n_learners; ++j, other += signs.words) {
     std::int64_t differ = 0;
     for (std::size_t w = 0; w < signs.words; ++w) {
       differ += Count::of(mine[w] ^ other[w]);
@@ -87,25 +87,25 @@ MDDF_TARGET_AVX2 inline void sign_products_wide(const SignBits& signs, std::size
 }
 #endif
 
-// Inner products of one voter with all voters, made when first asked for. Voters in {-1, +1}
+// Inner products of one learner with all learners, made when first asked for. Learners in {-1, +1}
 // under equal weights are compared 64 rows at a time.
 template <class Value>
 class Products {
  public:
   Products(const Products&) = delete;
-  Products(const Value* values, std::size_t n_voters, std::size_t n_rows, const double* weight,
+  Products(const Value* values, std::size_t n_learners, std::size_t n_rows, const double* weight,
            bool wide, Interrupt& interrupt)
       : interrupt_(interrupt),
         wide_(wide && simd::supported()),
         values_(values),
-        n_voters_(n_voters),
+        n_learners_(n_learners),
         n_rows_(n_rows),
         weight_(weight) {
     if constexpr (sizeof(Value) == 1) {
       const bool equal =
           std::all_of(weight, weight + n_rows, [&](double w) { return w == weight[0]; });
-      if (equal && all_signs(values, n_voters, n_rows, interrupt)) {
-        signs_.emplace_back(values, n_voters, n_rows, interrupt);
+      if (equal && all_signs(values, n_learners, n_rows, interrupt)) {
+        signs_.emplace_back(values, n_learners, n_rows, interrupt);
       }
     }
   }
@@ -115,20 +115,20 @@ class Products {
     if (found != kept_.end()) {
       return found->second.data();
     }
-    if ((kept_.size() + 1) * n_voters_ * sizeof(double) > kMostBytes) {
+    if ((kept_.size() + 1) * n_learners_ * sizeof(double) > kMostBytes) {
       kept_.clear();
     }
     std::vector<double>& column = kept_[k];
-    column.resize(n_voters_);
+    column.resize(n_learners_);
     if (!signs_.empty()) {
-      interrupt_.poll(static_cast<std::int64_t>(n_voters_ * (signs_.front().words + 1)));
+      interrupt_.poll(static_cast<std::int64_t>(n_learners_ * (signs_.front().words + 1)));
       compare(k, column.data());
     } else {
       std::vector<double> weighted(n_rows_);
       for (std::size_t i = 0; i < n_rows_; ++i) {
         weighted[i] = weight_[i] * static_cast<double>(values_[k * n_rows_ + i]);
       }
-      voter_edges(values_, n_voters_, n_rows_, weighted.data(), column.data(), interrupt_);
+      learner_edges(values_, n_learners_, n_rows_, weighted.data(), column.data(), interrupt_);
     }
     return column.data();
   }
@@ -148,7 +148,7 @@ class Products {
   Interrupt& interrupt_;
   [[maybe_unused]] const bool wide_;
   const Value* values_;
-  std::size_t n_voters_, n_rows_;
+  std::size_t n_learners_, n_rows_;
   const double* weight_;
   std::vector<SignBits> signs_;  // one, or none where the values or weights do not allow it
   std::unordered_map<std::size_t, std::vector<double>> kept_;

@@ -31,11 +31,11 @@ void tree_labels(const FlatTrees& trees, const double* x, std::size_t n_rows,
 void tree_votes(const FlatTrees& trees, const double* weight, const double* x, std::size_t n_rows,
                 std::size_t n_features, double* votes, Interrupt& interrupt);
 
-// Whether all values, n_voters x n_rows, are -1 or +1.
-inline bool all_signs(const std::int8_t* values, std::size_t n_voters, std::size_t n_rows,
+// Whether all values, n_learners x n_rows, are -1 or +1.
+inline bool all_signs(const std::int8_t* values, std::size_t n_learners, std::size_t n_rows,
                       Interrupt& interrupt) {
   std::uint8_t wrong = 0;
-  for (std::size_t j = 0; j < n_voters && wrong == 0; ++j, values += n_rows) {
+  for (std::size_t j = 0; j < n_learners && wrong == 0; ++j, values += n_rows) {
     interrupt.poll(static_cast<std::int64_t>(n_rows / 4));
     for (std::size_t i = 0; i < n_rows; ++i) {  // no early exit, so that vectors are used
       wrong |= static_cast<std::uint8_t>((values[i] != 1) & (values[i] != -1));
@@ -46,9 +46,9 @@ inline bool all_signs(const std::int8_t* values, std::size_t n_voters, std::size
 
 // edges[j] = sum_i signed_weight[i] * values[j * n_rows + i].
 template <class Value>
-void voter_edges(const Value* values, std::size_t n_voters, std::size_t n_rows,
-                 const double* signed_weight, double* edges, Interrupt& interrupt) {
-  for (std::size_t j = 0; j < n_voters; ++j) {
+void learner_edges(const Value* values, std::size_t n_learners, std::size_t n_rows,
+                   const double* signed_weight, double* edges, Interrupt& interrupt) {
+  for (std::size_t j = 0; j < n_learners; ++j) {
     interrupt.poll(static_cast<std::int64_t>(n_rows));
     const Value* row = values + j * n_rows;
     double sums[4] = {0.0, 0.0, 0.0, 0.0};  // independent chains of additions

@@ -1,4 +1,4 @@
-"""Finite sets of voters, with their values on the training rows."""
+"""Finite sets of learners, with their values on the training rows."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .voters import FloatArray, GivenVoters, TreeVoters, Voter, Voters
+from .weak_learners import FloatArray, GivenLearners, Learner, Learners, WeakTrees
 
 
-def stump_dictionary(X: FloatArray, n_thresholds: int) -> TreeVoters:
+def stump_dictionary(X: FloatArray, n_thresholds: int) -> WeakTrees:
     """Decision stumps at evenly spaced thresholds.
 
     For every feature the thresholds low + k (high - low) / (n_thresholds + 1), k = 1, ...,
     n_thresholds, between its least and its largest value in X; a stump votes +1 above its
-    threshold. The complement of a stump is its negative, hence a negative weight, and no voter of
-    its own. A feature with a single value has no stumps.
+    threshold. The complement of a stump is its negative, hence a negative weight, and no learner
+    of its own. A feature with a single value has no stumps.
 
     Parameters
     ----------
@@ -27,28 +27,28 @@ def stump_dictionary(X: FloatArray, n_thresholds: int) -> TreeVoters:
 
     Returns
     -------
-    TreeVoters
+    WeakTrees
         n_thresholds trees of three nodes per feature that is not constant.
     """
     low, high = X.min(axis=0), X.max(axis=0)
     features = np.flatnonzero(low < high)
     share = np.arange(1, n_thresholds + 1) / (n_thresholds + 1)
     thresholds = low[features, None] * (1 - share) + high[features, None] * share
-    return TreeVoters.stumps(np.repeat(features, n_thresholds), thresholds.ravel())
+    return WeakTrees.stumps(np.repeat(features, n_thresholds), thresholds.ravel())
 
 
-def distinct_voters(values: NDArray) -> NDArray[np.int64]:
-    """First of every group of voters that agree on all rows up to sign, and that are not 0.
+def distinct_learners(values: NDArray) -> NDArray[np.int64]:
+    """First of every group of learners that agree on all rows up to sign, and that are not 0.
 
     Parameters
     ----------
-    values : int8 or float64 array of shape (n_voters, n_samples)
-        Values of the voters on the training rows; those of type int8 are -1 or +1.
+    values : int8 or float64 array of shape (n_learners, n_samples)
+        Values of the learners on the training rows; those of type int8 are -1 or +1.
 
     Returns
     -------
     int64 array
-        Indices into the voters, rising.
+        Indices into the learners, rising.
     """
     if values.dtype == np.int8:
         return _first_of_equal_rows(np.packbits(values == values[:, :1], axis=1))
@@ -65,15 +65,15 @@ def _first_of_equal_rows(rows: NDArray) -> NDArray[np.int64]:
     return np.sort(np.unique(keys, return_index=True)[1])
 
 
-def fixed_voters(
-    voters: str | Voter | Sequence[Voter], X: FloatArray, n_thresholds: int
-) -> tuple[Voters, NDArray]:
-    """Make a finite set of voters, with their values on the training rows.
+def fixed_learners(
+    learners: str | Learner | Sequence[Learner], X: FloatArray, n_thresholds: int
+) -> tuple[Learners, NDArray]:
+    """Make a finite set of learners, with their values on the training rows.
 
     Parameters
     ----------
-    voters : "stumps", callable or sequence of callables
-        "stumps" makes :func:`stump_dictionary`; callables are as in :class:`GivenVoters`.
+    learners : "stumps", callable or sequence of callables
+        "stumps" makes :func:`stump_dictionary`; callables are as in :class:`GivenLearners`.
     X : array of shape (n_samples, n_features)
         Training rows.
     n_thresholds : int
@@ -81,13 +81,16 @@ def fixed_voters(
 
     Returns
     -------
-    voters : TreeVoters or GivenVoters
-        All voters.
-    values : int8 or float64 array of shape (n_voters, n_samples)
-        Values of the voters that are kept, in order. Voters that agree with an earlier one on
+    learners : WeakTrees or GivenLearners
+        All learners.
+    values : int8 or float64 array of shape (n_learners, n_samples)
+        Values of the learners that are kept, in order. Learners that agree with an earlier one on
         all rows, up to sign, or that are 0 on all of them, are left out.
     """
-    made = stump_dictionary(X, n_thresholds) if isinstance(voters, str) else GivenVoters(voters)
+    if isinstance(learners, str):
+        made: Learners = stump_dictionary(X, n_thresholds)
+    else:
+        made = GivenLearners(learners)
     values = made.values(X)
-    kept = distinct_voters(values)
+    kept = distinct_learners(values)
     return made.take(kept), values[kept]

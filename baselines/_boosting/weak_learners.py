@@ -1,4 +1,4 @@
-"""Voters: the base classifiers of an ensemble, many of them at once."""
+"""Learners: the base classifiers of an ensemble, many of them at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mddf._data.validation import naming
 from mddf._ensemble.margin_loss import weighted_sum
 
 FloatArray = NDArray[np.float64]
-Voter = Callable[[FloatArray], FloatArray]
+Learner = Callable[[FloatArray], FloatArray]
 
 #: Weighted errors and edges that differ by less than this are ties.
 TIE = 1e-11
@@ -24,14 +24,14 @@ TIE = 1e-11
 
 @register_serializable("base trees")
 @dataclass(frozen=True, eq=False)
-class TreeVoters:
+class WeakTrees:
     """Decision trees with labels in {-1, +1}, one after another in flat read-only arrays.
 
     Children count from the start of their tree and come after their parent.
 
     Parameters
     ----------
-    start : int64 array of shape (n_voters + 1,)
+    start : int64 array of shape (n_learners + 1,)
         Where the nodes of each tree start; the last entry is n_nodes.
     feature : int32 array of shape (n_nodes,)
         Feature on which a node splits; -1 at a leaf.
@@ -64,13 +64,13 @@ class TreeVoters:
         self.__post_init__()  # the arrays are read-only again
 
     @classmethod
-    def of_tree(cls, feature, threshold, left, right, label, gain) -> TreeVoters:
+    def of_tree(cls, feature, threshold, left, right, label, gain) -> WeakTrees:
         """Take one tree."""
         start = np.array([0, len(feature)], dtype=np.int64)
         return cls(start, feature, threshold, left, right, label, gain)
 
     @classmethod
-    def joined(cls, parts: Iterable[TreeVoters]) -> TreeVoters:
+    def joined(cls, parts: Iterable[WeakTrees]) -> WeakTrees:
         """Put the trees of several one after another."""
         parts = [_NO_TREES, *parts]
         nodes = [
@@ -80,7 +80,7 @@ class TreeVoters:
         return cls(_starts(sizes), *nodes)
 
     @classmethod
-    def stumps(cls, feature: NDArray[np.int64], threshold: FloatArray) -> TreeVoters:
+    def stumps(cls, feature: NDArray[np.int64], threshold: FloatArray) -> WeakTrees:
         """Make one stump for each feature and threshold, +1 above the threshold."""
         n = len(feature)
 
@@ -102,7 +102,7 @@ class TreeVoters:
     def __len__(self) -> int:
         return len(self.start) - 1
 
-    def __getitem__(self, index: int) -> TreeVoters:
+    def __getitem__(self, index: int) -> WeakTrees:
         return self.take(np.array([index]))
 
     def _nodes(self) -> tuple[NDArray[Any], ...]:
@@ -118,23 +118,23 @@ class TreeVoters:
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """Number of nodes of every tree, shape (n_voters,)."""
+        """Number of nodes of every tree, shape (n_learners,)."""
         return np.diff(self.start)
 
     def values(self, X: FloatArray) -> NDArray[np.int8]:
-        """Votes of every tree on every row, shape (n_voters, n_samples)."""
+        """Votes of every tree on every row, shape (n_learners, n_samples)."""
         return _core.tree_labels(X, *self._arrays())
 
     def votes(self, X: FloatArray, weights: FloatArray) -> FloatArray:
         """Weighted sum of the votes, shape (n_samples,)."""
         return _core.tree_votes(X, np.ascontiguousarray(weights), *self._arrays())
 
-    def take(self, chosen: NDArray[np.int64]) -> TreeVoters:
+    def take(self, chosen: NDArray[np.int64]) -> WeakTrees:
         """Keep only some of the trees."""
         sizes = self.sizes[chosen]
         start = _starts(sizes)
         nodes = np.arange(sizes.sum()) + np.repeat(self.start[:-1][chosen] - start[:-1], sizes)
-        return TreeVoters(start, *(array[nodes] for array in self._nodes()))
+        return WeakTrees(start, *(array[nodes] for array in self._nodes()))
 
     def importances(self, weights: FloatArray, n_features: int) -> FloatArray:
         """Share of each feature in the splits, shape (n_features,).
@@ -156,75 +156,77 @@ def _starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 _NODE_TYPES: tuple[Any, ...] = (np.int32, np.float64, np.int32, np.int32, np.int8, np.float64)
-_NO_TREES = TreeVoters(np.zeros(1, np.int64), *(np.empty(0, dtype) for dtype in _NODE_TYPES))
+_NO_TREES = WeakTrees(np.zeros(1, np.int64), *(np.empty(0, dtype) for dtype in _NODE_TYPES))
 
 
 @register_serializable("given base classifiers")
 @dataclass(frozen=True, eq=False)
-class GivenVoters:
-    """Voters that the caller brings along.
+class GivenLearners:
+    """Learners that the caller brings along.
 
     Parameters
     ----------
-    voters : callable or sequence of callables
+    learners : callable or sequence of callables
         Each takes X of shape (n_samples, n_features) and returns real values of shape
-        (n_samples,); a single callable may return (n_samples, n_voters).
+        (n_samples,); a single callable may return (n_samples, n_learners).
     chosen : int64 array or None, default=None
-        The voters to keep of those given; all when None.
+        The learners to keep of those given; all when None.
     """
 
-    voters: Voter | Sequence[Voter]
+    learners: Learner | Sequence[Learner]
     chosen: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        wrong = [] if callable(self.voters) else [v for v in self.voters if not callable(v)]
+        wrong = [] if callable(self.learners) else [v for v in self.learners if not callable(v)]
         if wrong:
-            raise ValueError(f"voters must be callable; got {short(wrong[0])} among them")
+            raise ValueError(f"weak_learners must be callable; got {short(wrong[0])} among them")
 
     @classmethod
-    def joined(cls, parts: Sequence[GivenVoters]) -> GivenVoters:
-        """Put together what was chosen of the same voters, at least once."""
+    def joined(cls, parts: Sequence[GivenLearners]) -> GivenLearners:
+        """Put together what was chosen of the same learners, at least once."""
         chosen = [part.chosen for part in parts if part.chosen is not None]
-        return cls(parts[0].voters, np.concatenate(chosen))
+        return cls(parts[0].learners, np.concatenate(chosen))
 
     def __len__(self) -> int:
         if self.chosen is not None:
             return len(self.chosen)
-        if callable(self.voters):
-            raise TypeError("a single callable shows how many voters it makes only in its values")
-        return len(self.voters)
+        if callable(self.learners):
+            raise TypeError(
+                "a single callable shows in its values alone how many learners it makes"
+            )
+        return len(self.learners)
 
     def values(self, X: FloatArray) -> FloatArray:
-        """Values of every voter on every row, shape (n_voters, n_samples)."""
-        if callable(self.voters):
-            rows = _values(self.voters, X, n_axes=(1, 2))
+        """Values of every learner on every row, shape (n_learners, n_samples)."""
+        if callable(self.learners):
+            rows = _values(self.learners, X, n_axes=(1, 2))
             return rows if self.chosen is None else rows[self.chosen]
-        kept = range(len(self.voters)) if self.chosen is None else self.chosen
-        made = [_values(self.voters[j], X, n_axes=(1,)) for j in kept]
+        kept = range(len(self.learners)) if self.chosen is None else self.chosen
+        made = [_values(self.learners[j], X, n_axes=(1,)) for j in kept]
         return np.concatenate([np.empty((0, len(X))), *made])
 
     def votes(self, X: FloatArray, weights: FloatArray) -> FloatArray:
         """Weighted sum of the values, shape (n_samples,)."""
         return weighted_sum(self.values(X).T, weights) if len(weights) else np.zeros(len(X))
 
-    def take(self, chosen: NDArray[np.int64]) -> GivenVoters:
-        """Keep only some of the voters."""
-        return GivenVoters(self.voters, chosen if self.chosen is None else self.chosen[chosen])
+    def take(self, chosen: NDArray[np.int64]) -> GivenLearners:
+        """Keep only some of the learners."""
+        return GivenLearners(self.learners, chosen if self.chosen is None else self.chosen[chosen])
 
 
-Voters = TreeVoters | GivenVoters
+Learners = WeakTrees | GivenLearners
 
 
-def _values(voter: Voter, X: FloatArray, n_axes: tuple[int, ...]) -> FloatArray:
-    """Values of what is one voter or several, one row per voter."""
-    with naming("voters"):
-        columns = np.asarray(voter(X), dtype=np.float64)
+def _values(learner: Learner, X: FloatArray, n_axes: tuple[int, ...]) -> FloatArray:
+    """Values of what is one learner or several, one row per learner."""
+    with naming("weak_learners"):
+        columns = np.asarray(learner(X), dtype=np.float64)
     if columns.ndim not in n_axes or len(columns) != len(X):
         raise ValueError(
-            "voters must return one value per row of X; "
+            "weak_learners must return one value per row of X; "
             f"got an array of shape {columns.shape} for {len(X)} rows"
         )
     if not np.isfinite(columns).all():
         wrong = columns[~np.isfinite(columns)][0]
-        raise ValueError(f"voters must return finite values; got {wrong!s}")
+        raise ValueError(f"weak_learners must return finite values; got {wrong!s}")
     return columns.T.reshape(-1, len(X))

@@ -1,0 +1,147 @@
+"""Learners are read-only arrays, wherever they come from."""
+
+import pickle
+from dataclasses import FrozenInstanceError, fields
+
+import joblib
+import numpy as np
+import pytest
+from mddf.baselines import AdaBoostClassifier, LPBoostClassifier, QuadBoostClassifier
+from mddf.baselines._boosting.fixed_learners import stump_dictionary
+from mddf.baselines._boosting.search import TreeSearch
+from mddf.baselines._boosting.weak_learners import GivenLearners, WeakTrees
+from sklearn.datasets import load_iris
+
+from mddf import from_state
+
+
+@pytest.fixture(scope="module")
+def X():
+    return np.random.default_rng(0).integers(0, 9, size=(60, 3)).astype(float)
+
+
+@pytest.fixture(scope="module")
+def trees(X):
+    rng = np.random.default_rng(1)
+    weights = rng.dirichlet(np.ones(60), 7) * rng.choice([-1, 1], (7, 60))
+    return [
+        TreeSearch(X, 1 + k % 4).best(np.ascontiguousarray(w))[0] for k, w in enumerate(weights)
+    ]
+
+
+def arrays(learners):
+    return {field.name: getattr(learners, field.name) for field in fields(learners)}
+
+
+def same(one, other):
+    for name, array in arrays(one).items():
+        np.testing.assert_array_equal(array, arrays(other)[name], strict=True)
+
+
+def test_joined_and_taken_apart(X, trees):
+    learners = WeakTrees.joined(trees)
+    assert len(learners) == 7
+    assert learners.size == learners.sizes.sum() == sum(tree.size for tree in trees)
+    for k, tree in enumerate(trees):
+        same(learners[k], tree)
+        np.testing.assert_array_equal(learners.values(X)[k], tree.values(X)[0])
+    chosen = np.array([5, 0, 5])
+    same(learners.take(chosen), WeakTrees.joined([trees[k] for k in chosen]))
+    same(learners.take(chosen[:0]), WeakTrees.joined([]))
+    same(WeakTrees.joined([learners, WeakTrees.joined([])]), learners)
+
+
+def test_read_only(trees, tmp_path):
+    learners = WeakTrees.joined(trees)
+    with pytest.raises(FrozenInstanceError):
+        learners.start = np.zeros(1, np.int64)
+    joblib.dump(learners, tmp_path / "learners.joblib")
+    mapped = joblib.load(tmp_path / "learners.joblib", mmap_mode="r")
+    assert isinstance(mapped.threshold, np.memmap)
+    for made in (learners, trees[0], learners[2], pickle.loads(pickle.dumps(learners)), mapped):
+        for array in arrays(made).values():
+            with pytest.raises(ValueError, match="read-only"):
+                array[:1] = 0
+    same(mapped, learners)
+
+
+def test_a_model_is_mapped_from_its_file(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    model = AdaBoostClassifier(20, max_depth=2).fit(X, y)
+    joblib.dump(model, tmp_path / "model.joblib")
+    mapped = joblib.load(tmp_path / "model.joblib", mmap_mode="r")
+    assert isinstance(mapped.ensembles_[0].learners.label, np.memmap)
+    np.testing.assert_array_equal(mapped.decision_function(X), model.decision_function(X))
+
+
+def test_stumps(X):
+    stumps = stump_dictionary(X, 2)
+    thresholds = stumps.threshold[::3].reshape(3, 2)
+    expected = np.where(X.T[:, None, :] > thresholds[:, :, None], 1, -1).reshape(6, -1)
+    np.testing.assert_array_equal(stumps.values(X), expected)
+    np.testing.assert_array_equal(
+        stumps.importances(np.array([1, 1, 0, 0, -2, 0]), 3), [0.5, 0, 0.5]
+    )
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [lambda X: X, [lambda X: X[:, 0], lambda X: X[:, 1], lambda X: X[:, 2]]],
+    ids=["one callable", "several"],
+)
+def test_given_learners(X, rules):
+    learners = GivenLearners(rules)
+    np.testing.assert_array_equal(learners.values(X), X.T)
+    parts = [learners.take(np.array([k])) for k in (2, 0)]
+    some = GivenLearners.joined(parts)
+    assert len(some) == 2
+    np.testing.assert_array_equal(some.values(X), X.T[[2, 0]])
+    np.testing.assert_array_equal(some.take(np.array([1])).values(X), X.T[[0]])
+    np.testing.assert_allclose(some.votes(X, np.array([1.0, -2.0])), X[:, 2] - 2 * X[:, 0])
+
+
+@pytest.mark.parametrize("Model", [AdaBoostClassifier, LPBoostClassifier, QuadBoostClassifier])
+def test_weak_learners_may_be_given_by_the_former_name(Model):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[:100], y[:100]
+    rules = [lambda X: np.where(X[:, 0] > 5.5, 1, -1), lambda X: np.where(X[:, 1] > 3, 1, -1)]
+    for given in ("stumps", rules):
+        expected = Model(n_estimators=9, weak_learners=given).fit(X, y).decision_function(X)
+        with pytest.warns(FutureWarning, match=r"voters is deprecated .* use weak_learners"):
+            found = Model(n_estimators=9, voters=given).fit(X, y)
+        assert np.array_equal(found.decision_function(X), expected)
+
+
+def test_states_of_before_have_other_names(X):
+    y = X[:, 0] > 4
+    model = QuadBoostClassifier(n_estimators=3, weak_learners=np.tanh).fit(X, y)
+    state = model.__getstate__()
+    (ensemble,) = state["ensembles_"]
+    before = {
+        **{key: value for key, value in state.items() if key not in ("weak_learners", "voters")},
+        "voters": np.tanh,
+        "history_": {key.replace("learner", "voter"): v for key, v in model.history_.items()},
+        "ensembles_": [
+            {
+                "mddf_type": ensemble["mddf_type"],
+                "voters": {
+                    "mddf_type": "given base classifiers",
+                    "voters": np.tanh,
+                    "chosen": ensemble["learners"]["chosen"],
+                },
+                "round_start": ensemble["round_start"],
+                "voter": ensemble["learner"],
+                "step": ensemble["step"],
+            }
+        ],
+        "mddf_format": 2,
+    }
+    again = QuadBoostClassifier()
+    again.__setstate__(before)
+    assert again.get_params() == model.get_params()
+    assert again.history_.keys() == model.history_.keys()
+    assert np.array_equal(again.decision_function(X), model.decision_function(X))
+    part = pickle.loads(pickle.dumps(model.ensembles_[0]))
+    assert np.array_equal(part.decision(X), model.decision_function(X))
+    part = from_state({**before["ensembles_"][0], "mddf_format": 2})
+    assert np.array_equal(part.decision(X), model.decision_function(X))
