@@ -9,11 +9,13 @@ from numbers import Integral
 
 import numpy as np
 
-from mddf._data.binning import BinnedTable, Bins, join_bins
+from mddf._data.binned_table import BinnedTable
+from mddf._data.binning import Bins, join_bins
 from mddf._data.folds import Folds
 from mddf._data.sampling import RowWeights, canonical_order, plan_sampling, whole_weights
-from mddf._forest.base import resolve_max_features
-from mddf._trees import grower
+from mddf._forest.parameters import resolve_max_features
+from mddf._trees import grower, predictor
+from mddf._trees.arrays import shares
 
 from ._windows import WindowSpec
 
@@ -189,5 +191,5 @@ def class_vectors(trees, windows: np.ndarray, n_classes: int, *, n_jobs=None) ->
     ndarray of shape (n_windows, n_classes)
     """
     sums = np.zeros((len(windows), n_classes))
-    grower.add_probabilities(trees, windows, sums, n_jobs=n_jobs)
-    return grower.shares(sums)
+    predictor.add_probabilities(trees, windows, sums, n_jobs=n_jobs)
+    return shares(sums)

@@ -17,6 +17,7 @@ from mddf._base.parallel import progress_bar
 from mddf._base.serialization import Saved
 from mddf._cascade.estimator import column_names
 from mddf._data.binner import Binner
+from mddf._data.estimators import warn_of_seen
 from mddf._data.folds import make_folds
 from mddf._data.reading import read_numbers, whole_frame
 from mddf._data.sampling import row_weights
@@ -31,7 +32,6 @@ from mddf._data.validation import (
     encode_labels,
     unchanged_on_failure,
 )
-from mddf._forest.classifier_base import warn_of_seen
 
 from ._window_forests import FORESTS, ForestOptions, Samples, class_vectors, grow_forests
 from ._windows import WindowSpec, resolve_grid, window_specs

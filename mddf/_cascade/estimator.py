@@ -24,6 +24,7 @@ from mddf._cascade.plan import CascadeKind, CascadePlan, resolve_grains
 from mddf._cascade.stopping import Stopper
 from mddf._cascade.trainer import LayerTrainer
 from mddf._data.binner import Binner
+from mddf._data.estimators import LayeredClassifier
 from mddf._data.folds import gives_folds, group_numbers, is_splitter, make_folds
 from mddf._data.reading import read_table
 from mddf._data.sampling import canonical_order, row_weights
@@ -44,7 +45,6 @@ from mddf._ensemble.checkpoints import Checkpoint, description, fit_inputs
 from mddf._ensemble.scoring import MARGIN_RATIO, OneSEStopper, needed_gain, out_of_fold_score
 from mddf._ensemble.stages import FittedStages, columns_of
 from mddf._ensemble.vote import calibration
-from mddf._forest.classifier_base import LayeredClassifier
 from mddf._members.named import HoldsMembers
 from mddf._members.tasks import ClassificationTask
 

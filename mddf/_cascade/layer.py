@@ -16,8 +16,11 @@ from mddf._data.binning import Bins
 from mddf._data.folds import Folds
 from mddf._data.validation import is_list
 from mddf._ensemble.stages import StageMember
-from mddf._forest.base import BaseForest
-from mddf._forest.classifiers import CompletelyRandomForestClassifier, RandomForestClassifier
+from mddf._forest.classifiers import (
+    BaseForest,
+    CompletelyRandomForestClassifier,
+    RandomForestClassifier,
+)
 from mddf._members.external import check_external, check_takes_weights
 from mddf._members.members import MemberSpec
 from mddf._members.named import split_names

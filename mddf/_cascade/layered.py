@@ -9,10 +9,10 @@ import numpy as np
 
 from mddf._data.binner import NewRows
 from mddf._data.blocks import by_blocks, last
+from mddf._data.estimators import warn_of_seen
 from mddf._data.reading import read_table
 from mddf._ensemble.stages import FittedStages
-from mddf._forest.classifier_base import warn_of_seen
-from mddf._trees import grower
+from mddf._trees import predictor
 
 
 class Layered:
@@ -40,7 +40,7 @@ class Layered:
         fitted = self._fitted_stages()
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
         # What has been seen is known by the codes of all columns.
-        wanted = None if warn_if_seen else grower.columns_used(fitted.trees(), fitted.n_raw)
+        wanted = None if warn_if_seen else predictor.columns_used(fitted.trees(), fitted.n_raw)
         rows = NewRows(
             fitted.binner,
             table,

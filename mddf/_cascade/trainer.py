@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from mddf._data.binning import BinnedTable
+from mddf._data.binned_table import BinnedTable
 from mddf._data.sampling import RowWeights, plan_sampling
 from mddf._data.vectors import put_aside
 from mddf._ensemble.stages import GRAIN, rounded, shown_numbers

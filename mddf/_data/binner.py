@@ -10,15 +10,8 @@ from scipy import sparse
 
 from mddf._base.serialization import register_serializable
 from mddf._data.bin_rows import drawn_rows
-from mddf._data.binning import (
-    BinnedTable,
-    apply_bins,
-    empty_codes,
-    is_large,
-    join_bins,
-    learn_bins,
-    spare_bins,
-)
+from mddf._data.binned_table import BinnedTable, empty_codes, is_large, spare_bins
+from mddf._data.binning import apply_bins, join_bins, learn_bins
 from mddf._data.categories import CategoryEncoder, warn_of_unseen
 from mddf._data.category_mask import category_mask
 from mddf._data.cells import NUMBER

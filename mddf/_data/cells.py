@@ -4,20 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import date, time, timedelta
 from decimal import Decimal
 from numbers import Complex, Real
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
+from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.validation import assert_all_finite
 
 from mddf._base.messages import short
 from mddf._data.binning import NUMERIC_DTYPES
-from mddf._data.plain import NO_TIMES, is_missing, is_time
 
 NUMBER = "number"
+NO_TIMES = "dates and times are no numbers; turn them into some first"
+TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
 _PLAIN = {int, float, bool, type(None), np.float64, np.float32, np.int64, np.bool_}
+
+
+def is_missing(value) -> bool:
+    """Whether a cell is None, NaN, NaT or pandas' NA."""
+    if value is None:
+        return True
+    if isinstance(value, str | int):
+        return False
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(value))
+    return is_scalar_nan(value) or is_pandas_na(value) or type(value).__name__ == "NaTType"
+
+
+def is_time(value) -> bool:
+    """Whether a value is a date, a time, a period or a difference of times."""
+    return isinstance(value, TIMES) or type(value).__name__ == "Period"
 
 
 def filled(X: np.ma.MaskedArray) -> np.ndarray:

@@ -10,9 +10,8 @@ from typing import Any
 import narwhals.stable.v1 as nw
 import numpy as np
 
-from mddf._data.cells import NUMBER, checked_numbers, no_number, parsed_numbers
+from mddf._data.cells import NO_TIMES, NUMBER, checked_numbers, no_number, parsed_numbers
 from mddf._data.column import NUMBERS, OBJECTS, Cells, Column, Columns, ColumnType, Factors
-from mddf._data.plain import NO_TIMES
 from mddf._data.table import Table
 
 # Frames of so few cells are read as a whole, where the types of columns are simple: of a few rows,

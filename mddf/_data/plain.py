@@ -3,38 +3,17 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import date, time, timedelta
-from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
-from sklearn.utils._missing import is_pandas_na, is_scalar_nan
+from sklearn.utils._missing import is_scalar_nan
 
 from mddf._base.messages import short
+from mddf._data.cells import NO_TIMES, TIMES, is_missing, is_time
 
-NO_TIMES = "dates and times are no numbers; turn them into some first"
 _OTHERS = (bool, np.timedelta64)  # that count as integers
-_TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
-
-
-def is_missing(value) -> bool:
-    """Whether a cell is None, NaN, NaT or pandas' NA."""
-    if value is None:
-        return True
-    if isinstance(value, str | int):
-        return False
-    if isinstance(value, Decimal):
-        return value.is_nan()
-    if isinstance(value, np.datetime64 | np.timedelta64):
-        return bool(np.isnat(value))
-    return is_scalar_nan(value) or is_pandas_na(value) or type(value).__name__ == "NaTType"
-
-
-def is_time(value) -> bool:
-    """Whether a value is a date, a time, a period or a difference of times."""
-    return isinstance(value, _TIMES) or type(value).__name__ == "Period"
 
 
 def holds_times(values: np.ndarray) -> bool:
@@ -125,7 +104,7 @@ def numbered(groups: np.ndarray) -> tuple[np.ndarray, bool]:
     if groups.dtype.kind == "O":
         missing = [row for row, group in enumerate(groups) if _lacks_something(group)]
         kinds = set(map(type, groups))
-        in_order = any(all(issubclass(k, kind) for k in kinds) for kind in (str, Real, *_TIMES))
+        in_order = any(all(issubclass(k, kind) for k in kinds) for kind in (str, Real, *TIMES))
     else:
         missing, in_order = np.flatnonzero(groups != groups).tolist(), True
     if missing:

@@ -107,6 +107,12 @@ class Values:
         return ValueTarget(self.key, scale)
 
 
+def in_units_of_y(means: np.ndarray, exponents: np.ndarray) -> np.ndarray:
+    """Means of `Values`, which lie below 1, in the units of what was passed as y."""
+    most = np.nextafter(1.0, 0.0)  # one that is rounded up to 1 might be no number any more
+    return np.ldexp(np.clip(means, -most, most), exponents)
+
+
 @register_serializable("target scaling")
 @dataclass(frozen=True)
 class Units:

@@ -19,7 +19,8 @@ from sklearn.utils.validation import (
 )
 
 from mddf._base.messages import short, warn
-from mddf._data.plain import is_missing, numbers_of, plain_array
+from mddf._data.cells import is_missing
+from mddf._data.plain import numbers_of, plain_array
 from mddf._data.sampling import scale_weights, summed_weights
 
 MOST_CLASSES = 65535

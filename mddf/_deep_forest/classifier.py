@@ -9,6 +9,7 @@ from sklearn.metrics import get_scorer_names
 from sklearn.utils._param_validation import StrOptions
 
 from mddf._cascade.estimator import column_names
+from mddf._data.estimators import LayeredClassifier
 from mddf._data.sampling import row_weights
 from mddf._data.validation import (
     class_factors,
@@ -18,7 +19,6 @@ from mddf._data.validation import (
 from mddf._deep_forest.estimator import BaseDeepForest
 from mddf._ensemble.scoring import MARGIN_RATIO, out_of_fold_score
 from mddf._ensemble.vote import Calibration
-from mddf._forest.classifier_base import LayeredClassifier
 from mddf._members.members import auto_classifiers, named_classifiers, resolve_members
 from mddf._members.tasks import ClassificationTask
 

@@ -16,6 +16,7 @@ from mddf._base.fingerprint import fingerprint
 from mddf._cascade.layered import Layered
 from mddf._data.binner import Binner
 from mddf._data.category_mask import category_mask
+from mddf._data.estimators import AsksForGroups
 from mddf._data.folds import gives_folds, group_numbers, is_splitter, make_folds
 from mddf._data.reading import read_table
 from mddf._data.sampling import canonical_order
@@ -36,7 +37,6 @@ from mddf._deep_forest.stack import MOST_COLUMNS
 from mddf._deep_forest.training import Training
 from mddf._ensemble.checkpoints import Checkpoint, description, fit_inputs
 from mddf._ensemble.stages import FittedStages, Stage, bounded, columns_of
-from mddf._forest.classifier_base import AsksForGroups
 from mddf._members.external import check_takes_weights
 from mddf._members.named import HoldsMembers
 from mddf._members.screening import is_wide

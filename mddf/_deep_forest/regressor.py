@@ -9,11 +9,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.messages import Renamed, short
 from mddf._data.blocks import last
+from mddf._data.estimators import TableRegressor
 from mddf._data.sampling import n_counted, row_weights
 from mddf._data.targets import Units, Values, read_values
 from mddf._data.validation import Within
 from mddf._deep_forest.estimator import BaseDeepForest
-from mddf._forest.regressor_base import TableRegressor
 from mddf._members.members import AUTO_REGRESSORS, named_regressors, resolve_members
 from mddf._members.tasks import RegressionTask
 

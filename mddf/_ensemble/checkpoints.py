@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator
 from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import short
 from mddf._base.serialization import FORMAT, from_plain, to_plain
-from mddf._data.binning import BinnedTable
+from mddf._data.binned_table import BinnedTable
 
 # Parameters that do not change what is grown.
 _ANY = {"n_jobs", "verbose", "checkpoint", "transform_layers", "transform_forests"}

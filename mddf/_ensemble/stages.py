@@ -18,7 +18,7 @@ from mddf._data.binner import Binner
 from mddf._data.binning import Bins, apply_bins, join_bins
 from mddf._data.targets import Units
 from mddf._ensemble.vote import UNCALIBRATED, Calibration, sharpened
-from mddf._trees import grower
+from mddf._trees import predictor
 
 # Vectors are whole multiples of this, so that classes with equal votes stay equal when the vectors
 # of members are added up.
@@ -80,7 +80,7 @@ class StageMember:
 
     def vectors(self, codes: np.ndarray, numbers: np.ndarray | None, n_jobs: Any) -> np.ndarray:
         """Class vectors of rows, or numbers: shape (n_rows, n_columns)."""
-        means = grower.mean_vectors(self.models, codes, self.n_columns, n_jobs=n_jobs)
+        means = predictor.mean_vectors(self.models, codes, self.n_columns, n_jobs=n_jobs)
         means = means * self.unit
         return rounded(means) if self.is_rounded else means
 

@@ -1,63 +1,36 @@
-"""What forests share, and what those that classify have of their own."""
+"""What forests that classify and forests that regress share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import _fit_context
-from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import short, warn
+from mddf._data.binned_table import BinnedTable
 from mddf._data.binner import Binner, NewRows
-from mddf._data.binning import BinnedTable
 from mddf._data.blocks import by_blocks
 from mddf._data.reading import read_table
-from mddf._data.sampling import RowWeights, canonical_order, plan_sampling, row_weights
+from mddf._data.sampling import RowWeights, canonical_order, plan_sampling
 from mddf._data.targets import Classes, Values
 from mddf._data.validation import (
-    COUNT,
-    JOBS,
-    Within,
     check_lengths,
     check_weights,
-    class_factors,
     naming,
     refuse_class,
     unchanged_on_failure,
 )
 from mddf._ensemble.stages import FittedStages, StageMember, one_stage
 from mddf._forest import out_of_bag
-from mddf._forest.classifier_base import ProbabilityClassifier
-from mddf._trees import grower
+from mddf._forest.parameters import CONSTRAINTS, tree_options
+from mddf._trees import grower, predictor
 from mddf._trees.arrays import Numbers
-
-
-def resolve_max_features(max_features, n_features: int) -> int:
-    """Number of candidate columns from the parameter of that name."""
-    if max_features is None:
-        return n_features
-    if max_features == "sqrt":
-        return max(1, int(np.sqrt(n_features)))
-    if max_features == "log2":
-        return max(1, int(n_features).bit_length() - 1)
-    if isinstance(max_features, Integral):
-        return min(int(max_features), n_features)
-    return max(1, int(max_features * n_features))
-
-
-def _as_count(value, n_samples: int, least: int) -> int:
-    """A number of samples given as such or as a share; more than there are is one more."""
-    if isinstance(value, Integral):
-        return min(int(value), n_samples + 1)
-    return max(least, int(np.ceil(value * n_samples)))
 
 
 class Forest:
@@ -71,6 +44,18 @@ class Forest:
     _balances_trees = False
     _unit: Any = 1.0  # what leaves hold multiples of
 
+    n_estimators: int
+    criterion: str
+    bootstrap: bool
+    max_samples: float | None
+    oob_score: bool | Callable[..., float]
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+    warm_start: bool
+    max_bins: int
+    categorical_features: Any
+
     _binner: Binner
     _entropy: list[int]
     _trees: list[Any]
@@ -80,75 +65,11 @@ class Forest:
     # With warm_start: what all trees so far drew from, if that is the same; else None.
     _drawn: tuple[str, str] | None = None
 
-    _parameter_constraints: ClassVar[dict] = {
-        "n_estimators": [COUNT],
-        "max_depth": [Within(Integral, 1, None, closed="left"), None],
-        "min_samples_split": [
-            Within(Integral, 2, None, closed="left"),
-            Within(RealNotInt, 0, 1, closed="right"),
-        ],
-        "min_samples_leaf": [
-            Within(Integral, 1, None, closed="left"),
-            Within(RealNotInt, 0, 1, closed="neither"),
-        ],
-        "min_weight_fraction_leaf": [Within(Real, 0, 0.5, closed="both")],
-        "max_features": [
-            Within(Integral, 1, None, closed="left"),
-            Within(RealNotInt, 0, 1, closed="right"),
-            StrOptions({"sqrt", "log2"}),
-            None,
-        ],
-        "bootstrap": ["boolean"],
-        "max_samples": [
-            None,
-            Within(RealNotInt, 0, None, closed="neither"),
-            Within(Integral, 1, None, closed="left"),
-        ],
-        "oob_score": ["boolean", callable],
-        "n_jobs": JOBS,
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-        "warm_start": ["boolean"],
-        "max_bins": [Within(Integral, 2, 255, closed="both")],
-        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS
 
-    def __init__(
-        self,
-        n_estimators,
-        *,
-        criterion,
-        max_depth,
-        min_samples_split,
-        min_samples_leaf,
-        min_weight_fraction_leaf,
-        max_features,
-        bootstrap,
-        max_samples,
-        oob_score,
-        n_jobs,
-        random_state,
-        verbose,
-        warm_start,
-        max_bins,
-        categorical_features,
-    ):
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
+    def _keep(self, parameters: dict[str, Any]) -> None:
+        """Keep what a constructor got, its ``locals()``, under the parameters' names."""
+        vars(self).update({name: value for name, value in parameters.items() if name != "self"})
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
@@ -303,7 +224,7 @@ class Forest:
             assert drawn is not None
             out_of_bag.check_unchanged(fitted["_drawn"], drawn, n_before, self.oob_score)
             before = replace(block, seeds=seeds[:n_before])
-            known = grower.out_of_bag(table, target.cells, before, fitted["_trees"], self.n_jobs)
+            known = out_of_bag.sums_of(table, target.cells, before, fitted["_trees"], self.n_jobs)
             fitted["_oob"] = out_of_bag.by_rows(known, sampling.rows, table.n_rows, None)
         fitted["_drawn"] = drawn if not n_before or drawn == fitted["_drawn"] else None
         if len(block.seeds):
@@ -331,22 +252,14 @@ class Forest:
             found["_oob"] = out_of_bag.by_rows(grown, rows, table.n_rows, fitted["_oob"])
         return found
 
+    def _tree_options(self, n_samples: int, n_features: int) -> grower.TreeOptions:
+        return tree_options(self, n_samples, n_features)
+
     def _fitted_stages(self) -> FittedStages:
         """The forest as a stage."""
         check_is_fitted(self, "_trees")
         member = StageMember(self._trees, self._width, self._unit, is_rounded=False)
         return one_stage(self._binner, member)
-
-    def _tree_options(self, n_samples: int, n_features: int) -> grower.TreeOptions:
-        return grower.TreeOptions(
-            entropy=self.criterion in ("entropy", "log_loss"),
-            random_thresholds=self._random_thresholds,
-            max_features=resolve_max_features(self.max_features, n_features),
-            max_depth=min(int(self.max_depth or grower.NO_DEPTH_LIMIT), grower.NO_DEPTH_LIMIT),
-            min_samples_split=_as_count(self.min_samples_split, n_samples, 2),
-            min_samples_leaf=_as_count(self.min_samples_leaf, n_samples, 1),
-            min_weight_leaf=float(self.min_weight_fraction_leaf),
-        )
 
     def _out_of_bag(self, found, rows, codes, target) -> dict:
         sums, n_trees = found[:2]
@@ -369,12 +282,12 @@ class Forest:
         It gets the codes of a table; or its numbers, where the trees ask for few of them.
         """
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
-        wanted = grower.columns_used(self._trees, table.shape[1])
+        wanted = predictor.columns_used(self._trees, table.shape[1])
         rows = NewRows(self._binner, table, wanted=wanted)
         numbers = None
         if wanted is not None and not coded:
             numbers = self._binner.plain_numbers(table)
-            if numbers is not None and not grower.need_no_codes(self._trees, numbers, wanted):
+            if numbers is not None and not predictor.need_no_codes(self._trees, numbers, wanted):
                 numbers = None
 
         def read_block(first, end):
@@ -401,7 +314,7 @@ class Forest:
         n_trees = sum(block.n_trees for block in self._trees)
         return self._read_rows(
             X,
-            lambda codes: grower.leaf_indices(self._trees, codes, n_jobs=self.n_jobs),
+            lambda codes: predictor.leaf_indices(self._trees, codes, n_jobs=self.n_jobs),
             16 * n_trees,
             coded=True,
         )
@@ -420,82 +333,3 @@ class Forest:
         yield "n_features_in_", self.n_features_in_, self._binner.bins_.n_columns
         for block in self._trees:
             yield "width of trees", block.width, self._width
-
-
-class BaseForest(Forest, ProbabilityClassifier):
-    """What both forests that classify share; use one of them."""
-
-    _oob_name = "oob_decision_function_"
-
-    _parameter_constraints: ClassVar[dict] = {
-        **Forest._parameter_constraints,
-        "criterion": [StrOptions({"gini", "entropy", "log_loss"})],
-        "class_weight": [StrOptions({"balanced", "balanced_subsample"}), dict, None],
-    }
-
-    def __init__(self, n_estimators, *, class_weight, **parameters):
-        super().__init__(n_estimators, **parameters)
-        self.class_weight = class_weight
-
-    @property
-    def n_outputs_(self) -> int:
-        """How many outputs there are: 1, as in scikit-learn's forests."""
-        check_is_fitted(self, "_trees")
-        return 1
-
-    @property
-    def _balances_trees(self) -> bool:  # type: ignore[override]
-        return self.class_weight == "balanced_subsample"
-
-    def _read(self, y, weights) -> Classes:
-        return Classes.read(y)
-
-    @property
-    def _width(self) -> int:
-        return len(self.classes_)
-
-    def _learnt(self, target: Classes) -> dict:
-        return {"classes_": target.classes, "n_classes_": len(target.classes)}
-
-    def _check_again(self, target: Classes) -> None:
-        if not np.array_equal(target.classes, self.classes_):
-            raise ValueError(
-                "with warm_start=True, y must have the classes of the fit before, "
-                f"{self.classes_.tolist()}, got {target.classes.tolist()}"
-            )
-
-    def _row_weights(self, target: Classes, weights) -> RowWeights:
-        factors = class_factors(self.class_weight, target.classes, target.key, weights)
-        return row_weights(weights, factors, target.key)
-
-    def _score_out_of_bag(self, target: Classes, sums, n_trees) -> dict:
-        decision = grower.shares(sums)
-        seen = n_trees > 0
-        labels, votes = target.key[seen], decision[seen].argmax(axis=1)
-        score = self._scored(accuracy_score, target.classes[labels], target.classes[votes])
-        return {"oob_decision_function_": decision, "oob_score_": score}
-
-    def predict_proba(self, X):
-        """Mean over the trees of the class distribution in a sample's leaf.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Columns in the order of `classes_`.
-        """
-        return super().predict_proba(X)
-
-    def _read_stages(self, X, read):
-        check_is_fitted(self, "_trees")
-
-        def read_rows(rows):
-            probabilities = np.zeros((len(rows), len(self.classes_)))
-            grower.add_probabilities(self._trees, rows, probabilities, n_jobs=self.n_jobs)
-            (found,) = read(iter([grower.shares(probabilities)]))
-            return found
-
-        return [self._read_rows(X, read_rows, 24 * self._width)]

@@ -2,7 +2,96 @@
 
 from __future__ import annotations
 
-from mddf._forest.base import BaseForest
+from typing import ClassVar
+
+import numpy as np
+from sklearn.metrics import accuracy_score
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from mddf._data.estimators import ProbabilityClassifier
+from mddf._data.sampling import RowWeights, row_weights
+from mddf._data.targets import Classes
+from mddf._data.validation import class_factors
+from mddf._forest.base import Forest
+from mddf._forest.parameters import CONSTRAINTS
+from mddf._trees import predictor
+from mddf._trees.arrays import shares
+
+
+class BaseForest(Forest, ProbabilityClassifier):
+    """What both forests that classify share; use one of them."""
+
+    _oob_name = "oob_decision_function_"
+
+    _parameter_constraints: ClassVar[dict] = {
+        **CONSTRAINTS,
+        "criterion": [StrOptions({"gini", "entropy", "log_loss"})],
+        "class_weight": [StrOptions({"balanced", "balanced_subsample"}), dict, None],
+    }
+
+    @property
+    def n_outputs_(self) -> int:
+        """How many outputs there are: 1, as in scikit-learn's forests."""
+        check_is_fitted(self, "_trees")
+        return 1
+
+    @property
+    def _balances_trees(self) -> bool:  # type: ignore[override]
+        return self.class_weight == "balanced_subsample"
+
+    def _read(self, y, weights) -> Classes:
+        return Classes.read(y)
+
+    @property
+    def _width(self) -> int:
+        return len(self.classes_)
+
+    def _learnt(self, target: Classes) -> dict:
+        return {"classes_": target.classes, "n_classes_": len(target.classes)}
+
+    def _check_again(self, target: Classes) -> None:
+        if not np.array_equal(target.classes, self.classes_):
+            raise ValueError(
+                "with warm_start=True, y must have the classes of the fit before, "
+                f"{self.classes_.tolist()}, got {target.classes.tolist()}"
+            )
+
+    def _row_weights(self, target: Classes, weights) -> RowWeights:
+        factors = class_factors(self.class_weight, target.classes, target.key, weights)
+        return row_weights(weights, factors, target.key)
+
+    def _score_out_of_bag(self, target: Classes, sums, n_trees) -> dict:
+        decision = shares(sums)
+        seen = n_trees > 0
+        labels, votes = target.key[seen], decision[seen].argmax(axis=1)
+        score = self._scored(accuracy_score, target.classes[labels], target.classes[votes])
+        return {"oob_decision_function_": decision, "oob_score_": score}
+
+    def predict_proba(self, X):
+        """Mean over the trees of the class distribution in a sample's leaf.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        return super().predict_proba(X)
+
+    def _read_stages(self, X, read):
+        check_is_fitted(self, "_trees")
+
+        def read_rows(rows):
+            probabilities = np.zeros((len(rows), len(self.classes_)))
+            predictor.add_probabilities(self._trees, rows, probabilities, n_jobs=self.n_jobs)
+            (found,) = read(iter([shares(probabilities)]))
+            return found
+
+        return [self._read_rows(X, read_rows, 24 * self._width)]
 
 
 class RandomForestClassifier(BaseForest):
@@ -114,25 +203,7 @@ class RandomForestClassifier(BaseForest):
         max_bins=255,
         categorical_features="from_dtype",
     ):
-        super().__init__(
-            n_estimators,
-            criterion=criterion,
-            max_depth=max_depth,
-            min_samples_split=min_samples_split,
-            min_samples_leaf=min_samples_leaf,
-            min_weight_fraction_leaf=min_weight_fraction_leaf,
-            max_features=max_features,
-            bootstrap=bootstrap,
-            max_samples=max_samples,
-            oob_score=oob_score,
-            class_weight=class_weight,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-            warm_start=warm_start,
-            max_bins=max_bins,
-            categorical_features=categorical_features,
-        )
+        self._keep(locals())
 
 
 class CompletelyRandomForestClassifier(BaseForest):
@@ -249,22 +320,4 @@ class CompletelyRandomForestClassifier(BaseForest):
         max_bins=255,
         categorical_features="from_dtype",
     ):
-        super().__init__(
-            n_estimators,
-            criterion=criterion,
-            max_depth=max_depth,
-            min_samples_split=min_samples_split,
-            min_samples_leaf=min_samples_leaf,
-            min_weight_fraction_leaf=min_weight_fraction_leaf,
-            max_features=max_features,
-            bootstrap=bootstrap,
-            max_samples=max_samples,
-            oob_score=oob_score,
-            class_weight=class_weight,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-            warm_start=warm_start,
-            max_bins=max_bins,
-            categorical_features=categorical_features,
-        )
+        self._keep(locals())

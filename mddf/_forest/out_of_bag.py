@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
+from mddf import _core
 from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import short, warn
-from mddf._trees import grower
+from mddf._base.parallel import stopped_on_error
+from mddf._core import ClassTarget, Sampling, TreeOptions, ValueTarget
+from mddf._data.binned_table import BinnedTable
+from mddf._trees import predictor
+from mddf._trees.arrays import Trees
+from mddf._trees.grower import OUT_OF_BAG, Block, Grown
 
 OTHER_ROWS = (
     "oob_score with warm_start=True needs the rows of the fit before, in their order: X or y has "
@@ -14,7 +23,7 @@ OTHER_ROWS = (
 )
 
 
-def fingerprints(table, target, sampling: grower.Sampling) -> tuple[str, str]:
+def fingerprints(table, target, sampling: Sampling) -> tuple[str, str]:
     """Of the rows, and of how they are drawn: trees of the same seeds then leave out the same."""
     draws = [sampling.rows, np.array(sampling.n_draws)]
     if sampling.cumulative is not None:
@@ -40,7 +49,65 @@ def check_unchanged(before: tuple[str, str] | None, now: tuple[str, str], n_tree
         )
 
 
-def by_rows(grown: grower.Grown, rows: np.ndarray, n_rows: int, before) -> tuple:
+def sums_of(
+    table: BinnedTable,
+    target: ClassTarget | ValueTarget,
+    block: Block,
+    trees: Sequence[Any],
+    n_jobs: int | None = None,
+) -> Grown:
+    """The out-of-bag sums of trees that were grown without them.
+
+    Parameters
+    ----------
+    table : BinnedTable
+        What the trees were grown on.
+    target : ClassTarget or ValueTarget
+    block : Block
+        Seeds and sampling of the trees, as they were grown.
+    trees : list of Trees or of ValueTrees
+    n_jobs : int, default=None
+
+    Returns
+    -------
+    Grown
+        The sums and numbers of trees that `grow` gives with ``held_out=OUT_OF_BAG``.
+    """
+    rows, one_leaf = block.sampling.rows, TreeOptions(max_depth=0)
+    parts = 1 if isinstance(trees[0], Trees) else 2
+    sums = np.zeros((len(rows), parts * trees[0].width))
+    n_trees = np.zeros(len(rows), np.int32)
+    with stopped_on_error() as cancel:
+        every_tree = (tree for some in trees for tree in some.each())
+        for seed, tree in zip(block.seeds, every_tree, strict=True):
+            # Rows are drawn before a tree grows: one of a single leaf has the same sample.
+            _, _, left_out, _ = _core.grow(
+                table.cells,
+                target,
+                block.sampling,
+                one_leaf,
+                np.array([seed]),
+                held_out=OUT_OF_BAG,
+                cancel=cancel,
+            )
+            assert left_out is not None
+            seen = np.flatnonzero(left_out)
+            found = np.zeros((len(seen), tree.width))
+            add = predictor.add_probabilities if parts == 1 else predictor.add_values
+            add([tree], table.codes[rows[seen]], found, n_jobs=n_jobs)
+            sums[seen] += found if parts == 1 else _in_two_parts(found)
+            n_trees[seen] += 1
+    return Grown(sums=sums, n_trees=n_trees)
+
+
+def _in_two_parts(values: np.ndarray) -> np.ndarray:
+    """Two columns for each, whose sums are exact, as `add_leaf_exactly` of the kernel has them."""
+    coarse = np.ldexp(np.rint(np.ldexp(values, 33)), -33)
+    fine = np.ldexp(np.rint(np.ldexp(values - coarse, 66)), -66)
+    return np.stack([coarse, fine], axis=2).reshape(len(values), -1)
+
+
+def by_rows(grown: Grown, rows: np.ndarray, n_rows: int, before) -> tuple:
     """Sums and numbers of trees by rows of the table, with those of before if there are any."""
     assert grown.sums is not None
     assert grown.n_trees is not None

@@ -14,8 +14,8 @@ from sklearn.utils._param_validation import RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mddf import _core
+from mddf._data.binned_table import BinnedTable
 from mddf._data.binner import Binner, NewRows
-from mddf._data.binning import BinnedTable
 from mddf._data.blocks import by_blocks
 from mddf._data.reading import read_table
 from mddf._data.validation import (
@@ -31,7 +31,7 @@ from mddf._data.validation import (
     unchanged_on_failure,
 )
 from mddf._ensemble.stages import FittedStages, one_stage
-from mddf._forest.base import resolve_max_features
+from mddf._forest.parameters import resolve_max_features
 from mddf._gradient.growing import Boosted, Stopping, boost
 from mddf._gradient.inputs import (
     Rows,

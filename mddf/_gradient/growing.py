@@ -12,7 +12,7 @@ import numpy as np
 from mddf import _core
 from mddf._base.parallel import Task, from_threads, job_count, progress_bar, stopped_on_error
 from mddf._core import BoostOptions, Cancel
-from mddf._data.binning import BinnedTable
+from mddf._data.binned_table import BinnedTable
 from mddf._gradient.trees import BoostedTrees
 
 # Rounds that are grown before a bar is moved.

@@ -14,8 +14,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_monotonic_cst
 
 from mddf._base.messages import short
+from mddf._data.binned_table import BinnedTable, is_large
 from mddf._data.binner import Binner
-from mddf._data.binning import BinnedTable, is_large
 from mddf._data.sampling import row_hashes
 from mddf._data.validation import is_list, naming
 

@@ -14,7 +14,7 @@ from mddf._base.thread_limits import one_thread
 from mddf._gradient.trees import BoostedTrees
 from mddf._inspection.stages import fitted_stages, predict_numbers
 from mddf._members.boosting import Boosted
-from mddf._trees.arrays import TreeArrays
+from mddf._trees.arrays import TreeBlock
 
 _N_ROWS = 512
 _REPEATS = 3
@@ -81,7 +81,7 @@ def cost(model) -> Cost:
     """
     bins = fitted_stages(model).binner.bins_
     parts = list(_parts(vars(model), set()))
-    blocks = [part for part in parts if isinstance(part, TreeArrays | BoostedTrees)]
+    blocks = [part for part in parts if isinstance(part, TreeBlock | BoostedTrees)]
     boosted = [part.trees_ for part in parts if isinstance(part, Boosted)]
     arrays = [part for part in parts if isinstance(part, np.ndarray)]
     rows = _made_up_rows(bins, model.n_features_in_)
@@ -99,7 +99,7 @@ def _parts(value: Any, seen: set[int]) -> Iterator[Any]:
     if id(value) in seen or callable(value):
         return
     seen.add(id(value))
-    if isinstance(value, TreeArrays | BoostedTrees | np.ndarray):
+    if isinstance(value, TreeBlock | BoostedTrees | np.ndarray):
         yield value
     elif isinstance(value, dict):
         for item in value.values():

@@ -9,7 +9,7 @@ import numpy as np
 
 from mddf._ensemble.stages import StageMember, rounded
 from mddf._members.external_fit import external_vectors
-from mddf._trees import grower
+from mddf._trees.arrays import shares
 
 
 @dataclass(frozen=True)
@@ -27,4 +27,4 @@ class ExternalMember(StageMember):
         each = [external_vectors(one, numbers, self.n_columns, self.name) for one in self.models]
         if not self.is_rounded:
             return np.mean(each, axis=0)
-        return rounded(grower.shares(np.sum(each, axis=0)))
+        return rounded(shares(np.sum(each, axis=0)))

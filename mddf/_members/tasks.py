@@ -22,7 +22,7 @@ from mddf._ensemble.vote import (
     sharpened,
     squared_errors,
 )
-from mddf._trees import grower
+from mddf._trees.arrays import shares
 
 _LEAVES: list[dict] = [{"min_samples_leaf": leaf} for leaf in (1, 2, 5)]
 _TRIALS = {"random": _LEAVES, "completely-random": _LEAVES}
@@ -109,7 +109,7 @@ class ClassificationTask:
 
     def means(self, sums: np.ndarray, n_trees: np.ndarray) -> np.ndarray:
         """Forecasts from sums over trees; see `grower.Grown`."""
-        return grower.shares(sums)
+        return shares(sums)
 
     def losses(self, forecasts: np.ndarray) -> np.ndarray:
         """Of each sample."""

@@ -34,7 +34,7 @@ class Numbers:
         return len(self.cells)
 
 
-class TreeArrays:
+class TreeBlock:
     """A block of trees: plain arrays, which prediction reads where they are.
 
     The arrays are read-only, and checked once, so that none can lead out of bounds: when the
@@ -99,7 +99,7 @@ class TreeArrays:
         """Number of trees."""
         return len(self.tree_start) - 1
 
-    def each(self) -> Iterator[TreeArrays]:
+    def each(self) -> Iterator[TreeBlock]:
         """The trees one by one; they share the arrays of the leaves."""
         parts = self.__getstate__()
         for first, end in pairwise(self.tree_start.tolist()):
@@ -134,7 +134,7 @@ class TreeArrays:
 
 @register_serializable("classification trees")
 @dataclass(frozen=True, eq=False, repr=False)
-class Trees(TreeArrays):
+class Trees(TreeBlock):
     """Trees whose leaves hold class distributions.
 
     Attributes
@@ -187,7 +187,7 @@ class Trees(TreeArrays):
 
 @register_serializable("regression trees")
 @dataclass(frozen=True, eq=False, repr=False)
-class ValueTrees(TreeArrays):
+class ValueTrees(TreeBlock):
     """Trees whose leaves hold the means of numbers.
 
     Attributes
@@ -225,6 +225,15 @@ class ValueTrees(TreeArrays):
             What may stop the work.
         """
         self._add("add_values", rows, first, last, out, cancel)
+
+
+def shares(sums: np.ndarray) -> np.ndarray:
+    """Rows of sums over trees, scaled to sum 1; NaN where there was no tree.
+
+    Leaves hold probabilities in single precision, so that the number of trees would not do.
+    """
+    with np.errstate(invalid="ignore"):
+        return sums / sums.sum(axis=1, keepdims=True)
 
 
 def grown_trees(reader: _core.TreeReader | _core.ValueTreeReader) -> Trees | ValueTrees:

@@ -21,7 +21,8 @@ import numpy as np
 from joblib import Parallel
 from joblib.parallel import get_active_backend
 
-from mddf._data.binning import BinnedTable, Bins, is_large, join_bins
+from mddf._data.binned_table import BinnedTable, is_large
+from mddf._data.binning import Bins, join_bins
 
 # So often a task is sent to Dask whose workers die.
 _ATTEMPTS = 6

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mddf._gradient.trees import BoostedTrees
-from mddf._trees import grower
+from mddf._trees import predictor
 from mddf._trees.arrays import Trees
 
 from ._boosted_nodes import decode_boosted
@@ -22,7 +22,7 @@ def leaf_indices(block: Any, codes: np.ndarray, n_jobs: Any = None) -> np.ndarra
     """The leaf of each tree of a block that each row gets to: see `Nodes.leaves`."""
     if isinstance(block, BoostedTrees):
         return block.leaves(codes)
-    return grower.leaf_indices([block], codes, n_jobs=n_jobs)
+    return predictor.leaf_indices([block], codes, n_jobs=n_jobs)
 
 
 def decode(trees: Any) -> Nodes:

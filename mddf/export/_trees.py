@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mddf._data.binning import Bins
-from mddf._trees.arrays import TreeArrays, Trees
+from mddf._trees.arrays import TreeBlock, Trees
 from mddf.explain._arrays import thresholds
 from mddf.explain._decoding import decode
 from mddf.explain._nodes import LEAF, Nodes
@@ -21,7 +21,7 @@ _LEQ, _MEMBER = 0, 6
 _NO_CODE = 1000.0
 
 
-def add_trees(graph: Graph, X: str, blocks: Sequence[TreeArrays], bins: Bins) -> str:
+def add_trees(graph: Graph, X: str, blocks: Sequence[TreeBlock], bins: Bins) -> str:
     """Append an operator that sums the class distributions, or the means, of trees.
 
     A leaf of the operator has the probability of one class. So a tree whose leaves have more is

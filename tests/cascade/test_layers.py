@@ -23,13 +23,14 @@ from mddf import (
 from mddf._cascade import layer as cascade_layer
 from mddf._cascade.layer import layer_parts, limit_depth, named_forest
 from mddf._cascade.trainer import LayerTrainer, View
-from mddf._data.binning import BinnedTable, find_bins
+from mddf._data.binned_table import BinnedTable
+from mddf._data.binning import find_bins
 from mddf._data.folds import make_folds
 from mddf._data.sampling import RowWeights, canonical_order, plan_sampling
 from mddf._ensemble.stages import Stage
 from mddf._members.members import MemberSpec
 from mddf._members.tasks import ClassificationTask
-from mddf._trees import grower
+from mddf._trees import grower, predictor
 
 N_FEATURES = 5
 
@@ -103,7 +104,7 @@ FORESTS = [RandomForestClassifier(6), CompletelyRandomForestClassifier(4)]
 def predicted_by(members, codes, n_classes=3):
     """Class vectors of rows from trees, which is what the prediction tests are about."""
     sums = np.zeros((len(codes), n_classes))
-    grower.add_probabilities(members, codes, sums)
+    predictor.add_probabilities(members, codes, sums)
     return sums / sums.sum(axis=1, keepdims=True)
 
 

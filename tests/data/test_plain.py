@@ -23,8 +23,9 @@ from mddf import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from mddf._data.cells import is_missing
 from mddf._data.folds import make_folds
-from mddf._data.plain import is_missing, numbered, plain_array
+from mddf._data.plain import numbered, plain_array
 from mddf._data.validation import encode_labels, known_labels
 
 CLASSIFIERS = [

@@ -26,8 +26,9 @@ from mddf import (
     MDDFClassifier,
     RandomForestClassifier,
 )
-from mddf._data.binning import BinnedTable, join_bins, spare_bins
-from mddf._trees import backends, grower
+from mddf._data.binned_table import BinnedTable, spare_bins
+from mddf._data.binning import join_bins
+from mddf._trees import backends, predictor
 
 ENGINES = ("dask", "ray")
 
@@ -38,7 +39,7 @@ pytestmark = [pytest.mark.usefixtures("time_limit"), few_trees]
 @pytest.fixture
 def many_rows(monkeypatch):
     """Let few rows count as many, so that predictions are distributed."""
-    monkeypatch.setattr(grower, "_MANY_WALKS", 2**6)
+    monkeypatch.setattr(predictor, "_MANY_WALKS", 2**6)
 
 
 def forest_bits():

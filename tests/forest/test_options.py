@@ -27,7 +27,7 @@ from sklearn.preprocessing import StandardScaler
 
 from mddf import CompletelyRandomForestClassifier, RandomForestClassifier
 from mddf._data.sampling import canonical_order
-from mddf._forest.base import resolve_max_features
+from mddf._forest.parameters import resolve_max_features
 
 both = pytest.mark.parametrize("Forest", FORESTS)
 

@@ -6,7 +6,7 @@ from forest_cases import FORESTS, few_trees, three_classes
 from sklearn.metrics import balanced_accuracy_score, mean_absolute_error
 
 from mddf import CompletelyRandomForestRegressor, RandomForestClassifier, RandomForestRegressor
-from mddf._trees import grower
+from mddf._forest import out_of_bag as made_up_sums
 
 REGRESSORS = [RandomForestRegressor, CompletelyRandomForestRegressor]
 every = pytest.mark.parametrize("Forest", [*FORESTS, *REGRESSORS])
@@ -144,8 +144,8 @@ def test_sums_made_up_for_are_those_of_growing(Forest, monkeypatch):
         made_up.append(known(*arguments))
         return made_up[-1]
 
-    known = grower.out_of_bag
-    monkeypatch.setattr(grower, "out_of_bag", remember)
+    known = made_up_sums.sums_of
+    monkeypatch.setattr(made_up_sums, "sums_of", remember)
     X, y = data(Forest)
     options = {"bootstrap": True, "warm_start": True, "random_state": 0}
     grown = Forest(70, oob_score=True, **options).fit(X, y)

@@ -10,7 +10,8 @@ from sklearn.datasets import make_classification
 from sklearn_checks import WEIGHT_CHECKS
 
 from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, _core
-from mddf._data.binning import BinnedTable, apply_bins, empty_codes, join_bins, spare_bins
+from mddf._data.binned_table import BinnedTable, empty_codes, spare_bins
+from mddf._data.binning import apply_bins, join_bins
 from mddf._trees import grower
 from mddf._trees.arrays import grown_trees
 

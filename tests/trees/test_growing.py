@@ -10,7 +10,7 @@ from forest_cases import bin_table, rows_of
 import mddf
 from mddf._data import binner, binning
 from mddf._data.binning import find_bins
-from mddf._trees import grower
+from mddf._trees import grower, predictor
 from mddf._trees.arrays import Numbers, Trees
 from mddf._trees.grower import Block, ClassTarget, Grown, Sampling, TreeOptions
 
@@ -123,7 +123,7 @@ def test_held_out_rows_are_predicted_by_these_trees(problem):
     table, y, rows = problem
     _, grown, _ = grower.grow(table, y, blocks_of(rows), n_jobs=2)
     expected = np.zeros((30, 3))
-    grower.add_probabilities(grown.trees, table.codes[120:], expected)
+    predictor.add_probabilities(grown.trees, table.codes[120:], expected)
     assert np.array_equal(grown.sums, expected)
     assert (grown.n_trees == 97).all()
     np.testing.assert_allclose(grown.held_out_probabilities(), expected / 97, atol=1e-7)
@@ -170,7 +170,7 @@ def test_folds_on_one_table_learn_nothing_of_the_rows_they_do_not_see():
     assert 0.45 < np.mean(np.concatenate(right)) < 0.55
     for block, found in zip(blocks, grown, strict=True):
         seen = np.zeros((len(block.sampling.rows), 2))
-        grower.add_probabilities(found.trees, table.codes[block.sampling.rows], seen)
+        predictor.add_probabilities(found.trees, table.codes[block.sampling.rows], seen)
         assert (seen.argmax(axis=1) == y[block.sampling.rows]).all()
         # Other labels of the rows held out change nothing.
     other = y.copy()
@@ -215,10 +215,10 @@ def test_prediction_into_the_callers_arrays(problem, n_jobs):
     trees = grown[0].trees + grown[2].trees
     codes = np.tile(table.codes, (200, 1))  # enough work for three threads
     out = np.full((30_000, 3), 0.125)
-    grower.add_probabilities(trees, codes, out, n_jobs=n_jobs)
+    predictor.add_probabilities(trees, codes, out, n_jobs=n_jobs)
     expected = sum(naive.probabilities(block, table.codes, 3) for block in trees)
     assert np.array_equal(out, np.tile(expected, (200, 1)) + 0.125)
-    leaves = grower.leaf_indices(trees, codes, n_jobs=n_jobs)
+    leaves = predictor.leaf_indices(trees, codes, n_jobs=n_jobs)
     assert leaves.shape == (30_000, 8)
     expected = np.hstack([naive.leaves(block, table.codes) for block in trees])
     assert np.array_equal(leaves, np.tile(expected, (200, 1)))
@@ -262,7 +262,7 @@ def test_columns_that_no_tree_asks_for_need_no_codes(kind, monkeypatch):
     if "transform" in methods:
         with pytest.warns(UserWarning, match="not out-of-fold"):
             model.transform(X)
-    monkeypatch.setattr(grower, "_WIDE", 301)
+    monkeypatch.setattr(predictor, "_WIDE", 301)
     for method, found in zip(methods, few, strict=True):
         assert np.array_equal(getattr(model, method)(X[::-1]), found)
 
@@ -292,7 +292,7 @@ def test_numbers_go_where_their_codes_do(kind, dtype, monkeypatch):
         for numbers in (True, False):
             asked = []
             monkeypatch.setattr(
-                grower, "need_no_codes", lambda *_, n=numbers, a=asked: a.append(n) or n
+                predictor, "need_no_codes", lambda *_, n=numbers, a=asked: a.append(n) or n
             )
             found += [predict(rows), forest.set_params(n_jobs=2).predict(rows)]
             assert asked == [numbers] * 2
@@ -305,9 +305,9 @@ def test_when_trees_are_asked_about_numbers():
     y = X[:, 0] > 0
     few, many = (mddf.RandomForestClassifier(n, random_state=0).fit(X, y) for n in (20, 500))
     wanted = np.ones(1000, bool)
-    assert grower.need_no_codes(few._trees, X, wanted)
-    assert not grower.need_no_codes(many._trees, X, wanted)
-    assert not grower.need_no_codes(few._trees, np.round(np.abs(X)), wanted[:500])
+    assert predictor.need_no_codes(few._trees, X, wanted)
+    assert not predictor.need_no_codes(many._trees, X, wanted)
+    assert not predictor.need_no_codes(few._trees, np.round(np.abs(X)), wanted[:500])
     assert isinstance(rows_of(few, X), Numbers)
     for rows in (
         rows_of(many, X),
@@ -327,8 +327,8 @@ def test_sums_are_exact_in_any_order(problem):
     single = [replace(block, seeds=block.seeds[i : i + 1]) for i in range(7)]
     trees = [grown.trees[0] for grown in grower.grow(table, y, single)]
     first, second = np.zeros((150, 3)), np.zeros((150, 3))
-    grower.add_probabilities(trees, table.codes, first)
-    grower.add_probabilities(trees[::-1], table.codes, second)
+    predictor.add_probabilities(trees, table.codes, first)
+    predictor.add_probabilities(trees[::-1], table.codes, second)
     assert np.array_equal(first, second)
 
 

@@ -1,4 +1,4 @@
-"""What classifiers that say probabilities share."""
+"""What estimators of tables share: predictions from probabilities, groups, tags."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
 
 from mddf._base.elementary import log
 from mddf._base.fingerprint import fingerprint
@@ -69,6 +69,17 @@ class ProbabilityClassifier(Saved, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
+        return tags
+
+
+class TableRegressor(Saved, RegressorMixin, BaseEstimator):
+    """A regressor of tables with missing values, of one target or several."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
         return tags
 
 

@@ -1,0 +1,78 @@
+"""Parameters of forests: what is allowed, and what they mean for a tree."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils._param_validation import RealNotInt, StrOptions
+
+from mddf._data.validation import COUNT, JOBS, Within
+from mddf._trees import grower
+
+CONSTRAINTS: dict[str, list[Any]] = {
+    "n_estimators": [COUNT],
+    "max_depth": [Within(Integral, 1, None, closed="left"), None],
+    "min_samples_split": [
+        Within(Integral, 2, None, closed="left"),
+        Within(RealNotInt, 0, 1, closed="right"),
+    ],
+    "min_samples_leaf": [
+        Within(Integral, 1, None, closed="left"),
+        Within(RealNotInt, 0, 1, closed="neither"),
+    ],
+    "min_weight_fraction_leaf": [Within(Real, 0, 0.5, closed="both")],
+    "max_features": [
+        Within(Integral, 1, None, closed="left"),
+        Within(RealNotInt, 0, 1, closed="right"),
+        StrOptions({"sqrt", "log2"}),
+        None,
+    ],
+    "bootstrap": ["boolean"],
+    "max_samples": [
+        None,
+        Within(RealNotInt, 0, None, closed="neither"),
+        Within(Integral, 1, None, closed="left"),
+    ],
+    "oob_score": ["boolean", callable],
+    "n_jobs": JOBS,
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+    "warm_start": ["boolean"],
+    "max_bins": [Within(Integral, 2, 255, closed="both")],
+    "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+}
+
+
+def resolve_max_features(max_features, n_features: int) -> int:
+    """Number of candidate columns from the parameter of that name."""
+    if max_features is None:
+        return n_features
+    if max_features == "sqrt":
+        return max(1, int(np.sqrt(n_features)))
+    if max_features == "log2":
+        return max(1, int(n_features).bit_length() - 1)
+    if isinstance(max_features, Integral):
+        return min(int(max_features), n_features)
+    return max(1, int(max_features * n_features))
+
+
+def _as_count(value, n_samples: int, least: int) -> int:
+    """A number of samples given as such or as a share; more than there are is one more."""
+    if isinstance(value, Integral):
+        return min(int(value), n_samples + 1)
+    return max(least, int(np.ceil(value * n_samples)))
+
+
+def tree_options(forest: Any, n_samples: int, n_features: int) -> grower.TreeOptions:
+    """How trees are grown, from a forest's parameters and the shape of the table."""
+    return grower.TreeOptions(
+        entropy=forest.criterion in ("entropy", "log_loss"),
+        random_thresholds=forest._random_thresholds,
+        max_features=resolve_max_features(forest.max_features, n_features),
+        max_depth=min(int(forest.max_depth or grower.NO_DEPTH_LIMIT), grower.NO_DEPTH_LIMIT),
+        min_samples_split=_as_count(forest.min_samples_split, n_samples, 2),
+        min_samples_leaf=_as_count(forest.min_samples_leaf, n_samples, 1),
+        min_weight_leaf=float(forest.min_weight_fraction_leaf),
+    )
