@@ -1,0 +1,106 @@
+"""When boosting stops and goes on, and the models of folds."""
+
+import pickle
+
+import numpy as np
+import pytest
+from boosted_cases import answers, both, growth, numbers, problem
+from sklearn.metrics import log_loss
+
+from mddf import GradientBoostingClassifier, _core
+from mddf._data.binner import Binner
+from mddf._data.table import ArrayTable
+from mddf._gradient.growing import boost, boost_folds
+
+
+@both
+@growth
+def test_warm_start_is_growing_at_once(Model, grow_policy):
+    X, y = problem(Model)
+    options = {"grow_policy": grow_policy, "subsample": 0.7, "random_state": 3}
+    whole = Model(max_iter=25, **options).fit(X, y)
+    model = Model(max_iter=10, warm_start=True, **options).fit(X, y)
+    model = pickle.loads(pickle.dumps(model)).set_params(max_iter=25).fit(X, y)
+    assert model.n_iter_ == 25
+    assert np.array_equal(answers(whole, X), answers(model, X))
+    assert np.array_equal(whole.train_score_, model.train_score_)
+    with pytest.raises(ValueError, match="max_iter must be at least 25"):
+        model.set_params(max_iter=20).fit(X, y)
+    other = {"symmetric": "leaf-wise", "leaf-wise": "symmetric"}[grow_policy]
+    with pytest.raises(ValueError, match="grow_policy must be"):
+        model.set_params(max_iter=30, grow_policy=other).fit(X, y)
+
+
+@both
+@pytest.mark.parametrize("scoring", ["loss", None])
+def test_early_stopping(Model, scoring):
+    X, y = problem(Model, 600)
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(600) < 0.3, rng.permutation(y), y)
+    options = {"max_iter": 400, "learning_rate": 0.3, "n_iter_no_change": 10, "random_state": 0}
+    model = Model(early_stopping=True, scoring=scoring, **options).fit(X, y)
+    scores = model.validation_score_
+    assert model.n_iter_ == scores.argmax() < 390
+    assert len(scores) == model.n_iter_ + 11 == len(model.train_score_)
+    assert model.do_early_stopping_
+    assert len(list(model.staged_predict(X))) == model.n_iter_
+    none = Model(**options | {"max_iter": 5}).fit(X, y)
+    assert not none.do_early_stopping_
+    assert len(none.validation_score_) == 0
+
+
+@both
+def test_a_validation_set(Model):
+    X, y = problem(Model, 900)
+    options = {"max_iter": 200, "learning_rate": 0.3, "n_iter_no_change": 10}
+    train, others = slice(0, 600), slice(600, 900)
+    given = {"X_val": X[others], "y_val": y[others]}
+    model = Model(**options).fit(X[train], y[train], **given)
+    weighted = Model(**options)
+    weighted.fit(X[train], y[train], **given, sample_weight_val=np.full(300, 2.0))
+    assert model.n_iter_ == weighted.n_iter_ < 200
+    if Model is GradientBoostingClassifier:
+        found = -log_loss(y[others], model.predict_proba(X[others]))
+    else:
+        found = -np.mean((y[others] - model.predict(X[others])) ** 2) / 2
+    assert model.validation_score_.max() == pytest.approx(found)
+    whole = Model(**options, early_stopping=False)
+    whole.fit(X[train], y[train], **given)
+    assert len(whole.validation_score_) == 201
+    for name, wrong in (
+        ("X_val", {"X_val": None}),
+        ("y_val", {"y_val": None}),
+        ("X_val", {"X_val": 3}),
+        ("X_val", {"X_val": X[others, :2]}),
+        ("y_val", {"y_val": y[train]}),
+        ("y_val", {"y_val": np.stack(2 * [y[others]], 1)}),
+        ("sample_weight_val", {"sample_weight_val": np.full(300, -1.0)}),
+        ("X_val", {"X_val": None, "y_val": None, "sample_weight_val": np.ones(300)}),
+    ):
+        with pytest.raises(ValueError, match=name):
+            Model(**options).fit(X[train], y[train], **given | wrong)
+
+
+def test_folds_are_models_of_their_rows():
+    X, y = numbers(300)
+    binned = Binner(None).fit_transform(ArrayTable(X))
+    folds = [(np.setdiff1d(np.arange(300), part), part) for part in np.split(np.arange(300), 3)]
+    options = _core.BoostOptions("squared_error", max_depth=4, l2=3.0)
+    seeds = np.arange(50, dtype=np.uint64)
+    given = (options, seeds)
+    found = boost_folds(binned, y, None, folds, *given, symmetric=True, patience=5, n_jobs=2)
+    totals, n_trees = 0, found[0].trees.n_trees
+    for (train, held_out), one in zip(folds, found, strict=True):
+        rows = train.astype(np.int32), held_out.astype(np.int32)
+        alone = boost(binned, y, None, *rows, *given, symmetric=True)
+        assert np.array_equal(one.scores, alone.scores)
+        assert np.array_equal(one.raw, one.trees.raw(binned.codes[held_out]))
+        assert one.trees.n_trees == n_trees
+        totals = totals + len(held_out) * alone.scores
+        if n_trees == alone.trees.n_trees:
+            assert np.array_equal(one.raw, alone.raw)
+    assert n_trees == totals.argmax()
+    every = boost_folds(binned, y, None, folds, *given, symmetric=True)
+    for (_, held_out), one in zip(folds, every, strict=True):
+        assert one.trees.n_trees == len(seeds)
+        assert np.array_equal(one.raw, one.trees.raw(binned.codes[held_out]))

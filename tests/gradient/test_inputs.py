@@ -1,0 +1,107 @@
+"""Constraints, and what is refused."""
+
+import warnings
+from contextlib import nullcontext
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from bad_values import VALUES, weight_problems
+from bad_values import problem as bad_value
+from boosted_cases import MODELS, both, numbers, problem
+from sklearn.base import clone
+
+from mddf import GradientBoostingClassifier, GradientBoostingRegressor
+
+
+def test_constraints_hold():
+    X, y = numbers(missing=0)
+    constraints = [1, 0, -1, 0, 0, 0]
+    model = GradientBoostingRegressor(max_iter=100, monotonic_cst=constraints).fit(X, y)
+    line = np.tile(X[:1], (50, 1))
+    for column, sign in ((0, 1), (2, -1)):
+        moved = line.copy()
+        moved[:, column] = np.linspace(-3, 3, 50)
+        assert np.all(sign * np.diff(model.predict(moved)) >= 0)
+    free = GradientBoostingRegressor(max_iter=50, max_depth=4)
+    lonely = clone(free).set_params(interaction_cst="no_interactions").fit(X, y)
+    for trees in (lonely._trees.arrays,):
+        for first, last in zip(trees["first_split"][:-1], trees["first_split"][1:], strict=True):
+            assert len(set(trees["column"][first:last])) <= 1
+    pairs = clone(free).set_params(interaction_cst="pairwise").fit(X, y)
+    assert lonely.score(X, y) < pairs.score(X, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "data", "message"),
+    [
+        ({"loss": "gamma"}, {"y": np.zeros(400)}, "y must be positive for loss='gamma', got 0"),
+        ({"loss": "poisson"}, {"y": -np.ones(400)}, "y must not be negative"),
+        ({"loss": "quantile"}, {}, "quantile must be a number"),
+        ({"max_depth": 17}, {}, "max_depth must be at most 16"),
+        ({"monotonic_cst": [1, 0]}, {}, "monotonic_cst"),
+        ({"monotonic_cst": [1] * 6, "loss": "absolute_error"}, {}, "monotonic_cst is for"),
+        ({"monotonic_cst": [1] * 6, "categorical_features": [3]}, {}, "must be 0 for categories"),
+        ({"interaction_cst": [[0, 6]]}, {}, "interaction_cst must have feature numbers"),
+        ({"interaction_cst": [0, 1]}, {}, "interaction_cst must be a list of lists"),
+        ({"early_stopping": True, "validation_fraction": 400}, {}, "validation_fraction"),
+        ({"early_stopping": True, "scoring": "accuracy"}, {}, "scoring"),
+        ({}, {"y": np.zeros((400, 2))}, "y must have one target"),
+        ({}, {"y": None}, "y"),
+    ],
+)
+def test_refusals(options, data, message):
+    X, y = numbers()
+    given = {"X": np.round(np.nan_to_num(X)), "y": y} | data
+    with pytest.raises((ValueError, TypeError), match=message):
+        GradientBoostingRegressor(max_iter=3, **options).fit(**given)
+
+
+def test_refusals_of_the_classifier():
+    X, y = problem(GradientBoostingClassifier)
+    for options, message in (
+        ({"loss": "exponential"}, "loss must be 'log_loss' for 3 classes"),
+        ({"monotonic_cst": [1] * 6}, "monotonic_cst is for one score"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            GradientBoostingClassifier(max_iter=3, **options).fit(X, y)
+    model = GradientBoostingClassifier(max_iter=3).fit(X, y)
+    with pytest.raises(ValueError, match="y_val cannot be used: y must hold labels"):
+        model.fit(X, y, X_val=X, y_val=np.full(400, "yak"))
+    assert model.n_iter_ == 3
+
+
+def big(value):
+    return isinstance(value, int) and value > 1000
+
+
+@pytest.mark.parametrize("Model", MODELS)
+@pytest.mark.parametrize("name", sorted(GradientBoostingRegressor._parameter_constraints))
+def test_values_that_no_parameter_was_made_for(Model, name):
+    if name not in Model().get_params():
+        pytest.skip("a parameter of the other one")
+    X, y = problem(Model, 40)
+    model = Model(max_iter=3, early_stopping=name in ("scoring", "validation_fraction"))
+    if name == "max_iter":
+        model.set_params(early_stopping=True, n_iter_no_change=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "mddf._base.parallel.tqdm", lambda **_: nullcontext(SimpleNamespace(update=abs))
+        )
+        values = [value for value in VALUES if not (name == "max_iter" and big(value))]
+        found = {}
+        for value in values:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                given = clone(model).set_params(**{name: value})
+                text = bad_value(given, name, X, y)
+            # At high learning rates predictions run away; test_any_learning_rate looks at them.
+            if text and not (name == "learning_rate" and text.startswith("fits, but the prob")):
+                found[repr(value)] = text
+    assert found == {}
+
+
+@both
+def test_weights_of_any_kind(Model):
+    X, y = problem(Model, 30)
+    assert weight_problems(Model(max_iter=3), X, y) == {}

@@ -1,0 +1,61 @@
+"""Fitted boosted trees: what is stored, and what is known of training."""
+
+import pickle
+
+import numpy as np
+import pytest
+from boosted_cases import answers, both, growth, numbers, problem
+
+from mddf import GradientBoostingRegressor
+
+
+@both
+@growth
+def test_saving(Model, grow_policy):
+    X, y = problem(Model)
+    model = Model(max_iter=15, grow_policy=grow_policy).fit(X, y)
+    loaded = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(answers(model, X), answers(loaded, X))
+    assert repr(loaded) == repr(model)
+    state = model.__getstate__()
+    state["_trees"]["arrays"] = state["_trees"]["arrays"] | {"column": np.zeros(1, np.int32)}
+    with pytest.raises(ValueError, match=r"must|expected"):
+        Model.__new__(Model).__setstate__(state)
+
+
+@both
+@growth
+@pytest.mark.parametrize("name", ["gain", "weight"])
+@pytest.mark.parametrize("wrong", [np.zeros(3), -1.0, np.nan, np.inf])
+def test_what_is_known_of_training_is_checked(Model, grow_policy, name, wrong):
+    X, y = problem(Model)
+    state = Model(max_iter=3, grow_policy=grow_policy).fit(X, y).__getstate__()
+    arrays = state["_trees"]["arrays"]
+    if np.ndim(wrong) == 0:
+        wrong = np.append(arrays[name][1:], wrong)
+    state["_trees"]["arrays"] = arrays | {name: wrong}
+    with pytest.raises(ValueError, match=f"{name} must have"):
+        Model.__new__(Model).__setstate__(state)
+
+
+@growth
+@pytest.mark.parametrize("subsample", [1, 0.5])
+def test_leaves_know_the_weight_of_training(grow_policy, subsample):
+    X, y = numbers()
+    weights = np.random.default_rng(1).uniform(0, 2, len(X))
+    options = {"grow_policy": grow_policy, "subsample": subsample, "random_state": 0}
+    model = GradientBoostingRegressor(max_iter=5, **options).fit(X, y, weights)
+    trees, leaves = model._trees, model.apply(X)
+    for tree, (first, last) in enumerate(
+        zip(trees.arrays["first_leaf"][:-1], trees.arrays["first_leaf"][1:], strict=True)
+    ):
+        values, known = trees.arrays["values"][first:last, 0], trees.arrays["weight"][first:last]
+        found = np.bincount(leaves[:, tree], weights, minlength=last - first)
+        for value in np.unique(values):  # ways to one leaf have their weight at the first
+            same = values == value
+            assert known[same].sum() == pytest.approx(found[same].sum())
+    more = model.set_params(warm_start=True, max_iter=8).fit(X, y, weights)._trees
+    assert np.array_equal(
+        more.arrays["weight"][: len(trees.arrays["weight"])], trees.arrays["weight"]
+    )
+    assert len(more.first(6).arrays["weight"]) == more.arrays["first_leaf"][6]
