@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from mddf._base.fingerprint import fingerprint
 from mddf._base.parallel import progress_bar
 from mddf._base.serialization import Saved
-from mddf._cascade.estimator import column_names
+from mddf._cascade.layered import column_names
 from mddf._data.binner import Binner
 from mddf._data.estimators import warn_of_seen
 from mddf._data.folds import make_folds

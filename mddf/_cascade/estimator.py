@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from numbers import Integral
 from os import PathLike
 from typing import Any, ClassVar
@@ -17,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import short
 from mddf._cascade.fit import Trace, grow_cascade
-from mddf._cascade.layer import OUT_OF_BAG, resolve_forests
-from mddf._cascade.layered import Layered
+from mddf._cascade.forests import OUT_OF_BAG, limit_depth, resolve_forests
+from mddf._cascade.layered import Layered, column_names
 from mddf._cascade.model import CascadeModel
 from mddf._cascade.plan import CascadeKind, CascadePlan, resolve_grains
 from mddf._cascade.stopping import Stopper
@@ -42,10 +41,12 @@ from mddf._data.validation import (
     unchanged_on_failure,
 )
 from mddf._ensemble.checkpoints import Checkpoint, description, fit_inputs
+from mddf._ensemble.columns import columns_of
 from mddf._ensemble.scoring import MARGIN_RATIO, OneSEStopper, needed_gain, out_of_fold_score
-from mddf._ensemble.stages import FittedStages, columns_of
+from mddf._ensemble.stages import FittedStages
 from mddf._ensemble.vote import calibration
 from mddf._members.named import HoldsMembers
+from mddf._members.spec import MemberSpec
 from mddf._members.tasks import ClassificationTask
 
 
@@ -182,7 +183,11 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
             stopper.n_layers, held_out = self._held_out_layers(
                 X, labels, classes, given, groups, entropy
             )
-        plan = CascadePlan(kind, forests, folds, self.refit, grains, layout)
+
+        def members(number: int) -> list[MemberSpec]:
+            return [limit_depth(member, kind.depth(number)) for member in forests]
+
+        plan = CascadePlan(kind, members, folds, self.refit, grains, layout)
         seen = fingerprint(binned.codes[:, : table.shape[1]])
         model, trace = grow_cascade(
             trainer,
@@ -426,11 +431,3 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
             yield "n_forests", model.layout.n_forests, len(layer.members)
         for block in self._fitted_stages().trees():
             yield "width of trees", block.width, n_classes
-
-
-def column_names(classes: np.ndarray) -> list[str]:
-    """Classes as parts of names that other libraries take, all different."""
-    names = [re.sub(r"[^\w.+=-]", "_", str(label)) for label in classes]
-    if len(set(names)) == len(names):
-        return names
-    return [f"{number}_{name}" for number, name in enumerate(names)]

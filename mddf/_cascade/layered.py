@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -77,3 +78,11 @@ class Layered:
 
         (features,) = self._read_layers(X, read, warn_if_seen=True)
         return features
+
+
+def column_names(classes: np.ndarray) -> list[str]:
+    """Classes as parts of names that other libraries take, all different."""
+    names = [re.sub(r"[^\w.+=-]", "_", str(label)) for label in classes]
+    if len(set(names)) == len(names):
+        return names
+    return [f"{number}_{name}" for number, name in enumerate(names)]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mddf._base.serialization import register_serializable
-from mddf._cascade.layer import Layer
-from mddf._data.binner import Binner
-from mddf._ensemble.stages import FittedStages, Stage
+from mddf._data.binning import Bins
+from mddf._ensemble.stages import FittedStages, Stage, StageMember
 from mddf._ensemble.vote import UNCALIBRATED, Calibration
+from mddf._members.stages import ExternalMember
 
 
 @register_serializable("class vector layout")
@@ -40,6 +41,40 @@ class VectorLayout:
         return None if self.per_forest else np.ones(self.n_forests)
 
 
+@register_serializable("cascade layer")
+@dataclass
+class Layer:
+    """A fitted layer.
+
+    Attributes
+    ----------
+    members : list of list
+        For each forest, for each fold: a list of ``Trees``, or a fitted classifier. After a
+        refit there is one, of all samples.
+    bins : Bins
+        Those of the features of the layer before, which this layer's table ended with.
+    columns : ndarray of int32
+        Which columns the layer sees.
+    importances : ndarray of shape (n_columns,) or None
+        Mean decrease of impurity over the forests, of sum 1 or all zero; None if not all forests
+        are of this package.
+    """
+
+    members: list[list]
+    bins: Bins
+    columns: np.ndarray
+    importances: np.ndarray | None
+
+    def stage_members(self, n_classes: int) -> list[StageMember]:
+        """The members as those of a stage: forests with the trees of all folds."""
+        return [
+            StageMember([block for trees in of_folds for block in trees], n_classes)
+            if isinstance(of_folds[0], list)
+            else ExternalMember(of_folds, n_classes)
+            for of_folds in self.members
+        ]
+
+
 @register_serializable("cascade")
 @dataclass
 class CascadeModel:
@@ -63,7 +98,7 @@ class CascadeModel:
     n_raw: int
     calibration: Calibration = UNCALIBRATED
 
-    def stages(self, binner: Binner) -> FittedStages:
+    def stages(self, binner: Any) -> FittedStages:
         """The layers as stages."""
         layout = self.layout
         forests, weights = list(range(layout.n_forests)), layout.average_weights

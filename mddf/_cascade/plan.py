@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from mddf._base.messages import short
-from mddf._cascade.layer import limit_depth
 from mddf._cascade.model import VectorLayout
 from mddf._data.folds import Folds
 from mddf._data.validation import is_list
 from mddf._ensemble.coefficients import CoefficientRule, Reweighting
-from mddf._members.members import MemberSpec
+from mddf._members.spec import MemberSpec
 
 
 @dataclass(frozen=True)
@@ -55,6 +54,10 @@ class CascadeKind:
         )
         return VectorLayout(n_forests, n_classes, per_forest)
 
+    def depth(self, number: int) -> int | None:
+        """Depth limit of a layer's random forests; the first layer is number 0."""
+        return None if self.depth_step is None else int(self.depth_step) * (number + 2)
+
 
 @dataclass(frozen=True)
 class CascadePlan:
@@ -63,8 +66,8 @@ class CascadePlan:
     Attributes
     ----------
     kind : CascadeKind
-    forests : list of MemberSpec
-        Those of a layer, without the depth limit of its kind.
+    members : callable
+        From the number of a layer, 0 for the first one, to its members.
     folds : callable
         From the number of a layer to its folds; None means out-of-bag predictions.
     refit : bool
@@ -75,17 +78,11 @@ class CascadePlan:
     """
 
     kind: CascadeKind
-    forests: list[MemberSpec]
+    members: Callable[[int], list[MemberSpec]]
     folds: Callable[[int], Folds | None]
     refit: bool
     grains: Sequence[np.ndarray]
     layout: VectorLayout
-
-    def members(self, number: int) -> list[MemberSpec]:
-        """The members of a layer; the first layer is number 0."""
-        step = self.kind.depth_step
-        depth = None if step is None else int(step) * (number + 2)
-        return [limit_depth(member, depth) for member in self.forests]
 
     def columns(self, number: int, n_raw: int) -> np.ndarray:
         """What a layer sees of a table with so many features."""

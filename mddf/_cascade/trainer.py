@@ -13,9 +13,9 @@ import numpy as np
 from mddf._data.binned_table import BinnedTable
 from mddf._data.sampling import RowWeights, plan_sampling
 from mddf._data.vectors import put_aside
-from mddf._ensemble.stages import GRAIN, rounded, shown_numbers
+from mddf._ensemble.columns import GRAIN, rounded, shown_numbers
 from mddf._members.external_fit import fit_external
-from mddf._members.members import MemberSpec
+from mddf._members.spec import MemberSpec
 from mddf._members.tasks import ClassificationTask, RegressionTask
 from mddf._trees import grower
 

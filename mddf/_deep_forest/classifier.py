@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.metrics import get_scorer_names
 from sklearn.utils._param_validation import StrOptions
 
-from mddf._cascade.estimator import column_names
+from mddf._cascade.layered import column_names
 from mddf._data.estimators import LayeredClassifier
 from mddf._data.sampling import row_weights
 from mddf._data.validation import (

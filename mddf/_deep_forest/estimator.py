@@ -36,7 +36,8 @@ from mddf._deep_forest.report import print_line
 from mddf._deep_forest.stack import MOST_COLUMNS
 from mddf._deep_forest.training import Training
 from mddf._ensemble.checkpoints import Checkpoint, description, fit_inputs
-from mddf._ensemble.stages import FittedStages, Stage, bounded, columns_of
+from mddf._ensemble.columns import bounded, columns_of
+from mddf._ensemble.stages import FittedStages, Stage
 from mddf._members.external import check_takes_weights
 from mddf._members.named import HoldsMembers
 from mddf._members.screening import is_wide

@@ -11,7 +11,7 @@ from mddf._cascade.trainer import MeanOfFolds, Trained, View
 from mddf._deep_forest.training import OnFolds, Training, leaderboard_row, parts_of
 from mddf._members.boosting import best_round
 from mddf._members.external_fit import external_vectors
-from mddf._members.members import MemberSpec
+from mddf._members.spec import MemberSpec
 
 # A member is pruned if its loss on the first fold exceeds that of the best forest by this factor.
 _PRUNING_FACTOR = 1.5

@@ -19,7 +19,7 @@ from mddf._deep_forest.training import OnFolds, Training
 from mddf._deep_forest.tuning import choose_options, choose_strength, reweighting_factors
 from mddf._ensemble.checkpoints import Checkpoint
 from mddf._ensemble.vote import sharpened
-from mddf._members.members import MemberSpec
+from mddf._members.spec import MemberSpec
 from mddf._members.tasks import ClassificationTask
 from mddf._trees.grower import Grown
 

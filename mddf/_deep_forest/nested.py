@@ -19,7 +19,7 @@ from mddf._cascade.trainer import MeanOfFolds, View
 from mddf._data.binning import Bins
 from mddf._data.folds import Folds, gives_folds, make_folds
 from mddf._deep_forest.training import Features, OnFolds, Training, parts_of
-from mddf._members.members import MemberSpec
+from mddf._members.spec import MemberSpec
 from mddf._trees.grower import Grown
 
 _N_FOLDS = 4

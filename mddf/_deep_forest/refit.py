@@ -12,7 +12,7 @@ from mddf._base.serialization import to_plain
 from mddf._cascade.trainer import Part, View
 from mddf._deep_forest.layers import DeepLayer, FittedMember
 from mddf._deep_forest.stack import GrownLayer, Stack
-from mddf._ensemble.stages import columns_of
+from mddf._ensemble.columns import columns_of
 
 
 def fitted_layers(

@@ -11,10 +11,10 @@ import numpy as np
 from mddf._data.binning import apply_bins
 from mddf._deep_forest.training import MU, TARGET_MARGIN, Features, OnFolds, Training
 from mddf._ensemble.coefficients import MarginHistory, Simplex
+from mddf._ensemble.columns import columns_of
 from mddf._ensemble.margin_loss import class_margins
-from mddf._ensemble.stages import columns_of
 from mddf._ensemble.vote import Calibration, sharpened
-from mddf._members.members import MemberSpec
+from mddf._members.spec import MemberSpec
 from mddf._members.tasks import ClassificationTask
 
 # Of vectors of more columns than this, the next layer sees the weighted mean.

@@ -11,8 +11,8 @@ import numpy as np
 from mddf._cascade.trainer import LayerTrainer, Part
 from mddf._data.binning import Bins, apply_bins, find_bins
 from mddf._data.folds import Folds
-from mddf._members.members import MemberSpec
 from mddf._members.screening import is_wide, screened
+from mddf._members.spec import MemberSpec
 from mddf._members.tasks import RegressionTask
 from mddf._trees.grower import Grown
 

@@ -11,7 +11,7 @@ from mddf._cascade.trainer import Part, View
 from mddf._data.sampling import mean_error, n_counted
 from mddf._deep_forest.training import MU, TARGET_MARGIN, Training, parts_of
 from mddf._ensemble.coefficients import MarginHistory, Reweighting
-from mddf._members.members import MemberSpec
+from mddf._members.spec import MemberSpec
 from mddf._trees import grower
 
 _STRENGTHS = (0.0, 0.25, 1.0)

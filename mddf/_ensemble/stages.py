@@ -6,7 +6,7 @@ estimator describes itself so; predictions in layers, explanations, graphs and c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,20 +14,11 @@ from typing import Any
 import numpy as np
 
 from mddf._base.messages import short
-from mddf._data.binner import Binner
 from mddf._data.binning import Bins, apply_bins, join_bins
 from mddf._data.targets import Units
+from mddf._ensemble.columns import bounded, columns_of, combine, rounded, shown_numbers
 from mddf._ensemble.vote import UNCALIBRATED, Calibration, sharpened
 from mddf._trees import predictor
-
-# Vectors are whole multiples of this, so that classes with equal votes stay equal when the vectors
-# of members are added up.
-GRAIN = 2.0**-40
-
-
-def rounded(vectors: np.ndarray) -> np.ndarray:
-    """Whole multiples of a power of two."""
-    return np.rint(vectors / GRAIN) * GRAIN
 
 
 @dataclass(frozen=True)
@@ -172,7 +163,7 @@ class FittedStages:
         Members that are no forests see numbers up to this one.
     """
 
-    binner: Binner
+    binner: Any
     stages: list[Stage]
     n_added: int = 0
     weighs_members: bool = False
@@ -268,47 +259,7 @@ class FittedStages:
                 yield self.link.predicted(average).reshape(len(average), -1)
 
 
-def columns_of(vectors: np.ndarray, average_weights: np.ndarray | None) -> np.ndarray:
-    """Vectors (n_members, n_rows, n_columns) side by side, or their weighted mean."""
-    if average_weights is not None:
-        return np.average(vectors, axis=0, weights=average_weights)
-    return np.ascontiguousarray(vectors.transpose(1, 0, 2)).reshape(vectors.shape[1], -1)
-
-
-def combine(columns: Sequence[np.ndarray], alphas: np.ndarray) -> np.ndarray:
-    """Mean of the stages' columns, weighted by their coefficients, of which one is not 0."""
-    used = np.flatnonzero(alphas)
-    total = columns[used[0]] * (alphas[used[0]] / alphas.sum())
-    for stage in used[1:]:
-        total += columns[stage] * (alphas[stage] / alphas.sum())
-    return total
-
-
-def shown_numbers(
-    numbers: np.ndarray, added: np.ndarray | None, columns: np.ndarray
-) -> np.ndarray:
-    """Some columns as numbers: of the features, and all of those that were added."""
-    raw = columns[columns < numbers.shape[1]]
-    parts = [numbers[:, raw]] if len(raw) else []
-    if len(raw) < len(columns):
-        assert added is not None
-        parts.append(added)
-    return parts[0] if len(parts) == 1 else np.hstack(parts)
-
-
-def bounded(numbers: np.ndarray, largest: float) -> np.ndarray:
-    """Numbers in double precision, and not larger than that.
-
-    Larger ones are cut in a copy; most tables have none, and are not copied for that.
-    """
-    numbers = np.asarray(numbers, np.float64)
-    low, high = (of.reduce(numbers, axis=None, initial=0) for of in (np.fmin, np.fmax))
-    if low >= -largest and high <= largest:
-        return numbers
-    return np.clip(numbers, -largest, largest)
-
-
-def one_stage(binner: Binner, member: StageMember, link: Any = None) -> FittedStages:
+def one_stage(binner: Any, member: StageMember, link: Any = None) -> FittedStages:
     """A forest, or boosted trees, as stages."""
     raw = binner.bins_
     stage = Stage(raw, raw.columns(0, 0), [member], np.ones(1), [0], np.ones(1))

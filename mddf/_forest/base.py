@@ -33,7 +33,7 @@ from mddf._trees import grower, predictor
 from mddf._trees.arrays import Numbers
 
 
-class Forest:
+class Forest(grower.GrowsTrees):
     """What forests that classify and forests that regress share.
 
     It comes before scikit-learn's classes among the bases of those, which say what a target is.

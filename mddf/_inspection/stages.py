@@ -80,3 +80,9 @@ def predict_numbers(
     codes = np.hstack([raw, np.zeros((len(raw), fitted.n_added), np.uint8)])
     asked = fitted.ask(codes, numbers, n_jobs)
     return last(fitted.outcomes(asked) if finished else fitted.averages(asked))
+
+
+def feature_names(model: Any) -> list[str]:
+    """Names of a fitted model's features, "x0" and so on if it saw none."""
+    names = getattr(model, "feature_names_in_", None)
+    return [f"x{i}" for i in range(model.n_features_in_)] if names is None else names.tolist()

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import Ridge
@@ -15,7 +13,6 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from mddf._base.messages import short
-from mddf._base.serialization import is_serializable
 from mddf._data.validation import is_list
 from mddf._forest.base import Forest
 from mddf._forest.classifiers import CompletelyRandomForestClassifier, RandomForestClassifier
@@ -26,6 +23,7 @@ from mddf._members.kernel import GaussianClassifier, GaussianRegressor
 from mddf._members.linear import LinearClassifier
 from mddf._members.named import split_names
 from mddf._members.screening import is_wide
+from mddf._members.spec import MemberSpec
 
 # Of each kind of forest, one that looks at few columns for each split and one that looks at more.
 AUTO = (
@@ -45,51 +43,6 @@ _MANY_ROWS = 10_000
 _BOOSTING = ((400, 0.4, 90), (2500, 0.25, 300), (np.inf, 0.15, 500))
 
 Makers = dict[str, Callable[[], Any]]
-
-
-@dataclass(frozen=True)
-class MemberSpec:
-    """A forest or another classifier or regressor that is to be part of a layer.
-
-    Attributes
-    ----------
-    name : str
-        How it is called in tables.
-    model : estimator
-        Not fitted.
-    kind : str or None
-        Of a named forest: "random" or "completely-random".
-    """
-
-    name: str
-    model: Any
-    kind: str | None
-
-    @property
-    def is_forest(self) -> bool:
-        """Whether it is a forest of this package, which grows on the binned table."""
-        return isinstance(self.model, Forest)
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether its models are plain arrays when fitted."""
-        return self.is_forest or is_serializable(self.model)
-
-    def in_full(self, times: int) -> MemberSpec:
-        """The member for all samples: a named forest has so many times as many trees."""
-        if self.kind is None:
-            return self
-        model = clone(self.model)
-        return replace(self, model=model.set_params(n_estimators=times * model.n_estimators))
-
-    @property
-    def is_boosted(self) -> bool:
-        """Whether it is cut to the best number of rounds, and its models of all folds are kept.
-
-        The mean of these is better than one model that is fitted on all rows. Regressors, which
-        learn slowly, gain nothing by either.
-        """
-        return isinstance(self.model, BoostedClassifier)
 
 
 def linear(model, categorical: np.ndarray) -> Pipeline:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mddf._ensemble.stages import StageMember, rounded
+from mddf._ensemble.columns import rounded
+from mddf._ensemble.stages import StageMember
 from mddf._members.external_fit import external_vectors
 from mddf._trees.arrays import shares
 

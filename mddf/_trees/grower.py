@@ -30,6 +30,14 @@ OUT_OF_BAG = HeldOut.OUT_OF_BAG
 _MOST_ROWS = 2**22
 
 
+class GrowsTrees:
+    """What estimators are whose trees grow on a table that is binned already: forests."""
+
+    def _tree_options(self, n_samples: int, n_features: int) -> TreeOptions:
+        """How trees grow on so many rows and columns."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True)
 class Block:
     """Trees that are grown alike.

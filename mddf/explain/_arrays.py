@@ -11,7 +11,7 @@ from mddf._data.binning import Bins
 from mddf._inspection.stages import coded_stages, fitted_stages
 
 from ._checks import check_whole
-from ._decoding import decode, leaf_indices
+from ._decoding import decode, leaf_indices, thresholds
 from ._nodes import LEAF, Nodes
 
 TREE_UNDEFINED = -2
@@ -192,13 +192,3 @@ def _split(nodes: Nodes, bins: Bins, leaves) -> list[TreeArrays]:
         tree = tree_of[node]
         made[tree].categories[int(node - nodes.start[tree])] = codes
     return made
-
-
-def thresholds(nodes: Nodes, bins: Bins) -> np.ndarray:
-    """Numbers in place of bins: values up to them go left. NaN at splits of categories."""
-    n_bins = np.diff(bins.start)
-    place = np.minimum(np.maximum(nodes.highest, 0), n_bins[nodes.column] - 1)
-    found = bins.edges[bins.start[nodes.column] + place]
-    found[nodes.highest < 0] = -np.inf
-    found[list(nodes.sets)] = np.nan
-    return found

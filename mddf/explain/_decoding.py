@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mddf._data.binning import Bins
 from mddf._gradient.trees import BoostedTrees
 from mddf._trees import predictor
 from mddf._trees.arrays import Trees
@@ -106,3 +107,13 @@ def _values(trees: Trees, inner: np.ndarray, payload: np.ndarray) -> np.ndarray:
         entry = np.arange(counts.sum()) + np.repeat(first - (np.cumsum(counts) - counts), counts)
         value[node, trees.leaf_class[entry]] = trees.leaf_probability[entry]
     return value
+
+
+def thresholds(nodes: Nodes, bins: Bins) -> np.ndarray:
+    """Numbers in place of bins: values up to them go left. NaN at splits of categories."""
+    n_bins = np.diff(bins.start)
+    place = np.minimum(np.maximum(nodes.highest, 0), n_bins[nodes.column] - 1)
+    found = bins.edges[bins.start[nodes.column] + place]
+    found[nodes.highest < 0] = -np.inf
+    found[list(nodes.sets)] = np.nan
+    return found

@@ -17,14 +17,19 @@ from mddf._data.reading import whole_frame
 from mddf._data.table import Table
 from mddf._data.targets import finite_values
 from mddf._data.validation import check_lengths, known_labels, naming
-from mddf._ensemble.stages import Stage, combine
+from mddf._ensemble.columns import combine
+from mddf._ensemble.stages import Stage
 from mddf._gradient.losses import Numbers
 from mddf._gradient.stages import BoostedMember
-from mddf._inspection.stages import coded_stages, fitted_stages, refuse_untraceable
+from mddf._inspection.stages import (
+    coded_stages,
+    feature_names,
+    fitted_stages,
+    refuse_untraceable,
+)
 
 from ._checks import check_choice, check_whole
 from ._paths import own_class_contributions, path_contributions
-from ._shap_values import feature_names
 
 KINDS = ("held-out", "permutation", "impurity")
 _MEASURES = {

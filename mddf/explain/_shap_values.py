@@ -13,9 +13,10 @@ from sklearn.base import is_regressor
 from mddf._data.binning import apply_bins
 from mddf._data.reading import read_table
 from mddf._data.validation import naming
-from mddf._ensemble.stages import combine
+from mddf._ensemble.columns import combine
 from mddf._inspection.stages import (
     coded_stages,
+    feature_names,
     fitted_stages,
     predict_numbers,
     refuse_untraceable,
@@ -142,12 +143,6 @@ def _outputs(model) -> list[str]:
 def _knows_weights(model) -> bool:
     """Whether the trees know by themselves what their training samples weigh in the leaves."""
     return all(member.knows_weights for member in fitted_stages(model).members)
-
-
-def feature_names(model) -> list[str]:
-    """Names of a fitted model's features, "x0" and so on if it saw none."""
-    names = getattr(model, "feature_names_in_", None)
-    return [f"x{i}" for i in range(model.n_features_in_)] if names is None else names.tolist()
 
 
 def _numbers(model, X) -> np.ndarray:

@@ -10,13 +10,13 @@ from sklearn.base import is_regressor
 from mddf._base.messages import short
 from mddf._data.cells import NUMBER
 from mddf._data.targets import Units
-from mddf._ensemble.stages import GRAIN, FittedStages, Stage, StageMember
+from mddf._ensemble.columns import GRAIN
+from mddf._ensemble.stages import FittedStages, Stage, StageMember
 from mddf._ensemble.vote import FLOOR, Calibration
 from mddf._gradient.stages import BoostedMember
-from mddf._inspection.stages import fitted_stages
+from mddf._inspection.stages import feature_names, fitted_stages
 from mddf._trees.arrays import Trees
 from mddf.explain._arrays import category_codes
-from mddf.explain._shap_values import feature_names
 
 from ._boosting import add_link, add_scaled_up
 from ._external import add_external, add_external_regressor

@@ -6,7 +6,7 @@ import numpy as np
 
 from mddf._base.messages import short, warn
 from mddf._ensemble.stages import FittedStages
-from mddf.explain._shap_values import feature_names
+from mddf._inspection.stages import feature_names
 
 
 def checked(dtype) -> np.dtype:

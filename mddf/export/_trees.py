@@ -8,8 +8,7 @@ import numpy as np
 
 from mddf._data.binning import Bins
 from mddf._trees.arrays import TreeBlock, Trees
-from mddf.explain._arrays import thresholds
-from mddf.explain._decoding import decode
+from mddf.explain._decoding import decode, thresholds
 from mddf.explain._nodes import LEAF, Nodes
 
 from ._graph import IR_VERSION_OF_SETS, ML, Graph

@@ -21,14 +21,15 @@ from mddf import (
     RandomForestClassifier,
 )
 from mddf._cascade import layer as cascade_layer
-from mddf._cascade.layer import layer_parts, limit_depth, named_forest
+from mddf._cascade.forests import limit_depth, named_forest
+from mddf._cascade.layer import layer_parts
 from mddf._cascade.trainer import LayerTrainer, View
 from mddf._data.binned_table import BinnedTable
 from mddf._data.binning import find_bins
 from mddf._data.folds import make_folds
 from mddf._data.sampling import RowWeights, canonical_order, plan_sampling
 from mddf._ensemble.stages import Stage
-from mddf._members.members import MemberSpec
+from mddf._members.spec import MemberSpec
 from mddf._members.tasks import ClassificationTask
 from mddf._trees import grower, predictor
 

@@ -1,0 +1,57 @@
+"""A member of a layer that is to be trained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sklearn.base import clone
+
+from mddf._base.serialization import is_serializable
+from mddf._members.boosting import BoostedClassifier
+from mddf._trees.grower import GrowsTrees
+
+
+@dataclass(frozen=True)
+class MemberSpec:
+    """A forest or another classifier or regressor that is to be part of a layer.
+
+    Attributes
+    ----------
+    name : str
+        How it is called in tables.
+    model : estimator
+        Not fitted.
+    kind : str or None
+        Of a named forest: "random" or "completely-random".
+    """
+
+    name: str
+    model: Any
+    kind: str | None
+
+    @property
+    def is_forest(self) -> bool:
+        """Whether it is a forest of this package, which grows on the binned table."""
+        return isinstance(self.model, GrowsTrees)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its models are plain arrays when fitted."""
+        return self.is_forest or is_serializable(self.model)
+
+    def in_full(self, times: int) -> MemberSpec:
+        """The member for all samples: a named forest has so many times as many trees."""
+        if self.kind is None:
+            return self
+        model = clone(self.model)
+        return replace(self, model=model.set_params(n_estimators=times * model.n_estimators))
+
+    @property
+    def is_boosted(self) -> bool:
+        """Whether it is cut to the best number of rounds, and its models of all folds are kept.
+
+        The mean of these is better than one model that is fitted on all rows. Regressors, which
+        learn slowly, gain nothing by either.
+        """
+        return isinstance(self.model, BoostedClassifier)
