@@ -4,22 +4,30 @@
     python scripts/bench/gradient.py --quick     small tables, few rounds
     python scripts/bench/gradient.py --tables small large --peers catboost
 
-CPU seconds of fits and predictions of made tables, in turns, with as many rounds and the same
-learning rate; symmetric trees of depth 6 against CatBoost's, leaf-wise ones of 31 leaves against
-the others'. Ratios: peer / ours.
+CPU seconds of fits and predictions of made tables, and of sets by name, in turns, with as many
+rounds and the same learning rate; symmetric trees of depth 6 against CatBoost's, leaf-wise ones of
+31 leaves against the others', and of more than two classes one tree a round, with a value for each
+class in a leaf, against theirs of one tree a class. Ratios: peer / ours. With "threads" among the
+measures, what a second thread gains: wall seconds of one over those of two, which need two free
+cores. Notes tell versions and settings.
 """
 
 from functools import partial
+from importlib.metadata import version
 from importlib.util import find_spec
+from textwrap import wrap
+from time import perf_counter
 
 import numpy as np
 from _lab import bench, tables
 from _lab.study import Study
+from mddf.datasets import load
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
 
-# Rows, columns and classes; none are numbers to predict.
+# Rows, columns and classes; none are numbers to predict. Sets go by their names in mddf.datasets,
+# such as letter, of which two thirds are trained on.
 TABLES = {
     "tiny": (500, 6, 0),
     "small": (700, 8, 0),
@@ -43,13 +51,32 @@ def made(n_rows, n_columns, n_classes):
     return X, y
 
 
-def ours(policy, classes, rounds):
+def table_of(name):
+    """Rows to train on and for predictions, and the number of classes."""
+    if name in TABLES:
+        n_rows, _, classes = TABLES[name]
+        X, y = made(*TABLES[name])
+        return X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:], classes
+    found = load(name)
+    y = np.unique(found.y, return_inverse=True)[1]
+    order = np.random.default_rng(0).permutation(len(y))
+    train, test = np.split(order, [2 * len(y) // 3])
+    X = np.asarray(found.X, float)
+    return X[train], y[train], X[test], y[test], len(np.unique(y))
+
+
+def ours(policy, classes, rounds, n_jobs=1):
     """Ours."""
     kind = GradientBoostingClassifier if classes else GradientBoostingRegressor
     leaf_wise = {"min_samples_leaf": 20, "l2_regularization": 0.0}
     options = leaf_wise if policy == "leaf-wise" else {}
     return kind(
-        max_iter=rounds, learning_rate=RATE, grow_policy=policy, early_stopping=False, **options
+        max_iter=rounds,
+        learning_rate=RATE,
+        grow_policy=policy,
+        early_stopping=False,
+        n_jobs=n_jobs,
+        **options,
     )
 
 
@@ -90,31 +117,44 @@ def scikit(classes, rounds):
 
 
 PEERS = {"catboost": catboost, "lightgbm": lightgbm, "xgboost": xgboost, "sklearn": scikit}
+PACKAGES = {"sklearn": "scikit-learn"}
 
 
-def measured(make, X, y, _):
-    """CPU seconds of a fit, and of predictions of as many rows."""
-    half = len(X) // 2
-    fit, _, model = bench.cost(make().fit, X[:half], y[:half], least=0.05)
-    classifies = hasattr(model, "predict_proba")
-    answer = model.predict_proba if classifies else model.predict
-    predict, _, found = bench.cost(answer, X[half:], least=0.05)
-    if classifies:
-        own = found[np.arange(half), y[half:].astype(int)]
+def measured(make, table, _):
+    """CPU seconds of a fit and of predictions, and the loss of these."""
+    X, y, X_test, y_test, classes = table
+    fit, _, model = bench.cost(make().fit, X, y, least=0.05)
+    predict, _, found = bench.cost(
+        model.predict_proba if classes else model.predict, X_test, least=0.05
+    )
+    if classes:
+        own = found[np.arange(len(y_test)), y_test.astype(int)]
         loss = -np.mean(np.log(np.maximum(own, 1e-15)))
     else:
-        loss = np.sqrt(np.mean((found - y[half:]) ** 2))
+        loss = np.sqrt(np.mean((found - y_test) ** 2))
     return {"fit_s": fit, "predict_s": predict, "loss": float(loss)}
 
 
-def cell(options, set, policy, peer):
-    n_rows, n_columns, classes = TABLES[set]
-    X, y = made(n_rows, n_columns, classes)
-    sides = [
-        partial(measured, partial(ours, policy, classes, options.rounds), X, y),
-        partial(measured, partial(PEERS[peer], classes, options.rounds), X, y),
-    ]
-    return {"shape": f"{n_rows} x {n_columns}", **bench.in_turns(sides, options.repeats)}
+def wall(make, table, _):
+    """Wall seconds of a fit."""
+    X, y, *_ = table
+    start = perf_counter()
+    make().fit(X, y)
+    return {"fit_s": perf_counter() - start}
+
+
+def cell(options, measure, set, policy, peer):
+    table = table_of(set)
+    own = partial(ours, policy, table[-1], options.rounds)
+    if measure == "threads":
+        sides = [partial(wall, partial(own, n_jobs=n), table) for n in (2, 1)]
+    else:
+        theirs = partial(PEERS[peer], table[-1], options.rounds)
+        sides = [partial(measured, make, table) for make in (own, theirs)]
+    return {
+        "shape": f"{len(table[0])} x {table[0].shape[1]}",
+        **bench.in_turns(sides, options.repeats),
+    }
 
 
 def report(frame, options):
@@ -122,26 +162,49 @@ def report(frame, options):
     predict_s:.4f peer's_=peer_predict_s:.4f ratio_=predict_s_ratio:.2f
     loss:.4f peer's__=peer_loss:.4f"""
     title = f"CPU seconds of {options.rounds} rounds, one core, medians of {options.repeats}"
-    return [tables.columns("gradient", title, frame, shown, 2, frame)]
+    found, threads = (frame[frame.measure == measure] for measure in ("peers", "threads"))
+    made = [tables.columns("gradient", title, found, shown, 2, found)] if len(found) else []
+    if len(threads):
+        title = f"Wall seconds of {options.rounds} rounds in two threads and in one"
+        shown = "table=set shape policy two=fit_s:.3f one=peer_fit_s:.3f gain=fit_s_ratio:.2f"
+        made.append(tables.columns("threads", title, threads, shown, 2, threads))
+    return made
 
 
 def keys(options):
     """Each table against each peer that is installed, with the trees that it grows."""
-    return [
-        {
-            "set": table,
-            "policy": "symmetric" if peer == "catboost" else "leaf-wise",
-            "peer": peer,
-        }
+    peers = [peer for peer in options.peers if find_spec(peer)]
+    policies = {peer: "symmetric" if peer == "catboost" else "leaf-wise" for peer in peers}
+    found = [
+        {"measure": "peers", "set": table, "policy": policies[peer], "peer": peer}
         for table in options.tables
-        for peer in options.peers
-        if find_spec(peer)
+        for peer in peers
+        if "peers" in options.measures
     ]
+    return found + [
+        {"measure": "threads", "set": table, "policy": policy, "peer": ""}
+        for table in options.tables
+        for policy in ("symmetric", "leaf-wise")
+        if "threads" in options.measures
+    ]
+
+
+def notes(options):
+    """Versions, and the parameters of both sides for numbers."""
+    peers = [peer for peer in options.peers if find_spec(peer)]
+    packages = ["mddf", *(PACKAGES.get(peer, peer) for peer in peers)]
+    found = ["Versions: " + ", ".join(f"{name} {version(name)}" for name in packages)]
+    models = [ours(policy, 0, options.rounds) for policy in ("symmetric", "leaf-wise")]
+    for model in models + [PEERS[peer](0, options.rounds) for peer in peers]:
+        given = {name: v for name, v in model.get_params().items() if v is not None}
+        found.append(f"{type(model).__name__}: " + ", ".join(f"{k} {v}" for k, v in given.items()))
+    return [line for text in found for line in wrap(text, 79)]
 
 
 study = Study(
     globals(), "bench_gradient", keys, (), fresh=True,
-    tables=[name for name in TABLES if name != "tiny"], peers=list(PEERS), rounds=200, repeats=3,
+    tables=[name for name in TABLES if name != "tiny"], peers=list(PEERS),
+    measures=["peers", "threads"], rounds=200, repeats=3,
     quick={"tables": ["tiny"], "rounds": 10, "repeats": 1},
 )  # fmt: skip
 parse, main = study.parse, study.main

@@ -294,6 +294,7 @@ class GradientTrees {
       check_length("right", right_.size(), n_splits);
       for (int64_t t = 0; t < n_trees(); ++t) check_tree(t);
     }
+    bits_ = std::make_unique<LeafBits>(arrays(), n_trees());
   }
 
   int64_t n_trees() const { return static_cast<int64_t>(first_split_.size()) - 1; }
@@ -352,9 +353,14 @@ class GradientTrees {
     check(fits, "left, right: expected splits behind their parents, and leaves of the tree");
   }
   TreeArrays arrays() const {
-    return {width_,         symmetric_,        first_split_.data(), first_leaf_.data(),
-            column_.data(), set_.data(),       left_.data(),        right_.data(),
-            shift_.data(),  threshold_.data(), sets_.data(),        values_.data()};
+    TreeArrays arrays{width_,         symmetric_,        first_split_.data(), first_leaf_.data(),
+                      column_.data(), set_.data(),       left_.data(),        right_.data(),
+                      shift_.data(),  threshold_.data(), sets_.data(),        values_.data()};
+    if (!bits_) return arrays;
+    arrays.left_leaves = bits_->left_leaves.data();
+    arrays.leaf_of_bit = bits_->leaf_of_bit.data();
+    arrays.has_bits = bits_->has_bits.data();
+    return arrays;
   }
 
   std::vector<int64_t> first_split_, first_leaf_;
@@ -362,6 +368,7 @@ class GradientTrees {
   std::vector<uint8_t> shift_, threshold_;
   std::vector<uint64_t> sets_;
   std::vector<double> values_;
+  std::unique_ptr<LeafBits> bits_;
   int width_;
   bool symmetric_;
   int64_t n_columns_;
@@ -457,9 +464,10 @@ n_threads : int
       .def(
           "help",
           [](Team& team, Cancel* cancel) {
-            without_gil(cancel, [&](Interrupt& interrupt) { team.help(interrupt); });
+            return without_gil(cancel, [&](Interrupt& interrupt) { return team.help(interrupt); });
           },
-          arg("cancel").none() = nb::none(), "Help until the team is closed.")
+          arg("cancel").none() = nb::none(),
+          "Help until the team is closed; return how many pieces of work were done.")
       .def("close", &Team::close, "Send all helpers home.");
   nb::class_<GradientBooster>(m, "GradientBooster", kBooster)
       .def(nb::init<BinnedTable&, In<double, 1>, std::optional<In<double, 1>>, In<int32_t, 1>,

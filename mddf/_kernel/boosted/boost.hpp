@@ -84,7 +84,6 @@ class Booster {
   bool watches_training_ = false;
 };
 
-// Adds what trees [first, last) say of rows of codes to `out`, one number for each of the width.
 struct TreeArrays {
   int width;
   bool symmetric;
@@ -93,7 +92,20 @@ struct TreeArrays {
   const uint8_t *shift, *threshold;
   const uint64_t* sets;
   const double* values;
+  // Of trees that have them (`LeafBits`):
+  const uint64_t* left_leaves = nullptr;
+  const uint8_t *leaf_of_bit = nullptr, *has_bits = nullptr;
 };
+
+// Of trees of at most 64 leaves that are not symmetric, the leaves as bits, the leftmost one the
+// lowest: which of them are on the left of each split, and the number of each.
+struct LeafBits {
+  LeafBits(const TreeArrays& trees, int64_t n_trees);
+  std::vector<uint64_t> left_leaves;
+  std::vector<uint8_t> leaf_of_bit, has_bits;
+};
+
+// Adds what trees [first, last) say of rows of codes to `out`, one number for each of the width.
 void add_raw(const TreeArrays& trees, int64_t first, int64_t last, const uint8_t* codes,
              int64_t n_rows, int64_t n_columns, double* out, Interrupt& interrupt);
 // The number of the leaf that each row ends in, of each tree.

@@ -22,17 +22,17 @@ class LeafWiseGrower {
 
   Grown grow(const RoundOf& round, Random& random, Team& team, Interrupt& interrupt) {
     Grown tree;
-    begin(round);
+    begin(round, team);
     search(round, {0, -1}, random, team, interrupt);
     int n_leaves = 1;
     while (n_leaves < options_.max_leaf_nodes) {
       const int best = most_improved();
       if (best < 0) break;
       ++n_leaves;
-      const std::pair<int, int> children = divide(round, best, tree);
+      const std::pair<int, int> children = divide(round, best, tree, team);
       if (n_leaves < options_.max_leaf_nodes) search(round, children, random, team, interrupt);
     }
-    finish(tree);
+    finish(tree, team);
     return tree;
   }
 
@@ -47,8 +47,8 @@ class LeafWiseGrower {
     bool is_right = false, is_split = false;
   };
 
-  void begin(const RoundOf& round) {
-    lists_.begin(round.drawn, round.gradients);
+  void begin(const RoundOf& round, Team& team) {
+    lists_.begin(round.drawn, round.gradients, team);
     Node root;
     root.leaf = {round.total, round.scorer.of_leaf(round.total), {}};
     root.last = lists_.size();
@@ -195,7 +195,7 @@ class LeafWiseGrower {
     return left;
   }
 
-  std::pair<int, int> divide(const RoundOf& round, int number, Grown& tree) {
+  std::pair<int, int> divide(const RoundOf& round, int number, Grown& tree, Team& team) {
     const int split_number = static_cast<int>(tree.splits.size());
     Node node = std::move(nodes_[number]);
     nodes_[number].is_split = true;
@@ -203,7 +203,7 @@ class LeafWiseGrower {
     const Column& column = columns_[split.column];
     const Sum* cells = cells_.data() + node.slot * columns_.n_cells() + column.offset;
     const Sum left = left_by_codes(column, split, cells);
-    const int64_t at = lists_.divide(node.first, node.last, column.codes, split.right.data());
+    const int64_t at = lists_.divide(node.first, node.last, column.codes, split.right.data(), team);
     const Sum right = node.leaf.sum.without(left);
     if (!column.has_missing) split.send_missing(column, left.of[kWidth - 1] > right.of[kWidth - 1]);
     Limits at_left, at_right;
@@ -237,7 +237,7 @@ class LeafWiseGrower {
   }
 
   // Numbers the leaves, and finds those of rows that were not drawn, too.
-  void finish(Grown& tree) {
+  void finish(Grown& tree, Team& team) {
     for (const Node& node : nodes_) {
       if (node.is_split) continue;
       if (node.parent >= 0) child_of(tree, node) = -1 - static_cast<int32_t>(tree.limits.size());
@@ -254,7 +254,9 @@ class LeafWiseGrower {
       }
       return;
     }
-    for (int64_t i = 0; i < columns_.n_rows(); ++i) tree.leaf_of[i] = leaf_at(tree, columns_, i);
+    team.ranges(columns_.n_rows(), kFewRows, [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) tree.leaf_of[i] = leaf_at(tree, columns_, i);
+    });
   }
 
   static constexpr int64_t kLittle = int64_t{1} << 14;  // cells

@@ -7,18 +7,23 @@
 
 #include "boosted/histograms.hpp"
 #include "boosted/score.hpp"
+#include "boosted/team.hpp"
 
 namespace mddf::gradient {
 
 template <int kWidth>
 class RowLists {
  public:
-  void begin(const std::vector<int32_t>& drawn, const std::vector<Sums<kWidth>>& gradients) {
-    rows_ = drawn;
-    gradients_.resize(drawn.size());
-    for (size_t k = 0; k < drawn.size(); ++k) gradients_[k] = gradients[drawn[k]];
-    rows_aside_.resize(drawn.size());
-    gradients_aside_.resize(drawn.size());
+  void begin(const std::vector<int32_t>& drawn, const std::vector<Sums<kWidth>>& gradients,
+             Team& team) {
+    for (auto* rows : {&rows_, &rows_aside_}) rows->resize(drawn.size());
+    for (auto* rows : {&gradients_, &gradients_aside_}) rows->resize(drawn.size());
+    team.ranges(size(), kFewRows, [&](int64_t first, int64_t last) {
+      for (int64_t k = first; k < last; ++k) {
+        rows_[k] = drawn[k];
+        gradients_[k] = gradients[drawn[k]];
+      }
+    });
   }
 
   int64_t size() const { return static_cast<int64_t>(rows_.size()); }
@@ -28,26 +33,56 @@ class RowLists {
 
   // Puts those of rows [first, last) in front that stay left, all in their order, and returns where
   // the others begin. `right` says of each code where it goes.
-  int64_t divide(int64_t first, int64_t last, const uint8_t* codes, const uint8_t* right) {
-    int64_t at = first, aside = 0;
+  int64_t divide(int64_t first, int64_t last, const uint8_t* codes, const uint8_t* right,
+                 Team& team) {
+    struct Part {
+      int64_t first, middle, last;
+    };
+    const int64_t n = last - first, n_parts = team.n_ranges(n, kFewRows);
+    std::vector<Part> parts;
+    for (int64_t i = 0; i < n_parts; ++i)
+      parts.push_back({first + n * i / n_parts, 0, first + n * (i + 1) / n_parts});
+    team.each(n_parts, [&](int64_t i) {
+      parts[i].middle = divide_part(parts[i].first, parts[i].last, codes, right);
+    });
+    int64_t at = first;
+    for (const Part& part : parts) {
+      const int64_t on_left = part.middle - part.first;
+      if (at < part.first) {
+        std::copy_n(rows_.begin() + part.first, on_left, rows_.begin() + at);
+        std::copy_n(gradients_.begin() + part.first, on_left, gradients_.begin() + at);
+      }
+      at += on_left;
+    }
+    int64_t to = at;
+    for (const Part& part : parts) {
+      const int64_t aside = part.last - part.middle;
+      std::copy_n(rows_aside_.begin() + part.first, aside, rows_.begin() + to);
+      std::copy_n(gradients_aside_.begin() + part.first, aside, gradients_.begin() + to);
+      to += aside;
+    }
+    return at;
+  }
+
+ private:
+  // Of rows [first, last), leaves those in front that stay left, and puts the others aside: where
+  // nobody else does.
+  int64_t divide_part(int64_t first, int64_t last, const uint8_t* codes, const uint8_t* right) {
+    int64_t at = first, aside = first;
     for (int64_t k = first; k < last; ++k) {
       const int32_t row = rows_[k];
       const Sums<kWidth> gradient = gradients_[k];
       const bool goes_right = right[codes[row]] != 0;
       rows_[at] = row;
       gradients_[at] = gradient;
-      // Of threads that divide other lists, each has this part of what is put aside for itself.
-      rows_aside_[first + aside] = row;
-      gradients_aside_[first + aside] = gradient;
+      rows_aside_[aside] = row;
+      gradients_aside_[aside] = gradient;
       at += !goes_right;
       aside += goes_right;
     }
-    std::copy_n(rows_aside_.begin() + first, aside, rows_.begin() + at);
-    std::copy_n(gradients_aside_.begin() + first, aside, gradients_.begin() + at);
     return at;
   }
 
- private:
   std::vector<int32_t> rows_, rows_aside_;
   std::vector<Sums<kWidth>> gradients_, gradients_aside_;
 };

@@ -81,7 +81,7 @@ class SymmetricGrower {
       if (walks_) walks_->sort(column, static_cast<int>(c), orders_[c].data());
     });
     if (walks_) return;
-    lists_.begin(round.drawn, round.gradients);
+    lists_.begin(round.drawn, round.gradients, team);
     start_ = {0, lists_.size()};
     slot_of_ = {0};
     to_count_ = {{0, -1}};
@@ -259,10 +259,19 @@ class SymmetricGrower {
   void divide_rows(const Split& split, const std::vector<uint8_t>& is_split, Team& team) {
     const uint8_t* codes = columns_[split.column].codes;
     std::vector<int64_t> middle(is_split.size());
-    team.each(static_cast<int64_t>(is_split.size()), [&](int64_t l) {
-      if (is_split[l])
-        middle[l] = lists_.divide(start_[l], start_[l + 1], codes, split.right.data());
-    });
+    const auto n_leaves = static_cast<int64_t>(is_split.size());
+    const auto divide = [&](int64_t l, Team& workers) {
+      if (!is_split[l]) return;
+      middle[l] = lists_.divide(start_[l], start_[l + 1], codes, split.right.data(), workers);
+    };
+    if (n_leaves < 2 * team.n_threads()) {
+      for (int64_t l = 0; l < n_leaves; ++l) divide(l, team);
+    } else {
+      team.each(n_leaves, [&](int64_t l) {
+        Team alone;
+        divide(l, alone);
+      });
+    }
     std::vector<int64_t> start;
     std::vector<int> slots;
     to_count_.clear();

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
+#include <thread>
 
 #include "common/interrupt.hpp"
 
@@ -33,32 +34,36 @@ class Team {
     run(n, [](void* given, int64_t i) { (*static_cast<Work*>(given))(i); }, &work);
   }
 
-  // Cuts [0, n) into a range for each thread and calls work(first, last) for each, if these are not
-  // short.
+  // How many ranges [0, n) is cut into: one for each thread, if these are not short.
+  int64_t n_ranges(int64_t n, int64_t least) const {
+    return n < 2 * least ? 1 : std::min<int64_t>(n_threads_, n / least);
+  }
+  // Calls work(first, last) for each of them.
   template <class Work>
   void ranges(int64_t n, int64_t least, Work work) {
-    const int64_t n_ranges = n < 2 * least ? 1 : std::min<int64_t>(n_threads_, n / least);
+    const int64_t n_ranges = this->n_ranges(n, least);
     each(n_ranges, [&](int64_t i) { work(n * i / n_ranges, n * (i + 1) / n_ranges); });
   }
 
-  // Helps until the team is closed. Of another thread.
-  void help(Interrupt& interrupt) {
+  // Helps until the team is closed, and returns how many pieces it did. Of another thread.
+  int64_t help(Interrupt& interrupt) {
     uint64_t seen = 0;
+    int64_t n_done = 0;
     while (true) {
+      spin([&] { return posted_.load(std::memory_order_acquire) != seen; });
       std::unique_lock<std::mutex> lock(mutex_);
-      const bool woken = changed_.wait_for(
-          lock, kPatience, [&] { return is_closed_ || (has_work_ && round_ != seen); });
-      if (is_closed_) return;
-      if (!woken) {
+      if (is_closed_) return n_done;
+      if (posted_ == seen) {
+        if (changed_.wait_for(lock, kPatience, [&] { return posted_ != seen; })) continue;
         lock.unlock();
         interrupt.poll(INT64_C(1) << 40);  // looks
-
         continue;
       }
-      seen = round_;
+      seen = posted_;
+      if (!has_work_) continue;  // all done before
       ++n_helping_;
       lock.unlock();
-      take_pieces();
+      n_done += take_pieces();
       lock.lock();
       if (--n_helping_ == 0) done_.notify_one();
     }
@@ -67,10 +72,25 @@ class Team {
   void close() {
     std::lock_guard<std::mutex> lock(mutex_);
     is_closed_ = true;
+    ++posted_;
     changed_.notify_all();
   }
 
  private:
+  // Waits a little without giving the processor away: to wake a thread that sleeps takes longer
+  // than much of what there is to do.
+  template <class Ready>
+  static void spin(const Ready& ready) {
+    constexpr int kTries = 1000;
+    for (int i = 0; i < kTries && !ready(); ++i) {
+#if defined(__x86_64__) && defined(__GNUC__)
+      __builtin_ia32_pause();
+#else
+      std::this_thread::yield();
+#endif
+    }
+  }
+
   using Piece = void (*)(void*, int64_t);
   static constexpr std::chrono::milliseconds kPatience{20};
 
@@ -84,23 +104,26 @@ class Team {
       next_ = 0;
       error_ = nullptr;
       has_work_ = true;
-      ++round_;
+      ++posted_;
     }
     changed_.notify_all();
     take_pieces();
+    spin([&] { return n_helping_.load(std::memory_order_acquire) == 0; });
     std::unique_lock<std::mutex> lock(mutex_);
     has_work_ = false;  // who comes now is too late
     done_.wait(lock, [&] { return n_helping_ == 0; });
     if (error_) std::rethrow_exception(error_);
   }
 
-  void take_pieces() {
+  int64_t take_pieces() {
+    int64_t n_done = 0;
     try {
-      for (int64_t i; (i = next_.fetch_add(1)) < n_pieces_;) piece_(given_, i);
+      for (int64_t i; (i = next_.fetch_add(1)) < n_pieces_; ++n_done) piece_(given_, i);
     } catch (...) {
       std::lock_guard<std::mutex> lock(mutex_);
       if (!error_) error_ = std::current_exception();
     }
+    return n_done;
   }
 
   const int n_threads_;
@@ -110,8 +133,8 @@ class Team {
   Piece piece_ = nullptr;
   void* given_ = nullptr;
   int64_t n_pieces_ = 0;
-  uint64_t round_ = 0;
-  int n_helping_ = 0;
+  std::atomic<uint64_t> posted_{0};  // changes with all that helpers should look at
+  std::atomic<int> n_helping_{0};
   bool has_work_ = false, is_closed_ = false;
   std::exception_ptr error_;
 };

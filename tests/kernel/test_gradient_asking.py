@@ -1,0 +1,82 @@
+"""Rows that ask boosted trees one by one and in blocks, and threads that help to grow them."""
+
+from threading import Thread
+
+import numpy as np
+import pytest
+from gradient_cases import booster_of, grown, make_problem, trees_of
+
+from mddf import _core
+
+
+@pytest.mark.parametrize("most", [1, 2, 20, 32, 33, 64, 65, 120])
+def test_blocks_of_rows_end_where_each_row_does(most):
+    problem = make_problem(
+        1, n_rows=400, symmetric=False, max_depth=0, max_leaf_nodes=most, loss="squared_error"
+    )
+    arrays, _ = grown(problem, range(4))
+    assert np.diff(arrays["first_leaf"]).max() == most
+    check_blocks(trees_of(arrays, problem), problem.codes, 4)
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize("loss", ["squared_error", "softmax"])
+def test_blocks_of_any_length(loss, symmetric):
+    problem = make_problem(2, n_rows=300, loss=loss, symmetric=symmetric, max_depth=5)
+    arrays, _ = grown(problem, range(5))
+    trees = trees_of(arrays, problem)
+    for n in (1, 15, 16, 17, 31, 32, 33, 255, 256, 257, 300):
+        check_blocks(trees, problem.codes[:n], 5)
+    width = arrays["values"].shape[1]
+    together, alone = np.zeros((300, width)), np.zeros((300, width))
+    trees.add_raw(problem.codes, 0, 5, together)
+    for i in range(300):
+        trees.add_raw(problem.codes[i : i + 1], 0, 5, alone[i : i + 1])
+    assert np.array_equal(together, alone)
+
+
+def check_blocks(trees, codes, n_trees):
+    together = np.full((len(codes), n_trees), -1, np.int32)
+    trees.leaves(codes, together)
+    for row, expected in zip(codes, together, strict=True):
+        found = np.empty((1, n_trees), np.int32)
+        trees.leaves(row[None], found)
+        assert np.array_equal(found[0], expected)
+
+
+def test_splits_of_several_parents():
+    """Nobody grows such trees, but they end."""
+    n = 40  # both children of each split are the next one
+    arrays = {
+        "first_split": np.array([0, n]),
+        "first_leaf": np.array([0, n + 1]),
+        "column": np.zeros(n, np.int32),
+        "shift": np.zeros(n, np.uint8),
+        "threshold": np.full(n, 3, np.uint8),
+        "set": np.full(n, -1, np.int32),
+        "left": np.array([*range(1, n), -1], np.int32),
+        "right": np.array([*range(1, n), -2], np.int32),
+        "sets": np.zeros((0, 4), np.uint64),
+        "values": np.arange(n + 1.0)[:, None],
+    }
+    trees = _core.GradientTrees(**arrays, symmetric=False, n_columns=1)
+    codes = np.arange(50, dtype=np.uint8)[:, None]
+    found = np.zeros((50, 1))
+    trees.add_raw(codes, 0, 1, found)
+    assert np.array_equal(found[:, 0], codes[:, 0] > 3)
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_threads_of_a_team_work(symmetric):
+    problem = make_problem(3, n_rows=20_000, symmetric=symmetric, max_depth=5)
+    expected = booster_of(problem)
+    booster, team, done = booster_of(problem), _core.BoostTeam(2), []
+    helper = Thread(target=lambda: done.append(team.help()))
+    helper.start()
+    seeds = np.arange(30, dtype=np.uint64)
+    booster.grow(seeds, team=team)
+    team.close()
+    helper.join()
+    expected.grow(seeds)
+    assert done[0] > 0
+    assert all(np.array_equal(booster.trees()[k], v) for k, v in expected.trees().items())
