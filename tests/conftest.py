@@ -3,9 +3,11 @@ import os
 import shutil
 import signal
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from threadpoolctl import ThreadpoolController
 
 HOME = os.environ.get("MDDF_DATA_HOME")
 
@@ -19,6 +21,8 @@ def pytest_configure(config):
     signal.signal(signal.SIGINT, signal.default_int_handler)
     # shap's few loops take less time than to compile them.
     os.environ.setdefault("NUMBA_DISABLE_JIT", "1")
+    # Threads of BLAS and OpenMP burn time while they wait for each other, where others work, too.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -61,6 +65,14 @@ def every_layer_helps(monkeypatch):
 
 
 @pytest.fixture
+def most_columns(monkeypatch):
+    """A function that sets how many columns a deep forest's vectors may have."""
+    from mddf._deep_forest import stack
+
+    return lambda number: monkeypatch.setattr(stack, "MOST_COLUMNS", number)
+
+
+@pytest.fixture
 def few_rounds(monkeypatch):
     """Let the boosting of deep forests that regress end after 40 rounds instead of 500."""
     from mddf._members import members
@@ -69,6 +81,20 @@ def few_rounds(monkeypatch):
     monkeypatch.setattr(
         members, "boosted_regressor", lambda *args: whole(*args).set_params(max_iter=40)
     )
+
+
+@pytest.fixture
+def two_threads():
+    """Let BLAS, and OpenMP in this thread, have two threads, whatever the environment says."""
+    # The thread that limits BLAS owns this limit, and others cannot change it while it lives.
+    libraries = ThreadpoolController()
+    blas, openmp = (libraries.select(user_api=api) for api in ("blas", "openmp"))
+    with ThreadPoolExecutor() as pool:
+        limiter = pool.submit(blas.limit, limits=2).result()
+    with openmp.limit(limits=2):
+        yield
+    with ThreadPoolExecutor() as pool:
+        pool.submit(limiter.restore_original_limits).result()
 
 
 @pytest.fixture

@@ -16,9 +16,6 @@ from tqdm import tqdm
 
 from mddf import MDDFClassifier, RandomForestClassifier, _core
 from mddf._base.parallel import from_threads, in_threads, stopped_on_error
-from mddf._cascade.trainer import SumOfTrees
-from mddf._data.binning import find_bins
-from mddf._trees import grower
 
 # What is interrupted after a while, and how long it had to go on otherwise: for minutes.
 PREPARED = """
@@ -49,8 +46,7 @@ WORK = {
         f = lambda X, y: [model.apply(many) for _ in range(99)]
     """,
     "binning": """
-        from mddf._data.binning import find_bins
-        many = rng.normal(size=(1_000_000, 40))
+                many = rng.normal(size=(1_000_000, 40))
         f = lambda X, y: [find_bins(many, n_jobs=2) for _ in range(99)]
     """,
     "gradient boosting": """
@@ -227,23 +223,6 @@ def test_calls_are_awaited_and_later_ones_refused():
     assert outcome == ["cancelled"]
 
 
-def test_an_error_between_forests_ends_what_still_grows(monkeypatch):
-    def fails(*arguments):
-        raise ZeroDivisionError
-
-    monkeypatch.setattr(SumOfTrees, "finish", fails)
-    rng, before = np.random.default_rng(0), threading.active_count()
-    X, y = rng.normal(size=(3000, 5)), rng.integers(0, 2, 3000)
-    forests = [RandomForestClassifier(4), RandomForestClassifier(100_000)]
-    with pytest.raises(ZeroDivisionError) as kept:
-        MDDFClassifier(1, forests=forests, cv=2, n_jobs=2, random_state=0).fit(X, y)
-    end = time.monotonic() + 5
-    while threading.active_count() > before and time.monotonic() < end:
-        time.sleep(0.01)
-    assert threading.active_count() <= before
-    del kept  # and with it the traceback, which refers to all that was at work
-
-
 def test_in_threads_raises_what_a_worker_raised():
     def work(first, last, cancel):
         if first:
@@ -300,36 +279,6 @@ def test_results_that_nobody_wants_are_not_computed():
         next(results)
         results.close()
     assert begun == [0]
-
-
-def test_writing_into_the_table_meanwhile():
-    """Whatever another thread does to X while its bins are found, there is no crash."""
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 300, (3000, 40)).astype(float)
-    stop = threading.Event()
-
-    def write():
-        # Values that are ticked off, many others, and none at all take turns.
-        while not stop.is_set():
-            X[:] = rng.integers(0, 400, X.shape)
-            X[:] = rng.normal(size=X.shape)
-            X[:] = np.nan
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
-        for weights in (None, rng.random(3000)):
-            for _ in range(60):
-                bins = find_bins(X, sample_weight=weights)
-                counts = np.diff(bins.start)
-                assert (counts >= 1).all()
-                assert (counts <= 255).all()
-                for c in range(40):
-                    edges = bins.edges[bins.start[c] : bins.start[c + 1]]
-                    assert edges[-1] == np.inf
-    finally:
-        stop.set()
-        writer.join()
 
 
 # Backends
@@ -390,18 +339,6 @@ def test_a_large_table_is_sent_to_processes():
         assert np.array_equal(forest.fit(X, y).predict_proba(X[:100]), expected)
 
 
-def test_received_arrays_may_be_read_only():
-    grown = grower.Grown()
-    for _ in range(2):
-        sums, n_trees, importances = np.ones((3, 2)), np.ones(3, np.int32), np.ones((4, 5))
-        for array in (sums, n_trees, importances):
-            array.flags.writeable = False
-        grower._collect(grown, [None, sums, n_trees, importances])
-    assert (grown.sums == 2).all()
-    assert (grown.n_trees == 2).all()
-    np.testing.assert_allclose(grown.importances, 8 / 5)
-
-
 @pytest.mark.parametrize("shown", [False, True])
 def test_a_lock_that_a_killed_process_held_stops_no_work_without_a_bar(shown):
     X, y = three_classes()
@@ -425,3 +362,8 @@ def test_a_lock_that_a_killed_process_held_stops_no_work_without_a_bar(shown):
     fitted.set()
     for thread in threads:
         thread.join()
+
+
+def test_in_threads_keeps_the_order():
+    ranges = [(i, i + 1) for i in range(9)]
+    assert in_threads(lambda first, last, _: (first, last), ranges, 3) == ranges

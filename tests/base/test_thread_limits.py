@@ -6,16 +6,20 @@ import numpy as np
 import pytest
 from mddf.baselines import GCForestClassifier
 from sklearn.linear_model import LogisticRegression
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from mddf._base.thread_limits import one_thread
+
+# Made once: whoever looks for libraries changes their limits for a moment, as other threads see.
+LIBRARIES = ThreadpoolController()
+OPENMP = LIBRARIES.select(user_api="openmp")
 
 
 def limits(user_api="blas") -> set:
     """Limits of BLAS, which has them for the process, or of OpenMP, for this thread."""
-    found = [library for library in threadpool_info() if library["user_api"] == user_api]
+    found = LIBRARIES.select(user_api=user_api).lib_controllers
     assert found
-    return {library["num_threads"] for library in found}
+    return {library.num_threads for library in found}
 
 
 def inside() -> set:
@@ -23,21 +27,18 @@ def inside() -> set:
 
 
 @pytest.fixture(autouse=True)
-def two_threads():
-    """BLAS with two threads whatever the machine, and not by a limit that one thread owns."""
-    limiter = []
-    in_threads(lambda: limiter.append(threadpool_limits(2, "blas")))
-    assert limits() == {2}
+def limits_stay(two_threads):
+    assert (limits(), limits("openmp")) == ({2}, {2})
     yield
-    assert limits() == {2}
-    in_threads(limiter[0].restore_original_limits)
+    assert (limits(), limits("openmp")) == ({2}, {2})
 
 
 def in_threads(*functions):
     found = [None] * len(functions)
 
     def work(i):
-        found[i] = functions[i]()
+        with OPENMP.limit(limits=2):  # a new thread has the environment's
+            found[i] = functions[i]()
 
     threads = [Thread(target=work, args=(i,)) for i in range(len(functions))]
     for thread in threads:

@@ -9,7 +9,6 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import Lasso, Ridge
 
 from mddf import _core
-from mddf._ensemble.margin_loss import project_to_simplex
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -163,14 +162,3 @@ def test_constant_features_leave_an_empty_vote():
     model = QuadBoostClassifier().fit(np.ones((4, 2)), [0, 1, 0, 1])
     assert model.n_iter_ == 0
     assert model.predict(np.ones((1, 2))) == [1]
-
-
-@given(seeds)
-@settings(max_examples=30, deadline=None)
-def test_simplex_projection(seed):
-    points = np.random.default_rng(seed).normal(size=(5, 4))
-    p = project_to_simplex(points)
-    np.testing.assert_allclose(p.sum(axis=1), 1)
-    assert (p >= 0).all()
-    for corner in np.eye(4):  # the angle at a projection on a convex set is never acute
-        assert (((points - p) * (corner - p)).sum(axis=1) <= 1e-12).all()

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from cascade_cases import SMALL, both, small_data
 from mddf.baselines import GCForestClassifier, MultiGrainedScanner
+from naive_votes import FLOOR
 from sklearn.metrics import log_loss
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from mddf import MDDFClassifier, cost
-from mddf._ensemble.vote import FLOOR
 from mddf.explain import importances
 
 STOPPING = SMALL | {"early_stopping": True, "n_layers": 4}

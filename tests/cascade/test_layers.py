@@ -1,5 +1,7 @@
 """A layer of a cascade."""
 
+import threading
+import time
 from dataclasses import dataclass, replace
 
 import naive
@@ -23,7 +25,7 @@ from mddf import (
 from mddf._cascade import layer as cascade_layer
 from mddf._cascade.forests import limit_depth, named_forest
 from mddf._cascade.layer import layer_parts
-from mddf._cascade.trainer import LayerTrainer, View
+from mddf._cascade.trainer import LayerTrainer, SumOfTrees, View
 from mddf._data.binned_table import BinnedTable
 from mddf._data.binning import find_bins
 from mddf._data.folds import make_folds
@@ -406,3 +408,20 @@ def test_members_that_say_nonsense_are_named(kind, wrong, message, monkeypatch):
         ValueError, match=rf"^the member 'Odd( of forests\[1\])?' must give .*{message}"
     ):
         model.fit(X, y)
+
+
+def test_an_error_between_forests_ends_what_still_grows(monkeypatch):
+    def fails(*arguments):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(SumOfTrees, "finish", fails)
+    rng, before = np.random.default_rng(0), threading.active_count()
+    X, y = rng.normal(size=(3000, 5)), rng.integers(0, 2, 3000)
+    forests = [RandomForestClassifier(4), RandomForestClassifier(100_000)]
+    with pytest.raises(ZeroDivisionError) as kept:
+        MDDFClassifier(1, forests=forests, cv=2, n_jobs=2, random_state=0).fit(X, y)
+    end = time.monotonic() + 5
+    while threading.active_count() > before and time.monotonic() < end:
+        time.sleep(0.01)
+    assert threading.active_count() <= before
+    del kept  # and with it the traceback, which refers to all that was at work

@@ -1,3 +1,5 @@
+import threading
+
 import naive
 import numpy as np
 import pytest
@@ -6,8 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from mddf import _core
-from mddf._base.parallel import in_threads
 from mddf._data.binning import apply_bins, bin_by_rank, find_bins, join_bins, narrowed
 
 DTYPES = ["f8", "f4", "i8", "i4", "u1"]
@@ -209,12 +209,14 @@ def test_whole_numbers_side_by_side(dtype):
             assert np.array_equal(codes[:, c], naive.apply_bins(values, edges)[numbers])
 
 
-@pytest.mark.parametrize("max_bins", [2, 60, 255])
-@pytest.mark.parametrize("n_columns", [1, 63, 64, 65, 130])
+@pytest.mark.parametrize(
+    ("n_columns", "max_bins"),
+    [(1, 2), (1, 60), (1, 255), (63, 60), (64, 2), (64, 255), (65, 60), (130, 255)],
+)
 def test_bytes(n_columns, max_bins):
     rng = np.random.default_rng(n_columns)
     most = rng.choice([1, 2, 50, 256], n_columns)
-    x = (rng.random((3000, n_columns)) ** 3 * most).astype(np.uint8)
+    x = (rng.random((1000, n_columns)) ** 3 * most).astype(np.uint8)
     x[:256, 0] = np.arange(256)  # more values than bins
     compare(x, None, max_bins)
     expected = find_bins(x.astype(float), max_bins=max_bins)
@@ -377,23 +379,18 @@ def test_categories():
 
 
 def test_n_jobs_changes_nothing(monkeypatch):
-    monkeypatch.setattr("mddf._base.parallel._FEW_CELLS", 0)
+    monkeypatch.setattr("mddf._data.binning.useful_jobs", lambda size, n_jobs: n_jobs or 1)
     rng = np.random.default_rng(8)
     x = rng.normal(size=(9000, 20))
     expected = find_bins(x)
     codes = apply_bins(x, expected)
-    for n_jobs in (2, 3, -1):
+    for n_jobs in (2, 3):
         bins = find_bins(x, n_jobs=n_jobs)
         assert np.array_equal(bins.edges, expected.edges)
         assert np.array_equal(apply_bins(x, bins, n_jobs=n_jobs), codes)
         table = bin_table(np.tile(x, (1, 4)), join_bins(*[bins] * 4), n_jobs=n_jobs)
         assert np.array_equal(table.codes, np.tile(codes, (1, 4)))
         assert np.array_equal(table.by_column, table.codes.T)
-
-
-def test_in_threads_keeps_the_order():
-    ranges = [(i, i + 1) for i in range(9)]
-    assert in_threads(lambda first, last, _: (first, last), ranges, 3) == ranges
 
 
 @pytest.mark.parametrize("n_rows", [50, 6000])
@@ -419,21 +416,6 @@ def test_replacing_columns_equals_binning_the_joined_table(n_rows):
     table.replace_columns(91, added[:, 3:])
     joined[:, 91] = added[:, 3]
     assert np.array_equal(table.codes, bin_table(joined, find_bins(joined)).codes)
-
-
-def test_hashes_tell_rows_apart():
-    rng = np.random.default_rng(10)
-    bins = rng.integers(0, 3, (500, 11)).astype(np.uint8)
-    labels = rng.integers(0, 2, 500).astype(np.uint16)
-    hashes = _core.hash_rows(bins, 11, labels)
-    rows = np.column_stack([bins, labels])
-    assert len(np.unique(hashes)) == len(np.unique(rows, axis=0))
-    order = rng.permutation(500)
-    assert np.array_equal(_core.hash_rows(bins[order], 11, labels[order]), hashes[order])
-    # Only the first columns count.
-    other = bins.copy()
-    other[:, 9:] = 0
-    assert np.array_equal(_core.hash_rows(bins, 9, labels), _core.hash_rows(other, 9, labels))
 
 
 # Sparse tables
@@ -472,7 +454,7 @@ def test_sparse_tables_are_binned_as_dense_ones(max_bins, dtype):
 
 
 def test_sparse_tables_in_several_threads(monkeypatch):
-    monkeypatch.setattr("mddf._base.parallel._FEW_CELLS", 1)
+    monkeypatch.setattr("mddf._data.binning.useful_jobs", lambda size, n_jobs: n_jobs or 1)
     x, dense = sparse_table(np.random.default_rng(2), 40, 300)
     bins, expected = (find_bins(X, n_jobs=2) for X in (x, dense))
     assert np.array_equal(bins.edges, expected.edges)
@@ -488,3 +470,33 @@ def test_codes_of_sparse_tables_go_where_they_are_told():
     assert np.array_equal(out[:, 2:-1], apply_bins(dense, bins))
     assert np.array_equal(by_column, out.T)
     assert (out[:, [0, 1, -1]] == 77).all()
+
+
+def test_writing_into_the_table_meanwhile():
+    """Whatever another thread does to X while its bins are found, there is no crash."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 300, (3000, 40)).astype(float)
+    stop = threading.Event()
+
+    def write():
+        # Values that are ticked off, many others, and none at all take turns.
+        while not stop.is_set():
+            X[:] = rng.integers(0, 400, X.shape)
+            X[:] = rng.normal(size=X.shape)
+            X[:] = np.nan
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for weights in (None, rng.random(3000)):
+            for _ in range(60):
+                bins = find_bins(X, sample_weight=weights)
+                counts = np.diff(bins.start)
+                assert (counts >= 1).all()
+                assert (counts <= 255).all()
+                for c in range(40):
+                    edges = bins.edges[bins.start[c] : bins.start[c + 1]]
+                    assert edges[-1] == np.inf
+    finally:
+        stop.set()
+        writer.join()

@@ -262,7 +262,9 @@ needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's /
 
 
 @needs_proc
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", ["forest", "mddf", "deep", pytest.param("gcforest", marks=pytest.mark.slow)]
+)
 def test_memory_beside_the_result(kind):
     taken, result = peak(60_000, 20, kind, "predict")
     assert taken - result < 2.5 * blocks._BLOCK_BYTES

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mddf.baselines import MultiGrainedScanner
 from sklearn.base import is_classifier
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -153,6 +154,25 @@ def test_splitters_of_scanners_see_the_users_labels():
     assert np.array_equal(splitter.seen[1], y)
 
 
+FITTED_ON: list = []
+
+
+class Counting:
+    """Notes how many rows it is fitted on."""
+
+    def fit(self, X, y, sample_weight=None):
+        FITTED_ON.append(len(X))
+        return super().fit(X, y, sample_weight)
+
+
+class CountingClassifier(Counting, DummyClassifier):
+    pass
+
+
+class CountingRegressor(Counting, DummyRegressor):
+    pass
+
+
 @pytest.mark.parametrize(
     ("make", "n_samples", "expected"),
     [
@@ -162,14 +182,18 @@ def test_splitters_of_scanners_see_the_users_labels():
         (DeepForestRegressor, 2000, 5),
     ],
 )
-def test_few_samples_have_more_folds(monkeypatch, make, n_samples, expected):
-    asked = []
-
-    def folds(cv, *rest):
-        asked.append(cv)
-        return make_folds(cv, *rest)
-
-    monkeypatch.setattr("mddf._deep_forest.estimator.make_folds", folds)
+def test_few_samples_have_more_folds(make, n_samples, expected):
+    FITTED_ON.clear()
+    counting = CountingClassifier if make is DeepForestClassifier else CountingRegressor
     X = np.random.default_rng(0).normal(size=(n_samples, 3))
-    make(n_layers=1, n_estimators=2, members=["random"]).fit(X, np.arange(n_samples) % 2)
-    assert asked == [expected]
+    model = make(n_layers=1, n_estimators=2, members=["random", counting()], n_jobs=1)
+    model.fit(X, np.arange(n_samples) % 2)
+    assert sum(n < n_samples for n in FITTED_ON) == expected
+
+
+def test_groups_of_small_classes():
+    """Where all classes have fewer samples than there are folds, as without groups."""
+    X, y, groups = np.random.default_rng(0).normal(size=(12, 2)), np.arange(12) // 3, np.arange(12)
+    for train, test in make_folds(5, X, y, y, 0, groups):
+        assert 2 <= len(test) <= 3
+        assert len(train) + len(test) == 12

@@ -57,6 +57,7 @@ def test_groups_keep_together_in_every_fold(cv, seen):
     assert sum(map(len, held_out)) == len(set(groups))
 
 
+@pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_members_do_not_start_threads_of_their_own(n_jobs, seen):
     X, y = rows_of(120)

@@ -4,10 +4,15 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 from sklearn.metrics import log_loss
-from sklearn.model_selection import GroupKFold, RepeatedKFold, ShuffleSplit
+from sklearn.model_selection import (
+    GroupKFold,
+    RepeatedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    check_cv,
+)
 
 from mddf import DeepForestClassifier, DeepForestRegressor
-from mddf._data.folds import make_folds
 from mddf._deep_forest import growth
 from mddf._deep_forest.nested import NestedFolds, outer_folds
 
@@ -58,7 +63,7 @@ def test_labels_of_an_outer_fold_change_nothing_that_its_layer_is_trained_on(
 ):
     """The inputs of rows to train on are the same whatever the labels of the rows held out."""
     X, y = make_classification(120, 5, random_state=0)
-    splits = make_folds(4, X, y, y, 0)
+    splits = [*StratifiedKFold(4, shuffle=True, random_state=0).split(X, y)]
     held_out = splits[0][1]
     other = y.copy()
     other[held_out] = np.random.default_rng(0).permutation(other[held_out])
@@ -92,7 +97,7 @@ def test_outer_folds_hold_each_row_out_once():
         [*ShuffleSplit(60, random_state=0).split(X)],
         [(np.delete(np.arange(60), i), [i]) for i in range(60)],
     ):
-        folds = make_folds(cv, X, y, y, 0)
+        folds = [(a, np.asarray(b)) for a, b in check_cv(cv, y, classifier=True).split(X, y)]
         outer = outer_folds(cv, folds, X, y, y, 1, None)
         assert 2 <= len(outer) <= 4
         np.testing.assert_array_equal(np.sort(np.concatenate([h for _, h in outer])), range(60))
@@ -105,7 +110,7 @@ def test_outer_folds_hold_each_row_out_once():
 
 def test_too_few_folds_to_nest():
     X, y = make_classification(80, 4, random_state=0)
-    splits = make_folds(2, X, y, y, 0)
+    splits = [*StratifiedKFold(2, shuffle=True, random_state=0).split(X, y)]
     model = DeepForestClassifier(n_estimators=4, members=["random"], cv=splits, random_state=0)
     assert model.fit(X, y).n_layers_ == 1
     assert model.stop_reason_ == "a later layer needs at least 3 folds, got 2"
@@ -115,3 +120,29 @@ def test_too_few_folds_to_nest():
     weight = (np.arange(80) % 3 < 2).astype(float)
     model.set_params(cv=thirds).fit(X, y, sample_weight=weight)
     assert "any two of the folds" in model.stop_reason_
+
+
+def test_later_layers_are_judged_by_groups(monkeypatch):
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(40), 5)
+    X = rng.normal(size=(40, 4))[groups] + 0.01 * rng.normal(size=(200, 4))
+    y = (np.arange(40) % 2)[groups]
+    seen, whole = [], growth.mean_error
+
+    def error(values, weights, n, units=None):
+        seen.append((n, units))
+        return whole(values, weights, n, units)
+
+    monkeypatch.setattr(growth, "mean_error", error)
+    model = DeepForestClassifier(
+        2, n_estimators=10, members=["random", "completely-random"], cv=4, random_state=0
+    ).fit(X, y, groups=groups)
+    assert model.n_layers_ == 1
+    assert "layer 2 gained" in model.stop_reason_
+    everyone = set(np.unique(groups, return_inverse=True)[1])
+    for n, units in seen:
+        assert len(units) == n
+        assert set(units) <= everyone
+    # Nobody is in two of the outer folds.
+    held_out = [set(groups[rows]) for _, rows in outer_folds(4, [], X, y, y, 0, groups)]
+    assert sum(map(len, held_out)) == len(set().union(*held_out)) == len(everyone)

@@ -228,3 +228,14 @@ def test_class_margins_one_by_one(n_samples, n_classes, seed):
     labels = rng.integers(0, n_classes, n_samples)
     expected = [naive_margin(row, label) for row, label in zip(scores, labels, strict=True)]
     np.testing.assert_allclose(ml.class_margins(scores, labels), expected)
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=30, deadline=None)
+def test_simplex_projection(seed):
+    points = np.random.default_rng(seed).normal(size=(5, 4))
+    p = ml.project_to_simplex(points)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    assert (p >= 0).all()
+    for corner in np.eye(4):  # the angle at a projection on a convex set is never acute
+        assert (((points - p) * (corner - p)).sum(axis=1) <= 1e-12).all()

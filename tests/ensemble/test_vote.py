@@ -4,21 +4,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
+from naive_votes import forecasts
 from sklearn.metrics import log_loss
 
-from mddf._ensemble.vote import FLOOR, fit_exponent, greedy_weights, log_losses, sharpened
-from mddf._members.tasks import ClassificationTask
-
-
-def forecasts(seed=0, n=300, k=3, n_forecasts=4):
-    """Labels, and forecasts of different worth."""
-    rng = np.random.default_rng(seed)
-    labels = rng.integers(0, k, n)
-    truth = np.eye(k)[labels]
-    noise = rng.dirichlet(np.ones(k), (n_forecasts, n))
-    share = np.linspace(0.1, 0.6, n_forecasts)[:, None, None]
-    return labels, share * truth + (1 - share) * noise
+from mddf._ensemble.vote import (
+    FLOOR,
+    error_weights,
+    fit_exponent,
+    greedy_weights,
+    log_losses,
+    sharpened,
+)
 
 
 def twin_weights(vectors, labels, steps=40):
@@ -106,19 +102,23 @@ def test_an_exponent_finds_the_truth():
     assert fit_exponent(np.ones((5, 1)), np.zeros(5, int)) == 1
 
 
-@pytest.mark.parametrize("score", [None, lambda said: -np.square(said - 0.4).sum()])
-def test_other_weights_count_where_they_are_better(score):
-    labels, vectors = forecasts(n=900)
-    task = ClassificationTask(labels.astype(np.uint16), 3, None, calibrate=True, score=score)
-
-    def loss(weights):
-        said = np.tensordot(weights, vectors, 1)
-        return log_losses(said, labels).mean() if score is None else -score(said)
-
-    alone = task.weigh(vectors)
-    rules = {"bounds": [(0, 1)] * 4, "constraints": {"type": "eq", "fun": lambda w: w.sum() - 1}}
-    best = minimize(loss, np.full(4, 0.25), method="SLSQP", tol=1e-10, **rules).x
-    assert loss(best) < loss(alone)  # which has steps of a fortieth
-    worst = np.eye(4)[np.argmax([*map(loss, np.eye(4))])]
-    np.testing.assert_array_equal(task.weigh(vectors, worst), alone)
-    np.testing.assert_array_equal(task.weigh(vectors, worst, best), best)
+def test_weights_of_the_vote():
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=(400, 2))
+    forecasts = [y + rng.normal(size=y.shape) * s for s in (1.0, 1.0, 3.0)] + [y * 0]
+    weights = error_weights(forecasts, y)
+    assert weights.sum() == pytest.approx(1)
+    # The optimum on the simplex, by a fine grid.
+    steps = np.linspace(0, 1, 41)
+    grid = np.array([(a, b, c, 1 - a - b - c) for a in steps for b in steps for c in steps])
+    grid = grid[grid[:, 3] >= -1e-9]
+    errors = np.stack(forecasts) - y
+    gram = np.einsum("inj,knj->ik", errors, errors)
+    losses = np.einsum("gi,ik,gk->g", grid, gram, grid)
+    found = weights @ gram @ weights
+    assert found <= losses.min() * 1.002
+    assert error_weights([y, y + 1], y).tolist() == [1, 0]
+    np.testing.assert_allclose(
+        error_weights(forecasts, y, np.arange(400) < 200),
+        error_weights([f[:200] for f in forecasts], y[:200]),
+    )

@@ -291,8 +291,8 @@ def test_a_worker_that_is_killed_costs_only_its_chunks(dask):
 @pytest.mark.parametrize("n_killed", [1, 2])
 def test_a_cascade_outlives_its_workers(dask, n_killed):
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(6000, 10)), rng.integers(0, 2, 6000)
-    cascade = MDDFClassifier(2, n_estimators=40, cv=5, early_stopping=False, random_state=0)
+    X, y = rng.normal(size=(3000, 10)), rng.integers(0, 2, 3000)
+    cascade = MDDFClassifier(2, n_estimators=20, cv=5, early_stopping=False, random_state=0)
     expected = cascade.fit(X, y).predict_proba(X[:500])
     dask.wait_for_workers(2, timeout=240)
     pids = [*dask.run(os.getpid).values()][:n_killed]
@@ -343,8 +343,8 @@ def test_a_scheduler_that_dies_is_an_error():
     forest = RandomForestClassifier(5, random_state=0).fit(X, y)
     expected = forest.predict_proba(X)
     rng = np.random.default_rng(0)
-    many, labels = rng.normal(size=(30_000, 15)), rng.integers(0, 2, 30_000)
-    forest.set_params(n_estimators=2000)
+    many, labels = rng.normal(size=(10_000, 15)), rng.integers(0, 2, 10_000)
+    forest.set_params(n_estimators=1000)
     with (
         dask_itself.config.set({"distributed.comm.timeouts.connect": "1s"}),
         distributed.LocalCluster(

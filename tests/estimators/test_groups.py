@@ -9,10 +9,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mddf import DeepForestClassifier, MDDFClassifier
-from mddf._data.folds import make_folds
-from mddf._data.sampling import mean_error
-from mddf._deep_forest import growth
-from mddf._deep_forest.nested import outer_folds
 
 CASCADES = (MDDFClassifier, GCForestClassifier, DeepForestClassifier)
 
@@ -55,27 +51,6 @@ def test_groups_are_those_of_the_splits(kind, patients):
     np.testing.assert_array_equal(routed.predict_proba(X), given)
 
 
-def test_later_layers_are_judged_by_groups(patients, monkeypatch):
-    X, y, groups = patients
-    seen = []
-
-    def error(values, weights, n, units=None):
-        seen.append((n, units))
-        return mean_error(values, weights, n, units)
-
-    monkeypatch.setattr(growth, "mean_error", error)
-    model = cascade(DeepForestClassifier, 4).fit(X, y, groups=groups)
-    assert model.n_layers_ == 1
-    assert "layer 2 gained" in model.stop_reason_
-    everyone = set(np.unique(groups, return_inverse=True)[1])
-    for n, units in seen:
-        assert len(units) == n
-        assert set(units) <= everyone
-    # Nobody is in two of the outer folds.
-    held_out = [set(groups[rows]) for _, rows in outer_folds(4, [], X, y, y, 0, groups)]
-    assert sum(map(len, held_out)) == len(set().union(*held_out)) == len(everyone)
-
-
 def test_leaves_are_judged_by_other_groups():
     rng = np.random.default_rng(1)
     groups = np.repeat(np.arange(100), 4)
@@ -97,9 +72,6 @@ def test_groups_of_small_classes():
     for Cascade in CASCADES:
         model = Cascade(1, n_estimators=2, random_state=0).fit(X, y, groups=groups // 2)
         assert model.predict_proba(X).shape == (12, 4)
-    for train, test in make_folds(5, X, y, y, 0, groups):
-        assert 2 <= len(test) <= 3
-        assert len(train) + len(test) == 12
 
 
 @pytest.mark.parametrize("kind", [MDDFClassifier, GCForestClassifier])

@@ -20,7 +20,6 @@ from mddf import (
     MDDFClassifier,
     RandomForestClassifier,
 )
-from mddf._deep_forest import stack
 from mddf.export import onnx_inputs, to_onnx
 
 runtime = pytest.importorskip("onnxruntime", reason='needs "mddf[onnx]"')
@@ -274,13 +273,13 @@ def test_boosting_that_finds_nothing(n_classes):
     assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-12)
 
 
-def test_layers_of_deep_forests(every_layer_helps, monkeypatch):
+def test_layers_of_deep_forests(every_layer_helps, most_columns):
     """Both ways of handing vectors on, with as many layers as are wanted."""
     X = frame_table(200)
     y = labels_of(X)
     members = ["random", "completely-random"]
     for most in (300, 3):
-        monkeypatch.setattr(stack, "MOST_COLUMNS", most)
+        most_columns(most)
         model = DeepForestClassifier(3, n_estimators=5, members=members, random_state=1)
         model.fit(X[:150], y[:150])
         assert model.n_layers_ > 1

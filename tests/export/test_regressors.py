@@ -12,7 +12,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mddf import DeepForestRegressor, RandomForestRegressor
-from mddf._deep_forest import stack
 from mddf.export import onnx_inputs, to_onnx
 
 runtime = pytest.importorskip("onnxruntime", reason='needs "mddf[onnx]"')
@@ -51,10 +50,10 @@ def test_named_members(members, kind, n_outputs):
     assert_same(model.fit(X[:150], y[:150]), X)
 
 
-@pytest.mark.parametrize("most_columns", [300, 1])
-def test_layers(every_layer_helps, monkeypatch, most_columns):
+@pytest.mark.parametrize("most", [300, 1])
+def test_layers(every_layer_helps, most_columns, most):
     """Both ways of handing numbers on, with as many layers as are wanted."""
-    monkeypatch.setattr(stack, "MOST_COLUMNS", most_columns)
+    most_columns(most)
     X = frame_table(200)
     members = ["random", "completely-random"]
     for n_outputs in (1, 2):

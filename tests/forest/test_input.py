@@ -5,9 +5,7 @@ from forest_cases import FORESTS, same_predictions, three_classes
 from scipy import sparse
 from sklearn.datasets import make_classification
 
-from mddf import CompletelyRandomForestClassifier, RandomForestClassifier
-from mddf._data.chunked import by_columns
-from mddf._data.validation import encode_labels
+from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, by_columns
 
 both = pytest.mark.parametrize("Forest", FORESTS)
 
@@ -211,7 +209,7 @@ def test_wide_data(Forest):
 @pytest.mark.filterwarnings("ignore:The number of unique classes")
 def test_labels_that_do_not_do():
     with pytest.raises(ValueError, match=r"y must have at most 65535 classes, got 70000"):
-        encode_labels(np.arange(70000))
+        RandomForestClassifier(1).fit(np.zeros((70000, 1)), np.arange(70000))
     for y in (
         [0.5, 1.25, 3],
         [0, np.nan, 1.0],
@@ -221,7 +219,4 @@ def test_labels_that_do_not_do():
     ):
         with pytest.raises(ValueError):
             RandomForestClassifier(1).fit(np.zeros((3, 1)), y)
-    classes, labels = encode_labels([5, 5, 2])
-    assert classes.tolist() == [2, 5]
-    assert labels.dtype == np.uint16
-    assert labels.tolist() == [1, 1, 0]
+    assert RandomForestClassifier(1).fit(np.zeros((3, 1)), [5, 5, 2]).classes_.tolist() == [2, 5]

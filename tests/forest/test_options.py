@@ -26,7 +26,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mddf import CompletelyRandomForestClassifier, RandomForestClassifier
-from mddf._data.sampling import canonical_order
 from mddf._forest.parameters import resolve_max_features
 
 both = pytest.mark.parametrize("Forest", FORESTS)
@@ -204,7 +203,7 @@ def test_every_option_is_seen_in_the_trees(options, limits, data):
     with watched_growth() as blocks:
         forest.fit(X, y)
     case, (block,) = case_of(forest, X, y), blocks
-    rows = canonical_order(case.codes, case.labels)
+    rows = case.order()
     trees = [nodes for block in forest._trees for nodes in naive.decode(block)]
     for seed, nodes in zip(block.seeds, trees, strict=True):
         weights = np.ones(len(y))

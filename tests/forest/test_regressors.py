@@ -13,11 +13,9 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.metrics import mean_absolute_error, r2_score
 from sklearn.tree import DecisionTreeRegressor
 from sklearn_checks import sklearn_checks
-from value_cases import REGRESSORS, ValueCase, check_value_tree
+from value_cases import REGRESSORS, ValueCase, check_value_tree, whole_numbers
 
 from mddf import CompletelyRandomForestRegressor, RandomForestRegressor
-from mddf._data.sampling import canonical_order
-from mddf._data.targets import Values
 
 both = pytest.mark.parametrize("Forest", REGRESSORS)
 
@@ -246,18 +244,6 @@ def test_targets_that_vanish_beside_the_largest():
         RandomForestRegressor(2, random_state=0).fit(X, y, np.arange(20) != 3)
 
 
-def test_resolution():
-    """What is said of the unit of targets."""
-    rng = np.random.default_rng(0)
-    y = np.concatenate([rng.normal(size=900), [1000.0, -3.0, 0.0]])[:, None]
-    target = Values.of(y, None)
-    assert target.exponents.tolist() == [10]
-    back = np.ldexp(target.key.astype(np.float64), target.exponents - 61)
-    near = np.abs(y) >= 2.0
-    assert np.array_equal(back[near], y[near])
-    assert np.abs(back - y).max() <= 2.0**-62 * 2**10 + 2.0**-53
-
-
 @both
 def test_several_outputs(Forest, data):
     X, y = data
@@ -333,7 +319,6 @@ def test_frames_with_categories(Forest):
 
 def case_of(forest, X, y):
     bins = forest._binner.bins_
-    target = Values.of(y[:, None], None)
     return ValueCase(
         rows_of(forest, X, coded=True),
         bins.values,
@@ -341,7 +326,7 @@ def case_of(forest, X, y):
         bins.categorical,
         np.zeros(len(y), np.uint16),
         1,
-        fixed=target.key,
+        fixed=whole_numbers(y[:, None]),
         scale=np.ones(1),
     )
 
@@ -363,7 +348,7 @@ def test_every_option_is_seen_in_the_trees(options, limits, data):
     with watched_growth() as blocks:
         forest = RandomForestRegressor(2, random_state=0, **options).fit(X, y)
     case = case_of(forest, X, y)
-    rows = canonical_order(case.codes, case.fixed)
+    rows = case.order()
     trees = [nodes for block in forest._trees for nodes in naive.decode(block)]
     for seed, nodes in zip(blocks[0].seeds, trees, strict=True):
         drawn = np.ones(len(y), int)

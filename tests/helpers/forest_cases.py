@@ -12,6 +12,7 @@ from sklearn_checks import WEIGHT_CHECKS
 from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, _core
 from mddf._data.binned_table import BinnedTable, empty_codes, spare_bins
 from mddf._data.binning import apply_bins, join_bins
+from mddf._data.sampling import canonical_order
 from mddf._trees import grower
 from mddf._trees.arrays import grown_trees
 
@@ -54,6 +55,10 @@ class Case:
     @property
     def rows(self):
         return np.arange(self.n_rows, dtype=np.int32)
+
+    def order(self):
+        """The rows, in the order that bootstraps draw positions in."""
+        return canonical_order(self.codes, self.labels)
 
     def given_weights(self, rows=None):
         """Weights of all rows in a tree on the given ones, as the twin wants them."""

@@ -8,14 +8,23 @@ import numpy as np
 from forest_cases import NO_LIMIT, Case, make_case
 
 from mddf import CompletelyRandomForestRegressor, RandomForestRegressor, _core
+from mddf._data.sampling import canonical_order
 
 REGRESSORS = [RandomForestRegressor, CompletelyRandomForestRegressor]
+
+
+def whole_numbers(y):
+    """Targets as multiples of 2^-61 of the least power of two above them."""
+    return np.rint(np.ldexp(y, 61 - np.frexp(np.abs(y).max())[1])).astype(np.int64)
 
 
 @dataclass
 class ValueCase(Case):
     fixed: np.ndarray = None  # multiples of 2^-61
     scale: np.ndarray = None
+
+    def order(self):
+        return canonical_order(self.codes, self.fixed)
 
     def target(self):
         return _core.ValueTarget(self.fixed, self.scale)

@@ -17,3 +17,11 @@ def test_needs_no_library_of_the_compiler():
 def test_import_gives_no_warning(tmp_path):
     command = [sys.executable, "-W", "error", "-c", "import mddf"]
     subprocess.run(command, cwd=tmp_path, check=True)
+
+
+def test_build_options():
+    options = _core.build_options()
+    assert options["compiler"].split()[0] in ("gcc", "clang", "msvc")
+    assert options["stable_abi"] in (True, False)
+    assert options["wide_vectors_in_use"] == _core.wide_vectors_supported()
+    assert options["wide_vectors"] != "none" or not options["wide_vectors_in_use"]

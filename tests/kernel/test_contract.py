@@ -4,10 +4,9 @@ import pickle
 
 import numpy as np
 import pytest
-from forest_cases import NO_LIMIT, OUT_OF_BAG, kernel_case, same_trees
+from forest_cases import NO_LIMIT, OUT_OF_BAG, grown_trees, kernel_case, same_trees
 
 from mddf import _core
-from mddf._trees.arrays import Trees
 
 REFUSED = (ValueError, TypeError)
 CASE = kernel_case()
@@ -67,7 +66,7 @@ def grow_arguments():
 def grow(**changes):
     """Call _core.grow with some of grow_arguments() changed."""
     reader, *rest = _core.grow(**{**grow_arguments(), **changes})
-    return Trees._grown(reader), *rest
+    return grown_trees(reader), *rest
 
 
 def test_these_arguments_are_fine():

@@ -263,3 +263,18 @@ def test_weights_whose_sums_or_products_overflow_are_refused(weights):
     with pytest.raises(ValueError, match=r"weights: expected a sum of at most 2\^320"):
         _core.Sampling(rows, weights=np.array(weights, float))
     _core.Sampling(rows, weights=np.array([2.0**255, 0]))
+
+
+def test_hashes_tell_rows_apart():
+    rng = np.random.default_rng(10)
+    bins = rng.integers(0, 3, (500, 11)).astype(np.uint8)
+    labels = rng.integers(0, 2, 500).astype(np.uint16)
+    hashes = _core.hash_rows(bins, 11, labels)
+    rows = np.column_stack([bins, labels])
+    assert len(np.unique(hashes)) == len(np.unique(rows, axis=0))
+    order = rng.permutation(500)
+    assert np.array_equal(_core.hash_rows(bins[order], 11, labels[order]), hashes[order])
+    # Only the first columns count.
+    other = bins.copy()
+    other[:, 9:] = 0
+    assert np.array_equal(_core.hash_rows(bins, 9, labels), _core.hash_rows(other, 9, labels))

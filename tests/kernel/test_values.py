@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from value_cases import check_value_tree, importances, make_values, mean, predictions
 
 from mddf import _core
-from mddf._trees.arrays import ValueTrees
 
 KINDS = {
     "numeric": {},
@@ -260,4 +259,4 @@ def test_trees_that_cannot_be_read():
         (n_outputs, n_columns, nodes, start, values.astype(np.float32)),
     ]:
         with pytest.raises(ValueError, match="trees: "):
-            ValueTrees(*parts)
+            type(trees)(*parts)

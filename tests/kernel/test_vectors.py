@@ -5,10 +5,9 @@ from functools import partial
 
 import numpy as np
 import pytest
-from forest_cases import make_case, same_trees
+from forest_cases import grown_trees, make_case, same_trees
 
 from mddf import _core
-from mddf._trees.arrays import grown_trees
 
 needs_wide_vectors = pytest.mark.skipif(
     not _core.wide_vectors_supported(), reason="no wide vectors here: both ways are the same"

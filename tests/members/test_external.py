@@ -1,5 +1,7 @@
 """External estimators as members: what they are asked, weights, names of what fails."""
 
+import threading
+
 import numpy as np
 import pytest
 from mddf.baselines import GCForestClassifier
@@ -15,6 +17,7 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -22,6 +25,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.metaestimators import available_if
 
 from mddf import DeepForestClassifier, DeepForestRegressor, MDDFClassifier
+from mddf._members import external_fit
 from mddf._members.external import kind_of, weight_parameter
 
 DEEP = {"n_layers": 1, "n_estimators": 3, "cv": 3, "random_state": 0}
@@ -362,3 +366,28 @@ def test_members_that_refuse_missing_values_are_named_with_a_remedy(data):
     regressor = DeepForestRegressor(members=[KNeighborsRegressor()], **DEEP).fit(X, X[:, 0])
     with pytest.raises(ValueError, match=r"^the member 'KNeighborsRegressor' cannot predict"):
         regressor.predict(missing)
+
+
+def test_only_members_that_gain_by_threads_are_fitted_in_some(data, monkeypatch):
+    """The bits are the same."""
+    X, *_ = data
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    whole, threads = external_fit._fit_external, set()
+
+    def fit(*arguments):
+        threads.add(threading.current_thread())
+        return whole(*arguments)
+
+    monkeypatch.setattr(external_fit, "_fit_external", fit)
+    here, found = {threading.current_thread()}, []
+    for members, few_cells, alone in (
+        (["boosted", "linear"], X.size * 3 + 1, True),
+        (["boosted", "linear"], X.size * 3, False),
+        ([GaussianNB()], X.size * 3 + 1, False),
+    ):
+        threads.clear()
+        monkeypatch.setattr(external_fit, "_FEW_CELLS", few_cells)
+        model = DeepForestClassifier(1, members=members, n_jobs=2, random_state=0, refit=False)
+        found.append(model.fit(X, y).predict_proba(X))
+        assert (threads == here) == alone
+    np.testing.assert_array_equal(found[0], found[1])

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from naive_votes import fit_exponent, log_losses
 from sklearn.base import clone
 from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.metrics.pairwise import rbf_kernel
 
-from mddf._ensemble.vote import fit_exponent, log_losses
 from mddf._members import kernel
 from mddf._members.kernel import GaussianClassifier, GaussianRegressor
 

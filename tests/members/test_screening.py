@@ -4,9 +4,9 @@ import time
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from mddf import DeepForestClassifier, DeepForestRegressor
-from mddf._base.thread_limits import one_thread
 from mddf._members.boosting import BoostedClassifier, BoostedRegressor
 from mddf._members.screening import is_wide, screened
 
@@ -69,7 +69,7 @@ def test_trees_of_some_columns_ask_for_them_where_they_are(categories):
     y = (X[:, 399] + X[:, 210] > 2).astype(int)
     categorical = np.full(400, categories)
     for model, target in ((BoostedClassifier, y), (BoostedRegressor, y * 1.0)):
-        with one_thread():
+        with threadpool_limits(1):
             model = model(categorical, max_iter=20, min_samples_leaf=5).fit(X, target)
         inner = model.trees_["left"] > 0
         assert {210, 399} <= set(model.trees_["column"][inner].tolist())

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from mddf import __version__, _core
+from mddf import __version__
 from mddf.__main__ import main
 
 
@@ -33,11 +33,3 @@ def test_no_arguments(argument, code, capsys):
     shown = capsys.readouterr()
     assert ("reports of bugs" in shown.out) == (code == 0)
     assert ("unrecognized arguments" in shown.err) == (code == 2)
-
-
-def test_build_options():
-    options = _core.build_options()
-    assert options["compiler"].split()[0] in ("gcc", "clang", "msvc")
-    assert options["stable_abi"] in (True, False)
-    assert options["wide_vectors_in_use"] == _core.wide_vectors_supported()
-    assert options["wide_vectors"] != "none" or not options["wide_vectors_in_use"]

@@ -363,3 +363,15 @@ def test_trees_take_little_memory(problem):
     n_nodes = sum(block.n_nodes for block in grown.trees)
     assert sum(block.n_bytes for block in grown.trees) < 9 * n_nodes + 1000
     assert isinstance(grown.trees[0], Trees)
+
+
+def test_received_arrays_may_be_read_only():
+    grown = grower.Grown()
+    for _ in range(2):
+        sums, n_trees, importances = np.ones((3, 2)), np.ones(3, np.int32), np.ones((4, 5))
+        for array in (sums, n_trees, importances):
+            array.flags.writeable = False
+        grower._collect(grown, [None, sums, n_trees, importances])
+    assert (grown.sums == 2).all()
+    assert (grown.n_trees == 2).all()
+    np.testing.assert_allclose(grown.importances, 8 / 5)

@@ -1,0 +1,79 @@
+"""States with the number of their format: of others they are upgraded, or refused."""
+
+import copyreg
+import re
+
+import pytest
+from stored_models import labels, table
+
+import mddf
+from mddf import RandomForestClassifier
+from mddf._base import serialization
+
+
+@pytest.fixture
+def forest():
+    return RandomForestClassifier(3, max_depth=3, random_state=0).fit(table("numbers"), labels())
+
+
+def states_of(forest):
+    """States of an estimator and of a part of it, and what loads them."""
+    _, (part,) = copyreg.dispatch_table[type(forest._trees[0])](forest._trees[0])
+    yield forest.__getstate__(), RandomForestClassifier().__setstate__, "RandomForestClassifier"
+    yield part, mddf.from_state, "part of a model"
+
+
+@pytest.mark.parametrize("number", [serialization.FORMAT + 1, 2**70])
+def test_a_newer_format_is_refused(forest, number):
+    for state, load, what in states_of(forest):
+        asked = {**state, "mddf_format": number, "mddf_version": "9.1"}
+        expected = (
+            f"this {what} was saved by mddf 9.1 in format {number}; mddf {mddf.__version__} reads "
+            f"formats {serialization.FIRST} to {serialization.FORMAT}: install mddf 9.1 or later"
+        )
+        with pytest.raises(ValueError, match=f"^{re.escape(expected)}$"):
+            load(asked)
+
+
+@pytest.mark.parametrize("number", [serialization.FIRST - 1, 0, -1, "2", 2.0, True, [2], None])
+def test_formats_of_before_the_first_release_are_refused(forest, number):
+    for state, load, what in states_of(forest):
+        asked = {**state, "mddf_format": number, "mddf_version": "0.1.0"}
+        expected = (
+            f"this {what} was saved by mddf 0.1.0 in format {number!r}; mddf {mddf.__version__} "
+            f"reads formats {serialization.FIRST} to {serialization.FORMAT}: "
+            "fit the model again and save it with this version"
+        )
+        with pytest.raises(ValueError, match=f"^{re.escape(expected)}$"):
+            load(asked)
+
+
+def test_states_without_a_number_are_refused(forest):
+    for state, load, what in states_of(forest):
+        del state["mddf_format"], state["mddf_version"]
+        saved = f"this {what} was saved by an unknown version of mddf in format None"
+        with pytest.raises(ValueError, match=saved):
+            load(state)
+
+
+def test_older_formats_are_upgraded_step_by_step(forest, monkeypatch):
+    first = serialization.FIRST
+    steps = [lambda s: {**s, "seen": [1]}, lambda s: {**s, "seen": [*s["seen"], 2]}]
+    monkeypatch.setattr(serialization, "FORMAT", first + 2)
+    monkeypatch.setattr(serialization, "UPGRADES", steps)
+    made = RandomForestClassifier()
+    made.__setstate__({**forest.__getstate__(), "mddf_format": first})
+    assert made.seen == [1, 2]
+    made.__setstate__({**forest.__getstate__(), "seen": [1], "mddf_format": first + 1})
+    assert made.seen == [1, 2]
+    made.__setstate__({**forest.__getstate__(), "seen": [3]})
+    assert made.seen == [3]
+
+
+def test_two_parts_of_one_name_are_refused():
+    with pytest.raises(ValueError, match="is called 'binner', too"):
+        serialization.register_serializable("binner")(type("Other", (), {}))
+
+
+def test_each_format_has_an_upgrade():
+    assert len(serialization.UPGRADES) == serialization.FORMAT - serialization.FIRST

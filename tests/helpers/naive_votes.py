@@ -1,0 +1,59 @@
+"""Made forecasts, and twins of what is made of probabilities and margins, in plain numpy."""
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+FLOOR = 1e-4  # the least that a sample's own probability counts as
+
+
+def log_losses(probabilities, labels):
+    """Minus the logarithm of each sample's own probability."""
+    return -np.log(np.maximum(probabilities[np.arange(len(labels)), labels], FLOOR))
+
+
+def sharpened(probabilities, exponent):
+    """Probabilities to the power of an exponent, scaled to sum 1."""
+    powers = np.maximum(probabilities, FLOOR) ** exponent if exponent != 1 else probabilities
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def smoothed(probabilities, share):
+    """Probabilities of which a share is spread over the classes evenly."""
+    return (1 - share) * probabilities + share / probabilities.shape[-1]
+
+
+def fit_exponent(probabilities, labels):
+    """The exponent whose sharpened probabilities have the least mean log-loss."""
+
+    def loss(logarithm):
+        return log_losses(sharpened(probabilities, np.exp(logarithm)), labels).mean()
+
+    return np.exp(minimize_scalar(loss, bounds=(-3, 3), method="bounded").x)
+
+
+def class_margins(vectors, labels):
+    """What the own class of each sample has more than the best other one."""
+    others = vectors.copy()
+    others[np.arange(len(labels)), labels] = -np.inf
+    return vectors[np.arange(len(labels)), labels] - others.max(axis=1)
+
+
+def margin_loss(z, target_margin, mu):
+    """The margin-distribution loss of mdDF."""
+    below, above = 1 / target_margin**2, mu / (1 - target_margin) ** 2
+    return (z - target_margin) ** 2 * np.where(z <= target_margin, below, above)
+
+
+def reweight(losses, strength):
+    """Factors of the samples' weights at the next layer."""
+    return 1 - strength + strength * losses / losses.mean()
+
+
+def forecasts(seed=0, n=300, k=3, n_forecasts=4):
+    """Labels, and forecasts of different worth."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, k, n)
+    truth = np.eye(k)[labels]
+    noise = rng.dirichlet(np.ones(k), (n_forecasts, n))
+    share = np.linspace(0.1, 0.6, n_forecasts)[:, None, None]
+    return labels, share * truth + (1 - share) * noise
