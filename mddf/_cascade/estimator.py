@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral
 from os import PathLike
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import _fit_context, clone
@@ -55,7 +56,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
 
     _member_list = "forests"
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_layers": [COUNT],
         "n_estimators": [COUNT],
         "forests": ["array-like", None],
@@ -85,7 +86,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
     # Fitting.
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None, groups=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Grow the cascade.
 
         Parameters
@@ -112,7 +113,9 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         return self
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit_transform(self, X, y, sample_weight=None, groups=None):
+    def fit_transform(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> np.ndarray:
         """Grow the cascade and give the layer features of the samples it was grown on.
 
         The features are out-of-fold: no tree that saw a sample says anything of it, so that
@@ -134,7 +137,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
             trace = self._fit(X, y, sample_weight, groups, keep_vectors=True)
         return self._features([np.stack(vectors) for vectors in trace.vectors])
 
-    def _fit(self, X, y, sample_weight, groups, keep_vectors) -> Trace:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any, keep_vectors: Any) -> Trace:
         table = read_table(self, X, reset=True, categorical_features=self.categorical_features)
         check_lengths(X, y=y, groups=groups)
         classes, labels = encode_labels(y)
@@ -208,7 +211,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
             self.stop_reason_ = held_out
         return trace
 
-    def _stopper(self, score, trainer: LayerTrainer, units, n_grains: int) -> Stopper:
+    def _stopper(self, score: Any, trainer: LayerTrainer, units: Any, n_grains: int) -> Stopper:
         """When to stop, from the parameters."""
         stops = self.early_stopping and self.keep_layers != "held-out"
         one_se = None
@@ -222,7 +225,15 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
             n_grains,
         )
 
-    def _held_out_layers(self, X, labels, classes, given, groups, entropy) -> tuple[int, str]:
+    def _held_out_layers(
+        self,
+        X: Any,
+        labels: np.ndarray,
+        classes: np.ndarray,
+        given: Any,
+        groups: Any,
+        entropy: Sequence[int],
+    ) -> tuple[int, str]:
         """How many layers score best on a quarter of the samples that none has seen, and why."""
         if gives_folds(self.cv) and not is_splitter(self.cv):
             raise ValueError(
@@ -248,7 +259,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         best = int(np.argmax(scores)) + 1
         return best, f"{best} of {len(scores)} layers scored best on {len(rows)} held-out samples"
 
-    def _checkpoint(self, own: bool, inputs: dict[str, list]) -> Checkpoint:
+    def _checkpoint(self, own: bool, inputs: dict[str, list[Any]]) -> Checkpoint:
         if not own:
             raise ValueError(
                 "checkpoint needs forests of this package, which are plain arrays, got "
@@ -268,13 +279,15 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         self.label_smoothing_ = model.calibration.label_smoothing
         self.oof_probabilities_ = model.calibration(trace.probabilities)
 
-    def _folds(self, X, y, labels, seeds, groups):
+    def _folds(
+        self, X: Any, y: Any, labels: np.ndarray, seeds: Sequence[int], groups: Any
+    ) -> Callable[[int], Any]:
         """Folds by the number of a layer: drawn anew for each if `cv` is a number."""
         if isinstance(self.cv, str):
             return lambda number: None
         if self.cv is None or isinstance(self.cv, Integral):
 
-            def drawn(number):
+            def drawn(number: int) -> Any:
                 seed = np.random.SeedSequence((*seeds, number)).generate_state(1)
                 return make_folds(self.cv, X, y, labels, int(seed[0]), groups)
 
@@ -298,7 +311,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
             "alphas": self.alphas_,
         }
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> np.ndarray:
         """``F(x)``, the sum of the layers' class vectors times their coefficients.
 
         Parameters
@@ -335,7 +348,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
             )
         return (chosen % n_layers).tolist()
 
-    def transform(self, X):
+    def transform(self, X: Any) -> np.ndarray:
         """Layer features of new samples: the class vectors of the layers' forests.
 
         Parameters
@@ -354,12 +367,12 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
 
         return self._layer_features(X, self._features)
 
-    def _features(self, vectors: list) -> np.ndarray:
+    def _features(self, vectors: list[Any]) -> np.ndarray:
         weights = None if self.transform_forests == "each" else np.ones(len(vectors[0]))
         chosen = self._chosen_layers(self.n_layers_)
         return np.hstack([columns_of(vectors[i], weights) for i in chosen])
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns that `transform` gives.
 
         Parameters
@@ -387,7 +400,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         return np.array(names, dtype=object)
 
     @property
-    def layer_importances_(self):
+    def layer_importances_(self) -> np.ndarray:
         """Importance of the raw features in each layer, shape (n_layers_, n_features).
 
         A forest's importances are the mean decrease of impurity. What falls to the features of
@@ -410,7 +423,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         return result
 
     @property
-    def feature_importances_(self):
+    def feature_importances_(self) -> np.ndarray:
         """Importance of the raw features over the kept layers, shape (n_features,), of sum 1.
 
         The mean of `layer_importances_`, weighted by `alphas_`.
@@ -418,10 +431,10 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         check_is_fitted(self, "_cascade")
         return np.average(self.layer_importances_, axis=0, weights=self.alphas_)
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_cascade")
 
-    def _counts(self):
+    def _counts(self) -> Iterator[tuple[str, int, int]]:
         model, n_classes = self._cascade, len(self.classes_)
         yield "n_features_in_", self.n_features_in_, self._binner.bins_.n_columns
         yield "n_raw", model.n_raw, self.n_features_in_

@@ -82,7 +82,7 @@ class _Margins:
         Factors of the samples' weights in the next layer.
     """
 
-    def __init__(self, trainer: LayerTrainer, plan: CascadePlan):
+    def __init__(self, trainer: LayerTrainer, plan: CascadePlan) -> None:
         self.trainer, self.plan = trainer, plan
         self.alphas = np.empty(0)
         self.reweighting: np.ndarray | None = None
@@ -131,7 +131,7 @@ class _Growth:
         score: Callable[..., float],
         entropy: Sequence[int],
         checkpoint: Checkpoint | None,
-    ):
+    ) -> None:
         self.trainer, self.plan, self.score = trainer, plan, score
         self.entropy, self.checkpoint = entropy, checkpoint
         self.model = CascadeModel([], [], plan.layout, trainer.n_raw)

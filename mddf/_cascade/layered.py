@@ -23,7 +23,7 @@ class Layered:
     """
 
     categorical_features: Any
-    n_jobs: Any
+    n_jobs: int | None
     _seen: str
 
     def _fitted_stages(self) -> FittedStages:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import StrOptions
 
@@ -203,7 +203,7 @@ class MDDFClassifier(BaseCascade):
     True
     """
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseCascade._parameter_constraints,
         "structure": [StrOptions({"preconc", "stacking", "no-preconc"})],
         "augmentation": [StrOptions({"auto", "mean", "per-forest"})],
@@ -217,37 +217,37 @@ class MDDFClassifier(BaseCascade):
 
     def __init__(
         self,
-        n_layers=10,
+        n_layers: int = 10,
         *,
-        n_estimators=100,
-        forests=None,
-        cv=5,
-        structure="preconc",
-        augmentation="auto",
-        alpha="simplex",
-        target_margin=0.9,
-        mu=0.1,
-        reweighting="resample",
-        strength=0.25,
-        depth_step=None,
-        early_stopping=True,
-        n_iter_no_change=2,
-        tol="auto",
-        keep_layers="best",
-        refit=False,
-        calibrate=False,
-        scoring="margin-ratio",
-        transform_layers="last",
-        transform_forests="mean",
-        grains=None,
-        class_weight=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        max_bins=255,
-        categorical_features="from_dtype",
-        checkpoint=None,
-    ):
+        n_estimators: int = 100,
+        forests: Any = None,
+        cv: Any = 5,
+        structure: str = "preconc",
+        augmentation: str = "auto",
+        alpha: str = "simplex",
+        target_margin: float = 0.9,
+        mu: float = 0.1,
+        reweighting: Any = "resample",
+        strength: float = 0.25,
+        depth_step: int | None = None,
+        early_stopping: bool = True,
+        n_iter_no_change: int = 2,
+        tol: Any = "auto",
+        keep_layers: str = "best",
+        refit: bool = False,
+        calibrate: bool = False,
+        scoring: Any = "margin-ratio",
+        transform_layers: Any = "last",
+        transform_forests: str = "mean",
+        grains: Any = None,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        max_bins: int = 255,
+        categorical_features: Any = "from_dtype",
+        checkpoint: Any = None,
+    ) -> None:
         self.n_layers = n_layers
         self.n_estimators = n_estimators
         self.forests = forests
@@ -279,7 +279,7 @@ class MDDFClassifier(BaseCascade):
         self.checkpoint = checkpoint
 
     def _kind(self) -> CascadeKind:
-        loss = {"target_margin": self.target_margin, "mu": self.mu}
+        loss: Any = {"target_margin": self.target_margin, "mu": self.mu}
         rules: dict[str, CoefficientRule] = {
             "simplex": Simplex(**loss),
             "stagewise": Stagewise(**loss),

@@ -60,7 +60,7 @@ class Layer:
         are of this package.
     """
 
-    members: list[list]
+    members: list[list[Any]]
     bins: Bins
     columns: np.ndarray
     importances: np.ndarray | None

@@ -10,14 +10,29 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from mddf._core import ClassTarget, Sampling, ValueTarget
 from mddf._data.binned_table import BinnedTable
 from mddf._data.sampling import RowWeights, plan_sampling
 from mddf._data.vectors import put_aside
 from mddf._ensemble.columns import GRAIN, rounded, shown_numbers
 from mddf._members.external_fit import fit_external
 from mddf._members.spec import MemberSpec
-from mddf._members.tasks import ClassificationTask, RegressionTask
 from mddf._trees import grower
+
+
+class Task(Protocol):
+    """What is to be learnt of each sample: see :mod:`mddf._members.tasks`."""
+
+    target: np.ndarray
+    n_columns: int
+    weight: np.ndarray | None
+
+    @property
+    def cells(self) -> ClassTarget | ValueTarget:
+        """What the kernel grows on."""
+
+    def means(self, sums: np.ndarray, n_trees: np.ndarray) -> np.ndarray:
+        """Forecasts from sums over trees."""
 
 
 class Part(NamedTuple):
@@ -67,7 +82,7 @@ class SumOfTrees:
     In a file if they are large.
     """
 
-    task: ClassificationTask
+    task: Task
 
     def read(self, grown: grower.Grown) -> np.ndarray:
         """See Folding."""
@@ -93,11 +108,11 @@ class SumOfTrees:
 class MeanOfFolds:
     """The mean over the folds that hold a row out, each of which does."""
 
-    task: ClassificationTask | RegressionTask
+    task: Task
     times: np.ndarray
 
     @classmethod
-    def of(cls, task: Any, folds: Sequence[tuple[np.ndarray, np.ndarray]]) -> MeanOfFolds:
+    def of(cls, task: Task, folds: Sequence[tuple[np.ndarray, np.ndarray]]) -> MeanOfFolds:
         """Of these folds."""
         times = np.zeros(len(task.target))
         for _, held_out in folds:
@@ -160,7 +175,7 @@ class LayerTrainer:
     task: Any
     weights: RowWeights
     order: np.ndarray
-    n_jobs: Any = None
+    n_jobs: int | None = None
     show_bar: bool = False
 
     @property
@@ -206,7 +221,7 @@ class LayerTrainer:
         importances : bool, default=False
             Whether the importances of forests that are not kept are wanted, too.
         """
-        samplings: dict[tuple[Any, ...], grower.Sampling] = {}
+        samplings: dict[tuple[Any, ...], Sampling] = {}
         blocks = []
         for number, member in members.items():
             forest = member.model
@@ -234,8 +249,14 @@ class LayerTrainer:
                     keep=keep,
                 )
                 blocks.append(block)
-        options = {"n_jobs": self.n_jobs, "verbose": self.show_bar, "description": description}
-        grown = grower.growing(self.table, self.task.cells, blocks, **options)
+        grown = grower.growing(
+            self.table,
+            self.task.cells,
+            blocks,
+            n_jobs=self.n_jobs,
+            verbose=self.show_bar,
+            description=description,
+        )
         with closing(grown):
             yield from zip(blocks, grown, strict=True)
 

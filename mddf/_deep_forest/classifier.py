@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.metrics import get_scorer_names
@@ -20,6 +20,7 @@ from mddf._deep_forest.estimator import BaseDeepForest
 from mddf._ensemble.scoring import MARGIN_RATIO, out_of_fold_score
 from mddf._ensemble.vote import Calibration
 from mddf._members.members import auto_classifiers, named_classifiers, resolve_members
+from mddf._members.spec import MemberSpec
 from mddf._members.tasks import ClassificationTask
 
 
@@ -167,7 +168,7 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
     True
     """
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseDeepForest._parameter_constraints,
         "calibrate": ["boolean"],
         "scoring": [StrOptions({*get_scorer_names(), "log-loss", MARGIN_RATIO}), callable],
@@ -176,22 +177,22 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
 
     def __init__(
         self,
-        n_layers=2,
+        n_layers: int = 2,
         *,
-        n_estimators=100,
-        members="auto",
-        cv="auto",
-        refit=True,
-        calibrate=True,
-        scoring="log-loss",
-        class_weight=None,
-        categorical_features="from_dtype",
-        max_bins=255,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        checkpoint=None,
-    ):
+        n_estimators: int = 100,
+        members: Any = "auto",
+        cv: Any = "auto",
+        refit: bool = True,
+        calibrate: bool = True,
+        scoring: Any = "log-loss",
+        class_weight: Any = None,
+        categorical_features: Any = "from_dtype",
+        max_bins: int = 255,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        checkpoint: Any = None,
+    ) -> None:
         super().__init__(
             n_layers,
             n_estimators=n_estimators,
@@ -209,7 +210,7 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         self.scoring = scoring
         self.class_weight = class_weight
 
-    def _fit(self, X, y, sample_weight, groups) -> list[np.ndarray]:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[np.ndarray]:
         """Grow, and return the out-of-fold features of the layers."""
         refuse_class("scoring", self.scoring)
         growth, features = self._grow(X, y, sample_weight, groups)
@@ -223,7 +224,7 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         self.min_samples_leaf_ = {k: v["min_samples_leaf"] for k, v in growth.chosen.items()}
         return features
 
-    def _read(self, y, given):
+    def _read(self, y: Any, given: Any) -> tuple[Any, ...]:
         classes, labels = encode_labels(y)
         factors = class_factors(self.class_weight, classes, labels, given)
         weights = row_weights(given, factors, labels)
@@ -240,7 +241,7 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         )
         return task, weights, {"classes_": classes}, classes[labels]
 
-    def _members(self, task, categorical):
+    def _members(self, task: Any, categorical: np.ndarray) -> list[MemberSpec]:
         n_rows = len(task.target)
         makers = named_classifiers(self.n_estimators, categorical, n_rows, task.n_columns)
         return resolve_members(
@@ -253,19 +254,19 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         )
 
     @property
-    def _width(self):
+    def _width(self) -> int:
         return len(self.classes_)
 
     @property
-    def _outputs(self):
+    def _outputs(self) -> list[str]:
         return column_names(self.classes_)
 
     # Asking.
 
-    def _finish(self):
+    def _finish(self) -> dict[str, Any]:
         return {"calibration": Calibration(self.exponent_, self.label_smoothing_)}
 
-    def _member_score(self, row):
+    def _member_score(self, row: dict[str, Any]) -> float:
         if self.scoring in ("log-loss", "neg_log_loss"):
             return -row["log_loss"]
         return row["accuracy"] if self.scoring == "accuracy" else np.nan

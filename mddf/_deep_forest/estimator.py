@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Integral
 from os import PathLike
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import TransformerMixin, _fit_context
@@ -53,7 +54,7 @@ class BaseDeepForest(HoldsMembers, Layered, AsksForGroups, TransformerMixin):
     is.
     """
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_layers": [COUNT],
         "n_estimators": [COUNT],
         "members": [StrOptions({"auto"}), "array-like"],
@@ -68,26 +69,26 @@ class BaseDeepForest(HoldsMembers, Layered, AsksForGroups, TransformerMixin):
     }
 
     _member_list = "members"
-    _layers: list
+    _layers: list[Any]
     history_: dict[str, np.ndarray]
     leaderboard_: list[dict[str, Any]]
     _binner: Binner
 
     def __init__(
         self,
-        n_layers=2,
+        n_layers: int = 2,
         *,
-        n_estimators=100,
-        members="auto",
-        cv="auto",
-        refit=True,
-        categorical_features="from_dtype",
-        max_bins=255,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        checkpoint=None,
-    ):
+        n_estimators: int = 100,
+        members: Any = "auto",
+        cv: Any = "auto",
+        refit: bool = True,
+        categorical_features: Any = "from_dtype",
+        max_bins: int = 255,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        checkpoint: Any = None,
+    ) -> None:
         self.n_layers = n_layers
         self.n_estimators = n_estimators
         self.members = members
@@ -100,11 +101,11 @@ class BaseDeepForest(HoldsMembers, Layered, AsksForGroups, TransformerMixin):
         self.verbose = verbose
         self.checkpoint = checkpoint
 
-    def _read(self, y, given) -> tuple:
+    def _read(self, y: Any, given: Any) -> tuple[Any, ...]:
         """From a user's target and weights: a task, weights of rows, and fitted attributes."""
         raise NotImplementedError
 
-    def _members(self, task, categorical: np.ndarray) -> list:
+    def _members(self, task: Any, categorical: np.ndarray) -> list[Any]:
         """The members of a layer."""
         raise NotImplementedError
 
@@ -119,7 +120,7 @@ class BaseDeepForest(HoldsMembers, Layered, AsksForGroups, TransformerMixin):
         raise NotImplementedError
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None, groups=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Grow the deep forest.
 
         Parameters
@@ -146,7 +147,9 @@ class BaseDeepForest(HoldsMembers, Layered, AsksForGroups, TransformerMixin):
         return self
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit_transform(self, X, y, sample_weight=None, groups=None):
+    def fit_transform(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> np.ndarray:
         """Grow the deep forest and give the layer features of the samples it was grown on.
 
         The features are out-of-fold, so that another model can be trained on them; see
@@ -164,11 +167,13 @@ class BaseDeepForest(HoldsMembers, Layered, AsksForGroups, TransformerMixin):
         with unchanged_on_failure(self):
             return np.hstack(self._fit(X, y, sample_weight, groups))
 
-    def _fit(self, X, y, sample_weight, groups) -> list[np.ndarray]:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[np.ndarray]:
         """Grow, and return the out-of-fold features of the layers."""
         raise NotImplementedError
 
-    def _grow(self, X, y, sample_weight, groups) -> tuple[Growth, list[np.ndarray]]:
+    def _grow(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any
+    ) -> tuple[Growth, list[np.ndarray]]:
         """Fit, and return how, and the out-of-fold features of the layers."""
         table = read_table(self, X, reset=True, categorical_features=self.categorical_features)
         check_lengths(X, y=y, groups=groups)
@@ -232,7 +237,7 @@ class BaseDeepForest(HoldsMembers, Layered, AsksForGroups, TransformerMixin):
             print_line(f"stopped: {self.stop_reason_}")
         return growth, features
 
-    def _checkpoint(self, training, members, given) -> Checkpoint | None:
+    def _checkpoint(self, training: Any, members: Any, given: Any) -> Checkpoint | None:
         if self.checkpoint is None:
             return None
         for member in members:
@@ -302,7 +307,7 @@ class BaseDeepForest(HoldsMembers, Layered, AsksForGroups, TransformerMixin):
         check_is_fitted(self, "_layers")
         return self._layers
 
-    def transform(self, X):
+    def transform(self, X: Any) -> np.ndarray:
         """What all members of the kept layers predict: class vectors, or standardised numbers.
 
         Parameters
@@ -319,7 +324,7 @@ class BaseDeepForest(HoldsMembers, Layered, AsksForGroups, TransformerMixin):
             X, lambda layers: np.hstack([columns_of(vectors, None) for vectors in layers])
         )
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns that `transform` gives, such as "layer1_random_setosa".
 
         Parameters
@@ -340,7 +345,7 @@ class BaseDeepForest(HoldsMembers, Layered, AsksForGroups, TransformerMixin):
         return np.array(names, dtype=object)
 
     @property
-    def feature_importances_(self):
+    def feature_importances_(self) -> np.ndarray:
         """Mean decrease of impurity in the first layer's forests, weighted as in the average.
 
         Where none of them is kept, of all that were tried, as they grew on the folds. Zeros if
@@ -355,10 +360,10 @@ class BaseDeepForest(HoldsMembers, Layered, AsksForGroups, TransformerMixin):
                 total += max(weight, 1e-9) * shares / shares.sum()
         return total / total.sum() if total.sum() > 0 else total
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_layers")
 
-    def _counts(self):
+    def _counts(self) -> Iterator[tuple[str, int, int]]:
         n_raw, width = self._binner.bins_.n_columns, self._width
         trees = self._fitted_stages().trees()
         most = max(MOST_COLUMNS, width)

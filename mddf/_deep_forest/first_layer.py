@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -67,7 +69,7 @@ def fit_on_folds(
     )
 
 
-def _mean_loss(task, forecasts: np.ndarray, rows: np.ndarray) -> float:
+def _mean_loss(task: Any, forecasts: np.ndarray, rows: np.ndarray) -> float:
     """Of the forecasts of some rows, made as sharp as is best."""
     weight = None if task.weight is None else task.weight[rows]
     if weight is not None and not weight.any():
@@ -75,7 +77,9 @@ def _mean_loss(task, forecasts: np.ndarray, rows: np.ndarray) -> float:
     return float(np.average(task.least_losses(forecasts, rows, weight), weights=weight))
 
 
-def _fit_folds(member: MemberSpec, training: Training, entropy, best: float) -> list:
+def _fit_folds(
+    member: MemberSpec, training: Training, entropy: Sequence[int], best: float
+) -> list[Any]:
     """A member's models of all folds and their held-out predictions; empty if it is pruned.
 
     Parameters
@@ -104,7 +108,7 @@ def _fit_folds(member: MemberSpec, training: Training, entropy, best: float) -> 
     return _cut(fitted, training, model.max_iter)[1] if member.is_boosted else fitted
 
 
-def _cut(fitted, training: Training, most: int) -> tuple[int, list]:
+def _cut(fitted: Any, training: Training, most: int) -> tuple[int, list[Any]]:
     """How many rounds of boosting are best, and the models with as many."""
     assert training.numbers is not None
     models, folds = [model for model, _ in fitted], training.folds[: len(fitted)]

@@ -42,7 +42,7 @@ class LaterLayers:
         With which losses of margins decide what the second layer draws.
     """
 
-    def __init__(self, stack: Stack, entropy: tuple[int, ...], keep: bool):
+    def __init__(self, stack: Stack, entropy: tuple[int, ...], keep: bool) -> None:
         self.stack, self.training, self.keep = stack, stack.training, keep
         self.nested = NestedFolds(self.training, entropy)
         self.strength = 0.0
@@ -135,7 +135,7 @@ class Growth:
         n_layers: int,
         keep: bool,
         verbose: bool,
-    ):
+    ) -> None:
         self.training, self.members, self.entropy = training, members, entropy
         self.checkpoint, self.n_layers = checkpoint, n_layers
         self.stack = Stack(training, (*entropy, 8))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +36,7 @@ class FittedMember:
     name: str
     weight: float
     exponent: float
-    models: list
+    models: list[Any]
     is_forest: bool
     importances: np.ndarray | None = None
     unit: float | np.ndarray = 1.0

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -29,7 +30,9 @@ _LEAST_FOLDS = 3
 Reader = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray | None]]
 
 
-def outer_folds(cv, folds: Folds, X, y, strata: np.ndarray, seed: int, groups) -> Folds:
+def outer_folds(
+    cv: Any, folds: Folds, X: Any, y: Any, strata: np.ndarray, seed: int, groups: Any
+) -> Folds:
     """Folds on which later layers are judged: four, or the folds that `cv` gives, merged to four.
 
     Parameters
@@ -78,7 +81,7 @@ class NestedFolds:
         Of the layer whose features are there, from 1; 0: none yet.
     """
 
-    def __init__(self, training: Training, entropy: Sequence[int]):
+    def __init__(self, training: Training, entropy: Sequence[int]) -> None:
         self.training, self.entropy = training, entropy
         self.folds = training.outer_folds
         self._folding = MeanOfFolds.of(training.task, self.folds)
@@ -111,7 +114,7 @@ class NestedFolds:
         return self._margins[outer]
 
     def fit_pairs(
-        self, outer: Sequence[int], members: list[MemberSpec], models, read: Reader
+        self, outer: Sequence[int], members: list[MemberSpec], models: list[Any], read: Reader
     ) -> None:
         """Fit the first layer without each pair of folds that these outer folds are part of.
 
@@ -145,7 +148,9 @@ class NestedFolds:
         (train, held_out), (other_train, other) = self.folds[i], self.folds[j]
         return np.intersect1d(train, other_train), np.union1d(held_out, other)
 
-    def _vectors(self, members, models, parts, seed: int) -> list[list[np.ndarray]]:
+    def _vectors(
+        self, members: list[MemberSpec], models: list[Any], parts: Folds, seed: int
+    ) -> list[list[np.ndarray]]:
         """For each member of the first layer, for each part: vectors of the rows held out."""
         forests = [i for i, member in enumerate(members) if member.is_forest]
         view = View(self.training.raw_columns)
@@ -181,7 +186,13 @@ class NestedFolds:
         self._codes, self._bins, self.level = following, features.bins, self.level + 1
 
     def grow(
-        self, outer: int, members: list[MemberSpec], reweighting, entropy, *, keep=False
+        self,
+        outer: int,
+        members: list[MemberSpec],
+        reweighting: np.ndarray | None,
+        entropy: Sequence[int],
+        *,
+        keep: bool = False,
     ) -> list[Grown]:
         """Grow forests on the features of an outer fold, which is held out."""
         view, entropy = View(self._show(outer), reweighting), (*entropy, outer)
@@ -193,13 +204,17 @@ class NestedFolds:
         assert self._bins is not None
         return self.training.show(Features(self._codes[outer], self._bins))
 
-    def flattered(self, members: list[MemberSpec], features: Features, entropy) -> OnFolds:
+    def flattered(
+        self, members: list[MemberSpec], features: Features, entropy: Sequence[int]
+    ) -> OnFolds:
         """The layer on the first outer fold, with out-of-fold features, which flatter it."""
         view = View(self.training.show(features))
         grown = self._grow(members, view, entropy, self.folds[:1])
         return self.joined(members, [[of_fold for (of_fold,) in grown]], self.folds[0][1])
 
-    def joined(self, members: list[MemberSpec], looks, rows=None) -> OnFolds:
+    def joined(
+        self, members: list[MemberSpec], looks: list[list[Grown]], rows: np.ndarray | None = None
+    ) -> OnFolds:
         """What forests on the first of the outer folds, or on all, predict of rows held out.
 
         Parameters
@@ -218,7 +233,12 @@ class NestedFolds:
         return OnFolds(members, vectors, models, np.zeros(len(members)), [])
 
     def _grow(
-        self, members: list[MemberSpec], view: View, entropy, folds, keep: bool = False
+        self,
+        members: list[MemberSpec],
+        view: View,
+        entropy: Sequence[int],
+        folds: Folds,
+        keep: bool = False,
     ) -> list[list[Grown]]:
         parts, entropy = parts_of(folds, keep), (*self.entropy, *entropy)
         return self.training.grow_all(members, view, parts, entropy, "nested folds")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -15,6 +17,7 @@ from mddf._data.targets import Units, Values, read_values
 from mddf._data.validation import Within
 from mddf._deep_forest.estimator import BaseDeepForest
 from mddf._members.members import AUTO_REGRESSORS, named_regressors, resolve_members
+from mddf._members.spec import MemberSpec
 from mddf._members.tasks import RegressionTask
 
 _COVERAGE = Within(Real, 0, 1, closed="neither")
@@ -132,7 +135,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         "min_samples_leaf_", lambda leaves: {k: {"min_samples_leaf": n} for k, n in leaves.items()}
     )
 
-    def _fit(self, X, y, sample_weight, groups) -> list[np.ndarray]:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[np.ndarray]:
         """Grow, and return the out-of-fold features of the layers."""
         growth, features = self._grow(X, y, sample_weight, groups)
         task, forecast = growth.training.task, growth.stack.vote.probabilities
@@ -147,7 +150,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         self._error_weights = weights[order]
         return features
 
-    def _read(self, y, given):
+    def _read(self, y: Any, given: Any) -> tuple[Any, ...]:
         y = read_values(y)
         Values.of(y, given).warn_of_lost(given)
         units = Units.of(y, given)
@@ -156,7 +159,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         plain = y[:, 0] if y.shape[1] == 1 else y
         return task, weights, {"n_outputs_": y.shape[1], "_units": units}, plain
 
-    def _members(self, task, categorical):
+    def _members(self, task: Any, categorical: np.ndarray) -> list[MemberSpec]:
         makers = named_regressors(self.n_estimators, categorical, len(task.target))
         return resolve_members(
             self.members,
@@ -168,29 +171,29 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         )
 
     @property
-    def _width(self):
+    def _width(self) -> int:
         return len(self._units.mean)
 
-    def _counts(self):
+    def _counts(self) -> Iterator[tuple[str, int, int]]:
         yield "n_outputs_", self.n_outputs_, self._width
         yield from super()._counts()
 
     @property
-    def _outputs(self):
+    def _outputs(self) -> list[str]:
         return [f"output{number}" for number in range(self.n_outputs_)]
 
-    def _in_shape(self, values):
+    def _in_shape(self, values: np.ndarray) -> np.ndarray:
         return values[:, 0] if self.n_outputs_ == 1 else values
 
     # Asking.
 
-    def _finish(self):
+    def _finish(self) -> dict[str, Any]:
         return {"units": self._units}
 
-    def _member_score(self, row):
+    def _member_score(self, row: dict[str, Any]) -> float:
         return row["r2"]
 
-    def staged_predict(self, X):
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Predictions by the votes up to each layer.
 
         Parameters
@@ -204,7 +207,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         """
         yield from map(self._in_shape, self._read_stages(X, list))
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """The weighted mean of what the members predict.
 
         Parameters
@@ -218,7 +221,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         (prediction,) = self._read_stages(X, lambda stages: [last(stages)])
         return self._in_shape(prediction)
 
-    def predict_interval(self, X, coverage=0.9):
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
         """Intervals that hold the targets of new samples in a given share of cases.
 
         An interval reaches as far to both sides of the prediction as the out-of-fold error that

@@ -29,7 +29,7 @@ class Report:
         All members of all layers.
     """
 
-    def __init__(self, verbose: bool):
+    def __init__(self, verbose: bool) -> None:
         self.verbose = verbose
         self.leaderboard: list[dict[str, Any]] = []
         self._pruned: list[dict[str, Any]] = []  # rows, of members that were tried on one fold

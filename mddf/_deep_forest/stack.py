@@ -115,7 +115,7 @@ class Stack:
 
     vote: Vote
 
-    def __init__(self, training: Training, entropy: tuple[int, ...]):
+    def __init__(self, training: Training, entropy: tuple[int, ...]) -> None:
         self.training, self.entropy = training, entropy
         self.layers: list[GrownLayer] = []
 

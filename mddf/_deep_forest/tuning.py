@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -20,7 +21,7 @@ _TREES_OF_A_FOLD = 15  # about as many as do not draw a sample
 _FEWEST_ROWS = 50
 
 
-def _trial_losses(forest, training: Training, entropy):
+def _trial_losses(forest: Any, training: Training, entropy: Sequence[int]) -> np.ndarray:
     """Losses of all samples, by trees of a forest that did not see them, as sharp as is best.
 
     Trees of all samples that did not draw one; trees of the folds, where a sample's group must
@@ -31,7 +32,10 @@ def _trial_losses(forest, training: Training, entropy):
         order = training.order
         judged = [order if row is None else order[row[order] > 0]]
         parts = [Part(training.everything, grower.OUT_OF_BAG, False)]
-        changes: dict = {"bootstrap": True, "n_estimators": min(_TREES, forest.n_estimators)}
+        changes: dict[str, Any] = {
+            "bootstrap": True,
+            "n_estimators": min(_TREES, forest.n_estimators),
+        }
     else:
         judged, parts = [rows for _, rows in training.folds], parts_of(training.folds)
         changes = {"n_estimators": min(_TREES_OF_A_FOLD, forest.n_estimators)}
@@ -50,7 +54,7 @@ def _trial_losses(forest, training: Training, entropy):
     return task.least_losses(forecasts, weight=row)
 
 
-def _choose(losses: list[np.ndarray], weight) -> int:
+def _choose(losses: list[np.ndarray], weight: np.ndarray | None) -> int:
     """The least mean loss, if it is better than the first one by more than its error."""
     best = int(np.argmin([np.average(of_one, weights=weight) for of_one in losses]))
     gains = losses[0] - losses[best]
@@ -58,7 +62,9 @@ def _choose(losses: list[np.ndarray], weight) -> int:
     return best if np.average(gains, weights=weight) > error else 0
 
 
-def choose_options(forest, trials: list[dict], training: Training, entropy):
+def choose_options(
+    forest: Any, trials: list[dict[str, Any]], training: Training, entropy: Sequence[int]
+) -> dict[str, Any]:
     """The options of a forest that its losses on unseen samples favour.
 
     The first ones if there are few rows; others have to be better by more than one standard error.
@@ -71,7 +77,9 @@ def choose_options(forest, trials: list[dict], training: Training, entropy):
     return trials[_choose(losses, training.weights.row)]
 
 
-def reweighting_factors(margins, training: Training, strength: float, rows=None):
+def reweighting_factors(
+    margins: np.ndarray, training: Training, strength: float, rows: np.ndarray | None = None
+) -> np.ndarray | None:
     """Factors of the weights of some rows, or of all, by the losses of their margins.
 
     Returns

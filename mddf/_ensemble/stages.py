@@ -15,7 +15,6 @@ import numpy as np
 
 from mddf._base.messages import short
 from mddf._data.binning import Bins, apply_bins, join_bins
-from mddf._data.targets import Units
 from mddf._ensemble.columns import bounded, columns_of, combine, rounded, shown_numbers
 from mddf._ensemble.vote import UNCALIBRATED, Calibration, sharpened
 from mddf._trees import predictor
@@ -69,7 +68,9 @@ class StageMember:
         """Whether the trees keep what their training samples weigh in each leaf."""
         return False
 
-    def vectors(self, codes: np.ndarray, numbers: np.ndarray | None, n_jobs: Any) -> np.ndarray:
+    def vectors(
+        self, codes: np.ndarray, numbers: np.ndarray | None, n_jobs: int | None
+    ) -> np.ndarray:
         """Class vectors of rows, or numbers: shape (n_rows, n_columns)."""
         means = predictor.mean_vectors(self.models, codes, self.n_columns, n_jobs=n_jobs)
         means = means * self.unit
@@ -122,7 +123,11 @@ class Stage:
         return [trees for member in chosen for trees in member.models]
 
     def vectors(
-        self, codes: np.ndarray, numbers: np.ndarray | None, before: np.ndarray | None, n_jobs: Any
+        self,
+        codes: np.ndarray,
+        numbers: np.ndarray | None,
+        before: np.ndarray | None,
+        n_jobs: int | None,
     ) -> np.ndarray:
         """Of all members, shape (n_members, n_rows, n_columns); `before` is what was added."""
         if numbers is not None and self.columns is not None:
@@ -168,7 +173,7 @@ class FittedStages:
     n_added: int = 0
     weighs_members: bool = False
     calibration: Calibration = UNCALIBRATED
-    units: Units | None = None
+    units: Any = None
     link: Any = None
     largest: float | None = None
 
@@ -204,7 +209,7 @@ class FittedStages:
         return (1 if self.has_trees_only else 24) * self.n_raw + 8 * n_kept
 
     def ask(
-        self, codes: np.ndarray, numbers: np.ndarray | None, n_jobs: Any = None
+        self, codes: np.ndarray, numbers: np.ndarray | None, n_jobs: int | None = None
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Ask the stages in turn about rows.
 

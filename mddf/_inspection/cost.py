@@ -54,7 +54,7 @@ class Cost:
         )
 
 
-def cost(model) -> Cost:
+def cost(model: Any) -> Cost:
     """What a fitted model costs to keep and to ask, to be known before it is deployed.
 
     The time is measured, on a few hundred rows of values drawn from the bins of each feature. It
@@ -113,13 +113,13 @@ def _parts(value: Any, seen: set[int]) -> Iterator[Any]:
         yield from _parts(vars(value), seen)
 
 
-def _made_up_rows(bins, n_features: int) -> np.ndarray:
+def _made_up_rows(bins: Any, n_features: int) -> np.ndarray:
     random = np.random.default_rng(0)
     first, n_bins = bins.start[:n_features], np.diff(bins.start[: n_features + 1])
     return bins.values[first + random.integers(0, n_bins, (_N_ROWS, n_features))]
 
 
-def _seconds(model, rows: np.ndarray) -> float:
+def _seconds(model: Any, rows: np.ndarray) -> float:
     start = perf_counter()
     with one_thread():
         predict_numbers(model, rows, n_jobs=1)

@@ -68,7 +68,7 @@ def coded_stages(model: Any, X: Any) -> Iterator[np.ndarray]:
 
 
 def predict_numbers(
-    model: Any, numbers: np.ndarray, *, n_jobs: Any = None, finished: bool = True
+    model: Any, numbers: np.ndarray, *, n_jobs: int | None = None, finished: bool = True
 ) -> np.ndarray:
     """What a model predicts of rows as numbers, categories as codes, NaN where missing.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,9 @@ class ExternalMember(StageMember):
         """See StageMember."""
         return False
 
-    def vectors(self, codes: np.ndarray, numbers: np.ndarray | None, n_jobs: Any) -> np.ndarray:
+    def vectors(
+        self, codes: np.ndarray, numbers: np.ndarray | None, n_jobs: int | None
+    ) -> np.ndarray:
         """See StageMember."""
         assert numbers is not None
         each = [external_vectors(one, numbers, self.n_columns, self.name) for one in self.models]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -63,7 +64,9 @@ class TreeArrays:
         return len(self.feature)
 
 
-def tree_arrays(model, *, layer=None, forest=None, X=None) -> list[TreeArrays]:
+def tree_arrays(
+    model: Any, *, layer: int | None = None, forest: int | None = None, X: Any = None
+) -> list[TreeArrays]:
     """The trees of a forest, or of a layer of a cascade, as arrays.
 
     The mean over all trees of the distributions in a row's leaves is what a forest predicts. For
@@ -116,7 +119,7 @@ def tree_arrays(model, *, layer=None, forest=None, X=None) -> list[TreeArrays]:
     ]
 
 
-def category_codes(model) -> dict[int, list]:
+def category_codes(model: Any) -> dict[int, list[Any]]:
     """The categories of each column that has some, in the order of their codes.
 
     Parameters
@@ -139,7 +142,7 @@ def category_codes(model) -> dict[int, list]:
     return found
 
 
-def _chosen(name: str, number, n: int, only_for_cascades=False) -> int:
+def _chosen(name: str, number: Any, n: int, only_for_cascades: bool = False) -> int:
     if only_for_cascades:
         if number is not None:
             raise ValueError(f"{name} must be None for a forest, got {short(number)}")
@@ -148,16 +151,16 @@ def _chosen(name: str, number, n: int, only_for_cascades=False) -> int:
     return int(number) % n
 
 
-def _decoded(block, unit) -> Nodes:
+def _decoded(block: Any, unit: Any) -> Nodes:
     nodes = decode(block)
     return replace(nodes, value=nodes.value * unit)
 
 
-def _leaves(block, codes):
+def _leaves(block: Any, codes: np.ndarray | None) -> np.ndarray | None:
     return None if codes is None else leaf_indices(block, codes)
 
 
-def _split(nodes: Nodes, bins: Bins, leaves) -> list[TreeArrays]:
+def _split(nodes: Nodes, bins: Bins, leaves: np.ndarray | None) -> list[TreeArrays]:
     """The trees of a block one by one."""
     leaf = nodes.left == LEAF
     value = nodes.value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mddf._data.binning import MISSING
@@ -87,7 +89,7 @@ def _symmetric_places(trees: BoostedTrees) -> tuple[np.ndarray, ...]:
     n_levels = np.diff(first_split)
     n_reached = np.concatenate([[0], np.cumsum(arrays["weight"] > 0)])
 
-    def skip(tree, level, way):
+    def skip(tree: Any, level: Any, way: Any) -> Any:
         """To the next level that divides the samples there, or the last one."""
         while True:
             size = np.left_shift(1, np.maximum(n_levels[tree] - 1 - level, 0))

@@ -19,7 +19,7 @@ _MISSING_LEFT, _CATEGORICAL, _LEAF_KIND = 1, 2, 3
 _PURE = 1 << 31
 
 
-def leaf_indices(block: Any, codes: np.ndarray, n_jobs: Any = None) -> np.ndarray:
+def leaf_indices(block: Any, codes: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
     """The leaf of each tree of a block that each row gets to: see `Nodes.leaves`."""
     if isinstance(block, BoostedTrees):
         return block.leaves(codes)
@@ -87,7 +87,7 @@ def _which_are_nodes(words: np.ndarray, tree_start: np.ndarray) -> np.ndarray:
     return is_node
 
 
-def _means(trees, inner: np.ndarray, payload: np.ndarray) -> np.ndarray:
+def _means(trees: Any, inner: np.ndarray, payload: np.ndarray) -> np.ndarray:
     value = np.full((len(inner), trees.n_outputs), np.nan)
     value[~inner] = trees.leaf_value.reshape(-1, trees.n_outputs)[payload[~inner]]
     return value

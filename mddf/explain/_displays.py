@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
@@ -11,7 +13,7 @@ from ._checks import check_whole
 from ._importances import importances
 
 
-def _pyplot():
+def _pyplot() -> Any:
     try:
         from matplotlib import pyplot
     except ImportError as error:
@@ -19,7 +21,7 @@ def _pyplot():
     return pyplot
 
 
-def _check_axes(name: str, axis) -> None:
+def _check_axes(name: str, axis: Any) -> None:
     if not hasattr(axis, "barh"):
         raise TypeError(f"{name} must be matplotlib Axes, got {short(axis)}")
 
@@ -60,7 +62,15 @@ class LayersDisplay:
     3
     """
 
-    def __init__(self, *, history, margins, member_scores, alphas, members=None):
+    def __init__(
+        self,
+        *,
+        history: dict[str, np.ndarray],
+        margins: np.ndarray,
+        member_scores: np.ndarray,
+        alphas: np.ndarray,
+        members: Any = None,
+    ) -> None:
         self.history = history
         self.margins = margins
         self.member_scores = member_scores
@@ -68,7 +78,7 @@ class LayersDisplay:
         self.members = members
 
     @classmethod
-    def from_estimator(cls, estimator, *, axes=None) -> LayersDisplay:
+    def from_estimator(cls, estimator: Any, *, axes: Any = None) -> LayersDisplay:
         """Draw a fitted cascade or deep forest.
 
         Parameters
@@ -88,7 +98,7 @@ class LayersDisplay:
         check_is_fitted(estimator)
         return cls(**estimator._layer_figures()).plot(axes=axes)
 
-    def plot(self, *, axes=None) -> LayersDisplay:
+    def plot(self, *, axes: Any = None) -> LayersDisplay:
         """Draw it.
 
         Parameters
@@ -118,7 +128,7 @@ class LayersDisplay:
             axis.set_xlim(layer[0] - 0.6, layer[-1] + 0.6)
         return self
 
-    def _draw_scores(self, axis, layer) -> None:
+    def _draw_scores(self, axis: Any, layer: np.ndarray) -> None:
         n_kept = len(self.alphas)
         axis.plot(layer, self.history["score"], "o-", label="layers so far")
         if "layer_score" in self.history:
@@ -131,7 +141,7 @@ class LayersDisplay:
         axis.set(title="out-of-fold score", ylabel="score")
         axis.legend()
 
-    def _draw_margins(self, axis, layer) -> None:
+    def _draw_margins(self, axis: Any, layer: np.ndarray) -> None:
         if self.margins is None and "rmse" in self.history:
             axis.plot(layer, self.history["rmse"], "o-")
             axis.set(title="out-of-fold error", ylabel="standard deviations of the target")
@@ -149,7 +159,7 @@ class LayersDisplay:
         axis.set(title="out-of-fold margins", ylabel="margin")
         axis.legend()
 
-    def _draw_vote(self, axis, layer) -> None:
+    def _draw_vote(self, axis: Any, layer: np.ndarray) -> None:
         if self.members is None:
             axis.bar(layer, self.alphas, color="tab:blue", width=0.6)
             axis.set(title="coefficients of the kept layers", ylabel="alpha")
@@ -179,7 +189,7 @@ class ImportancesDisplay:
     ax_ : matplotlib Axes
     """
 
-    def __init__(self, *, found):
+    def __init__(self, *, found: Any) -> None:
         if not hasattr(found, "importances_mean"):
             raise TypeError(
                 f"found must be what mddf.explain.importances returns, got {short(found)}"
@@ -188,7 +198,15 @@ class ImportancesDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator, X=None, y=None, *, kind="held-out", most=20, ax=None, **options
+        cls,
+        estimator: Any,
+        X: Any = None,
+        y: Any = None,
+        *,
+        kind: str = "held-out",
+        most: int = 20,
+        ax: Any = None,
+        **options: Any,
     ) -> ImportancesDisplay:
         """Work out importances and draw them.
 
@@ -215,7 +233,7 @@ class ImportancesDisplay:
         found = importances(estimator, X, y, kind=kind, **options)
         return cls(found=found).plot(most=most, ax=ax)
 
-    def plot(self, *, most=20, ax=None) -> ImportancesDisplay:
+    def plot(self, *, most: int = 20, ax: Any = None) -> ImportancesDisplay:
         """Draw them.
 
         Parameters

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import narwhals.stable.v1 as nw
 import numpy as np
 from scipy import sparse
@@ -40,8 +42,15 @@ _MEASURES = {
 
 
 def importances(
-    model, X=None, y=None, *, kind="held-out", scoring=None, n_repeats=5, random_state=None
-):
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    kind: str = "held-out",
+    scoring: Any = None,
+    n_repeats: int = 5,
+    random_state: Any = None,
+) -> Any:
     """Importances of the features.
 
     Parameters
@@ -126,7 +135,7 @@ def importances(
     )
 
 
-def _of_training(model) -> np.ndarray:
+def _of_training(model: Any) -> np.ndarray:
     try:
         return model.feature_importances_
     except NotFittedError:
@@ -137,7 +146,7 @@ def _of_training(model) -> np.ndarray:
         ) from error
 
 
-def _read_targets(model, X, y) -> np.ndarray:
+def _read_targets(model: Any, X: Any, y: Any) -> np.ndarray:
     """Codes of classes, or numbers of shape (n_rows, n_outputs); y if the model has neither."""
     check_lengths(whole_frame(X), y=y)
     if is_regressor(model):
@@ -155,7 +164,7 @@ def _read_targets(model, X, y) -> np.ndarray:
     return np.asarray(y)
 
 
-def _permuted(model, X, y, scoring, **options) -> Bunch:
+def _permuted(model: Any, X: Any, y: Any, scoring: Any, **options: Any) -> Bunch:
     """What scikit-learn says if the columns of X are shuffled, of whatever type X is."""
     from sklearn.inspection import permutation_importance
     from sklearn.metrics import check_scoring
@@ -178,7 +187,7 @@ def _permuted(model, X, y, scoring, **options) -> Bunch:
     frame = nw.from_native(X, eager_only=True)
     everywhere = np.arange(len(frame))
 
-    def score_of(model, rows, y):
+    def score_of(model: Any, rows: np.ndarray, y: Any) -> Any:
         moved = np.flatnonzero((rows != everywhere[:, None]).any(axis=0))
         shuffled = [frame[:, c][rows[:, c]] for c in moved.tolist()]
         return score(model, frame.with_columns(*shuffled).to_native(), y)
@@ -187,7 +196,7 @@ def _permuted(model, X, y, scoring, **options) -> Bunch:
     return permutation_importance(model, rows, y, scoring=score_of, **options)
 
 
-def _gains(model, X, y) -> np.ndarray:
+def _gains(model: Any, X: Any, y: Any) -> np.ndarray:
     """What each feature adds to the probability of each row's own class.
 
     The path of a row is known from the trees, and the mean of a node from the rows that reach it.
@@ -230,7 +239,7 @@ def _gains(model, X, y) -> np.ndarray:
     return combine(of_layers, stage.alphas)
 
 
-def _as_raw(link, y: np.ndarray) -> np.ndarray:
+def _as_raw(link: Any, y: np.ndarray) -> np.ndarray:
     """What is compared with raw predictions of gradient boosting, shape (n_rows, n_scores)."""
     if link is None:
         return y
@@ -240,7 +249,7 @@ def _as_raw(link, y: np.ndarray) -> np.ndarray:
     return is_class if link.n_classes != 2 else is_class[:, 1:]
 
 
-def _covariances(stage: Stage, codes, y, n_jobs) -> np.ndarray:
+def _covariances(stage: Stage, codes: np.ndarray, y: Any, n_jobs: int | None) -> np.ndarray:
     """What each feature adds to a row's part of the covariance of its target and prediction."""
     (member,) = stage.members
     y = y / member.unit  # of no size in these units

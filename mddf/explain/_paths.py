@@ -38,14 +38,16 @@ def node_values(nodes: Nodes, reached: np.ndarray) -> np.ndarray:
     return found
 
 
-def rows_at_leaves(nodes: Nodes, block, background: np.ndarray | None, n_jobs) -> np.ndarray:
+def rows_at_leaves(
+    nodes: Nodes, block: Any, background: np.ndarray | None, n_jobs: int | None
+) -> np.ndarray:
     """How many rows of the background get to each leaf of a block."""
     if background is None:
         return nodes.reached(None)
     return nodes.reached(leaf_indices(block, background, n_jobs))
 
 
-def nothing(blocks, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def nothing(blocks: Any, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Contributions and a bias of zeros, for trees that say something of rows."""
     first = blocks[0]
     n_values = first.n_classes if isinstance(first, Trees) else first.n_outputs
@@ -53,7 +55,11 @@ def nothing(blocks, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def path_contributions(
-    blocks: Sequence[Any], codes: np.ndarray, background: np.ndarray | None, *, n_jobs=None
+    blocks: Sequence[Any],
+    codes: np.ndarray,
+    background: np.ndarray | None,
+    *,
+    n_jobs: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Contributions of the columns to the mean class distribution over trees, by their paths.
 
@@ -89,7 +95,7 @@ def path_contributions(
 
 
 def own_class_contributions(
-    blocks: Sequence[Trees], codes: np.ndarray, labels: np.ndarray, *, n_jobs=None
+    blocks: Sequence[Trees], codes: np.ndarray, labels: np.ndarray, *, n_jobs: int | None = None
 ) -> np.ndarray:
     """Path contributions to the probability of each row's own class, over the rows themselves.
 
@@ -116,7 +122,7 @@ def own_class_contributions(
 
 
 def _steps(
-    nodes: Nodes, block: Trees, codes: np.ndarray, n_jobs
+    nodes: Nodes, block: Trees, codes: np.ndarray, n_jobs: int | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """All steps of the rows down the trees, many at once but no row twice.
 

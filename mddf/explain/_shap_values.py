@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from functools import partial
 from itertools import repeat
+from typing import Any
 
 import numpy as np
 from sklearn.base import is_regressor
@@ -27,12 +28,14 @@ from ._checks import check_choice, check_whole
 from ._paths import path_contributions
 from ._tree_shap import tree_contributions
 
-_OF_TREES: dict[str, Callable] = {"tree": tree_contributions, "path": path_contributions}
+_OF_TREES: dict[str, Callable[..., Any]] = {"tree": tree_contributions, "path": path_contributions}
 _TOLERANCE = 1e-6
 _PERMUTATION_ROWS = 100
 
 
-def shap_values(model, X, *, background=None, method="tree", random_state=0):
+def shap_values(
+    model: Any, X: Any, *, background: Any = None, method: str = "tree", random_state: Any = 0
+) -> Any:
     """Contributions of the features to the class probabilities of each row, or to its prediction.
 
     The contributions of a row and the base values add up to its probabilities; those of a
@@ -133,24 +136,24 @@ def shap_values(model, X, *, background=None, method="tree", random_state=0):
     )
 
 
-def _outputs(model) -> list[str]:
+def _outputs(model: Any) -> list[str]:
     if is_regressor(model):
         n_outputs = fitted_stages(model).stages[0].members[0].n_columns
         return [f"output{number}" for number in range(n_outputs)]
     return [str(label) for label in model.classes_]
 
 
-def _knows_weights(model) -> bool:
+def _knows_weights(model: Any) -> bool:
     """Whether the trees know by themselves what their training samples weigh in the leaves."""
     return all(member.knows_weights for member in fitted_stages(model).members)
 
 
-def _numbers(model, X) -> np.ndarray:
+def _numbers(model: Any, X: Any) -> np.ndarray:
     table = read_table(model, X, reset=False, categorical_features=model.categorical_features)
     return np.array(fitted_stages(model).binner.numbers(table), float)
 
 
-def _background(model, background, rows: np.ndarray, method: str) -> np.ndarray:
+def _background(model: Any, background: Any, rows: np.ndarray, method: str) -> np.ndarray:
     """The rows that are compared with, as numbers; they are refused or warned of if all alike."""
     if background is not None:
         with naming("background"):
@@ -189,7 +192,7 @@ def _check_sums(values: np.ndarray, base: np.ndarray, says: np.ndarray) -> None:
         )
 
 
-def _by_trees(model, X, background, method: str) -> tuple[np.ndarray, np.ndarray]:
+def _by_trees(model: Any, X: Any, background: Any, method: str) -> tuple[np.ndarray, np.ndarray]:
     """Contributions and base values of a forest, or through all layers of a cascade."""
     contribute = partial(_OF_TREES[method], n_jobs=model.n_jobs)
     fitted = fitted_stages(model)
@@ -213,7 +216,7 @@ def _by_trees(model, X, background, method: str) -> tuple[np.ndarray, np.ndarray
     return values.reshape(*shape, -1), stage.mean(base)[0]
 
 
-def _pass_back(contributions, n_raw: int, before) -> np.ndarray:
+def _pass_back(contributions: Any, n_raw: int, before: Any) -> np.ndarray:
     """Put what falls to the columns of the layer before down to the features.
 
     Parameters
@@ -236,7 +239,9 @@ def _pass_back(contributions, n_raw: int, before) -> np.ndarray:
     return raw + np.einsum("nak,nfa->nfk", added, share)
 
 
-def _by_permutation(model, rows, others, random_state) -> tuple[np.ndarray, np.ndarray]:
+def _by_permutation(
+    model: Any, rows: np.ndarray, others: np.ndarray, random_state: Any
+) -> tuple[np.ndarray, np.ndarray]:
     import shap
 
     masker = shap.maskers.Independent(others, max_samples=len(others))

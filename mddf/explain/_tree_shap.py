@@ -20,7 +20,11 @@ _AT_ONCE = 2**19
 
 
 def tree_contributions(
-    blocks: Sequence[Any], codes: np.ndarray, background: np.ndarray | None, *, n_jobs=None
+    blocks: Sequence[Any],
+    codes: np.ndarray,
+    background: np.ndarray | None,
+    *,
+    n_jobs: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Shapley values of the mean class distribution over trees (path-dependent [1]_).
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -68,7 +69,7 @@ def add_scaled_up(graph: Graph, values: str, exponents: np.ndarray) -> str:
     return graph.add("Max", graph.add("Min", values, graph.constant(most)), graph.constant(-most))
 
 
-def _nodes(trees, part: slice) -> tuple[Nodes, np.ndarray, np.ndarray]:
+def _nodes(trees: Any, part: slice) -> tuple[Nodes, np.ndarray, np.ndarray]:
     """A tree, its thresholds, and the values of its leaves."""
     tree = {name: trees[name][part] for name in ("column", "left", "split", "set", "missing_left")}
     leaf, by_set = tree["left"] == 0, tree["set"] >= 0

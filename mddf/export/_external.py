@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import is_regressor
 from sklearn.compose import ColumnTransformer
@@ -25,7 +27,7 @@ from ._graph import Graph
 _ONE_CLASS_ALLOWED = BoostedClassifier | LinearClassifier | DummyClassifier
 
 
-def add_external(graph: Graph, X: str, classifier, n_classes: int) -> str:
+def add_external(graph: Graph, X: str, classifier: Any, n_classes: int) -> str:
     """Append a logistic regression or boosting, with usual steps before it; others are refused.
 
     Parameters
@@ -66,7 +68,7 @@ def add_external(graph: Graph, X: str, classifier, n_classes: int) -> str:
     return graph.add("MatMul", probabilities, graph.constant(np.eye(n_classes)[classes]))
 
 
-def add_external_regressor(graph: Graph, X: str, regressor) -> str:
+def add_external_regressor(graph: Graph, X: str, regressor: Any) -> str:
     """Append a linear model, boosting or a smooth one, as `add_external` does of classifiers.
 
     Returns
@@ -93,7 +95,7 @@ def add_external_regressor(graph: Graph, X: str, regressor) -> str:
     raise _refusal(regressor)
 
 
-def _add_steps(graph: Graph, X: str, model) -> tuple[str, object]:
+def _add_steps(graph: Graph, X: str, model: Any) -> tuple[str, object]:
     """Append what comes before the last step of a pipeline; its value, and that step."""
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else []
     *transformers, last = steps or [model]
@@ -102,7 +104,7 @@ def _add_steps(graph: Graph, X: str, model) -> tuple[str, object]:
     return X, last
 
 
-def _add_logistic(graph: Graph, X: str, model) -> str:
+def _add_logistic(graph: Graph, X: str, model: Any) -> str:
     scores = graph.add("MatMul", X, graph.constant(model.coef_.T))
     scores = graph.add("Add", scores, graph.constant(model.intercept_))
     return add_softmax(graph, scores, len(model.intercept_))
@@ -157,7 +159,7 @@ def _columns_of(graph: Graph, mask: np.ndarray) -> str:
     return graph.constant(np.flatnonzero(mask), np.int64)
 
 
-def _add_step(graph: Graph, X: str, step, classifier) -> str:
+def _add_step(graph: Graph, X: str, step: Any, classifier: Any) -> str:
     """Append a transformer."""
     if step is None or (isinstance(step, str) and step == "passthrough"):
         return X
@@ -189,7 +191,7 @@ def _add_one_hot(graph: Graph, X: str, encoder: OneHotEncoder) -> str:
     return graph.add("Concat", *parts, axis=1)
 
 
-def _add_columns(graph: Graph, X: str, transformer: ColumnTransformer, classifier) -> str:
+def _add_columns(graph: Graph, X: str, transformer: ColumnTransformer, classifier: Any) -> str:
     parts = []
     for _, step, columns in transformer.transformers_:
         chosen = np.arange(transformer.n_features_in_)[columns]
@@ -199,7 +201,7 @@ def _add_columns(graph: Graph, X: str, transformer: ColumnTransformer, classifie
     return graph.add("Concat", *parts, axis=1)
 
 
-def _refusal(model) -> TypeError:
+def _refusal(model: Any) -> TypeError:
     kinds, last = "classifiers", "a LogisticRegression and a HistGradientBoostingClassifier, alone"
     if is_regressor(model):
         kinds = "regressors"

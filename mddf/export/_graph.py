@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -27,35 +28,35 @@ class Graph:
         Of the format. Runtimes refuse graphs of a later one than they know.
     """
 
-    def __init__(self, inputs: Sequence[str] = ()):
+    def __init__(self, inputs: Sequence[str] = ()) -> None:
         import onnx
 
         self._onnx = onnx
         self._taken = frozenset(inputs)
-        self._nodes: list = []
+        self._nodes: list[Any] = []
         self._constants: dict[str, object] = {}
-        self._inputs: list = []
-        self._outputs: list = []
+        self._inputs: list[Any] = []
+        self._outputs: list[Any] = []
         self.ir_version = IR_VERSION
 
-    def input(self, name: str, dtype, shape: Sequence) -> str:
+    def input(self, name: str, dtype: Any, shape: Sequence[Any]) -> str:
         """Declare an input; None in a shape is any number of rows."""
         self._inputs.append(self._value(name, dtype, shape))
         return name
 
-    def output(self, value: str, name: str, dtype, shape: Sequence) -> None:
+    def output(self, value: str, name: str, dtype: Any, shape: Sequence[Any]) -> None:
         """Declare a value as an output, under a name of its own."""
         self._nodes.append(self._onnx.helper.make_node("Identity", [value], [name]))
         self._outputs.append(self._value(name, dtype, shape))
 
-    def constant(self, value, dtype=np.float64) -> str:
+    def constant(self, value: Any, dtype: Any = np.float64) -> str:
         """A constant; its name."""
         name = self._name(f"constant{len(self._constants)}")
         array = np.asarray(value, dtype)
         self._constants[name] = self._onnx.numpy_helper.from_array(array, name)
         return name
 
-    def add(self, operator: str, *inputs: str, domain: str = "", **attributes) -> str:
+    def add(self, operator: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
         """Append an operator with one output; the output's name."""
         name = self._name(f"value{len(self._nodes)}")
         node = self._onnx.helper.make_node(
@@ -70,15 +71,15 @@ class Graph:
         numbers = self.constant(np.reshape(row, (1, -1)))
         return self.add("Where", self.add("IsNaN", first), numbers, numbers)
 
-    def tensor(self, array: np.ndarray):
+    def tensor(self, array: np.ndarray) -> Any:
         """An array as an attribute."""
         return self._onnx.numpy_helper.from_array(array)
 
-    def cast(self, value: str, dtype) -> str:
+    def cast(self, value: str, dtype: Any) -> str:
         """A value as another type."""
         return self.add("Cast", value, to=self._kind(dtype))
 
-    def model(self, name: str, version: str):
+    def model(self, name: str, version: str) -> Any:
         """The finished model, checked."""
         helper = self._onnx.helper
         graph = helper.make_graph(
@@ -100,10 +101,10 @@ class Graph:
             name = f"_{name}"
         return name
 
-    def _value(self, name, dtype, shape):
+    def _value(self, name: str, dtype: Any, shape: Sequence[Any]) -> Any:
         return self._onnx.helper.make_tensor_value_info(name, self._kind(dtype), list(shape))
 
-    def _kind(self, dtype) -> int:
+    def _kind(self, dtype: Any) -> int:
         if dtype is str:
             return self._onnx.TensorProto.STRING
         return self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 from sklearn.base import is_regressor
@@ -25,7 +26,7 @@ from ._precision import checked, warn_of_rounding
 from ._trees import add_trees
 
 
-def to_onnx(model, *, dtype=None):
+def to_onnx(model: Any, *, dtype: Any = None) -> Any:
     """A fitted model as a graph of ONNX, for runtimes without Python.
 
     The graph does in double precision what `predict_proba` does, so that single- and
@@ -92,7 +93,7 @@ def to_onnx(model, *, dtype=None):
     return graph.model(type(model).__name__, import_module("mddf").__version__)
 
 
-def onnx_inputs(model, X, *, dtype=None) -> dict[str, np.ndarray]:
+def onnx_inputs(model: Any, X: Any, *, dtype: Any = None) -> dict[str, np.ndarray]:
     """Rows as the graph that `to_onnx` makes wants them.
 
     Without categories there is one input, "X" of shape (n_samples, n_features). With some there
@@ -137,7 +138,7 @@ def onnx_inputs(model, X, *, dtype=None) -> dict[str, np.ndarray]:
     return found
 
 
-def _input_names(model) -> list[str]:
+def _input_names(model: Any) -> list[str]:
     """Names of the graph's inputs; those of features that it cannot have are refused."""
     if not category_codes(model):
         return ["X"]
@@ -155,7 +156,7 @@ def _input_names(model) -> list[str]:
     return names
 
 
-def _is_text(model, column: int) -> bool:
+def _is_text(model: Any, column: int) -> bool:
     kind = fitted_stages(model).binner.kinds_[column]
     if kind in ("text", NUMBER, None):  # None: nothing was there in fit
         return kind != NUMBER
@@ -165,7 +166,7 @@ def _is_text(model, column: int) -> bool:
     )
 
 
-def _flat(categories: list) -> list[tuple]:
+def _flat(categories: list[Any]) -> list[tuple[Any, ...]]:
     """Pairs of category and code; those that share a code are in a list of their own."""
     return [
         (category, code)
@@ -174,7 +175,7 @@ def _flat(categories: list) -> list[tuple]:
     ]
 
 
-def _unseen_text(categories: list) -> str:
+def _unseen_text(categories: list[Any]) -> str:
     known, text = {category for category, _ in _flat(categories)}, ""
     while text in known:
         text += "?"
@@ -200,7 +201,7 @@ def _is_utf8(text: str) -> bool:
     return True
 
 
-def _add_inputs(graph: Graph, model, dtype) -> str:
+def _add_inputs(graph: Graph, model: Any, dtype: Any) -> str:
     """The features as one table of doubles, categories as codes, NaN where missing."""
     categories = category_codes(model)
     if not categories:
@@ -216,7 +217,9 @@ def _add_inputs(graph: Graph, model, dtype) -> str:
     return graph.add("Concat", *columns, axis=1)
 
 
-def _add_encoder(graph: Graph, value: str, name: str, categories: list, text: bool, dtype) -> str:
+def _add_encoder(
+    graph: Graph, value: str, name: str, categories: list[Any], text: bool, dtype: Any
+) -> str:
     # An encoder has a key, even if nothing was there in fit.
     pairs = _flat(categories) or [("" if text else 0, np.nan)]
     keys, codes = zip(*pairs, strict=True)
@@ -251,14 +254,14 @@ def _add_shares(graph: Graph, sums: str) -> str:
     return graph.add("Div", sums, total)
 
 
-def _add_scaled(graph: Graph, operation: str, value: str, factor) -> str:
+def _add_scaled(graph: Graph, operation: str, value: str, factor: Any) -> str:
     """A value times a factor, or divided by it; as it is if that is 1."""
     if np.all(np.equal(factor, 1)):
         return value
     return graph.add(operation, value, graph.constant(factor))
 
 
-def _add_sum(graph: Graph, values: list[str], weights=None) -> str:
+def _add_sum(graph: Graph, values: list[str], weights: Any = None) -> str:
     """The sum of values, each times its weight."""
     if weights is not None:
         scaled = zip(values, weights, strict=True)
@@ -269,7 +272,7 @@ def _add_sum(graph: Graph, values: list[str], weights=None) -> str:
     return total
 
 
-def _add_mean(graph: Graph, values: list[str], weights=None) -> str:
+def _add_mean(graph: Graph, values: list[str], weights: Any = None) -> str:
     total = float(len(values) if weights is None else weights.sum())
     return _add_scaled(graph, "Div", _add_sum(graph, values, weights), total)
 
@@ -396,7 +399,7 @@ def _add_rounded(graph: Graph, vector: str) -> str:
     return graph.add("Mul", graph.add("Round", grains), graph.constant(GRAIN))
 
 
-def _label_type(classes: np.ndarray) -> tuple:
+def _label_type(classes: np.ndarray) -> tuple[Any, ...]:
     """The type of the label output, and the classes as it has them."""
     if classes.dtype.kind == "b":
         return np.bool_, classes

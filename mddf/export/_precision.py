@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mddf._base.messages import short, warn
@@ -9,7 +11,7 @@ from mddf._ensemble.stages import FittedStages
 from mddf._inspection.stages import feature_names
 
 
-def checked(dtype) -> np.dtype:
+def checked(dtype: Any) -> np.dtype:
     """The parameter `dtype`; None is single precision."""
     try:
         found = np.dtype(np.float32 if dtype is None else dtype)
@@ -20,7 +22,7 @@ def checked(dtype) -> np.dtype:
     return found
 
 
-def warn_of_rounding(model, fitted: FittedStages) -> None:
+def warn_of_rounding(model: Any, fitted: FittedStages) -> None:
     """Warn if single precision does not hold numbers that fit saw in columns which matter.
 
     The values of bins show them. A bin of several numbers knows the middle of the lowest

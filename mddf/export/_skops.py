@@ -14,7 +14,7 @@ _OF_BOOSTING = (
 )
 
 
-def skops_types(*, boosting=False) -> list[str]:
+def skops_types(*, boosting: bool = False) -> list[str]:
     """Names of types to be passed on to ``skops.io.load(..., trusted=...)``.
 
     These are the estimators of mddf and the types of arrays.

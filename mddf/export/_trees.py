@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -55,7 +56,7 @@ def add_trees(graph: Graph, X: str, blocks: Sequence[TreeBlock], bins: Bins) -> 
 class TreeTable:
     """The operator's attributes: columns of inner nodes and of leaves, for all trees."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.parts: list[dict[str, np.ndarray]] = []
         self.members: list[np.ndarray] = []
         self.n_inner = self.n_leaves = 0
@@ -76,7 +77,7 @@ class TreeTable:
         for output, value in enumerate(nodes.value.T):
             self.add_once(nodes, split, np.full(len(leaf), output), np.where(leaf, value, 0))
 
-    def add_once(self, nodes: Nodes, split, target, weight) -> None:
+    def add_once(self, nodes: Nodes, split: np.ndarray, target: np.ndarray, weight: Any) -> None:
         """Append the trees of a block, without the branches whose leaves all weigh nothing.
 
         Parameters
@@ -113,12 +114,14 @@ class TreeTable:
         alone = self._add_questions(place[roots[leaf[roots]]])
         self.parts += [{"tree_roots": alone}, {"tree_roots": branching}]
 
-    def _add_leaves(self, target, weight) -> np.ndarray:
+    def _add_leaves(self, target: np.ndarray, weight: Any) -> np.ndarray:
         self.parts.append({"leaf_targetids": target, "leaf_weights": weight})
         self.n_leaves += len(target)
         return self.n_leaves - len(target) + np.arange(len(target))
 
-    def _add_inner(self, nodes: Nodes, split, inner, place) -> dict[str, np.ndarray]:
+    def _add_inner(
+        self, nodes: Nodes, split: np.ndarray, inner: np.ndarray, place: np.ndarray
+    ) -> dict[str, np.ndarray]:
         """Append inner nodes; `place` has their leaves' places, and gets those of the nodes."""
         is_leaf = place != -1
         place[inner] = self.n_inner + np.arange(len(inner))
@@ -143,7 +146,7 @@ class TreeTable:
         self.parts.append(part)
         return part
 
-    def _add_questions(self, leaves) -> np.ndarray:
+    def _add_questions(self, leaves: np.ndarray) -> np.ndarray:
         """Append nodes that send all rows to leaves, as a tree has to ask something; their places.
 
         The other way is a leaf of its own: onnxruntime up to 1.29 misreads a root whose children
@@ -182,7 +185,7 @@ class TreeTable:
             **self._attributes(graph),
         )
 
-    def _attributes(self, graph: Graph) -> dict:
+    def _attributes(self, graph: Graph) -> dict[str, Any]:
         """All columns, as the operator wants them."""
         columns: dict[str, list[np.ndarray]] = {}
         for part in self.parts:
