@@ -632,6 +632,7 @@ class BoostOptions:
         l2: float = 0.0,
         max_features: int = 2147483647,
         subsample: float = 1.0,
+        n_copies: int = 1,
         quantile: float = 0.5,
         category_smoothing: float = 10.0,
         monotonic: ReadInt8sInOrder | None = None,

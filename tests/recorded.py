@@ -197,6 +197,20 @@ def mixed_curve():
     return frame, np.char.str_len(words) / 7
 
 
+def levels():
+    """A table of categories of many levels, and labels that depend on them."""
+    rng = np.random.default_rng(6)
+    codes = rng.integers(0, 40, (180, 3))
+    y = (np.sin(codes[:, 0]) + np.cos(codes[:, 1]) + rng.normal(size=180) > 0).astype(int)
+    return codes.astype(str).astype(object), np.array(["low", "high"])[y]
+
+
+def level_curve():
+    """The same table, and numbers as targets."""
+    X, _ = levels()
+    return X, np.sin(X[:, 0].astype(float)) + np.cos(X[:, 1].astype(float))
+
+
 def _regressors() -> dict[str, Case]:
     cases = {}
     options: dict[str, dict] = {
@@ -250,6 +264,10 @@ def _boosted() -> dict[str, Case]:
             )
     many = partial(ties, n_rows=300, n_columns=8, n_classes=10)
     cases["boosted, many classes"] = _case(partial(GradientBoostingClassifier, **few), many)
+    by_levels = {**few, "categorical_features": [0, 1, 2]}
+    cases["boosted, many levels"] = _case(partial(GradientBoostingClassifier, **by_levels), levels)
+    make = partial(GradientBoostingRegressor, **by_levels)
+    cases["boosted regressor, many levels"] = _case(make, level_curve)
     two = partial(numbers, n_classes=2)
     cases["boosted, two classes"] = _case(partial(GradientBoostingClassifier, **few), two)
     cases["boosted, exponential"] = _case(

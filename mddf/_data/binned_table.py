@@ -97,6 +97,12 @@ def spare_bins(n: int) -> Bins:
     )
 
 
+def coded_table(bins: Bins, codes: np.ndarray) -> BinnedTable:
+    """A table of codes, which if it is large are kept by columns, too."""
+    by_column = np.ascontiguousarray(codes.T) if is_large(codes.shape) else None
+    return BinnedTable(bins, codes, by_column)
+
+
 def is_large(shape: tuple[int, int]) -> bool:
     """Whether the codes of a table are also kept by columns."""
     return shape[0] * shape[1] > _CACHE_BYTES

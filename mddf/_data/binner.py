@@ -10,7 +10,7 @@ from scipy import sparse
 
 from mddf._base.serialization import register_serializable
 from mddf._data.bin_rows import drawn_rows
-from mddf._data.binned_table import BinnedTable, empty_codes, is_large, spare_bins
+from mddf._data.binned_table import BinnedTable, coded_table, empty_codes, spare_bins
 from mddf._data.binning import apply_bins, join_bins, learn_bins
 from mddf._data.categories import CategoryEncoder, warn_of_unseen
 from mddf._data.category_mask import category_mask
@@ -34,6 +34,8 @@ class Binner:
         From 2 to 255. Of more categories, the rarest share a bin.
     n_jobs : int or None, default=None
         Number of threads; does not change the result.
+    many_levels : int or None, default=None
+        Columns of so many categories are coded elsewhere, and may have more than `max_bins`.
 
     Attributes
     ----------
@@ -47,11 +49,16 @@ class Binner:
     """
 
     def __init__(
-        self, categorical_features: Any = None, max_bins: int = 255, n_jobs: int | None = None
+        self,
+        categorical_features: Any = None,
+        max_bins: int = 255,
+        n_jobs: int | None = None,
+        many_levels: int | None = None,
     ):
         self.categorical_features = categorical_features
         self.max_bins = max_bins
         self.n_jobs = n_jobs
+        self.many_levels = many_levels
 
     def fit_transform(
         self, table: Table, sample_weight: np.ndarray | None = None, *, n_spare: int = 0
@@ -98,9 +105,7 @@ class Binner:
 
     def recode(self, table: Table) -> BinnedTable:
         """Code another table as the first one was, for growing more trees."""
-        codes = self.transform(table)
-        by_column = np.ascontiguousarray(codes.T) if is_large(codes.shape) else None
-        return BinnedTable(self.bins_, codes, by_column)
+        return coded_table(self.bins_, self.transform(table))
 
     def transform(
         self,
@@ -189,7 +194,8 @@ class Binner:
             self.kinds_[c] = column.kind
             if self.categorical_[c]:
                 encoder = CategoryEncoder.learn(column, weights, self.max_bins)
-                encoder.warn(column, weights, self.max_bins)
+                shared = self.many_levels is None or len(encoder.categories) < self.many_levels
+                encoder.warn(column, weights, self.max_bins if shared else None)
                 if isinstance(self.categorical_features, str):
                     encoder.warn_of_numbers(column)
                 if not len(encoder.categories):

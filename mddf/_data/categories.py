@@ -98,11 +98,31 @@ class CategoryEncoder:
         found = map(self._codes.get, values.tolist(), repeat(np.nan))
         return np.fromiter(found, np.float64, len(values))
 
-    def warn(self, column: Column, weights: np.ndarray | None, max_codes: int) -> None:
+    def levels(self, column: Column) -> np.ndarray:
+        """The number of each cell among all categories, however many there are: int64.
+
+        How many there are for what is missing, and one more for what is new.
+        """
+        n, cells = len(self.categories), column.cells
+        values = cells.different if isinstance(cells, Factors) else cells.values
+        if values.dtype.kind != "O" and self.categories.dtype.kind != "O":
+            found = np.searchsorted(self.categories, values)
+            there = self.categories[np.minimum(found, n - 1)] == values if n else np.zeros(0, bool)
+            found = np.where(there, found, n + 1) if n else np.full(len(values), n + 1)
+        else:
+            listed = self.categories.astype(object).tolist()
+            numbers = dict(zip(listed, range(n), strict=True))
+            given = values.astype(object).tolist()
+            found = np.fromiter(map(numbers.get, given, repeat(n + 1)), np.int64, len(given))
+        if isinstance(cells, Factors):
+            found = found[cells.numbers]
+        return np.where(column.missing, n, found).astype(np.int64)
+
+    def warn(self, column: Column, weights: np.ndarray | None, max_codes: int | None) -> None:
         """Warn of a column of more categories than codes, or of nearly as many as rows."""
         missing = column.missing if weights is None else column.missing[weights > 0]
         n_there, n = len(missing) - np.count_nonzero(missing), len(self.categories)
-        if n > max_codes:
+        if max_codes is not None and n > max_codes:
             warn(
                 f"column {column.place} has {n} categories, more than max_bins={max_codes}: "
                 "the rarest of them share a bin"

@@ -17,7 +17,9 @@ from mddf import _core
 from mddf._data.binned_table import BinnedTable
 from mddf._data.binner import Binner, NewRows
 from mddf._data.blocks import by_blocks
+from mddf._data.levels import Levels, levels_of
 from mddf._data.reading import read_table
+from mddf._data.table import Table
 from mddf._data.validation import (
     COUNT,
     JOBS,
@@ -42,6 +44,12 @@ from mddf._gradient.inputs import (
 )
 from mddf._gradient.losses import Labels
 from mddf._gradient.stages import BoostedMember
+from mddf._gradient.statistics import (
+    FEWEST_LEVELS,
+    Encoding,
+    TargetStatistics,
+    read_levels,
+)
 from mddf._gradient.trees import BoostedTrees
 from mddf._trees.grower import draw_seeds
 
@@ -62,6 +70,7 @@ class GradientBoosting:
     _binner: Binner
     _entropy: list[int]
     _trees: BoostedTrees
+    _statistics: TargetStatistics | None = None
     _target: Any  # Labels or Numbers
     n_features_in_: int
     validation_score_: np.ndarray
@@ -210,10 +219,12 @@ class GradientBoosting:
                 self._check_again(target)
                 binner, binned = self._binner, self._binner.recode(table)
             else:
-                binner = Binner(self.categorical_features, self.max_bins, self.n_jobs)
+                binner = Binner(
+                    self.categorical_features, self.max_bins, self.n_jobs, FEWEST_LEVELS
+                )
                 binned = binner.fit_transform(table, weights)
                 self._entropy = drawn_entropy(self.random_state)
-            rows = Rows.of(binned, values, weights)
+            rows = Rows.of(binned, values, weights, read_levels(binner, table))
             validation = X_val, y_val, sample_weight_val
             if any(part is not None for part in validation):
                 rows = rows.with_others(*self._read_validation(*validation, binner, target))
@@ -268,7 +279,7 @@ class GradientBoosting:
                 weights = within_range(all_weights(sample_weight, table.shape[0]))
         with naming("y_val"):
             values = self._read_more(y, target, weights)
-        return binner.transform(table), values, weights
+        return binner.transform(table), values, weights, read_levels(binner, table)
 
     def _boost(self, rows: Rows, target, binner: Binner, before: BoostedTrees | None) -> dict:
         """Attributes, from trees that are grown here after those that there are."""
@@ -284,7 +295,15 @@ class GradientBoosting:
                 f"with warm_start=True, grow_policy must be that of the trees there are, got "
                 f"{self.grow_policy!r}"
             )
-        options = self._options(rows.table, target, binner)
+        encoding, statistics = None, None
+        if rows.levels is not None and target.n_classes != 1:
+            encoding = Encoding.of(
+                rows.levels, rows.y, target.n_classes, self._entropy, self.max_bins
+            )
+            rows, statistics = encoding.ordered(
+                rows, n_before, self._statistics if before else None
+            )
+        options = self._options(rows.table, target, binner, encoding)
         if target.n_classes == 1:
             grown = Boosted.nothing(rows.table.bins.n_columns, symmetric)
         else:
@@ -318,6 +337,7 @@ class GradientBoosting:
         return {
             **scores,
             "_trees": trees,
+            "_statistics": statistics,
             "_target": target,
             "n_iter_": trees.n_trees,
             "n_trees_per_iteration_": 1,
@@ -325,7 +345,9 @@ class GradientBoosting:
             "is_categorical_": binner.categorical_ if binner.categorical_.any() else None,
         }
 
-    def _options(self, table: BinnedTable, target, binner: Binner) -> _core.BoostOptions:
+    def _options(
+        self, table: BinnedTable, target, binner: Binner, encoding: Encoding | None
+    ) -> _core.BoostOptions:
         n_features = table.bins.n_columns
         symmetric = self.grow_policy == SYMMETRIC
         depth = self.max_depth or (_DEPTH if symmetric else 0)
@@ -335,6 +357,9 @@ class GradientBoosting:
                 f"have 2**max_depth leaves, got {self.max_depth!r}"
             )
         monotonic = monotonic_signs(self, target, binner)
+        interactions = interaction_groups(self.interaction_cst, self.n_features_in_)
+        if encoding is not None:
+            monotonic, interactions = encoding.extended(monotonic, interactions)
         return _core.BoostOptions(
             target.kernel_loss,
             n_classes=max(2, target.n_classes),
@@ -348,7 +373,8 @@ class GradientBoosting:
             subsample=float(self.subsample),
             quantile=self._quantile(),
             monotonic=monotonic,
-            interactions=interaction_groups(self.interaction_cst, n_features),
+            n_copies=1 if encoding is None else encoding.n_copies,
+            interactions=interactions,
         )
 
     def _quantile(self) -> float:
@@ -361,12 +387,17 @@ class GradientBoosting:
         """What `read` makes of the codes of X, one block of rows after the other."""
         check_is_fitted(self, "_trees")
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
-        rows = NewRows(self._binner, table)
+        rows, statistics = NewRows(self._binner, table), self._statistics
+        levels = self._levels(table)
 
         def read_block(first, end):
-            return [read(rows.block(first, end)[0])]
+            codes = rows.block(first, end)[0]
+            if statistics is not None and levels is not None:
+                of_rows = levels.of_rows(slice(first, end))
+                codes = np.hstack([codes, statistics.transform(of_rows)])
+            return [read(codes)]
 
-        (found,) = by_blocks(read_block, table.shape[0], table.shape[1] + row_bytes)
+        (found,) = by_blocks(read_block, table.shape[0], self._trees.n_columns + row_bytes)
         return found
 
     def _read_raw(self, X, read: Callable[[np.ndarray], np.ndarray]) -> Any:
@@ -378,10 +409,23 @@ class GradientBoosting:
             32 * self._trees.n_scores,
         )
 
+    def _levels(self, table: Table) -> Levels | None:
+        """Of the columns that have statistics."""
+        if self._statistics is None:
+            return None
+        return levels_of(self._binner, table, self._statistics.columns)
+
+    def _codes(self, table: Table) -> np.ndarray:
+        """What trees are asked about, of all rows at once."""
+        codes, levels = self._binner.transform(table), self._levels(table)
+        if self._statistics is None or levels is None:
+            return codes
+        return np.hstack([codes, self._statistics.transform(levels)])
+
     def _staged_raw(self, X) -> Iterator[np.ndarray]:
         check_is_fitted(self, "_trees")
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
-        return self._trees.staged(self._binner.transform(table), self.n_jobs)
+        return self._trees.staged(self._codes(table), self.n_jobs)
 
     def apply(self, X):
         """The leaf of each tree that each sample ends in.
@@ -404,11 +448,18 @@ class GradientBoosting:
     def feature_importances_(self):
         """What the splits of each feature improved, scaled to sum 1; zeros without splits."""
         check_is_fitted(self, "_trees")
-        return self._trees.importances()
+        found = self._trees.importances()
+        return found if self._statistics is None else self._statistics.shared(found)
 
     def _fitted_stages(self) -> FittedStages:
         """The trees as a stage."""
         check_is_fitted(self, "_trees")
+        if self._statistics is not None:
+            raise ValueError(
+                f"{type(self).__name__} must not have features of {FEWEST_LEVELS} categories or "
+                "more to be read as trees of its features; got columns "
+                f"{self._statistics.columns}, which are coded by target statistics"
+            )
         member = BoostedMember.of(self._trees, self._target.unit)
         return one_stage(self._binner, member, self._target.link)
 
@@ -416,6 +467,7 @@ class GradientBoosting:
         return hasattr(self, "_trees")
 
     def _counts(self):
+        n_statistics = 0 if self._statistics is None else self._statistics.n_columns
         yield "n_features_in_", self.n_features_in_, self._binner.bins_.n_columns
         yield "width of trees", self._trees.n_scores, self._target.n_scores
-        yield "columns of trees", self._trees.n_columns, self.n_features_in_
+        yield "columns of trees", self._trees.n_columns, self.n_features_in_ + n_statistics

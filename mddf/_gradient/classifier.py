@@ -50,12 +50,14 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     subsample : float, default=1.0
         Share of the samples that each tree is grown on.
     max_bins : int, default=255
-        Most bins of a numeric feature, and most categories; the rarest ones beyond share a bin.
+        Most bins of a numeric feature.
     categorical_features : "from_dtype", array of bool, int or str, or None, \
             default="from_dtype"
         Which features are categories, which are split by sets and not by order: a mask, column
         numbers or names. "from_dtype" takes a DataFrame's columns of categories or strings.
-        Categories that fit did not see count as missing.
+        Features of 32 categories or more are coded by target statistics, see the notes. Others'
+        categories beyond `max_bins`, the rarest, share a bin; those that fit did not see count as
+        missing.
     monotonic_cst : array of int of shape (n_features,), dict or None, default=None
         1 for features with which the score of the second class must not fall, -1 where it must
         not rise, 0 for others; a dict has the names of features. For two classes only.
@@ -114,6 +116,13 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     Gradients are rounded to whole numbers whose sums are exact, so that the model does not depend
     on the order of samples, but where some are drawn or held out, nor on the number of threads or
     the processor.
+
+    Of a feature of 32 categories or more, each category becomes the mean of its samples' targets,
+    with the mean of all as one more sample; of several classes, the share of each one, of the 8
+    most frequent at most. So do pairs of such features, of the 10 with the most categories. A
+    training sample's mean comes from samples before it in a random order, of which there are four,
+    for one tree after the other [2]_. Missing values are a category of their own; one that fit did
+    not see gets the mean of all.
 
     References
     ----------

@@ -13,6 +13,8 @@ from mddf import _core
 from mddf._base.parallel import Task, from_threads, job_count, progress_bar, stopped_on_error
 from mddf._core import BoostOptions, Cancel
 from mddf._data.binned_table import BinnedTable
+from mddf._gradient.inputs import Rows
+from mddf._gradient.statistics import Encoding, TargetStatistics
 from mddf._gradient.trees import BoostedTrees
 
 # Rounds that are grown before a bar is moved.
@@ -68,12 +70,15 @@ class Boosted:
         Minus the loss of the training rows; empty if they are not watched.
     raw : ndarray of shape (n_held_out, n_scores)
         Raw predictions of the rows held out, after the best round.
+    statistics : TargetStatistics or None
+        Of the training rows of a fold.
     """
 
     trees: BoostedTrees
     scores: np.ndarray
     train_scores: np.ndarray
     raw: np.ndarray
+    statistics: TargetStatistics | None = None
 
     @classmethod
     def nothing(cls, n_columns: int, symmetric: bool) -> Boosted:
@@ -256,6 +261,7 @@ def boost_folds(
     symmetric: bool,
     patience: int = 0,
     keys: np.ndarray | None = None,
+    encoding: Encoding | None = None,
     n_jobs: int | None = None,
 ) -> list[Boosted]:
     """The models of a cross-validation, grown side by side on one table, of equally many rounds.
@@ -271,6 +277,9 @@ def boost_folds(
         All models have the same.
     patience : int, default=0
         Stop after so many rounds that did not lower the loss; 0 grows and keeps all rounds.
+    encoding : Encoding or None, default=None
+        Of columns of many categories: each model gets statistics of its training rows, and the
+        options are those of a table with copies and columns of statistics.
     n_jobs : int, default=None
         Number of threads; does not change the result.
 
@@ -288,11 +297,20 @@ def boost_folds(
             return list(from_threads(tasks, n_threads, cancel))
 
         def start(train, of_fold):
-            return _core.GradientBooster(
-                table.cells, y, weights, train, of_fold, options, None, cancel, keys
+            rows, statistics = Rows(table, y, weights, train, of_fold), None
+            of_rows = keys
+            if encoding is not None:
+                rows, statistics = encoding.ordered(rows)
+                of_rows = None if keys is None else rows.keys()
+            codes = rows.table.codes[rows.held_out] if patience else None
+            booster = _core.GradientBooster(
+                *(rows.table.cells, rows.y, rows.weights, rows.train, rows.held_out),
+                *(options, None, cancel, of_rows),
             )
+            return booster, codes, statistics
 
-        boosters = each(start, *zip(*rows, strict=True))
+        started = each(start, *zip(*rows, strict=True))
+        boosters = [booster for booster, *_ in started]
         for first, last in _steps(len(seeds), _STEP_OF_FOLDS if patience else len(seeds)):
             given = (seeds[first:last], 0, 0.0, False, None, cancel)
             each(lambda booster, given=given: booster.grow(*given), boosters)
@@ -301,11 +319,11 @@ def boost_folds(
                 best = int(losses.argmin())
                 if last - best >= patience:
                     break
-        n_columns = table.bins.n_columns
 
-        def finish(booster, of_fold):
+        def finish(booster, codes, statistics):
+            n_columns = table.bins.n_columns + (statistics.n_columns if statistics else 0)
             trees = BoostedTrees(booster.trees(), symmetric, n_columns, booster.start).first(best)
-            raw = trees.raw(table.codes[of_fold], 1) if patience else booster.raw(best=False)
-            return Boosted(trees, -booster.losses(), np.zeros(0), raw)
+            raw = trees.raw(codes, 1) if patience else booster.raw(best=False)
+            return Boosted(trees, -booster.losses(), np.zeros(0), raw, statistics)
 
-        return each(finish, boosters, held_out)
+        return each(finish, *zip(*started, strict=True))

@@ -14,8 +14,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_monotonic_cst
 
 from mddf._base.messages import short
-from mddf._data.binned_table import BinnedTable, is_large
+from mddf._data.binned_table import BinnedTable, coded_table
 from mddf._data.binner import Binner
+from mddf._data.levels import Levels
 from mddf._data.sampling import row_hashes
 from mddf._data.validation import is_list, naming
 
@@ -36,6 +37,8 @@ class Rows:
     weights : ndarray of float64 of shape (n_rows,) or None
     train, held_out : ndarray of int32
         Of weight above 0.
+    levels : Levels or None
+        Of the columns of many categories.
     """
 
     table: BinnedTable
@@ -43,22 +46,34 @@ class Rows:
     weights: np.ndarray | None
     train: np.ndarray
     held_out: np.ndarray
+    levels: Levels | None = None
 
     @classmethod
-    def of(cls, table: BinnedTable, y: np.ndarray, weights: np.ndarray | None) -> Rows:
+    def of(
+        cls,
+        table: BinnedTable,
+        y: np.ndarray,
+        weights: np.ndarray | None,
+        levels: Levels | None = None,
+    ) -> Rows:
         """All rows that have weight are trained on."""
         train = np.arange(table.n_rows) if weights is None else np.flatnonzero(weights > 0)
-        return cls(table, y, weights, train.astype(np.int32), np.zeros(0, np.int32))
+        return cls(table, y, weights, train.astype(np.int32), np.zeros(0, np.int32), levels)
 
     def keys(self) -> np.ndarray:
         """Of what rows hold, by which they are drawn: uint64 of shape (n_rows,)."""
         numbers = (self.y + 0.0).view(np.int64)[:, None]  # one zero, not two
         return row_hashes(self.table.codes, numbers)
 
-    def with_others(self, codes: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> Rows:
+    def with_others(
+        self,
+        codes: np.ndarray,
+        y: np.ndarray,
+        weights: np.ndarray | None,
+        levels: Levels | None = None,
+    ) -> Rows:
         """With the rows of another table, which are held out."""
         both = np.vstack([self.table.codes, codes])
-        by_column = np.ascontiguousarray(both.T) if is_large(both.shape) else None
         n = self.table.n_rows
         held_out = np.arange(len(y)) if weights is None else np.flatnonzero(weights > 0)
         joined = None
@@ -66,11 +81,12 @@ class Rows:
             parts = zip((self.weights, weights), (n, len(y)), strict=True)
             joined = np.concatenate([np.ones(k) if w is None else w for w, k in parts])
         return Rows(
-            BinnedTable(self.table.bins, both, by_column),
+            coded_table(self.table.bins, both),
             np.concatenate([self.y, y]),
             joined,
             self.train,
             (n + held_out).astype(np.int32),
+            None if self.levels is None or levels is None else self.levels.and_others(levels),
         )
 
 

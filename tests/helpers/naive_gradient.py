@@ -417,11 +417,14 @@ def boost(problem, seeds):
     begin = start(problem, y, weights)
     raw = np.tile(begin, (len(y), 1))
     trees = []
-    for seed in seeds:
+    for number, seed in enumerate(seeds):
         random = Random(int(seed))
         drawn = np.ones(len(y), bool)
+        if problem.n_copies > 1:
+            drawn = np.arange(len(y)) // (len(y) // problem.n_copies) == number % problem.n_copies
         if problem.subsample < 1:
-            drawn = np.array([ldexp(random.next() >> 11, -53) < problem.subsample for _ in y])
+            for i in np.flatnonzero(drawn):
+                drawn[i] = ldexp(random.next() >> 11, -53) < problem.subsample
         gradient, hessian = gradients(problem, raw, y, weights)
         if not problem.whole:
             gradient, hessian = gradient * weights[:, None], hessian * weights[:, None]

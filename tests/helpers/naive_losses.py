@@ -33,6 +33,7 @@ class Problem:
     l2: float = 0.0
     max_features: int = 2**31 - 1
     subsample: float = 1.0
+    n_copies: int = 1
     quantile: float = 0.5
     category_smoothing: float = 10.0
     monotonic: np.ndarray | None = None

@@ -156,6 +156,9 @@ def _gradient_boosting():
         yield f"gradient boosting, {policy}", classifier, table("frame"), WORDS, {}
     regressor = GradientBoostingRegressor(**small, early_stopping=True, warm_start=True)
     yield "gradient boosting, regressor", regressor, NUMBERS, TARGETS, {}
+    names = [[f"{i % 35}", f"{i % 3}"] for i in range(len(WORDS))]
+    levels = GradientBoostingClassifier(**small, categorical_features=[0, 1])
+    yield "gradient boosting, many levels", levels, np.array(names, object), WORDS, {}
 
 
 def _scanners():

@@ -34,6 +34,8 @@ OTHERS = {
     "rows of leaves, classes": {"min_samples_leaf": 6, "loss": "softmax", "l2": 3.0},
     "some rows": {"subsample": 0.6, "l2": 1.0},
     "some rows, medians": {"subsample": 0.6, "loss": "absolute_error"},
+    "copies": {"n_copies": 3, "l2": 1.0},
+    "some rows of copies": {"n_copies": 3, "subsample": 0.6, "loss": "log_loss", "l2": 1.0},
     "some columns": {"max_features": 2, "l2": 1.0},
     "many classes": {"loss": "softmax", "n_classes": 9, "l2": 1.0},
     "rising": {"monotonic": np.array([1, 0, -1, 0, 0]), "l2": 0.5},

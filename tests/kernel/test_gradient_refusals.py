@@ -54,6 +54,7 @@ WRONG = {
     "start": [np.zeros((N, 2)), np.zeros((N - 1, 1)), np.full((N, 1), np.nan), np.zeros(N)],
     "options": [
         _core.BoostOptions("log_loss"),
+        _core.BoostOptions("squared_error", n_copies=1000),
         _core.BoostOptions("squared_error", monotonic=np.zeros(4, np.int8)),
         _core.BoostOptions("squared_error", interactions=np.ones((2, 6), np.uint8)),
         None,
@@ -106,6 +107,7 @@ def test_losses_refuse_targets(loss, y):
         {"category_smoothing": -1.0},
         {"subsample": 0.0},
         {"subsample": 1.1},
+        {"n_copies": 0},
         {"quantile": -0.1},
         {"quantile": np.nan},
         {"max_depth": 0},

@@ -56,6 +56,7 @@ Options checked_options(Options options) {
   check_range("max_leaf_nodes", options.max_leaf_nodes, 1, kMostLeafNodes);
   check_at_least("min_samples_leaf", options.min_samples_leaf, 1);
   check_at_least("max_features", options.max_features, 1);
+  check_at_least("n_copies", options.n_copies, 1);
   return options;
 }
 
@@ -64,9 +65,10 @@ class BoostOptions {
  public:
   BoostOptions(const std::string& loss, int n_classes, bool symmetric, double learning_rate,
                int max_depth, int max_leaf_nodes, int64_t min_samples_leaf, double l2,
-               int64_t max_features, double subsample, double quantile, double category_smoothing,
-               std::optional<In<int8_t, 1>> monotonic, std::optional<In<uint8_t, 2>> interactions,
-               const std::string& counting, bool wide_vectors) {
+               int64_t max_features, double subsample, int64_t n_copies, double quantile,
+               double category_smoothing, std::optional<In<int8_t, 1>> monotonic,
+               std::optional<In<uint8_t, 2>> interactions, const std::string& counting,
+               bool wide_vectors) {
     Options given;
     given.loss = loss_named(loss);
     given.n_classes = n_classes;
@@ -78,6 +80,7 @@ class BoostOptions {
     given.l2 = l2;
     given.max_features = max_features;
     given.subsample = subsample;
+    given.n_copies = n_copies;
     given.quantile = quantile;
     given.category_smoothing = category_smoothing;
     given.wide_vectors = wide_vectors;
@@ -145,7 +148,9 @@ class GradientBooster {
     const BinMatrix matrix = table.matrix();
     const int64_t n_rows = matrix.n_rows;
     check_targets(options.options(), y, n_rows);
-    check(train.shape(0) > 0, "train: expected at least one row");
+    check(train.shape(0) > 0 &&
+              static_cast<int64_t>(train.shape(0)) % options.options().n_copies == 0,
+          "train: expected at least one row, and as many in each copy");
     check(options.n_columns() < 0 || options.n_columns() == matrix.n_columns,
           "options: made for a table of another number of columns");
     std::vector<int32_t> rows = checked_rows("train", train, n_rows);
@@ -398,6 +403,8 @@ max_features : int
     Columns drawn for each level or node.
 subsample : float
     Share of the rows that each tree is grown on.
+n_copies : int
+    The rows to train on come so often, one copy after the other; each tree is grown on the next.
 quantile : float
     Of the quantile loss; of Huber's, the share of residuals that are not large.
 category_smoothing : float
@@ -439,13 +446,13 @@ void bind_gradient(nanobind::module_& m) {
   using nb::arg;
   nb::class_<BoostOptions>(m, "BoostOptions", kOptions)
       .def(nb::init<const std::string&, int, bool, double, int, int, int64_t, double, int64_t,
-                    double, double, double, std::optional<In<int8_t, 1>>,
+                    double, int64_t, double, double, std::optional<In<int8_t, 1>>,
                     std::optional<In<uint8_t, 2>>, const std::string&, bool>(),
            arg("loss"), nb::kw_only(), arg("n_classes") = 2, arg("symmetric") = true,
            arg("learning_rate") = 0.1, arg("max_depth") = 6, arg("max_leaf_nodes") = 31,
            arg("min_samples_leaf") = 1, arg("l2") = 0.0, arg("max_features") = INT32_MAX,
-           arg("subsample") = 1.0, arg("quantile") = 0.5, arg("category_smoothing") = 10.0,
-           arg("monotonic").none().noconvert() = nb::none(),
+           arg("subsample") = 1.0, arg("n_copies") = 1, arg("quantile") = 0.5,
+           arg("category_smoothing") = 10.0, arg("monotonic").none().noconvert() = nb::none(),
            arg("interactions").none().noconvert() = nb::none(), arg("counting") = "cheaper",
            arg("wide_vectors") = true);
   nb::class_<Team>(m, "BoostTeam", R"(Threads that share the work of a booster.

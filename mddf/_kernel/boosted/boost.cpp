@@ -167,15 +167,20 @@ double Booster::mean_loss(const std::vector<double>& raw, const std::vector<doub
 }
 
 void Booster::draw_rows(Random& random) {
-  if (!(options_.subsample < 1)) return;
-  is_drawn_.resize(train_.size());
-  if (keys_.empty()) {
-    for (uint8_t& drawn : is_drawn_) drawn = random.uniform() < options_.subsample;
-    return;
+  const bool all = !(options_.subsample < 1);
+  if (all && options_.n_copies == 1) return;
+  const auto n = static_cast<int64_t>(train_.size()) / options_.n_copies;
+  const int64_t first = trees_.n_trees() % options_.n_copies * n;
+  const uint64_t of_round = keys_.empty() ? 0 : random.next();
+  is_drawn_.assign(train_.size(), 0);
+  for (int64_t i = first; i < first + n; ++i) {
+    if (all)
+      is_drawn_[i] = 1;
+    else if (keys_.empty())
+      is_drawn_[i] = random.uniform() < options_.subsample;
+    else
+      is_drawn_[i] = Random(of_round ^ keys_[i]).uniform() < options_.subsample;
   }
-  const uint64_t of_round = random.next();
-  for (size_t i = 0; i < keys_.size(); ++i)
-    is_drawn_[i] = Random(of_round ^ keys_[i]).uniform() < options_.subsample;
 }
 
 std::vector<double> Booster::leaf_values(const GrownTree& grown, const LeafSums& sums) const {

@@ -35,6 +35,8 @@ struct Options {
   double l2 = 0;
   int64_t max_features = INT32_MAX;  // columns drawn for each level or node
   double subsample = 1;              // share of the rows that each tree is grown on
+  int64_t n_copies = 1;              // all rows come so often, one copy after the other, and each
+                                     // tree is grown on the next copy
   double quantile = 0.5;             // of the quantile loss; of Huber's: of the residuals that are
                                      // not large
   double category_smoothing = 10;    // rows without gradient added to each category's
