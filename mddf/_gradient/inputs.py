@@ -114,11 +114,10 @@ def monotonic_signs(estimator, target, binner: Binner) -> np.ndarray | None:
         return None
     if np.any(signs[binner.categorical_]):
         raise ValueError("monotonic_cst must be 0 for categories, got a constraint on one")
-    if target.n_scores > 1 or target.kernel_loss in ("absolute_error", "quantile"):
-        got = target.kernel_loss if target.n_scores == 1 else f"{target.n_scores} classes"
+    if target.n_scores > 1:
         raise ValueError(
-            "monotonic_cst is for one score whose leaves are not quantiles, got constraints and "
-            f"{got}"
+            "monotonic_cst is for one score, that of the second class of two, got constraints and "
+            f"{target.n_scores} classes"
         )
     return signs
 

@@ -77,7 +77,7 @@ class GradientBoostingRegressor(GradientBoosting, Saved, RegressorMixin, BaseEst
         missing.
     monotonic_cst : array of int of shape (n_features,), dict or None, default=None
         1 for features with which predictions must not fall, -1 where they must not rise, 0 for
-        others; a dict has the names of features. Not for losses whose leaves are quantiles.
+        others; a dict has the names of features.
     interaction_cst : {"pairwise", "no_interactions"}, list of lists of int or None, default=None
         Groups of features; a path from the root to a leaf asks for features of one group only.
         Features in no group are one more.

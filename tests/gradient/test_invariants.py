@@ -136,8 +136,6 @@ def test_trees_keep_the_rules(model, table, n_classes, seed):
 def test_monotonic_constraints_hold_everywhere(model, table, sign):
     X, signal, categories = table
     table = X, signal, [c for c in categories if c > 0]
-    if getattr(model, "quantile", None) and model.loss in ("absolute_error", "quantile"):
-        model.set_params(loss="squared_error")
     model.set_params(monotonic_cst=[sign] + [0] * (X.shape[1] - 1))
     model, _ = fitted(model, table, 2)
     line = np.sort(X[~np.isnan(X[:, 0]), 0])

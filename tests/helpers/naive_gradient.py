@@ -384,17 +384,71 @@ class Round:
             node.split = self.search_leaf(node, columns)
 
 
+def put_in_order(problem, tree, quantile, values):
+    """Have quantiles on both sides of constrained splits meet in the middle."""
+
+    def children(node):
+        """The split of a node and its children, as (level, ways) or numbers; None of leaves."""
+        if not problem.symmetric:
+            return (node, tree.left[node], tree.right[node]) if node >= 0 else None
+        level, ways = node
+        if len(ways) == 1:
+            return None
+        left, right = ways[: len(ways) // 2], ways[len(ways) // 2 :]
+        if left == right:  # the split leaves it as it is
+            return children((level + 1, left))
+        return level, (level + 1, left), (level + 1, right)
+
+    def leaves(node):
+        found = children(node)
+        if found is None:
+            return [node[1][0] if problem.symmetric else -1 - node]
+        if problem.symmetric and node[1][: len(node[1]) // 2] == node[1][len(node[1]) // 2 :]:
+            return leaves((node[0] + 1, node[1][: len(node[1]) // 2]))
+        return leaves(found[1]) + leaves(found[2])
+
+    def of(node):
+        return quantile(np.concatenate([tree.leaves[leaf].rows for leaf in leaves(node)]))
+
+    def descend(node, least, most):
+        found = children(node)
+        if found is None:
+            (leaf,) = set(leaves(node))
+            values[leaf, 0] = min(max(values[leaf, 0], least), most)
+            return
+        split, left, right = found
+        sign = int(problem.monotonic[tree.splits[split].column])
+        bounds = [(least, most), (least, most)]
+        if sign:
+            middle = sum(min(max(of(side), least), most) for side in (left, right)) / 2
+            lower, upper = (least, middle), (middle, most)
+            bounds = [lower, upper] if sign > 0 else [upper, lower]
+        descend(left, *bounds[0])
+        descend(right, *bounds[1])
+
+    if tree.splits:
+        descend((0, list(tree.ways)) if problem.symmetric else 0, -np.inf, np.inf)
+
+
 def leaf_values(problem, round_, tree, raw, y, weights, gradient, hessian, times, drawn):
     """Values of the leaves, times the learning rate, of shape (n_leaves, width)."""
     values = np.zeros((len(tree.leaves), problem.width))
+    if problem.loss in QUANTILES:
+        share = problem.quantile if problem.loss == "quantile" else 0.5
+
+        def quantile(rows):
+            rows = np.sort(rows)
+            rows = rows[drawn[rows]]
+            return weighted_quantile(y[rows] - raw[rows, 0], weights[rows], share)
+
+        for leaf, value in zip(tree.leaves, values, strict=True):
+            value[0] = quantile(leaf.rows) if drawn[leaf.rows].any() else 0
+        if round_.grows and problem.monotonic is not None:
+            put_in_order(problem, tree, quantile, values)
+        return np.clip(problem.learning_rate * values, -1e90, 1e90)
     scales = [rough_scale(part, times, 50) for part in (gradient, hessian)]
     for leaf, value in zip(tree.leaves, values, strict=True):
         rows = leaf.rows[drawn[leaf.rows]]
-        if problem.loss in QUANTILES:
-            share = problem.quantile if problem.loss == "quantile" else 0.5
-            if len(rows):
-                value[0] = weighted_quantile(y[rows] - raw[rows, 0], weights[rows], share)
-            continue
         for k in range(problem.width):
             sums = []
             for part, scale in zip((gradient, hessian), scales, strict=True):

@@ -40,6 +40,14 @@ OTHERS = {
     "many classes": {"loss": "softmax", "n_classes": 9, "l2": 1.0},
     "rising": {"monotonic": np.array([1, 0, -1, 0, 0]), "l2": 0.5},
     "falling": {"monotonic": np.array([-1, -1, 1, 0, 0]), "l2": 0.5, "loss": "log_loss"},
+    "rising medians": {"monotonic": np.array([1, 1, -1, 0, 0]), "loss": "absolute_error"},
+    "falling quantiles": {
+        "monotonic": np.array([-1, 1, -1, 0, 0]),
+        "loss": "quantile",
+        "quantile": 0.3,
+        "subsample": 0.7,
+        "weights": "real",
+    },
     "groups": {"interactions": np.array([[1, 1, 0, 0, 0], [0, 1, 1, 1, 0], [0, 0, 0, 0, 1]])},
     "a few of a group": {
         "interactions": np.array([[1, 1, 1, 0, 0], [0, 0, 1, 1, 1]]),

@@ -120,7 +120,6 @@ def test_losses_refuse_targets(loss, y):
         {"counting": "fast"},
         {"monotonic": np.full(3, 2, np.int8)},
         {"monotonic": np.ones(3)},
-        {"monotonic": np.ones(3, np.int8), "loss": "absolute_error"},
         {"monotonic": np.ones(3, np.int8), "loss": "softmax"},
         {"interactions": np.ones((0, 3), np.uint8)},
         {"interactions": np.ones((1, 3), np.uint8), "monotonic": np.ones(2, np.int8)},

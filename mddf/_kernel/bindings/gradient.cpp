@@ -92,8 +92,7 @@ class BoostOptions {
     if (monotonic) {
       check_each("monotonic", *monotonic, "-1, 0 or 1",
                  [](int8_t sign) { return -1 <= sign && sign <= 1; });
-      check(!given.quantile_leaves() && given.loss != Loss::kSoftmax,
-            "monotonic: not with quantiles in leaves, nor with several classes");
+      check(given.loss != Loss::kSoftmax, "monotonic: not with several classes");
       n_columns_ = static_cast<int64_t>(monotonic->shape(0));
       const auto signs = as_span(*monotonic);
       if (std::any_of(signs.begin(), signs.end(), [](int8_t sign) { return sign != 0; }))

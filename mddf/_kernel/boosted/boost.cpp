@@ -4,6 +4,8 @@
 #include <mutex>
 #include <utility>
 
+#include "boosted/quantile_leaves.hpp"
+
 namespace mddf::gradient {
 namespace {
 
@@ -190,7 +192,7 @@ std::vector<double> Booster::leaf_values(const GrownTree& grown, const LeafSums&
   for (size_t at = 0; at < values.size(); ++at) {
     const Limits& limits = grown.tree.limits[at / width];
     double value = values[at];
-    if (!options_.monotonic.empty())
+    if (!options_.monotonic.empty() && !options_.quantile_leaves())
       value = Limits{limits.least * grown.value_unit, limits.most * grown.value_unit}.clip(value);
     values[at] = std::clamp(options_.learning_rate * value, -kMostValue, kMostValue);
   }
@@ -207,17 +209,18 @@ std::vector<double> Booster::newton_values(const LeafSums& sums) const {
 }
 
 std::vector<double> Booster::quantile_values(const Grown& tree) const {
-  std::vector<std::vector<double>> rest(tree.n_leaves()), weights(tree.n_leaves());
+  QuantileLeaves leaves(tree, options_.loss == Loss::kQuantile ? options_.quantile : 0.5);
   for (size_t i = 0; i < train_.size(); ++i) {
     if (!is_drawn_.empty() && !is_drawn_[i]) continue;
-    rest[tree.leaf_of[i]].push_back(y_[i] - raw_[i]);
-    if (!weights_.empty()) weights[tree.leaf_of[i]].push_back(weights_[i]);
+    const double rest = y_[i] - raw_[i];
+    if (weights_.empty())
+      leaves.add(tree.leaf_of[i], rest);
+    else
+      leaves.add(tree.leaf_of[i], rest, weights_[i]);
   }
-  const double share = options_.loss == Loss::kQuantile ? options_.quantile : 0.5;
-  std::vector<double> values(tree.n_leaves());
-  for (size_t leaf = 0; leaf < values.size(); ++leaf)
-    values[leaf] = weighted_quantile(std::move(rest[leaf]), weights[leaf], share);
-  return values;
+  if (options_.monotonic.empty()) return leaves.values();
+  return leaves.ordered_values(
+      [&](int column) { return int{options_.monotonic[columns_[column].number]}; });
 }
 
 void Booster::add_to_held_out(const Grown& tree, const std::vector<double>& values) {
