@@ -228,24 +228,24 @@ def test_tables_are_sent_again_to_another_cluster(dask, monkeypatch):
         assert backends.shared_table(table)[0] is not sent
 
 
-def test_a_cluster_of_one_thread_and_one_that_grows():
+# A cluster that grows has one thread, too.
+@pytest.mark.parametrize("n_workers", [pytest.param(1, marks=pytest.mark.slow), 0])
+def test_a_cluster_of_one_thread_and_one_that_grows(n_workers):
     distributed = pytest.importorskip("distributed")
-    expected = forest_bits() + cascade_bits() + deep_bits()
+    bits = (forest_bits, cascade_bits, deep_bits)[: 3 if n_workers else 1]
+    expected = [one for make in bits for one in make()]
     options = {"threads_per_worker": 1, "dashboard_address": ":0"}
-    for n_workers in (1, 0):
-        with (
-            distributed.LocalCluster(n_workers=n_workers, **options) as cluster,
-            distributed.Client(cluster),
-            parallel_config("dask"),
-        ):
-            if n_workers == 0:
-                # So long it keeps a worker that has no task yet, which may start slowly.
-                cluster.adapt(minimum=0, maximum=1, wait_count=60)
-            found = forest_bits()
-            if n_workers:
-                found += cascade_bits() + deep_bits()
-        for a, b in zip(found, expected, strict=False):
-            np.testing.assert_array_equal(a, b)
+    with (
+        distributed.LocalCluster(n_workers=n_workers, **options) as cluster,
+        distributed.Client(cluster),
+        parallel_config("dask"),
+    ):
+        if n_workers == 0:
+            # So long it keeps a worker that has no task yet, which may start slowly.
+            cluster.adapt(minimum=0, maximum=1, wait_count=60)
+        found = [one for make in bits for one in make()]
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 # What dies
@@ -288,7 +288,8 @@ def test_a_worker_that_is_killed_costs_only_its_chunks(dask):
     assert set(dask.run(os.getpid).values()) != set(pids.values())
 
 
-@pytest.mark.parametrize("n_killed", [1, 2])
+# What one of them costs, a forest shows: test_a_worker_that_is_killed_costs_only_its_chunks.
+@pytest.mark.parametrize("n_killed", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_a_cascade_outlives_its_workers(dask, n_killed):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(3000, 10)), rng.integers(0, 2, 3000)
