@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral
-from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context, clone
+from sklearn.base import clone
 from sklearn.metrics import get_scorer_names
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import _safe_indexing
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,19 +17,16 @@ from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import short
 from mddf._cascade.fit import Trace, grow_cascade
 from mddf._cascade.forests import OUT_OF_BAG, limit_depth, resolve_forests
-from mddf._cascade.layered import Layered, column_names
+from mddf._cascade.layered import CONSTRAINTS, Layered, column_names
 from mddf._cascade.model import CascadeModel
 from mddf._cascade.plan import CascadeKind, CascadePlan, resolve_grains
 from mddf._cascade.stopping import Stopper
 from mddf._cascade.trainer import LayerTrainer
-from mddf._data.binner import Binner
 from mddf._data.estimators import LayeredClassifier
 from mddf._data.folds import gives_folds, group_numbers, is_splitter, make_folds
 from mddf._data.reading import read_table
 from mddf._data.sampling import canonical_order, row_weights
 from mddf._data.validation import (
-    COUNT,
-    JOBS,
     Within,
     check_lengths,
     check_weights,
@@ -39,9 +35,8 @@ from mddf._data.validation import (
     finite,
     naming,
     refuse_class,
-    unchanged_on_failure,
 )
-from mddf._ensemble.checkpoints import Checkpoint, description, fit_inputs
+from mddf._ensemble.checkpoints import fit_inputs
 from mddf._ensemble.columns import columns_of
 from mddf._ensemble.scoring import MARGIN_RATIO, OneSEStopper, needed_gain, out_of_fold_score
 from mddf._ensemble.stages import FittedStages
@@ -57,27 +52,19 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
     _member_list = "forests"
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_layers": [COUNT],
-        "n_estimators": [COUNT],
+        **CONSTRAINTS,
         "forests": ["array-like", None],
         "cv": ["cv_object", StrOptions({OUT_OF_BAG})],
         "early_stopping": ["boolean"],
         "n_iter_no_change": [Within(Integral, 1, None, closed="left")],
         "tol": [finite(), StrOptions({"auto"})],
         "keep_layers": [StrOptions({"best", "fewest", "held-out"})],
-        "refit": ["boolean"],
         "calibrate": ["boolean"],
         "scoring": [StrOptions({*get_scorer_names(), MARGIN_RATIO}), callable, None],
         "transform_layers": [StrOptions({"last", "all"}), Integral, "array-like"],
         "transform_forests": [StrOptions({"mean", "each"})],
         "grains": ["array-like", None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
-        "n_jobs": JOBS,
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-        "max_bins": [Within(Integral, 2, 255, closed="both")],
-        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
-        "checkpoint": [str, PathLike, None],
     }
 
     def _kind(self) -> CascadeKind:
@@ -85,59 +72,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
 
     # Fitting.
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Grow the cascade.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            Numbers, NaN where missing, and categories as `categorical_features` says. Infinities
-            are refused.
-        y : array of shape (n_samples,)
-            Classes: numbers, strings or booleans.
-        sample_weight : array of shape (n_samples,), default=None
-            Not negative. Bootstraps draw in proportion to it as many rows as have weight, unless
-            the forests say otherwise by `max_samples`; other trees count weight k as k equal rows.
-        groups : array of shape (n_samples,), default=None
-            Samples of one group are held out together, by a number of folds and by splitters
-            that look at groups. With scikit-learn's metadata routing they are asked for if `cv`
-            is such a splitter, or after ``set_fit_request(groups=True)``.
-
-        Returns
-        -------
-        self
-        """
-        with unchanged_on_failure(self):
-            self._fit(X, y, sample_weight, groups, keep_vectors=False)
-        return self
-
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit_transform(
-        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
-    ) -> np.ndarray:
-        """Grow the cascade and give the layer features of the samples it was grown on.
-
-        The features are out-of-fold: no tree that saw a sample says anything of it, so that
-        another model trained on them meets on new samples, after `transform`, nearly what it was
-        trained for. This is why they differ from ``fit(X, y).transform(X)``. Only nearly: from
-        the second layer on a sample's neighbours hand on class vectors of trees that saw its
-        label, so that its own vectors tell a little too much of it.
-
-        Parameters
-        ----------
-        X, y, sample_weight, groups
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features_out)
-        """
-        with unchanged_on_failure(self):
-            trace = self._fit(X, y, sample_weight, groups, keep_vectors=True)
-        return self._features([np.stack(vectors) for vectors in trace.vectors])
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any, keep_vectors: Any) -> Trace:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any, *, with_features: bool) -> Any:
         table = read_table(self, X, reset=True, categorical_features=self.categorical_features)
         check_lengths(X, y=y, groups=groups)
         classes, labels = encode_labels(y)
@@ -155,10 +90,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         self._chosen_layers(self.n_layers)
         grains = resolve_grains(self.grains, table.shape[1])
         layout = kind.layout(len(forests), len(classes), min(map(len, grains)))
-        binner = Binner(self.categorical_features, self.max_bins, self.n_jobs)
-        binned = binner.fit_transform(table, given, n_spare=layout.n_columns)
-        random = check_random_state(self.random_state)
-        entropy = random.randint(0, 2**32, 4, dtype=np.uint64).tolist()
+        binner, binned, entropy = self._coded(table, given, layout.n_columns)
         weights = row_weights(
             given, class_factors(self.class_weight, classes, labels, given), labels
         )
@@ -178,8 +110,9 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         folds = self._folds(shown, classes[labels], labels, (*entropy, 1), groups)
         checkpoint = None
         if self.checkpoint is not None:
+            self._check_plain(own)
             of_cv = folds(0) if gives_folds(self.cv) else None
-            checkpoint = self._checkpoint(own, fit_inputs(binned, labels, given, units, of_cv))
+            checkpoint = self._checkpoint(fit_inputs(binned, labels, given, units, of_cv))
         score = out_of_fold_score(self.scoring, classes, labels, given)
         stopper, held_out = self._stopper(score, trainer, units, len(grains)), None
         if self.early_stopping and self.keep_layers == "held-out":
@@ -199,7 +132,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
             stopper,
             entropy,
             verbose=self.verbose,
-            keep_vectors=keep_vectors,
+            keep_vectors=with_features,
             checkpoint=checkpoint,
         )
         if self.calibrate:
@@ -209,7 +142,9 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         self._set_fitted(model, trace)
         if held_out is not None:
             self.stop_reason_ = held_out
-        return trace
+        if with_features:
+            return self._features([np.stack(vectors) for vectors in trace.vectors])
+        return None
 
     def _stopper(self, score: Any, trainer: LayerTrainer, units: Any, n_grains: int) -> Stopper:
         """When to stop, from the parameters."""
@@ -259,14 +194,12 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         best = int(np.argmax(scores)) + 1
         return best, f"{best} of {len(scores)} layers scored best on {len(rows)} held-out samples"
 
-    def _checkpoint(self, own: bool, inputs: dict[str, list[Any]]) -> Checkpoint:
+    def _check_plain(self, own: bool) -> None:
         if not own:
             raise ValueError(
                 "checkpoint needs forests of this package, which are plain arrays, got "
                 f"forests={short(self.forests)}"
             )
-        with naming("checkpoint"):
-            return Checkpoint(self.checkpoint, description(self, **inputs))
 
     def _set_fitted(self, model: CascadeModel, trace: Trace) -> None:
         """Set the fitted attributes that describe the fit."""

@@ -1,30 +1,125 @@
-"""Asking an estimator of several layers."""
+"""What estimators of several layers share: how they are fitted and asked."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from numbers import Integral
+from os import PathLike
+from typing import Any, Self
 
 import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import StrOptions
 
-from mddf._data.binner import NewRows
+from mddf._data.binned_table import BinnedTable
+from mddf._data.binner import Binner, NewRows
 from mddf._data.blocks import by_blocks, last
 from mddf._data.estimators import warn_of_seen
 from mddf._data.reading import read_table
+from mddf._data.table import Table
+from mddf._data.validation import COUNT, JOBS, Within, naming, unchanged_on_failure
+from mddf._ensemble.checkpoints import Checkpoint, description
 from mddf._ensemble.stages import FittedStages
 from mddf._trees import predictor
 
+CONSTRAINTS: dict[str, Any] = {
+    "n_layers": [COUNT],
+    "n_estimators": [COUNT],
+    "refit": ["boolean"],
+    "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
+    "max_bins": [Within(Integral, 2, 255, closed="both")],
+    "n_jobs": JOBS,
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+    "checkpoint": [str, PathLike, None],
+}
+
 
 class Layered:
-    """Asks its fitted stages about new rows.
+    """Grows layers, and asks its fitted stages about new rows.
 
     Comes before scikit-learn's classes among the bases of an estimator.
     """
 
     categorical_features: Any
+    max_bins: int
     n_jobs: int | None
+    random_state: Any
+    checkpoint: Any
     _seen: str
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Grow the layers.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            Numbers, NaN where missing, and categories as `categorical_features` says. Infinities
+            are refused.
+        y : array of shape (n_samples,), or (n_samples, n_outputs) of a regressor
+            Classes, which are numbers, strings or booleans; a regressor's are numbers.
+        sample_weight : array of shape (n_samples,), default=None
+            Not negative. Bootstraps draw in proportion to it as many rows as have weight, unless
+            the forests say otherwise by `max_samples`; other trees count weight k as k equal rows.
+            To deep forests, whole numbers count copies of a sample, which decides how sure the
+            model is of what it learns: divide weights that are no counts by their mean.
+        groups : array of shape (n_samples,), default=None
+            Samples of one group are held out together, by a number of folds and by splitters
+            that look at groups. With scikit-learn's metadata routing they are asked for if `cv`
+            is such a splitter, or after ``set_fit_request(groups=True)``.
+
+        Returns
+        -------
+        self
+        """
+        with unchanged_on_failure(self):
+            self._fit(X, y, sample_weight, groups, with_features=False)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit_transform(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
+    ) -> np.ndarray:
+        """Grow the layers and give the layer features of the samples they were grown on.
+
+        The features are out-of-fold: no tree that saw a sample says anything of it, so that
+        another model trained on them meets on new samples, after `transform`, nearly what it was
+        trained for. This is why they differ from ``fit(X, y).transform(X)``. Only nearly: from
+        the second layer on a sample's neighbours pass on vectors of trees that saw its label, so
+        that its own vectors tell a little too much of it.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_out)
+        """
+        with unchanged_on_failure(self):
+            return self._fit(X, y, sample_weight, groups, with_features=True)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any, *, with_features: bool) -> Any:
+        """Fit; the out-of-fold features if they are wanted."""
+        raise NotImplementedError
+
+    def _coded(
+        self, table: Table, given: Any, n_spare: int
+    ) -> tuple[Binner, BinnedTable, tuple[int, ...]]:
+        """The table as codes with spare columns, and the entropy of all random streams."""
+        binner = Binner(self.categorical_features, self.max_bins, self.n_jobs)
+        binned = binner.fit_transform(table, given, n_spare=n_spare)
+        random = check_random_state(self.random_state)
+        return binner, binned, tuple(random.randint(0, 2**32, 4, dtype=np.uint64).tolist())
+
+    def _checkpoint(self, inputs: dict[str, list[np.ndarray]]) -> Checkpoint:
+        """That of a fit on these inputs."""
+        with naming("checkpoint"):
+            return Checkpoint(self.checkpoint, description(self, **inputs))
 
     def _fitted_stages(self) -> FittedStages:
         """What a fitted model consists of."""

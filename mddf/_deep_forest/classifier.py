@@ -17,6 +17,7 @@ from mddf._data.validation import (
     refuse_class,
 )
 from mddf._deep_forest.estimator import BaseDeepForest
+from mddf._deep_forest.growth import Growth
 from mddf._ensemble.scoring import MARGIN_RATIO, out_of_fold_score
 from mddf._ensemble.vote import Calibration
 from mddf._members.members import auto_classifiers, named_classifiers, resolve_members
@@ -210,11 +211,7 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         self.scoring = scoring
         self.class_weight = class_weight
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[np.ndarray]:
-        """Grow, and return the out-of-fold features of the layers."""
-        refuse_class("scoring", self.scoring)
-        growth, features = self._grow(X, y, sample_weight, groups)
-        assert isinstance(growth.training.task, ClassificationTask)
+    def _set_fitted(self, growth: Growth) -> None:
         vote = growth.stack.vote
         calibration = vote.calibration
         self.exponent_ = calibration.exponent
@@ -222,9 +219,9 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         self.oof_probabilities_ = vote.probabilities
         self.strength_ = growth.later.strength
         self.min_samples_leaf_ = {k: v["min_samples_leaf"] for k, v in growth.chosen.items()}
-        return features
 
     def _read(self, y: Any, given: Any) -> tuple[Any, ...]:
+        refuse_class("scoring", self.scoring)
         classes, labels = encode_labels(y)
         factors = class_factors(self.class_weight, classes, labels, given)
         weights = row_weights(given, factors, labels)

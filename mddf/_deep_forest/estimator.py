@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral
-from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import TransformerMixin, _fit_context
-from sklearn.utils import check_random_state
+from sklearn.base import TransformerMixin
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.fingerprint import fingerprint
-from mddf._cascade.layered import Layered
+from mddf._cascade.layered import CONSTRAINTS, Layered
+from mddf._cascade.trainer import LayerTrainer
 from mddf._data.binner import Binner
 from mddf._data.category_mask import category_mask
 from mddf._data.estimators import AsksForGroups
@@ -22,13 +20,8 @@ from mddf._data.folds import gives_folds, group_numbers, is_splitter, make_folds
 from mddf._data.reading import read_table
 from mddf._data.sampling import canonical_order
 from mddf._data.validation import (
-    COUNT,
-    JOBS,
-    Within,
     check_lengths,
     check_weights,
-    naming,
-    unchanged_on_failure,
 )
 from mddf._deep_forest.growth import Growth
 from mddf._deep_forest.nested import outer_folds
@@ -36,12 +29,13 @@ from mddf._deep_forest.refit import fitted_layers
 from mddf._deep_forest.report import print_line
 from mddf._deep_forest.stack import MOST_COLUMNS
 from mddf._deep_forest.training import Training
-from mddf._ensemble.checkpoints import Checkpoint, description, fit_inputs
+from mddf._ensemble.checkpoints import Checkpoint, fit_inputs
 from mddf._ensemble.columns import bounded, columns_of
 from mddf._ensemble.stages import FittedStages, Stage
 from mddf._members.external import check_takes_weights
 from mddf._members.named import HoldsMembers
 from mddf._members.screening import is_wide
+from mddf._members.spec import MemberSpec
 
 # External estimators see numbers up to this one, whose squares add up without overflow.
 LARGEST = 1e100
@@ -55,17 +49,9 @@ class BaseDeepForest(HoldsMembers, Layered, AsksForGroups, TransformerMixin):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_layers": [COUNT],
-        "n_estimators": [COUNT],
+        **CONSTRAINTS,
         "members": [StrOptions({"auto"}), "array-like"],
         "cv": ["cv_object", StrOptions({"auto"})],
-        "refit": ["boolean"],
-        "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
-        "max_bins": [Within(Integral, 2, 255, closed="both")],
-        "n_jobs": JOBS,
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-        "checkpoint": [str, PathLike, None],
     }
 
     _member_list = "members"
@@ -119,62 +105,11 @@ class BaseDeepForest(HoldsMembers, Layered, AsksForGroups, TransformerMixin):
         """What a forecast's numbers are called in names of columns."""
         raise NotImplementedError
 
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Grow the deep forest.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-            Numbers, NaN where missing, and categories as `categorical_features` says. Infinities
-            are refused.
-        y : array of shape (n_samples,), or (n_samples, n_outputs) of a regressor
-            Classes, which are numbers, strings or booleans; a regressor's are numbers.
-        sample_weight : array of shape (n_samples,), default=None
-            Not negative. Whole numbers count copies of a sample, which decides how sure the model
-            is of what it learns: divide weights that are no counts by their mean.
-        groups : array of shape (n_samples,), default=None
-            Samples of one group are held out together, by a number of folds and by splitters
-            that look at groups. With scikit-learn's metadata routing they are asked for if `cv`
-            is such a splitter, or after ``set_fit_request(groups=True)``.
-
-        Returns
-        -------
-        self
-        """
-        with unchanged_on_failure(self):
-            self._fit(X, y, sample_weight, groups)
-        return self
-
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit_transform(
-        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
-    ) -> np.ndarray:
-        """Grow the deep forest and give the layer features of the samples it was grown on.
-
-        The features are out-of-fold, so that another model can be trained on them; see
-        `MDDFClassifier.fit_transform`. This is why they differ from ``fit(X, y).transform(X)``.
-
-        Parameters
-        ----------
-        X, y, sample_weight, groups
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features_out)
-        """
-        with unchanged_on_failure(self):
-            return np.hstack(self._fit(X, y, sample_weight, groups))
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[np.ndarray]:
-        """Grow, and return the out-of-fold features of the layers."""
+    def _set_fitted(self, growth: Growth) -> None:
+        """Set the fitted attributes that a kind of target has."""
         raise NotImplementedError
 
-    def _grow(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any
-    ) -> tuple[Growth, list[np.ndarray]]:
-        """Fit, and return how, and the out-of-fold features of the layers."""
+    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any, *, with_features: bool) -> Any:
         table = read_table(self, X, reset=True, categorical_features=self.categorical_features)
         check_lengths(X, y=y, groups=groups)
         given = check_weights(sample_weight, table.shape[0])
@@ -185,39 +120,25 @@ class BaseDeepForest(HoldsMembers, Layered, AsksForGroups, TransformerMixin):
         if weights.row is not None:
             for member in external:
                 check_takes_weights("members", member.name, member.model)
-        binner = Binner(self.categorical_features, self.max_bins, self.n_jobs)
         n_spare = min(len(members) * task.n_columns, max(MOST_COLUMNS, task.n_columns))
-        binned = binner.fit_transform(table, given, n_spare=n_spare)
-        random = check_random_state(self.random_state)
-        entropy = tuple(random.randint(0, 2**32, 4, dtype=np.uint64).tolist())
-        numbers = bounded(binner.numbers(table), LARGEST) if external else None
-        shown = binner.numbers(X) if X is table and is_splitter(self.cv) else X
-        cv = self.cv
-        if isinstance(cv, str):
-            cv = 5 if len(task.target) >= task.enough else 10
-        (seed,) = np.random.SeedSequence((*entropy, 1)).generate_state(1)
-        (outer_seed,) = np.random.SeedSequence((*entropy, 10)).generate_state(1)
-        folds = make_folds(cv, shown, y, task.strata, int(seed), groups)
-        training = Training(
+        binner, binned, entropy = self._coded(table, given, n_spare)
+        trainer = LayerTrainer(
             binned,
             table.shape[1],
-            numbers,
+            bounded(binner.numbers(table), LARGEST) if external else None,
             task,
             weights,
             canonical_order(binned.codes, task.key),
             self.n_jobs,
             self.verbose > 1,
-            folds=folds,
-            outer_folds=outer_folds(cv, folds, shown, y, task.strata, int(outer_seed), groups),
-            out_of_bag=not (groups is not None or gives_folds(self.cv) or is_wide(*table.shape)),
-            units=None if groups is None else group_numbers(groups, task.strata, cv),
         )
-        checkpoint = self._checkpoint(training, members, given)
+        shown = binner.numbers(X) if X is table and is_splitter(self.cv) else X
+        training = self._on_folds(trainer, shown, y, groups, entropy)
         growth = Growth(
             training,
             members,
             entropy,
-            checkpoint,
+            self._checked_checkpoint(training, members, given),
             n_layers=self.n_layers,
             keep=not self.refit,
             verbose=self.verbose > 0,
@@ -235,9 +156,31 @@ class BaseDeepForest(HoldsMembers, Layered, AsksForGroups, TransformerMixin):
         self.stop_reason_ = growth.stop_reason
         if self.verbose:
             print_line(f"stopped: {self.stop_reason_}")
-        return growth, features
+        self._set_fitted(growth)
+        return np.hstack(features) if with_features else None
 
-    def _checkpoint(self, training: Any, members: Any, given: Any) -> Checkpoint | None:
+    def _on_folds(
+        self, trainer: LayerTrainer, X: Any, y: Any, groups: Any, entropy: tuple[int, ...]
+    ) -> Training:
+        """The same with folds, of X as a splitter is shown it."""
+        cv, task, strata = self.cv, trainer.task, trainer.task.strata
+        if isinstance(cv, str):
+            cv = 5 if len(task.target) >= task.enough else 10
+        (seed,) = np.random.SeedSequence((*entropy, 1)).generate_state(1)
+        (outer_seed,) = np.random.SeedSequence((*entropy, 10)).generate_state(1)
+        folds = make_folds(cv, X, y, strata, int(seed), groups)
+        together = groups is not None or gives_folds(self.cv)
+        return Training(
+            **vars(trainer),
+            folds=folds,
+            outer_folds=outer_folds(cv, folds, X, y, strata, int(outer_seed), groups),
+            out_of_bag=not (together or is_wide(len(task.target), trainer.n_raw)),
+            units=None if groups is None else group_numbers(groups, strata, cv),
+        )
+
+    def _checked_checkpoint(
+        self, training: Training, members: list[MemberSpec], given: Any
+    ) -> Checkpoint | None:
         if self.checkpoint is None:
             return None
         for member in members:
@@ -255,8 +198,7 @@ class BaseDeepForest(HoldsMembers, Layered, AsksForGroups, TransformerMixin):
             folds=training.folds if gives_folds(self.cv) else None,
             numbers=None if all(member.is_forest for member in members) else training.numbers,
         )
-        with naming("checkpoint"):
-            return Checkpoint(self.checkpoint, description(self, **inputs))
+        return self._checkpoint(inputs)
 
     # Asking.
 

@@ -16,6 +16,7 @@ from mddf._data.sampling import n_counted, row_weights
 from mddf._data.targets import Units, Values, read_values
 from mddf._data.validation import Within
 from mddf._deep_forest.estimator import BaseDeepForest
+from mddf._deep_forest.growth import Growth
 from mddf._members.members import AUTO_REGRESSORS, named_regressors, resolve_members
 from mddf._members.spec import MemberSpec
 from mddf._members.tasks import RegressionTask
@@ -135,9 +136,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         "min_samples_leaf_", lambda leaves: {k: {"min_samples_leaf": n} for k, n in leaves.items()}
     )
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> list[np.ndarray]:
-        """Grow, and return the out-of-fold features of the layers."""
-        growth, features = self._grow(X, y, sample_weight, groups)
+    def _set_fitted(self, growth: Growth) -> None:
         task, forecast = growth.training.task, growth.stack.vote.probabilities
         self.min_samples_leaf_ = {k: v["min_samples_leaf"] for k, v in growth.chosen.items()}
         self.oof_prediction_ = self._in_shape(self._units.restore(forecast))
@@ -148,7 +147,6 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         order = np.argsort(errors, axis=0, kind="stable")
         self._errors = np.take_along_axis(errors, order, axis=0)
         self._error_weights = weights[order]
-        return features
 
     def _read(self, y: Any, given: Any) -> tuple[Any, ...]:
         y = read_values(y)

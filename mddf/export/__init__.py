@@ -1,7 +1,8 @@
 """Models that leave Python: files that are safe to load, and graphs of other runtimes."""
 
 from mddf._base.serialization import publish
-from mddf.export._onnx import onnx_inputs, to_onnx
+from mddf.export._inputs import onnx_inputs
+from mddf.export._onnx import to_onnx
 from mddf.export._skops import skops_types
 
 __all__ = ["onnx_inputs", "skops_types", "to_onnx"]
