@@ -4,7 +4,7 @@ from threading import Thread
 
 import numpy as np
 import pytest
-from gradient_cases import booster_of, grown, make_problem, trees_of
+from gradient_cases import booster_of, grown, held_out, make_problem, options_of, trees_of
 
 from mddf import _core
 
@@ -80,3 +80,34 @@ def test_threads_of_a_team_work(symmetric):
     expected.grow(seeds)
     assert done[0] > 0
     assert all(np.array_equal(booster.trees()[k], v) for k, v in expected.trees().items())
+
+
+def test_boosters_of_replaced_columns():
+    """Boosters share a table's codes, and those made later see its new columns."""
+    problem = make_problem(4, n_rows=60)
+    values = np.concatenate([np.arange(n, dtype=float) for n in problem.n_bins])
+    start = np.concatenate([[0], np.cumsum(problem.n_bins)]).astype(np.int64)
+    kinds = problem.categorical.astype(np.uint8)
+    table = _core.BinnedTable(problem.codes.copy(), None, values, start, kinds)
+    seeds = np.arange(5, dtype=np.uint64)
+
+    def booster_on(table):
+        others = held_out(problem)
+        return _core.GradientBooster(
+            table, problem.y, None, problem.train, others, options_of(problem)
+        )
+
+    before = booster_on(table)
+    n = problem.n_bins[0]
+    turned = np.ascontiguousarray(n - 1 - problem.codes[:, :1])
+    table.replace_columns(0, turned, values[:n], np.array([0, n]), kinds[:1])
+    after = booster_on(table)
+    expected = booster_of(problem)
+    other = _core.BinnedTable(
+        np.column_stack([turned, problem.codes[:, 1:]]), None, values, start, kinds
+    )
+    for booster, same in ((before, expected), (after, booster_on(other))):
+        booster.grow(seeds)
+        same.grow(seeds)
+        assert all(np.array_equal(booster.trees()[k], v) for k, v in same.trees().items())
+    assert not np.array_equal(before.trees()["threshold"], after.trees()["threshold"])

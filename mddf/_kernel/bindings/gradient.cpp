@@ -180,8 +180,8 @@ class GradientBooster {
     }
     const Target target{y.data(), data_or_null(weights), whole, data_or_null(keys)};
     without_gil(cancel, [&](Interrupt& interrupt) {
-      booster_ = std::make_unique<Booster>(matrix, table.bins(), target, std::move(rows),
-                                           std::move(others), options.options(),
+      booster_ = std::make_unique<Booster>(table.boosting_codes(interrupt), table.bins(), target,
+                                           std::move(rows), std::move(others), options.options(),
                                            start ? start->data() : nullptr, interrupt);
     });
   }

@@ -106,6 +106,16 @@ const NonzeroRows* BinnedTable::nonzero_rows([[maybe_unused]] const GrowOptions&
   return nonzero_rows_.get();
 }
 
+std::shared_ptr<const gradient::TableCodes> BinnedTable::boosting_codes(Interrupt& interrupt) {
+  std::lock_guard<std::mutex> lock(sharing_);
+  std::shared_ptr<const gradient::TableCodes> codes = boosting_codes_.lock();
+  if (!codes) {
+    codes = std::make_shared<const gradient::TableCodes>(matrix(), bins(), interrupt);
+    boosting_codes_ = codes;
+  }
+  return codes;
+}
+
 void BinnedTable::replace_columns(int64_t first, const In<uint8_t, 2>& codes,
                                   const In<double, 1>& values, const In<int64_t, 1>& bin_start,
                                   const In<uint8_t, 1>& categorical) {
@@ -133,6 +143,7 @@ void BinnedTable::replace_columns(int64_t first, const In<uint8_t, 2>& codes,
   for (size_t c = last; c < bin_start_.size(); ++c) bin_start_[c] += start.back() - (end - begin);
   for (int64_t c = 0; c < given.n_columns; ++c) bin_start_[first + c] = begin + start[c];
   nonzero_rows_.reset();
+  boosting_codes_.reset();
   // The arrays were writable when they were given.
   uint8_t* to = const_cast<uint8_t*>(all.data);
   uint8_t* to_columns = const_cast<uint8_t*>(all.by_column);

@@ -10,6 +10,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/tree_reader.hpp"
+#include "boosted/columns.hpp"
 #include "forest/grow/class_block.hpp"
 #include "forest/grow/value_block.hpp"
 
@@ -49,6 +50,9 @@ class BinnedTable {
   Bins bins() const;
   // The matrix once more for trees like these, null if that does not suit them. Without the GIL.
   const NonzeroRows* nonzero_rows(const GrowOptions& options, Interrupt& interrupt);
+  // The codes as boosters read them, which share them for as long as there are any. Without the
+  // GIL.
+  std::shared_ptr<const gradient::TableCodes> boosting_codes(Interrupt& interrupt);
 
  private:
   In<uint8_t, 2> codes_;
@@ -61,6 +65,8 @@ class BinnedTable {
   [[maybe_unused]] std::mutex packing_;  // not every build packs
   // Made when they are first asked for. Shared, since not every build has the type.
   std::shared_ptr<const NonzeroRows> nonzero_rows_;
+  std::mutex sharing_;
+  std::weak_ptr<const gradient::TableCodes> boosting_codes_;
 };
 
 class ClassLabels {

@@ -34,15 +34,14 @@ std::vector<double> begin_with(const std::vector<double>& start, const double* g
 
 }  // namespace
 
-Booster::Booster(const BinMatrix& matrix, const Bins& bins, const Target& target,
+Booster::Booster(std::shared_ptr<const TableCodes> codes, const Bins& bins, const Target& target,
                  std::vector<int32_t> train, std::vector<int32_t> held_out, const Options& options,
                  const double* start, Interrupt& interrupt)
     : options_(options),
       loss_(options_),
-      train_(std::move(train)),
+      columns_(std::move(codes), bins, std::move(train), interrupt),
+      train_(columns_.rows()),
       held_out_(std::move(held_out)),
-      columns_(matrix, bins, train_, interrupt),
-      held_columns_(columns_, matrix, held_out_, interrupt),
       y_(taken(target.y, train_)),
       weights_(taken(target.weights, train_)),
       keys_(taken(options_.subsample < 1 ? target.keys : nullptr, train_)),
@@ -228,9 +227,9 @@ void Booster::add_to_held_out(const Grown& tree, const std::vector<double>& valu
   const auto n = static_cast<int64_t>(held_out_.size());
   std::vector<uint16_t> leaf(n, 0);
   if (options_.symmetric) {
-    find_ways(tree, held_columns_, 0, n, leaf.data(), options_.wide());
+    find_ways(tree, columns_, held_out_.data(), 0, n, leaf.data(), options_.wide());
   } else {
-    for (int64_t i = 0; i < n; ++i) leaf[i] = leaf_at(tree, held_columns_, i);
+    for (int64_t i = 0; i < n; ++i) leaf[i] = leaf_at(tree, columns_, held_out_[i]);
   }
   for (int64_t i = 0; i < n; ++i)
     for (int k = 0; k < width; ++k) held_raw_[i * width + k] += values[leaf[i] * width + k];

@@ -29,7 +29,7 @@ class Booster {
  public:
   // Rows are in the order in which they are drawn; none of `train` has weight 0. Raw predictions
   // begin with `start`, of all rows of the table, or where the loss has it if that is null.
-  Booster(const BinMatrix& matrix, const Bins& bins, const Target& target,
+  Booster(std::shared_ptr<const TableCodes> codes, const Bins& bins, const Target& target,
           std::vector<int32_t> train, std::vector<int32_t> held_out, const Options& options,
           const double* start, Interrupt& interrupt);
 
@@ -65,8 +65,9 @@ class Booster {
 
   Options options_;
   LossOf loss_;
-  std::vector<int32_t> train_, held_out_;
-  Columns columns_, held_columns_;
+  Columns columns_;
+  const std::vector<int32_t>& train_;
+  std::vector<int32_t> held_out_;
   std::vector<double> y_, weights_;
   std::vector<uint64_t> keys_;
   std::vector<double> held_y_, held_weights_;

@@ -1,9 +1,11 @@
-// The rows that trees are grown on, column by column.
+// The codes that trees are grown on, column by column.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "common/interrupt.hpp"
@@ -12,72 +14,77 @@
 
 namespace mddf::gradient {
 
+// The codes of a table, column by column: n_bins of a column stands for a missing value there.
+// Boosters of one table share them.
+class TableCodes {
+ public:
+  TableCodes(const BinMatrix& matrix, const Bins& bins, Interrupt& interrupt)
+      : n_rows_(matrix.n_rows), codes_(matrix.n_rows * matrix.n_columns) {
+    uint8_t* to = codes_.data();
+    for (int64_t c = 0; c < matrix.n_columns; ++c) {
+      interrupt.poll(2 * n_rows_);
+      const BinMatrix::Column from = matrix.column(c, n_rows_);
+      const auto missing = static_cast<uint8_t>(bins.count(c));
+      for (int64_t i = 0; i < n_rows_; ++i) *to++ = from[i] == kMissing ? missing : from[i];
+    }
+  }
+  int64_t n_rows() const { return n_rows_; }
+  const uint8_t* column(int64_t c) const { return codes_.data() + c * n_rows_; }
+
+ private:
+  int64_t n_rows_;
+  std::vector<uint8_t> codes_;
+};
+
 // A column of codes 0 .. n_bins - 1; n_bins stands for a missing value.
 struct Column {
   int32_t number;  // in the table
   int n_bins;
   bool categorical, has_missing;
-  const uint8_t* codes;
-  int64_t offset;  // of its bins among those of all columns
+  const uint8_t* codes;  // of all rows of the table
+  int64_t offset;        // of its bins among those of all columns
 
   int n_cells() const { return n_bins + 1; }
 };
 
-// The codes of some rows of a table: of those columns that are not constant there.
+// Those columns of a table that are not constant in some rows.
 class Columns {
  public:
-  Columns(const BinMatrix& matrix, const Bins& bins, const std::vector<int32_t>& rows,
+  Columns(std::shared_ptr<const TableCodes> table, const Bins& bins, std::vector<int32_t> rows,
           Interrupt& interrupt)
-      : n_rows_(static_cast<int64_t>(rows.size())) {
-    std::vector<uint8_t> codes(n_rows_);
-    for (int64_t c = 0; c < matrix.n_columns; ++c) {
-      interrupt.poll(2 * n_rows_);
-      gather(matrix, c, bins.count(c), rows, codes.data());
-      const auto [least, most] = std::minmax_element(codes.begin(), codes.end());
-      if (codes.empty() || *least == *most) continue;
+      : table_(std::move(table)), rows_(std::move(rows)) {
+    for (int64_t i = 0; i < n_rows() && are_all_; ++i) are_all_ = rows_[i] == i;
+    for (int64_t c = 0; c < bins.n_columns; ++c) {
+      interrupt.poll(2 * n_rows());
+      const uint8_t* codes = table_->column(c);
+      uint8_t least = 255, most = 0;
+      for (const int32_t row : rows_) {
+        least = std::min(least, codes[row]);
+        most = std::max(most, codes[row]);
+      }
+      if (least >= most) continue;
       columns_.push_back({static_cast<int32_t>(c), bins.count(c), bins.categorical[c] != 0,
-                          *most == bins.count(c), nullptr, n_cells_});
+                          most == bins.count(c), codes, n_cells_});
       n_cells_ += columns_.back().n_cells();
-      codes_.insert(codes_.end(), codes.begin(), codes.end());
     }
-    place();
-  }
-  // The same columns of other rows.
-  Columns(const Columns& like, const BinMatrix& matrix, const std::vector<int32_t>& rows,
-          Interrupt& interrupt)
-      : n_rows_(static_cast<int64_t>(rows.size())),
-        n_cells_(like.n_cells_),
-        columns_(like.columns_),
-        codes_(like.columns_.size() * rows.size()) {
-    for (size_t c = 0; c < columns_.size(); ++c) {
-      interrupt.poll(n_rows_);
-      gather(matrix, columns_[c].number, columns_[c].n_bins, rows, codes_.data() + c * n_rows_);
-    }
-    place();
   }
   Columns(const Columns&) = delete;
 
-  int64_t n_rows() const { return n_rows_; }
+  int64_t n_rows() const { return static_cast<int64_t>(rows_.size()); }
+  int64_t n_table_rows() const { return table_->n_rows(); }
+  // Which row of the table each row is, and whether that is the same number.
+  const std::vector<int32_t>& rows() const { return rows_; }
+  bool are_all() const { return are_all_; }
   int count() const { return static_cast<int>(columns_.size()); }
   int64_t n_cells() const { return n_cells_; }
   const Column& operator[](int c) const { return columns_[c]; }
 
  private:
-  static void gather(const BinMatrix& matrix, int64_t c, int n_bins,
-                     const std::vector<int32_t>& rows, uint8_t* to) {
-    const BinMatrix::Column from = matrix.column(c, static_cast<int64_t>(rows.size()));
-    for (const int32_t row : rows) {
-      const uint8_t code = from[row];
-      *to++ = code == kMissing ? static_cast<uint8_t>(n_bins) : code;
-    }
-  }
-  void place() {
-    for (size_t c = 0; c < columns_.size(); ++c) columns_[c].codes = codes_.data() + c * n_rows_;
-  }
-
-  int64_t n_rows_, n_cells_ = 0;
+  std::shared_ptr<const TableCodes> table_;
+  std::vector<int32_t> rows_;
+  bool are_all_ = true;
+  int64_t n_cells_ = 0;
   std::vector<Column> columns_;
-  std::vector<uint8_t> codes_;
 };
 
 // Which codes of a column go right.

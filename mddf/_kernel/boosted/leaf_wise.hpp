@@ -48,7 +48,7 @@ class LeafWiseGrower {
   };
 
   void begin(const RoundOf& round, Team& team) {
-    lists_.begin(round.drawn, round.gradients, team);
+    lists_.begin(round.drawn, round.gradients, columns_.rows(), team);
     Node root;
     root.leaf = {round.total, round.scorer.of_leaf(round.total), {}};
     root.last = lists_.size();
@@ -244,19 +244,25 @@ class LeafWiseGrower {
       tree.limits.push_back(node.leaf.limits);
     }
     tree.leaf_of.resize(columns_.n_rows());
-    if (lists_.size() == columns_.n_rows()) {
-      uint16_t number = 0;
-      for (const Node& node : nodes_) {
-        if (node.is_split) continue;
-        const LeafRows<kWidth> rows = lists_.of(node.first, node.last);
-        for (int64_t k = 0; k < rows.n; ++k) tree.leaf_of[rows.rows[k]] = number;
-        ++number;
-      }
+    const std::vector<int32_t>& numbers = columns_.rows();
+    if (lists_.size() < columns_.n_rows()) {
+      team.ranges(columns_.n_rows(), kFewRows, [&](int64_t first, int64_t last) {
+        for (int64_t i = first; i < last; ++i)
+          tree.leaf_of[i] = leaf_at(tree, columns_, numbers[i]);
+      });
       return;
     }
-    team.ranges(columns_.n_rows(), kFewRows, [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; ++i) tree.leaf_of[i] = leaf_at(tree, columns_, i);
-    });
+    std::vector<uint16_t>& leaf_of = columns_.are_all() ? tree.leaf_of : leaf_of_number_;
+    leaf_of.resize(std::max(leaf_of.size(), static_cast<size_t>(columns_.n_table_rows())));
+    uint16_t leaf = 0;
+    for (const Node& node : nodes_) {
+      if (node.is_split) continue;
+      const LeafRows<kWidth> rows = lists_.of(node.first, node.last);
+      for (int64_t k = 0; k < rows.n; ++k) leaf_of[rows.rows[k]] = leaf;
+      ++leaf;
+    }
+    if (columns_.are_all()) return;
+    for (int64_t i = 0; i < columns_.n_rows(); ++i) tree.leaf_of[i] = leaf_of[numbers[i]];
   }
 
   static constexpr int64_t kLittle = int64_t{1} << 14;  // cells
@@ -269,6 +275,7 @@ class LeafWiseGrower {
   RowLists<kWidth> lists_;
   std::vector<Sum> cells_;
   std::vector<int> free_;
+  std::vector<uint16_t> leaf_of_number_;  // of rows of the table
   int n_slots_ = 0, parent_slot_ = -1;
 };
 

@@ -1,4 +1,4 @@
-// The rows of a tree's leaves, and their gradients, as neighbours.
+// The rows of a tree's leaves, as numbers in the table, and their gradients, as neighbours.
 #pragma once
 
 #include <algorithm>
@@ -14,13 +14,14 @@ namespace mddf::gradient {
 template <int kWidth>
 class RowLists {
  public:
+  // `numbers`: which row of the table each row is.
   void begin(const std::vector<int32_t>& drawn, const std::vector<Sums<kWidth>>& gradients,
-             Team& team) {
+             const std::vector<int32_t>& numbers, Team& team) {
     for (auto* rows : {&rows_, &rows_aside_}) rows->resize(drawn.size());
     for (auto* rows : {&gradients_, &gradients_aside_}) rows->resize(drawn.size());
     team.ranges(size(), kFewRows, [&](int64_t first, int64_t last) {
       for (int64_t k = first; k < last; ++k) {
-        rows_[k] = drawn[k];
+        rows_[k] = numbers[drawn[k]];
         gradients_[k] = gradients[drawn[k]];
       }
     });

@@ -75,13 +75,14 @@ class SymmetricGrower {
       const Column& column = columns_[static_cast<int>(c)];
       if (!column.categorical) return;
       std::vector<Sum> cells(column.n_cells());
-      for (const int32_t row : round.drawn) cells[column.codes[row]].add(round.gradients[row]);
+      for (const int32_t row : round.drawn)
+        cells[column.codes[columns_.rows()[row]]].add(round.gradients[row]);
       orders_[c].resize(column.n_bins);
       order_categories(cells.data(), column.n_bins, round.smoothing, round.lane, orders_[c].data());
-      if (walks_) walks_->sort(column, static_cast<int>(c), orders_[c].data());
+      if (walks_) walks_->sort(columns_, static_cast<int>(c), orders_[c].data());
     });
     if (walks_) return;
-    lists_.begin(round.drawn, round.gradients, team);
+    lists_.begin(round.drawn, round.gradients, columns_.rows(), team);
     start_ = {0, lists_.size()};
     slot_of_ = {0};
     to_count_ = {{0, -1}};
@@ -200,14 +201,15 @@ class SymmetricGrower {
     std::vector<Sum> sums(2 * leaves_.size());
     const uint8_t* codes = columns_[split.column].codes;
     for (int64_t i = 0; i < columns_.n_rows(); ++i)
-      sums[leaf_of[i] + leaves_.size() * split.right[codes[i]]].add(round.gradients[i]);
+      sums[leaf_of[i] + leaves_.size() * split.right[codes[columns_.rows()[i]]]].add(
+          round.gradients[i]);
     sums.resize(leaves_.size());
     return sums;
   }
 
   // Where in the order of the search a row's code is.
   int place_of(int c, int64_t row) const {
-    const uint8_t code = columns_[c].codes[row];
+    const uint8_t code = columns_[c].codes[columns_.rows()[row]];
     if (orders_[c].empty()) return code;
     const auto at = std::find(orders_[c].begin(), orders_[c].end(), code);
     return static_cast<int>(at - orders_[c].begin());
@@ -296,7 +298,9 @@ class SymmetricGrower {
   void find_leaves(Grown& tree, Team& team) const {
     tree.leaf_of.resize(columns_.n_rows());
     team.ranges(columns_.n_rows(), kFewRows, [&](int64_t first, int64_t last) {
-      find_ways(tree, columns_, first, last, tree.leaf_of.data() + first, options_.wide());
+      const int32_t* numbers = columns_.are_all() ? nullptr : columns_.rows().data() + first;
+      find_ways(tree, columns_, numbers, first, last - first, tree.leaf_of.data() + first,
+                options_.wide());
     });
   }
 
@@ -335,7 +339,8 @@ class SymmetricGrower {
     }
     if (walks_) {
       for (int64_t i = 0; i < columns_.n_rows(); ++i)
-        tree.leaf_of[i] = number[2 * tree.leaf_of[i] + split.right[column.codes[i]]];
+        tree.leaf_of[i] =
+            number[2 * tree.leaf_of[i] + split.right[column.codes[columns_.rows()[i]]]];
     } else if (!is_last) {
       divide_rows(split, is_split, team);
     }

@@ -26,7 +26,7 @@ struct Grown {
   int n_leaves() const { return static_cast<int>(limits.size()); }
 };
 
-// The leaf of a row, of a tree that is not symmetric.
+// The leaf of a row of the table, of a tree that is not symmetric.
 inline uint16_t leaf_at(const Grown& tree, const Columns& columns, int64_t row) {
   int32_t at = tree.splits.empty() ? -1 : 0;
   while (at >= 0) {
@@ -36,30 +36,40 @@ inline uint16_t leaf_at(const Grown& tree, const Columns& columns, int64_t row) 
   return static_cast<uint16_t>(-1 - at);
 }
 
-// The leaves of rows [first, last) of a symmetric tree.
-inline void find_ways(const Grown& tree, const Columns& columns, int64_t first, int64_t last,
-                      uint16_t* way, bool wide) {
-  const int64_t n = last - first;
-  std::fill_n(way, n, uint16_t{0});
-  simd::with_vectors(wide, [&]() MDDF_INLINED {
-    for (const Split& split : tree.splits) {
-      const Column& column = columns[split.column];
-      const uint8_t *codes = column.codes + first, *right = split.right.data();
-      const auto add = [&](auto goes_right) MDDF_INLINED {
-        for (int64_t i = 0; i < n; ++i)
-          way[i] = static_cast<uint16_t>(2 * way[i] + goes_right(codes[i]));
-      };
-      const auto missing = static_cast<uint8_t>(column.n_bins);
-      const auto place = static_cast<uint8_t>(split.place);
-      if (column.categorical || split.place < 0)
-        add([=](uint8_t code) MDDF_INLINED { return right[code] != 0; });
-      else if (split.missing_left)
-        add([=](uint8_t code) MDDF_INLINED { return (code > place) & (code != missing); });
-      else
-        add([=](uint8_t code) MDDF_INLINED { return code > place; });
+// The leaves of n rows of the table of a symmetric tree: those of these numbers, or, if that is
+// null, those from `first` on.
+inline void find_ways(const Grown& tree, const Columns& columns, const int32_t* numbers,
+                      int64_t first, int64_t n, uint16_t* ways, bool wide) {
+  constexpr int64_t kBlock = 1024;
+  simd::with_vectors(wide, [=, &tree, &columns]() MDDF_INLINED {
+    uint8_t gathered[kBlock];
+    for (int64_t begin = 0; begin < n; begin += kBlock) {
+      const int64_t m = std::min(kBlock, n - begin);
+      uint16_t* way = ways + begin;
+      std::fill_n(way, m, uint16_t{0});
+      for (const Split& split : tree.splits) {
+        const Column& column = columns[split.column];
+        const uint8_t *codes = gathered, *right = split.right.data();
+        if (numbers)
+          for (int64_t i = 0; i < m; ++i) gathered[i] = column.codes[numbers[begin + i]];
+        else
+          codes = column.codes + first + begin;
+        const auto add = [&](auto goes_right) MDDF_INLINED {
+          for (int64_t i = 0; i < m; ++i)
+            way[i] = static_cast<uint16_t>(2 * way[i] + goes_right(codes[i]));
+        };
+        const auto missing = static_cast<uint8_t>(column.n_bins);
+        const auto place = static_cast<uint8_t>(split.place);
+        if (column.categorical || split.place < 0)
+          add([=](uint8_t code) MDDF_INLINED { return right[code] != 0; });
+        else if (split.missing_left)
+          add([=](uint8_t code) MDDF_INLINED { return (code > place) & (code != missing); });
+        else
+          add([=](uint8_t code) MDDF_INLINED { return code > place; });
+      }
+      for (int64_t i = 0; i < m; ++i) way[i] = tree.leaf_of_way[way[i]];
     }
   });
-  for (int64_t i = 0; i < n; ++i) way[i] = tree.leaf_of_way[way[i]];
 }
 
 // What a round's trees are grown from.

@@ -25,13 +25,15 @@ class Walks {
         rows_(columns.count() * columns.n_rows()),
         ends_(rows_.size()),
         n_present_(columns.count()) {
-    for (int c = 0; c < columns.count(); ++c) sort(columns[c], c, nullptr);
+    for (int c = 0; c < columns.count(); ++c) sort(columns, c, nullptr);
   }
 
   // Sorts a column of categories once more, by their order.
-  void sort(const Column& column, int c, const uint8_t* order) {
+  void sort(const Columns& columns, int c, const uint8_t* order) {
+    const Column& column = columns[c];
+    const auto code_of = [&](int64_t i) { return column.codes[columns.rows()[i]]; };
     int64_t place[257] = {};
-    for (int64_t i = 0; i < n_rows_; ++i) ++place[column.codes[i] + 1];
+    for (int64_t i = 0; i < n_rows_; ++i) ++place[code_of(i) + 1];
     uint8_t same[256];
     int64_t start[257];
     for (int code = 0; code <= column.n_bins; ++code) same[code] = static_cast<uint8_t>(code);
@@ -45,7 +47,7 @@ class Walks {
     uint16_t* rows = rows_.data() + c * n_rows_;
     uint8_t* ends = ends_.data() + c * n_rows_;
     std::fill_n(ends, n_rows_, uint8_t{0});
-    for (int64_t i = 0; i < n_rows_; ++i) rows[start[column.codes[i]]++] = static_cast<uint16_t>(i);
+    for (int64_t i = 0; i < n_rows_; ++i) rows[start[code_of(i)]++] = static_cast<uint16_t>(i);
     for (int code = 0; code <= column.n_bins; ++code)
       if (place[code + 1] > 0) ends[start[code] - 1] = 1;
   }
