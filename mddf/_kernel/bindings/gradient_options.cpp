@@ -1,0 +1,163 @@
+#include "bindings/gradient_options.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "bindings/inputs.hpp"
+
+namespace mddf::gradient {
+namespace {
+
+using nb::arg;
+
+constexpr std::array<std::pair<const char*, Loss>, 9> kLosses{{{"squared_error", Loss::kSquared},
+                                                               {"absolute_error", Loss::kAbsolute},
+                                                               {"quantile", Loss::kQuantile},
+                                                               {"huber", Loss::kHuber},
+                                                               {"poisson", Loss::kPoisson},
+                                                               {"gamma", Loss::kGamma},
+                                                               {"log_loss", Loss::kLogistic},
+                                                               {"exponential", Loss::kExponential},
+                                                               {"softmax", Loss::kSoftmax}}};
+
+Loss loss_named(const std::string& name) {
+  for (const auto& [known, loss] : kLosses)
+    if (name == known) return loss;
+  refuse("loss: no loss is called " + name);
+}
+
+void check_share(const char* name, double value, bool zero) {
+  check(value <= 1 && (zero ? value >= 0 : value > 0),
+        std::string(name) + ": expected a share, got " + std::to_string(value));
+}
+
+void check_positive(const char* name, double value, bool zero) {
+  check(std::isfinite(value) && (zero ? value >= 0 : value > 0),
+        std::string(name) + ": expected a finite number above 0, got " + std::to_string(value));
+}
+
+Options checked_options(Options options) {
+  if (options.loss == Loss::kSoftmax) check_range("n_classes", options.n_classes, 2, 65535);
+  check_positive("learning_rate", options.learning_rate, false);
+  check_positive("l2", options.l2, true);
+  check_positive("category_smoothing", options.category_smoothing, true);
+  check_share("subsample", options.subsample, false);
+  check_share("quantile", options.quantile, true);
+  if (options.symmetric)
+    check_range("max_depth", options.max_depth, 1, kDeepestSymmetric);
+  else
+    check_range("max_depth", options.max_depth, 0, INT32_MAX);
+  check_range("max_leaf_nodes", options.max_leaf_nodes, 1, kMostLeafNodes);
+  check_at_least("min_samples_leaf", options.min_samples_leaf, 1);
+  check_at_least("max_features", options.max_features, 1);
+  check_at_least("n_copies", options.n_copies, 1);
+  return options;
+}
+
+constexpr const char* kOptions = R"(How boosted trees are grown.
+
+Parameters
+----------
+loss : str
+    "squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma", "log_loss",
+    "exponential" or "softmax".
+n_classes : int
+    Of softmax.
+symmetric : bool
+    Whether all leaves of a level are split alike.
+learning_rate : float
+max_depth : int
+    From 1 to 16 of symmetric trees; of others, 0 for no limit.
+max_leaf_nodes : int
+    Of trees that are not symmetric.
+min_samples_leaf : int
+    Rows; whole weights do not multiply them.
+l2 : float
+    Added to the hessians of leaves.
+max_features : int
+    Columns drawn for each level or node.
+subsample : float
+    Share of the rows that each tree is grown on.
+n_copies : int
+    The rows to train on come so often, one copy after the other; each tree is grown on the next.
+quantile : float
+    Of the quantile loss; of Huber's, the share of residuals that are not large.
+category_smoothing : float
+    Rows without gradient that are added to each category before they are put in order.
+monotonic : int8 array of shape (n_columns,) or None
+    1 for columns with which raw predictions must not fall, -1 where they must not rise.
+interactions : uint8 array of shape (n_groups, n_columns) or None
+    Which columns a path may combine: those of one group.
+counting : str
+    "walk", "histograms" or "cheaper": how symmetric trees are grown. Changes only the time.
+wide_vectors : bool
+    Use vector instructions where the processor has them. They change nothing but the time.)";
+
+}  // namespace
+
+BoostOptions::BoostOptions(const std::string& loss, int n_classes, bool symmetric,
+                           double learning_rate, int max_depth, int max_leaf_nodes,
+                           int64_t min_samples_leaf, double l2, int64_t max_features,
+                           double subsample, int64_t n_copies, double quantile,
+                           double category_smoothing, std::optional<In<int8_t, 1>> monotonic,
+                           std::optional<In<uint8_t, 2>> interactions, const std::string& counting,
+                           bool wide_vectors) {
+  Options given;
+  given.loss = loss_named(loss);
+  given.n_classes = n_classes;
+  given.symmetric = symmetric;
+  given.learning_rate = learning_rate;
+  given.max_depth = max_depth;
+  given.max_leaf_nodes = max_leaf_nodes;
+  given.min_samples_leaf = min_samples_leaf;
+  given.l2 = l2;
+  given.max_features = max_features;
+  given.subsample = subsample;
+  given.n_copies = n_copies;
+  given.quantile = quantile;
+  given.category_smoothing = category_smoothing;
+  given.wide_vectors = wide_vectors;
+  check(counting == "cheaper" || counting == "walk" || counting == "histograms",
+        "counting: expected cheaper, walk or histograms, got " + counting);
+  given.counting = counting == "walk"         ? Counting::kWalk
+                   : counting == "histograms" ? Counting::kHistograms
+                                              : Counting::kCheaper;
+  if (monotonic) {
+    check_each("monotonic", *monotonic, "-1, 0 or 1",
+               [](int8_t sign) { return -1 <= sign && sign <= 1; });
+    check(given.loss != Loss::kSoftmax, "monotonic: not with several classes");
+    n_columns_ = static_cast<int64_t>(monotonic->shape(0));
+    const auto signs = as_span(*monotonic);
+    if (std::any_of(signs.begin(), signs.end(), [](int8_t sign) { return sign != 0; }))
+      given.monotonic.assign(signs.begin(), signs.end());
+  }
+  if (interactions) {
+    const auto n = static_cast<int64_t>(interactions->shape(1));
+    check(!monotonic || n == n_columns_, "interactions: expected a column for each of monotonic");
+    check(interactions->shape(0) > 0, "interactions: expected a group");
+    n_columns_ = n;
+    given.n_groups = static_cast<int64_t>(interactions->shape(0));
+    given.interactions.assign(interactions->data(), interactions->data() + interactions->size());
+  }
+  options_ = checked_options(given);
+}
+
+void bind_boost_options(nb::module_& m) {
+  nb::class_<BoostOptions>(m, "BoostOptions", kOptions)
+      .def(nb::init<const std::string&, int, bool, double, int, int, int64_t, double, int64_t,
+                    double, int64_t, double, double, std::optional<In<int8_t, 1>>,
+                    std::optional<In<uint8_t, 2>>, const std::string&, bool>(),
+           arg("loss"), nb::kw_only(), arg("n_classes") = 2, arg("symmetric") = true,
+           arg("learning_rate") = 0.1, arg("max_depth") = 6, arg("max_leaf_nodes") = 31,
+           arg("min_samples_leaf") = 1, arg("l2") = 0.0, arg("max_features") = INT32_MAX,
+           arg("subsample") = 1.0, arg("n_copies") = 1, arg("quantile") = 0.5,
+           arg("category_smoothing") = 10.0, arg("monotonic").none().noconvert() = nb::none(),
+           arg("interactions").none().noconvert() = nb::none(), arg("counting") = "cheaper",
+           arg("wide_vectors") = true);
+}
+
+}  // namespace mddf::gradient

@@ -1,0 +1,35 @@
+// Options of boosted trees, as a Python object that was checked when it was made.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "bindings/arrays.hpp"
+#include "boosted/options.hpp"
+
+namespace mddf::gradient {
+
+// Options of one table's columns.
+class BoostOptions {
+ public:
+  BoostOptions(const std::string& loss, int n_classes, bool symmetric, double learning_rate,
+               int max_depth, int max_leaf_nodes, int64_t min_samples_leaf, double l2,
+               int64_t max_features, double subsample, int64_t n_copies, double quantile,
+               double category_smoothing, std::optional<In<int8_t, 1>> monotonic,
+               std::optional<In<uint8_t, 2>> interactions, const std::string& counting,
+               bool wide_vectors);
+  const Options& options() const { return options_; }
+  // How many columns the table must have, or -1.
+  int64_t n_columns() const { return n_columns_; }
+
+ private:
+  Options options_;
+  int64_t n_columns_ = -1;
+};
+
+// The parts of the bindings of gradient boosting.
+void bind_boost_options(nb::module_& m);
+void bind_gradient_trees(nb::module_& m);
+
+}  // namespace mddf::gradient
