@@ -76,7 +76,7 @@ class GradientBoosting:
     validation_score_: np.ndarray
     train_score_: np.ndarray
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "learning_rate": [finite(closed="right")],
         "max_iter": [COUNT],
         "grow_policy": [StrOptions({SYMMETRIC, LEAF_WISE})],
@@ -112,31 +112,31 @@ class GradientBoosting:
 
     def __init__(
         self,
-        loss,
+        loss: Any,
         *,
-        learning_rate,
-        max_iter,
-        grow_policy,
-        max_leaf_nodes,
-        max_depth,
-        min_samples_leaf,
-        l2_regularization,
-        max_features,
-        subsample,
-        max_bins,
-        categorical_features,
-        monotonic_cst,
-        interaction_cst,
-        early_stopping,
-        scoring,
-        validation_fraction,
-        n_iter_no_change,
-        tol,
-        warm_start,
-        n_jobs,
-        random_state,
-        verbose,
-    ):
+        learning_rate: Any,
+        max_iter: Any,
+        grow_policy: Any,
+        max_leaf_nodes: Any,
+        max_depth: Any,
+        min_samples_leaf: Any,
+        l2_regularization: Any,
+        max_features: Any,
+        subsample: Any,
+        max_bins: Any,
+        categorical_features: Any,
+        monotonic_cst: Any,
+        interaction_cst: Any,
+        early_stopping: Any,
+        scoring: Any,
+        validation_fraction: Any,
+        n_iter_no_change: Any,
+        tol: Any,
+        warm_start: Any,
+        n_jobs: Any,
+        random_state: Any,
+        verbose: Any,
+    ) -> None:
         self.loss = loss
         self.learning_rate = learning_rate
         self.max_iter = max_iter
@@ -163,29 +163,40 @@ class GradientBoosting:
 
     # What a target is
 
-    def _read(self, y, weights) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    def _read(
+        self, y: Any, weights: np.ndarray | None
+    ) -> tuple[Any, np.ndarray, np.ndarray | None]:
         """What a user passed as y: the target, what is boosted, and weights in the loss."""
         raise NotImplementedError
 
-    def _read_more(self, y, target, weights) -> np.ndarray:
+    def _read_more(self, y: Any, target: Any, weights: np.ndarray | None) -> np.ndarray:
         """What is boosted of a validation set."""
         raise NotImplementedError
 
-    def _check_again(self, target) -> None:
+    def _check_again(self, target: Any) -> None:
         """Refuse a target that a fit with warm_start=True cannot go on with."""
 
-    def _learnt(self, target) -> dict:
+    def _learnt(self, target: Any) -> dict[str, Any]:
         """The attributes by which a fitted model knows a target."""
         return {}
 
-    def _score(self, rows: Rows, target) -> Callable[[np.ndarray], float] | None:
+    def _score(self, rows: Rows, target: Any) -> Callable[[np.ndarray], float] | None:
         """From raw predictions of the rows held out to `scoring`; None for the loss."""
         raise NotImplementedError
 
     # Fitting
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None, sample_weight_val=None):
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+    ) -> Any:
         """Boost.
 
         Parameters
@@ -239,7 +250,7 @@ class GradientBoosting:
             return n_rows > _MANY_ROWS
         return bool(self.early_stopping)
 
-    def _split(self, rows: Rows, target) -> Rows:
+    def _split(self, rows: Rows, target: Any) -> Rows:
         """With some of the training rows held out."""
         if self.validation_fraction is None:
             return replace(rows, held_out=rows.train)
@@ -263,7 +274,9 @@ class GradientBoosting:
         share = self.validation_fraction
         return int(share) if isinstance(share, Integral) else int(np.ceil(share * n_rows))
 
-    def _read_validation(self, X, y, sample_weight, binner: Binner, target):
+    def _read_validation(
+        self, X: Any, y: Any, sample_weight: Any, binner: Binner, target: Any
+    ) -> Any:
         """Codes, values and weights of another table."""
         for name, part, other in (("X_val", X, "y_val"), ("y_val", y, "X_val")):
             if part is None:
@@ -281,7 +294,9 @@ class GradientBoosting:
             values = self._read_more(y, target, weights)
         return binner.transform(table), values, weights, read_levels(binner, table)
 
-    def _boost(self, rows: Rows, target, binner: Binner, before: BoostedTrees | None) -> dict:
+    def _boost(
+        self, rows: Rows, target: Any, binner: Binner, before: BoostedTrees | None
+    ) -> dict[str, Any]:
         """Attributes, from trees that are grown here after those that there are."""
         n_before = before.n_trees if before else 0
         if n_before > self.max_iter:
@@ -346,7 +361,7 @@ class GradientBoosting:
         }
 
     def _options(
-        self, table: BinnedTable, target, binner: Binner, encoding: Encoding | None
+        self, table: BinnedTable, target: Any, binner: Binner, encoding: Encoding | None
     ) -> _core.BoostOptions:
         n_features = table.bins.n_columns
         symmetric = self.grow_policy == SYMMETRIC
@@ -383,14 +398,14 @@ class GradientBoosting:
 
     # Predicting
 
-    def _read_rows(self, X, read: Callable[[np.ndarray], np.ndarray], row_bytes: int) -> Any:
+    def _read_rows(self, X: Any, read: Callable[[np.ndarray], np.ndarray], row_bytes: int) -> Any:
         """What `read` makes of the codes of X, one block of rows after the other."""
         check_is_fitted(self, "_trees")
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
         rows, statistics = NewRows(self._binner, table), self._statistics
         levels = self._levels(table)
 
-        def read_block(first, end):
+        def read_block(first: int, end: int) -> Any:
             codes = rows.block(first, end)[0]
             if statistics is not None and levels is not None:
                 of_rows = levels.of_rows(slice(first, end))
@@ -400,7 +415,7 @@ class GradientBoosting:
         (found,) = by_blocks(read_block, table.shape[0], self._trees.n_columns + row_bytes)
         return found
 
-    def _read_raw(self, X, read: Callable[[np.ndarray], np.ndarray]) -> Any:
+    def _read_raw(self, X: Any, read: Callable[[np.ndarray], np.ndarray]) -> Any:
         """The same of raw predictions."""
         check_is_fitted(self, "_trees")
         return self._read_rows(
@@ -422,12 +437,12 @@ class GradientBoosting:
             return codes
         return np.hstack([codes, self._statistics.transform(levels)])
 
-    def _staged_raw(self, X) -> Iterator[np.ndarray]:
+    def _staged_raw(self, X: Any) -> Iterator[np.ndarray]:
         check_is_fitted(self, "_trees")
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
         return self._trees.staged(self._codes(table), self.n_jobs)
 
-    def apply(self, X):
+    def apply(self, X: Any) -> np.ndarray:
         """The leaf of each tree that each sample ends in.
 
         Parameters
@@ -445,7 +460,7 @@ class GradientBoosting:
         return self._read_rows(X, self._trees.leaves, 8 * self._trees.n_trees)
 
     @property
-    def feature_importances_(self):
+    def feature_importances_(self) -> Any:
         """What the splits of each feature improved, scaled to sum 1; zeros without splits."""
         check_is_fitted(self, "_trees")
         found = self._trees.importances()
@@ -463,10 +478,10 @@ class GradientBoosting:
         member = BoostedMember.of(self._trees, self._target.unit)
         return one_stage(self._binner, member, self._target.link)
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_trees")
 
-    def _counts(self):
+    def _counts(self) -> Iterator[tuple[str, int, int]]:
         n_statistics = 0 if self._statistics is None else self._statistics.n_columns
         yield "n_features_in_", self.n_features_in_, self._binner.bins_.n_columns
         yield "width of trees", self._trees.n_scores, self._target.n_scores

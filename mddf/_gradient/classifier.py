@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
@@ -144,7 +145,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     array([0, 0])
     """
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GradientBoosting._parameter_constraints,
         "loss": [StrOptions(set(CLASSIFICATION))],
         "class_weight": [StrOptions({"balanced"}), dict, None],
@@ -152,32 +153,32 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
 
     def __init__(
         self,
-        loss="log_loss",
+        loss: Any = "log_loss",
         *,
-        learning_rate=0.05,
-        max_iter=1000,
-        grow_policy=SYMMETRIC,
-        max_leaf_nodes=31,
-        max_depth=None,
-        min_samples_leaf=1,
-        l2_regularization=3.0,
-        max_features=1.0,
-        subsample=1.0,
-        max_bins=255,
-        categorical_features="from_dtype",
-        monotonic_cst=None,
-        interaction_cst=None,
-        early_stopping="auto",
-        scoring="loss",
-        validation_fraction=0.1,
-        n_iter_no_change=50,
-        tol=0.0,
-        class_weight=None,
-        warm_start=False,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        learning_rate: Any = 0.05,
+        max_iter: Any = 1000,
+        grow_policy: Any = SYMMETRIC,
+        max_leaf_nodes: Any = 31,
+        max_depth: Any = None,
+        min_samples_leaf: Any = 1,
+        l2_regularization: Any = 3.0,
+        max_features: Any = 1.0,
+        subsample: Any = 1.0,
+        max_bins: Any = 255,
+        categorical_features: Any = "from_dtype",
+        monotonic_cst: Any = None,
+        interaction_cst: Any = None,
+        early_stopping: Any = "auto",
+        scoring: Any = "loss",
+        validation_fraction: Any = 0.1,
+        n_iter_no_change: Any = 50,
+        tol: Any = 0.0,
+        class_weight: Any = None,
+        warm_start: Any = False,
+        n_jobs: Any = None,
+        random_state: Any = None,
+        verbose: Any = 0,
+    ) -> None:
         super().__init__(
             loss,
             learning_rate=learning_rate,
@@ -205,7 +206,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         )
         self.class_weight = class_weight
 
-    def _read(self, y, weights):
+    def _read(self, y: Any, weights: np.ndarray | None) -> Any:
         classes, labels = encode_labels(y)
         if self.loss == "exponential" and len(classes) > 2:
             raise ValueError(
@@ -217,20 +218,20 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         target = Labels(self.loss, classes)
         return target, labels.astype(float), weights
 
-    def _read_more(self, y, target, weights):
+    def _read_more(self, y: Any, target: Any, weights: np.ndarray | None) -> Any:
         return known_labels(y, target.classes, len(y)).astype(float)
 
-    def _check_again(self, target):
+    def _check_again(self, target: Any) -> None:
         if not np.array_equal(target.classes, self.classes_):
             raise ValueError(
                 "with warm_start=True, y must have the classes of the fit before, "
                 f"{self.classes_.tolist()}, got {target.classes.tolist()}"
             )
 
-    def _learnt(self, target):
+    def _learnt(self, target: Any) -> dict[str, Any]:
         return {"classes_": target.classes, "n_classes_": target.n_classes}
 
-    def _score(self, rows, target):
+    def _score(self, rows: Any, target: Any) -> Any:
         if isinstance(self.scoring, str) and self.scoring == "loss":
             return None
         labels = rows.y[rows.held_out].astype(int)
@@ -238,7 +239,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         score = out_of_fold_score(self.scoring, target.classes, labels, weights)
         return lambda raw: score(target.predicted(raw))
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> np.ndarray:
         """Raw scores: of the second class of two, or of each class.
 
         Parameters
@@ -251,14 +252,14 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         """
         return self._read_raw(X, lambda raw: raw if raw.shape[1] > 1 else raw[:, 0])
 
-    def _read_stages(self, X, read):
-        def read_raw(raw):
+    def _read_stages(self, X: Any, read: Any) -> Any:
+        def read_raw(raw: np.ndarray) -> Any:
             (found,) = read(iter([self._target.predicted(raw)]))
             return found
 
         return [self._read_raw(X, read_raw)]
 
-    def staged_decision_function(self, X):
+    def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
         """What `decision_function` would say after each tree.
 
         Parameters
@@ -272,7 +273,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         for raw in self._staged_raw(X):
             yield raw.copy() if raw.shape[1] > 1 else raw[:, 0].copy()
 
-    def staged_predict_proba(self, X):
+    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """What `predict_proba` would say after each tree.
 
         Parameters
@@ -286,7 +287,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         for raw in self._staged_raw(X):
             yield self._target.predicted(raw)
 
-    def staged_predict(self, X):
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """What `predict` would say after each tree.
 
         Parameters

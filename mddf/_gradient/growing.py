@@ -145,7 +145,7 @@ def boost(
     Boosted
     """
     given = (table, y, weights, train, held_out, options, seeds)
-    named = {
+    named: dict[str, Any] = {
         "symmetric": symmetric,
         "stopping": stopping or Stopping(),
         "start": start,
@@ -165,22 +165,22 @@ def boost(
 
 
 def _boost(
-    table,
-    y,
-    weights,
-    train,
-    held_out,
-    options,
-    seeds,
+    table: BinnedTable,
+    y: Any,
+    weights: np.ndarray | None,
+    train: np.ndarray,
+    held_out: np.ndarray,
+    options: Any,
+    seeds: np.ndarray,
     *,
-    symmetric,
-    stopping,
-    start,
-    watch_training,
-    keys,
-    shown,
-    team,
-    cancel,
+    symmetric: Any,
+    stopping: Any,
+    start: Any,
+    watch_training: Any,
+    keys: Any,
+    shown: Any,
+    team: Any,
+    cancel: Cancel,
 ) -> Boosted:
     booster = _core.GradientBooster(
         table.cells, y, weights, train, held_out, options, start, cancel, keys
@@ -213,12 +213,14 @@ class _Run:
         booster = self.booster
         return BoostedTrees(booster.trees(), self.symmetric, self.n_columns, booster.start)
 
-    def grow(self, seeds, patience: int) -> bool:
+    def grow(self, seeds: np.ndarray, patience: int) -> bool:
         return self.booster.grow(
             seeds, patience, self.stopping.tol, self.watch_training, self.team, self.cancel
         )
 
-    def by_loss(self, seeds, steps, bar, any_held_out: bool) -> Boosted:
+    def by_loss(
+        self, seeds: np.ndarray, steps: list[tuple[int, int]], bar: Any, any_held_out: bool
+    ) -> Boosted:
         """The kernel looks at the loss."""
         patience = self.stopping.patience if any_held_out else 0
         for first, last in steps:
@@ -296,7 +298,7 @@ def boost_folds(
             tasks: list[Task] = [(function, one, {}) for one in zip(*given, strict=True)]
             return list(from_threads(tasks, n_threads, cancel))
 
-        def start(train, of_fold):
+        def start(train: np.ndarray, of_fold: np.ndarray) -> Any:
             rows, statistics = Rows(table, y, weights, train, of_fold), None
             of_rows = keys
             if encoding is not None:
@@ -320,7 +322,7 @@ def boost_folds(
                 if last - best >= patience:
                     break
 
-        def finish(booster, codes, statistics):
+        def finish(booster: _core.GradientBooster, codes: np.ndarray, statistics: Any) -> Any:
             n_columns = table.bins.n_columns + (statistics.n_columns if statistics else 0)
             trees = BoostedTrees(booster.trees(), symmetric, n_columns, booster.start).first(best)
             raw = trees.raw(codes, 1) if patience else booster.raw(best=False)

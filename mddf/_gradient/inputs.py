@@ -90,7 +90,7 @@ class Rows:
         )
 
 
-def drawn_entropy(random_state) -> list[int]:
+def drawn_entropy(random_state: Any) -> list[int]:
     """What all seeds of a fit come from."""
     return check_random_state(random_state).randint(0, 2**32, 4, dtype=np.uint64).tolist()
 
@@ -103,7 +103,7 @@ def within_range(weights: np.ndarray | None) -> np.ndarray | None:
     return weights if abs(exponent) <= _MOST_EXPONENT else np.ldexp(weights, -exponent)
 
 
-def monotonic_signs(estimator, target, binner: Binner) -> np.ndarray | None:
+def monotonic_signs(estimator: Any, target: Any, binner: Binner) -> np.ndarray | None:
     """Signs of the features from `monotonic_cst`, None if all are 0."""
     given = estimator.monotonic_cst
     if not (given is None or isinstance(given, dict) or is_list(given)):
@@ -122,7 +122,7 @@ def monotonic_signs(estimator, target, binner: Binner) -> np.ndarray | None:
     return signs
 
 
-def interaction_groups(interaction_cst, n_features: int) -> np.ndarray | None:
+def interaction_groups(interaction_cst: Any, n_features: int) -> np.ndarray | None:
     """Which features each group holds, from `interaction_cst`: uint8 (n_groups, n_features)."""
     if interaction_cst is None:
         return None

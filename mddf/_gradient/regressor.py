@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 from dataclasses import replace
 from numbers import Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -22,7 +23,7 @@ from mddf._gradient.losses import REGRESSION, Numbers, check_targets
 class Known(RegressorMixin, BaseEstimator):
     """Stands in for a regressor whose predictions are known: they are its X."""
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """X itself."""
         return X
 
@@ -155,7 +156,7 @@ class GradientBoostingRegressor(GradientBoosting, Saved, RegressorMixin, BaseEst
     0.7
     """
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **GradientBoosting._parameter_constraints,
         "loss": [StrOptions(set(REGRESSION))],
         "quantile": [Within(Real, 0, 1, closed="both"), None],
@@ -163,32 +164,32 @@ class GradientBoostingRegressor(GradientBoosting, Saved, RegressorMixin, BaseEst
 
     def __init__(
         self,
-        loss="squared_error",
+        loss: Any = "squared_error",
         *,
-        quantile=None,
-        learning_rate=0.05,
-        max_iter=1000,
-        grow_policy=SYMMETRIC,
-        max_leaf_nodes=31,
-        max_depth=None,
-        min_samples_leaf=1,
-        l2_regularization=3.0,
-        max_features=1.0,
-        subsample=1.0,
-        max_bins=255,
-        categorical_features="from_dtype",
-        monotonic_cst=None,
-        interaction_cst=None,
-        early_stopping="auto",
-        scoring="loss",
-        validation_fraction=0.1,
-        n_iter_no_change=50,
-        tol=0.0,
-        warm_start=False,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        quantile: Any = None,
+        learning_rate: Any = 0.05,
+        max_iter: Any = 1000,
+        grow_policy: Any = SYMMETRIC,
+        max_leaf_nodes: Any = 31,
+        max_depth: Any = None,
+        min_samples_leaf: Any = 1,
+        l2_regularization: Any = 3.0,
+        max_features: Any = 1.0,
+        subsample: Any = 1.0,
+        max_bins: Any = 255,
+        categorical_features: Any = "from_dtype",
+        monotonic_cst: Any = None,
+        interaction_cst: Any = None,
+        early_stopping: Any = "auto",
+        scoring: Any = "loss",
+        validation_fraction: Any = 0.1,
+        n_iter_no_change: Any = 50,
+        tol: Any = 0.0,
+        warm_start: Any = False,
+        n_jobs: Any = None,
+        random_state: Any = None,
+        verbose: Any = 0,
+    ) -> None:
         super().__init__(
             loss,
             learning_rate=learning_rate,
@@ -216,12 +217,12 @@ class GradientBoostingRegressor(GradientBoosting, Saved, RegressorMixin, BaseEst
         )
         self.quantile = quantile
 
-    def _quantile(self):
+    def _quantile(self) -> float:
         if self.loss == "quantile" and self.quantile is None:
             raise ValueError("quantile must be a number from 0 to 1 for loss='quantile', got None")
         return 0.9 if self.quantile is None else float(self.quantile)
 
-    def _numbers(self, y, weights):
+    def _numbers(self, y: Any, weights: np.ndarray | None) -> Any:
         """Targets that are fine for the loss; those of samples without weight do not matter."""
         y = read_values(y)
         if y.shape[1] != 1:
@@ -231,24 +232,24 @@ class GradientBoostingRegressor(GradientBoosting, Saved, RegressorMixin, BaseEst
         check_targets(self.loss, counted)
         return y if weights is None else np.where(weights > 0, y, counted[0]), counted
 
-    def _read(self, y, weights):
+    def _read(self, y: Any, weights: np.ndarray | None) -> Any:
         y, counted = self._numbers(y, weights)
         target = Numbers.of(self.loss, counted)
         if self.warm_start and hasattr(self, "_trees"):
             target = replace(target, exponent=self._target.exponent)
         return target, target.boosted(y), weights
 
-    def _read_more(self, y, target, weights):
+    def _read_more(self, y: Any, target: Any, weights: np.ndarray | None) -> Any:
         return target.boosted(self._numbers(y, weights)[0])
 
-    def _check_again(self, target):
+    def _check_again(self, target: Any) -> None:
         if target.loss != self._target.loss:
             raise ValueError(
                 f"with warm_start=True, loss must be {self._target.loss!r}, as in the fit before, "
                 f"got {self.loss!r}"
             )
 
-    def _score(self, rows, target):
+    def _score(self, rows: Any, target: Any) -> Any:
         if isinstance(self.scoring, str) and self.scoring == "loss":
             return None
         scorer = get_scorer("r2" if self.scoring is None else self.scoring)
@@ -257,13 +258,13 @@ class GradientBoostingRegressor(GradientBoosting, Saved, RegressorMixin, BaseEst
         if rows.weights is not None and "sample_weight" in inspect.signature(scorer).parameters:
             options["sample_weight"] = rows.weights[rows.held_out]
 
-        def score(raw):
+        def score(raw: np.ndarray) -> Any:
             with naming("scoring"):
                 return float(scorer(Known(), target.predicted(raw), y, **options))
 
         return score
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Numbers, in units of the targets.
 
         Parameters
@@ -276,7 +277,7 @@ class GradientBoostingRegressor(GradientBoosting, Saved, RegressorMixin, BaseEst
         """
         return self._read_raw(X, lambda raw: self._target.predicted(raw))
 
-    def staged_predict(self, X):
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """What `predict` would say after each tree.
 
         Parameters
@@ -290,7 +291,7 @@ class GradientBoostingRegressor(GradientBoosting, Saved, RegressorMixin, BaseEst
         for raw in self._staged_raw(X):
             yield self._target.predicted(raw)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True

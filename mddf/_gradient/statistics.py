@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -161,7 +162,9 @@ class Encoding:
     max_bins: int
 
     @classmethod
-    def of(cls, levels: Levels, y: np.ndarray, n_classes: int, entropy, max_bins: int) -> Encoding:
+    def of(
+        cls, levels: Levels, y: np.ndarray, n_classes: int, entropy: Any, max_bins: int
+    ) -> Encoding:
         """From what is boosted: numbers, with `n_classes` 0, or classes."""
         n_orders = int(np.clip(_MANY_COPIES // len(y), 1, _MOST_ORDERS))
         seeds = np.random.SeedSequence(entropy, spawn_key=(2,)).generate_state(n_orders, np.uint64)
@@ -182,7 +185,7 @@ class Encoding:
         pairs = [list(two) for two in combinations(most, 2)]
         return [[place] for place in range(len(self.levels.counts))] + pairs
 
-    def extended(self, monotonic: np.ndarray | None, interactions: np.ndarray | None):
+    def extended(self, monotonic: np.ndarray | None, interactions: np.ndarray | None) -> Any:
         """Constraints of columns, for statistics, too: those of pairs are with both columns."""
         groups, n_outputs = self.groups(), self.outputs.shape[1]
         if monotonic is not None:
@@ -240,7 +243,7 @@ class Encoding:
         )
         return copies, statistics
 
-    def _code(self, rows: Rows, orders, codes: np.ndarray, before) -> TargetStatistics:
+    def _code(self, rows: Rows, orders: Any, codes: np.ndarray, before: Any) -> TargetStatistics:
         """Write the statistics' codes of training rows by each order."""
         levels = self.levels.of_rows(rows.train)
         weights = None if rows.weights is None else rows.weights[rows.train]
@@ -273,7 +276,11 @@ def read_levels(binner: Binner, table: Table) -> Levels | None:
 
 
 def random_orders(
-    codes: np.ndarray, levels: Levels, y: np.ndarray, seeds: np.ndarray, weights=None
+    codes: np.ndarray,
+    levels: Levels,
+    y: np.ndarray,
+    seeds: np.ndarray,
+    weights: np.ndarray | None = None,
 ) -> Iterator[np.ndarray]:
     """Orders of rows that depend on what these hold, and not on where they stand."""
     content = np.hstack([codes, levels.numbers.view(np.uint8)])

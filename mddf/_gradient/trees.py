@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -42,10 +43,10 @@ class BoostedTrees:
     n_columns: int
     start: np.ndarray
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "cells"}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         if self.arrays["values"].shape[1] != len(self.start):
             raise ValueError("boosted trees: start must have an entry for each column of values")
@@ -114,23 +115,27 @@ class BoostedTrees:
         """Raw predictions before the first tree, of shape (n_rows, n_scores)."""
         return np.tile(self.start, (n_rows, 1))
 
-    def add_raw(self, codes: np.ndarray, first: int, last: int, out: np.ndarray, n_jobs) -> None:
+    def add_raw(
+        self, codes: np.ndarray, first: int, last: int, out: np.ndarray, n_jobs: Any
+    ) -> None:
         """Add what trees `first` to `last` (not included) say of rows of codes to `out`."""
 
-        def work(begin, end, cancel):
+        def work(begin: int, end: int, cancel: Any) -> None:
             self.cells.add_raw(codes[begin:end], first, last, out[begin:end], cancel)
 
         least = max(256, _FEW_WALKS // max(1, last - first))
         ranges = chunks(len(codes), job_count(n_jobs, len(codes) // least), least)
         in_threads(work, ranges, n_jobs)
 
-    def raw(self, codes: np.ndarray, n_jobs=None) -> np.ndarray:
+    def raw(self, codes: np.ndarray, n_jobs: Any = None) -> np.ndarray:
         """Raw predictions of rows of codes, of shape (n_rows, n_scores)."""
         out = self.start_rows(len(codes))
         self.add_raw(codes, 0, self.n_trees, out, n_jobs)
         return out
 
-    def staged(self, codes: np.ndarray, n_jobs=None, first: int = 0) -> Iterator[np.ndarray]:
+    def staged(
+        self, codes: np.ndarray, n_jobs: Any = None, first: int = 0
+    ) -> Iterator[np.ndarray]:
         """Raw predictions after each tree from `first` on: the same array, which changes."""
         out = self.start_rows(len(codes))
         self.add_raw(codes, 0, first, out, n_jobs)

@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from made_models import TABLES, frame_table, labels_of, number_table, table_with_missing
+from boosted_cases import TABLES, frame_of_few_levels
+from made_models import labels_of, number_table, table_with_missing
 from shapley import shapley
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor, cost
@@ -143,7 +144,7 @@ def test_contributions_add_up_to_raw_predictions(kind, method, grow_policy):
 @pytest.mark.parametrize("grow_policy", GROWTH)
 def test_the_samples_of_training_are_the_background(grow_policy):
     pytest.importorskip("shap", reason='needs "mddf[explain]"')
-    X = frame_table()
+    X = frame_of_few_levels()
     model = GradientBoostingRegressor(**OPTIONS, grow_policy=grow_policy).fit(X, numbers_of(X))
     found, same = (shap_values(model, X[:5], background=rows) for rows in (None, X))
     assert np.array_equal(found.values, same.values)
@@ -177,7 +178,7 @@ def test_units_of_regressors(loss, size):
 
 def test_trees_in_parts(monkeypatch):
     pytest.importorskip("shap", reason='needs "mddf[explain]"')
-    X = frame_table()
+    X = frame_of_few_levels()
     for grow_policy in GROWTH:
         model = made(X, grow_policy, 3)
         whole = shap_values(model, X[:5]).values, [tree.value for tree in tree_arrays(model)]

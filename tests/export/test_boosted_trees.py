@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from made_models import TABLES, frame_table, labels_of, number_table, table_with_missing
+from boosted_cases import TABLES, frame_of_few_levels
+from made_models import frame_table, labels_of, number_table, table_with_missing
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
 from mddf.export import onnx_inputs, to_onnx
@@ -71,7 +72,7 @@ def test_single_precision():
 
 
 def test_missing_values_that_fit_did_not_see():
-    X = frame_table(240)
+    X = frame_of_few_levels(240)
     train = X[:150].dropna()
     model = GradientBoostingClassifier(**OPTIONS).fit(train, labels_of(X)[train.index])
     assert_same(model, X)
@@ -81,3 +82,10 @@ def test_trees_that_find_nothing():
     X = np.ones((40, 2))
     assert_same(GradientBoostingRegressor(**OPTIONS).fit(X, np.arange(40) % 3), X)
     assert_same(GradientBoostingClassifier(**OPTIONS).fit(X, np.arange(40) % 2), X)
+
+
+def test_target_statistics_are_refused():
+    X = frame_table(240)
+    model = GradientBoostingClassifier(**OPTIONS).fit(X, labels_of(X))
+    with pytest.raises(ValueError, match=r"32 categories or more.* got columns \[5\]"):
+        to_onnx(model, dtype=np.float64)

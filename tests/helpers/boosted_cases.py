@@ -1,5 +1,6 @@
 """Tables and targets for gradient boosting."""
 
+import made_models
 import numpy as np
 import pandas as pd
 import pytest
@@ -43,3 +44,12 @@ def frame(n=300, seed=0):
     table.loc[::11, "kind"] = None
     table["kind"] = table["kind"].astype("category")
     return table, y.to_numpy()
+
+
+def frame_of_few_levels(n_rows=120):
+    """`made_models.frame_table` with 30 places: more have target statistics."""
+    X = made_models.frame_table(n_rows)
+    return X.assign(place=[f"p{int(place[1:]) % 30:02}" for place in X["place"]])
+
+
+TABLES = {**made_models.TABLES, "frame": frame_of_few_levels}
