@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
+from mddf._core import ClassTarget, TreeOptions
 from mddf._data.binned_table import BinnedTable
 from mddf._data.binning import Bins, join_bins
 from mddf._data.folds import Folds
@@ -62,7 +64,7 @@ def grow_forests(
     entropy: list[int],
     *,
     held_out: bool,
-    n_jobs=None,
+    n_jobs: int | None = None,
     verbose: bool | int = False,
 ) -> tuple[list[grower.Grown], list[grower.Grown]]:
     """Grow both forests for each fold.
@@ -92,7 +94,7 @@ def grow_forests(
     blocks = _blocks(samples, spec, options, entropy, held_out, table, labels)
     grown = grower.grow(
         table,
-        grower.ClassTarget(labels, samples.n_classes),
+        ClassTarget(labels, samples.n_classes),
         list(blocks),
         n_jobs=n_jobs,
         verbose=verbose,
@@ -101,7 +103,15 @@ def grow_forests(
     return grown[0::2], grown[1::2]
 
 
-def _blocks(samples, spec, options, entropy, held_out, table, labels) -> Iterator[grower.Block]:
+def _blocks(
+    samples: Any,
+    spec: Any,
+    options: Any,
+    entropy: Any,
+    held_out: Any,
+    table: Any,
+    labels: np.ndarray,
+) -> Iterator[grower.Block]:
     n_windows = spec.n_windows
     weights = RowWeights(
         *(
@@ -140,7 +150,16 @@ def _windows_of(samples: np.ndarray, n_windows: int) -> np.ndarray:
 
 
 def _block(
-    *, completely_random, order, rows, weights, share, held_out, seeds, options, n_columns
+    *,
+    completely_random: Any,
+    order: Any,
+    rows: Any,
+    weights: Any,
+    share: Any,
+    held_out: Any,
+    seeds: np.ndarray,
+    options: Any,
+    n_columns: Any,
 ) -> grower.Block:
     try:
         sampling = plan_sampling(
@@ -161,7 +180,7 @@ def _block(
     if options.min_samples_leaf > 1:
         total = sampling.n_draws or _total(weights, sampling.rows)
         least = min(options.min_samples_leaf, 2 * total) * (1 - 1e-9) / total
-    tree_options = grower.TreeOptions(
+    tree_options = TreeOptions(
         random_thresholds=completely_random,
         max_features=1 if completely_random else resolve_max_features("sqrt", n_columns),
         max_depth=min(int(options.max_depth or grower.NO_DEPTH_LIMIT), grower.NO_DEPTH_LIMIT),
@@ -176,7 +195,9 @@ def _total(weights: RowWeights, rows: np.ndarray) -> float:
     return float(given[rows].sum()) if given is not None and whole_weights(given) else len(rows)
 
 
-def class_vectors(trees, windows: np.ndarray, n_classes: int, *, n_jobs=None) -> np.ndarray:
+def class_vectors(
+    trees: Any, windows: np.ndarray, n_classes: int, *, n_jobs: int | None = None
+) -> np.ndarray:
     """Mean class vectors of coded windows over trees.
 
     Parameters

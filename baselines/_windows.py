@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import prod
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
@@ -103,7 +104,7 @@ class WindowSpec:
                     pooled = np.add.reduceat(pooled, first, axis=axis) / members.reshape(shape)
         return pooled.reshape(len(pooled), -1)
 
-    def names(self, forest: str, classes: Sequence) -> list[str]:
+    def names(self, forest: str, classes: Sequence[Any]) -> list[str]:
         """Names of the columns that `pool_positions` makes."""
         size = "x".join(map(str, self.size))
         axes = _AXES[len(self.size)]
@@ -116,7 +117,7 @@ class WindowSpec:
         ]
 
 
-def resolve_grid(shape, sample_shape: tuple[int, ...]) -> tuple[int, ...]:
+def resolve_grid(shape: Any, sample_shape: tuple[int, ...]) -> tuple[int, ...]:
     """The axes that windows slide along; what a sample has beyond them are channels.
 
     Parameters
@@ -150,7 +151,7 @@ def resolve_grid(shape, sample_shape: tuple[int, ...]) -> tuple[int, ...]:
     return grid
 
 
-def window_specs(windows, strides, grid: tuple[int, ...], pool: int) -> list[WindowSpec]:
+def window_specs(windows: Any, strides: Any, grid: tuple[int, ...], pool: int) -> list[WindowSpec]:
     """Window sizes from the parameters `windows` and `strides`."""
     if isinstance(windows, str):
         sizes = auto_sizes(grid)
@@ -190,7 +191,7 @@ def auto_sizes(grid: tuple[int, ...]) -> list[tuple[int, ...]]:
     return list(dict.fromkeys(sizes))
 
 
-def _window_size(window, grid: tuple[int, ...]) -> tuple[int, ...]:
+def _window_size(window: Any, grid: tuple[int, ...]) -> tuple[int, ...]:
     size = _as_sizes((window,) * len(grid) if isinstance(window, Integral) else window)
     if (
         size is None
@@ -204,7 +205,7 @@ def _window_size(window, grid: tuple[int, ...]) -> tuple[int, ...]:
     return size
 
 
-def _as_sizes(values) -> tuple[int, ...] | None:
+def _as_sizes(values: Any) -> tuple[int, ...] | None:
     """A tuple of whole numbers of at least 1; None if it is something else."""
     if not isinstance(values, Sequence | np.ndarray) or isinstance(values, str):
         return None

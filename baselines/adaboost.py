@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
@@ -99,7 +101,7 @@ class AdaBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
     1.0
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: dict[str, Any] = {
         **BaseBoostingClassifier._parameter_constraints,
         "max_depth": [Within(Integral, 1, None, closed="left")],
         "weak_learners": [None, StrOptions({"stumps"}), callable, list, tuple],
@@ -109,19 +111,19 @@ class AdaBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
 
     def __init__(
         self,
-        n_estimators=100,
+        n_estimators: int = 100,
         *,
-        max_depth=1,
-        weak_learners=None,
-        n_thresholds=10,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=10,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-        voters="deprecated",
-    ):
+        max_depth: int = 1,
+        weak_learners: Any = None,
+        n_thresholds: int = 10,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        voters: Any = "deprecated",
+    ) -> None:
         self.n_estimators = n_estimators
         self.max_depth = max_depth
         self.weak_learners = weak_learners
@@ -134,13 +136,13 @@ class AdaBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         self.verbose = verbose
         self.voters = voters
 
-    def _loss(self, margin):
+    def _loss(self, margin: np.ndarray) -> Any:
         return exp(-margin)
 
-    def _link(self, f):
+    def _link(self, f: np.ndarray) -> Any:
         return logistic_probabilities(2 * f)
 
-    def _boost(self, X, y, sample_weight, monitor):
+    def _boost(self, X: Any, y: Any, sample_weight: Any, monitor: Any) -> Any:
         weight = sample_weight / sample_weight.sum()
         given = self._given_learners()
         if given is None:
@@ -164,7 +166,7 @@ class AdaBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
             "n_learners": n_learners.astype(np.int64),
         }
 
-    def _rounds(self, X, y, weight):
+    def _rounds(self, X: Any, y: Any, weight: Any) -> Iterator[Any]:
         """Yield the rounds over searched trees."""
         search = TreeSearch(X, self.max_depth)
         used = UsedTrees()
@@ -205,5 +207,5 @@ class AdaBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
             yield Round(used.trees[k], k, flip * step, notes)
 
 
-def _normalizer(error):
+def _normalizer(error: Any) -> Any:
     return 2 * np.sqrt(error * (1 - error))

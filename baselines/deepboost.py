@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
@@ -18,6 +20,7 @@ from ._boosting.losses import LOSSES
 from ._boosting.probabilities import logistic_probabilities
 from ._boosting.search import LEAST_ERROR, TreeSearch, UsedTrees
 from ._boosting.steps import exact_step, majorizer_step
+from ._boosting.weak_learners import WeakTrees
 
 #: Special cases with names of their own: which parameters a name fixes.
 NAMED_SETTINGS: dict[str, dict[str, object]] = {
@@ -120,7 +123,7 @@ class DeepBoostClassifier(BaseBoostingClassifier):
     True
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: dict[str, Any] = {
         **BaseBoostingClassifier._parameter_constraints,
         "loss": [StrOptions({"exponential", "logistic"})],
         "beta": [finite()],
@@ -134,23 +137,23 @@ class DeepBoostClassifier(BaseBoostingClassifier):
 
     def __init__(
         self,
-        n_estimators=100,
+        n_estimators: int = 100,
         *,
-        loss="exponential",
-        beta=1e-3,
-        lambda_=1e-3,
-        hypotheses="trees",
-        max_depth=4,
-        search="layerwise",
-        complexity="paper",
-        step="majorizer",
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=10,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+        loss: Any = "exponential",
+        beta: Any = 1e-3,
+        lambda_: Any = 1e-3,
+        hypotheses: Any = "trees",
+        max_depth: int = 4,
+        search: Any = "layerwise",
+        complexity: Any = "paper",
+        step: Any = "majorizer",
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_estimators = n_estimators
         self.loss = loss
         self.beta = beta
@@ -168,7 +171,7 @@ class DeepBoostClassifier(BaseBoostingClassifier):
         self.verbose = verbose
 
     @classmethod
-    def named(cls, name, **params):
+    def named(cls, name: str, **params: Any) -> Any:
         """Make one of the special cases that go by a name of their own.
 
         Parameters
@@ -198,13 +201,13 @@ class DeepBoostClassifier(BaseBoostingClassifier):
                 raise ValueError(f"{name} means {key}={value!r}; got {params[key]!r}")
         return cls(**{**params, **fixed})
 
-    def _loss(self, margin):
+    def _loss(self, margin: np.ndarray) -> Any:
         return LOSSES[self.loss].value(1 - margin)
 
-    def _link(self, f):
+    def _link(self, f: np.ndarray) -> Any:
         return logistic_probabilities(LOSSES[self.loss].log_odds(f))
 
-    def _boost(self, X, y, sample_weight, monitor):
+    def _boost(self, X: Any, y: Any, sample_weight: Any, monitor: Any) -> Any:
         names = ("objective", "weighted_error", "edge", "step", "n_learners", "tree_size")
         return self._follow(_Descent(self, X, y, sample_weight).rounds(), monitor, names)
 
@@ -212,7 +215,7 @@ class DeepBoostClassifier(BaseBoostingClassifier):
 class _Descent:
     """The state of one run: the vote's margins and the coordinates in use."""
 
-    def __init__(self, params, X, y, sample_weight):
+    def __init__(self, params: Any, X: Any, y: Any, sample_weight: Any) -> None:
         self.loss = LOSSES[params.loss]
         self.exact = params.step == "exact" and params.loss != "exponential"
         stumps = params.hypotheses == "stumps"
@@ -231,7 +234,7 @@ class _Descent:
                 "lambda_ times the complexities plus beta must be finite; got"
                 f" lambda_={params.lambda_!r}, beta={params.beta!r}"
             )
-        self.size_of = (lambda tree: 1 + (tree.size > 3)) if stumps else (lambda tree: tree.size)
+        self.stumps = stumps
         mode = "stumps" if stumps else params.search
         max_depth = 2 if stumps else params.max_depth
         self.search = TreeSearch(X, max_depth, mode, self.cost_by_size)
@@ -243,7 +246,11 @@ class _Descent:
         self.alpha = np.zeros(0)
         self.cost = np.zeros(0)  # L_j of the used trees
 
-    def rounds(self):
+    def size_of(self, tree: WeakTrees) -> int:
+        """The size by which a tree costs: leaves less one of stumps, nodes of others."""
+        return 1 + (tree.size > 3) if self.stumps else tree.size
+
+    def rounds(self) -> Iterator[Any]:
         """Yield the rounds: the best coordinate is taken and moved, until none lowers F."""
         perfect = False
         while not perfect:
@@ -264,7 +271,7 @@ class _Descent:
             perfect = self.cost[k] == 0 and min(error, 1 - error) < LEAST_ERROR
             yield self._move(k, agreement, error, inverse)
 
-    def _move(self, k, agreement, error, inverse):
+    def _move(self, k: Any, agreement: Any, error: Any, inverse: Any) -> Any:
         """Step along coordinate k."""
         cost = self.cost[k]
         penalty = cost * inverse if cost > 0 else 0.0
@@ -285,7 +292,7 @@ class _Descent:
         }
         return Round(tree, k, step, notes)
 
-    def _choose(self, signed, inverse):
+    def _choose(self, signed: Any, inverse: Any) -> Any:
         """Index of the coordinate with the steepest descent; None when there is none."""
         scale = inverse / 2 if self.cost_by_size.max() > 0 else 0.0
         tree, prediction, edge = self.search.best(signed, scale)
@@ -299,7 +306,7 @@ class _Descent:
             self.cost = np.append(self.cost, cost)
         return k
 
-    def _used_scores(self, edges, scale):
+    def _used_scores(self, edges: Any, scale: Any) -> Any:
         """|d_j| of the coordinates in use; eps_j - 1/2 = -edge_j / 2."""
         half_penalty = self.cost * scale
         moving = np.abs(np.sign(self.alpha) * half_penalty - edges / 2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from mddf._cascade.estimator import BaseCascade
 from mddf._cascade.plan import CascadeKind
 from mddf._ensemble.coefficients import LastLayer
@@ -102,29 +104,29 @@ class GCForestClassifier(BaseCascade):
 
     def __init__(
         self,
-        n_layers=20,
+        n_layers: int = 20,
         *,
-        n_estimators=500,
-        forests=None,
-        cv=3,
-        early_stopping=True,
-        n_iter_no_change=4,
-        tol=0.0,
-        keep_layers="best",
-        refit=False,
-        calibrate=False,
-        scoring=None,
-        transform_layers="last",
-        transform_forests="mean",
-        grains=None,
-        class_weight=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        max_bins=255,
-        categorical_features="from_dtype",
-        checkpoint=None,
-    ):
+        n_estimators: int = 500,
+        forests: Any = None,
+        cv: Any = 3,
+        early_stopping: bool = True,
+        n_iter_no_change: int = 4,
+        tol: Any = 0.0,
+        keep_layers: Any = "best",
+        refit: Any = False,
+        calibrate: Any = False,
+        scoring: Any = None,
+        transform_layers: Any = "last",
+        transform_forests: Any = "mean",
+        grains: Any = None,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        max_bins: int = 255,
+        categorical_features: Any = "from_dtype",
+        checkpoint: Any = None,
+    ) -> None:
         self.n_layers = n_layers
         self.n_estimators = n_estimators
         self.forests = forests

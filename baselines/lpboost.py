@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
@@ -112,7 +114,7 @@ class LPBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
     True
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: dict[str, Any] = {
         **BaseBoostingClassifier._parameter_constraints,
         "nu": [Within(Real, 0, 1, closed="right")],
         "C": [None, finite(0, "right")],
@@ -125,22 +127,22 @@ class LPBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
 
     def __init__(
         self,
-        nu=0.1,
+        nu: float | None = 0.1,
         *,
-        C=None,
-        n_estimators=100,
-        max_depth=1,
-        weak_learners=None,
-        n_thresholds=10,
-        tol=1e-8,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=10,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-        voters="deprecated",
-    ):
+        C: float | None = None,
+        n_estimators: int = 100,
+        max_depth: int = 1,
+        weak_learners: Any = None,
+        n_thresholds: int = 10,
+        tol: Any = 1e-8,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        voters: Any = "deprecated",
+    ) -> None:
         self.nu = nu
         self.C = C
         self.n_estimators = n_estimators
@@ -156,13 +158,13 @@ class LPBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         self.verbose = verbose
         self.voters = voters
 
-    def _loss(self, margin):
+    def _loss(self, margin: np.ndarray) -> Any:
         return (margin <= 0).astype(np.float64)
 
-    def _link(self, f):
+    def _link(self, f: np.ndarray) -> Any:
         return linear_probabilities(f)
 
-    def _boost(self, X, y, sample_weight, monitor):
+    def _boost(self, X: Any, y: Any, sample_weight: Any, monitor: Any) -> Any:
         X, y, sample_weight = _merge_equal_rows(X, y, sample_weight)
         given = self._given_learners()
         if given is None:
@@ -174,28 +176,28 @@ class LPBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         return self._follow(rounds, monitor, names)
 
 
-def _searched_trees(X, max_depth):
+def _searched_trees(X: Any, max_depth: int) -> Any:
     """Source of learners: a function from signed weights to the learner of largest edge.
 
     It returns the learner, its values on the rows, and the edge; None where there is no learner.
     """
     search = TreeSearch(X, max_depth)
 
-    def best(signed_weight):
+    def best(signed_weight: Any) -> Any:
         tree, prediction, edge = search.best(signed_weight)
         return tree, prediction.astype(np.float64), edge
 
     return best
 
 
-def _fixed_learners(given, X, n_thresholds):
+def _fixed_learners(given: Any, X: Any, n_thresholds: int) -> Any:
     """Source of learners from a finite set; a negative edge asks for the complement."""
     learners, values = fixed_learners(given, X, n_thresholds)
     outside = values[np.abs(values) > 1]
     if len(outside):
         raise ValueError(f"weak_learners must have values in [-1, 1]; got {float(outside[0])!r}")
 
-    def best(signed_weight):
+    def best(signed_weight: Any) -> Any:
         if len(values) == 0:
             return None
         edges = _core.learner_edges(values, signed_weight)
@@ -206,7 +208,7 @@ def _fixed_learners(given, X, n_thresholds):
     return best
 
 
-def _solve_for_cost(cost, values, cap):
+def _solve_for_cost(cost: Any, values: np.ndarray, cap: Any) -> Any:
     try:
         return solve_c_form(values, cap)
     except RuntimeError as error:  # seen where the cost is larger than about 1e12
@@ -216,7 +218,7 @@ def _solve_for_cost(cost, values, cap):
 class _Master:
     """The program over the learners so far."""
 
-    def __init__(self, params, y, sample_weight):
+    def __init__(self, params: Any, y: Any, sample_weight: Any) -> None:
         self._y = y
         self._tol = params.tol
         self._nu_form = params.C is None
@@ -241,7 +243,7 @@ class _Master:
         self._signs: list[float] = []
         self._solution: Solution | None = None
 
-    def rounds(self, source):
+    def rounds(self, source: Any) -> Iterator[Any]:
         """Yield the rounds: one learner more in each, and the weights of all."""
         notes = None
         while (found := source(self.u * self._y)) is not None:
@@ -255,7 +257,7 @@ class _Master:
             weights, notes = self._add(sign * values, edge, sign)
             yield Round(learner, len(weights) - 1, weights, notes)
 
-    def _improves(self, edge):
+    def _improves(self, edge: Any) -> Any:
         """Whether a learner of this edge violates the dual; notes the bound that it gives."""
         if not self._nu_form:
             self._bound = max(self._bound, self.u.sum() / max(edge, 1.0))
@@ -264,13 +266,13 @@ class _Master:
         beta = 0.0 if self._solution is None else self._solution.objective
         return edge > max(beta + self._tol, TIE)
 
-    def _gap(self):
+    def _gap(self) -> Any:
         """How far the optimum over the learners so far may lie from that over all."""
         assert self._solution is not None
         behind = self._bound - self._solution.objective
         return max(behind if self._nu_form else -behind, 0.0)
 
-    def _add(self, column, edge, sign):
+    def _add(self, column: Any, edge: Any, sign: Any) -> Any:
         """Take a learner in and solve anew; return all weights, and what to note."""
         error = (1 - edge / self.u.sum()) / 2
         self._columns.append(column * self._y)
@@ -289,7 +291,7 @@ class _Master:
         }
 
 
-def _merge_equal_rows(X, y, sample_weight):
+def _merge_equal_rows(X: Any, y: Any, sample_weight: Any) -> Any:
     rows, inverse = np.unique(np.column_stack([X, y]), axis=0, return_inverse=True)
     weight = np.bincount(inverse, sample_weight, minlength=len(rows))
     return np.ascontiguousarray(rows[:, :-1]), rows[:, -1].copy(), weight

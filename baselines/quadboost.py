@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
@@ -104,7 +105,7 @@ class QuadBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
     True
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: dict[str, Any] = {
         **BaseBoostingClassifier._parameter_constraints,
         "penalty": [None, StrOptions({"l1", "l2", "linf"})],
         "lambda_": [finite()],
@@ -117,22 +118,22 @@ class QuadBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
 
     def __init__(
         self,
-        penalty=None,
+        penalty: Any = None,
         *,
-        n_estimators=100,
-        lambda_=0.01,
-        alpha_max=0.01,
-        weak_learners="stumps",
-        n_thresholds=10,
-        tol=1e-20,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=10,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-        voters="deprecated",
-    ):
+        n_estimators: int = 100,
+        lambda_: Any = 0.01,
+        alpha_max: Any = 0.01,
+        weak_learners: Any = "stumps",
+        n_thresholds: int = 10,
+        tol: Any = 1e-20,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 10,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+        voters: Any = "deprecated",
+    ) -> None:
         self.penalty = penalty
         self.n_estimators = n_estimators
         self.lambda_ = lambda_
@@ -148,13 +149,13 @@ class QuadBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         self.verbose = verbose
         self.voters = voters
 
-    def _loss(self, margin):
+    def _loss(self, margin: np.ndarray) -> Any:
         return (1 - margin) ** 2
 
-    def _link(self, f):
+    def _link(self, f: np.ndarray) -> Any:
         return linear_probabilities(f)
 
-    def _boost(self, X, y, sample_weight, monitor):
+    def _boost(self, X: Any, y: Any, sample_weight: Any, monitor: Any) -> Any:
         learners, values = fixed_learners(self._given_learners(), X, self.n_thresholds)
         ensemble, columns = self._run(
             _core.quadboost_path,

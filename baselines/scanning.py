@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 from numbers import Integral
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
@@ -146,7 +146,7 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
     [180, 80]
     """
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "windows": [StrOptions({"auto"}), list, tuple],
         "strides": [Within(Integral, 1, None, closed="left"), list, tuple],
         "shape": [list, tuple, None],
@@ -169,22 +169,22 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        windows="auto",
+        windows: Any = "auto",
         *,
-        strides=1,
-        shape=None,
-        n_estimators=100,
-        min_samples_leaf=10,
-        max_depth=None,
-        max_windows=None,
-        cv=5,
-        pooling=None,
-        class_weight=None,
-        max_bins=255,
-        n_jobs=None,
-        random_state=None,
-        verbose=False,
-    ):
+        strides: Any = 1,
+        shape: Any = None,
+        n_estimators: int = 100,
+        min_samples_leaf: Any = 10,
+        max_depth: int | None = None,
+        max_windows: Any = None,
+        cv: Any = 5,
+        pooling: Any = None,
+        class_weight: Any = None,
+        max_bins: int = 255,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = False,
+    ) -> None:
         self.windows = windows
         self.strides = strides
         self.shape = shape
@@ -200,7 +200,7 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the forests.
 
         Parameters
@@ -219,7 +219,7 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         self._fit(X, y, sample_weight, out_of_fold=False)
         return self
 
-    def fit_transform(self, X, y, sample_weight=None):
+    def fit_transform(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
         """Learn the forests and give the training samples their out-of-fold vectors.
 
         Parameters
@@ -235,11 +235,11 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         return self._fit(X, y, sample_weight, out_of_fold=True)
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def _fit(self, X, y, sample_weight, out_of_fold: bool) -> np.ndarray | None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, out_of_fold: bool) -> np.ndarray | None:
         with unchanged_on_failure(self):
             return self._learn(X, y, sample_weight, out_of_fold)
 
-    def _learn(self, X, y, sample_weight, out_of_fold: bool) -> np.ndarray | None:
+    def _learn(self, X: Any, y: Any, sample_weight: Any, out_of_fold: bool) -> np.ndarray | None:
         sample_shape, X = self._read(X, reset=True)
         check_lengths(X, y=y)
         n_samples, n_features = X.shape
@@ -277,12 +277,12 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         self._specs, self._binner, self._trees, self._seen = specs, binner, trees, seen
         return features
 
-    def _read(self, X, *, reset: bool) -> tuple[tuple[int, ...] | None, np.ndarray]:
+    def _read(self, X: Any, *, reset: bool) -> tuple[tuple[int, ...] | None, np.ndarray]:
         """The shape of a sample, None for tables, and X as a table of numbers."""
         sample_shape, X = _flat(whole_frame(X))
         return sample_shape, read_numbers(self, X, reset=reset)
 
-    def _grow(self, samples, spec, entropy, out_of_fold):
+    def _grow(self, samples: Any, spec: Any, entropy: Any, out_of_fold: Any) -> Any:
         return grow_forests(
             samples,
             spec,
@@ -295,7 +295,7 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
             verbose=self.verbose,
         )
 
-    def _add_held_out(self, features, spec, forest, folds):
+    def _add_held_out(self, features: Any, spec: Any, forest: Any, folds: Any) -> None:
         """Add what a forest's folds say of the samples that they held out."""
         times = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(features))
         for (_, test), grown in zip(folds, forest, strict=True):
@@ -303,7 +303,7 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
             features[test] += vectors / times[test, None]
             grown.sums = None
 
-    def transform(self, X):
+    def transform(self, X: Any) -> np.ndarray:
         """Class vectors of the windows of new samples.
 
         Parameters
@@ -342,7 +342,7 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         )
         return max(1, _BATCH_BYTES // largest)
 
-    def _scan(self, codes, features):
+    def _scan(self, codes: np.ndarray, features: Any) -> None:
         n_classes = len(self.classes_)
         bounds = _bounds(self._specs, n_classes)
         for spec, forests, parts in zip(self._specs, self._trees, bounds, strict=True):
@@ -355,7 +355,7 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
     def _n_features_out(self) -> int:
         return int(self.grains_[-1][-1]) + 1
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns, such as "window7x7_random_y0_x3_cat".
 
         Parameters
@@ -378,10 +378,10 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         ]
         return np.asarray(names, dtype=object)
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_trees")
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.three_d_array = True
@@ -390,7 +390,7 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         return tags
 
 
-def _flat(X):
+def _flat(X: Any) -> Any:
     """The shape of a sample, None for tables, and X as a table."""
     if isinstance(X, list | tuple):
         X = np.asarray(X)
@@ -399,7 +399,7 @@ def _flat(X):
     return X.shape[1:], np.reshape(X, (len(X), prod(X.shape[1:])))
 
 
-def _cells(X: np.ndarray, grid) -> ArrayTable:
+def _cells(X: np.ndarray, grid: Any) -> ArrayTable:
     """The cells of images as rows, one column per channel."""
     return ArrayTable(X.reshape(len(X) * prod(grid), -1))
 

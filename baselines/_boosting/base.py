@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +48,7 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
     classes are left to one-vs-rest.
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: dict[str, Any] = {
         "n_estimators": [COUNT],
         "early_stopping": ["boolean"],
         "validation_fraction": [Within(Real, 0, 1, closed="neither")],
@@ -81,7 +81,7 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
         """Probabilities of all classes given f, one column for each class if more than two."""
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the ensemble.
 
         Parameters
@@ -110,7 +110,7 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
             self._learn(X, y, sample_weight)
         return self
 
-    def _learn(self, X, y, sample_weight):
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         X = _read_numbers(self, X, reset=True)
         check_lengths(X, y=y)
         classes, codes = encode_labels(y)
@@ -131,7 +131,7 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
         else:
             self._fit_one_vs_rest(X, codes, weight)
 
-    def _fit_two_classes(self, X, signs, weight):
+    def _fit_two_classes(self, X: Any, signs: Any, weight: Any) -> None:
         monitor = None
         if self.early_stopping:
             seed = check_random_state(self.random_state).randint(MOST)
@@ -168,8 +168,12 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
         return Ensemble.of_rounds(made), history_of(made, notes)
 
     def _run(
-        self, path: Callable[..., tuple], learners: Learners, values: NDArray, *options
-    ) -> tuple[Ensemble, list[NDArray]]:
+        self,
+        path: Callable[..., tuple[Any, ...]],
+        learners: Learners,
+        values: NDArray[Any],
+        *options: Any,
+    ) -> tuple[Ensemble, list[NDArray[Any]]]:
         """Run a compiled path over the learners' values; return also its columns about rounds."""
         if len(values) == 0:
             return Ensemble.of_steps(WeakTrees.joined([]), [], []), [np.empty(0)] * 4
@@ -179,7 +183,7 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
         chosen, learner = np.unique(learner, return_inverse=True)
         return Ensemble.of_steps(learners.take(chosen), learner, columns[0]), columns
 
-    def _share(self, signs, seed):
+    def _share(self, signs: Any, seed: Any) -> Any:
         """Rows to learn from and rows to watch, with both classes among each."""
         try:
             return train_test_split(
@@ -196,7 +200,7 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
                 f" {len(signs) - n_ours} of all others"
             ) from error
 
-    def _fit_one_vs_rest(self, X, codes, weight):
+    def _fit_one_vs_rest(self, X: Any, codes: np.ndarray, weight: Any) -> None:
         seed = check_random_state(self.random_state).randint(MOST)
         inner = clone(self).set_params(n_jobs=None, verbose=0, random_state=int(seed))
         with config_context(enable_metadata_routing=True):
@@ -208,23 +212,23 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
         self.history_ = _stack([fitted.history_ for fitted in rest.estimators_])
         self.n_iter_ = max(ensemble.n_rounds for ensemble in self.ensembles_)
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         # By default any attribute that ends in _ would count, such as the parameter lambda_.
         return hasattr(self, "ensembles_")
 
-    def _counts(self):
+    def _counts(self) -> Iterator[Any]:
         yield "n_iter_", self.n_iter_, max(ensemble.n_rounds for ensemble in self.ensembles_)
 
-    def _progress_bar(self):
+    def _progress_bar(self) -> Any:
         """Bar of `n_estimators` rounds, shown when verbose."""
         name = type(self).__name__
         return progress_bar(self.n_estimators, name, "round", shown=self.verbose)
 
-    def _validated(self, X) -> FloatArray:
+    def _validated(self, X: Any) -> FloatArray:
         check_is_fitted(self)
         return _read_numbers(self, X, reset=False)
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> np.ndarray:
         """Return f(x) = sum_j alpha_j h_j(x).
 
         Parameters
@@ -240,7 +244,7 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
         X = self._validated(X)
         return _columns([ensemble.decision(X) for ensemble in self.ensembles_])
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Return the predicted labels, shape (n_samples,).
 
         With two classes f(x) > 0 means ``classes_[1]``; a model without a single round, whose
@@ -248,23 +252,23 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
         """
         return self._labels(self.decision_function(X))
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Return the class probabilities, shape (n_samples, n_classes)."""
         return self._probabilities(self.decision_function(X))
 
-    def _codes(self, decision):
+    def _codes(self, decision: Any) -> Any:
         if decision.ndim == 1:
             return ((decision > 0) | (self.n_iter_ == 0)).astype(int)
         return decision.argmax(axis=1)
 
-    def _labels(self, decision):
+    def _labels(self, decision: Any) -> Any:
         return self.classes_[self._codes(decision)]
 
-    def _probabilities(self, decision):
+    def _probabilities(self, decision: Any) -> Any:
         p = self._link(decision)
         return put_ahead(p, self._codes(decision)) if self.n_iter_ else p
 
-    def staged_decision_function(self, X) -> Iterator[FloatArray]:
+    def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
         """Yield what :meth:`decision_function` returns after every round.
 
         With more than two classes an ensemble that stopped earlier keeps its last value.
@@ -276,17 +280,17 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
             last = [next(stage, f) for stage, f in zip(stages, last, strict=True)]
             yield _columns(last)
 
-    def staged_predict(self, X):
+    def staged_predict(self, X: Any) -> Iterator[Any]:
         """Yield the predicted labels after every round."""
         for decision in self.staged_decision_function(X):
             yield self._labels(decision)
 
-    def staged_predict_proba(self, X):
+    def staged_predict_proba(self, X: Any) -> Iterator[Any]:
         """Yield the class probabilities after every round."""
         for decision in self.staged_decision_function(X):
             yield self._probabilities(decision)
 
-    def margins(self, X, y, normalize=True):
+    def margins(self, X: Any, y: Any, normalize: Any = True) -> np.ndarray:
         """Return the margins of labelled rows.
 
         Parameters
@@ -321,14 +325,14 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
         return class_margins(_columns(decisions), codes) / 2
 
     @property
-    def estimator_weights_(self):
+    def estimator_weights_(self) -> Any:
         """Final weight of every learner; of more than two classes a list of those of each."""
         check_is_fitted(self)
         weights = [ensemble.weights() for ensemble in self.ensembles_]
         return weights[0] if len(weights) == 1 else weights
 
     @property
-    def feature_importances_(self):
+    def feature_importances_(self) -> Any:
         """Share of every feature in the vote, shape (n_features,), with sum 1 (or all 0).
 
         A tree hands out its absolute weight to the features it asks, by the gains of its splits;
@@ -392,7 +396,7 @@ class FromWeakLearners:
         return self.voters
 
 
-def _read_numbers(estimator, X, *, reset: bool) -> FloatArray:
+def _read_numbers(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
     """X as numbers in double precision, none of them missing."""
     cells = np.asarray(read_numbers(estimator, X, reset=reset), np.float64)
     missing = np.argwhere(np.isnan(cells))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +43,7 @@ def stump_complexity(levels: int, n_samples: float, n_features: int) -> float:
     return float(np.sqrt(2 * max(logarithm, 0.0) / n_samples))
 
 
-def tree_complexity(size, n_samples: float, n_features: int):
+def tree_complexity(size: Any, n_samples: float, n_features: int) -> Any:
     """Complexity of decision trees of n nodes, DeepBoost's equation 9.
 
     sqrt((4 n + 2) log2(d + 2) ln(m + 1) / m).
@@ -64,7 +65,7 @@ def tree_complexity(size, n_samples: float, n_features: int):
     return np.sqrt((4 * size + 2) * _log2(n_features + 2) * float(log1p(n_samples)) / n_samples)
 
 
-def reference_complexity(size, n_samples: float, n_features: int):
+def reference_complexity(size: Any, n_samples: float, n_features: int) -> Any:
     """Complexity of trees as the public reference implementation has it.
 
     sqrt((2 n + 1) log2(d + 2) ln(m) / m), smaller than :func:`tree_complexity` by about the

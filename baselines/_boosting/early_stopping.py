@@ -41,7 +41,7 @@ class Monitor:
         weight: FloatArray,
         loss: Callable[[FloatArray], FloatArray],
         patience: int,
-    ):
+    ) -> None:
         self._X, self._y, self._weight = X, y, weight
         self._loss = loss
         self._patience = patience

@@ -13,7 +13,7 @@ from mddf._base.serialization import register_serializable
 
 from .weak_learners import FloatArray, Learners, WeakTrees
 
-History = dict[str, NDArray]
+History = dict[str, NDArray[Any]]
 
 #: What histories count in integers.
 _COUNTS = {"n_learners", "tree_size"}
@@ -80,7 +80,7 @@ class Ensemble:
     step: FloatArray
 
     @classmethod
-    def of_steps(cls, learners: Learners, learner, step) -> Ensemble:
+    def of_steps(cls, learners: Learners, learner: Any, step: Any) -> Ensemble:
         """Make an ensemble whose every round changes one weight."""
         learner = np.asarray(learner, dtype=np.int64)
         step = np.asarray(step, dtype=np.float64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,7 @@ def stump_dictionary(X: FloatArray, n_thresholds: int) -> WeakTrees:
     return WeakTrees.stumps(np.repeat(features, n_thresholds), thresholds.ravel())
 
 
-def distinct_learners(values: NDArray) -> NDArray[np.int64]:
+def distinct_learners(values: NDArray[Any]) -> NDArray[np.int64]:
     """First of every group of learners that agree on all rows up to sign, and that are not 0.
 
     Parameters
@@ -59,7 +60,7 @@ def distinct_learners(values: NDArray) -> NDArray[np.int64]:
     return kept[_first_of_equal_rows(values[kept] * np.sign(first)[:, None] + 0.0)]
 
 
-def _first_of_equal_rows(rows: NDArray) -> NDArray[np.int64]:
+def _first_of_equal_rows(rows: NDArray[Any]) -> NDArray[np.int64]:
     rows = np.ascontiguousarray(rows)
     keys = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
     return np.sort(np.unique(keys, return_index=True)[1])
@@ -67,7 +68,7 @@ def _first_of_equal_rows(rows: NDArray) -> NDArray[np.int64]:
 
 def fixed_learners(
     learners: str | Learner | Sequence[Learner], X: FloatArray, n_thresholds: int
-) -> tuple[Learners, NDArray]:
+) -> tuple[Learners, NDArray[Any]]:
     """Make a finite set of learners, with their values on the training rows.
 
     Parameters

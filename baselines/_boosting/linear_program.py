@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
@@ -88,7 +89,14 @@ def solve_c_form(values: FloatArray, cap: FloatArray) -> Solution:
     return Solution(_multipliers(result), np.clip(result.x, 0.0, cap), -result.fun, 1.0)
 
 
-def _solve(cost, rows, limits, bounds, equal_rows=None, equal_limits=None):
+def _solve(
+    cost: Any,
+    rows: Any,
+    limits: Any,
+    bounds: Any,
+    equal_rows: Any = None,
+    equal_limits: Any = None,
+) -> Any:
     # Presolving finds nothing in these dense programs and takes longer than solving them.
     options = {"presolve": False}
     result = linprog(
@@ -99,6 +107,6 @@ def _solve(cost, rows, limits, bounds, equal_rows=None, equal_limits=None):
     return result
 
 
-def _multipliers(result):
+def _multipliers(result: Any) -> Any:
     """Multipliers of the learners' rows; HiGHS gives derivatives of a minimum, hence the sign."""
     return np.maximum(-result.ineqlin.marginals, 0.0)

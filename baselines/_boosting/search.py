@@ -39,7 +39,7 @@ class TreeSearch:
         max_depth: int,
         mode: str = "layerwise",
         penalty: FloatArray | None = None,
-    ):
+    ) -> None:
         self._features = _core.RankedFeatures(X)
         self._max_depth = min(max_depth, 2**30)
         self._mode = mode

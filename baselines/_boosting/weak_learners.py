@@ -64,7 +64,9 @@ class WeakTrees:
         self.__post_init__()  # the arrays are read-only again
 
     @classmethod
-    def of_tree(cls, feature, threshold, left, right, label, gain) -> WeakTrees:
+    def of_tree(
+        cls, feature: Any, threshold: Any, left: Any, right: Any, label: Any, gain: Any
+    ) -> WeakTrees:
         """Take one tree."""
         start = np.array([0, len(feature)], dtype=np.int64)
         return cls(start, feature, threshold, left, right, label, gain)
@@ -84,7 +86,7 @@ class WeakTrees:
         """Make one stump for each feature and threshold, +1 above the threshold."""
         n = len(feature)
 
-        def nodes(root, left, right, dtype):
+        def nodes(root: Any, left: Any, right: Any, dtype: Any) -> Any:
             columns = np.empty((n, 3), dtype)
             columns[:, 0], columns[:, 1], columns[:, 2] = root, left, right
             return columns.ravel()
@@ -108,7 +110,7 @@ class WeakTrees:
     def _nodes(self) -> tuple[NDArray[Any], ...]:
         return self.feature, self.threshold, self.left, self.right, self.label, self.gain
 
-    def _arrays(self):
+    def _arrays(self) -> Any:
         return self.feature, self.threshold, self.left, self.right, self.label, self.start
 
     @property

@@ -5,24 +5,26 @@ NumPy's and SciPy's differ in their last bits between processors and versions.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mddf import _core
 
 
-def exp(x) -> np.ndarray:
+def exp(x: Any) -> np.ndarray:
     """E to the power of numbers, in their shape."""
     x = np.asarray(x, float)
     return _core.exp(x.ravel()).reshape(x.shape)
 
 
-def log(x) -> np.ndarray:
+def log(x: Any) -> np.ndarray:
     """Natural logarithms, in the shape of the numbers: -infinity of 0, NaN below."""
     x = np.asarray(x, float)
     return _core.log(x.ravel()).reshape(x.shape)
 
 
-def log1p(x) -> np.ndarray:
+def log1p(x: Any) -> np.ndarray:
     """Natural logarithms of 1 + x for x from -1 on, with all digits where x is small."""
     x = np.asarray(x, float)
     above = 1 + x
@@ -32,18 +34,18 @@ def log1p(x) -> np.ndarray:
     return np.where(above == 1, x, log(above) * change)
 
 
-def softplus(x) -> np.ndarray:
+def softplus(x: Any) -> np.ndarray:
     """``log(1 + e^x)`` with all digits: -log(expit(-x))."""
     return np.maximum(x, 0) + log1p(exp(-np.abs(x)))
 
 
-def softmax(scores) -> np.ndarray:
+def softmax(scores: Any) -> np.ndarray:
     """Probabilities along the last axis, in proportion to e to the power of scores."""
     powers = exp(scores - np.max(scores, axis=-1, keepdims=True))
     return powers / powers.sum(axis=-1, keepdims=True)
 
 
-def expit(scores) -> np.ndarray:
+def expit(scores: Any) -> np.ndarray:
     """1 / (1 + e^-score)."""
     return 1 / (1 + exp(np.negative(scores)))
 

@@ -15,12 +15,12 @@ _FEW_CELLS = 12
 
 
 class _Short(Repr):
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.maxlevel, self.maxlist, self.maxtuple, self.maxdict, self.maxset = 3, 8, 8, 6, 6
         self.maxstring = self.maxother = _LONGEST
 
-    def repr_instance(self, x, level):
+    def repr_instance(self, x: Any, level: Any) -> Any:
         shape = getattr(x, "shape", ())
         if isinstance(shape, tuple) and shape and (hasattr(x, "columns") or x.size > _FEW_CELLS):
             return f"{type(x).__name__} of shape {shape}"
@@ -36,7 +36,7 @@ class _Short(Repr):
 _SHORT = _Short()
 
 
-def short(value) -> str:
+def short(value: Any) -> str:
     """The repr of a value in one line, cut if it is long."""
     try:
         text = " ".join(_SHORT.repr(value).split())
@@ -73,7 +73,7 @@ class Renamed:
         From its value now to that of before.
     """
 
-    def __init__(self, name: str, former: Callable[[Any], Any] = lambda value: value):
+    def __init__(self, name: str, former: Callable[[Any], Any] = lambda value: value) -> None:
         self.name, self.former = name, former
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -92,5 +92,5 @@ class Renamed:
         return self.former(value)
 
 
-def _module(frame) -> str:
+def _module(frame: Any) -> str:
     return str(frame.f_globals.get("__name__", ""))

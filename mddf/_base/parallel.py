@@ -17,7 +17,7 @@ from tqdm import tqdm
 from mddf._core import Cancel
 
 # A function, its arguments and its named ones, as joblib's `delayed` gives them.
-Task = tuple[Callable[..., Any], tuple, dict[str, Any]]
+Task = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 # Below this number of cells, starting threads takes longer than they save.
 _FEW_CELLS = 2**22
@@ -32,7 +32,7 @@ def chunks(n: int, n_jobs: int, least: int) -> list[tuple[int, int]]:
     return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
 
 
-def job_count(n_jobs, n_pieces: int, *, require: str | None = "sharedmem") -> int:
+def job_count(n_jobs: int | None, n_pieces: int, *, require: str | None = "sharedmem") -> int:
     """Number of jobs that joblib makes of `n_jobs`, but not more than there are pieces of work.
 
     joblib starts as many threads as it is set to, and computes in the type of `n_jobs`.
@@ -49,13 +49,13 @@ def shares_memory() -> bool:
     return getattr(get_active_backend(prefer="threads")[0], "supports_sharedmem", False)
 
 
-def useful_jobs(n_cells: int, n_jobs) -> int:
+def useful_jobs(n_cells: int, n_jobs: int | None) -> int:
     """Number of threads that work on so many cells."""
     return job_count(n_jobs, 1 if n_cells < _FEW_CELLS else n_cells)
 
 
 @contextmanager
-def progress_bar(total: int, description: str, unit: str, *, shown) -> Iterator[Any]:
+def progress_bar(total: int, description: str, unit: str, *, shown: Any) -> Iterator[Any]:
     """A bar of tqdm's, if it is to be shown.
 
     If not, nothing of tqdm's: its bars wait for a lock that forked processes share, shown or not,
@@ -82,7 +82,7 @@ def stopped_on_error() -> Iterator[Cancel]:
         raise
 
 
-def from_threads(tasks: Iterable[Task], n_jobs: int, cancel: Cancel) -> Iterator:
+def from_threads(tasks: Iterable[Task], n_jobs: int, cancel: Cancel) -> Iterator[Any]:
     """The results of tasks in their order, from this thread and others.
 
     joblib's threads look for results every ten milliseconds, which is longer than many tasks take.
@@ -93,7 +93,7 @@ def from_threads(tasks: Iterable[Task], n_jobs: int, cancel: Cancel) -> Iterator
     ready: SimpleQueue[tuple[int, Any]] = SimpleQueue()
     failed: list[BaseException] = []
 
-    def work(most=n_tasks):
+    def work(most: Any = n_tasks) -> None:
         for number, (function, given, named) in islice(numbered, most):
             try:
                 ready.put((number, function(*given, **named)))
@@ -121,8 +121,10 @@ def from_threads(tasks: Iterable[Task], n_jobs: int, cancel: Cancel) -> Iterator
 
 
 def in_threads(
-    function: Callable[[int, int, Cancel], object], ranges: Sequence[tuple[int, int]], n_jobs
-) -> list:
+    function: Callable[[int, int, Cancel], object],
+    ranges: Sequence[tuple[int, int]],
+    n_jobs: int | None,
+) -> list[Any]:
     """The results of ``function(first, last, cancel)`` for every range, from parallel threads.
 
     Whatever joblib's backend is, these are threads of this process, so that the function may

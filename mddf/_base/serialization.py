@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 _FORMAT, _RELEASE, _TYPE = "mddf_format", "mddf_version", "mddf_type"
 
 
-def _with_weak_learners(state: dict) -> dict:
+def _with_weak_learners(state: dict[str, Any]) -> dict[str, Any]:
     """Format 3: what boosting of the baselines is made of has other names."""
     names = {"voters": "learners", "voter": "learner", "n_voters": "n_learners"}
 
@@ -38,7 +38,7 @@ def _with_weak_learners(state: dict) -> dict:
 FIRST = 2
 # For each format since, what makes of its states those of the next one. One is added whenever
 # states are written that releases before could not read.
-UPGRADES: list[Callable[[dict], dict]] = [_with_weak_learners]
+UPGRADES: list[Callable[[dict[str, Any]], dict[str, Any]]] = [_with_weak_learners]
 FORMAT = FIRST + len(UPGRADES)
 _types: dict[str, type] = {}
 _names: dict[type, str] = {}
@@ -79,11 +79,11 @@ def register_serializable(name: str) -> Callable[[Kind], Kind]:
     return register
 
 
-def _reduced(value: Any) -> tuple[Callable[[dict], Any], tuple[dict]]:
+def _reduced(value: Any) -> tuple[Callable[[dict[str, Any]], Any], tuple[dict[str, Any]]]:
     return from_state, (_stamped(to_plain(value)),)
 
 
-def from_state(state: dict) -> Any:
+def from_state(state: dict[str, Any]) -> Any:
     """Make a part of a model of the plain data that it is stored as.
 
     Pickles of parts, such as the trees of a forest, call this function by its name, so that they
@@ -145,12 +145,12 @@ def _version() -> str:
     return import_module("mddf").__version__
 
 
-def _stamped(plain: dict) -> dict:
+def _stamped(plain: dict[str, Any]) -> dict[str, Any]:
     """With the number of the format and the release that writes it."""
     return {_FORMAT: FORMAT, _RELEASE: _version(), **plain}
 
 
-def _unstamped(state: dict, what: str) -> dict:
+def _unstamped(state: dict[str, Any], what: str) -> dict[str, Any]:
     """The state as this release writes it, without the stamp; ValueError if it cannot be read."""
     state = dict(state)
     number, release = state.pop(_FORMAT, None), state.pop(_RELEASE, None)
@@ -175,10 +175,10 @@ class Saved:
     Comes before scikit-learn's classes among the bases of an estimator.
     """
 
-    def __getstate__(self) -> dict:
+    def __getstate__(self) -> dict[str, Any]:
         return _stamped(to_plain(super().__getstate__()))
 
-    def __setstate__(self, state: dict) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         state = _unstamped(state, type(self).__name__)
         parameters = signature(type(self)).parameters.values()
         absent = {p.name: p.default for p in parameters if p.default is not Parameter.empty}

@@ -60,7 +60,7 @@ def _leave() -> None:
             _limited.clear()
 
 
-def _set(library, n_threads: int) -> None:
+def _set(library: Any, n_threads: int) -> None:
     """Set a limit that other threads may set, too, which threadpoolctl keeps them from."""
     library.set_num_threads(n_threads)
     if hasattr(library, "clear_controlling_thread"):  # from 3.8 on

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mddf import _core
@@ -36,14 +38,14 @@ class BinnedTable:
         How often columns have been replaced.
     """
 
-    def __init__(self, bins: Bins, codes: np.ndarray, by_column: np.ndarray | None):
+    def __init__(self, bins: Bins, codes: np.ndarray, by_column: np.ndarray | None) -> None:
         self.bins = bins
         self.cells = _core.BinnedTable(codes, by_column, bins.values, bins.start, bins.categorical)
         # Always the same arrays: joblib then sends them to other processes only once.
         self.codes, self.by_column = self.cells.codes, self.cells.by_column
         self.n_fixed, self.version = bins.n_columns, 0
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return BinnedTable, (self.bins, self.codes, self.by_column)
 
     @property
@@ -54,7 +56,9 @@ class BinnedTable:
     def __sizeof__(self) -> int:
         return self.codes.nbytes * (1 if self.by_column is None else 2)
 
-    def replace_columns(self, first: int, X, *, sample_weight=None, n_jobs=None) -> None:
+    def replace_columns(
+        self, first: int, X: Any, *, sample_weight: Any = None, n_jobs: int | None = None
+    ) -> None:
         """Write new columns over those from `first` on.
 
         Parameters

@@ -54,7 +54,7 @@ class Binner:
         max_bins: int = 255,
         n_jobs: int | None = None,
         many_levels: int | None = None,
-    ):
+    ) -> None:
         self.categorical_features = categorical_features
         self.max_bins = max_bins
         self.n_jobs = n_jobs
@@ -320,7 +320,7 @@ class NewRows:
         n_spare: int = 0,
         wanted: np.ndarray | None = None,
         numbers: bool = False,
-    ):
+    ) -> None:
         self.n_rows = table.shape[0]
         self._binner, self._table = binner, table
         self._n_spare, self._wanted, self._with_numbers = n_spare, wanted, numbers

@@ -72,8 +72,14 @@ def join_bins(*parts: Bins) -> Bins:
 
 
 def find_bins(
-    X, *, categorical=None, n_categories=None, sample_weight=None, max_bins=255, n_jobs=None
-):
+    X: Any,
+    *,
+    categorical: Any = None,
+    n_categories: Any = None,
+    sample_weight: Any = None,
+    max_bins: int = 255,
+    n_jobs: int | None = None,
+) -> Any:
     """Bins for the columns of a table.
 
     A numeric column with at most `max_bins` different values gets one bin for each; any other one
@@ -125,7 +131,7 @@ def find_bins(
     return join_bins(*parts)
 
 
-def _stored(X) -> dict[str, Any]:
+def _stored(X: Any) -> dict[str, Any]:
     """A sparse matrix as the kernel takes it."""
     return {
         "cells": np.require(X.data, requirements=["A", "C"]),
@@ -135,7 +141,7 @@ def _stored(X) -> dict[str, Any]:
     }
 
 
-def _bins_of_sparse(X, max_bins: int, n_jobs) -> Bins:
+def _bins_of_sparse(X: Any, max_bins: int, n_jobs: int | None) -> Bins:
     """Bins of a sparse matrix; columns with many values are made dense for that."""
     stored = _stored(X)
     bins = _by_columns(
@@ -162,7 +168,9 @@ def _bins_of_sparse(X, max_bins: int, n_jobs) -> Bins:
     return Bins(edges, values, start, bins.categorical)
 
 
-def narrowed(X, out, first_column=0, n_jobs=None):
+def narrowed(
+    X: Any, out: np.ndarray, first_column: int = 0, n_jobs: int | None = None
+) -> np.ndarray:
     """A large table of whole numbers from 0 to 255 as bytes, whose bins are found faster.
 
     Parameters
@@ -187,7 +195,7 @@ def narrowed(X, out, first_column=0, n_jobs=None):
     if X.strides[1] != X.itemsize:
         return X
 
-    def write(first, last, cancel=None):
+    def write(first: Any, last: Any, cancel: Any = None) -> Any:
         return _core.to_bytes(X, first, last, out, first_column, cancel)
 
     # Most tables show in their first row that they hold something else.
@@ -220,7 +228,12 @@ def learn_bins(
     X, sample_weight, max_bins, out, first_column, by_column, n_jobs
         As in `find_bins` and `apply_bins`.
     """
-    place = {"out": out, "first_column": first_column, "by_column": by_column, "n_jobs": n_jobs}
+    place: dict[str, Any] = {
+        "out": out,
+        "first_column": first_column,
+        "by_column": by_column,
+        "n_jobs": n_jobs,
+    }
     if sample_weight is None:
         few = X.shape[0] <= max_bins and rows is None and n_categories is None
         if few and isinstance(X, np.ndarray):
@@ -240,7 +253,14 @@ def learn_bins(
     return bins
 
 
-def bin_by_rank(X, *, out, first_column=0, by_column=None, n_jobs=None) -> Bins:
+def bin_by_rank(
+    X: Any,
+    *,
+    out: np.ndarray,
+    first_column: int = 0,
+    by_column: Any = None,
+    n_jobs: int | None = None,
+) -> Bins:
     """Bins for the columns of a table of at most 255 rows, one for each value, and their codes.
 
     As `find_bins` and `apply_bins` after it, but faster. No column may be one of categories.
@@ -255,7 +275,7 @@ def bin_by_rank(X, *, out, first_column=0, by_column=None, n_jobs=None) -> Bins:
     )
 
 
-def _by_columns(find, X, n_jobs) -> Bins:
+def _by_columns(find: Any, X: Any, n_jobs: int | None) -> Bins:
     """Bins of numeric columns, from a function that finds those of a range of them."""
     ranges = chunks(X.shape[1], useful_jobs(X.size, n_jobs), 8)
     found = in_threads(find, ranges, n_jobs)
@@ -266,7 +286,7 @@ def _by_columns(find, X, n_jobs) -> Bins:
     return Bins(edges, values, start, np.zeros(X.shape[1], np.uint8))
 
 
-def _category_bins(n_categories) -> Bins:
+def _category_bins(n_categories: Any) -> Bins:
     n = max(int(n_categories), 1)
     codes = np.arange(n, dtype=np.float64)
     edges = np.append(codes[:-1] + 0.5, np.inf)
@@ -274,7 +294,14 @@ def _category_bins(n_categories) -> Bins:
 
 
 def apply_bins(
-    X, bins: Bins, *, out=None, first_column=0, by_column=None, wanted=None, n_jobs=None
+    X: Any,
+    bins: Bins,
+    *,
+    out: np.ndarray | None = None,
+    first_column: int = 0,
+    by_column: Any = None,
+    wanted: Any = None,
+    n_jobs: int | None = None,
 ) -> np.ndarray:
     """Code a table.
 
@@ -306,7 +333,7 @@ def apply_bins(
         return out
     X = np.require(X, requirements="A")
 
-    def code(first, last, cancel):
+    def code(first: Any, last: Any, cancel: Any) -> None:
         _core.apply_bins(
             X,
             bins.edges,
@@ -325,7 +352,9 @@ def apply_bins(
     return out
 
 
-def _apply_bins_to_sparse(X, bins, out, first_column, by_column, n_jobs) -> None:
+def _apply_bins_to_sparse(
+    X: Any, bins: Any, out: np.ndarray, first_column: int, by_column: Any, n_jobs: int | None
+) -> None:
     given = {**_stored(X), "edges": bins.edges, "bin_start": bins.start}
     given |= {"out": out, "first_column": first_column, "by_column": by_column}
     ranges = chunks(X.shape[1], useful_jobs(X.shape[0] * X.shape[1], n_jobs), 8)

@@ -33,7 +33,7 @@ class CategoryEncoder:
         What of it is stored. It makes NaN of what is missing or new.
     """
 
-    def __init__(self, encoder: OrdinalEncoder):
+    def __init__(self, encoder: OrdinalEncoder) -> None:
         self.encoder = encoder
 
     @classmethod

@@ -23,7 +23,7 @@ TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
 _PLAIN = {int, float, bool, type(None), np.float64, np.float32, np.int64, np.bool_}
 
 
-def is_missing(value) -> bool:
+def is_missing(value: Any) -> bool:
     """Whether a cell is None, NaN, NaT or pandas' NA."""
     if value is None:
         return True
@@ -36,7 +36,7 @@ def is_missing(value) -> bool:
     return is_scalar_nan(value) or is_pandas_na(value) or type(value).__name__ == "NaTType"
 
 
-def is_time(value) -> bool:
+def is_time(value: Any) -> bool:
     """Whether a value is a date, a time, a period or a difference of times."""
     return isinstance(value, TIMES) or type(value).__name__ == "Period"
 

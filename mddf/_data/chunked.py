@@ -38,7 +38,7 @@ class ChunkedFrame(SourceTable):
 
     is_read_whole = True
 
-    def __init__(self, head: Any, n_rows: int, fetch: Callable[[list[Any]], Any]):
+    def __init__(self, head: Any, n_rows: int, fetch: Callable[[list[Any]], Any]) -> None:
         self.head, self._fetch = head, fetch
         types = frame_table(head)
         self.names = names = list(types.names or ())
@@ -74,7 +74,7 @@ class ChunkedFrame(SourceTable):
 class ChunkedArray(SourceTable):
     """Columns of numbers."""
 
-    def __init__(self, array: Any):
+    def __init__(self, array: Any) -> None:
         self._array = array
         self.shape = array.shape
         self.head = np.empty((0, self.shape[1]))
@@ -88,7 +88,7 @@ class ChunkedArray(SourceTable):
 class WholeArray(SourceTable, ArrayTable):
     """Columns of an array that is read where it is."""
 
-    def __init__(self, cells: np.ndarray):
+    def __init__(self, cells: np.ndarray) -> None:
         super().__init__(cells)
         self.head = np.empty((0, cells.shape[1]))
 

@@ -85,7 +85,7 @@ class Column:
     type_ : ColumnType
     """
 
-    def __init__(self, place: str, read: Callable[[], Cells | Factors], type_: ColumnType):
+    def __init__(self, place: str, read: Callable[[], Cells | Factors], type_: ColumnType) -> None:
         self.place, self.type, self._read = place, type_, read
         self._cells: Cells | Factors | None = None
         self._kind = type_.kind
@@ -145,7 +145,7 @@ class Columns:
         Whether all columns may keep their cells.
     """
 
-    def __init__(self, make: Callable[[int], Column], *, keep: bool):
+    def __init__(self, make: Callable[[int], Column], *, keep: bool) -> None:
         self._make, self._keep = make, keep
         self._made: dict[int, Column] = {}
         self._last: Column | None = None

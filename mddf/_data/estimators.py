@@ -21,14 +21,14 @@ class ProbabilityClassifier(Saved, ClassifierMixin, BaseEstimator):
 
     classes_: Any
 
-    def _read_stages(self, X, read: Callable[[Iterator], list]) -> list[np.ndarray]:
+    def _read_stages(self, X: Any, read: Callable[[Iterator[Any]], list[Any]]) -> list[np.ndarray]:
         """Arrays for all rows of X, of what `read` makes of the probabilities after each stage.
 
         It is called for one block of rows after the other.
         """
         raise NotImplementedError
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities.
 
         Parameters
@@ -43,12 +43,12 @@ class ProbabilityClassifier(Saved, ClassifierMixin, BaseEstimator):
         (found,) = self._read_stages(X, lambda stages: [last(stages)])
         return found
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: Any) -> np.ndarray:
         """Natural logarithm of `predict_proba`; minus infinity where that is 0."""
         (found,) = self._read_stages(X, lambda stages: [log(last(stages))])
         return found
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """The class of the largest probability.
 
         Parameters
@@ -65,7 +65,7 @@ class ProbabilityClassifier(Saved, ClassifierMixin, BaseEstimator):
     def _best(self, probabilities: np.ndarray) -> np.ndarray:
         return self.classes_[probabilities.argmax(axis=1)]
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
@@ -75,7 +75,7 @@ class ProbabilityClassifier(Saved, ClassifierMixin, BaseEstimator):
 class TableRegressor(Saved, RegressorMixin, BaseEstimator):
     """A regressor of tables with missing values, of one target or several."""
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
@@ -88,7 +88,7 @@ class AsksForGroups:
 
     cv: Any
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> Any:
         """What `fit` asks for: groups, where `cv` is a splitter that does.
 
         Returns
@@ -113,7 +113,7 @@ class LayeredClassifier(AsksForGroups, TransformerMixin, ProbabilityClassifier):
 
     doubt_ = Renamed("label_smoothing_")
 
-    def staged_predict_proba(self, X):
+    def staged_predict_proba(self, X: Any) -> Iterator[Any]:
         """What `predict_proba` would say after each layer.
 
         Parameters
@@ -127,7 +127,7 @@ class LayeredClassifier(AsksForGroups, TransformerMixin, ProbabilityClassifier):
         """
         yield from self._read_stages(X, list)
 
-    def staged_predict(self, X):
+    def staged_predict(self, X: Any) -> Iterator[Any]:
         """What `predict` would say after each layer.
 
         Parameters
@@ -141,7 +141,7 @@ class LayeredClassifier(AsksForGroups, TransformerMixin, ProbabilityClassifier):
         """
         yield from self._read_stages(X, lambda stages: [*map(self._best, stages)])
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities: the weighted average of the layers' predictions.
 
         Parameters

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
@@ -17,7 +18,9 @@ from mddf._data.validation import naming
 Folds = list[tuple[np.ndarray, np.ndarray]]
 
 
-def make_folds(cv, X, y, labels: np.ndarray, seed: int, groups=None) -> Folds:
+def make_folds(
+    cv: Any, X: Any, y: Any, labels: np.ndarray, seed: int, groups: Any = None
+) -> Folds:
     """Training and held-out rows of each fold.
 
     Parameters
@@ -71,22 +74,22 @@ def make_folds(cv, X, y, labels: np.ndarray, seed: int, groups=None) -> Folds:
     return folds
 
 
-def gives_folds(cv) -> bool:
+def gives_folds(cv: Any) -> bool:
     """Whether `cv` says by itself what is held out together: a splitter or splits."""
     return not (cv is None or isinstance(cv, Integral | str))
 
 
-def is_splitter(cv) -> bool:
+def is_splitter(cv: Any) -> bool:
     """Whether `cv` is asked for splits, for which it may look at X; words can be split, too."""
     return hasattr(cv, "split") and not isinstance(cv, str)
 
 
-def group_numbers(groups, labels: np.ndarray, cv) -> np.ndarray:
+def group_numbers(groups: Any, labels: np.ndarray, cv: Any) -> np.ndarray:
     """Groups as numbers from 0; ValueError where they are none, or `cv` has no use for them."""
     return _checked_groups(groups, labels, cv)[1]
 
 
-def _checked_groups(groups, labels: np.ndarray, cv) -> tuple[np.ndarray, np.ndarray]:
+def _checked_groups(groups: Any, labels: np.ndarray, cv: Any) -> tuple[np.ndarray, np.ndarray]:
     """Groups as an array, and as numbers from 0."""
     if not (cv is None or isinstance(cv, Integral) or is_splitter(cv)):
         raise ValueError(
@@ -108,7 +111,7 @@ def _checked_groups(groups, labels: np.ndarray, cv) -> tuple[np.ndarray, np.ndar
         return (groups if in_order else numbers), numbers
 
 
-def _k_folds(n_folds: int, labels: np.ndarray, seed: int, groups) -> Folds:
+def _k_folds(n_folds: int, labels: np.ndarray, seed: int, groups: Any) -> Folds:
     if groups is not None:
         return _group_folds(n_folds, labels, seed, groups)
     n_folds = min(n_folds, len(labels))
@@ -129,7 +132,7 @@ def _k_folds(n_folds: int, labels: np.ndarray, seed: int, groups) -> Folds:
     ]
 
 
-def _group_folds(n_folds: int, labels: np.ndarray, seed: int, groups) -> Folds:
+def _group_folds(n_folds: int, labels: np.ndarray, seed: int, groups: Any) -> Folds:
     n_groups = groups.max() + 1
     if n_groups < 2:
         raise ValueError("groups must hold at least 2 different ones, got 1")
@@ -145,7 +148,7 @@ def _group_folds(n_folds: int, labels: np.ndarray, seed: int, groups) -> Folds:
     return [(train.astype(np.int32), test.astype(np.int32)) for train, test in splits]
 
 
-def _as_rows(rows, n_samples: int, number: int) -> np.ndarray:
+def _as_rows(rows: Any, n_samples: int, number: int) -> np.ndarray:
     rows = np.asarray(rows)
     if rows.dtype == bool:
         rows = np.flatnonzero(rows)
@@ -162,7 +165,7 @@ def _as_rows(rows, n_samples: int, number: int) -> np.ndarray:
     return rows.astype(np.int32)
 
 
-def _check_fold(fold, number: int, n_samples: int):
+def _check_fold(fold: Any, number: int, n_samples: int) -> Any:
     try:
         train, test = fold
     except (TypeError, ValueError) as error:
@@ -180,7 +183,7 @@ def _check_fold(fold, number: int, n_samples: int):
     return np.unique(train), np.unique(test)
 
 
-def ask_for_groups(request, cv):
+def ask_for_groups(request: Any, cv: Any) -> Any:
     """The metadata request of an estimator with such a `cv`, whose splitter may ask for groups.
 
     Parameters

@@ -39,7 +39,7 @@ class FrameTable(Table):
     is_read_whole = True
     numbered: Sequence[int] | None = None
 
-    def __init__(self, X: Any):
+    def __init__(self, X: Any) -> None:
         self.names = list(X.column_names if hasattr(X, "column_names") else X.columns)
         self.native = X
         self.shape = self._frame.shape
@@ -147,7 +147,7 @@ class FrameTable(Table):
 class PandasTable(FrameTable):
     """A data frame of pandas, whose numbers are read together."""
 
-    def __init__(self, X: Any):
+    def __init__(self, X: Any) -> None:
         self.names = X.columns.tolist()
         if len(set(self.names)) < len(self.names):
             X = X.set_axis(range(len(self.names)), axis=1)

@@ -28,7 +28,7 @@ class Levels:
     numbers: np.ndarray
     counts: np.ndarray
 
-    def of_rows(self, rows) -> Levels:
+    def of_rows(self, rows: np.ndarray | slice) -> Levels:
         """Those of some rows."""
         return Levels(self.columns, self.numbers[rows], self.counts)
 

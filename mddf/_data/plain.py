@@ -23,7 +23,7 @@ def holds_times(values: np.ndarray) -> bool:
     )
 
 
-def plain_array(values, name: str) -> np.ndarray:
+def plain_array(values: np.ndarray, name: str) -> np.ndarray:
     """What a user passed as `name`, an array of numpy, pandas, polars or pyarrow or a list.
 
     Integers and booleans keep their type, be they nullable, objects or a column of Arrow, where
@@ -37,9 +37,7 @@ def plain_array(values, name: str) -> np.ndarray:
     if isinstance(values, list | tuple) and any(isinstance(v, np.ma.MaskedArray) for v in values):
         values = np.ma.stack(values)
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise ValueError(
-            f"{name} must have no masked entries, got {np.ma.count_masked(values)} of them"
-        )
+        raise ValueError(f"{name} must have no masked entries, got {np.sum(values.mask)} of them")
     if not isinstance(values, np.ndarray) and nw.dependencies.is_into_dataframe(values):
         frame = nw.from_native(values, eager_only=True)
         columns = [_column(frame[:, c].to_native()) for c in range(frame.shape[1])]
@@ -53,7 +51,7 @@ def plain_array(values, name: str) -> np.ndarray:
     return found
 
 
-def _column(values) -> np.ndarray:
+def _column(values: Any) -> np.ndarray:
     dtype: Any = getattr(values, "dtype", None)
     if str(dtype) in ("Int128", "UInt128"):  # polars' numbers that numpy has no type for
         values = values.to_list()
@@ -73,7 +71,7 @@ def _column(values) -> np.ndarray:
     return found
 
 
-def _integers(values) -> np.ndarray:
+def _integers(values: np.ndarray) -> np.ndarray:
     """Whole numbers, as objects if numpy has no type for all of them."""
     for dtype in (np.int64, np.uint64, object):
         with suppress(OverflowError):
@@ -81,7 +79,7 @@ def _integers(values) -> np.ndarray:
     raise AssertionError
 
 
-def numbers_of(values, name: str) -> np.ndarray:
+def numbers_of(values: np.ndarray, name: str) -> np.ndarray:
     """Numbers that a user passed as `name`, NaN where one is missing; no dates or times.
 
     What is neither is left for others to refuse.
@@ -126,5 +124,5 @@ def numbered(groups: np.ndarray) -> tuple[np.ndarray, bool]:
     return np.array([numbers[group] for group in groups], np.int64), False
 
 
-def _lacks_something(group) -> bool:
+def _lacks_something(group: Any) -> bool:
     return is_missing(group) or (isinstance(group, tuple) and any(map(is_scalar_nan, group)))

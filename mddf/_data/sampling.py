@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isfinite
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,7 @@ class RowWeights:
     row: np.ndarray | None = None
 
 
-def row_weights(sample_weight, class_factors, labels) -> RowWeights:
+def row_weights(sample_weight: Any, class_factors: Any, labels: np.ndarray) -> RowWeights:
     """Weights of the rows from those of samples and classes, either of which may be None."""
     row = sample_weight
     if class_factors is not None:
@@ -52,7 +53,7 @@ def row_weights(sample_weight, class_factors, labels) -> RowWeights:
     return RowWeights(sample_weight, None if row is None else scale_weights(row))
 
 
-def canonical_order(codes: np.ndarray, target: np.ndarray, weights=None) -> np.ndarray:
+def canonical_order(codes: np.ndarray, target: np.ndarray, weights: Any = None) -> np.ndarray:
     """All rows in an order that depends on what they hold, not on where they stand.
 
     A bootstrap that draws positions in this order gives the same trees however the table is
@@ -138,7 +139,7 @@ def mean_error(
     return float(np.sqrt(np.square(of_units).sum()) / weights.sum())
 
 
-def n_draws(max_samples, n_rows: int, sample_weight: np.ndarray | None) -> int:
+def n_draws(max_samples: Any, n_rows: int, sample_weight: np.ndarray | None) -> int:
     """Rows drawn for each tree.
 
     Parameters
@@ -198,7 +199,7 @@ def plan_sampling(
     *,
     train: np.ndarray | None = None,
     bootstrap: bool,
-    max_samples=None,
+    max_samples: Any = None,
     reweighting: np.ndarray | None = None,
     redraw: bool = False,
     balance_trees: bool = False,

@@ -89,7 +89,7 @@ class ArrayTable(Table):
 
     has_rows = True
 
-    def __init__(self, X: np.ndarray):
+    def __init__(self, X: np.ndarray) -> None:
         self.cells = X
         self.shape = X.shape
 
@@ -128,7 +128,7 @@ class SparseTable(Table):
 
     has_rows = True
 
-    def __init__(self, X: sparse.csc_matrix | sparse.csr_matrix):
+    def __init__(self, X: sparse.csc_matrix | sparse.csr_matrix) -> None:
         X = X.tocsc()
         X = sparse.csc_matrix((X.data, X.indices, X.indptr), X.shape)  # not the user's: it changes
         X.check_format(full_check=True)

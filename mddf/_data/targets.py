@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
@@ -34,7 +35,7 @@ class Classes:
     key: np.ndarray
 
     @classmethod
-    def read(cls, y) -> Classes:
+    def read(cls, y: Any) -> Classes:
         """From what a user passed as y."""
         return cls(*encode_labels(y))
 
@@ -66,7 +67,7 @@ class Values:
     key: np.ndarray
 
     @classmethod
-    def of(cls, y: np.ndarray, weights: np.ndarray | None, exponents=None) -> Values:
+    def of(cls, y: np.ndarray, weights: np.ndarray | None, exponents: Any = None) -> Values:
         """From checked targets.
 
         Parameters
@@ -157,7 +158,7 @@ class Units:
             )
 
 
-def finite_values(y) -> np.ndarray:
+def finite_values(y: Any) -> np.ndarray:
     """Targets as float64, of the shape in which a user passed them as y."""
     with naming("y"):
         y = numbers_of(y, "y")
@@ -168,7 +169,7 @@ def finite_values(y) -> np.ndarray:
     return y
 
 
-def read_values(y) -> np.ndarray:
+def read_values(y: Any) -> np.ndarray:
     """Targets as float64 of shape (n_samples, n_outputs), from what a user passed as y."""
     if y is None:
         raise ValueError("a regressor requires y to be passed, but the target y is None")

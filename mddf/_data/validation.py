@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from numbers import Integral, Number, Real
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
@@ -27,7 +28,7 @@ MOST_CLASSES = 65535
 MOST = 2**31 - 1
 
 
-def refuse_class(parameter: str, value) -> None:
+def refuse_class(parameter: str, value: Any) -> None:
     """Refuse a class where a function is wanted: calling it would make an object of it."""
     if isinstance(value, type):
         raise ValueError(f"{parameter} must not be a class, got {short(value)}")
@@ -36,7 +37,7 @@ def refuse_class(parameter: str, value) -> None:
 class Within(Interval):
     """Numbers of an interval; all that is no number of Python's or numpy's is outside."""
 
-    def __contains__(self, value) -> bool:
+    def __contains__(self, value: Any) -> bool:
         if isinstance(value, float | np.floating):
             return super().__contains__(float(value))
         return isinstance(value, Integral) and super().__contains__(value)
@@ -65,7 +66,7 @@ def naming(parameter: str) -> Iterator[None]:
 
 
 @contextmanager
-def unchanged_on_failure(estimator) -> Iterator[None]:
+def unchanged_on_failure(estimator: Any) -> Iterator[None]:
     """Give an estimator all its attributes back if what is done with it fails.
 
     Whatever the fit before had learnt, the numbers and names of features included, is there
@@ -80,7 +81,7 @@ def unchanged_on_failure(estimator) -> Iterator[None]:
         raise
 
 
-def is_list(value) -> bool:
+def is_list(value: Any) -> bool:
     """Whether a parameter has a length and an order: no number, word, set or 0-d array."""
     try:
         return not isinstance(value, str | bytes | Set) and len(value) >= 0
@@ -88,7 +89,7 @@ def is_list(value) -> bool:
         return False
 
 
-def check_lengths(X, **given) -> None:
+def check_lengths(X: Any, **given: Any) -> None:
     """Refuse by its name what does not have one entry for each row of X; None is fine."""
     for name, values in given.items():
         with naming(name):
@@ -104,7 +105,7 @@ def warn_of_column() -> None:
     )
 
 
-def _check_complete(y) -> None:
+def _check_complete(y: Any) -> None:
     """Refuse None, NaN and pandas' NA among labels of type object; leaves the rest to others."""
     if y.dtype.kind != "O":
         return
@@ -116,7 +117,7 @@ def _check_complete(y) -> None:
         )
 
 
-def encode_labels(y) -> tuple[np.ndarray, np.ndarray]:
+def encode_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
     """Classes in order, and the class of every sample as uint16.
 
     Raises
@@ -148,7 +149,7 @@ def encode_labels(y) -> tuple[np.ndarray, np.ndarray]:
     return classes, labels.astype(np.uint16)
 
 
-def known_labels(y, classes: np.ndarray, n_rows: int) -> np.ndarray:
+def known_labels(y: Any, classes: np.ndarray, n_rows: int) -> np.ndarray:
     """Class of every sample among those of a fitted classifier."""
     with naming("y"):
         y = plain_array(y, "y")
@@ -169,7 +170,7 @@ def known_labels(y, classes: np.ndarray, n_rows: int) -> np.ndarray:
     return codes[places]
 
 
-def all_weights(sample_weight, n_rows: int) -> np.ndarray:
+def all_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
     """Sample weights as float64, finite, not negative and not all zero; None means ones."""
     if isinstance(sample_weight, Number):
         largest = float(np.finfo(np.float64).max)
@@ -189,12 +190,14 @@ def all_weights(sample_weight, n_rows: int) -> np.ndarray:
     return weights
 
 
-def check_weights(sample_weight, n_rows: int) -> np.ndarray | None:
+def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray | None:
     """As `all_weights`, scaled for trees; None stays None."""
     return None if sample_weight is None else scale_weights(all_weights(sample_weight, n_rows))
 
 
-def class_factors(class_weight, classes, labels, weights) -> np.ndarray | None:
+def class_factors(
+    class_weight: Any, classes: Any, labels: np.ndarray, weights: Any
+) -> np.ndarray | None:
     """Factor of each class from `class_weight`.
 
     Sample weights do not change what "balanced" means. None if there is no factor, and for

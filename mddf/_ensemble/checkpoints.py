@@ -53,7 +53,7 @@ class Checkpoint:
         What the fit is of, from `description`.
     """
 
-    def __init__(self, folder, fit: dict[str, str]):
+    def __init__(self, folder: Any, fit: dict[str, str]) -> None:
         self.folder, self.fit = Path(folder), fit
         with self._named():
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -98,7 +98,7 @@ class Checkpoint:
         with _readable(path):
             return read(*from_plain(_filled(plain, arrays)))
 
-    def save(self, number: int, *parts) -> None:
+    def save(self, number: int, *parts: Any) -> None:
         """Write what `load` reads; whole or not at all, whenever the process is killed."""
         arrays: dict[str, np.ndarray] = {}
         outline = json.dumps([number + 1, self.fit, _outline(to_plain(parts), arrays)])
@@ -137,7 +137,7 @@ def _checksum(file: BinaryIO, n_bytes: int) -> bytes:
     return found.hexdigest().encode()
 
 
-def _contents(path: Path) -> tuple[Any, dict, Any, dict[str, np.ndarray]]:
+def _contents(path: Path) -> tuple[Any, dict[str, Any], Any, dict[str, np.ndarray]]:
     """Number, fit and outline of a layer, and its arrays."""
     with path.open("rb") as file:
         n_bytes = file.seek(0, os.SEEK_END) - _CHECKSUM
@@ -169,7 +169,7 @@ def _unreadable(path: Path, why: str) -> str:
     )
 
 
-def description(estimator, **inputs) -> dict[str, str]:
+def description(estimator: Any, **inputs: Any) -> dict[str, str]:
     """What decides the result of a fit: parameters, release and format, and hashes of the inputs.
 
     Parameters
@@ -197,8 +197,13 @@ def description(estimator, **inputs) -> dict[str, str]:
 
 
 def fit_inputs(
-    table: BinnedTable, y: np.ndarray, sample_weight, groups, folds=None, numbers=None
-) -> dict[str, list]:
+    table: BinnedTable,
+    y: np.ndarray,
+    sample_weight: Any,
+    groups: Any,
+    folds: Any = None,
+    numbers: Any = None,
+) -> dict[str, list[Any]]:
     """The arrays of a fit's inputs by name; what depends on others comes after them.
 
     Parameters
@@ -223,7 +228,7 @@ def fit_inputs(
     return inputs
 
 
-def _text(value) -> str:
+def _text(value: Any) -> str:
     """A parameter's value, alike in every process, and for what means the same."""
     if hasattr(value, "tolist") and not isinstance(value, type):  # of numpy or pandas
         value = value.tolist()
@@ -270,7 +275,7 @@ def _outline(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     raise TypeError(f"a checkpoint holds arrays, numbers and text, got {short(value)}")
 
 
-def _filled(outline: Any, arrays) -> Any:
+def _filled(outline: Any, arrays: Any) -> Any:
     """Undo `_outline`; tuples have become lists."""
     if isinstance(outline, list):
         return [_filled(item, arrays) for item in outline]

@@ -7,6 +7,7 @@ representation learning", NeurIPS 2019.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -100,7 +101,7 @@ def project_to_simplex(v: np.ndarray) -> np.ndarray:
     return np.maximum(v - surplus.max(axis=-1, keepdims=True), 0)
 
 
-def _factors(z, target_margin, mu):
+def _factors(z: Any, target_margin: float, mu: float) -> Any:
     """What the squared distance to the target margin is multiplied by."""
     return np.where(z <= target_margin, 1 / target_margin**2, mu / (1 - target_margin) ** 2)
 
@@ -109,7 +110,7 @@ def _factors(z, target_margin, mu):
 _FLAT = 1e-30
 
 
-def _safe_step(columns, weights, target_margin, mu) -> float:
+def _safe_step(columns: Any, weights: Any, target_margin: float, mu: float) -> float:
     """One over a bound of the mean loss's curvature; 0 where it is flat."""
     if weights is None:
         weighed = columns * (1 / len(columns))
@@ -139,7 +140,7 @@ def _descend(
     loss, the next step is larger, otherwise it is smaller and starts where this part did.
     """
 
-    def mean_loss(x):
+    def mean_loss(x: Any) -> Any:
         z = weighted_sum(columns, x)
         z += offset
         return np.average(margin_loss(z, target_margin, mu), weights=sample_weight)
@@ -158,12 +159,28 @@ def _descend(
     return best
 
 
-def _walk_on_simplex(columns, offset, batches, x, step, target_margin, mu) -> np.ndarray:
+def _walk_on_simplex(
+    columns: Any,
+    offset: Any,
+    batches: Any,
+    x: Any,
+    step: Any,
+    target_margin: float,
+    mu: float,
+) -> np.ndarray:
     below, above = 1 / target_margin**2, mu / (1 - target_margin) ** 2
     return _core.walk_on_simplex(columns, offset, batches, x, step, target_margin, below, above)
 
 
-def _walk_on_ray(columns, offset, batches, x, step, target_margin, mu) -> np.ndarray:
+def _walk_on_ray(
+    columns: Any,
+    offset: Any,
+    batches: Any,
+    x: Any,
+    step: Any,
+    target_margin: float,
+    mu: float,
+) -> np.ndarray:
     total = np.zeros_like(x)
     for number, batch in enumerate(batches):
         chosen = columns[batch]
@@ -175,7 +192,14 @@ def _walk_on_ray(columns, offset, batches, x, step, target_margin, mu) -> np.nda
     return total / (len(batches) // 2)
 
 
-def simplex_alphas(margins, batches, *, target_margin, mu, sample_weight=None) -> np.ndarray:
+def simplex_alphas(
+    margins: np.ndarray,
+    batches: Any,
+    *,
+    target_margin: float,
+    mu: float,
+    sample_weight: Any = None,
+) -> np.ndarray:
     """Coefficients of all layers, not negative and of sum 1, that minimise the mean loss.
 
     Parameters
@@ -211,7 +235,15 @@ def simplex_alphas(margins, batches, *, target_margin, mu, sample_weight=None) -
     )
 
 
-def stagewise_alpha(margins, before, batches, *, target_margin, mu, sample_weight=None) -> float:
+def stagewise_alpha(
+    margins: np.ndarray,
+    before: Any,
+    batches: Any,
+    *,
+    target_margin: float,
+    mu: float,
+    sample_weight: Any = None,
+) -> float:
     """Coefficient of the last layer, not negative, the earlier ones being fixed.
 
     Parameters
@@ -236,14 +268,14 @@ def stagewise_alpha(margins, before, batches, *, target_margin, mu, sample_weigh
     return float(alpha)
 
 
-def mean_margin_alpha(margins, sample_weight=None) -> float:
+def mean_margin_alpha(margins: np.ndarray, sample_weight: Any = None) -> float:
     """``ln((1 + g) / (1 - g)) / 2`` of the mean margin g, and 0 if that is negative."""
     mean = float(np.average(margins, weights=sample_weight))
     mean = min(max(mean, 0), _LARGEST_MEAN)
     return 0.5 * float(log1p(2 * mean / (1 - mean)))
 
 
-def reweight(losses: np.ndarray, strength: float, sample_weight=None) -> np.ndarray:
+def reweight(losses: np.ndarray, strength: float, sample_weight: Any = None) -> np.ndarray:
     """Factors of the samples' weights at the next layer, with a mean of about 1.
 
     They are rounded to multiples of 2^-20, so that their sums are exact in any order and a weight

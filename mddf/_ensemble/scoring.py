@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from math import isfinite, nan
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -22,24 +23,24 @@ _N_BLOCKS = 20
 class OutOfFold(ClassifierMixin, BaseEstimator):
     """Stands in for a classifier whose out-of-fold probabilities are known: they are its X."""
 
-    def __init__(self, classes):
+    def __init__(self, classes: Any) -> None:
         self.classes = classes
 
     @property
-    def classes_(self):
+    def classes_(self) -> Any:
         """The classes."""
         return self.classes
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> np.ndarray:
         """X itself."""
         return X
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """The class of the largest probability."""
         return self.classes[X.argmax(axis=1)]
 
 
-def needed_gain(tol, scoring) -> Callable[[float], float]:
+def needed_gain(tol: Any, scoring: Any) -> Callable[[float], float]:
     """A function from the best score so far to by how much the next one must exceed it.
 
     Parameters
@@ -56,7 +57,9 @@ def needed_gain(tol, scoring) -> Callable[[float], float]:
     return lambda best: 0.01 * (1 - best if 0 <= best <= 1 else abs(best))
 
 
-def out_of_fold_score(scoring, classes, labels, sample_weight) -> Callable[..., float]:
+def out_of_fold_score(
+    scoring: Any, classes: Any, labels: np.ndarray, sample_weight: Any
+) -> Callable[..., float]:
     """A function that scores out-of-fold probabilities, larger if better.
 
     Its second argument, if given, is the rows that the probabilities are of.
@@ -70,7 +73,7 @@ def out_of_fold_score(scoring, classes, labels, sample_weight) -> Callable[..., 
     sample_weight : ndarray of shape (n_samples,) or None
     """
 
-    def weights(rows):
+    def weights(rows: Any) -> Any:
         return None if sample_weight is None else sample_weight[rows]
 
     if scoring == MARGIN_RATIO:
@@ -82,7 +85,7 @@ def out_of_fold_score(scoring, classes, labels, sample_weight) -> Callable[..., 
     stand_in = OutOfFold(classes)
     y = classes[labels]
 
-    def score(probabilities, rows=_ALL):
+    def score(probabilities: Any, rows: Any = _ALL) -> Any:
         options = {"sample_weight": weights(rows)} if weighed else {}
         with naming("scoring"):
             value = scorer(stand_in, probabilities, y[rows], **options)
@@ -115,7 +118,7 @@ class OneSEStopper:
         Samples of the same number are in the same block: groups, or each on its own.
     """
 
-    def __init__(self, score: Callable[..., float], units: np.ndarray):
+    def __init__(self, score: Callable[..., float], units: np.ndarray) -> None:
         _, blocks = np.unique(units % _N_BLOCKS, return_inverse=True)
         every = np.arange(len(blocks))
         self.score, self.n_rows = score, len(blocks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -55,7 +56,7 @@ def smoothed(probabilities: np.ndarray, share: float) -> np.ndarray:
 
 
 def fit_exponent(
-    probabilities: np.ndarray, labels: np.ndarray, weight=None, shrinkage: int = 0
+    probabilities: np.ndarray, labels: np.ndarray, weight: Any = None, shrinkage: int = 0
 ) -> float:
     """The exponent whose :func:`sharpened` probabilities have the least mean log-loss.
 
@@ -113,7 +114,7 @@ class Calibration:
 UNCALIBRATED = Calibration()
 
 
-def calibration(probabilities: np.ndarray, labels: np.ndarray, weight=None) -> Calibration:
+def calibration(probabilities: np.ndarray, labels: np.ndarray, weight: Any = None) -> Calibration:
     """The calibration of averaged out-of-fold probabilities; see `fit_exponent`."""
     exponent = fit_exponent(probabilities, labels, weight, _VOTE_SHRINKAGE)
     return Calibration(exponent, _UNSEEN / (n_counted(len(labels), weight) + _UNSEEN))
@@ -123,7 +124,7 @@ def greedy_weights(
     vectors: Sequence[np.ndarray],
     labels: np.ndarray,
     score: Callable[[np.ndarray], float] | None = None,
-    weight=None,
+    weight: Any = None,
 ) -> np.ndarray:
     """Weights of forecasts, found by adding the best one again and again.
 
@@ -148,12 +149,12 @@ def greedy_weights(
     if score is None:
         kept = [np.maximum(own_probabilities(v, labels), FLOOR) for v in vectors]
 
-        def judge(total, n):
+        def judge(total: Any, n: int) -> Any:
             return -float(np.average(-log(total / n), weights=weight))
     else:
         kept = list(vectors)
 
-        def judge(total, n):
+        def judge(total: Any, n: int) -> Any:
             return score(total / n)
 
     return _greedy(kept, judge)
@@ -164,7 +165,9 @@ def squared_errors(forecasts: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.square(forecasts - y).sum(axis=-1)
 
 
-def error_weights(forecasts: Sequence[np.ndarray], y: np.ndarray, weight=None) -> np.ndarray:
+def error_weights(
+    forecasts: Sequence[np.ndarray], y: np.ndarray, weight: Any = None
+) -> np.ndarray:
     """Weights of forecasts of numbers, found as :func:`greedy_weights` by squared error.
 
     Parameters
@@ -181,7 +184,7 @@ def error_weights(forecasts: Sequence[np.ndarray], y: np.ndarray, weight=None) -
     """
     errors = [of_one - y for of_one in forecasts]
 
-    def loss(error) -> float:
+    def loss(error: Any) -> float:
         return float(np.average(np.square(error).sum(axis=1), weights=weight))
 
     least = min(map(loss, errors)) or 1.0

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import short, warn
+from mddf._core import Sampling, TreeOptions
 from mddf._data.binned_table import BinnedTable
 from mddf._data.binner import Binner, NewRows
 from mddf._data.blocks import by_blocks
@@ -72,7 +73,7 @@ class Forest(grower.GrowsTrees):
         vars(self).update({name: value for name, value in parameters.items() if name != "self"})
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the forest.
 
         Parameters
@@ -109,7 +110,7 @@ class Forest(grower.GrowsTrees):
                 self.__dict__.update(fitted)
         return self
 
-    def _read(self, y, weights) -> Classes | Values:
+    def _read(self, y: Any, weights: Any) -> Classes | Values:
         """What a user passed as y."""
         raise NotImplementedError
 
@@ -118,26 +119,30 @@ class Forest(grower.GrowsTrees):
         """Numbers of a prediction."""
         raise NotImplementedError
 
-    def _learnt(self, target) -> dict:
+    def _learnt(self, target: Any) -> dict[str, Any]:
         """The attributes by which a fitted forest knows a target."""
         raise NotImplementedError
 
-    def _check_again(self, target) -> None:
+    def _check_again(self, target: Any) -> None:
         """Refuse a target that a fit with warm_start=True cannot go on with."""
 
-    def _row_weights(self, target, weights) -> RowWeights:
+    def _row_weights(self, target: Any, weights: Any) -> RowWeights:
         """Weights of the rows from those of the samples."""
         raise NotImplementedError
 
-    def _remember(self, trees, seeds, codes, target, weights) -> dict:
+    def _remember(
+        self, trees: Any, seeds: np.ndarray, codes: np.ndarray, target: Any, weights: Any
+    ) -> dict[str, Any]:
         """Further attributes, from trees that were just grown."""
         return {}
 
-    def _score_out_of_bag(self, target, sums, n_trees) -> dict:
+    def _score_out_of_bag(
+        self, target: Any, sums: np.ndarray, n_trees: np.ndarray
+    ) -> dict[str, Any]:
         """Attributes with predictions and their score; see `grower.Grown` for the sums."""
         raise NotImplementedError
 
-    def _check_bootstrap(self):
+    def _check_bootstrap(self) -> None:
         refuse_class("oob_score", self.oob_score)
         if self.bootstrap:
             return
@@ -152,7 +157,7 @@ class Forest(grower.GrowsTrees):
                 f"got max_samples={short(self.max_samples)}, bootstrap={self.bootstrap!r}"
             )
 
-    def _begin(self, table, target, weights) -> dict:
+    def _begin(self, table: Any, target: Any, weights: Any) -> dict[str, Any]:
         binner = Binner(self.categorical_features, self.max_bins, self.n_jobs)
         binned = binner.fit_transform(table, weights)
         entropy = check_random_state(self.random_state).randint(0, 2**32, 4, dtype=np.uint64)
@@ -167,7 +172,7 @@ class Forest(grower.GrowsTrees):
         }
         return self._grow(fitted, binned, target, weights, n_before=0)
 
-    def _continue(self, X, target, weights) -> dict:
+    def _continue(self, X: Any, target: Any, weights: Any) -> dict[str, Any]:
         table = self._binner.recode(X)
         self._check_again(target)
         n_before = sum(block.n_trees for block in self._trees)
@@ -190,7 +195,7 @@ class Forest(grower.GrowsTrees):
         fitted = {name: getattr(self, name) for name in names}
         return self._grow(fitted, table, target, weights, n_before)
 
-    def _sampling(self, table: BinnedTable, target, weights, entropy: bool) -> grower.Sampling:
+    def _sampling(self, table: BinnedTable, target: Any, weights: Any, entropy: bool) -> Sampling:
         given = self._row_weights(target, weights)
         # Trees that see all rows do not ask for an order, unless their sums are rounded.
         ordered = self.bootstrap or self._balances_trees or given.row is not None
@@ -206,7 +211,9 @@ class Forest(grower.GrowsTrees):
             balance_trees=self._balances_trees,
         )
 
-    def _grow(self, fitted, table: BinnedTable, target, weights, n_before) -> dict:
+    def _grow(
+        self, fitted: dict[str, Any], table: BinnedTable, target: Any, weights: Any, n_before: int
+    ) -> dict[str, Any]:
         options = self._tree_options(table.n_rows, table.bins.n_columns)
         sampling = self._sampling(table, target, weights, options.entropy)
         seeds = grower.draw_seeds(fitted["_entropy"], self.n_estimators)
@@ -233,7 +240,9 @@ class Forest(grower.GrowsTrees):
             return {**fitted, "_oob": None}
         return fitted | self._out_of_bag(fitted["_oob"], sampling.rows, table.codes, target)
 
-    def _grow_block(self, fitted, block: grower.Block, table, target, weights) -> dict:
+    def _grow_block(
+        self, fitted: dict[str, Any], block: grower.Block, table: Any, target: Any, weights: Any
+    ) -> dict[str, Any]:
         (grown,) = grower.grow(
             table,
             target.cells,
@@ -252,7 +261,7 @@ class Forest(grower.GrowsTrees):
             found["_oob"] = out_of_bag.by_rows(grown, rows, table.n_rows, fitted["_oob"])
         return found
 
-    def _tree_options(self, n_samples: int, n_features: int) -> grower.TreeOptions:
+    def _tree_options(self, n_samples: int, n_features: int) -> TreeOptions:
         return tree_options(self, n_samples, n_features)
 
     def _fitted_stages(self) -> FittedStages:
@@ -261,7 +270,7 @@ class Forest(grower.GrowsTrees):
         member = StageMember(self._trees, self._width, self._unit, is_rounded=False)
         return one_stage(self._binner, member)
 
-    def _out_of_bag(self, found, rows, codes, target) -> dict:
+    def _out_of_bag(self, found: Any, rows: Any, codes: np.ndarray, target: Any) -> dict[str, Any]:
         sums, n_trees = found[:2]
         out_of_bag.warn_of_rows_always_drawn(n_trees, rows)
         return {
@@ -269,14 +278,16 @@ class Forest(grower.GrowsTrees):
             "_oob": (sums, n_trees, fingerprint(codes, target.key)) if self.warm_start else None,
         }
 
-    def _scored(self, score, y_true, y_pred) -> float:
+    def _scored(self, score: Any, y_true: Any, y_pred: Any) -> float:
         """The score of out-of-bag predictions, by the user's function if there is one."""
         if len(y_true) == 0:
             return float("nan")
         with naming("oob_score"):
             return (self.oob_score if callable(self.oob_score) else score)(y_true, y_pred)
 
-    def _read_rows(self, X, read: Callable[[Any], np.ndarray], row_bytes, *, coded=False) -> Any:
+    def _read_rows(
+        self, X: Any, read: Callable[[Any], np.ndarray], row_bytes: int, *, coded: bool = False
+    ) -> Any:
         """What `read` makes of the rows of X, one block after the other.
 
         It gets the codes of a table; or its numbers, where the trees ask for few of them.
@@ -290,7 +301,7 @@ class Forest(grower.GrowsTrees):
             if numbers is not None and not predictor.need_no_codes(self._trees, numbers, wanted):
                 numbers = None
 
-        def read_block(first, end):
+        def read_block(first: Any, end: Any) -> Any:
             if numbers is None:
                 return [read(rows.block(first, end)[0])]
             return [read(Numbers(numbers[first:end], self._binner.bins_))]
@@ -298,7 +309,7 @@ class Forest(grower.GrowsTrees):
         (found,) = by_blocks(read_block, table.shape[0], table.shape[1] + row_bytes)
         return found
 
-    def apply(self, X):
+    def apply(self, X: Any) -> np.ndarray:
         """The leaf that each sample ends in.
 
         Parameters
@@ -320,16 +331,16 @@ class Forest(grower.GrowsTrees):
         )
 
     @property
-    def feature_importances_(self):
+    def feature_importances_(self) -> Any:
         """Mean decrease of impurity by feature, scaled to sum 1; zeros if no tree has a split."""
         check_is_fitted(self, "_trees")
         total = self._importances.sum()
         return self._importances / total if total > 0 else self._importances.copy()
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_trees")
 
-    def _counts(self):
+    def _counts(self) -> Iterator[Any]:
         yield "n_features_in_", self.n_features_in_, self._binner.bins_.n_columns
         for block in self._trees:
             yield "width of trees", block.width, self._width

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.metrics import accuracy_score
@@ -24,7 +24,7 @@ class BaseForest(Forest, ProbabilityClassifier):
 
     _oob_name = "oob_decision_function_"
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "criterion": [StrOptions({"gini", "entropy", "log_loss"})],
         "class_weight": [StrOptions({"balanced", "balanced_subsample"}), dict, None],
@@ -40,14 +40,14 @@ class BaseForest(Forest, ProbabilityClassifier):
     def _balances_trees(self) -> bool:  # type: ignore[override]
         return self.class_weight == "balanced_subsample"
 
-    def _read(self, y, weights) -> Classes:
+    def _read(self, y: Any, weights: Any) -> Classes:
         return Classes.read(y)
 
     @property
     def _width(self) -> int:
         return len(self.classes_)
 
-    def _learnt(self, target: Classes) -> dict:
+    def _learnt(self, target: Classes) -> dict[str, Any]:
         return {"classes_": target.classes, "n_classes_": len(target.classes)}
 
     def _check_again(self, target: Classes) -> None:
@@ -57,18 +57,20 @@ class BaseForest(Forest, ProbabilityClassifier):
                 f"{self.classes_.tolist()}, got {target.classes.tolist()}"
             )
 
-    def _row_weights(self, target: Classes, weights) -> RowWeights:
+    def _row_weights(self, target: Classes, weights: Any) -> RowWeights:
         factors = class_factors(self.class_weight, target.classes, target.key, weights)
         return row_weights(weights, factors, target.key)
 
-    def _score_out_of_bag(self, target: Classes, sums, n_trees) -> dict:
+    def _score_out_of_bag(
+        self, target: Classes, sums: np.ndarray, n_trees: np.ndarray
+    ) -> dict[str, Any]:
         decision = shares(sums)
         seen = n_trees > 0
         labels, votes = target.key[seen], decision[seen].argmax(axis=1)
         score = self._scored(accuracy_score, target.classes[labels], target.classes[votes])
         return {"oob_decision_function_": decision, "oob_score_": score}
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Mean over the trees of the class distribution in a sample's leaf.
 
         Parameters
@@ -82,10 +84,10 @@ class BaseForest(Forest, ProbabilityClassifier):
         """
         return super().predict_proba(X)
 
-    def _read_stages(self, X, read):
+    def _read_stages(self, X: Any, read: Any) -> Any:
         check_is_fitted(self, "_trees")
 
-        def read_rows(rows):
+        def read_rows(rows: Any) -> Any:
             probabilities = np.zeros((len(rows), len(self.classes_)))
             predictor.add_probabilities(self._trees, rows, probabilities, n_jobs=self.n_jobs)
             (found,) = read(iter([shares(probabilities)]))
@@ -184,25 +186,25 @@ class RandomForestClassifier(BaseForest):
 
     def __init__(
         self,
-        n_estimators=100,
+        n_estimators: int = 100,
         *,
-        criterion="gini",
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_features="sqrt",
-        bootstrap=True,
-        max_samples=None,
-        oob_score=False,
-        class_weight=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        warm_start=False,
-        max_bins=255,
-        categorical_features="from_dtype",
-    ):
+        criterion: str = "gini",
+        max_depth: int | None = None,
+        min_samples_split: Any = 2,
+        min_samples_leaf: Any = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Any = "sqrt",
+        bootstrap: bool = True,
+        max_samples: Any = None,
+        oob_score: Any = False,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        max_bins: int = 255,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
         self._keep(locals())
 
 
@@ -301,23 +303,23 @@ class CompletelyRandomForestClassifier(BaseForest):
 
     def __init__(
         self,
-        n_estimators=100,
+        n_estimators: int = 100,
         *,
-        criterion="gini",
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_features=1,
-        bootstrap=False,
-        max_samples=None,
-        oob_score=False,
-        class_weight=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        warm_start=False,
-        max_bins=255,
-        categorical_features="from_dtype",
-    ):
+        criterion: str = "gini",
+        max_depth: int | None = None,
+        min_samples_split: Any = 2,
+        min_samples_leaf: Any = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Any = 1,
+        bootstrap: bool = False,
+        max_samples: Any = None,
+        oob_score: Any = False,
+        class_weight: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        max_bins: int = 255,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
         self._keep(locals())

@@ -23,7 +23,7 @@ OTHER_ROWS = (
 )
 
 
-def fingerprints(table, target, sampling: Sampling) -> tuple[str, str]:
+def fingerprints(table: Any, target: Any, sampling: Sampling) -> tuple[str, str]:
     """Of the rows, and of how they are drawn: trees of the same seeds then leave out the same."""
     draws = [sampling.rows, np.array(sampling.n_draws)]
     if sampling.cumulative is not None:
@@ -31,7 +31,9 @@ def fingerprints(table, target, sampling: Sampling) -> tuple[str, str]:
     return fingerprint(table.codes, target.key), fingerprint(*draws)
 
 
-def check_unchanged(before: tuple[str, str] | None, now: tuple[str, str], n_trees: int, oob_score):
+def check_unchanged(
+    before: tuple[str, str] | None, now: tuple[str, str], n_trees: int, oob_score: Any
+) -> None:
     """Refuse to make up for the sums of trees that may have left out other rows."""
     if before is None:
         raise ValueError(
@@ -107,7 +109,7 @@ def _in_two_parts(values: np.ndarray) -> np.ndarray:
     return np.stack([coarse, fine], axis=2).reshape(len(values), -1)
 
 
-def by_rows(grown: Grown, rows: np.ndarray, n_rows: int, before) -> tuple:
+def by_rows(grown: Grown, rows: np.ndarray, n_rows: int, before: Any) -> tuple[Any, ...]:
     """Sums and numbers of trees by rows of the table, with those of before if there are any."""
     assert grown.sums is not None
     assert grown.n_trees is not None

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import RealNotInt, StrOptions
 
+from mddf._core import TreeOptions
 from mddf._data.validation import COUNT, JOBS, Within
 from mddf._trees import grower
 
@@ -45,7 +46,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-def resolve_max_features(max_features, n_features: int) -> int:
+def resolve_max_features(max_features: Any, n_features: int) -> int:
     """Number of candidate columns from the parameter of that name."""
     if max_features is None:
         return n_features
@@ -58,16 +59,16 @@ def resolve_max_features(max_features, n_features: int) -> int:
     return max(1, int(max_features * n_features))
 
 
-def _as_count(value, n_samples: int, least: int) -> int:
+def _as_count(value: Any, n_samples: int, least: int) -> int:
     """A number of samples given as such or as a share; more than there are is one more."""
     if isinstance(value, Integral):
         return min(int(value), n_samples + 1)
     return max(least, int(np.ceil(value * n_samples)))
 
 
-def tree_options(forest: Any, n_samples: int, n_features: int) -> grower.TreeOptions:
+def tree_options(forest: Any, n_samples: int, n_features: int) -> TreeOptions:
     """How trees are grown, from a forest's parameters and the shape of the table."""
-    return grower.TreeOptions(
+    return TreeOptions(
         entropy=forest.criterion in ("entropy", "log_loss"),
         random_thresholds=forest._random_thresholds,
         max_features=resolve_max_features(forest.max_features, n_features),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Integral
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.metrics import r2_score
@@ -25,15 +26,15 @@ class BaseForestRegressor(Forest, TableRegressor):
 
     _oob_name = "oob_prediction_"
 
-    _parameter_constraints: ClassVar[dict] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "criterion": [StrOptions({"squared_error"})],
         "keep_targets": [Within(Integral, 1, MOST, closed="both"), None],
     }
 
-    _leaf_targets: list
+    _leaf_targets: list[Any]
 
-    def _read(self, y, weights) -> Values:
+    def _read(self, y: Any, weights: Any) -> Values:
         y = read_values(y)
         again = self.warm_start and hasattr(self, "_trees")
         if again and y.shape[1] != self.n_outputs_:
@@ -58,11 +59,11 @@ class BaseForestRegressor(Forest, TableRegressor):
     def _unit(self) -> np.ndarray:
         return np.ldexp(1.0, self._exponents)
 
-    def _counts(self):
+    def _counts(self) -> Iterator[Any]:
         yield "n_outputs_", self.n_outputs_, self._trees[0].width
         yield from super()._counts()
 
-    def _learnt(self, target: Values) -> dict:
+    def _learnt(self, target: Values) -> dict[str, Any]:
         return {
             "n_outputs_": target.y.shape[1],
             "_exponents": target.exponents,
@@ -70,7 +71,9 @@ class BaseForestRegressor(Forest, TableRegressor):
             "_leaf_targets": [],
         }
 
-    def _remember(self, trees, seeds, codes, target: Values, weights) -> dict:
+    def _remember(
+        self, trees: Any, seeds: np.ndarray, codes: np.ndarray, target: Values, weights: Any
+    ) -> dict[str, Any]:
         if self.keep_targets is None:
             return {}
         weights = np.ones(len(codes)) if weights is None else weights
@@ -79,10 +82,12 @@ class BaseForestRegressor(Forest, TableRegressor):
         before = self._leaf_targets if self.warm_start and hasattr(self, "_trees") else []
         return {"_leaf_targets": [*before, (kept, len(trees))]}
 
-    def _row_weights(self, target: Values, weights) -> RowWeights:
+    def _row_weights(self, target: Values, weights: Any) -> RowWeights:
         return row_weights(weights, None, target.key)
 
-    def _score_out_of_bag(self, target: Values, sums, n_trees) -> dict:
+    def _score_out_of_bag(
+        self, target: Values, sums: np.ndarray, n_trees: np.ndarray
+    ) -> dict[str, Any]:
         seen = n_trees > 0
         means = np.full(target.y.shape, np.nan)
         means[seen] = (sums[seen, ::2] + sums[seen, 1::2]) / n_trees[seen, None]
@@ -96,7 +101,7 @@ class BaseForestRegressor(Forest, TableRegressor):
         score = self._scored(r2_score, given[seen], found[seen])
         return {"oob_prediction_": prediction, "oob_score_": score}
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Mean over the trees of the mean target in a sample's leaf.
 
         Parameters
@@ -110,7 +115,7 @@ class BaseForestRegressor(Forest, TableRegressor):
         check_is_fitted(self, "_trees")
         n_trees = sum(block.n_trees for block in self._trees)
 
-        def read(rows):
+        def read(rows: Any) -> Any:
             sums = np.zeros((len(rows), self.n_outputs_))
             predictor.add_values(self._trees, rows, sums, n_jobs=self.n_jobs)
             return in_units_of_y(sums / n_trees, self._exponents)
@@ -118,7 +123,7 @@ class BaseForestRegressor(Forest, TableRegressor):
         prediction = self._read_rows(X, read, 32 * self._width)
         return prediction[:, 0] if self.n_outputs_ == 1 else prediction
 
-    def predict_quantiles(self, X, quantiles=(0.05, 0.5, 0.95)):
+    def predict_quantiles(self, X: Any, quantiles: Any = (0.05, 0.5, 0.95)) -> np.ndarray:
         """Quantiles of the training targets in a sample's leaves [1]_.
 
         Every tree has the same weight, and within a tree every target that is kept of the leaf in
@@ -259,25 +264,25 @@ class RandomForestRegressor(BaseForestRegressor):
 
     def __init__(
         self,
-        n_estimators=100,
+        n_estimators: int = 100,
         *,
-        criterion="squared_error",
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_features=1.0,
-        bootstrap=True,
-        max_samples=None,
-        oob_score=False,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        warm_start=False,
-        keep_targets=None,
-        max_bins=255,
-        categorical_features="from_dtype",
-    ):
+        criterion: str = "squared_error",
+        max_depth: int | None = None,
+        min_samples_split: Any = 2,
+        min_samples_leaf: Any = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Any = 1.0,
+        bootstrap: bool = True,
+        max_samples: Any = None,
+        oob_score: Any = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        keep_targets: Any = None,
+        max_bins: int = 255,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
         self._keep(locals())
 
 
@@ -379,23 +384,23 @@ class CompletelyRandomForestRegressor(BaseForestRegressor):
 
     def __init__(
         self,
-        n_estimators=100,
+        n_estimators: int = 100,
         *,
-        criterion="squared_error",
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_features=1,
-        bootstrap=False,
-        max_samples=None,
-        oob_score=False,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        warm_start=False,
-        keep_targets=None,
-        max_bins=255,
-        categorical_features="from_dtype",
-    ):
+        criterion: str = "squared_error",
+        max_depth: int | None = None,
+        min_samples_split: Any = 2,
+        min_samples_leaf: Any = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Any = 1,
+        bootstrap: bool = False,
+        max_samples: Any = None,
+        oob_score: Any = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        keep_targets: Any = None,
+        max_bins: int = 255,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
         self._keep(locals())

@@ -49,7 +49,7 @@ class TreeBlock:
     nodes: np.ndarray
     tree_start: np.ndarray
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         mapped = False
         for name, dtype in self._dtypes.items():
             array = _read_only(name, getattr(self, name), dtype)
@@ -61,7 +61,7 @@ class TreeBlock:
         object.__setattr__(self, "_reader", reader)
 
     @classmethod
-    def _grown(cls, reader):
+    def _grown(cls, reader: Any) -> Any:
         """Trees that the kernel has just made."""
         trees = cls.__new__(cls)
         names = (*cls._numbers, *cls._dtypes, "_reader")
@@ -73,14 +73,14 @@ class TreeBlock:
         """Refuse arrays that lead out of bounds; done already, unless a file is mapped."""
         self._reader.check()
 
-    def parts(self) -> tuple:
+    def parts(self) -> tuple[Any, ...]:
         """The arguments that make these trees."""
         return tuple(self.__getstate__().values())
 
-    def __getstate__(self) -> dict:
+    def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in (*self._numbers, *self._dtypes)}
 
-    def __setstate__(self, state: dict) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         try:
             self.__init__(**state)  # type: ignore[misc]
         except TypeError as error:
@@ -116,18 +116,22 @@ class TreeBlock:
         """Bytes that the arrays take."""
         return sum(getattr(self, name).nbytes for name in self._dtypes)
 
-    def mark_columns(self, out) -> None:
+    def mark_columns(self, out: np.ndarray) -> None:
         """Set `out`, bool of shape (n_columns,), to True where some tree asks for a column."""
         self._reader.mark_columns(out)
 
-    def _add(self, method: str, rows, first, last, out, cancel) -> None:
+    def _add(
+        self, method: str, rows: Any, first: Any, last: Any, out: np.ndarray, cancel: Any
+    ) -> None:
         if isinstance(rows, Numbers):
             add = getattr(self._reader, f"{method}_of_numbers")
             add(rows.cells, rows.bins.edges, rows.bins.start, first, last, out, cancel)
         else:
             getattr(self._reader, method)(rows, first, last, out, cancel)
 
-    def leaf_indices(self, codes, first: int, last: int, out, cancel=None) -> None:
+    def leaf_indices(
+        self, codes: np.ndarray, first: int, last: int, out: np.ndarray, cancel: Any = None
+    ) -> None:
         """Write the leaves that rows [first, last) end in to `out`, int64 (n_rows, n_trees)."""
         self._reader.leaf_indices(codes, first, last, out, cancel)
 
@@ -169,7 +173,9 @@ class Trees(TreeBlock):
     }
     _reader_type = _core.TreeReader
 
-    def add_probabilities(self, rows, first: int, last: int, out, cancel=None) -> None:
+    def add_probabilities(
+        self, rows: Any, first: int, last: int, out: np.ndarray, cancel: Any = None
+    ) -> None:
         """Add the sum over the trees of the class distributions of rows [first, last) to `out`.
 
         Parameters
@@ -211,7 +217,9 @@ class ValueTrees(TreeBlock):
     _dtypes = {"nodes": np.uint64, "tree_start": np.int64, "leaf_value": np.float64}
     _reader_type = _core.ValueTreeReader
 
-    def add_values(self, rows, first: int, last: int, out, cancel=None) -> None:
+    def add_values(
+        self, rows: Any, first: int, last: int, out: np.ndarray, cancel: Any = None
+    ) -> None:
         """Add the sum over the trees of the means of rows [first, last) to `out`.
 
         Parameters
@@ -241,7 +249,7 @@ def grown_trees(reader: _core.TreeReader | _core.ValueTreeReader) -> Trees | Val
     return (Trees if isinstance(reader, _core.TreeReader) else ValueTrees)._grown(reader)
 
 
-def _read_only(name, array, dtype) -> np.ndarray:
+def _read_only(name: str, array: Any, dtype: Any) -> np.ndarray:
     if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != 1:
         kind = np.dtype(dtype)
         raise ValueError(f"trees: {name} must be an array of {kind} with one dimension")
@@ -250,7 +258,7 @@ def _read_only(name, array, dtype) -> np.ndarray:
     return array
 
 
-def is_mapped(array) -> bool:
+def is_mapped(array: Any) -> bool:
     """Whether an array lies in a file that is mapped into memory."""
     while array is not None and not isinstance(array, mmap.mmap):
         array = getattr(array, "base", None)

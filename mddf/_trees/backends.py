@@ -32,12 +32,12 @@ _PATIENCE = 300
 _LARGE = 2**20
 
 
-def _engine(backend) -> str | None:
+def _engine(backend: Any) -> str | None:
     """What engine a backend hands its tasks to, if that keeps values for them."""
     return {"DaskDistributedBackend": "dask", "RayBackend": "ray"}.get(type(backend).__name__)
 
 
-def shared(values: Sequence) -> list:
+def shared(values: Sequence[Any]) -> list[Any]:
     """Stand-ins for values that are arguments of many tasks, in whose place tasks get the values.
 
     On Dask, every worker there is gets them now, and again when all that had them are gone; on
@@ -54,7 +54,7 @@ def shared(values: Sequence) -> list:
     return list(values)
 
 
-def in_order(tasks: Iterable, n_jobs: int) -> Iterable:
+def in_order(tasks: Iterable[Any], n_jobs: int) -> Iterable[Any]:
     """The results of delayed calls in their order, from threads or as a joblib backend has it."""
     backend, _ = get_active_backend(prefer="threads")
     if _engine(backend) == "ray":
@@ -65,7 +65,7 @@ def in_order(tasks: Iterable, n_jobs: int) -> Iterable:
     return Parallel(n_jobs=n_jobs, prefer="threads", return_as=kind)(tasks)
 
 
-def _on_ray(tasks: Iterable, n_jobs: int, options: dict) -> Iterator:
+def _on_ray(tasks: Iterable[Any], n_jobs: int, options: dict[str, Any]) -> Iterator[Any]:
     """As Ray's own tasks.
 
     joblib's backend starts new processes for each call, hides object references from Ray, and
@@ -75,7 +75,7 @@ def _on_ray(tasks: Iterable, n_jobs: int, options: dict) -> Iterator:
 
     tasks = iter(tasks)
     call = ray.remote(_call).options(**options)
-    running: deque = deque()
+    running: deque[Any] = deque()
     try:
         while True:
             for function, given, named in islice(tasks, 2 * n_jobs - len(running)):
@@ -94,16 +94,16 @@ def _on_ray(tasks: Iterable, n_jobs: int, options: dict) -> Iterator:
 class _Scattered:
     """A value on Dask's workers, and here, should they be gone."""
 
-    def __init__(self, client, value, future):
+    def __init__(self, client: Any, value: Any, future: Any) -> None:
         self.client, self.value, self._future = client, value, future
 
     @classmethod
-    def all(cls, client, values) -> list[_Scattered]:
+    def all(cls, client: Any, values: list[Any]) -> list[_Scattered]:
         """Send values to all workers."""
         futures = _scatter(client, values)
         return [cls(client, *pair) for pair in zip(values, futures, strict=True)]
 
-    def there(self, again=False):
+    def there(self, again: bool = False) -> Any:
         """Dask's future of it, which some worker has.
 
         The client may not know of a loss yet: `again` asks the scheduler.
@@ -119,7 +119,7 @@ class _Scattered:
             return True
 
 
-def _scatter(client, values: list, *, broadcast=True) -> list:
+def _scatter(client: Any, values: list[Any], *, broadcast: bool = True) -> list[Any]:
     """Futures of values on all workers, or on some; one may die meanwhile."""
     for attempt in range(_ATTEMPTS):
         try:
@@ -131,14 +131,14 @@ def _scatter(client, values: list, *, broadcast=True) -> list:
     raise AssertionError
 
 
-def _on_dask(tasks: Iterable, n_jobs: int, backend) -> Iterator:
+def _on_dask(tasks: Iterable[Any], n_jobs: int, backend: Any) -> Iterator[Any]:
     """As Dask's own tasks.
 
     joblib's backend computes here where there is one job, waits for ever when a task has cost
     several workers their life, and does not know what workers had that died.
     """
     tasks = iter(tasks)
-    running: deque = deque()
+    running: deque[Any] = deque()
     try:
         while True:
             for task in islice(tasks, 2 * n_jobs - len(running)):
@@ -154,7 +154,7 @@ def _on_dask(tasks: Iterable, n_jobs: int, backend) -> Iterator:
 
 
 @contextmanager
-def _slot_released(future) -> Iterator[None]:
+def _slot_released(future: Any) -> Iterator[None]:
     """Where a task of Dask's waits for another one: leave the worker's pool of threads to that.
 
     joblib's own context does not come back after an error, and a thread that is not in the pool
@@ -168,18 +168,18 @@ def _slot_released(future) -> Iterator[None]:
     if future.done() or not in_pool:
         yield
         return
-    secede()
+    secede()  # type: ignore[no-untyped-call]
     try:
         yield
     finally:
-        rejoin()
+        rejoin()  # type: ignore[no-untyped-call]
 
 
-def _submit(backend, task, again=False):
+def _submit(backend: Any, task: Any, again: bool = False) -> Any:
     function, given, named = task
     client = backend.client
 
-    def sent(value):
+    def sent(value: Any) -> Any:
         if isinstance(value, _Scattered):
             return value.there(again)
         large = isinstance(value, np.ndarray) and value.nbytes > _LARGE
@@ -189,7 +189,7 @@ def _submit(backend, task, again=False):
     return client.submit(_call, function, *given, **named, key=key, **backend.submit_kwargs)
 
 
-def _result(backend, sent: list):
+def _result(backend: Any, sent: list[Any]) -> Any:
     """What comes of a task and its future; another one, if workers died with what it needs."""
     for attempt in range(_ATTEMPTS):
         try:
@@ -203,7 +203,7 @@ def _result(backend, sent: list):
     raise AssertionError
 
 
-def _call(function, *arguments, **named):
+def _call(function: Any, *arguments: Any, **named: Any) -> Any:
     return function(*arguments, **named)
 
 
@@ -222,12 +222,12 @@ class _NewColumns:
 class _SentTable:
     """A table as it travels: without the codes by columns, which each process makes for itself."""
 
-    def __init__(self, bins: Bins, codes: np.ndarray):
+    def __init__(self, bins: Bins, codes: np.ndarray) -> None:
         self.bins, self.codes = bins, codes
         self._lock = Lock()
         self._made: tuple[int | None, BinnedTable] | None = None
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return _SentTable, (self.bins, self.codes)
 
     def __sizeof__(self) -> int:
@@ -266,7 +266,7 @@ class _Sent:
 _sent: WeakKeyDictionary[BinnedTable, _Sent] = WeakKeyDictionary()
 
 
-def _place(backend):
+def _place(backend: Any) -> Any:
     """What a stand-in is good for: a client of Dask, a session of Ray."""
     if _engine(backend) == "dask":
         return backend.client
@@ -296,6 +296,6 @@ def shared_table(table: BinnedTable) -> tuple[Any, Any]:
     return sent.table, sent.new
 
 
-def received_table(table, new) -> BinnedTable:
+def received_table(table: Any, new: Any) -> BinnedTable:
     """The table that the two of `shared_table` stand for."""
     return table if isinstance(table, BinnedTable) else table.table(new)

@@ -18,7 +18,10 @@ from mddf._base.parallel import (
     shares_memory,
     stopped_on_error,
 )
-from mddf._core import Cancel, ClassTarget, HeldOut, Sampling, TreeOptions, ValueTarget
+from mddf._core import Cancel, HeldOut, ValueTarget
+from mddf._core import ClassTarget as ClassTarget
+from mddf._core import Sampling as Sampling
+from mddf._core import TreeOptions as TreeOptions
 from mddf._data.binned_table import BinnedTable
 from mddf._trees.arrays import grown_trees, shares
 from mddf._trees.backends import in_order, received_table, shared, shared_table
@@ -95,8 +98,14 @@ class Grown:
 
 
 def _grow_chunk(
-    table, new, target: ClassTarget | ValueTarget, block: Block, first, last, cancel: Cancel
-):
+    table: Any,
+    new: Any,
+    target: ClassTarget | ValueTarget,
+    block: Block,
+    first: Any,
+    last: Any,
+    cancel: Cancel,
+) -> Any:
     reader, sums, n_trees, importances = _core.grow(
         received_table(table, new).cells,
         target,
@@ -112,7 +121,7 @@ def _grow_chunk(
     return [trees, sums, n_trees, importances]
 
 
-def _collect(grown: Grown, chunk: list) -> None:
+def _collect(grown: Grown, chunk: list[Any]) -> None:
     """Add what has been grown, and empty the list: joblib holds it until the next one is there."""
     trees, sums, n_trees, importances = chunk
     chunk.clear()
@@ -200,11 +209,11 @@ def growing(
             yield grown.pop()  # not held here while the next one grows
 
 
-def grow(table, target, blocks, **options) -> list[Grown]:
+def grow(table: Any, target: Any, blocks: Any, **options: Any) -> list[Grown]:
     """The same, all at once."""
     return list(growing(table, target, blocks, **options))
 
 
-def draw_seeds(entropy, n: int) -> np.ndarray:
+def draw_seeds(entropy: Any, n: int) -> np.ndarray:
     """The first `n` seeds of a stream; a longer stream from the same entropy begins alike."""
     return np.random.SeedSequence(entropy).generate_state(int(n), np.uint64)

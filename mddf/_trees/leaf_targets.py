@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -56,10 +57,10 @@ class LeafTargets:
     rows: np.ndarray
     leaf_start: np.ndarray
 
-    def __getstate__(self) -> dict:
+    def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def __setstate__(self, state: dict) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
         try:
             self.__init__(**state)  # type: ignore[misc]
         except TypeError as error:
@@ -90,7 +91,16 @@ class LeafTargets:
         return int(np.diff(self.leaf_start).max())
 
     @classmethod
-    def keep(cls, most: int, trees, codes, y, weights, hashes, seeds) -> LeafTargets:
+    def keep(
+        cls,
+        most: int,
+        trees: Any,
+        codes: np.ndarray,
+        y: Any,
+        weights: Any,
+        hashes: Any,
+        seeds: np.ndarray,
+    ) -> LeafTargets:
         """Keep up to `most` samples of each leaf.
 
         Parameters
@@ -121,7 +131,7 @@ class LeafTargets:
             y, weights, np.concatenate(leaves), tree_start, np.concatenate(rows), leaf_start
         )
 
-    def find(self, trees, codes, most: int) -> tuple[np.ndarray, np.ndarray]:
+    def find(self, trees: Any, codes: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
         """Targets that share leaves with rows, and their shares in each tree.
 
         Returns
@@ -143,7 +153,7 @@ class LeafTargets:
         return self.y[np.hstack(kept)], np.hstack(shares)
 
 
-def _require(holds, message: str) -> None:
+def _require(holds: Any, message: str) -> None:
     if not holds:
         raise ValueError(f"kept targets: {message}")
 
@@ -154,7 +164,7 @@ def _splits(start: np.ndarray, n: int) -> bool:
     return bool(ends and np.all(start[:-1] < start[1:]))
 
 
-def _leaf_columns(trees, codes) -> Iterator[np.ndarray]:
+def _leaf_columns(trees: Any, codes: np.ndarray) -> Iterator[np.ndarray]:
     """The leaves that rows end in, tree by tree."""
     for block in trees:
         found = np.empty((len(codes), block.n_trees), np.int64)
@@ -162,7 +172,7 @@ def _leaf_columns(trees, codes) -> Iterator[np.ndarray]:
         yield from np.ascontiguousarray(found.T)
 
 
-def check_quantiles(quantiles) -> np.ndarray:
+def check_quantiles(quantiles: Any) -> np.ndarray:
     """Quantiles as float64 of shape (n_quantiles,)."""
     try:
         found = np.asarray(quantiles, dtype=np.float64)
@@ -178,7 +188,7 @@ def check_quantiles(quantiles) -> np.ndarray:
 
 
 def predict_quantiles(
-    parts: Sequence[tuple[LeafTargets, list]], codes: np.ndarray, quantiles: np.ndarray
+    parts: Sequence[tuple[LeafTargets, list[Any]]], codes: np.ndarray, quantiles: np.ndarray
 ) -> np.ndarray:
     """Quantiles of the targets that share leaves with each row.
 

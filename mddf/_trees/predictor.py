@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from joblib import delayed
 
@@ -17,26 +19,28 @@ _MANY_WALKS = 2**22
 _WIDE = 256
 
 
-def _row_ranges(trees, n_rows: int, n_jobs) -> list[tuple[int, int]]:
+def _row_ranges(trees: Any, n_rows: int, n_jobs: int | None) -> list[tuple[int, int]]:
     """Parts of the rows for the threads that send them down the trees."""
     n_trees = sum(block.n_trees for block in trees)
     least = max(256, _FEW_WALKS // max(1, n_trees))
     return chunks(n_rows, job_count(n_jobs, n_rows // least), least)
 
 
-def _sums(method: str, trees, codes: np.ndarray, n_columns: int) -> np.ndarray:
+def _sums(method: str, trees: Any, codes: np.ndarray, n_columns: int) -> np.ndarray:
     sums = np.zeros((len(codes), n_columns))
     for block in trees:
         getattr(block, method)(codes, 0, len(codes), sums)
     return sums
 
 
-def _add(method: str, trees, codes, out: np.ndarray, n_jobs) -> None:
+def _add(
+    method: str, trees: Any, codes: np.ndarray | Numbers, out: np.ndarray, n_jobs: int | None
+) -> None:
     """Add what the trees say to `out`: in threads, or many rows where joblib's backend has it."""
     n_rows, n_trees = len(codes), sum(block.n_trees for block in trees)
     if n_rows * n_trees < _MANY_WALKS or isinstance(codes, Numbers) or shares_memory():
 
-        def work(first, last, cancel):
+        def work(first: Any, last: Any, cancel: Any) -> None:
             for block in trees:
                 getattr(block, method)(codes, first, last, out, cancel)
 
@@ -50,7 +54,9 @@ def _add(method: str, trees, codes, out: np.ndarray, n_jobs) -> None:
         out[first:last] += sums
 
 
-def add_probabilities(trees, codes: np.ndarray | Numbers, out: np.ndarray, *, n_jobs=None) -> None:
+def add_probabilities(
+    trees: Any, codes: np.ndarray | Numbers, out: np.ndarray, *, n_jobs: int | None = None
+) -> None:
     """Add the sum of the trees' class distributions to an array.
 
     Parameters
@@ -64,12 +70,14 @@ def add_probabilities(trees, codes: np.ndarray | Numbers, out: np.ndarray, *, n_
     _add("add_probabilities", trees, codes, out, n_jobs)
 
 
-def add_values(trees, codes: np.ndarray | Numbers, out: np.ndarray, *, n_jobs=None) -> None:
+def add_values(
+    trees: Any, codes: np.ndarray | Numbers, out: np.ndarray, *, n_jobs: int | None = None
+) -> None:
     """Add the sum of the trees' means to an array of zeros, as `add_probabilities` does."""
     _add("add_values", trees, codes, out, n_jobs)
 
 
-def columns_used(trees, n_columns: int) -> np.ndarray | None:
+def columns_used(trees: Any, n_columns: int) -> np.ndarray | None:
     """Which columns some tree splits on: the others need no codes for predictions.
 
     Parameters
@@ -91,7 +99,7 @@ def columns_used(trees, n_columns: int) -> np.ndarray | None:
     return used[:n_columns]
 
 
-def need_no_codes(trees, numbers: np.ndarray, wanted: np.ndarray) -> bool:
+def need_no_codes(trees: Any, numbers: np.ndarray, wanted: np.ndarray) -> bool:
     """Whether trees are asked faster about numbers than about codes of the wanted columns.
 
     Trees ask for about as many cells of a row as if they were balanced. To look at one takes a bit
@@ -107,7 +115,9 @@ def need_no_codes(trees, numbers: np.ndarray, wanted: np.ndarray) -> bool:
     return not np.all((first >= 0) & (first < 1024) & (first == np.floor(first)))
 
 
-def mean_vectors(trees, codes: np.ndarray, n_columns: int, *, n_jobs=None) -> np.ndarray:
+def mean_vectors(
+    trees: Any, codes: np.ndarray, n_columns: int, *, n_jobs: int | None = None
+) -> np.ndarray:
     """Mean over trees of what their leaves hold: class distributions, or means of numbers.
 
     Parameters
@@ -130,11 +140,11 @@ def mean_vectors(trees, codes: np.ndarray, n_columns: int, *, n_jobs=None) -> np
     return sums / sum(block.n_trees for block in trees)
 
 
-def leaf_indices(trees, codes: np.ndarray, *, n_jobs=None) -> np.ndarray:
+def leaf_indices(trees: Any, codes: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
     """The leaf of every tree that every row ends in: int64 of shape (n_rows, n_trees)."""
     parts = [np.empty((len(codes), block.n_trees), np.int64) for block in trees]
 
-    def work(first, last, cancel):
+    def work(first: Any, last: Any, cancel: Any) -> None:
         for block, part in zip(trees, parts, strict=True):
             block.leaf_indices(codes, first, last, part, cancel)
 

@@ -5,6 +5,10 @@
 
 namespace mddf::boosting {
 
+// Searches for trees, and what trees say of rows.
 void bind_boosting(nanobind::module_& m);
+
+// Edges of given weak learners, and whole runs over them.
+void bind_paths(nanobind::module_& m);
 
 }  // namespace mddf::boosting

@@ -74,5 +74,6 @@ released while a function works.)";
   bind_growing(m);
   bind_gradient(m);
   mddf::boosting::bind_boosting(m);
+  mddf::boosting::bind_paths(m);
   m.def("build_options", &build_options, "Return what the module was built by and for.");
 }
