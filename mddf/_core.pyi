@@ -63,13 +63,10 @@ Int64TableInOrder = Annotated[
     NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu")
 ]
 Bool_sInOrder = Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu")]
+Float64s = Annotated[NDArray[numpy.float64], dict(shape=(None,))]
 ReadFloat64TableInOrder = Annotated[
     NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)
 ]
-ReadUint64TableInOrder = Annotated[
-    NDArray[numpy.uint64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-]
-Float64s = Annotated[NDArray[numpy.float64], dict(shape=(None,))]
 ReadInt32TableInOrder = Annotated[
     NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu", writable=False)
 ]
@@ -86,6 +83,9 @@ Float64Table = Annotated[NDArray[numpy.float64], dict(shape=(None, None))]
 Int32s = Annotated[NDArray[numpy.int32], dict(shape=(None,))]
 ReadInt8sInOrder = Annotated[
     NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu", writable=False)
+]
+ReadUint64TableInOrder = Annotated[
+    NDArray[numpy.uint64], dict(shape=(None, None), order="C", device="cpu", writable=False)
 ]
 Int32TableInOrder = Annotated[
     NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")
@@ -463,17 +463,6 @@ class ValueTreeReader:
     ) -> None: ...
     def mark_columns(self, out: Bool_sInOrder) -> None: ...
 
-def add_boosted(
-    X: ReadFloat64TableInOrder,
-    roots: ReadInt32sInOrder,
-    column: ReadInt32sInOrder,
-    left: ReadInt32sInOrder,
-    split: ReadFloat64sInOrder,
-    set: ReadInt32sInOrder,
-    missing_left: ReadBool_sInOrder,
-    sets: ReadUint64TableInOrder,
-    out: Float64TableInOrder,
-) -> None: ...
 def exp(values: ReadFloat64sInOrder) -> Float64s: ...
 def log(values: ReadFloat64sInOrder) -> Float64s: ...
 def walk_on_simplex(
@@ -643,7 +632,7 @@ class BoostOptions:
 
 class BoostTeam:
     def __init__(self, n_threads: int) -> None: ...
-    def help(self, cancel: Cancel | None = None) -> None: ...
+    def help(self, cancel: Cancel | None = None) -> int: ...
     def close(self) -> None: ...
 
 class GradientBooster:

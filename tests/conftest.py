@@ -74,13 +74,10 @@ def most_columns(monkeypatch):
 
 @pytest.fixture
 def few_rounds(monkeypatch):
-    """Let the boosting of deep forests that regress end after 40 rounds instead of 500."""
+    """Let the boosting of deep forests end after 40 rounds instead of 2000."""
     from mddf._members import members
 
-    whole = members.boosted_regressor
-    monkeypatch.setattr(
-        members, "boosted_regressor", lambda *args: whole(*args).set_params(max_iter=40)
-    )
+    monkeypatch.setitem(members._BOOSTING, "max_iter", 40)
 
 
 @pytest.fixture

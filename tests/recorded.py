@@ -361,6 +361,13 @@ def _deep_forests() -> dict[str, Case]:
     make, classify = partial(DeepForestRegressor, **small), partial(DeepForestClassifier, **small)
     return {
         "deep forest": _case(classify, numbers),
+        "deep forest, boosted": _case(
+            partial(DeepForestClassifier, 1, **{**small, "members": ["boosted", "random"]}), mixed
+        ),
+        "deep regressor, boosted": _case(
+            partial(DeepForestRegressor, 1, **{**small, "members": ["boosted", "random"]}),
+            curve,
+        ),
         "deep forest, folds kept, two jobs": _case(
             partial(classify, refit=False, n_jobs=2), partial(numbers, missing=0.1)
         ),

@@ -136,13 +136,13 @@ class Layered:
         fitted = self._fitted_stages()
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
         # What has been seen is known by the codes of all columns.
-        wanted = None if warn_if_seen else predictor.columns_used(fitted.trees(), fitted.n_raw)
+        wanted = None if warn_if_seen else predictor.columns_used(fitted.blocks, fitted.n_raw)
         rows = NewRows(
             fitted.binner,
             table,
             n_spare=fitted.n_added,
             wanted=wanted,
-            numbers=not fitted.has_trees_only,
+            numbers=not fitted.sees_codes_only,
         )
         if warn_if_seen:
             warn_of_seen(rows.codes(), self._seen)

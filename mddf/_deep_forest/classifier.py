@@ -20,7 +20,7 @@ from mddf._deep_forest.estimator import BaseDeepForest
 from mddf._deep_forest.growth import Growth
 from mddf._ensemble.scoring import MARGIN_RATIO, out_of_fold_score
 from mddf._ensemble.vote import Calibration
-from mddf._members.members import auto_classifiers, named_classifiers, resolve_members
+from mddf._members.members import AUTO, named_classifiers, resolve_members
 from mddf._members.spec import MemberSpec
 from mddf._members.tasks import ClassificationTask
 
@@ -48,25 +48,25 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         grown on all samples have three times as many.
     members : "auto" or list, default="auto"
         Of a layer: "random", "random-half" (half of the features for each split),
-        "completely-random", "completely-random-sqrt", "boosted" (scikit-learn's
-        `HistGradientBoostingClassifier`), "kernel" (ridge regression on features of a Gaussian
-        kernel [4]_), "linear" (logistic regression on scaled and one-hot features), or
+        "completely-random", "completely-random-sqrt", "boosted" (`GradientBoostingClassifier`,
+        symmetric trees of the depth that wins a race), "kernel" (ridge regression on features of a
+        Gaussian kernel [4]_), "linear" (logistic regression on scaled and one-hot features), or
         classifiers with ``predict_proba``, or pairs of a name and one of these. Names and
         parameters are set as those of scikit-learn's `VotingClassifier`: ``lr`` and ``lr__C`` of
         ``("lr", LogisticRegression())``; ``members__0__max_features`` of a first member without a
-        name. All are members of the first layer, the two forests of
-        this package with the least log-loss those of later ones. Others get the features as
-        numbers, categories as codes, missing values as NaN. "auto" means one of each name,
-        without boosting above 30 classes. Where columns are more than 100 and more than twice the
-        rows, boosting sees those, as many as rows and 50 at least, whose best split lowers the
-        squared error most in the rows that it trains on.
+        name. All are members of the first layer, the two forests of this package with the least
+        log-loss those of later ones. Others get the features as numbers, categories as codes,
+        missing values as NaN. "auto" means one of each name. Where columns are more than 100 and
+        more than twice the rows, each split of boosting looks at as many of them as there are
+        rows, and 50 at least. All models of folds of boosted trees have one number of rounds, that
+        of the least out-of-fold loss.
     cv : int, splitter, iterable of (train, test) or "auto", default="auto"
         Folds. "auto" means 5, and 10 below 50 samples.
     refit : bool, default=True
         Grow the members that are kept once more on all samples, instead of keeping the models of
         all folds: with two classes a model a third as large, with more of up to the same size, as
-        forests then have three times the trees. Only "boosted" keeps those of its folds, whose
-        mean is better, cut to the number of rounds with the least out-of-fold log-loss.
+        forests then have three times the trees. Boosted trees keep those of their folds, whose
+        mean is better.
     calibrate : bool, default=True
         Fit the exponent of the probabilities (one over a temperature) by out-of-fold log-loss.
     scoring : str or callable, default="log-loss"
@@ -239,12 +239,11 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         return task, weights, {"classes_": classes}, classes[labels]
 
     def _members(self, task: Any, categorical: np.ndarray) -> list[MemberSpec]:
-        n_rows = len(task.target)
-        makers = named_classifiers(self.n_estimators, categorical, n_rows, task.n_columns)
+        makers = named_classifiers(self.n_estimators, categorical)
         return resolve_members(
             self.members,
             makers,
-            auto_classifiers(task.n_columns),
+            AUTO,
             "classifier",
             n_features=len(categorical),
             own_parameters=self._own_parameters(),

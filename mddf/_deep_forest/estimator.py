@@ -116,7 +116,7 @@ class BaseDeepForest(HoldsMembers, Layered, AsksForGroups, TransformerMixin):
         task, weights, attributes, y = self._read(y, given)
         categorical = category_mask(table, self.categorical_features)
         members = self._members(task, categorical)
-        external = [member for member in members if not member.is_forest]
+        external = [member for member in members if member.needs_numbers]
         if weights.row is not None:
             for member in external:
                 check_takes_weights("members", member.name, member.model)
@@ -196,7 +196,7 @@ class BaseDeepForest(HoldsMembers, Layered, AsksForGroups, TransformerMixin):
             given,
             training.units,
             folds=training.folds if gives_folds(self.cv) else None,
-            numbers=None if all(member.is_forest for member in members) else training.numbers,
+            numbers=training.numbers,
         )
         return self._checkpoint(inputs)
 

@@ -7,12 +7,9 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from mddf._cascade.trainer import MeanOfFolds, Trained, View
 from mddf._deep_forest.training import OnFolds, Training, leaderboard_row, parts_of
-from mddf._members.boosting import best_round
-from mddf._members.external_fit import external_vectors
 from mddf._members.spec import MemberSpec
 
 # A member is pruned if its loss on the first fold exceeds that of the best forest by this factor.
@@ -96,27 +93,13 @@ def _fit_folds(
     list of (estimator, ndarray of shape (n_held_out, n_columns))
     """
     folds, model = parts_of(training.folds), member.model
-    fitted = predicted = training.fit(model, folds[:1], entropy, member.name)
     if member.is_boosted:
-        n_rounds, predicted = _cut(fitted, training, model.max_iter)
-        model = clone(model).set_params(max_iter=min(model.max_iter, 10 + 2 * n_rounds))
+        return training.boost(model, folds, entropy)
+    fitted = training.fit(model, folds[:1], entropy, member.name)
     held_out = folds[0].held_out
-    loss = _mean_loss(training.task, predicted[0][1], held_out)
+    loss = _mean_loss(training.task, fitted[0][1], held_out)
     if len(held_out) >= _MIN_PRUNING_ROWS and loss > _PRUNING_FACTOR * best:
         return []
-    fitted = fitted + training.fit(model, folds[1:], (*entropy, 1), member.name)
-    return _cut(fitted, training, model.max_iter)[1] if member.is_boosted else fitted
-
-
-def _cut(fitted: Any, training: Training, most: int) -> tuple[int, list[Any]]:
-    """How many rounds of boosting are best, and the models with as many."""
-    assert training.numbers is not None
-    models, folds = [model for model, _ in fitted], training.folds[: len(fitted)]
-    n_rounds = best_round(
-        models, training.numbers, training.task.target, folds, most, training.weights.row
-    )
-    models = [model.cut(n_rounds) for model in models]
-    return n_rounds, [
-        (model, external_vectors(model, training.numbers[held_out], training.task.n_columns))
-        for model, (_, held_out) in zip(models, folds, strict=True)
-    ]
+    if hasattr(fitted[0][0], "chosen"):
+        model.set_params(**fitted[0][0].chosen())
+    return fitted + training.fit(model, folds[1:], (*entropy, 1), member.name)

@@ -16,7 +16,12 @@ from mddf._deep_forest.nested import NestedFolds
 from mddf._deep_forest.report import Report
 from mddf._deep_forest.stack import GrownLayer, Stack, Vote
 from mddf._deep_forest.training import OnFolds, Training
-from mddf._deep_forest.tuning import choose_options, choose_strength, reweighting_factors
+from mddf._deep_forest.tuning import (
+    choose_depth,
+    choose_options,
+    choose_strength,
+    reweighting_factors,
+)
 from mddf._ensemble.checkpoints import Checkpoint
 from mddf._ensemble.vote import sharpened
 from mddf._members.spec import MemberSpec
@@ -167,6 +172,10 @@ class Growth:
                 self.chosen[kind] = choose_options(named[0], trials, self.training, entropy)
             for model in named:
                 model.set_params(**self.chosen[kind])
+        for number, member in enumerate(self.members):
+            if member.kind == "boosted":
+                entropy = (*self.entropy, 11, number)
+                member.model.set_params(**choose_depth(member.model, self.training, entropy))
 
     def _stored(self, number: int, members: list[MemberSpec]) -> OnFolds | None:
         """A layer's folds from the checkpoint, if they are there."""

@@ -10,6 +10,7 @@ import numpy as np
 from mddf._base.serialization import register_serializable
 from mddf._data.binning import Bins
 from mddf._ensemble.stages import StageMember
+from mddf._members.boosted import BoostedFolds, BoostedModel
 from mddf._members.stages import ExternalMember
 
 
@@ -44,6 +45,8 @@ class FittedMember:
     def as_stage_member(self, n_columns: int) -> StageMember:
         """The same as the member of a stage."""
         kind = StageMember if self.is_forest else ExternalMember
+        if isinstance(self.models[0], BoostedModel):
+            kind = BoostedFolds
         options = (self.is_forest, self.weight, self.exponent, self.name)
         return kind(self.models, n_columns, self.unit, *options)
 

@@ -14,7 +14,6 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from mddf._cascade.trainer import MeanOfFolds, View
 from mddf._data.binning import Bins
@@ -159,11 +158,12 @@ class NestedFolds:
         for i, (member, of_folds) in enumerate(zip(members, models, strict=True)):
             if member.is_forest:
                 continue
-            model = member.model
+            entropy, of_pairs = (*self.entropy, 1, i, seed), parts_of(parts)
             if member.is_boosted:
-                model = clone(model).set_params(max_iter=of_folds[0].n_rounds)
-            entropy = (*self.entropy, 1, i, seed)
-            fitted = self.training.fit(model, parts_of(parts), entropy, member.name)
+                n_rounds = of_folds[0].n_rounds
+                fitted = self.training.boost(member.model, of_pairs, entropy, n_rounds)
+            else:
+                fitted = self.training.fit(member.model, of_pairs, entropy, member.name)
             found[i] = [vectors for _, vectors in fitted]
         return [found[i] for i in range(len(members))]
 

@@ -42,21 +42,21 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     n_estimators : int, default=100
         Trees of each named forest.
     members : "auto" or list, default="auto"
-        Of a layer: "random", "completely-random" (one random threshold of every feature, the
-        best of which is taken: extra trees), "boosted" (scikit-learn's
-        `HistGradientBoostingRegressor`), "kernel" (ridge regression on features of a Gaussian
-        kernel [2]_), "linear" (ridge regression on scaled and one-hot features), or regressors, or
-        pairs of a name and one of these, as in `DeepForestClassifier`. Of the forests of this
-        package the two best are members of later layers, too. The others are of the first one
-        only: they get the features as numbers, categories as codes, missing values as NaN, and
-        targets of mean 0 and variance 1, those of several outputs as columns. "auto" means one of
-        each name.
+        Of a layer: "random", "completely-random" (one random threshold of every feature, the best
+        of which is taken: extra trees), "boosted" (`GradientBoostingRegressor`, symmetric trees of
+        the depth that wins a race), "kernel" (ridge regression on features of a Laplace kernel
+        [2]_ of the numbers' normal scores, whose width leave-one-out errors choose), "linear"
+        (ridge regression on scaled and one-hot features), or regressors, or pairs of a name and
+        one of these, as in `DeepForestClassifier`. Of the forests of this package the two best are
+        members of later layers, too. The others are of the first one only: they get the features
+        as numbers, categories as codes, missing values as NaN, and targets of mean 0 and variance
+        1, those of several outputs as columns. "auto" means one of each name.
     cv : int, splitter, iterable of (train, test) or "auto", default="auto"
         Folds. "auto" means 5, and 10 below 2000 samples.
     refit : bool, default=True
         Grow the members that are kept once more on all samples, instead of keeping the models of
-        all folds: of forests, a k-th of the size with k folds. Only "boosted" keeps those of its
-        folds.
+        all folds: of forests, a k-th of the size with k folds. Boosted trees keep those
+        of their folds, whose mean is better.
     categorical_features : "from_dtype", array of bool, int or str, or None, \
             default="from_dtype"
         Which features are categories, as in `RandomForestRegressor`.
@@ -158,7 +158,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         return task, weights, {"n_outputs_": y.shape[1], "_units": units}, plain
 
     def _members(self, task: Any, categorical: np.ndarray) -> list[MemberSpec]:
-        makers = named_regressors(self.n_estimators, categorical, len(task.target))
+        makers = named_regressors(self.n_estimators, categorical)
         return resolve_members(
             self.members,
             makers,

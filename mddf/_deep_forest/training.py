@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from mddf._cascade.trainer import LayerTrainer, Part
+from mddf._data.binned_table import BinnedTable
 from mddf._data.binning import Bins, apply_bins, find_bins
 from mddf._data.folds import Folds
+from mddf._data.sampling import row_hashes
+from mddf._members.boosted import BoostedModel, boost_parts
 from mddf._members.screening import is_wide, screened
 from mddf._members.spec import MemberSpec
 from mddf._members.tasks import RegressionTask
@@ -50,6 +54,34 @@ class Training(LayerTrainer):
     outer_folds: Folds
     out_of_bag: bool = True
     units: np.ndarray | None = None
+
+    @cached_property
+    def features(self) -> BinnedTable:
+        """The columns of features alone."""
+        table, n_raw = self.table, self.n_raw
+        if table.bins.n_columns == n_raw:
+            return table
+        by_column = None if table.by_column is None else table.by_column[:n_raw].copy()
+        codes = np.ascontiguousarray(table.codes[:, :n_raw])
+        return BinnedTable(table.bins.columns(0, n_raw), codes, by_column)
+
+    @cached_property
+    def keys(self) -> np.ndarray:
+        """Of what rows hold, by which boosting draws them."""
+        return row_hashes(self.features.codes, self.task.key)
+
+    def boost(
+        self, model: Any, parts: Sequence[Any], entropy: Any, n_rounds: Any = None
+    ) -> list[tuple[BoostedModel, np.ndarray]]:
+        """Boosted trees on parts of the rows, and what they predict of those held out.
+
+        Without `n_rounds`, those of the least loss over all parts.
+        """
+        rows = [(part[0], part[1]) for part in parts]
+        table, weights = self.features, self.weights.row
+        return boost_parts(
+            model, table, self.task, weights, rows, self.keys, entropy, n_rounds, self.n_jobs
+        )
 
     @property
     def raw_columns(self) -> np.ndarray:

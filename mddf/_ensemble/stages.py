@@ -50,8 +50,18 @@ class StageMember:
 
     @property
     def has_trees(self) -> bool:
-        """Whether its models are trees, which ask for codes; others see numbers."""
+        """Whether its models are blocks of trees, which can be read."""
         return True
+
+    @property
+    def sees_codes(self) -> bool:
+        """Whether it asks for codes; others see numbers."""
+        return self.has_trees
+
+    @property
+    def blocks(self) -> list[Any]:
+        """What asks for codes: each knows its `n_columns`, and marks those that it asks for."""
+        return self.models
 
     @property
     def per_mean(self) -> Any:
@@ -193,9 +203,14 @@ class FittedStages:
         return self.n_added > 0
 
     @property
-    def has_trees_only(self) -> bool:
+    def blocks(self) -> list[Any]:
+        """All that asks for codes."""
+        return [block for member in self.members if member.sees_codes for block in member.blocks]
+
+    @property
+    def sees_codes_only(self) -> bool:
         """Whether all that the model predicts comes from trees, which ask for bins of cells."""
-        return all(member.has_trees for member in self.members)
+        return all(member.sees_codes for member in self.members)
 
     def trees(self) -> list[Any]:
         """All blocks of trees."""
@@ -206,7 +221,7 @@ class FittedStages:
         """What asking all stages about a row takes, about."""
         n_vectors = sum(member.n_columns for member in self.members)
         n_kept = len(self.stages) * self.n_added + 4 * n_vectors
-        return (1 if self.has_trees_only else 24) * self.n_raw + 8 * n_kept
+        return (1 if self.sees_codes_only else 24) * self.n_raw + 8 * n_kept
 
     def ask(
         self, codes: np.ndarray, numbers: np.ndarray | None, n_jobs: int | None = None
@@ -218,7 +233,7 @@ class FittedStages:
         codes : ndarray of uint8 of shape (n_rows, n_raw + n_added)
             The added columns are written over for each stage.
         numbers : ndarray of shape (n_rows, n_raw) or None
-            Only needed if not `has_trees_only`.
+            Only needed if not `sees_codes_only`.
         n_jobs : int, default=None
 
         Yields

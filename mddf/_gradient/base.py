@@ -318,7 +318,7 @@ class GradientBoosting:
             rows, statistics = encoding.ordered(
                 rows, n_before, self._statistics if before else None
             )
-        options = self._options(rows.table, target, binner, encoding)
+        options = self.kernel_options(rows.table, target, binner.categorical_, encoding)
         if target.n_classes == 1:
             grown = Boosted.nothing(rows.table.bins.n_columns, symmetric)
         else:
@@ -360,9 +360,15 @@ class GradientBoosting:
             "is_categorical_": binner.categorical_ if binner.categorical_.any() else None,
         }
 
-    def _options(
-        self, table: BinnedTable, target: Any, binner: Binner, encoding: Encoding | None
+    def kernel_options(
+        self,
+        table: BinnedTable,
+        target: Any,
+        categorical: np.ndarray,
+        encoding: Encoding | None = None,
+        most_features: int = MOST,
     ) -> _core.BoostOptions:
+        """What the kernel boosts by: all parameters, checked against a table and a target."""
         n_features = table.bins.n_columns
         symmetric = self.grow_policy == SYMMETRIC
         depth = self.max_depth or (_DEPTH if symmetric else 0)
@@ -371,7 +377,7 @@ class GradientBoosting:
                 f"max_depth must be at most {_DEEPEST} with grow_policy='symmetric', whose trees "
                 f"have 2**max_depth leaves, got {self.max_depth!r}"
             )
-        monotonic = monotonic_signs(self, target, binner)
+        monotonic = monotonic_signs(self, target, categorical)
         interactions = interaction_groups(self.interaction_cst, self.n_features_in_)
         if encoding is not None:
             monotonic, interactions = encoding.extended(monotonic, interactions)
@@ -384,7 +390,7 @@ class GradientBoosting:
             max_leaf_nodes=int(self.max_leaf_nodes or _MOST_LEAVES),
             min_samples_leaf=min(int(self.min_samples_leaf), MOST),
             l2=float(self.l2_regularization),
-            max_features=resolve_max_features(self.max_features, n_features),
+            max_features=min(resolve_max_features(self.max_features, n_features), most_features),
             subsample=float(self.subsample),
             quantile=self._quantile(),
             monotonic=monotonic,

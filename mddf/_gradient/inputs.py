@@ -15,7 +15,6 @@ from sklearn.utils.validation import _check_monotonic_cst
 
 from mddf._base.messages import short
 from mddf._data.binned_table import BinnedTable, coded_table
-from mddf._data.binner import Binner
 from mddf._data.levels import Levels
 from mddf._data.sampling import row_hashes
 from mddf._data.validation import is_list, naming
@@ -103,7 +102,7 @@ def within_range(weights: np.ndarray | None) -> np.ndarray | None:
     return weights if abs(exponent) <= _MOST_EXPONENT else np.ldexp(weights, -exponent)
 
 
-def monotonic_signs(estimator: Any, target: Any, binner: Binner) -> np.ndarray | None:
+def monotonic_signs(estimator: Any, target: Any, categorical: np.ndarray) -> np.ndarray | None:
     """Signs of the features from `monotonic_cst`, None if all are 0."""
     given = estimator.monotonic_cst
     if not (given is None or isinstance(given, dict) or is_list(given)):
@@ -112,7 +111,7 @@ def monotonic_signs(estimator: Any, target: Any, binner: Binner) -> np.ndarray |
         signs = _check_monotonic_cst(estimator, estimator.monotonic_cst).astype(np.int8)
     if not signs.any():
         return None
-    if np.any(signs[binner.categorical_]):
+    if np.any(signs[categorical]):
         raise ValueError("monotonic_cst must be 0 for categories, got a constraint on one")
     if target.n_scores > 1:
         raise ValueError(

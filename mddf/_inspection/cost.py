@@ -13,7 +13,6 @@ import numpy as np
 from mddf._base.thread_limits import one_thread
 from mddf._gradient.trees import BoostedTrees
 from mddf._inspection.stages import fitted_stages, predict_numbers
-from mddf._members.boosting import Boosted
 from mddf._trees.arrays import TreeBlock
 
 _N_ROWS = 512
@@ -82,13 +81,12 @@ def cost(model: Any) -> Cost:
     bins = fitted_stages(model).binner.bins_
     parts = list(_parts(vars(model), set()))
     blocks = [part for part in parts if isinstance(part, TreeBlock | BoostedTrees)]
-    boosted = [part.trees_ for part in parts if isinstance(part, Boosted)]
     arrays = [part for part in parts if isinstance(part, np.ndarray)]
     rows = _made_up_rows(bins, model.n_features_in_)
     seconds = median(_seconds(model, rows) for _ in range(_REPEATS))
     return Cost(
-        sum(block.n_trees for block in blocks) + sum(len(trees["roots"]) for trees in boosted),
-        sum(block.n_nodes for block in blocks) + sum(len(trees["left"]) for trees in boosted),
+        sum(block.n_trees for block in blocks),
+        sum(block.n_nodes for block in blocks),
         sum(block.n_bytes for block in blocks) + sum(array.nbytes for array in arrays),
         1e6 * seconds / len(rows),
     )
@@ -108,8 +106,6 @@ def _parts(value: Any, seen: set[int]) -> Iterator[Any]:
         for item in value:
             yield from _parts(item, seen)
     elif hasattr(value, "__dict__"):
-        if isinstance(value, Boosted):
-            yield value  # and its arrays
         yield from _parts(vars(value), seen)
 
 

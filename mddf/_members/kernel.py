@@ -1,13 +1,15 @@
-"""Ridge regression on features of a Gaussian kernel, which fits smooth functions."""
+"""Ridge regression on features of a kernel, which fits smooth functions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import cholesky, eigh, solve_triangular
+from scipy.spatial.distance import cdist, pdist
+from scipy.special import ndtri
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.linear_model import Ridge, RidgeCV
+from sklearn.linear_model import Ridge
 from sklearn.utils import check_random_state
 
 from mddf._base.elementary import exp, softmax
@@ -25,41 +27,99 @@ _JITTER = 1e-6
 # Encoded numbers, in standard deviations.
 GRAIN, FARTHEST = 2.0**-10, 2.0**8
 _BLOCK = 1024
+# Of Laplace kernels: widths that are tried, in medians of the distance, and rows that try them.
+_WIDTHS, _TRIED_WIDTHS = (0.5, 1.0, 2.0, 4.0, 8.0), 500
+# Quantiles of a column that are kept, and what a category counts beside a normal variable.
+_KNOTS, INDICATOR = 256, 0.5
 
 
-class _GaussianRidge(BaseEstimator):
+@register_serializable("normal scores")
+class NormalScores:
+    """Columns by their quantiles as a normal variable has them, and one for each category.
+
+    Parameters
+    ----------
+    encoding : Encoding
+        Of the categories.
+    values, scores : list of ndarray
+        For each numeric column: knots in ascending order, and what is interpolated between them.
+    """
+
+    def __init__(self, encoding: Encoding, values: list[np.ndarray], scores: list[np.ndarray]):
+        self.encoding, self.values, self.scores = encoding, values, scores
+
+    @classmethod
+    def of(cls, X: np.ndarray, encoding: Encoding) -> NormalScores:
+        """Learn them from rows."""
+        values, scores = [], []
+        for column in X[:, ~encoding.categorical].T:
+            knots, counts = np.unique(column[~np.isnan(column)], return_counts=True)
+            if not len(knots):
+                knots, counts = np.zeros(1), np.ones(1, int)
+            below = (np.cumsum(counts) - counts / 2) / counts.sum()
+            if len(knots) > _KNOTS:
+                few = np.unique(np.searchsorted(below, np.linspace(0, below[-1], _KNOTS)))
+                knots, below = knots[few], below[few]
+            values.append(knots)
+            scores.append(np.rint(ndtri(below) / GRAIN) * GRAIN)
+        return cls(encoding, values, scores)
+
+    def dense(self, X: np.ndarray) -> np.ndarray:
+        """Rows as columns; a missing number is the median."""
+        indicators = self.encoding.dense(X)
+        encoded = INDICATOR * indicators
+        for place, column in enumerate(X[:, ~self.encoding.categorical].T):
+            found = np.interp(column, self.values[place], self.scores[place])
+            encoded[:, place] = np.where(np.isnan(column), 0.0, found)
+        return encoded
+
+
+class _KernelRidge(BaseEstimator):
     """What the classifier and the regressor share; use one of them.
 
-    The function that is fitted is a sum of Gaussian bumps around landmarks, rows that are drawn:
-    C. Williams and M. Seeger, NIPS 2000. Scaling and categories are as in `LinearClassifier`.
+    The function that is fitted is a sum of bumps around landmarks, rows that are drawn: C.
+    Williams and M. Seeger, NIPS 2000. Bumps are Gaussian on scaled numbers, or those of Laplace,
+    exp(-distance / width) of the sum of absolute differences of normal scores. Leave-one-out
+    errors of some rows decide the width and the penalty. Categories are as in `LinearClassifier`.
 
     Parameters
     ----------
     categorical : ndarray of bool of shape (n_features,)
         Which columns hold codes of categories, below 256.
-    gamma : float
-        The kernel is ``exp(-gamma * d / n_features)``, where d is the squared distance.
+    gamma : float or None, default=None
+        A Gaussian kernel is ``exp(-gamma * d / n_features)``, where d is the squared distance;
+        None for a Laplace kernel.
+    width : float or None, default=None
+        Of a Laplace kernel, in medians of the distance between rows; None for the best one.
+    penalty : float or None, default=None
+        Of the ridge; None for the best one.
     random_state : int, RandomState or None, default=None
         Of the rows that are drawn.
 
     Attributes
     ----------
-    encoding_ : Encoding
+    encoding_ : Encoding or NormalScores
+        The former for a Gaussian kernel.
+    rate_ : float
+        The kernel is ``exp(-rate_ * distance)``.
     landmarks_ : ndarray of shape (n_landmarks, n_encoded)
     bumps_ : ndarray of shape (n_landmarks, n_outputs)
         Coefficients.
     intercept_ : ndarray of shape (n_outputs,)
     """
 
+    encoding_: Encoding | NormalScores
     _tried = 1000  # rows, at most, by which the penalty is chosen
 
-    def __init__(self, categorical, gamma, random_state=None):
+    def __init__(self, categorical, gamma=None, width=None, penalty=None, random_state=None):
         self.categorical = categorical
         self.gamma = gamma
+        self.width = width
+        self.penalty = penalty
         self.random_state = random_state
 
     def _learn(self, X, values, sample_weight):
-        """Fit; returns some rows, their features, values and weights, and the penalty.
+        """Fit; returns some rows, their leave-one-out predictions, and weights.
 
         Parameters
         ----------
@@ -73,31 +133,62 @@ class _GaussianRidge(BaseEstimator):
             rows = rows[sample_weight[rows] > _LEAST_WEIGHT * sample_weight[rows].max()]
         X, values = X[rows], values[rows]
         weight = None if sample_weight is None else sample_weight[rows]
-        self.encoding_ = Encoding.of(X, np.asarray(self.categorical, bool))
+        self._choose_kernel(X, values, weight)
         self.landmarks_ = self._encoded(X[:_LANDMARKS])
-        similar = np.vstack(list(self._similarities(X)))
-        among = similar[:_LANDMARKS] + _JITTER * np.eye(len(self.landmarks_))
-        root = cholesky(among, lower=True, overwrite_a=True)
-        features = solve_triangular(root, similar.T, lower=True, overwrite_b=True).T
+        features, root = self._features(X)
         few = slice(self._tried)
         some = None if weight is None else weight[few]
-        penalty = 1.0
-        if len(X) > 1:
-            penalty = RidgeCV(_PENALTIES).fit(features[few], values[few], some).alpha_
-        model = Ridge(penalty).fit(features, values, weight)
+        penalties = _PENALTIES if self.penalty is None else [self.penalty]
+        self.penalty_, _, held_out = _leave_one_out(features[few], values[few], some, penalties)
+        model = Ridge(self.penalty_).fit(features, values, weight)
         coefficients = model.coef_.reshape(-1, len(root)).T
         self.bumps_ = solve_triangular(root, coefficients, trans=1, lower=True)
         self.intercept_ = np.atleast_1d(model.intercept_)
-        return rows[few], features[few], values[few], some, penalty
+        return rows[few], held_out, some
+
+    def chosen(self) -> dict[str, float]:
+        """Parameters of the best kernel and ridge, for fits on other rows."""
+        return {"width": self.width_, "penalty": self.penalty_}
+
+    def _features(self, X) -> tuple[np.ndarray, np.ndarray]:
+        """Rows in coordinates whose products are the kernel, and the root that makes them."""
+        similar = np.vstack(list(self._similarities(X)))
+        n = len(self.landmarks_)
+        among = similar[:n] + _JITTER * np.eye(n)
+        root = cholesky(among, lower=True, overwrite_a=True)
+        return solve_triangular(root, similar.T, lower=True, overwrite_b=True).T, root
+
+    def _choose_kernel(self, X, values, weight) -> None:
+        """Set the encoding and the rate, of the least leave-one-out error of some rows."""
+        encoding, few = Encoding.of(X, np.asarray(self.categorical, bool)), slice(_TRIED_WIDTHS)
+        self.width_ = self.width
+        if self.gamma is not None:
+            self.encoding_, self.rate_ = encoding, self.gamma / max(1, X.shape[1])
+            return
+        self.encoding_ = NormalScores.of(X, encoding)
+        self.landmarks_ = self._encoded(X[few])
+        distances = pdist(self.landmarks_, "cityblock")
+        median = float(np.median(distances)) if len(distances) else 1.0
+        errors, some = [], None if weight is None else weight[few]
+        for width in _WIDTHS if self.width is None else []:
+            self.rate_ = 1 / (width * (median or 1.0))
+            features, _ = self._features(X[few])
+            errors.append(_leave_one_out(features, values[few], some, _PENALTIES)[1])
+        if errors:
+            self.width_ = _WIDTHS[int(np.argmin(errors))]
+        self.rate_ = 1 / (self.width_ * (median or 1.0))
 
     def _similarities(self, X) -> Iterator[np.ndarray]:
         """The kernel of rows and landmarks, some rows at a time."""
-        factor, squares = -self.gamma / max(1, X.shape[1]), np.square(self.landmarks_).sum(axis=1)
         for first in range(0, len(X), _BLOCK):
             rows = self._encoded(X[first : first + _BLOCK])
-            distances = np.square(rows).sum(axis=1)[:, None] + squares
-            distances -= 2 * rows @ self.landmarks_.T
-            yield exp(distances * factor)
+            if isinstance(self.encoding_, NormalScores):
+                distances = cdist(rows, self.landmarks_, "cityblock")
+            else:
+                squares = np.square(self.landmarks_).sum(axis=1)
+                distances = np.square(rows).sum(axis=1)[:, None] + squares
+                distances -= 2 * rows @ self.landmarks_.T
+            yield exp(distances * -self.rate_)
 
     def _encoded(self, X) -> np.ndarray:
         """Rows of so few binary digits that distances are exact, in whatever order they add up."""
@@ -110,15 +201,38 @@ class _GaussianRidge(BaseEstimator):
         return np.concatenate(values) + self.intercept_
 
 
-def _leave_one_out(features, values, weight, penalty) -> np.ndarray:
-    """Leave-one-out predictions of a ridge regression, shape of `values`."""
-    # Only with a scorer are predictions kept, not errors.
-    search = RidgeCV([penalty], scoring="neg_mean_squared_error", store_cv_results=True)
-    return search.fit(features, values, weight).cv_results_.reshape(values.shape)
+def _leave_one_out(features, values, weight, penalties) -> tuple[float, float, np.ndarray]:
+    """The penalty of a ridge regression with the least leave-one-out error, in closed form.
+
+    Returns
+    -------
+    penalty, error : float
+    predictions : ndarray of the shape of `values`
+    """
+    n = len(features)
+    if n < 2:
+        return 1.0, 0.0, values
+    weight = np.ones(n) if weight is None else weight
+    root = np.sqrt(weight)[:, None]
+    rows = root * (features - np.average(features, axis=0, weights=weight))
+    targets = root * (values - np.average(values, axis=0, weights=weight))
+    squares, vectors = eigh(rows @ rows.T)
+    squares = np.maximum(squares, 0)
+    along, squared = vectors.T @ targets, np.square(vectors)
+    best = (1.0, np.inf, values)
+    for penalty in penalties:
+        shrunk = squares / (squares + penalty)
+        rest = targets - vectors @ (shrunk[:, None] * along)
+        leverage = squared @ shrunk + weight / weight.sum()
+        errors = rest / np.maximum(1 - leverage, 1e-12)[:, None]
+        error = float(np.square(errors).sum())
+        if error < best[1]:
+            best = float(penalty), error, values - errors / root
+    return best
 
 
 @register_serializable("kernel ridge classifier")
-class GaussianClassifier(ClassifierMixin, _GaussianRidge):
+class KernelClassifier(ClassifierMixin, _KernelRidge):
     """Classes as 1 and -1; what is fitted to them is scaled so that its softmax is calibrated."""
 
     _tried = 300  # classes ask for less precision
@@ -134,11 +248,10 @@ class GaussianClassifier(ClassifierMixin, _GaussianRidge):
         """
         self.classes_, labels = np.unique(y, return_inverse=True)
         values = np.where(labels[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
-        rows, features, values, weight, penalty = self._learn(X, values, sample_weight)
+        rows, held_out, weight = self._learn(X, values, sample_weight)
         self.scale_ = 1.0
         if len(rows) > 1:
-            held_out = softmax(_leave_one_out(features, values, weight, penalty))
-            self.scale_ = fit_exponent(held_out, labels[rows], weight)
+            self.scale_ = fit_exponent(softmax(held_out), labels[rows], weight)
         return self
 
     def predict_proba(self, X):
@@ -151,7 +264,7 @@ class GaussianClassifier(ClassifierMixin, _GaussianRidge):
 
 
 @register_serializable("kernel ridge regressor")
-class GaussianRegressor(RegressorMixin, _GaussianRidge):
+class KernelRegressor(RegressorMixin, _KernelRidge):
     """One function for each output."""
 
     def fit(self, X, y, sample_weight=None):

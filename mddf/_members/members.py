@@ -17,12 +17,13 @@ from mddf._data.validation import is_list
 from mddf._forest.base import Forest
 from mddf._forest.classifiers import CompletelyRandomForestClassifier, RandomForestClassifier
 from mddf._forest.regressors import CompletelyRandomForestRegressor, RandomForestRegressor
-from mddf._members.boosting import BoostedClassifier, BoostedRegressor
+from mddf._gradient.base import GradientBoosting
+from mddf._gradient.classifier import GradientBoostingClassifier
+from mddf._gradient.regressor import GradientBoostingRegressor
 from mddf._members.external import check_external
-from mddf._members.kernel import GaussianClassifier, GaussianRegressor
+from mddf._members.kernel import KernelClassifier, KernelRegressor
 from mddf._members.linear import LinearClassifier
 from mddf._members.named import split_names
-from mddf._members.screening import is_wide
 from mddf._members.spec import MemberSpec
 
 # Of each kind of forest, one that looks at few columns for each split and one that looks at more.
@@ -36,11 +37,14 @@ AUTO = (
     "linear",
 )
 AUTO_REGRESSORS = ("random", "completely-random", "boosted", "kernel", "linear")
-# Boosting grows a tree for each class and round, which many classes make slow and no better.
-_MOST_CLASSES_BOOSTED = 30
-_MANY_ROWS = 10_000
-# Up to so many rows: learning rate, and most trees of one model.
-_BOOSTING = ((400, 0.4, 90), (2500, 0.25, 300), (np.inf, 0.15, 500))
+# Of boosting in a layer, which finds out how many rounds are best.
+_BOOSTING = {
+    "learning_rate": 0.05,
+    "max_iter": 2000,
+    "max_depth": 6,
+    "l2_regularization": 3.0,
+    "subsample": 0.8,
+}
 
 Makers = dict[str, Callable[[], Any]]
 
@@ -58,32 +62,7 @@ def linear(model, categorical: np.ndarray) -> Pipeline:
     return Pipeline([("encode", encode), ("model", model)])
 
 
-def boosted_classifier(categorical: np.ndarray, n_rows: int, n_classes: int) -> BoostedClassifier:
-    """Gradient boosting with at most as many rounds as the number of rows and classes allows.
-
-    Small trees that learn fast: more, larger or slower ones cost much and gain little where they
-    are one voice of many, and a layer finds out how many rounds are best.
-    """
-    trees = n_classes if n_classes > 2 else 1
-    rate, most = next(rest for rows, *rest in _BOOSTING if n_rows < rows)
-    return BoostedClassifier(
-        categorical,
-        max_iter=max(12, min(150, most // trees)),
-        learning_rate=rate,
-        max_leaf_nodes=8 if n_rows < _MANY_ROWS else 20,
-        min_samples_leaf=5,
-        l2_regularization=1.0,
-    )
-
-
-def auto_classifiers(n_classes: int) -> list[str]:
-    """What "auto" means for a classifier."""
-    return [n for n in AUTO if n != "boosted" or n_classes <= _MOST_CLASSES_BOOSTED]
-
-
-def named_classifiers(
-    n_estimators: int, categorical: np.ndarray, n_rows: int, n_classes: int
-) -> Makers:
+def named_classifiers(n_estimators: int, categorical: np.ndarray) -> Makers:
     """What makes the named members of a classifier."""
     return {
         "random": lambda: RandomForestClassifier(n_estimators),
@@ -92,35 +71,21 @@ def named_classifiers(
         "completely-random-sqrt": lambda: CompletelyRandomForestClassifier(
             n_estimators, max_features="sqrt"
         ),
-        "boosted": lambda: boosted_classifier(categorical, n_rows, n_classes),
-        "kernel": lambda: GaussianClassifier(categorical, gamma=0.25),
+        "boosted": lambda: GradientBoostingClassifier(**_BOOSTING),
+        "kernel": lambda: KernelClassifier(categorical, gamma=0.25),
         "linear": lambda: LinearClassifier(categorical),
     }
 
 
-def boosted_regressor(categorical: np.ndarray, n_rows: int) -> BoostedRegressor:
-    """Gradient boosting that learns slowly, if the table is not wide."""
-    wide = is_wide(n_rows, len(categorical))
-    return BoostedRegressor(
-        categorical,
-        max_iter=150 if wide else 500,
-        learning_rate=0.15 if wide else 0.05,
-        max_leaf_nodes=16,
-        min_samples_leaf=8,
-        l2_regularization=1.0,
-        max_features=0.5,
-    )
-
-
-def named_regressors(n_estimators: int, categorical: np.ndarray, n_rows: int) -> Makers:
+def named_regressors(n_estimators: int, categorical: np.ndarray) -> Makers:
     """What makes the named members of a regressor."""
     return {
         "random": lambda: RandomForestRegressor(n_estimators),
         "completely-random": lambda: CompletelyRandomForestRegressor(
             n_estimators, max_features=1.0
         ),
-        "boosted": lambda: boosted_regressor(categorical, n_rows),
-        "kernel": lambda: GaussianRegressor(categorical, gamma=0.5),
+        "boosted": lambda: GradientBoostingRegressor(**_BOOSTING),
+        "kernel": lambda: KernelRegressor(categorical),
         "linear": lambda: linear(Ridge(), categorical),
     }
 
@@ -168,6 +133,8 @@ def resolve_members(
         role = None
         if isinstance(member, str) and isinstance(model, Forest):
             role = "completely-random" if model._random_thresholds else "random"
+        elif isinstance(member, str) and isinstance(model, GradientBoosting):
+            role = "boosted"
         resolved.append(MemberSpec(name, model, role))
     return resolved
 

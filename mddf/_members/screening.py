@@ -16,6 +16,11 @@ def is_wide(n_rows: int, n_columns: int) -> bool:
     return n_columns > max(_MOST_COLUMNS, _WIDE * n_rows)
 
 
+def most_columns(n_rows: int, n_columns: int) -> int:
+    """How many columns of a table are looked at: of a wide one some, else all."""
+    return max(_FEWEST_KEPT, n_rows) if is_wide(n_rows, n_columns) else n_columns
+
+
 def screened(X: np.ndarray, targets: np.ndarray, weight, least: int) -> np.ndarray:
     """Columns of a wide table whose best split lowers the squared error most; all of others.
 
@@ -47,7 +52,7 @@ def screened(X: np.ndarray, targets: np.ndarray, weight, least: int) -> np.ndarr
         for first in range(0, n_columns, block)
     ]
     best = np.argsort(-np.concatenate(gains), kind="stable")
-    return np.sort(best[: max(_FEWEST_KEPT, n_rows)])
+    return np.sort(best[: most_columns(n_rows, n_columns)])
 
 
 def _gains(X, targets, weight, least: int) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.base import clone
 
 from mddf._base.serialization import is_serializable
-from mddf._members.boosting import BoostedClassifier
+from mddf._gradient.base import GradientBoosting
 from mddf._trees.grower import GrowsTrees
 
 
@@ -23,7 +23,7 @@ class MemberSpec:
     model : estimator
         Not fitted.
     kind : str or None
-        Of a named forest: "random" or "completely-random".
+        Of a named member: "random" or "completely-random" of a forest, or "boosted".
     """
 
     name: str
@@ -38,20 +38,25 @@ class MemberSpec:
     @property
     def is_plain(self) -> bool:
         """Whether its models are plain arrays when fitted."""
-        return self.is_forest or is_serializable(self.model)
+        return self.is_forest or self.is_boosted or is_serializable(self.model)
 
     def in_full(self, times: int) -> MemberSpec:
         """The member for all samples: a named forest has so many times as many trees."""
-        if self.kind is None:
+        if self.kind is None or not self.is_forest:
             return self
         model = clone(self.model)
         return replace(self, model=model.set_params(n_estimators=times * model.n_estimators))
 
     @property
     def is_boosted(self) -> bool:
-        """Whether it is cut to the best number of rounds, and its models of all folds are kept.
+        """Whether it is boosted trees of this package, which grow on the binned table.
 
-        The mean of these is better than one model that is fitted on all rows. Regressors, which
-        learn slowly, gain nothing by either.
+        They have the best number of rounds over all folds, and their models of all folds are kept,
+        whose mean is better than one model that is fitted on all rows.
         """
-        return isinstance(self.model, BoostedClassifier)
+        return isinstance(self.model, GradientBoosting)
+
+    @property
+    def needs_numbers(self) -> bool:
+        """Whether it sees numbers, not the binned table."""
+        return not (self.is_forest or self.is_boosted)

@@ -166,7 +166,7 @@ def _background(model: Any, background: Any, rows: np.ndarray, method: str) -> n
         others = rows
     # Trees see the bins, and members of other kinds the numbers.
     fitted = fitted_stages(model)
-    seen = apply_bins(others, fitted.binner.bins_) if fitted.has_trees_only else others
+    seen = apply_bins(others, fitted.binner.bins_) if fitted.sees_codes_only else others
     if not np.array_equal(seen, np.broadcast_to(seen[:1], seen.shape), equal_nan=True):
         return others
     if background is None:

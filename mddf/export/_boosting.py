@@ -30,7 +30,7 @@ def add_scores(graph: Graph, X: str, start: np.ndarray, trees: dict[str, np.ndar
     start : ndarray of shape (n_scores,)
         Scores before the first round.
     trees : dict
-        As :func:`mddf._members.boosting.trees_of` gives them.
+        As :func:`mddf.export._hist_gradient.trees_of` gives them.
     """
     table = TreeTable()
     ends = np.append(trees["roots"], len(trees["left"]))

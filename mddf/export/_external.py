@@ -16,15 +16,22 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from mddf._base.messages import short
-from mddf._members.boosting import BoostedClassifier, BoostedRegressor, trees_of
-from mddf._members.kernel import FARTHEST, GRAIN, GaussianClassifier, GaussianRegressor
+from mddf._members.kernel import (
+    FARTHEST,
+    GRAIN,
+    INDICATOR,
+    KernelClassifier,
+    KernelRegressor,
+    NormalScores,
+)
 from mddf._members.linear import Encoding, LinearClassifier
 
 from ._boosting import add_boosting, add_scores, add_softmax
 from ._graph import Graph
+from ._hist_gradient import trees_of
 
 # Members of these kinds may have seen one class alone.
-_ONE_CLASS_ALLOWED = BoostedClassifier | LinearClassifier | DummyClassifier
+_ONE_CLASS_ALLOWED = LinearClassifier | DummyClassifier
 
 
 def add_external(graph: Graph, X: str, classifier: Any, n_classes: int) -> str:
@@ -50,12 +57,10 @@ def add_external(graph: Graph, X: str, classifier: Any, n_classes: int) -> str:
     elif isinstance(last, HistGradientBoostingClassifier):
         start = np.reshape(last._baseline_prediction, -1)
         probabilities = add_boosting(graph, X, start, trees_of(last))
-    elif isinstance(last, BoostedClassifier) and len(last.classes_) > 1:
-        probabilities = add_boosting(graph, X, last.start_, last.trees_)
     elif isinstance(last, LinearClassifier) and len(last.classes_) > 1:
         probabilities = _add_linear(graph, X, last)
-    elif isinstance(last, GaussianClassifier):
-        values = _add_gaussian(graph, X, last)
+    elif isinstance(last, KernelClassifier):
+        values = _add_kernel(graph, X, last)
         scaled = graph.add("Mul", values, graph.constant(last.scale_))
         probabilities = graph.add("Softmax", scaled, axis=1)
     elif isinstance(last, _ONE_CLASS_ALLOWED) and len(last.classes_) == 1:
@@ -86,10 +91,8 @@ def add_external_regressor(graph: Graph, X: str, regressor: Any) -> str:
         return graph.add("Concat", *outputs, axis=1)
     if isinstance(last, HistGradientBoostingRegressor):  # its losses that need logs need y > 0
         return add_scores(graph, X, np.reshape(last._baseline_prediction, -1), trees_of(last))
-    if isinstance(last, BoostedRegressor):
-        return add_scores(graph, X, last.start_, last.trees_)
-    if isinstance(last, GaussianRegressor):
-        return _add_gaussian(graph, X, last)
+    if isinstance(last, KernelRegressor):
+        return _add_kernel(graph, X, last)
     if isinstance(last, DummyRegressor):
         return graph.repeat(last.constant_, X)
     raise _refusal(regressor)
@@ -118,26 +121,48 @@ def _add_linear(graph: Graph, X: str, model: LinearClassifier) -> str:
     return add_softmax(graph, scores, len(model.intercept_))
 
 
-def _add_gaussian(graph: Graph, X: str, model: GaussianClassifier | GaussianRegressor) -> str:
+def _add_kernel(graph: Graph, X: str, model: KernelClassifier | KernelRegressor) -> str:
+    laplace = isinstance(model.encoding_, NormalScores)
     encoded = _add_encoding(graph, X, model.encoding_)
     for operation, value in (("Min", FARTHEST), ("Max", -FARTHEST), ("Div", GRAIN)):
         encoded = graph.add(operation, encoded, graph.constant(value))
     encoded = graph.add("Mul", graph.add("Round", encoded), graph.constant(GRAIN))
-    ones = graph.constant(np.ones((model.landmarks_.shape[1], 1)))
-    squares = graph.add("MatMul", graph.add("Mul", encoded, encoded), ones)
-    product = graph.add("MatMul", encoded, graph.constant(-2 * model.landmarks_.T))
-    constant = graph.constant(np.square(model.landmarks_).sum(axis=1)[None])
-    distances = graph.add("Add", graph.add("Add", product, squares), constant)
-    factor = graph.constant(-model.gamma / max(1, model.n_features_in_))
-    similar = graph.add("Exp", graph.add("Mul", distances, factor))
+    if laplace:
+        distances = _add_city_blocks(graph, encoded, model.landmarks_)
+    else:
+        distances = _add_squares(graph, encoded, model.landmarks_)
+    similar = graph.add("Exp", graph.add("Mul", distances, graph.constant(-model.rate_)))
     values = graph.add("MatMul", similar, graph.constant(model.bumps_))
     return graph.add("Add", values, graph.constant(model.intercept_[None]))
 
 
-def _add_encoding(graph: Graph, X: str, encoding: Encoding) -> str:
-    """Scaled numbers, and a column for each category."""
+def _add_city_blocks(graph: Graph, encoded: str, landmarks: np.ndarray) -> str:
+    """Sums of absolute differences of rows and landmarks, shape (n_rows, n_landmarks)."""
+    rows = graph.add("Unsqueeze", encoded, graph.constant([1], np.int64))
+    apart = graph.add("Abs", graph.add("Sub", rows, graph.constant(landmarks[None])))
+    return graph.add("ReduceSum", apart, graph.constant([2], np.int64), keepdims=0)
+
+
+def _add_squares(graph: Graph, encoded: str, landmarks: np.ndarray) -> str:
+    """Squared distances of rows and landmarks, shape (n_rows, n_landmarks)."""
+    ones = graph.constant(np.ones((landmarks.shape[1], 1)))
+    squares = graph.add("MatMul", graph.add("Mul", encoded, encoded), ones)
+    product = graph.add("MatMul", encoded, graph.constant(-2 * landmarks.T))
+    constant = graph.constant(np.square(landmarks).sum(axis=1)[None])
+    return graph.add("Add", graph.add("Add", product, squares), constant)
+
+
+def _add_encoding(graph: Graph, X: str, encoding: Encoding | NormalScores) -> str:
+    """Scaled numbers or their scores, and a column for each category."""
+    scores = encoding if isinstance(encoding, NormalScores) else None
+    encoding = encoding.encoding if isinstance(encoding, NormalScores) else encoding
     categorical, parts = encoding.categorical, []
-    if not categorical.all():
+    if scores is not None:
+        places = np.flatnonzero(~categorical).tolist()
+        for place, *knots in zip(places, scores.values, scores.scores, strict=True):
+            number = graph.add("Gather", X, graph.constant([place], np.int64), axis=1)
+            parts.append(_add_interpolation(graph, number, *knots))
+    elif not categorical.all():
         numbers = graph.add("Gather", X, _columns_of(graph, ~categorical), axis=1)
         means = graph.constant(encoding.means)
         numbers = graph.add("Where", graph.add("IsNaN", numbers), means, numbers)
@@ -151,8 +176,27 @@ def _add_encoding(graph: Graph, X: str, encoding: Encoding) -> str:
         column, code = np.nonzero(encoding.places >= 0)  # in the order of their places
         categories = graph.add("Gather", categories, graph.constant(column, np.int64), axis=1)
         equal = graph.add("Equal", categories, graph.constant(code[None] - 1.0))
-        parts.append(graph.cast(equal, np.float64))
+        indicators = graph.cast(equal, np.float64)
+        if scores is not None:
+            indicators = graph.add("Mul", indicators, graph.constant(INDICATOR))
+        parts.append(indicators)
     return graph.add("Concat", *parts, axis=1)
+
+
+def _add_interpolation(graph: Graph, column: str, knots: np.ndarray, scores: np.ndarray) -> str:
+    """A piecewise linear function of a column of shape (n_rows, 1); 0 where that is missing."""
+    steps = np.diff(scores)[:, None]
+    value = graph.add("Where", graph.add("IsNaN", column), graph.constant(knots[0]), column)
+    if len(steps):
+        shares = graph.add("Sub", value, graph.constant(knots[None, :-1]))
+        shares = graph.add("Div", shares, graph.constant(np.diff(knots)[None]))
+        shares = graph.add("Min", shares, graph.constant(1.0))
+        shares = graph.add("Max", shares, graph.constant(0.0))
+        found = graph.add("MatMul", shares, graph.constant(steps))
+        found = graph.add("Add", found, graph.constant(scores[0]))
+    else:
+        found = graph.add("Mul", graph.constant(0.0), value)
+    return graph.add("Where", graph.add("IsNaN", column), graph.constant(0.0), found)
 
 
 def _columns_of(graph: Graph, mask: np.ndarray) -> str:

@@ -11,9 +11,10 @@ from mddf._ensemble.columns import GRAIN
 from mddf._ensemble.stages import FittedStages, Stage, StageMember
 from mddf._ensemble.vote import FLOOR, Calibration
 from mddf._gradient.stages import BoostedMember
+from mddf._members.boosted import BoostedFolds
 from mddf._trees.arrays import Trees
 
-from ._boosting import add_link, add_scaled_up
+from ._boosting import add_link, add_scaled_up, add_softmax
 from ._external import add_external, add_external_regressor
 from ._graph import Graph
 from ._trees import add_trees
@@ -52,7 +53,7 @@ def add_stages(graph: Graph, raw: str, fitted: FittedStages, is_regressor: bool)
     codes = numbers = raw
     columns: list[str] = []
     votes: list[tuple[str, StageMember]] = []
-    if fitted.largest is not None and not fitted.has_trees_only:
+    if fitted.largest is not None and not fitted.sees_codes_only:
         numbers = _add_bounded(graph, raw, fitted.largest)
     for stage in fitted.stages:
         seen = numbers
@@ -61,6 +62,8 @@ def add_stages(graph: Graph, raw: str, fitted: FittedStages, is_regressor: bool)
         vectors = [
             _add_trees(graph, codes, member, stage)
             if member.has_trees
+            else _add_boosted(graph, codes, member, stage)
+            if isinstance(member, BoostedFolds)
             else _add_estimators(graph, seen, member, is_regressor)
             for member in stage.members
         ]
@@ -96,6 +99,23 @@ def _add_trees(graph: Graph, codes: str, member: StageMember, stage: Stage) -> s
         means = graph.add("Div", sums, graph.constant(n_trees))
         means = graph.add("Mul", means, graph.constant(member.unit))
     return _add_rounded(graph, means) if member.is_rounded else means
+
+
+def _add_boosted(graph: Graph, codes: str, member: BoostedFolds, stage: Stage) -> str:
+    """As `BoostedFolds.vectors`: the mean over the models of all folds."""
+    found = []
+    for model in member.models:
+        if not model.trees:
+            return graph.repeat(np.ones(1), codes)
+        raw = []
+        for trees in model.trees:
+            sums = add_trees(graph, codes, [trees], stage.bins)
+            raw.append(graph.add("Add", sums, graph.constant(trees.start)))
+        if model.is_classifier:
+            found.append(add_softmax(graph, raw[0], model.trees[0].n_scores))
+        else:
+            found.append(graph.add("Concat", *raw, axis=1))
+    return _add_mean(graph, found)
 
 
 def _add_estimators(graph: Graph, numbers: str, member: StageMember, is_regressor: bool) -> str:

@@ -58,10 +58,10 @@ def test_boosted_members_have_trees():
     model = DeepForestClassifier(n_estimators=2, members=["boosted", "random"], random_state=0)
     found = cost(model.fit(X, labels_of(X)))
     members = [member for layer in model._layers for member in layer.members]
-    boosted = [m.trees_ for member in members if not member.is_forest for m in member.models]
+    boosted = [m for member in members if not member.is_forest for m in member.models]
     assert boosted
     forests = 6 * sum(member.is_forest for member in members)
-    assert found.n_trees == forests + sum(len(trees["roots"]) for trees in boosted)
+    assert found.n_trees == forests + sum(one.n_rounds for one in boosted)
     alone = cost(DeepForestClassifier(members=["boosted"], random_state=0).fit(X, labels_of(X)))
     assert alone.n_nodes > alone.n_trees > 0
 

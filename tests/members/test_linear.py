@@ -1,11 +1,114 @@
 """The logistic regression of layers: a row's probabilities are the same alone and in a table."""
 
+from functools import partial
+
 import numpy as np
 import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from threadpoolctl import threadpool_limits
 
 from mddf import DeepForestClassifier
 from mddf._base.elementary import class_probabilities
-from mddf._members.linear import LinearClassifier
+from mddf._members.kernel import KernelClassifier, KernelRegressor
+from mddf._members.linear import Encoding, LinearClassifier
+
+CATEGORICAL = np.array([False, True, False, True, False])
+
+
+def table(n, seed):
+    """Numbers and codes, some missing; a column of nothing but NaN."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5))
+    X[:, 1] = rng.integers(0, 5, n) * 3
+    X[:, 3] = rng.integers(0, 200, n)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[:, 4] = np.nan
+    return X
+
+
+def numbers(X, n_outputs=1):
+    """A target of the numbers and the codes, and others of other sizes."""
+    score = np.nan_to_num(X[:, 0]) + (X[:, 1] % 2 == 0) + 0.01 * np.nan_to_num(X[:, 3])
+    more = [100 * np.nan_to_num(X[:, 2]) + score**2, np.full(len(X), 7.0)]
+    return score if n_outputs == 1 else np.column_stack([score, *more][:n_outputs])
+
+
+def labels(X, n_classes):
+    score = numbers(X)
+    return np.digitize(score, np.quantile(score, np.arange(1, n_classes) / n_classes)) * 2
+
+
+KINDS = [LinearClassifier, partial(KernelClassifier, gamma=0.25), KernelClassifier]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_class(kind):
+    X = table(20, 3)
+    model = kind(CATEGORICAL).fit(X, np.full(20, 5))
+    np.testing.assert_array_equal(model.predict_proba(X), np.ones((20, 1)))
+    assert set(model.predict(X)) == {5}
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_are_predicted_alike_alone_and_together(kind, n_classes):
+    X, new = table(300, 0), table(211, 1)
+    model = kind(CATEGORICAL).fit(X, labels(X, n_classes))
+    together = model.predict_proba(new)
+    for rows in (slice(0, 1), slice(7, 8), slice(3, 36), slice(100, 211)):
+        np.testing.assert_array_equal(model.predict_proba(new[rows]), together[rows])
+    with threadpool_limits(2):
+        np.testing.assert_array_equal(model.predict_proba(new), together)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+@pytest.mark.parametrize("gamma", [0.5, None])
+def test_numbers_of_rows_are_predicted_alike_alone_and_together(gamma, n_outputs):
+    X, new = table(300, 0), table(211, 1)
+    model = KernelRegressor(CATEGORICAL, gamma).fit(X, numbers(X, n_outputs))
+    together = model.predict(new)
+    assert together.shape == (211, n_outputs)
+    for rows in (slice(0, 1), slice(7, 8), slice(3, 36), slice(100, 211)):
+        np.testing.assert_array_equal(model.predict(new[rows]), together[rows])
+
+
+@pytest.mark.parametrize("categorical", [CATEGORICAL, np.zeros(5, bool), np.ones(5, bool)])
+def test_encodings_are_the_same_dense_and_sparse(categorical):
+    X, new = np.abs(np.round(table(300, 0))), np.abs(np.round(table(100, 1) * 3))
+    encoding = Encoding.of(X, categorical)
+    for rows in (X, new):
+        matrix = encoding.matrix(rows)
+        matrix = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+        np.testing.assert_array_equal(encoding.dense(rows), matrix)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    "categorical", [CATEGORICAL, np.zeros(5, bool), np.ones(5, bool)], ids=["some", "none", "all"]
+)
+def test_linear_is_the_usual_pipeline(n_classes, categorical):
+    X, new = table(300, 0), table(100, 1)
+    if categorical.all():
+        X, new = np.abs(np.round(X)), np.abs(np.round(new))
+    y = labels(X, n_classes)
+    weights = np.random.default_rng(0).uniform(0.5, 2, 300)
+    numbers = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
+    codes = make_pipeline(
+        SimpleImputer(strategy="constant", fill_value=-1, keep_empty_features=True),
+        OneHotEncoder(handle_unknown="ignore"),
+    )
+    pipeline = make_pipeline(
+        ColumnTransformer([("n", numbers, ~categorical), ("c", codes, categorical)]),
+        LogisticRegression(max_iter=200, tol=1e-3),
+    )
+    pipeline.fit(X, y, logisticregression__sample_weight=weights)
+    model = LinearClassifier(categorical).fit(X, y, weights)
+    np.testing.assert_allclose(model.predict_proba(new), pipeline.predict_proba(new), atol=1e-5)
+    np.testing.assert_array_equal(model.predict(new), pipeline.predict(new))
 
 
 @pytest.mark.parametrize("n_classes", [2, 12])

@@ -4,10 +4,8 @@ import time
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 from mddf import DeepForestClassifier, DeepForestRegressor
-from mddf._members.boosting import BoostedClassifier, BoostedRegressor
 from mddf._members.screening import is_wide, screened
 
 
@@ -60,23 +58,6 @@ def test_other_tables_keep_all_columns(n_rows, n_columns):
     assert not is_wide(n_rows, n_columns)
     X = np.zeros((n_rows, n_columns))
     assert len(screened(X, np.zeros((n_rows, 1)), None, 5)) == n_columns
-
-
-@pytest.mark.parametrize("categories", [False, True])
-def test_trees_of_some_columns_ask_for_them_where_they_are(categories):
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 3, (60, 400)).astype(float)
-    y = (X[:, 399] + X[:, 210] > 2).astype(int)
-    categorical = np.full(400, categories)
-    for model, target in ((BoostedClassifier, y), (BoostedRegressor, y * 1.0)):
-        with threadpool_limits(1):
-            model = model(categorical, max_iter=20, min_samples_leaf=5).fit(X, target)
-        inner = model.trees_["left"] > 0
-        assert {210, 399} <= set(model.trees_["column"][inner].tolist())
-        assert np.mean((model.predict(X).ravel() > 0.5) == y) > 0.95
-        other = X.copy()
-        other[:, np.setdiff1d(np.arange(400), model.trees_["column"][inner])] = 0
-        np.testing.assert_array_equal(model.predict(other), model.predict(X))
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,17 @@
-"""Ridge regression on features of a Gaussian kernel."""
+"""Ridge regression on features of a kernel."""
 
 import numpy as np
 import pytest
 from naive_votes import fit_exponent, log_losses
 from sklearn.base import clone
 from sklearn.linear_model import Ridge, RidgeCV
-from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 
 from mddf._members import kernel
-from mddf._members.kernel import GaussianClassifier, GaussianRegressor
+from mddf._members.kernel import KernelClassifier, KernelRegressor
 
 NONE = np.zeros(3, bool)
-WORD = np.array([False, False, True])
+CATEGORY = np.array([False, False, True])
 
 
 def table(n, seed):
@@ -27,19 +27,22 @@ def smooth(X):
 
 def twin_features(model, X):
     """Features whose inner products are the kernel's values, by its eigenvectors."""
-    values, vectors = np.linalg.eigh(rbf_kernel(model.landmarks_, gamma=model.gamma / 3))
+    similar, rate = laplacian_kernel, model.rate_
+    if model.gamma is not None:
+        similar, rate = rbf_kernel, model.gamma / 3
+    values, vectors = np.linalg.eigh(similar(model.landmarks_, gamma=rate))
     values += kernel._JITTER
-    encoded = model._encoded(X)
-    return rbf_kernel(encoded, model.landmarks_, model.gamma / 3) @ vectors / np.sqrt(values)
+    return similar(model._encoded(X), model.landmarks_, rate) @ vectors / np.sqrt(values)
 
 
 @pytest.mark.parametrize("landmarks", [1000, 40])
-@pytest.mark.parametrize("categorical", [NONE, WORD], ids=["numbers", "a category"])
-def test_it_is_ridge_regression_on_features(monkeypatch, landmarks, categorical):
+@pytest.mark.parametrize("categorical", [NONE, CATEGORY], ids=["numbers", "a category"])
+@pytest.mark.parametrize("gamma", [0.5, None])
+def test_it_is_ridge_regression_on_features(monkeypatch, gamma, landmarks, categorical):
     monkeypatch.setattr(kernel, "_LANDMARKS", landmarks)
     X, new = table(150, 0), table(50, 1)
     y, weight = smooth(X), np.random.default_rng(0).uniform(0.5, 2, 150)
-    model = GaussianRegressor(categorical, 0.5, random_state=0).fit(X, y, weight)
+    model = KernelRegressor(categorical, gamma, random_state=0).fit(X, y, weight)
     assert len(model.landmarks_) == min(landmarks, 150)
     features = twin_features(model, X)
     chosen = RidgeCV(kernel._PENALTIES).fit(features, y[:, None], weight)
@@ -56,8 +59,8 @@ def test_many_rows_are_drawn_from_and_asked_in_blocks(monkeypatch):
     y = np.column_stack([smooth(X), X[:, 1]])
     for name, value in {"_ROWS": 300, "_LANDMARKS": 100, "_BLOCK": 48}.items():
         monkeypatch.setattr(kernel, name, value)
-    monkeypatch.setattr(GaussianRegressor, "_tried", 80)
-    model = GaussianRegressor(WORD, 0.5, random_state=0).fit(X, y)
+    monkeypatch.setattr(KernelRegressor, "_tried", 80)
+    model = KernelRegressor(CATEGORY, 0.5, random_state=0).fit(X, y)
     said = model.predict(new)
     assert said.shape == (100, 2)
     assert np.corrcoef(said[:, 0], smooth(new))[0, 1] > 0.95
@@ -68,7 +71,7 @@ def test_many_rows_are_drawn_from_and_asked_in_blocks(monkeypatch):
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_probabilities_are_calibrated(monkeypatch, n_classes):
-    monkeypatch.setattr(GaussianClassifier, "_tried", 500)
+    monkeypatch.setattr(KernelClassifier, "_tried", 500)
     exponents = []
     for seed in range(5):
         X, new = table(500, 2 * seed), table(2000, 2 * seed + 1)
@@ -76,7 +79,7 @@ def test_probabilities_are_calibrated(monkeypatch, n_classes):
         values = np.concatenate([smooth(X), smooth(new)]) + noise
         labels = np.digitize(values, [0, 1] if n_classes == 3 else [0])
         y, y_new = labels[:500] + 10, labels[500:]
-        model = GaussianClassifier(WORD, 0.25, random_state=0).fit(X, y)
+        model = KernelClassifier(CATEGORY, 0.25, random_state=0).fit(X, y)
         said = model.predict_proba(new)
         np.testing.assert_allclose(said.sum(axis=1), 1)
         exponents.append(fit_exponent(said, y_new))
@@ -92,7 +95,10 @@ def test_leave_one_out_predictions(n_outputs, weighted):
     rng = np.random.default_rng(0)
     features, values = rng.normal(size=(30, 12)), rng.normal(size=(30, n_outputs)) + 1
     weight = rng.uniform(0.5, 2, 30) if weighted else None
-    found = kernel._leave_one_out(features, values, weight, 0.3)
+    penalty, error, found = kernel._leave_one_out(features, values, weight, [0.3])
+    assert penalty == 0.3
+    shares = np.ones(30) if weight is None else weight
+    assert np.isclose(error, np.sum(shares[:, None] * (values - found) ** 2))
     for row in range(30):
         others = np.arange(30) != row
         given = weight[others] if weighted else None
@@ -104,16 +110,16 @@ def test_rows_that_are_alike_and_columns_without_anything():
     X = np.repeat(table(5, 0), 20, axis=0)
     X[:, 1] = np.nan
     y = np.arange(100) % 2
-    said = GaussianClassifier(WORD, 0.25, random_state=0).fit(X, y).predict_proba(X)
+    said = KernelClassifier(CATEGORY, 0.25, random_state=0).fit(X, y).predict_proba(X)
     np.testing.assert_allclose(said, 0.5, atol=0.05)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_hardly_any_rows(n):
     X = table(n, 0)
-    assert np.isfinite(GaussianRegressor(NONE, 0.5).fit(X, np.arange(n)).predict(X)).all()
+    assert np.isfinite(KernelRegressor(NONE, 0.5).fit(X, np.arange(n)).predict(X)).all()
     if n > 1:
-        said = GaussianClassifier(NONE, 0.5).fit(X, np.arange(n)).predict_proba(X)
+        said = KernelClassifier(NONE, 0.5).fit(X, np.arange(n)).predict_proba(X)
         assert np.isfinite(said).all()
 
 
@@ -124,8 +130,46 @@ def test_rows_of_hardly_any_weight_are_as_if_they_were_not_there(least, n_heavy)
     X, values = rng.normal(size=(10, 3)), rng.normal(size=10)
     heavy = np.arange(10) < n_heavy
     weight = np.where(heavy, 1.0, least)
-    for kind, y in ((GaussianClassifier, np.arange(10) % 2), (GaussianRegressor, values)):
+    for kind, y in ((KernelClassifier, np.arange(10) % 2), (KernelRegressor, values)):
         model = kind(np.zeros(3, bool), gamma=0.5, random_state=0).fit(X, y, weight)
-        predicted = model.predict_proba(X) if kind is GaussianClassifier else model.predict(X)
+        predicted = model.predict_proba(X) if kind is KernelClassifier else model.predict(X)
         assert np.isfinite(predicted).all()
         assert len(model.landmarks_) == (n_heavy if least <= 1e-12 else 10)
+
+
+def test_the_width_with_the_least_leave_one_out_error_is_taken():
+    X, y = table(120, 0), smooth(table(120, 0))[:, None]
+    found = KernelRegressor(CATEGORY, random_state=0).fit(X, y)
+    errors = []
+    for width in kernel._WIDTHS:
+        one = KernelRegressor(CATEGORY, width=width, random_state=0).fit(X, y)
+        encoded = one._encoded(X)
+        similar = laplacian_kernel(encoded, gamma=one.rate_)
+        least = np.inf
+        for penalty in kernel._PENALTIES:
+            held_out = []
+            for row in range(120):
+                others = np.arange(120) != row
+                among = similar[np.ix_(others, others)]
+                centre = y[others].mean()
+                twin = np.linalg.solve(among + penalty * np.eye(119), y[others] - centre)
+                held_out.append((centre + similar[row, others] @ twin)[0])
+            least = min(least, np.mean((np.array(held_out) - y[:, 0]) ** 2))
+        errors.append(least)
+    chosen = errors[kernel._WIDTHS.index(found.width_)]
+    assert chosen <= 1.02 * min(errors)  # the twin has no intercept beside the mean
+    assert found.chosen() == {"width": found.width_, "penalty": found.penalty_}
+
+
+def test_normal_scores_of_any_column():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.exp(3 * rng.normal(size=2000)), np.full(2000, np.nan), np.ones(2000)])
+    X[::9, 0] = np.nan
+    scores = kernel.NormalScores.of(X, kernel.Encoding.of(X, NONE)).dense(X)
+    seen = scores[~np.isnan(X[:, 0]), 0]
+    assert abs(seen.mean()) < 0.01
+    assert 0.95 < seen.std() < 1.05
+    assert (scores[::9, 0] == 0).all()
+    assert (scores[:, 1:] == 0).all()
+    order = np.argsort(X[~np.isnan(X[:, 0]), 0])
+    assert (np.diff(seen[order]) >= 0).all()

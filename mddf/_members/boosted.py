@@ -1,0 +1,152 @@
+"""Gradient-boosted trees of this package as members of layers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from mddf._base.elementary import class_probabilities
+from mddf._base.serialization import register_serializable
+from mddf._data.binned_table import BinnedTable
+from mddf._data.sampling import rows_with_weight
+from mddf._ensemble.stages import StageMember
+from mddf._gradient.base import SYMMETRIC, GradientBoosting
+from mddf._gradient.growing import boost_folds
+from mddf._gradient.inputs import within_range
+from mddf._gradient.losses import Labels, Numbers
+from mddf._gradient.trees import BoostedTrees
+from mddf._members.screening import most_columns
+from mddf._members.tasks import ClassificationTask
+from mddf._trees.grower import draw_seeds
+
+# Rounds without a lower loss over all folds before boosting stops.
+_PATIENCE = 50
+
+
+@register_serializable("boosted member")
+@dataclass(frozen=True)
+class BoostedModel:
+    """What was boosted on the rows of a fold.
+
+    Attributes
+    ----------
+    trees : list of BoostedTrees
+        One; of a regressor, one for each output; of a single class, none.
+    is_classifier : bool
+    """
+
+    trees: list[BoostedTrees]
+    is_classifier: bool
+
+    @property
+    def n_rounds(self) -> int:
+        """Trees of an output."""
+        return self.trees[0].n_trees if self.trees else 0
+
+    def vectors(self, codes: np.ndarray, n_jobs: Any = None) -> np.ndarray:
+        """Probabilities of classes, or numbers, of rows of codes."""
+        return self.finish([trees.raw(codes, n_jobs) for trees in self.trees], len(codes))
+
+    def finish(self, raw: list[np.ndarray], n_rows: int) -> np.ndarray:
+        """The same from raw predictions."""
+        if not raw:
+            return np.ones((n_rows, 1))
+        return class_probabilities(raw[0]) if self.is_classifier else np.hstack(raw)
+
+
+@dataclass(frozen=True)
+class BoostedFolds(StageMember):
+    """Boosted trees, the mean over the models of all folds."""
+
+    @property
+    def has_trees(self) -> bool:
+        """See StageMember."""
+        return False
+
+    @property
+    def sees_codes(self) -> bool:
+        """See StageMember."""
+        return True
+
+    @property
+    def blocks(self) -> list[BoostedTrees]:
+        """See StageMember."""
+        return [trees for one in self.models for trees in one.trees]
+
+    def vectors(self, codes: np.ndarray, numbers: np.ndarray | None, n_jobs: Any) -> np.ndarray:
+        """See StageMember."""
+        n_columns = max((trees.n_columns for trees in self.blocks), default=0)
+        own = np.ascontiguousarray(codes[:, :n_columns])
+        return np.mean([one.vectors(own, n_jobs) for one in self.models], axis=0)
+
+
+def boost_parts(
+    model: GradientBoosting,
+    table: BinnedTable,
+    task: Any,
+    weights: np.ndarray | None,
+    parts: Any,
+    keys: np.ndarray,
+    entropy: Any,
+    n_rounds: int | None,
+    n_jobs: Any,
+) -> list[tuple[BoostedModel, np.ndarray]]:
+    """Boosted models of parts of the rows, and what they predict of the rows held out.
+
+    Parameters
+    ----------
+    model : GradientBoostingClassifier or GradientBoostingRegressor
+    table : BinnedTable
+    task : ClassificationTask or RegressionTask
+    weights : ndarray of shape (n_samples,) or None
+    parts : list of (train, held out)
+    keys : ndarray of uint64 of shape (n_samples,)
+        By which rows are drawn.
+    entropy : sequence of int
+        Of the random states.
+    n_rounds : int or None
+        Rounds of all models; None takes the number, up to `max_iter`, with the least loss over
+        the rows held out.
+    n_jobs : int or None
+    """
+    is_classifier = isinstance(task, ClassificationTask)
+    if is_classifier and task.n_columns == 1:
+        return [(BoostedModel([], True), np.ones((len(rows), 1))) for _, rows in parts]
+    if weights is not None:
+        parts = [(rows_with_weight(train, weights), held_out) for train, held_out in parts]
+        weights = within_range(weights)
+    target: Any
+    if is_classifier:
+        target = Labels("log_loss", np.arange(task.n_columns))
+        outputs = [task.target.astype(float)]
+    else:
+        target, outputs = Numbers("squared_error", 0), list(task.target.T)
+    model = clone(model)
+    model.n_features_in_ = table.bins.n_columns  # which constraints are checked against
+    most = min(most_columns(len(train), table.bins.n_columns) for train, _ in parts)
+    categorical = table.bins.categorical > 0
+    options = model.kernel_options(table, target, categorical, most_features=most)
+    of_outputs = [
+        boost_folds(
+            table,
+            np.ascontiguousarray(y),
+            weights,
+            parts,
+            options,
+            draw_seeds((*entropy, number), n_rounds or model.max_iter),
+            symmetric=model.grow_policy == SYMMETRIC,
+            patience=0 if n_rounds else _PATIENCE,
+            keys=keys,
+            n_jobs=n_jobs,
+        )
+        for number, y in enumerate(outputs)
+    ]
+    found = []
+    for number, (_, held_out) in enumerate(parts):
+        of_part = [of_output[number] for of_output in of_outputs]
+        one = BoostedModel([grown.trees for grown in of_part], is_classifier)
+        found.append((one, one.finish([grown.raw for grown in of_part], len(held_out))))
+    return found
