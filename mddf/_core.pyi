@@ -630,6 +630,36 @@ class BoostOptions:
         wide_vectors: bool = True,
     ) -> None: ...
 
+class GradientTrees:
+    def __init__(
+        self,
+        first_split: ReadInt64sInOrder,
+        first_leaf: ReadInt64sInOrder,
+        column: ReadInt32sInOrder,
+        shift: ReadUint8sInOrder,
+        threshold: ReadUint8sInOrder,
+        set: ReadInt32sInOrder,
+        left: ReadInt32sInOrder,
+        right: ReadInt32sInOrder,
+        sets: ReadUint64TableInOrder,
+        values: ReadFloat64TableInOrder,
+        symmetric: bool,
+        n_columns: int,
+    ) -> None: ...
+    @property
+    def n_trees(self) -> int: ...
+    def add_raw(
+        self,
+        codes: ReadUint8TableInOrder,
+        first: int,
+        last: int,
+        out: Float64TableInOrder,
+        cancel: Cancel | None = None,
+    ) -> None: ...
+    def leaves(
+        self, codes: ReadUint8TableInOrder, out: Int32TableInOrder, cancel: Cancel | None = None
+    ) -> None: ...
+
 class BoostTeam:
     def __init__(self, n_threads: int) -> None: ...
     def help(self, cancel: Cancel | None = None) -> int: ...
@@ -667,36 +697,6 @@ class GradientBooster:
     def best_round(self) -> int: ...
     @property
     def n_rounds(self) -> int: ...
-
-class GradientTrees:
-    def __init__(
-        self,
-        first_split: ReadInt64sInOrder,
-        first_leaf: ReadInt64sInOrder,
-        column: ReadInt32sInOrder,
-        shift: ReadUint8sInOrder,
-        threshold: ReadUint8sInOrder,
-        set: ReadInt32sInOrder,
-        left: ReadInt32sInOrder,
-        right: ReadInt32sInOrder,
-        sets: ReadUint64TableInOrder,
-        values: ReadFloat64TableInOrder,
-        symmetric: bool,
-        n_columns: int,
-    ) -> None: ...
-    @property
-    def n_trees(self) -> int: ...
-    def add_raw(
-        self,
-        codes: ReadUint8TableInOrder,
-        first: int,
-        last: int,
-        out: Float64TableInOrder,
-        cancel: Cancel | None = None,
-    ) -> None: ...
-    def leaves(
-        self, codes: ReadUint8TableInOrder, out: Int32TableInOrder, cancel: Cancel | None = None
-    ) -> None: ...
 
 class RankedFeatures:
     def __init__(self, x: Annotated[NDArray, dict(device="cpu", writable=False)]) -> None: ...
