@@ -25,9 +25,9 @@ def fitted_stages(model: Any) -> FittedStages:
 
     So is a subclass that predicts in a way of its own.
     """
-    predict = getattr(type(model), response_method(model), None)
-    is_ours = getattr(predict, "__module__", "").startswith("mddf.")
-    if not (is_ours and hasattr(model, "_fitted_stages")):
+    describes = hasattr(type(model), "_fitted_stages")
+    predict = getattr(type(model), response_method(model)) if describes else None
+    if not getattr(predict, "__module__", "").startswith("mddf."):
         raise TypeError(
             "model must be a forest of mddf, gradient boosting, an MDDFClassifier, a "
             "GCForestClassifier, a DeepForestClassifier or a DeepForestRegressor, got "

@@ -91,7 +91,7 @@ class LayersDisplay:
         -------
         LayersDisplay
         """
-        if not hasattr(estimator, "_layer_figures"):
+        if not hasattr(type(estimator), "_layer_figures"):
             raise TypeError(
                 "estimator must be a cascade or a deep forest of mddf, got " + short(estimator)
             )

@@ -92,8 +92,9 @@ def test_axes_of_others_are_drawn_on():
     assert display.figure_ is figure
     with pytest.raises(ValueError, match="axes must be three, got 2"):
         display.plot(axes=axes[:2])
-    with pytest.raises(TypeError, match="estimator must be a cascade or a deep forest"):
-        LayersDisplay.from_estimator(RandomForestClassifier())
+    for wrong in (RandomForestClassifier(), MDDFClassifier, 3):
+        with pytest.raises(TypeError, match="estimator must be a cascade or a deep forest"):
+            LayersDisplay.from_estimator(wrong)
 
 
 @pytest.mark.parametrize("kind", ["held-out", "permutation", "impurity"])
