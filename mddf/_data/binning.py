@@ -13,8 +13,6 @@ from mddf._base.parallel import chunks, in_threads, useful_jobs
 from mddf._base.serialization import register_serializable
 
 MISSING = 255  # the code of a missing or unseen value
-# What the kernel reads without a copy.
-NUMERIC_DTYPES = (np.float64, np.float32, np.int64, np.int32, np.uint8)
 _WORTH_BYTES = 2**16  # cells; smaller tables are binned in no time
 
 
@@ -88,7 +86,7 @@ def find_bins(
     Parameters
     ----------
     X : ndarray or csc_matrix of shape (n_rows, n_columns)
-        One of ``NUMERIC_DTYPES``, any strides; NaN is missing. If sparse: floats, no cell twice,
+        One of `NUMERIC_DTYPES`, any strides; NaN is missing. If sparse: floats, no cell twice,
         no categories.
     categorical : array of bool of shape (n_columns,), default=None
         Columns that hold codes 0, 1, ... of categories.
@@ -176,7 +174,7 @@ def narrowed(
     Parameters
     ----------
     X : ndarray or csc_matrix of shape (n_rows, n_columns)
-        One of ``NUMERIC_DTYPES``.
+        One of `NUMERIC_DTYPES`.
     out : ndarray of uint8 of shape (n_rows, n_all)
         Where the bytes go, from column `first_column` on; `apply_bins` may write codes there
         over them.
@@ -308,7 +306,7 @@ def apply_bins(
     Parameters
     ----------
     X : ndarray or csc_matrix of shape (n_rows, n_columns)
-        One of ``NUMERIC_DTYPES``, any strides. If sparse: floats, no cell twice, no categories.
+        One of `NUMERIC_DTYPES`, any strides. If sparse: floats, no cell twice, no categories.
     bins : Bins
         Those of the columns of `X`.
     out : ndarray of uint8 of shape (n_rows, n_all), default=None

@@ -15,8 +15,9 @@ from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.validation import assert_all_finite
 
 from mddf._base.messages import short
-from mddf._data.binning import NUMERIC_DTYPES
 
+# What the kernel reads without a copy.
+NUMERIC_DTYPES = (np.float64, np.float32, np.int64, np.int32, np.uint8)
 NUMBER = "number"
 NO_TIMES = "dates and times are no numbers; turn them into some first"
 TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)

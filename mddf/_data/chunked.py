@@ -11,8 +11,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from mddf._base.messages import short
-from mddf._data.binning import NUMERIC_DTYPES
-from mddf._data.cells import NUMBER, checked_numbers, filled
+from mddf._data.cells import NUMBER, NUMERIC_DTYPES, checked_numbers, filled
 from mddf._data.column import Column
 from mddf._data.frame import frame_table
 from mddf._data.table import ArrayTable, Table

@@ -10,8 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import assert_all_finite
 
-from mddf._data.binning import NUMERIC_DTYPES
-from mddf._data.cells import checked_numbers
+from mddf._data.cells import NUMERIC_DTYPES, checked_numbers
 from mddf._data.column import NUMBERS, Cells, Column, Columns, ColumnType
 
 # What a block of columns that are turned into numbers together may take.
