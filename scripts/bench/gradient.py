@@ -31,10 +31,10 @@ from mddf import GradientBoostingClassifier, GradientBoostingRegressor
 TABLES = {
     "tiny": (500, 6, 0),
     "small": (700, 8, 0),
-    "small, two classes": (500, 8, 2),
+    "small two-class": (500, 8, 2),
     "medium": (3300, 19, 2),
     "large": (20_000, 20, 0),
-    "large, two classes": (20_000, 20, 2),
+    "large two-class": (20_000, 20, 2),
     "many classes": (14_000, 16, 26),
     "huge": (180_000, 50, 0),
 }
