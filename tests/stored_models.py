@@ -81,6 +81,10 @@ def models():
     frames["deep_regressor"] = mddf.DeepForestRegressor(
         1, n_estimators=2, cv=2, members=members, **_SEED
     )
+    frames["boosted_trees"] = mddf.GradientBoostingClassifier(
+        max_iter=9, grow_policy="leaf-wise", subsample=0.8, early_stopping=True, **_SEED
+    )
+    numbers["boosted_regressor"] = mddf.GradientBoostingRegressor("gamma", max_iter=9, **_SEED)
     numbers["regressor"] = mddf.RandomForestRegressor(3, max_depth=4, **_SEED)
     scanner = MultiGrainedScanner([1], n_estimators=1, cv=2, max_depth=3, **_SEED)
     return {
