@@ -13,7 +13,7 @@ cores. Notes tell versions and settings.
 """
 
 from functools import partial
-from importlib.metadata import version
+from importlib import import_module
 from importlib.util import find_spec
 from textwrap import wrap
 from time import perf_counter
@@ -117,7 +117,6 @@ def scikit(classes, rounds):
 
 
 PEERS = {"catboost": catboost, "lightgbm": lightgbm, "xgboost": xgboost, "sklearn": scikit}
-PACKAGES = {"sklearn": "scikit-learn"}
 
 
 def measured(make, table, _):
@@ -192,8 +191,8 @@ def keys(options):
 def notes(options):
     """Versions, and the parameters of both sides for numbers."""
     peers = [peer for peer in options.peers if find_spec(peer)]
-    packages = ["mddf", *(PACKAGES.get(peer, peer) for peer in peers)]
-    found = ["Versions: " + ", ".join(f"{name} {version(name)}" for name in packages)]
+    versions = {name: import_module(name).__version__ for name in ("mddf", *peers)}
+    found = ["Versions: " + ", ".join(f"{name} {number}" for name, number in versions.items())]
     models = [ours(policy, 0, options.rounds) for policy in ("symmetric", "leaf-wise")]
     for model in models + [PEERS[peer](0, options.rounds) for peer in peers]:
         given = {name: v for name, v in model.get_params().items() if v is not None}
