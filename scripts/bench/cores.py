@@ -26,7 +26,7 @@ from _lab.study import Study
 
 from mddf import MDDFClassifier
 from mddf._data import binning
-from mddf._trees import grower
+from mddf._trees import grower, predictor
 
 
 @dataclass
@@ -58,7 +58,7 @@ class Phase:
 @contextmanager
 def phases_of_fits():
     """A list that gets each phase from now on."""
-    phases, from_threads, in_threads = [], grower.from_threads, grower.in_threads
+    phases, from_threads, in_threads = [], grower.from_threads, predictor.in_threads
 
     def of_trees(tasks, *rest):
         phases.append(phase := Phase())
@@ -76,7 +76,7 @@ def phases_of_fits():
 
     with (
         patch.object(grower, "from_threads", of_trees),
-        patch.object(grower, "in_threads", of_rows),
+        patch.object(predictor, "in_threads", of_rows),
         patch.object(binning, "in_threads", of_rows),
     ):
         yield phases
