@@ -34,7 +34,7 @@ from mddf._data.validation import (
 )
 from mddf._ensemble.stages import FittedStages, one_stage
 from mddf._forest.parameters import resolve_max_features
-from mddf._gradient.growing import Boosted, Stopping, boost
+from mddf._gradient.growing import Boosted, Stopping, boost, boost_folds
 from mddf._gradient.inputs import (
     Rows,
     drawn_entropy,
@@ -59,6 +59,8 @@ _DEPTH, _DEEPEST = 6, 16
 _MOST_LEAVES = 65535
 # From so many samples on, early_stopping="auto" holds some out.
 _MANY_ROWS = 10000
+# Up to so many, and from so few on, it chooses the number of trees on folds.
+_FEW_ROWS, _N_FOLDS = 30, 3
 
 
 class GradientBoosting:
@@ -310,15 +312,21 @@ class GradientBoosting:
                 f"with warm_start=True, grow_policy must be that of the trees there are, got "
                 f"{self.grow_policy!r}"
             )
-        encoding, statistics = None, None
+        encoding, statistics, chosen = None, None, None
         if rows.levels is not None and target.n_classes != 1:
             encoding = Encoding.of(
                 rows.levels, rows.y, target.n_classes, self._entropy, self.max_bins
             )
+        options = self.kernel_options(rows.table, target, binner.categorical_, encoding)
+        seeds = draw_seeds(self._entropy, self.max_iter)[n_before:]
+        if self._chooses_on_folds(rows, target):
+            chosen = self._scores_of_folds(rows, target, options, seeds, encoding)
+        if chosen is not None:
+            seeds = seeds[: max(1, int(chosen.argmax()))]
+        if encoding is not None:
             rows, statistics = encoding.ordered(
                 rows, n_before, self._statistics if before else None
             )
-        options = self.kernel_options(rows.table, target, binner.categorical_, encoding)
         if target.n_classes == 1:
             grown = Boosted.nothing(rows.table.bins.n_columns, symmetric)
         else:
@@ -330,7 +338,7 @@ class GradientBoosting:
                 rows.train,
                 rows.held_out,
                 options,
-                draw_seeds(self._entropy, self.max_iter)[n_before:],
+                seeds,
                 symmetric=symmetric,
                 stopping=Stopping(
                     int(self.n_iter_no_change) if stops else 0,
@@ -344,7 +352,8 @@ class GradientBoosting:
                 n_jobs=self.n_jobs,
             )
         trees = before.followed_by(grown.trees) if before else grown.trees
-        scores = {"validation_score_": grown.scores, "train_score_": grown.train_scores}
+        held_out_scores = grown.scores if chosen is None else chosen
+        scores = {"validation_score_": held_out_scores, "train_score_": grown.train_scores}
         if before:  # the first score of each is the last one of the fit before
             for name, new in scores.items():
                 old = getattr(self, name)[: n_before + 1]
@@ -356,9 +365,52 @@ class GradientBoosting:
             "_target": target,
             "n_iter_": trees.n_trees,
             "n_trees_per_iteration_": 1,
-            "do_early_stopping_": bool(self.early_stopping) and len(rows.held_out) > 0,
+            "do_early_stopping_": chosen is not None
+            or (bool(self.early_stopping) and len(rows.held_out) > 0),
             "is_categorical_": binner.categorical_ if binner.categorical_.any() else None,
         }
+
+    def _chooses_on_folds(self, rows: Rows, target: Any) -> bool:
+        by_loss = isinstance(self.scoring, str) and self.scoring == "loss"
+        return (
+            isinstance(self.early_stopping, str)
+            and by_loss
+            and not self.warm_start
+            and target.n_classes != 1
+            and len(rows.held_out) == 0
+            and len(rows.train) >= _FEW_ROWS
+        )
+
+    def _scores_of_folds(
+        self,
+        rows: Rows,
+        target: Any,
+        options: _core.BoostOptions,
+        seeds: np.ndarray,
+        encoding: Encoding | None,
+    ) -> np.ndarray | None:
+        """Minus the held-out loss over some folds, before the first tree and after each one."""
+        folds = rows.folds(_N_FOLDS, isinstance(target, Labels))
+        if folds is None:
+            return None
+        models = boost_folds(
+            rows.table,
+            rows.y,
+            rows.weights,
+            folds,
+            options,
+            seeds,
+            symmetric=self.grow_policy == SYMMETRIC,
+            patience=int(self.n_iter_no_change),
+            keys=rows.keys() if self.subsample < 1 else None,
+            encoding=encoding,
+            n_jobs=self.n_jobs,
+        )
+        held_out = [part for _, part in folds]
+        shares = [
+            len(part) if rows.weights is None else rows.weights[part].sum() for part in held_out
+        ]
+        return np.average([model.scores for model in models], axis=0, weights=shares)
 
     def kernel_options(
         self,
@@ -369,7 +421,7 @@ class GradientBoosting:
         most_features: int = MOST,
     ) -> _core.BoostOptions:
         """What the kernel boosts by: all parameters, checked against a table and a target."""
-        n_features = table.bins.n_columns
+        n_features = table.bins.n_columns + (0 if encoding is None else encoding.n_columns)
         symmetric = self.grow_policy == SYMMETRIC
         depth = self.max_depth or (_DEPTH if symmetric else 0)
         if symmetric and depth > _DEEPEST:

@@ -64,6 +64,25 @@ class Rows:
         numbers = (self.y + 0.0).view(np.int64)[:, None]  # one zero, not two
         return row_hashes(self.table.codes, numbers)
 
+    def folds(self, n_folds: int, labels: bool) -> list[tuple[np.ndarray, np.ndarray]] | None:
+        """Parts of the training rows to train on, and those held out, by what rows hold.
+
+        Equal rows are in one fold; if `y` has labels, each fold has its share of each. One of
+        which there are no two different rows is never held out. None if a fold would be empty.
+        """
+        keys, y = self.keys()[self.train], self.y[self.train]
+        order = np.lexsort((keys, y)) if labels else np.argsort(keys, kind="stable")
+        is_new = np.append(True, np.diff(keys[order].view(np.int64)) != 0)
+        number = np.cumsum(is_new) - 1
+        fold = np.empty(len(keys), np.int64)
+        fold[order] = number % n_folds
+        if labels:
+            n_different = np.bincount(y[order].astype(int), is_new)
+            fold[n_different[y.astype(int)] < 2] = n_folds
+        if np.any(np.bincount(fold, minlength=n_folds)[:n_folds] == 0):
+            return None
+        return [(self.train[fold != k], self.train[fold == k]) for k in range(n_folds)]
+
     def with_others(
         self,
         codes: np.ndarray,

@@ -62,10 +62,10 @@ class GradientBoostingRegressor(GradientBoosting, Saved, RegressorMixin, BaseEst
     l2_regularization : float, default=3.0
         Added to the sum of second derivatives in a leaf, for the squared loss the number of
         samples.
-    max_features : {"sqrt", "log2"}, int, float or None, default=1.0
+    max_features : {"sqrt", "log2"}, int, float or None, default=0.5
         Features drawn for each level, or for each node of a leaf-wise tree. A float is a share,
         None means all.
-    subsample : float, default=1.0
+    subsample : float, default=0.8
         Share of the samples that each tree is grown on.
     max_bins : int, default=255
         Most bins of a numeric feature.
@@ -85,7 +85,9 @@ class GradientBoostingRegressor(GradientBoosting, Saved, RegressorMixin, BaseEst
     early_stopping : "auto" or bool, default="auto"
         Whether some samples are held out, and no more trees grown when their score has not become
         better for a while; the trees after the best score are dropped. "auto" does so from 10001
-        samples on. If `fit` is given an `X_val`, that is scored, and False only keeps the best
+        samples on. Of fewer, it chooses the number of trees by the loss on three folds, and grows
+        as many on all samples: unless they are fewer than 30, or `warm_start` or another `scoring`
+        is asked for. If `fit` is given an `X_val`, that is scored, and False only keeps the best
         round.
     scoring : str, callable or None, default="loss"
         What held-out samples are scored by: the loss, a scorer of scikit-learn's, or None for
@@ -174,8 +176,8 @@ class GradientBoostingRegressor(GradientBoosting, Saved, RegressorMixin, BaseEst
         max_depth: Any = None,
         min_samples_leaf: Any = 1,
         l2_regularization: Any = 3.0,
-        max_features: Any = 1.0,
-        subsample: Any = 1.0,
+        max_features: Any = 0.5,
+        subsample: Any = 0.8,
         max_bins: Any = 255,
         categorical_features: Any = "from_dtype",
         monotonic_cst: Any = None,

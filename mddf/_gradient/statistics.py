@@ -179,6 +179,11 @@ class Encoding:
         """How often the training rows come."""
         return len(self.seeds)
 
+    @property
+    def n_columns(self) -> int:
+        """How many columns statistics have."""
+        return len(self.groups()) * self.outputs.shape[1]
+
     def groups(self) -> list[list[int]]:
         """Places among the columns of many levels: each one, and pairs."""
         most = np.sort(np.argsort(-self.levels.counts, kind="stable")[:_MOST_PAIRED]).tolist()
@@ -221,8 +226,7 @@ class Encoding:
         n_train = n_copies * len(train)
         taken = np.concatenate([np.tile(train, n_copies), rows.held_out])
         weights = None if rows.weights is None else rows.weights[taken]
-        n_columns = n_raw + len(self.groups()) * self.outputs.shape[1]
-        codes = np.zeros((len(taken), n_columns), np.uint8)
+        codes = np.zeros((len(taken), n_raw + self.n_columns), np.uint8)
         codes[:, :n_raw] = rows.table.codes[taken]
         orders = random_orders(
             codes[: len(train), :n_raw],

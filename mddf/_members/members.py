@@ -43,6 +43,7 @@ _BOOSTING = {
     "max_iter": 2000,
     "max_depth": 6,
     "l2_regularization": 3.0,
+    "max_features": 1.0,
     "subsample": 0.8,
 }
 

@@ -35,8 +35,10 @@ MODELS = {
     "mddf": MDDFClassifier(3, calibrate=True, transform_layers="all", **LAYERS),
     "gcforest": GCForestClassifier(2, forests=["random", LogisticRegression()], **LAYERS),
     "deep": DeepForestClassifier(**LAYERS),
-    "boosted": GradientBoostingClassifier(max_iter=5),
-    "boosted regressor": GradientBoostingRegressor(max_iter=5, grow_policy="leaf-wise"),
+    "boosted": GradientBoostingClassifier(max_iter=5, random_state=0),
+    "boosted regressor": GradientBoostingRegressor(
+        max_iter=5, grow_policy="leaf-wise", random_state=0
+    ),
     # Without the linear member, which is scikit-learn's and multiplies by BLAS.
     "deep regressor": DeepForestRegressor(members=["random", "kernel", "boosted"], **LAYERS),
 }

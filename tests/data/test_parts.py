@@ -65,7 +65,7 @@ def test_the_bits_of_the_table_in_memory(source, tmp_path, monkeypatch):
         MDDFClassifier(2, n_estimators=3, random_state=0, categorical_features="from_dtype"),
         DeepForestClassifier(n_estimators=3, members=["random", "linear"], cv=2, random_state=0),
         GradientBoostingClassifier(max_iter=9, early_stopping=True, random_state=0),
-        GradientBoostingRegressor(max_iter=9, grow_policy="leaf-wise"),
+        GradientBoostingRegressor(max_iter=9, grow_policy="leaf-wise", random_state=0),
     ):
         ask = "predict_proba" if hasattr(model, "predict_proba") else "predict"
         expected = getattr(model.fit(whole, y), ask)(whole)
@@ -82,7 +82,7 @@ def test_arrays_of_dask(tmp_path):
     y = X[:, 0] > 0
     parts = by_columns(arrays.from_array(X, chunks=(50, 2)))
     forest = RandomForestClassifier(9, random_state=0)
-    for model in (GradientBoostingClassifier(max_iter=9), forest):
+    for model in (GradientBoostingClassifier(max_iter=9, random_state=0), forest):
         expected = model.fit(X, y).predict_proba(X)
         with parallel_config("threading", n_jobs=2):
             found = model.fit(parts, y).predict_proba(parts)

@@ -218,7 +218,8 @@ def test_noise_is_not_important():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 2, 600), rng.normal(size=(600, 3))]).astype(float)
     y = X[:, 0] + rng.normal(size=600)
-    model = GradientBoostingRegressor(max_iter=200).fit(X[:300], y[:300])
+    options = {"max_iter": 200, "early_stopping": False, "random_state": 0}
+    model = GradientBoostingRegressor(**options).fit(X[:300], y[:300])
     biased = importances(model, kind="impurity").importances_mean
     assert biased[1:].min() > 0.1
     found = importances(model, X[300:], y[300:])

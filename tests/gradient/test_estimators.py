@@ -74,8 +74,9 @@ def test_the_order_of_rows(Model, grow_policy):
 def test_whole_weights_are_copies(Model):
     X, y = problem(Model)
     times = np.random.default_rng(1).integers(0, 3, len(X))
-    a = Model(max_iter=40, max_bins=20).fit(X, y, times)
-    b = Model(max_iter=40, max_bins=20).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+    options = {"max_iter": 40, "max_bins": 20, "random_state": 0}
+    a = Model(**options).fit(X, y, times)
+    b = Model(**options).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
     assert np.array_equal(answers(a, X), answers(b, X))
 
 
@@ -121,7 +122,8 @@ def test_classification_is_good(grow_policy, n_classes):
 
 def test_categories_are_sets():
     table, y = frame()
-    model = GradientBoostingRegressor(max_iter=100, max_depth=2).fit(table, y)
+    model = GradientBoostingRegressor(max_iter=100, max_depth=2, max_features=1.0)
+    model.fit(table, y)
     assert model.is_categorical_.tolist() == [False, False, True]
     assert model.score(table, y) > 0.93
     codes = table.assign(kind=table["kind"].cat.codes.to_numpy())

@@ -8,9 +8,12 @@ from boosted_cases import answers, both, growth, numbers, problem
 from sklearn.metrics import log_loss
 
 from mddf import GradientBoostingClassifier, _core
+from mddf._data.binned_table import coded_table
 from mddf._data.binner import Binner
+from mddf._data.binning import Bins
 from mddf._data.table import ArrayTable
 from mddf._gradient.growing import boost, boost_folds
+from mddf._gradient.inputs import Rows
 
 
 @both
@@ -44,7 +47,7 @@ def test_early_stopping(Model, scoring):
     assert len(scores) == model.n_iter_ + 11 == len(model.train_score_)
     assert model.do_early_stopping_
     assert len(list(model.staged_predict(X))) == model.n_iter_
-    none = Model(**options | {"max_iter": 5}).fit(X, y)
+    none = Model(**options | {"max_iter": 5}, early_stopping=False).fit(X, y)
     assert not none.do_early_stopping_
     assert len(none.validation_score_) == 0
 
@@ -52,7 +55,7 @@ def test_early_stopping(Model, scoring):
 @both
 def test_a_validation_set(Model):
     X, y = problem(Model, 900)
-    options = {"max_iter": 200, "learning_rate": 0.3, "n_iter_no_change": 10}
+    options = {"max_iter": 200, "learning_rate": 0.3, "n_iter_no_change": 10, "random_state": 0}
     train, others = slice(0, 600), slice(600, 900)
     given = {"X_val": X[others], "y_val": y[others]}
     model = Model(**options).fit(X[train], y[train], **given)
@@ -104,3 +107,48 @@ def test_folds_are_models_of_their_rows():
     for (_, held_out), one in zip(folds, every, strict=True):
         assert one.trees.n_trees == len(seeds)
         assert np.array_equal(one.raw, one.trees.raw(binned.codes[held_out]))
+
+
+@both
+def test_rounds_are_chosen_on_folds_of_few_samples(Model):
+    X, y = problem(Model, 600)
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(600) < 0.3, rng.permutation(y), y)
+    options = {"max_iter": 300, "learning_rate": 0.2, "random_state": 0}
+    model = Model(**options).fit(X, y)
+    assert model.do_early_stopping_
+    assert model.n_iter_ == max(1, model.validation_score_.argmax()) < 300
+    assert len(model.train_score_) == model.n_iter_ + 1
+    same = Model(**options | {"max_iter": model.n_iter_}, early_stopping=False).fit(X, y)
+    assert np.array_equal(answers(model, X), answers(same, X))
+    order = rng.permutation(600)
+    moved = Model(**options, n_jobs=2).fit(X[order], y[order])
+    assert np.array_equal(answers(model, X), answers(moved, X))
+    for others in ({"early_stopping": False}, {"warm_start": True}, {"scoring": None}):
+        assert not Model(**options | {"max_iter": 3}, **others).fit(X, y).do_early_stopping_
+    assert not Model(**options | {"max_iter": 3}).fit(X[:29], y[:29]).do_early_stopping_
+
+
+def test_folds_by_what_rows_hold():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 4, (300, 3)).astype(np.uint8)
+    y = rng.integers(0, 3, 300).astype(float)
+    y[7] = 3.0  # a class of one row
+    bins = Bins(
+        np.tile([0.5, 1.5, 2.5, np.inf], 3),
+        np.tile(np.arange(4.0), 3),
+        np.array([0, 4, 8, 12]),
+        np.zeros(3, np.uint8),
+    )
+    rows = Rows.of(coded_table(bins, codes), y, None)
+    for labels in (True, False):
+        folds = rows.folds(3, labels)
+        held_out = np.concatenate([part for _, part in folds])
+        assert len(np.unique(held_out)) == len(held_out) == 300 - labels
+        assert not labels or 7 not in held_out
+        for train, part in folds:
+            assert np.array_equal(np.sort(np.concatenate([train, part])), np.arange(300)) or labels
+            known = {(*codes[i], y[i]) for i in train}
+            assert not known & {(*codes[i], y[i]) for i in part}
+    equal = coded_table(bins, codes[:1].repeat(50, 0))
+    assert Rows.of(equal, np.ones(50), None).folds(3, False) is None

@@ -63,7 +63,9 @@ def test_many_rounds_are_cut_to_the_best():
 def test_numbers(n_outputs):
     X, y = problem(300, 1)
     y = y if n_outputs == 1 else np.column_stack([y, -3 * y])
-    boosting = GradientBoostingRegressor(learning_rate=0.2, max_iter=60)
+    boosting = GradientBoostingRegressor(
+        learning_rate=0.2, max_iter=60, max_features=1.0, subsample=1.0
+    )
     model = DeepForestRegressor(1, members=[boosting], **GIVEN).fit(X, y)
     predicted = model.predict(X)
     assert predicted.shape == y.shape
