@@ -51,7 +51,7 @@ from mddf._gradient.statistics import (
     read_levels,
 )
 from mddf._gradient.trees import BoostedTrees
-from mddf._trees.grower import draw_seeds
+from mddf._trees.grower import BoostsTrees, draw_seeds
 
 SYMMETRIC, LEAF_WISE = "symmetric", "leaf-wise"
 # Of symmetric trees, if nothing is said.
@@ -63,7 +63,7 @@ _MANY_ROWS = 10000
 _FEW_ROWS, _N_FOLDS = 30, 3
 
 
-class GradientBoosting:
+class GradientBoosting(BoostsTrees):
     """What gradient boosting of classes and of numbers shares.
 
     It comes before scikit-learn's classes among the bases of those, which say what a target is.

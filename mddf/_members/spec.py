@@ -8,8 +8,7 @@ from typing import Any
 from sklearn.base import clone
 
 from mddf._base.serialization import is_serializable
-from mddf._gradient.base import GradientBoosting
-from mddf._trees.grower import GrowsTrees
+from mddf._trees.grower import BoostsTrees, GrowsTrees
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class MemberSpec:
         They have the best number of rounds over all folds, and their models of all folds are kept,
         whose mean is better than one model that is fitted on all rows.
         """
-        return isinstance(self.model, GradientBoosting)
+        return isinstance(self.model, BoostsTrees)
 
     @property
     def needs_numbers(self) -> bool:

@@ -64,9 +64,7 @@ def fit(name):
     with pytest.MonkeyPatch.context() as patch:
         from mddf._members import members
 
-        whole = members.boosted_regressor
-        few = lambda *given: whole(*given).set_params(max_iter=4)  # noqa: E731
-        patch.setattr(members, "boosted_regressor", few)
+        patch.setitem(members._BOOSTING, "max_iter", 4)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", r"\d+ of \d+ samples have no out-of-bag")
             return model.fit(X, y, **options), X
