@@ -72,7 +72,9 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
 
     # Fitting.
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any, *, with_features: bool) -> Any:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, *, with_features: bool
+    ) -> list[np.ndarray]:
         table = read_table(self, X, reset=True, categorical_features=self.categorical_features)
         check_lengths(X, y=y, groups=groups)
         classes, labels = encode_labels(y)
@@ -142,9 +144,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         self._set_fitted(model, trace)
         if held_out is not None:
             self.stop_reason_ = held_out
-        if with_features:
-            return self._features([np.stack(vectors) for vectors in trace.vectors])
-        return None
+        return [np.stack(vectors) for vectors in trace.vectors] if with_features else []
 
     def _stopper(self, score: Any, trainer: LayerTrainer, units: Any, n_grains: int) -> Stopper:
         """When to stop, from the parameters."""

@@ -9,14 +9,14 @@ from os import PathLike
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import _fit_context
+from sklearn.base import TransformerMixin, _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from mddf._data.binned_table import BinnedTable
 from mddf._data.binner import Binner, NewRows
 from mddf._data.blocks import by_blocks, last
-from mddf._data.estimators import warn_of_seen
+from mddf._data.estimators import AsksForGroups, warn_of_seen
 from mddf._data.reading import read_table
 from mddf._data.table import Table
 from mddf._data.validation import COUNT, JOBS, Within, naming, unchanged_on_failure
@@ -37,7 +37,7 @@ CONSTRAINTS: dict[str, Any] = {
 }
 
 
-class Layered:
+class Layered(AsksForGroups, TransformerMixin):
     """Grows layers, and asks its fitted stages about new rows.
 
     Comes before scikit-learn's classes among the bases of an estimator.
@@ -101,10 +101,17 @@ class Layered:
         ndarray of shape (n_samples, n_features_out)
         """
         with unchanged_on_failure(self):
-            return self._fit(X, y, sample_weight, groups, with_features=True)
+            vectors = self._fit(X, y, sample_weight, groups, with_features=True)
+        return self._features(vectors)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any, *, with_features: bool) -> Any:
-        """Fit; the out-of-fold features if they are wanted."""
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, *, with_features: bool
+    ) -> list[np.ndarray]:
+        """Fit; the out-of-fold vectors of all layers, if features are wanted of them."""
+        raise NotImplementedError
+
+    def _features(self, layers: list[np.ndarray]) -> np.ndarray:
+        """Features, shape (n_samples, n_features_out), of the vectors of all layers."""
         raise NotImplementedError
 
     def _coded(

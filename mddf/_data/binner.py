@@ -16,6 +16,7 @@ from mddf._data.categories import CategoryEncoder, warn_of_unseen
 from mddf._data.category_mask import category_mask
 from mddf._data.cells import NUMBER
 from mddf._data.column import Column
+from mddf._data.levels import Levels
 from mddf._data.table import ArrayTable, Table
 
 
@@ -164,6 +165,23 @@ class Binner:
     def numbers(self, table: Table) -> np.ndarray:
         """A table as numbers: codes of categories, NaN for what is missing."""
         return self._numbers(table, range(table.shape[1]))
+
+    def columns_of_many_levels(self) -> list[int]:
+        """The columns in which fit saw at least `many_levels` categories."""
+        fewest = self.many_levels
+        if fewest is None:
+            return []
+        return [c for c, found in self.encoders_.items() if len(found.categories) >= fewest]
+
+    def levels(self, table: Table, columns: list[int]) -> Levels:
+        """The levels of some columns of categories, by the numbers that fit gave them."""
+        numbers = np.empty((table.shape[0], len(columns)), np.int64)
+        counts = np.array([len(self.encoders_[c].categories) for c in columns], np.int64)
+        for at, c in enumerate(columns):
+            column = table.column(c)
+            missing = self.is_missing(column, c)
+            numbers[:, at] = counts[at] if missing else self.encoders_[c].levels(column)
+        return Levels(columns, numbers, counts)
 
     def is_missing(self, column: Column, c: int) -> bool:
         """Whether all cells of a new table's column `c` count as missing, so that none is read.

@@ -6,9 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mddf._data.binner import Binner
-from mddf._data.table import Table
-
 
 @dataclass(frozen=True)
 class Levels:
@@ -42,19 +39,3 @@ class Levels:
         for place in places:
             found = found * (self.counts[place] + 2) + self.numbers[:, place]
         return found
-
-
-def levels_of(binner: Binner, table: Table, columns: list[int]) -> Levels:
-    """The levels of some columns of categories, by the numbers that fit gave them."""
-    numbers = np.empty((table.shape[0], len(columns)), np.int64)
-    counts = np.array([len(binner.encoders_[c].categories) for c in columns], np.int64)
-    for at, c in enumerate(columns):
-        column = table.column(c)
-        missing = binner.is_missing(column, c)
-        numbers[:, at] = counts[at] if missing else binner.encoders_[c].levels(column)
-    return Levels(columns, numbers, counts)
-
-
-def many_levels(binner: Binner, fewest: int) -> list[int]:
-    """The columns in which fit saw at least so many categories."""
-    return [c for c, encoder in binner.encoders_.items() if len(encoder.categories) >= fewest]

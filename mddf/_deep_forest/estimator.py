@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import TransformerMixin
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,7 +14,6 @@ from mddf._cascade.layered import CONSTRAINTS, Layered
 from mddf._cascade.trainer import LayerTrainer
 from mddf._data.binner import Binner
 from mddf._data.category_mask import category_mask
-from mddf._data.estimators import AsksForGroups
 from mddf._data.folds import gives_folds, group_numbers, is_splitter, make_folds
 from mddf._data.reading import read_table
 from mddf._data.sampling import canonical_order
@@ -41,7 +39,7 @@ from mddf._members.spec import MemberSpec
 LARGEST = 1e100
 
 
-class BaseDeepForest(HoldsMembers, Layered, AsksForGroups, TransformerMixin):
+class BaseDeepForest(HoldsMembers, Layered):
     """What both deep forests share; use one of them.
 
     It comes before scikit-learn's other classes among the bases of those, which say what a target
@@ -109,7 +107,9 @@ class BaseDeepForest(HoldsMembers, Layered, AsksForGroups, TransformerMixin):
         """Set the fitted attributes that a kind of target has."""
         raise NotImplementedError
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, groups: Any, *, with_features: bool) -> Any:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, *, with_features: bool
+    ) -> list[np.ndarray]:
         table = read_table(self, X, reset=True, categorical_features=self.categorical_features)
         check_lengths(X, y=y, groups=groups)
         given = check_weights(sample_weight, table.shape[0])
@@ -157,7 +157,10 @@ class BaseDeepForest(HoldsMembers, Layered, AsksForGroups, TransformerMixin):
         if self.verbose:
             print_line(f"stopped: {self.stop_reason_}")
         self._set_fitted(growth)
-        return np.hstack(features) if with_features else None
+        return features if with_features else []
+
+    def _features(self, layers: list[np.ndarray]) -> np.ndarray:
+        return np.hstack(layers)
 
     def _on_folds(
         self, trainer: LayerTrainer, X: Any, y: Any, groups: Any, entropy: tuple[int, ...]

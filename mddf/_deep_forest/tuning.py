@@ -12,6 +12,7 @@ from mddf._cascade.trainer import Part, View
 from mddf._data.sampling import mean_error, n_counted
 from mddf._deep_forest.training import MU, TARGET_MARGIN, Training, parts_of
 from mddf._ensemble.coefficients import MarginHistory, Reweighting
+from mddf._members.screening import is_wide
 from mddf._members.spec import MemberSpec
 from mddf._trees import grower
 
@@ -134,7 +135,12 @@ def choose_strength(
 
 
 def choose_depth(model: Any, training: Training, entropy: tuple[int, ...]) -> dict[str, Any]:
-    """The depth of boosted trees that wins on few folds with few, fast rounds, as parameters."""
+    """The depth of boosted trees that wins on few folds with few, fast rounds, as parameters.
+
+    In wide tables, whose rows are too few to tell, it is the middle one.
+    """
+    if is_wide(len(training.order), training.n_raw):
+        return _DEPTHS[1]
     task, parts = training.task, parts_of(training.folds[:_DEPTH_FOLDS])
     rows = np.concatenate([part.held_out for part in parts])
     weight = None if task.weight is None else task.weight[rows]

@@ -17,7 +17,7 @@ from mddf import _core
 from mddf._data.binned_table import BinnedTable
 from mddf._data.binner import Binner, NewRows
 from mddf._data.blocks import by_blocks
-from mddf._data.levels import Levels, levels_of
+from mddf._data.levels import Levels
 from mddf._data.reading import read_table
 from mddf._data.table import Table
 from mddf._data.validation import (
@@ -36,6 +36,8 @@ from mddf._ensemble.stages import FittedStages, one_stage
 from mddf._forest.parameters import resolve_max_features
 from mddf._gradient.growing import Boosted, Stopping, boost, boost_folds
 from mddf._gradient.inputs import (
+    LEAF_WISE,
+    SYMMETRIC,
     Rows,
     drawn_entropy,
     interaction_groups,
@@ -48,12 +50,10 @@ from mddf._gradient.statistics import (
     FEWEST_LEVELS,
     Encoding,
     TargetStatistics,
-    read_levels,
 )
 from mddf._gradient.trees import BoostedTrees
 from mddf._trees.grower import BoostsTrees, draw_seeds
 
-SYMMETRIC, LEAF_WISE = "symmetric", "leaf-wise"
 # Of symmetric trees, if nothing is said.
 _DEPTH, _DEEPEST = 6, 16
 _MOST_LEAVES = 65535
@@ -61,6 +61,12 @@ _MOST_LEAVES = 65535
 _MANY_ROWS = 10000
 # Up to so many, and from so few on, it chooses the number of trees on folds.
 _FEW_ROWS, _N_FOLDS = 30, 3
+
+
+def _many_levels(binner: Binner, table: Table) -> Levels | None:
+    """Of the columns of many categories; None if there are none."""
+    columns = binner.columns_of_many_levels()
+    return binner.levels(table, columns) if columns else None
 
 
 class GradientBoosting(BoostsTrees):
@@ -237,7 +243,7 @@ class GradientBoosting(BoostsTrees):
                 )
                 binned = binner.fit_transform(table, weights)
                 self._entropy = drawn_entropy(self.random_state)
-            rows = Rows.of(binned, values, weights, read_levels(binner, table))
+            rows = Rows.of(binned, values, weights, _many_levels(binner, table))
             validation = X_val, y_val, sample_weight_val
             if any(part is not None for part in validation):
                 rows = rows.with_others(*self._read_validation(*validation, binner, target))
@@ -294,7 +300,7 @@ class GradientBoosting(BoostsTrees):
                 weights = within_range(all_weights(sample_weight, table.shape[0]))
         with naming("y_val"):
             values = self._read_more(y, target, weights)
-        return binner.transform(table), values, weights, read_levels(binner, table)
+        return binner.transform(table), values, weights, _many_levels(binner, table)
 
     def _boost(
         self, rows: Rows, target: Any, binner: Binner, before: BoostedTrees | None
@@ -486,7 +492,7 @@ class GradientBoosting(BoostsTrees):
         """Of the columns that have statistics."""
         if self._statistics is None:
             return None
-        return levels_of(self._binner, table, self._statistics.columns)
+        return self._binner.levels(table, self._statistics.columns)
 
     def _codes(self, table: Table) -> np.ndarray:
         """What trees are asked about, of all rows at once."""

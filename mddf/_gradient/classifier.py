@@ -12,7 +12,8 @@ from mddf._data.estimators import ProbabilityClassifier
 from mddf._data.sampling import row_weights
 from mddf._data.validation import class_factors, encode_labels, known_labels
 from mddf._ensemble.scoring import out_of_fold_score
-from mddf._gradient.base import SYMMETRIC, GradientBoosting
+from mddf._gradient.base import GradientBoosting
+from mddf._gradient.inputs import SYMMETRIC
 from mddf._gradient.losses import CLASSIFICATION, Labels
 
 

@@ -19,6 +19,8 @@ from mddf._data.levels import Levels
 from mddf._data.sampling import row_hashes
 from mddf._data.validation import is_list, naming
 
+# What `grow_policy` may be.
+SYMMETRIC, LEAF_WISE = "symmetric", "leaf-wise"
 # Groups of features times features.
 _MOST_GROUPED = 2**28
 # Weights beyond these powers of two are scaled.
@@ -61,8 +63,8 @@ class Rows:
 
     def keys(self) -> np.ndarray:
         """Of what rows hold, by which they are drawn: uint64 of shape (n_rows,)."""
-        numbers = (self.y + 0.0).view(np.int64)[:, None]  # one zero, not two
-        return row_hashes(self.table.codes, numbers)
+        ranks = np.searchsorted(np.unique(self.y[self.train]), self.y)  # whatever its unit is
+        return row_hashes(self.table.codes, ranks.astype(np.int64)[:, None])
 
     def folds(self, n_folds: int, labels: bool) -> list[tuple[np.ndarray, np.ndarray]] | None:
         """Parts of the training rows to train on, and those held out, by what rows hold.

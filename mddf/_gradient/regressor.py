@@ -16,7 +16,8 @@ from sklearn.utils._param_validation import StrOptions
 from mddf._base.serialization import Saved
 from mddf._data.targets import read_values
 from mddf._data.validation import Within, naming
-from mddf._gradient.base import SYMMETRIC, GradientBoosting
+from mddf._gradient.base import GradientBoosting
+from mddf._gradient.inputs import SYMMETRIC
 from mddf._gradient.losses import REGRESSION, Numbers, check_targets
 
 

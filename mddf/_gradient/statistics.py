@@ -18,11 +18,9 @@ import numpy as np
 
 from mddf._base.serialization import register_serializable
 from mddf._data.binned_table import coded_table
-from mddf._data.binner import Binner
 from mddf._data.binning import Bins, apply_bins, find_bins, join_bins
-from mddf._data.levels import Levels, levels_of, many_levels
+from mddf._data.levels import Levels
 from mddf._data.sampling import row_hashes
-from mddf._data.table import Table
 from mddf._gradient.inputs import Rows
 
 # Columns of fewer levels are split by sets.
@@ -271,12 +269,6 @@ class Encoding:
             return before
         groups = self.groups()
         return TargetStatistics(levels.columns, groups, keys_of, codes_of, join_bins(*bins_of))
-
-
-def read_levels(binner: Binner, table: Table) -> Levels | None:
-    """Of the columns of many categories; None if there are none."""
-    columns = many_levels(binner, FEWEST_LEVELS)
-    return levels_of(binner, table, columns) if columns else None
 
 
 def random_orders(

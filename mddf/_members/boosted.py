@@ -13,9 +13,8 @@ from mddf._base.serialization import register_serializable
 from mddf._data.binned_table import BinnedTable
 from mddf._data.sampling import rows_with_weight
 from mddf._ensemble.stages import StageMember
-from mddf._gradient.base import SYMMETRIC, GradientBoosting
 from mddf._gradient.growing import boost_folds
-from mddf._gradient.inputs import within_range
+from mddf._gradient.inputs import SYMMETRIC, within_range
 from mddf._gradient.losses import Labels, Numbers
 from mddf._gradient.trees import BoostedTrees
 from mddf._members.screening import most_columns
@@ -84,7 +83,7 @@ class BoostedFolds(StageMember):
 
 
 def boost_parts(
-    model: GradientBoosting,
+    model: Any,
     table: BinnedTable,
     task: Any,
     weights: np.ndarray | None,

@@ -7,7 +7,6 @@ import pytest
 
 from mddf._data.binner import Binner
 from mddf._data.frame import FrameTable
-from mddf._data.levels import levels_of, many_levels
 from mddf._data.table import ArrayTable
 
 NAMES = np.array([f"town {i:04}" for i in range(400)])
@@ -24,10 +23,9 @@ def table(numbers, make):
 def test_numbers_are_places_in_order(make, n):
     binner = Binner("from_dtype", many_levels=32)
     binner.fit_transform(table(np.arange(900) % 300, make))
-    assert many_levels(binner, 32) == [0]
-    assert many_levels(binner, 301) == []
+    assert binner.columns_of_many_levels() == [0]
     numbers = np.random.default_rng(0).integers(-1, 310, n)
-    found = levels_of(binner, table(numbers, make), [0])
+    found = binner.levels(table(numbers, make), [0])
     assert found.counts.tolist() == [300]
     expected = np.where(numbers < 0, 300, np.minimum(numbers, 301))
     expected = np.where(numbers >= 300, 301, expected)
@@ -38,7 +36,7 @@ def test_a_column_without_anything_is_missing():
     binner = Binner("from_dtype", many_levels=32)
     binner.fit_transform(table(np.arange(40), pd.DataFrame))
     empty = FrameTable(pd.DataFrame({"town": [None, None], "other": [0.0, 1.0]}))
-    assert levels_of(binner, empty, [0]).numbers.tolist() == [[40], [40]]
+    assert binner.levels(empty, [0]).numbers.tolist() == [[40], [40]]
 
 
 @pytest.mark.parametrize("dtype", [float, int, object])
@@ -47,7 +45,7 @@ def test_arrays(dtype):
     binner = Binner([0, 1], many_levels=32)
     binner.fit_transform(ArrayTable(X))
     other = np.array([[0, 119], [7, 1]]).astype(dtype)
-    found = levels_of(binner, ArrayTable(other), [0, 1])
+    found = binner.levels(ArrayTable(other), [0, 1])
     assert found.numbers.tolist() == [[0, 59], [61, 0]]
 
 
@@ -56,6 +54,12 @@ def test_keys_tell_pairs_apart():
     X = np.array([[i, j] for i in range(7) for j in range(5)], float)
     binner.fit_transform(ArrayTable(X))
     missing = np.array([[np.nan, 0.0], [np.nan, 9.0], [9.0, np.nan], [9.0, 0.0]])
-    found = levels_of(binner, ArrayTable(np.vstack([X, missing])), [0, 1])
+    found = binner.levels(ArrayTable(np.vstack([X, missing])), [0, 1])
     assert len(np.unique(found.keys([0, 1]))) == 39
     assert len(np.unique(found.keys([1]))) == 7
+
+
+def test_columns_of_fewer_levels_than_asked_for_are_none_of_many():
+    binner = Binner("from_dtype", many_levels=41)
+    binner.fit_transform(table(np.arange(80) % 40, pd.DataFrame))
+    assert binner.columns_of_many_levels() == []

@@ -83,7 +83,7 @@ def scanner_bits():
 def gradient_bits():
     X, y = three_classes()
     model = GradientBoostingClassifier(max_iter=9, subsample=0.7, random_state=0).fit(X, y)
-    folds = cross_val_predict(GradientBoostingRegressor(max_iter=9), X, y, cv=2)
+    folds = cross_val_predict(GradientBoostingRegressor(max_iter=9, random_state=0), X, y, cv=2)
     return [model.predict_proba(X), model.train_score_, folds]
 
 

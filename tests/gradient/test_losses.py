@@ -35,7 +35,7 @@ def test_losses_predict_what_they_are_for():
 def test_targets_of_any_size(size, grow_policy):
     X, y = numbers(200)
     size = 2.0 ** np.round(np.log2(size))
-    model = GradientBoostingRegressor(max_iter=10, grow_policy=grow_policy)
+    model = GradientBoostingRegressor(max_iter=10, grow_policy=grow_policy, random_state=0)
     expected = model.fit(X, y).predict(X)
     assert np.allclose(model.fit(X, y * size).predict(X) / size, expected, rtol=1e-12)
 

@@ -10,7 +10,7 @@ from sklearn.metrics import log_loss
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor, _core
 from mddf._data.binner import Binner
 from mddf._data.frame import FrameTable
-from mddf._data.levels import Levels, levels_of, many_levels
+from mddf._data.levels import Levels
 from mddf._gradient.growing import boost, boost_folds
 from mddf._gradient.inputs import Rows
 from mddf._gradient.statistics import Encoding, Outcomes, random_orders
@@ -176,7 +176,7 @@ def test_missing_and_unseen_levels(Model):
     assert np.ravel(missing)[-1] > np.ravel(unseen)[-1]
     statistics = model._statistics
     table = FrameTable(pd.concat([row.assign(town="Atlantis", trade="Atlantis")] * 200))
-    codes = statistics.transform(levels_of(model._binner, table, statistics.columns))
+    codes = statistics.transform(model._binner.levels(table, statistics.columns))
     assert np.array_equal(codes[0], np.hstack([codes[-1] for codes in statistics.codes]))
 
 
@@ -240,9 +240,9 @@ def test_held_out_rows(Model):
 
 
 def coded(X, y):
-    binner = Binner("from_dtype")
+    binner = Binner("from_dtype", many_levels=32)
     table = binner.fit_transform(FrameTable(X))
-    return table, levels_of(binner, FrameTable(X), many_levels(binner, 32)), y.astype(float)
+    return table, binner.levels(FrameTable(X), binner.columns_of_many_levels()), y.astype(float)
 
 
 @pytest.mark.parametrize("n_classes", [0, 2, 3])

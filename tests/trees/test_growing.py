@@ -236,7 +236,7 @@ WIDE = {
         ["predict_proba", "decision_function", "transform"],
     ),
     "deep forest": (
-        mddf.DeepForestClassifier(2, **SMALL),
+        mddf.DeepForestClassifier(2, **SMALL, members=["random", "completely-random"]),
         ["predict_proba", "transform"],
     ),
     "deep regressor": (mddf.DeepForestRegressor(2, **SMALL, members=["random"]), ["predict"]),
