@@ -191,9 +191,16 @@ class _KernelRidge(BaseEstimator):
             yield exp(distances * -self.rate_)
 
     def _encoded(self, X) -> np.ndarray:
-        """Rows of so few binary digits that distances are exact, in whatever order they add up."""
-        rows = np.clip(self.encoding_.dense(X), -FARTHEST, FARTHEST)
-        return np.rint(rows / GRAIN) * GRAIN
+        """Rows as the kernel sees them.
+
+        For a Gaussian kernel they have so few binary digits that distances are exact, in whatever
+        order they add up. Sums of absolute differences are added up one after the other; normal
+        scores halfway between two knots would be ties, which graphs round otherwise.
+        """
+        rows = self.encoding_.dense(X)
+        if isinstance(self.encoding_, NormalScores):
+            return rows
+        return np.rint(np.clip(rows, -FARTHEST, FARTHEST) / GRAIN) * GRAIN
 
     def _values(self, X) -> np.ndarray:
         """What the function is at some rows, shape (n_rows, n_outputs)."""

@@ -124,12 +124,12 @@ def _add_linear(graph: Graph, X: str, model: LinearClassifier) -> str:
 def _add_kernel(graph: Graph, X: str, model: KernelClassifier | KernelRegressor) -> str:
     laplace = isinstance(model.encoding_, NormalScores)
     encoded = _add_encoding(graph, X, model.encoding_)
-    for operation, value in (("Min", FARTHEST), ("Max", -FARTHEST), ("Div", GRAIN)):
-        encoded = graph.add(operation, encoded, graph.constant(value))
-    encoded = graph.add("Mul", graph.add("Round", encoded), graph.constant(GRAIN))
     if laplace:
         distances = _add_city_blocks(graph, encoded, model.landmarks_)
     else:
+        for operation, value in (("Min", FARTHEST), ("Max", -FARTHEST), ("Div", GRAIN)):
+            encoded = graph.add(operation, encoded, graph.constant(value))
+        encoded = graph.add("Mul", graph.add("Round", encoded), graph.constant(GRAIN))
         distances = _add_squares(graph, encoded, model.landmarks_)
     similar = graph.add("Exp", graph.add("Mul", distances, graph.constant(-model.rate_)))
     values = graph.add("MatMul", similar, graph.constant(model.bumps_))
