@@ -61,7 +61,7 @@ class Dataset:
     task: str
     n_train: int | None
     feature_names: tuple[str, ...]
-    categories: Mapping[str, tuple]
+    categories: Mapping[str, tuple[Any, ...]]
     label_names: Mapping[Label, str]
     groups: np.ndarray | None
     options: Mapping[str, object]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -51,7 +51,7 @@ class Parsed:
 
     blocks: list[Block]
     feature_names: tuple[str, ...]
-    categories: dict[str, tuple] = field(default_factory=dict)
+    categories: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     ordered: tuple[str, ...] = ()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -151,10 +151,10 @@ def _is_broken(line: str, table: Table) -> bool:
 
 def _encode(
     cells: dict[str, tuple[str, ...]], places: Sequence[Place], table: Table
-) -> tuple[np.ndarray, dict[str, tuple]]:
+) -> tuple[np.ndarray, dict[str, tuple[Any, ...]]]:
     """Turn the feature columns into numbers; also return the categories of those that have any."""
     X = np.empty((len(places), table.n_features))
-    categories: dict[str, tuple] = {}
+    categories: dict[str, tuple[Any, ...]] = {}
     for j, name in enumerate(table.features):
         if name in table.categorical:
             X[:, j], categories[name] = _codes(cells[name], places, table, name)
@@ -176,7 +176,7 @@ def _numbers(cells: Sequence[str], places: Sequence[Place], table: Table, name: 
 
 def _codes(
     cells: Sequence[str], places: Sequence[Place], table: Table, name: str
-) -> tuple[np.ndarray, tuple]:
+) -> tuple[np.ndarray, tuple[Any, ...]]:
     """Turn cells into positions among the categories, missing ones into NaN."""
     levels = table.levels.get(name) or natural_order(set(cells) - {table.missing})
     code: dict[str | None, float] = {level: float(i) for i, level in enumerate(levels)}
@@ -220,7 +220,7 @@ def natural_order(names: set[str]) -> tuple[str, ...]:
     return tuple(sorted(names, key=key))
 
 
-def as_integers(levels: Sequence[str]) -> tuple:
+def as_integers(levels: Sequence[str]) -> tuple[Any, ...]:
     """Turn categories into integers if all of them are integers, written as 2 or 2.0.
 
     Parameters

@@ -10,6 +10,7 @@ import numpy as np
 
 from mddf._cascade.trainer import MeanOfFolds, Trained, View
 from mddf._deep_forest.training import OnFolds, Training, leaderboard_row, parts_of
+from mddf._members.kernel import KernelRidge
 from mddf._members.spec import MemberSpec
 
 # A member is pruned if its loss on the first fold exceeds that of the best forest by this factor.
@@ -42,7 +43,8 @@ def fit_on_folds(
     found = {i: grown[number] for number, i in enumerate(places)}
     seconds = {i: (perf_counter() - start) / len(places) for i in places}
     first = parts[0].held_out
-    losses = (_mean_loss(task, trained.vectors[first], first) for trained in found.values())
+    of_first = task.of_rows(first)
+    losses = (_mean_loss(of_first, trained.vectors[first]) for trained in found.values())
     best, pruned = min(losses, default=np.inf), []
     for i, member in enumerate(members):
         if member.is_forest:
@@ -66,12 +68,9 @@ def fit_on_folds(
     )
 
 
-def _mean_loss(task: Any, forecasts: np.ndarray, rows: np.ndarray) -> float:
-    """Of the forecasts of some rows, made as sharp as is best."""
-    weight = None if task.weight is None else task.weight[rows]
-    if weight is not None and not weight.any():
-        weight = None
-    return float(np.average(task.least_losses(forecasts, rows, weight), weights=weight))
+def _mean_loss(task: Any, forecasts: np.ndarray) -> float:
+    """Of forecasts that are made as sharp as is best."""
+    return float(np.average(task.least_losses(forecasts), weights=task.weight))
 
 
 def _fit_folds(
@@ -97,9 +96,9 @@ def _fit_folds(
         return training.boost(model, folds, entropy)
     fitted = training.fit(model, folds[:1], entropy, member.name)
     held_out = folds[0].held_out
-    loss = _mean_loss(training.task, fitted[0][1], held_out)
+    loss = _mean_loss(training.task.of_rows(held_out), fitted[0][1])
     if len(held_out) >= _MIN_PRUNING_ROWS and loss > _PRUNING_FACTOR * best:
         return []
-    if hasattr(fitted[0][0], "chosen"):
+    if isinstance(fitted[0][0], KernelRidge):
         model.set_params(**fitted[0][0].chosen())
     return fitted + training.fit(model, folds[1:], (*entropy, 1), member.name)

@@ -61,7 +61,7 @@ class Training(LayerTrainer):
         table, n_raw = self.table, self.n_raw
         if table.bins.n_columns == n_raw:
             return table
-        by_column = None if table.by_column is None else table.by_column[:n_raw].copy()
+        by_column = None if table.by_column is None else table.by_column[:n_raw]
         codes = np.ascontiguousarray(table.codes[:, :n_raw])
         return BinnedTable(table.bins.columns(0, n_raw), codes, by_column)
 

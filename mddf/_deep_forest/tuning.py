@@ -59,7 +59,7 @@ def _trial_losses(forest: Any, training: Training, entropy: Sequence[int]) -> np
     forecasts = np.full((len(sums), task.n_columns), task.ignorance)
     seen = n_trees > 0
     forecasts[seen] = task.means(sums[seen], n_trees[seen])
-    return task.least_losses(forecasts, weight=row)
+    return task.least_losses(forecasts)
 
 
 def _choose(losses: list[np.ndarray], weight: np.ndarray | None) -> int:
@@ -130,7 +130,7 @@ def choose_strength(
     task, losses = training.task.of_rows(rows), []
     for strength in _STRENGTHS:
         (vectors,) = look(trial, strength)
-        losses.append(task.least_losses(vectors, weight=task.weight))
+        losses.append(task.least_losses(vectors))
     return _STRENGTHS[_choose(losses, task.weight)]
 
 
@@ -141,15 +141,12 @@ def choose_depth(model: Any, training: Training, entropy: tuple[int, ...]) -> di
     """
     if is_wide(len(training.order), training.n_raw):
         return _DEPTHS[1]
-    task, parts = training.task, parts_of(training.folds[:_DEPTH_FOLDS])
-    rows = np.concatenate([part.held_out for part in parts])
-    weight = None if task.weight is None else task.weight[rows]
-    if weight is not None and not weight.any():
-        weight = None
+    parts = parts_of(training.folds[:_DEPTH_FOLDS])
+    task = training.task.of_rows(np.concatenate([part.held_out for part in parts]))
     losses = []
     for options in _DEPTHS:
         trial = clone(model).set_params(**_FAST, **options)
         fitted = training.boost(trial, parts, entropy)
         vectors = np.concatenate([of_fold for _, of_fold in fitted])
-        losses.append(np.average(task.least_losses(vectors, rows, weight), weights=weight))
+        losses.append(np.average(task.least_losses(vectors), weights=task.weight))
     return _DEPTHS[int(np.argmin(losses))]

@@ -135,9 +135,9 @@ def boost_parts(
             weights,
             parts,
             options,
-            draw_seeds((*entropy, number), n_rounds or model.max_iter),
+            draw_seeds((*entropy, number), model.max_iter if n_rounds is None else n_rounds),
             symmetric=model.grow_policy == SYMMETRIC,
-            patience=0 if n_rounds else _PATIENCE,
+            patience=_PATIENCE if n_rounds is None else 0,
             keys=keys,
             n_jobs=n_jobs,
         )

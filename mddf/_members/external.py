@@ -22,7 +22,7 @@ METHODS = {"classifier": "predict_proba", "regressor": "predict"}
 _PROBE_ROWS = 40
 
 
-def kind_of(model) -> str:
+def kind_of(model: Any) -> str:
     """What an estimator is by its tags: "classifier", "regressor" or something else.
 
     One without tags is a classifier if it can give probabilities.
@@ -42,12 +42,12 @@ def kind_of(model) -> str:
     return kind or "estimator"
 
 
-def _defines(model, method: str) -> bool:
+def _defines(model: Any, method: str) -> bool:
     """Whether a method is there, or may be once the model is fitted."""
     return hasattr(model, method) or hasattr(type(model), method)
 
 
-def check_external(parameter: str, model, kind: str, n_features: int) -> None:
+def check_external(parameter: str, model: Any, kind: str, n_features: int) -> None:
     """Refuse what cannot be a member, before any work is done.
 
     Parameters
@@ -72,7 +72,7 @@ def check_external(parameter: str, model, kind: str, n_features: int) -> None:
         raise ValueError(f"{expected} {name} without {method}{reason and f': {reason}'}")
 
 
-def _fit_brings(model, method: str, n_features: int) -> bool:
+def _fit_brings(model: Any, method: str, n_features: int) -> bool:
     """Whether a method appears when the model is fitted, which a fit on few made-up rows shows.
 
     A stack, for instance, has the methods of a final estimator that is made by fit. Where that
@@ -89,7 +89,7 @@ def _fit_brings(model, method: str, n_features: int) -> bool:
             return True
 
 
-def _why_missing(model, method: str) -> str:
+def _why_missing(model: Any, method: str) -> str:
     """What the model says of a method that its parameters do not let it have."""
     try:
         getattr(model, method)
@@ -98,7 +98,7 @@ def _why_missing(model, method: str) -> str:
     return ""
 
 
-def weight_parameter(model) -> str | None:
+def weight_parameter(model: Any) -> str | None:
     """The name by which fit passes sample weights to all that it trains; None if to not all.
 
     As without scikit-learn's metadata routing, which is off where members are fitted.
@@ -106,7 +106,7 @@ def weight_parameter(model) -> str | None:
     return _weight_route(model)[0]
 
 
-def check_takes_weights(parameter: str, name: str, model) -> None:
+def check_takes_weights(parameter: str, name: str, model: Any) -> None:
     """Refuse a member to which weights of samples cannot be passed."""
     found, refusing = _weight_route(model)
     if found is None:
@@ -117,7 +117,7 @@ def check_takes_weights(parameter: str, name: str, model) -> None:
         )
 
 
-def _weight_route(model) -> tuple[str | None, Any]:
+def _weight_route(model: Any) -> tuple[str | None, Any]:
     """The name of the parameter, or None and the estimator inside that takes no weights."""
     if isinstance(model, Pipeline):
         step, last = model.steps[-1]
@@ -136,7 +136,7 @@ def _weight_route(model) -> tuple[str | None, Any]:
     return None, model
 
 
-def _trained_alike(model) -> list:
+def _trained_alike(model: Any) -> list[Any]:
     """The estimators inside to which weights are passed by the name `sample_weight`."""
     if isinstance(model, _BaseHeterogeneousEnsemble):
         inner = [estimator for _, estimator in model.estimators]

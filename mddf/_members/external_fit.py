@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 from joblib import delayed
@@ -23,7 +24,7 @@ from mddf._trees.backends import in_order, shared
 _FEW_CELLS = 2**19
 
 
-def external_vectors(estimator, X: np.ndarray, n_columns: int, name: str = "") -> np.ndarray:
+def external_vectors(estimator: Any, X: np.ndarray, n_columns: int, name: str = "") -> np.ndarray:
     """What an external estimator predicts, shape (n_rows, n_columns).
 
     Of a classifier, which may have seen only some classes, probabilities of all of them.
@@ -43,7 +44,7 @@ def external_vectors(estimator, X: np.ndarray, n_columns: int, name: str = "") -
     return vectors
 
 
-def _checked(name: str, predicted, shape: tuple[int, int], least: float) -> np.ndarray:
+def _checked(name: str, predicted: Any, shape: tuple[int, int], least: float) -> np.ndarray:
     """What a member predicted, of that shape; ValueError if these are no such numbers."""
     predicted = np.asarray(predicted, float)
     if predicted.size != shape[0] * shape[1]:
@@ -58,7 +59,9 @@ def _checked(name: str, predicted, shape: tuple[int, int], least: float) -> np.n
     raise ValueError(f"the member {name!r} must give {what} of shape {shape}, got {wrong}")
 
 
-def _draw(rows, target, weights, random) -> np.ndarray:
+def _draw(
+    rows: np.ndarray, target: np.ndarray, weights: np.ndarray, random: np.random.RandomState
+) -> np.ndarray:
     """As many rows, drawn in proportion to their weights, and one of each class left out."""
     drawn = random.choice(rows, len(rows), p=weights[rows] / weights[rows].sum())
     left_out = rows[~np.isin(target[rows], target[drawn])]
@@ -71,8 +74,17 @@ def _is_real(target: np.ndarray) -> bool:
 
 
 def _fit_external(
-    estimator, X, target, weights, n_columns, train, held_out, seed: int, name: str, config: dict
-):
+    estimator: Any,
+    X: np.ndarray,
+    target: np.ndarray,
+    weights: np.ndarray | None,
+    n_columns: int,
+    train: np.ndarray,
+    held_out: np.ndarray | None,
+    seed: int,
+    name: str,
+    config: dict[str, Any],
+) -> tuple[Any, np.ndarray | None]:
     fitted = clone(estimator)
     random = np.random.RandomState(seed)
     _set_random_states(fitted, random)
@@ -103,16 +115,16 @@ def _fit_external(
 
 
 def fit_external(
-    estimator,
+    estimator: Any,
     X: np.ndarray,
     target: np.ndarray,
     n_columns: int,
-    weights,
-    parts,
-    entropy,
-    n_jobs,
+    weights: np.ndarray | None,
+    parts: Any,
+    entropy: Any,
+    n_jobs: Any,
     name: str = "",
-) -> list:
+) -> list[Any]:
     """Fit clones of a classifier or regressor on parts of the rows.
 
     Parameters

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import cholesky, eigh, solve_triangular
@@ -34,10 +36,11 @@ _KNOTS, INDICATOR = 256, 0.5
 
 
 @register_serializable("normal scores")
+@dataclass
 class NormalScores:
     """Columns by their quantiles as a normal variable has them, and one for each category.
 
-    Parameters
+    Attributes
     ----------
     encoding : Encoding
         Of the categories.
@@ -45,8 +48,9 @@ class NormalScores:
         For each numeric column: knots in ascending order, and what is interpolated between them.
     """
 
-    def __init__(self, encoding: Encoding, values: list[np.ndarray], scores: list[np.ndarray]):
-        self.encoding, self.values, self.scores = encoding, values, scores
+    encoding: Encoding
+    values: list[np.ndarray]
+    scores: list[np.ndarray]
 
     @classmethod
     def of(cls, X: np.ndarray, encoding: Encoding) -> NormalScores:
@@ -66,15 +70,14 @@ class NormalScores:
 
     def dense(self, X: np.ndarray) -> np.ndarray:
         """Rows as columns; a missing number is the median."""
-        indicators = self.encoding.dense(X)
-        encoded = INDICATOR * indicators
+        encoded = INDICATOR * self.encoding.dense(X)
         for place, column in enumerate(X[:, ~self.encoding.categorical].T):
             found = np.interp(column, self.values[place], self.scores[place])
             encoded[:, place] = np.where(np.isnan(column), 0.0, found)
         return encoded
 
 
-class _KernelRidge(BaseEstimator):
+class KernelRidge(BaseEstimator):
     """What the classifier and the regressor share; use one of them.
 
     The function that is fitted is a sum of bumps around landmarks, rows that are drawn: C.
@@ -109,16 +112,24 @@ class _KernelRidge(BaseEstimator):
     """
 
     encoding_: Encoding | NormalScores
+    width_: Any
     _tried = 1000  # rows, at most, by which the penalty is chosen
 
-    def __init__(self, categorical, gamma=None, width=None, penalty=None, random_state=None):
+    def __init__(
+        self,
+        categorical: Any,
+        gamma: float | None = None,
+        width: float | None = None,
+        penalty: float | None = None,
+        random_state: Any = None,
+    ) -> None:
         self.categorical = categorical
         self.gamma = gamma
         self.width = width
         self.penalty = penalty
         self.random_state = random_state
 
-    def _learn(self, X, values, sample_weight):
+    def _learn(self, X: np.ndarray, values: np.ndarray, sample_weight: np.ndarray | None) -> Any:
         """Fit; returns some rows, their leave-one-out predictions, and weights.
 
         Parameters
@@ -146,11 +157,11 @@ class _KernelRidge(BaseEstimator):
         self.intercept_ = np.atleast_1d(model.intercept_)
         return rows[few], held_out, some
 
-    def chosen(self) -> dict[str, float]:
+    def chosen(self) -> dict[str, float | None]:
         """Parameters of the best kernel and ridge, for fits on other rows."""
         return {"width": self.width_, "penalty": self.penalty_}
 
-    def _features(self, X) -> tuple[np.ndarray, np.ndarray]:
+    def _features(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows in coordinates whose products are the kernel, and the root that makes them."""
         similar = np.vstack(list(self._similarities(X)))
         n = len(self.landmarks_)
@@ -158,7 +169,7 @@ class _KernelRidge(BaseEstimator):
         root = cholesky(among, lower=True, overwrite_a=True)
         return solve_triangular(root, similar.T, lower=True, overwrite_b=True).T, root
 
-    def _choose_kernel(self, X, values, weight) -> None:
+    def _choose_kernel(self, X: np.ndarray, values: np.ndarray, weight: np.ndarray | None) -> None:
         """Set the encoding and the rate, of the least leave-one-out error of some rows."""
         encoding, few = Encoding.of(X, np.asarray(self.categorical, bool)), slice(_TRIED_WIDTHS)
         self.width_ = self.width
@@ -168,17 +179,17 @@ class _KernelRidge(BaseEstimator):
         self.encoding_ = NormalScores.of(X, encoding)
         self.landmarks_ = self._encoded(X[few])
         distances = pdist(self.landmarks_, "cityblock")
-        median = float(np.median(distances)) if len(distances) else 1.0
-        errors, some = [], None if weight is None else weight[few]
-        for width in _WIDTHS if self.width is None else []:
-            self.rate_ = 1 / (width * (median or 1.0))
-            features, _ = self._features(X[few])
-            errors.append(_leave_one_out(features, values[few], some, _PENALTIES)[1])
-        if errors:
+        median = (float(np.median(distances)) if len(distances) else 0.0) or 1.0
+        if self.width is None:
+            errors, some = [], None if weight is None else weight[few]
+            for width in _WIDTHS:
+                self.rate_ = 1 / (width * median)
+                features, _ = self._features(X[few])
+                errors.append(_leave_one_out(features, values[few], some, _PENALTIES)[1])
             self.width_ = _WIDTHS[int(np.argmin(errors))]
-        self.rate_ = 1 / (self.width_ * (median or 1.0))
+        self.rate_ = 1 / (self.width_ * median)
 
-    def _similarities(self, X) -> Iterator[np.ndarray]:
+    def _similarities(self, X: np.ndarray) -> Iterator[np.ndarray]:
         """The kernel of rows and landmarks, some rows at a time."""
         for first in range(0, len(X), _BLOCK):
             rows = self._encoded(X[first : first + _BLOCK])
@@ -190,7 +201,7 @@ class _KernelRidge(BaseEstimator):
                 distances -= 2 * rows @ self.landmarks_.T
             yield exp(distances * -self.rate_)
 
-    def _encoded(self, X) -> np.ndarray:
+    def _encoded(self, X: np.ndarray) -> np.ndarray:
         """Rows as the kernel sees them.
 
         For a Gaussian kernel they have so few binary digits that distances are exact, in whatever
@@ -202,13 +213,15 @@ class _KernelRidge(BaseEstimator):
             return rows
         return np.rint(np.clip(rows, -FARTHEST, FARTHEST) / GRAIN) * GRAIN
 
-    def _values(self, X) -> np.ndarray:
+    def _values(self, X: np.ndarray) -> np.ndarray:
         """What the function is at some rows, shape (n_rows, n_outputs)."""
         values = [product(similar, self.bumps_) for similar in self._similarities(X)]
         return np.concatenate(values) + self.intercept_
 
 
-def _leave_one_out(features, values, weight, penalties) -> tuple[float, float, np.ndarray]:
+def _leave_one_out(
+    features: np.ndarray, values: np.ndarray, weight: np.ndarray | None, penalties: Any
+) -> tuple[float, float, np.ndarray]:
     """The penalty of a ridge regression with the least leave-one-out error, in closed form.
 
     Returns
@@ -239,12 +252,12 @@ def _leave_one_out(features, values, weight, penalties) -> tuple[float, float, n
 
 
 @register_serializable("kernel ridge classifier")
-class KernelClassifier(ClassifierMixin, _KernelRidge):
+class KernelClassifier(ClassifierMixin, KernelRidge):
     """Classes as 1 and -1; what is fitted to them is scaled so that its softmax is calibrated."""
 
     _tried = 300  # classes ask for less precision
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None) -> Self:
         """Fit.
 
         Parameters
@@ -261,24 +274,24 @@ class KernelClassifier(ClassifierMixin, _KernelRidge):
             self.scale_ = fit_exponent(softmax(held_out), labels[rows], weight)
         return self
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Probabilities of the classes, shape (n_rows, n_classes)."""
         return softmax(self.scale_ * self._values(X))
 
-    def predict(self, X):
+    def predict(self, X: np.ndarray) -> np.ndarray:
         """The most probable classes."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
 @register_serializable("kernel ridge regressor")
-class KernelRegressor(RegressorMixin, _KernelRidge):
+class KernelRegressor(RegressorMixin, KernelRidge):
     """One function for each output."""
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None) -> Self:
         """Fit numbers, of shape (n_samples,) or (n_samples, n_outputs)."""
         self._learn(X, np.reshape(y, (len(X), -1)), sample_weight)
         return self
 
-    def predict(self, X):
+    def predict(self, X: np.ndarray) -> np.ndarray:
         """Numbers of shape (n_rows, n_outputs)."""
         return self._values(X)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
@@ -17,7 +18,7 @@ _MOST_CODES = 256
 _BLOCK = 1024
 
 
-def product(rows: np.ndarray, matrix: np.ndarray, *, by_columns=False) -> np.ndarray:
+def product(rows: np.ndarray, matrix: np.ndarray, *, by_columns: bool = False) -> np.ndarray:
     """Their matrix product, each row of which does not depend on the rows beside it.
 
     Libraries for it add in an order that depends on how many rows there are; so does NumPy, if
@@ -99,7 +100,7 @@ class Encoding:
         encoded[np.arange(len(X))[:, None], np.where(places < 0, -1, n_numbers + places)] = 1
         return encoded[:, :-1]
 
-    def matrix(self, X: np.ndarray):
+    def matrix(self, X: np.ndarray) -> Any:
         """The same, but sparse where most of it is zero."""
         n, n_filled = len(X), len(self.means) + len(self.places)
         if n_filled >= 0.3 * (len(self.means) + self.n_codes):
@@ -140,11 +141,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     _fits_step_by_step = True  # which `fit_external` asks for
 
-    def __init__(self, categorical, C=1.0):
+    def __init__(self, categorical: Any, C: float = 1.0) -> None:
         self.categorical = categorical
         self.C = C
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None) -> Self:
         """Fit.
 
         Parameters
@@ -176,7 +177,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         categorical = np.asarray(self.categorical, bool)
         return Encoding(categorical, self.means_, np.ones(len(self.means_)), self.places_)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Probabilities of the classes, shape (n_rows, n_classes)."""
         if len(self.classes_) == 1:
             return np.ones((len(X), 1))
@@ -185,12 +186,12 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         scores += sums_in_turn(self.categories_[encoding.places_of(X)])
         return class_probabilities(scores)
 
-    def predict(self, X):
+    def predict(self, X: np.ndarray) -> np.ndarray:
         """The most probable classes."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
-def _entries(categories) -> np.ndarray:
+def _entries(categories: Any) -> np.ndarray:
     """Columns of `places_`: 0 for NaN, else one more than the code."""
     return (
         np.clip(np.where(np.isnan(categories), -1, categories), -1, _MOST_CODES - 1).astype(

@@ -50,7 +50,7 @@ _BOOSTING = {
 Makers = dict[str, Callable[[], Any]]
 
 
-def linear(model, categorical: np.ndarray) -> Pipeline:
+def linear(model: Any, categorical: np.ndarray) -> Pipeline:
     """A linear model on scaled numbers and one column for each category."""
     numeric = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
     encoder = OneHotEncoder(handle_unknown="ignore")
@@ -92,7 +92,7 @@ def named_regressors(n_estimators: int, categorical: np.ndarray) -> Makers:
 
 
 def resolve_members(
-    members,
+    members: Any,
     makers: Makers,
     auto: Sequence[str],
     kind: str,
@@ -140,7 +140,7 @@ def resolve_members(
     return resolved
 
 
-def _made(member, makers: Makers, kind: str, n_features: int):
+def _made(member: Any, makers: Makers, kind: str, n_features: int) -> Any:
     """What a member is called by default, and its model."""
     if isinstance(member, str):
         if member not in makers:

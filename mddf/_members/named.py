@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from mddf._data.validation import is_list
 
 
-def is_named(member) -> bool:
+def is_named(member: Any) -> bool:
     """Whether an entry of the list is a pair of a name and a member."""
     return isinstance(member, tuple) and len(member) == 2 and isinstance(member[0], str)
 
@@ -39,7 +39,7 @@ class HoldsMembers:
                 else:
                     yield f"{self._member_list}__{position}", position, member
 
-    def get_params(self, deep=True):
+    def get_params(self, deep: bool = True) -> Any:
         """Parameters by name.
 
         Parameters
@@ -60,7 +60,7 @@ class HoldsMembers:
                     params.update({f"{key}__{name}": value for name, value in inner})
         return params
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Any:
         """Set parameters, members and their parameters.
 
         Parameters
@@ -98,14 +98,14 @@ class HoldsMembers:
                 )
         return super().set_params(**params)  # type: ignore[misc]
 
-    def _replace(self, position: int, member) -> None:
+    def _replace(self, position: int, member: Any) -> None:
         members = list(getattr(self, self._member_list))
         old = members[position]
         members[position] = (old[0], member) if is_named(old) else member
         setattr(self, self._member_list, members)
 
 
-def split_names(parameter: str, members, own_parameters) -> list[tuple[str | None, Any]]:
+def split_names(parameter: str, members: Any, own_parameters: Any) -> list[tuple[str | None, Any]]:
     """Names, None where there is none, and members; refuses names as scikit-learn does.
 
     Parameters

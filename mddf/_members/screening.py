@@ -21,7 +21,9 @@ def most_columns(n_rows: int, n_columns: int) -> int:
     return max(_FEWEST_KEPT, n_rows) if is_wide(n_rows, n_columns) else n_columns
 
 
-def screened(X: np.ndarray, targets: np.ndarray, weight, least: int) -> np.ndarray:
+def screened(
+    X: np.ndarray, targets: np.ndarray, weight: np.ndarray | None, least: int
+) -> np.ndarray:
     """Columns of a wide table whose best split lowers the squared error most; all of others.
 
     A tree takes the best of many columns for each split: where they outnumber rows by much, one
@@ -55,7 +57,7 @@ def screened(X: np.ndarray, targets: np.ndarray, weight, least: int) -> np.ndarr
     return np.sort(best[: most_columns(n_rows, n_columns)])
 
 
-def _gains(X, targets, weight, least: int) -> np.ndarray:
+def _gains(X: np.ndarray, targets: np.ndarray, weight: np.ndarray, least: int) -> np.ndarray:
     """Of each column: by how much its best split lowers the sum of squared errors."""
     order = np.argsort(X, axis=0, kind="stable")
     values = np.take_along_axis(X, order, axis=0)

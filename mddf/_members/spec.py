@@ -40,8 +40,8 @@ class MemberSpec:
         return self.is_forest or self.is_boosted or is_serializable(self.model)
 
     def in_full(self, times: int) -> MemberSpec:
-        """The member for all samples: a named forest has so many times as many trees."""
-        if self.kind is None or not self.is_forest:
+        """A forest for all samples: a named one has so many times as many trees."""
+        if self.kind is None:
             return self
         model = clone(self.model)
         return replace(self, model=model.set_params(n_estimators=times * model.n_estimators))

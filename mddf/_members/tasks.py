@@ -24,7 +24,7 @@ from mddf._ensemble.vote import (
 )
 from mddf._trees.arrays import shares
 
-_LEAVES: list[dict] = [{"min_samples_leaf": leaf} for leaf in (1, 2, 5)]
+_LEAVES: list[dict[str, Any]] = [{"min_samples_leaf": leaf} for leaf in (1, 2, 5)]
 _TRIALS = {"random": _LEAVES, "completely-random": _LEAVES}
 # So many samples make a member's own exponent count half.
 _SHRINKAGE = 500
@@ -58,13 +58,20 @@ class ClassificationTask:
     """
 
     shown = ("log_loss", "accuracy", "margin_ratio")
-    trials: ClassVar[dict[str, list[dict]]] = _TRIALS
+    trials: ClassVar[dict[str, list[dict[str, Any]]]] = _TRIALS
     enough = 50  # samples for which 5 folds are as good as 10
     unit = 1.0
 
     def __init__(
-        self, labels, n_columns: int, weight, *, calibrate: bool, score=None, measure="log-loss"
-    ):
+        self,
+        labels: np.ndarray,
+        n_columns: int,
+        weight: np.ndarray | None,
+        *,
+        calibrate: bool,
+        score: Any = None,
+        measure: Any = "log-loss",
+    ) -> None:
         self.target, self.n_columns, self.weight = labels, n_columns, weight
         self.calibrate, self.score, self.measure = calibrate, score, measure
 
@@ -115,10 +122,10 @@ class ClassificationTask:
         """Of each sample."""
         return log_losses(forecasts, self.target)
 
-    def least_losses(self, forecasts: np.ndarray, rows=None, weight=None) -> np.ndarray:
-        """Those of the forecasts of some rows, made as sharp as is best."""
-        labels = self.target if rows is None else self.target[rows]
-        return log_losses(sharpened(forecasts, fit_exponent(forecasts, labels, weight)), labels)
+    def least_losses(self, forecasts: np.ndarray) -> np.ndarray:
+        """Those of forecasts that are made as sharp as is best."""
+        exponent = fit_exponent(forecasts, self.target, self.weight)
+        return log_losses(sharpened(forecasts, exponent), self.target)
 
     def own_exponent(self, forecasts: np.ndarray) -> float:
         """The exponent of a member's forecasts in the average; near 1 with few samples."""
@@ -132,7 +139,7 @@ class ClassificationTask:
             return UNCALIBRATED
         return calibration(forecasts, self.target, self.weight)
 
-    def weigh(self, forecasts, *others: np.ndarray) -> np.ndarray:
+    def weigh(self, forecasts: Any, *others: np.ndarray) -> np.ndarray:
         """Weights of members in the average: with few samples, they are chosen by chance in part.
 
         `others` are weights that count where they are better.
@@ -182,13 +189,13 @@ class RegressionTask:
 
     measure = "squared error"
     shown = ("rmse", "r2")
-    trials: ClassVar[dict[str, list[dict]]] = _TRIALS
+    trials: ClassVar[dict[str, list[dict[str, Any]]]] = _TRIALS
     enough = 2000
     score = None
     ignorance = 0.0
     n_times = 1
 
-    def __init__(self, y: np.ndarray, weight):
+    def __init__(self, y: np.ndarray, weight: np.ndarray | None) -> None:
         self.target, self.n_columns, self.weight = y, y.shape[1], weight
         self.values = Values.of(y, weight)
         self.unit: Any = np.ldexp(1.0, self.values.exponents)
@@ -220,9 +227,9 @@ class RegressionTask:
         """Of each sample."""
         return squared_errors(forecasts, self.target)
 
-    def least_losses(self, forecasts: np.ndarray, rows=None, weight=None) -> np.ndarray:
-        """Those of the forecasts of some rows."""
-        return squared_errors(forecasts, self.target if rows is None else self.target[rows])
+    def least_losses(self, forecasts: np.ndarray) -> np.ndarray:
+        """Of each sample: there is nothing to sharpen."""
+        return self.losses(forecasts)
 
     def own_exponent(self, forecasts: np.ndarray) -> float:
         """There is nothing to sharpen."""
@@ -232,7 +239,7 @@ class RegressionTask:
         """There is nothing to calibrate."""
         return UNCALIBRATED
 
-    def weigh(self, forecasts) -> np.ndarray:
+    def weigh(self, forecasts: Any) -> np.ndarray:
         """Weights of members in the average."""
         return error_weights(forecasts, self.target, self.weight)
 

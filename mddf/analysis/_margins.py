@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +17,7 @@ from mddf._ensemble.margin_loss import class_margins
 from mddf.analysis._checks import finite_vector
 
 
-def classifier_margins(classifier, X, y) -> NDArray[np.float64]:
+def classifier_margins(classifier: Any, X: np.ndarray, y: np.ndarray) -> NDArray[np.float64]:
     """Margins of labelled rows under a fitted classifier.
 
     Parameters

@@ -12,6 +12,8 @@ from mddf import (
 )
 from mddf._data.binner import Binner
 from mddf._data.table import ArrayTable
+from mddf._members.boosted import boost_parts
+from mddf._members.tasks import ClassificationTask
 
 GIVEN = {"n_estimators": 5, "random_state": 0}
 
@@ -108,3 +110,20 @@ def test_wide_tables():
     y = (X[:, 399] + X[:, 210] > 2).astype(int)
     model = DeepForestClassifier(1, members=["boosted"], **GIVEN).fit(X, y)
     assert (model.predict(X) == y).mean() > 0.9
+
+
+@pytest.mark.parametrize("n_rounds", [0, 3])
+def test_as_many_rounds_as_are_asked_for(n_rounds):
+    X, y = problem(60)
+    table = Binner(None).fit_transform(ArrayTable(X))
+    task = ClassificationTask(y.astype(np.uint16), 2, None, calibrate=False)
+    rows = np.arange(60)
+    folds = [(rows[:40], rows[40:]), (rows[20:], rows[:20])]
+    keys = rows.astype(np.uint64)
+    boosting = GradientBoostingClassifier(max_iter=50)
+    fitted = boost_parts(boosting, table, task, None, folds, keys, (1,), n_rounds, None)
+    for (model, predicted), (train, held_out) in zip(fitted, folds, strict=True):
+        assert model.n_rounds == n_rounds
+        np.testing.assert_array_equal(predicted, model.vectors(table.codes[held_out]))
+        if n_rounds == 0:  # the shares of the classes
+            np.testing.assert_allclose(predicted[:, 1], y[train].mean())
