@@ -52,7 +52,7 @@ from mddf._gradient.statistics import (
     TargetStatistics,
 )
 from mddf._gradient.trees import BoostedTrees
-from mddf._trees.grower import BoostsTrees, draw_seeds
+from mddf._trees.grower import draw_seeds
 
 # Of symmetric trees, if nothing is said.
 _DEPTH, _DEEPEST = 6, 16
@@ -69,7 +69,7 @@ def _many_levels(binner: Binner, table: Table) -> Levels | None:
     return binner.levels(table, columns) if columns else None
 
 
-class GradientBoosting(BoostsTrees):
+class GradientBoosting:
     """What gradient boosting of classes and of numbers shares.
 
     It comes before scikit-learn's classes among the bases of those, which say what a target is.

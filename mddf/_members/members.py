@@ -17,7 +17,6 @@ from mddf._data.validation import is_list
 from mddf._forest.base import Forest
 from mddf._forest.classifiers import CompletelyRandomForestClassifier, RandomForestClassifier
 from mddf._forest.regressors import CompletelyRandomForestRegressor, RandomForestRegressor
-from mddf._gradient.base import GradientBoosting
 from mddf._gradient.classifier import GradientBoostingClassifier
 from mddf._gradient.regressor import GradientBoostingRegressor
 from mddf._members.external import check_external
@@ -134,8 +133,8 @@ def resolve_members(
         role = None
         if isinstance(member, str) and isinstance(model, Forest):
             role = "completely-random" if model._random_thresholds else "random"
-        elif isinstance(member, str) and isinstance(model, GradientBoosting):
-            role = "boosted"
+        elif member == "boosted":
+            role = member
         resolved.append(MemberSpec(name, model, role))
     return resolved
 

@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.base import clone
 
 from mddf._base.serialization import is_serializable
-from mddf._trees.grower import BoostsTrees, GrowsTrees
+from mddf._trees.grower import GrowsTrees
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,13 @@ class MemberSpec:
 
     @property
     def is_boosted(self) -> bool:
-        """Whether it is boosted trees of this package, which grow on the binned table.
+        """Whether it is the named boosted trees, which grow on the binned table.
 
         They have the best number of rounds over all folds, and their models of all folds are kept,
-        whose mean is better than one model that is fitted on all rows.
+        whose mean is better than one model that is fitted on all rows. Gradient boosting that a
+        user passes has a loss and a way to stop of its own: it is fitted as other estimators are.
         """
-        return isinstance(self.model, BoostsTrees)
+        return self.kind == "boosted"
 
     @property
     def needs_numbers(self) -> bool:

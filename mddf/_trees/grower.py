@@ -41,10 +41,6 @@ class GrowsTrees:
         raise NotImplementedError
 
 
-class BoostsTrees:
-    """What estimators are whose trees are boosted on such a table."""
-
-
 @dataclass(frozen=True)
 class Block:
     """Trees that are grown alike.

@@ -12,6 +12,7 @@ from mddf import (
 )
 from mddf._data.binner import Binner
 from mddf._data.table import ArrayTable
+from mddf._members import members
 from mddf._members.boosted import boost_parts
 from mddf._members.tasks import ClassificationTask
 
@@ -32,15 +33,13 @@ def test_a_deep_forest_of_boosted_trees_is_the_mean_of_the_folds(n_classes):
     X, y = problem(200, n_classes)
     rows = np.arange(200)
     folds = [(rows[rows % 3 != i], rows[rows % 3 == i]) for i in range(3)]
-    boosting = GradientBoostingClassifier(learning_rate=0.2, max_iter=100, random_state=0)
-    model = DeepForestClassifier(
-        1, members=[("trees", boosting)], cv=folds, calibrate=False, **GIVEN
-    ).fit(X, y)
+    model = DeepForestClassifier(1, members=["boosted"], cv=folds, calibrate=False, **GIVEN)
+    model.fit(X, y)
     (row,) = model.leaderboard_
     models = model._layers[0].members[0].models
     assert len(models) == 3
     assert len({one.n_rounds for one in models}) == 1
-    assert 0 < models[0].n_rounds < 100
+    assert 0 < models[0].n_rounds < 2000
     codes = Binner(None, 255, None).fit_transform(ArrayTable(X), None).codes
     mean = np.mean([one.vectors(codes) for one in models], axis=0)
     np.testing.assert_allclose(model.predict_proba(X), mean, rtol=1e-9)
@@ -61,14 +60,13 @@ def test_many_rounds_are_cut_to_the_best():
     assert member.models[0].n_rounds < 20  # there is nothing to be learnt
 
 
+@pytest.mark.usefixtures("few_rounds")
 @pytest.mark.parametrize("n_outputs", [1, 2])
-def test_numbers(n_outputs):
+def test_numbers(n_outputs, monkeypatch):
+    monkeypatch.setitem(members._BOOSTING, "subsample", 1.0)
     X, y = problem(300, 1)
     y = y if n_outputs == 1 else np.column_stack([y, -3 * y])
-    boosting = GradientBoostingRegressor(
-        learning_rate=0.2, max_iter=60, max_features=1.0, subsample=1.0
-    )
-    model = DeepForestRegressor(1, members=[boosting], **GIVEN).fit(X, y)
+    model = DeepForestRegressor(1, members=["boosted"], **GIVEN).fit(X, y)
     predicted = model.predict(X)
     assert predicted.shape == y.shape
     assert np.corrcoef(predicted.ravel(), y.ravel())[0, 1] > 0.9
@@ -127,3 +125,11 @@ def test_as_many_rounds_as_are_asked_for(n_rounds):
         np.testing.assert_array_equal(predicted, model.vectors(table.codes[held_out]))
         if n_rounds == 0:  # the shares of the classes
             np.testing.assert_allclose(predicted[:, 1], y[train].mean())
+
+
+def test_boosting_of_a_user_keeps_its_loss():
+    X, y = problem(200, 1)
+    given = {"subsample": 1.0, "max_features": 1.0, "early_stopping": False}
+    boosting = GradientBoostingRegressor("absolute_error", max_iter=20, **given)
+    model = DeepForestRegressor(1, members=[("median", boosting)], **GIVEN).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), boosting.fit(X, y).predict(X), atol=1e-6)
