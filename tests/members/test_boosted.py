@@ -60,10 +60,10 @@ def test_many_rounds_are_cut_to_the_best():
     assert member.models[0].n_rounds < 20  # there is nothing to be learnt
 
 
-@pytest.mark.usefixtures("few_rounds")
 @pytest.mark.parametrize("n_outputs", [1, 2])
 def test_numbers(n_outputs, monkeypatch):
-    monkeypatch.setitem(members._BOOSTING, "subsample", 1.0)
+    for name, value in {"learning_rate": 0.2, "max_iter": 60, "subsample": 1.0}.items():
+        monkeypatch.setitem(members._BOOSTING, name, value)
     X, y = problem(300, 1)
     y = y if n_outputs == 1 else np.column_stack([y, -3 * y])
     model = DeepForestRegressor(1, members=["boosted"], **GIVEN).fit(X, y)
