@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -231,7 +232,8 @@ class FittedStages:
         Parameters
         ----------
         codes : ndarray of uint8 of shape (n_rows, n_raw + n_added)
-            The added columns are written over for each stage.
+            The added columns are written over: after each stage, they are those that the next
+            one sees.
         numbers : ndarray of shape (n_rows, n_raw) or None
             Only needed if not `sees_codes_only`.
         n_jobs : int, default=None
@@ -246,13 +248,14 @@ class FittedStages:
             numbers = bounded(numbers, self.largest)
         columns: list[np.ndarray] = []
         added = np.empty((len(codes), 0))
-        for stage in self.stages:
-            if columns:
-                apply_bins(added, stage.added, out=codes, first_column=self.n_raw, n_jobs=n_jobs)
+        for stage, following in zip_longest(self.stages, self.stages[1:]):
             vectors = stage.vectors(codes, numbers, added, n_jobs)
             if stage.inputs:
                 columns.append(stage.own_columns(vectors))
                 added = combine(columns, stage.alphas)
+            if columns and following is not None:
+                bins, first = following.added, self.n_raw
+                apply_bins(added, bins, out=codes, first_column=first, n_jobs=n_jobs)
             yield vectors, added
 
     def averages(self, asked: Iterable[tuple[np.ndarray, np.ndarray]]) -> Iterator[np.ndarray]:

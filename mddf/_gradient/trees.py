@@ -74,7 +74,7 @@ class BoostedTrees:
         """Numbers of a raw prediction."""
         return len(self.start)
 
-    n_outputs = n_scores  # as trees of means call them
+    width = n_scores  # as blocks of other trees call them
 
     def first(self, n_trees: int) -> BoostedTrees:
         """The first trees alone."""

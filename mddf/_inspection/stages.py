@@ -63,7 +63,9 @@ def coded_stages(model: Any, X: Any) -> Iterator[np.ndarray]:
     fitted = fitted_stages(model)
     table = read_table(model, X, reset=False, categorical_features=model.categorical_features)
     codes = fitted.binner.transform(table, n_spare=fitted.n_added)
-    for _ in fitted.ask(codes, fitted.binner.numbers(table), model.n_jobs):
+    yield codes
+    asked = fitted.ask(codes, fitted.binner.numbers(table), model.n_jobs)
+    for _ in zip(fitted.stages[1:], asked, strict=False):  # the last stage need not be asked
         yield codes
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from mddf._data.binning import Bins
 from mddf._inspection.stages import coded_stages, fitted_stages
 
 from ._checks import check_whole
-from ._decoding import decode, leaf_indices, thresholds
-from ._nodes import LEAF, Nodes
+from ._decoding import decode, thresholds
+from ._nodes import LEAF
+from ._paths import rows_at_leaves
 
 TREE_UNDEFINED = -2
 
@@ -106,16 +108,12 @@ def tree_arrays(
     stage = fitted.stages[number]
     if forest is not None:
         forest = _chosen("forest", forest, len(stage.members))
-    codes = None
-    if X is not None:
-        for stage_number, found in enumerate(coded_stages(model, X)):
-            if stage_number == number:
-                codes = found.copy()
+    codes = None if X is None else next(islice(coded_stages(model, X), number, None))
     unit = stage.members[forest or 0].unit
     return [
         tree
         for block in stage.blocks(forest)
-        for tree in _split(_decoded(block, unit), stage.bins, _leaves(block, codes))
+        for tree in _split(block, unit, stage.bins, codes)
     ]
 
 
@@ -151,20 +149,12 @@ def _chosen(name: str, number: Any, n: int, only_for_cascades: bool = False) -> 
     return int(number) % n
 
 
-def _decoded(block: Any, unit: Any) -> Nodes:
-    nodes = decode(block)
-    return replace(nodes, value=nodes.value * unit)
-
-
-def _leaves(block: Any, codes: np.ndarray | None) -> np.ndarray | None:
-    return None if codes is None else leaf_indices(block, codes)
-
-
-def _split(nodes: Nodes, bins: Bins, leaves: np.ndarray | None) -> list[TreeArrays]:
+def _split(block: Any, unit: Any, bins: Bins, codes: np.ndarray | None) -> list[TreeArrays]:
     """The trees of a block one by one."""
+    nodes = decode(block)
     leaf = nodes.left == LEAF
-    value = nodes.value
-    counts = None if leaves is None else nodes.gather(nodes.reached(leaves))
+    value = nodes.value * unit
+    counts = None if codes is None else nodes.gather(rows_at_leaves(nodes, block, codes, None))
     weights = None if nodes.weight is None else nodes.gather(nodes.weight)
     known = weights if counts is None else counts
     if known is not None:

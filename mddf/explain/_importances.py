@@ -22,7 +22,6 @@ from mddf._data.validation import check_lengths, known_labels, naming
 from mddf._ensemble.columns import combine
 from mddf._ensemble.stages import Stage
 from mddf._gradient.losses import Numbers
-from mddf._gradient.stages import BoostedMember
 from mddf._inspection.stages import (
     coded_stages,
     feature_names,
@@ -214,10 +213,8 @@ def _gains(model: Any, X: Any, y: Any) -> np.ndarray:
     ndarray of shape (n_rows, n_features)
     """
     refuse_untraceable(model, "kind='permutation'")
-    labels = _read_targets(model, X, y)
     fitted, coded = fitted_stages(model), coded_stages(model, X)
-    if isinstance(fitted.stages[0].members[0], BoostedMember):
-        labels = _as_raw(fitted.link, labels)
+    labels = _as_raw(fitted.link, _read_targets(model, X, y))
     if is_regressor(model) or fitted.link is not None:
         return _covariances(fitted.stages[0], next(coded), labels, model.n_jobs)
     n_raw = fitted.n_raw
@@ -240,13 +237,12 @@ def _gains(model: Any, X: Any, y: Any) -> np.ndarray:
 
 
 def _as_raw(link: Any, y: np.ndarray) -> np.ndarray:
-    """What is compared with raw predictions of gradient boosting, shape (n_rows, n_scores)."""
+    """Targets; what is compared with raw predictions, shape (n_rows, n_scores), if there are."""
     if link is None:
         return y
     if isinstance(link, Numbers):  # logarithms change by shares
         return y / np.mean(y) if np.mean(y) > 0 else y
-    is_class = np.eye(link.n_classes)[y]
-    return is_class if link.n_classes != 2 else is_class[:, 1:]
+    return np.eye(link.n_classes)[y][:, -link.n_scores :]
 
 
 def _covariances(stage: Stage, codes: np.ndarray, y: Any, n_jobs: int | None) -> np.ndarray:

@@ -49,9 +49,8 @@ def rows_at_leaves(
 
 def nothing(blocks: Any, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Contributions and a bias of zeros, for trees that say something of rows."""
-    first = blocks[0]
-    n_values = first.n_classes if isinstance(first, Trees) else first.n_outputs
-    return np.zeros((*codes.shape, n_values)), np.zeros(n_values)
+    width = blocks[0].width
+    return np.zeros((*codes.shape, width)), np.zeros(width)
 
 
 def path_contributions(
