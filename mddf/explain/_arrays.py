@@ -111,9 +111,7 @@ def tree_arrays(
     codes = None if X is None else next(islice(coded_stages(model, X), number, None))
     unit = stage.members[forest or 0].unit
     return [
-        tree
-        for block in stage.blocks(forest)
-        for tree in _split(block, unit, stage.bins, codes)
+        tree for block in stage.blocks(forest) for tree in _split(block, unit, stage.bins, codes)
     ]
 
 

@@ -26,9 +26,8 @@ from mddf._members.kernel import (
 )
 from mddf._members.linear import Encoding, LinearClassifier
 
-from ._boosting import add_boosting, add_scores, add_softmax
+from ._boosting import add_scores, add_softmax
 from ._graph import Graph
-from ._hist_gradient import trees_of
 
 # Members of these kinds may have seen one class alone.
 _ONE_CLASS_ALLOWED = LinearClassifier | DummyClassifier
@@ -55,8 +54,8 @@ def add_external(graph: Graph, X: str, classifier: Any, n_classes: int) -> str:
     if isinstance(last, LogisticRegression | LogisticRegressionCV):
         probabilities = _add_logistic(graph, X, last)
     elif isinstance(last, HistGradientBoostingClassifier):
-        start = np.reshape(last._baseline_prediction, -1)
-        probabilities = add_boosting(graph, X, start, trees_of(last))
+        scores = add_scores(graph, X, last)
+        probabilities = add_softmax(graph, scores, last.n_trees_per_iteration_)
     elif isinstance(last, LinearClassifier) and len(last.classes_) > 1:
         probabilities = _add_linear(graph, X, last)
     elif isinstance(last, KernelClassifier):
@@ -90,7 +89,7 @@ def add_external_regressor(graph: Graph, X: str, regressor: Any) -> str:
         outputs = [add_external_regressor(graph, X, model) for model in last.estimators_]
         return graph.add("Concat", *outputs, axis=1)
     if isinstance(last, HistGradientBoostingRegressor):  # its losses that need logs need y > 0
-        return add_scores(graph, X, np.reshape(last._baseline_prediction, -1), trees_of(last))
+        return add_scores(graph, X, last)
     if isinstance(last, KernelRegressor):
         return _add_kernel(graph, X, last)
     if isinstance(last, DummyRegressor):

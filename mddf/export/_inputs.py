@@ -36,15 +36,14 @@ def onnx_inputs(model: Any, X: Any, *, dtype: Any = None) -> dict[str, np.ndarra
     dict of str to ndarray
     """
     dtype = checked(dtype)
-    fitted = fitted_stages(model)
     names = input_names(model)
     table = read_table(model, X, reset=False, categorical_features=model.categorical_features)
-    binner, categories = fitted.binner, category_codes(model)
+    binner, categories = fitted_stages(model).binner, category_codes(model)
     if not categories:
         return {"X": np.asarray(binner.numbers(table), dtype)}
     found = {}
     for column, name in enumerate(names):
-        is_text = column in categories and _is_text(model, column)
+        is_text = column in categories and _is_text(binner, column, name)
         given = table.column(column)
         if (column in categories or table.names) and binner.is_missing(given, column):
             cells = np.full(table.shape[0], np.nan, object if is_text else dtype)
@@ -76,14 +75,11 @@ def input_names(model: Any) -> list[str]:
     return names
 
 
-def _is_text(model: Any, column: int) -> bool:
-    kind = fitted_stages(model).binner.kinds_[column]
+def _is_text(binner: Any, column: int, name: str) -> bool:
+    kind = binner.kinds_[column]
     if kind in ("text", NUMBER, None):  # None: nothing was there in fit
         return kind != NUMBER
-    raise TypeError(
-        "ONNX has categories that are text or numbers, got "
-        f"{kind} in column {feature_names(model)[column]!r}"
-    )
+    raise TypeError(f"ONNX has categories that are text or numbers, got {kind} in column {name!r}")
 
 
 def _flat(categories: list[Any]) -> list[tuple[Any, ...]]:
@@ -127,9 +123,9 @@ def add_inputs(graph: Graph, model: Any, dtype: Any) -> str:
     if not categories:
         X = graph.input("X", dtype, [None, model.n_features_in_])
         return X if dtype == np.float64 else graph.cast(X, np.float64)
-    columns = []
+    binner, columns = fitted_stages(model).binner, []
     for column, name in enumerate(input_names(model)):
-        text = column in categories and _is_text(model, column)
+        text = column in categories and _is_text(binner, column, name)
         value = graph.input(name, str if text else dtype, [None, 1])
         if column in categories:
             value = _add_encoder(graph, value, name, categories[column], text, dtype)
