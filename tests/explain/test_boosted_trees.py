@@ -136,9 +136,11 @@ def test_contributions_add_up_to_raw_predictions(kind, method, grow_policy):
         sums = values.sum(axis=1) + found.base_values.reshape(5, -1)
         assert np.allclose(sums, raw_of(model, X[:5]))
         assert (found.output_names is None) == (n_classes != 3)
-        # The rows of training, each as often as it weighs, are what leaves know by themselves.
+        # Rows that count alike are another background than samples that have weights.
         rows = shap_values(model, X[:5], background=X, method=method)
-        assert rows.values.shape == found.values.shape
+        sums = rows.values.reshape(values.shape).sum(axis=1) + rows.base_values.reshape(5, -1)
+        assert np.allclose(sums, raw_of(model, X[:5]))
+        assert not np.allclose(rows.base_values, found.base_values)
 
 
 @pytest.mark.parametrize("grow_policy", GROWTH)
@@ -201,12 +203,8 @@ def test_importances_find_what_matters(kind, n_classes):
     found = importances(model, X[200:], y[200:], kind=kind, random_state=0)
     assert found.importances_mean[:2].min() > 3 * np.abs(found.importances_mean[2:]).max()
     if kind == "held-out":
-        of_classes = y if n_classes is None else np.eye(3)[y][:, 1:] if n_classes == 2 else None
-        if n_classes == 2:
-            of_classes = np.eye(2)[y][:, 1:]
-        elif n_classes == 3:
-            of_classes = np.eye(3)[y]
-        held = np.reshape(of_classes, (400, -1))[200:]
+        targets = np.eye(3)[y] if n_classes == 3 else y  # the scores' classes
+        held = np.reshape(targets, (400, -1))[200:]
         away = held - held.mean(axis=0)
         raw = raw_of(model, X[200:])
         expected = np.mean(raw * away, axis=0) / np.mean(away**2, axis=0)
@@ -239,9 +237,8 @@ def test_displays():
 @pytest.mark.parametrize("n_classes", [1, 2])
 def test_models_without_trees(n_classes):
     pytest.importorskip("shap", reason='needs "mddf[explain]"')
-    X = number_table()
-    X = X if n_classes == 1 else np.ones_like(X)
-    y = np.minimum(labels_of(X), n_classes - 1) if n_classes == 1 else np.arange(len(X)) % 2
+    X = number_table() if n_classes == 1 else np.ones_like(number_table())
+    y = np.arange(len(X)) % n_classes
     model = GradientBoostingClassifier(max_iter=3).fit(X, y)
     assert np.all(shap_values(model, X[:3]).values == 0)
     assert [tree.node_count for tree in tree_arrays(model)] == [1] * model.n_iter_

@@ -60,6 +60,7 @@ def test_private_modules_are_imported_by_tests_of_their_room():
         if names:
             found[path.relative_to(TESTS).as_posix()] = names
     assert {path: names for path, names in found.items() if path not in OTHERS} == {}
+    assert OTHERS - found.keys() == set()
 
 
 def test_files_that_the_map_names_are_there():
