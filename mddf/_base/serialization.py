@@ -14,32 +14,8 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 _FORMAT, _RELEASE, _TYPE = "mddf_format", "mddf_version", "mddf_type"
-
-
-def _with_weak_learners(state: dict[str, Any]) -> dict[str, Any]:
-    """Format 3: what boosting of the baselines is made of has other names."""
-    names = {"voters": "learners", "voter": "learner", "n_voters": "n_learners"}
-
-    def renamed(part: Any) -> Any:
-        if isinstance(part, list):
-            return [*map(renamed, part)]
-        if isinstance(part, dict):
-            return {names.get(key, key): renamed(value) for key, value in part.items()}
-        return part
-
-    if state.get(_TYPE) in ("weighted ensemble", "given base classifiers"):
-        return renamed(state)
-    if "ensembles_" in state:
-        state = state | {name: renamed(state[name]) for name in ("ensembles_", "history_")}
-    return {"weak_learners" if key == "voters" else key: value for key, value in state.items()}
-
-
-# The oldest format that is read. Those before named modules, and were never in a release.
-FIRST = 2
-# For each format since, what makes of its states those of the next one. One is added whenever
-# states are written that releases before could not read.
-UPGRADES: list[Callable[[dict[str, Any]], dict[str, Any]]] = [_with_weak_learners]
-FORMAT = FIRST + len(UPGRADES)
+# Raised whenever states are written that could not be read before, or would be read wrongly.
+FORMAT = 3
 _types: dict[str, type] = {}
 _names: dict[type, str] = {}
 Kind = TypeVar("Kind", bound=type)
@@ -154,23 +130,24 @@ def _unstamped(state: dict[str, Any], what: str) -> dict[str, Any]:
     """The state as this release writes it, without the stamp; ValueError if it cannot be read."""
     state = dict(state)
     number, release = state.pop(_FORMAT, None), state.pop(_RELEASE, None)
+    is_number = type(number) is int
+    if is_number and number == FORMAT:
+        return state
     writer = f"mddf {release}" if release else "an unknown version of mddf"
-    saved = f"this {what} was saved by {writer} in format {number!r}; "
-    reads = f"mddf {_version()} reads formats {FIRST} to {FORMAT}: "
-    if type(number) is not int or number < FIRST:
-        raise ValueError(f"{saved}{reads}fit the model again and save it with this version")
-    if number > FORMAT:
-        raise ValueError(f"{saved}{reads}install {writer} or later")
-    for upgrade in UPGRADES[number - FIRST :]:
-        state = upgrade(state)
-    return state
+    remedy = "fit the model again and save it with this version"
+    if is_number and number > FORMAT:
+        remedy = f"install {writer} or later"
+    raise ValueError(
+        f"this {what} was saved by {writer} in format {number!r}; mddf {_version()} reads format "
+        f"{FORMAT}: {remedy}"
+    )
 
 
 class Saved:
     """What makes an estimator's state plain, and checks the number of a state that it is given.
 
     Parameters that the release did not have which wrote the state get their defaults, with which
-    an estimator must do what it did before there were any, or be given others by `UPGRADES`.
+    an estimator must do what it did before there were any.
 
     Comes before scikit-learn's classes among the bases of an estimator.
     """
