@@ -16,8 +16,7 @@ from mddf._data.binning import Bins, join_bins
 from mddf._data.folds import Folds
 from mddf._data.sampling import RowWeights, canonical_order, plan_sampling, whole_weights
 from mddf._forest.parameters import resolve_max_features
-from mddf._trees import grower, predictor
-from mddf._trees.arrays import shares
+from mddf._trees import grower
 
 from ._windows import WindowSpec
 
@@ -195,22 +194,8 @@ def _total(weights: RowWeights, rows: np.ndarray) -> float:
     return float(given[rows].sum()) if given is not None and whole_weights(given) else len(rows)
 
 
-def class_vectors(
-    trees: Any, windows: np.ndarray, n_classes: int, *, n_jobs: int | None = None
-) -> np.ndarray:
-    """Mean class vectors of coded windows over trees.
-
-    Parameters
-    ----------
-    trees : list of Trees
-    windows : ndarray of uint8 of shape (n_windows, cells)
-    n_classes : int
-    n_jobs : int, default=None
-
-    Returns
-    -------
-    ndarray of shape (n_windows, n_classes)
-    """
-    sums = np.zeros((len(windows), n_classes))
-    predictor.add_probabilities(trees, windows, sums, n_jobs=n_jobs)
-    return shares(sums)
+def column_bounds(specs: list[WindowSpec], n_classes: int) -> np.ndarray:
+    """First and last column (not included) of every grain's forests: (n_windows, 2, 2)."""
+    sizes = np.repeat([prod(spec.pooled) * n_classes for spec in specs], len(FORESTS))
+    last = np.cumsum(sizes)
+    return np.stack([last - sizes, last], axis=1).reshape(len(specs), len(FORESTS), 2)

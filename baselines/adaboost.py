@@ -13,9 +13,9 @@ from mddf import _core
 from mddf._base.elementary import exp, log
 from mddf._data.validation import Within
 
-from ._boosting.base import BaseBoostingClassifier, FromWeakLearners
+from ._boosting.base import BaseBoostingClassifier
 from ._boosting.ensemble import Round
-from ._boosting.fixed_learners import fixed_learners
+from ._boosting.fixed_learners import FromWeakLearners, fixed_learners
 from ._boosting.probabilities import logistic_probabilities
 from ._boosting.search import LEAST_ERROR, TreeSearch, UsedTrees
 from ._boosting.weak_learners import TIE

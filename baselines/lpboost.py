@@ -13,9 +13,9 @@ from sklearn.utils._param_validation import StrOptions
 from mddf import _core
 from mddf._data.validation import Within, finite
 
-from ._boosting.base import BaseBoostingClassifier, FromWeakLearners
+from ._boosting.base import BaseBoostingClassifier
 from ._boosting.ensemble import Round
-from ._boosting.fixed_learners import fixed_learners
+from ._boosting.fixed_learners import FromWeakLearners, fixed_learners
 from ._boosting.linear_program import LIMIT, Solution, solve_c_form, solve_nu_form
 from ._boosting.probabilities import linear_probabilities
 from ._boosting.search import TreeSearch

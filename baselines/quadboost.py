@@ -11,8 +11,8 @@ from sklearn.utils._param_validation import StrOptions
 from mddf import _core
 from mddf._data.validation import Within, finite
 
-from ._boosting.base import BaseBoostingClassifier, FromWeakLearners
-from ._boosting.fixed_learners import fixed_learners
+from ._boosting.base import BaseBoostingClassifier
+from ._boosting.fixed_learners import FromWeakLearners, fixed_learners
 from ._boosting.probabilities import linear_probabilities
 
 

@@ -32,9 +32,10 @@ from mddf._data.validation import (
     encode_labels,
     unchanged_on_failure,
 )
+from mddf._trees.predictor import mean_vectors
 
-from ._window_forests import FORESTS, ForestOptions, Samples, class_vectors, grow_forests
-from ._windows import WindowSpec, resolve_grid, window_specs
+from ._window_forests import FORESTS, ForestOptions, Samples, column_bounds, grow_forests
+from ._windows import resolve_grid, window_specs
 
 # Windows and their class vectors that are held at once at prediction.
 _BATCH_BYTES = 2**26
@@ -260,7 +261,7 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
         factors = class_factors(self.class_weight, classes, labels, given)
         weights = row_weights(given, factors, labels)
         samples = Samples(codes, cells.bins, labels, len(classes), weights, folds)
-        bounds = _bounds(specs, len(classes))
+        bounds = column_bounds(specs, len(classes))
         features = np.zeros((n_samples, bounds[-1, -1, -1]), np.float32) if out_of_fold else None
         trees = []
         for number, spec in enumerate(specs):
@@ -344,11 +345,11 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
 
     def _scan(self, codes: np.ndarray, features: Any) -> None:
         n_classes = len(self.classes_)
-        bounds = _bounds(self._specs, n_classes)
+        bounds = column_bounds(self._specs, n_classes)
         for spec, forests, parts in zip(self._specs, self._trees, bounds, strict=True):
             windows = spec.rows(codes)
             for trees, (first, last) in zip(forests, parts, strict=True):
-                vectors = class_vectors(trees, windows, n_classes, n_jobs=self.n_jobs)
+                vectors = mean_vectors(trees, windows, n_classes, n_jobs=self.n_jobs)
                 features[:, first:last] = spec.pool_positions(vectors, self.pooling)
 
     @property
@@ -402,10 +403,3 @@ def _flat(X: Any) -> Any:
 def _cells(X: np.ndarray, grid: Any) -> ArrayTable:
     """The cells of images as rows, one column per channel."""
     return ArrayTable(X.reshape(len(X) * prod(grid), -1))
-
-
-def _bounds(specs: list[WindowSpec], n_classes: int) -> np.ndarray:
-    """First and last column (not included) of every grain's forests: (n_windows, 2, 2)."""
-    sizes = np.repeat([prod(spec.pooled) * n_classes for spec in specs], len(FORESTS))
-    last = np.cumsum(sizes)
-    return np.stack([last - sizes, last], axis=1).reshape(len(specs), len(FORESTS), 2)

@@ -16,7 +16,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from mddf._base.messages import short, warn
+from mddf._base.messages import short
 from mddf._base.parallel import progress_bar
 from mddf._base.serialization import Saved
 from mddf._data.reading import read_numbers
@@ -42,8 +42,8 @@ from .weak_learners import FloatArray, GivenLearners, Learners, WeakTrees
 class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of the boosting classifiers.
 
-    A subclass implements :meth:`_boost` for labels in {-1, +1}: a stream of rounds that is handed
-    to :meth:`_follow`, or a compiled run of all rounds. It says with :meth:`_loss` what a margin
+    A subclass implements :meth:`_boost` for labels in {-1, +1}: a stream of rounds for
+    :meth:`_follow`, or a compiled run of all rounds. It says with :meth:`_loss` what a margin
     costs on a validation share and with :meth:`_link` how f becomes probabilities. More than two
     classes are left to one-vs-rest.
     """
@@ -335,7 +335,7 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
     def feature_importances_(self) -> Any:
         """Share of every feature in the vote, shape (n_features,), with sum 1 (or all 0).
 
-        A tree hands out its absolute weight to the features it asks, by the gains of its splits;
+        A tree shares its absolute weight among the features it asks, by the gains of its splits;
         with more than two classes the mean over those whose vote asks for any feature.
         """
         check_is_fitted(self)
@@ -380,20 +380,6 @@ def _stack(histories: list[History]) -> History:
             row[: len(history[key])] = history[key]
         stacked[key] = rows
     return stacked
-
-
-class FromWeakLearners:
-    """Has a parameter `weak_learners`, which may still be called by its former name."""
-
-    weak_learners: Any
-    voters: Any
-
-    def _given_learners(self) -> Any:
-        if isinstance(self.voters, str) and self.voters == "deprecated":
-            return self.weak_learners
-        message = "voters is deprecated and goes with version 0.4: use weak_learners"
-        warn(message, FutureWarning)
-        return self.voters
 
 
 def _read_numbers(estimator: Any, X: Any, *, reset: bool) -> FloatArray:

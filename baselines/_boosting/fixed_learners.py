@@ -1,4 +1,4 @@
-"""Finite sets of learners, with their values on the training rows."""
+"""Learners that users choose, and finite sets with their values on the training rows."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from mddf._base.messages import warn
 
 from .weak_learners import FloatArray, GivenLearners, Learner, Learners, WeakTrees
 
@@ -95,3 +97,17 @@ def fixed_learners(
     values = made.values(X)
     kept = distinct_learners(values)
     return made.take(kept), values[kept]
+
+
+class FromWeakLearners:
+    """Has a parameter `weak_learners`, which may still be called by its former name."""
+
+    weak_learners: Any
+    voters: Any
+
+    def _given_learners(self) -> Any:
+        if isinstance(self.voters, str) and self.voters == "deprecated":
+            return self.weak_learners
+        message = "voters is deprecated and goes with version 0.4: use weak_learners"
+        warn(message, FutureWarning)
+        return self.voters

@@ -39,8 +39,8 @@ class Solution:
 def solve_nu_form(values: FloatArray, cap: FloatArray) -> Solution:
     """Solve max rho - sum_i D_i xi_i, y_i f(x_i) >= rho - xi_i, sum alpha = 1, alpha, xi >= 0.
 
-    What is handed to the solver is the dual, min beta with sum_i u_i y_i h_j(x_i) <= beta for
-    all j, sum u = 1 and 0 <= u_i <= D_i: its rows are the learners, which are few. alpha and rho
+    The solver gets the dual, min beta with sum_i u_i y_i h_j(x_i) <= beta for all j, sum u = 1
+    and 0 <= u_i <= D_i: its rows are the learners, which are few. alpha and rho
     are its multipliers, and both programs have the same optimum.
 
     Parameters

@@ -141,7 +141,7 @@ class WeakTrees:
     def importances(self, weights: FloatArray, n_features: int) -> FloatArray:
         """Share of each feature in the splits, shape (n_features,).
 
-        Every tree hands out its absolute weight to its features in proportion to the gains of
+        Every tree shares its absolute weight among its features in proportion to the gains of
         their splits; the sum over the trees is divided by its total, if that is positive.
         """
         tree_of = np.searchsorted(self.start, np.arange(self.size), "right") - 1

@@ -103,11 +103,11 @@ def spare_bins(n: int) -> Bins:
 
 def coded_table(bins: Bins, codes: np.ndarray) -> BinnedTable:
     """A table of codes, which if it is large are kept by columns, too."""
-    by_column = np.ascontiguousarray(codes.T) if is_large(codes.shape) else None
+    by_column = np.ascontiguousarray(codes.T) if _is_large(codes.shape) else None
     return BinnedTable(bins, codes, by_column)
 
 
-def is_large(shape: tuple[int, int]) -> bool:
+def _is_large(shape: tuple[int, int]) -> bool:
     """Whether the codes of a table are also kept by columns."""
     return shape[0] * shape[1] > _CACHE_BYTES
 
@@ -115,5 +115,4 @@ def is_large(shape: tuple[int, int]) -> bool:
 def empty_codes(n_rows: int, n_columns: int) -> tuple[np.ndarray, np.ndarray | None]:
     """Room for the codes of a table, all 0, and if it is large for the same by columns."""
     codes = np.zeros((n_rows, n_columns), np.uint8)
-    large = is_large(codes.shape)
-    return codes, np.zeros((n_columns, n_rows), np.uint8) if large else None
+    return codes, np.zeros((n_columns, n_rows), np.uint8) if _is_large(codes.shape) else None

@@ -83,6 +83,11 @@ class CategoryEncoder:
         codes = self.encoder.transform(known.astype(object).reshape(-1, 1)).ravel()
         return dict(zip(known.tolist(), codes.tolist(), strict=True))
 
+    @cached_property
+    def _numbers(self) -> dict[Any, int]:
+        listed = self.categories.astype(object).tolist()
+        return dict(zip(listed, range(len(listed)), strict=True))
+
     def codes(self, column: Column) -> np.ndarray:
         """Codes of a column's cells, NaN for what is missing or new: float64."""
         cells = column.cells
@@ -105,15 +110,13 @@ class CategoryEncoder:
         """
         n, cells = len(self.categories), column.cells
         values = cells.different if isinstance(cells, Factors) else cells.values
-        if values.dtype.kind != "O" and self.categories.dtype.kind != "O":
+        if n and values.dtype.kind != "O" and self.categories.dtype.kind != "O":
             found = np.searchsorted(self.categories, values)
-            there = self.categories[np.minimum(found, n - 1)] == values if n else np.zeros(0, bool)
-            found = np.where(there, found, n + 1) if n else np.full(len(values), n + 1)
+            there = self.categories[np.minimum(found, n - 1)] == values
+            found = np.where(there, found, n + 1)
         else:
-            listed = self.categories.astype(object).tolist()
-            numbers = dict(zip(listed, range(n), strict=True))
-            given = values.astype(object).tolist()
-            found = np.fromiter(map(numbers.get, given, repeat(n + 1)), np.int64, len(given))
+            given = map(self._numbers.get, values.astype(object).tolist(), repeat(n + 1))
+            found = np.fromiter(given, np.int64, len(values))
         if isinstance(cells, Factors):
             found = found[cells.numbers]
         return np.where(column.missing, n, found).astype(np.int64)
@@ -134,7 +137,7 @@ class CategoryEncoder:
             )
 
     def warn_of_numbers(self, column: Column) -> None:
-        """Warn of text that is mostly numbers, unless it was said to be categories."""
+        """Warn of text that is mostly numbers, unless its type is one of categories."""
         n, numbers = len(self.categories), sum(map(_is_number, map(str, self.categories)))
         if column.type.is_plain_text and 2 * numbers > n:
             warn(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from mddf._base.elementary import log
 from mddf._base.fingerprint import fingerprint
@@ -16,8 +16,18 @@ from mddf._data.blocks import last
 from mddf._data.folds import ask_for_groups
 
 
-class ProbabilityClassifier(Saved, ClassifierMixin, BaseEstimator):
-    """A classifier of tables with missing values that has `predict_proba` and `classes_`."""
+class TableEstimator(Saved, BaseEstimator):
+    """An estimator of tables in which values may be missing."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+class ProbabilityClassifier(ClassifierMixin, TableEstimator):
+    """A classifier of tables that has `predict_proba` and `classes_`."""
 
     classes_: Any
 
@@ -65,20 +75,12 @@ class ProbabilityClassifier(Saved, ClassifierMixin, BaseEstimator):
     def _best(self, probabilities: np.ndarray) -> np.ndarray:
         return self.classes_[probabilities.argmax(axis=1)]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags
 
-
-class TableRegressor(Saved, RegressorMixin, BaseEstimator):
-    """A regressor of tables with missing values, of one target or several."""
+class TableRegressor(RegressorMixin, TableEstimator):
+    """A regressor of tables, of one target or several."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
         tags.target_tags.multi_output = True
         return tags
 
@@ -108,7 +110,7 @@ def warn_of_seen(codes: np.ndarray, seen: str | None) -> None:
         )
 
 
-class LayeredClassifier(AsksForGroups, TransformerMixin, ProbabilityClassifier):
+class LayeredClassifier(ProbabilityClassifier):
     """A classifier whose layers predict one after the other."""
 
     doubt_ = Renamed("label_smoothing_")
@@ -140,17 +142,3 @@ class LayeredClassifier(AsksForGroups, TransformerMixin, ProbabilityClassifier):
             As often as `staged_predict_proba`.
         """
         yield from self._read_stages(X, lambda stages: [*map(self._best, stages)])
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Class probabilities: the weighted average of the layers' predictions.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Columns in the order of `classes_`.
-        """
-        return super().predict_proba(X)

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils._missing import is_scalar_nan
 
 from mddf._base.messages import short
-from mddf._data.cells import NO_TIMES, TIMES, is_missing, is_time
+from mddf._data.cells import NO_TIMES, TIMES, is_missing, is_time, with_nan
 
 _OTHERS = (bool, np.timedelta64)  # that count as integers
 
@@ -88,8 +88,7 @@ def numbers_of(values: np.ndarray, name: str) -> np.ndarray:
     if holds_times(found):
         raise TypeError(f"{name} must hold numbers, got dates or times: {NO_TIMES}")
     if found.dtype.kind == "O":
-        missing = np.fromiter(map(is_missing, found.flat), bool, found.size)
-        found = np.where(missing.reshape(found.shape), np.nan, found)
+        found = with_nan(found.ravel()).reshape(found.shape)
     return found
 
 

@@ -70,27 +70,12 @@ class BaseForest(Forest, ProbabilityClassifier):
         score = self._scored(accuracy_score, target.classes[labels], target.classes[votes])
         return {"oob_decision_function_": decision, "oob_score_": score}
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Mean over the trees of the class distribution in a sample's leaf.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Columns in the order of `classes_`.
-        """
-        return super().predict_proba(X)
-
     def _read_stages(self, X: Any, read: Any) -> Any:
         check_is_fitted(self, "_trees")
 
         def read_rows(rows: Any) -> Any:
-            probabilities = np.zeros((len(rows), len(self.classes_)))
-            predictor.add_probabilities(self._trees, rows, probabilities, n_jobs=self.n_jobs)
-            (found,) = read(iter([shares(probabilities)]))
+            means = predictor.mean_vectors(self._trees, rows, self._width, n_jobs=self.n_jobs)
+            (found,) = read(iter([means]))
             return found
 
         return [self._read_rows(X, read_rows, 24 * self._width)]
@@ -167,6 +152,8 @@ class RandomForestClassifier(BaseForest):
     -----
     Missing values go to the side that is better for training, or at random where thresholds are
     random; where training saw none, to the side of more weight.
+
+    Probabilities are means over the trees of the class distribution in a sample's leaf.
 
     References
     ----------
@@ -282,6 +269,8 @@ class CompletelyRandomForestClassifier(BaseForest):
     -----
     Missing values go to the side that is better for training, or at random where thresholds are
     random; where training saw none, to the side of more weight.
+
+    Probabilities are means over the trees of the class distribution in a sample's leaf.
 
     References
     ----------

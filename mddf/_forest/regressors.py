@@ -113,12 +113,10 @@ class BaseForestRegressor(Forest, TableRegressor):
         ndarray of shape (n_samples,), or (n_samples, n_outputs) if there are several outputs
         """
         check_is_fitted(self, "_trees")
-        n_trees = sum(block.n_trees for block in self._trees)
 
-        def read(rows: Any) -> Any:
-            sums = np.zeros((len(rows), self.n_outputs_))
-            predictor.add_values(self._trees, rows, sums, n_jobs=self.n_jobs)
-            return in_units_of_y(sums / n_trees, self._exponents)
+        def read(rows: Any) -> np.ndarray:
+            means = predictor.mean_vectors(self._trees, rows, self._width, n_jobs=self.n_jobs)
+            return in_units_of_y(means, self._exponents)
 
         prediction = self._read_rows(X, read, 32 * self._width)
         return prediction[:, 0] if self.n_outputs_ == 1 else prediction

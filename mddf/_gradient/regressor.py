@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import get_scorer
 from sklearn.utils._param_validation import StrOptions
 
-from mddf._base.serialization import Saved
+from mddf._data.estimators import TableEstimator
 from mddf._data.targets import read_values
 from mddf._data.validation import Within, naming
 from mddf._gradient.base import GradientBoosting
@@ -29,7 +29,7 @@ class Known(RegressorMixin, BaseEstimator):
         return X
 
 
-class GradientBoostingRegressor(GradientBoosting, Saved, RegressorMixin, BaseEstimator):
+class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator):
     """Gradient-boosted trees for regression.
 
     Each tree is fitted to the gradients and second derivatives of the loss at the predictions of
@@ -293,9 +293,3 @@ class GradientBoostingRegressor(GradientBoosting, Saved, RegressorMixin, BaseEst
         """
         for raw in self._staged_raw(X):
             yield self._target.predicted(raw)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags

@@ -21,7 +21,7 @@ import numpy as np
 from joblib import Parallel
 from joblib.parallel import get_active_backend
 
-from mddf._data.binned_table import BinnedTable, is_large
+from mddf._data.binned_table import BinnedTable, coded_table
 from mddf._data.binning import Bins, join_bins
 
 # So often a task is sent to Dask whose workers die.
@@ -33,7 +33,7 @@ _LARGE = 2**20
 
 
 def _engine(backend: Any) -> str | None:
-    """What engine a backend hands its tasks to, if that keeps values for them."""
+    """What engine a backend gives its tasks to, if that keeps values for them."""
     return {"DaskDistributedBackend": "dask", "RayBackend": "ray"}.get(type(backend).__name__)
 
 
@@ -83,7 +83,7 @@ def _on_ray(tasks: Iterable[Any], n_jobs: int, options: dict[str, Any]) -> Itera
             if not running:
                 return
             result = ray.get(running[0])
-            # Before it is handed on: Ray crashes when a task is cancelled that is ready.
+            # Before it is yielded: Ray crashes when a task is cancelled that is ready.
             running.popleft()
             yield result
     finally:
@@ -248,8 +248,7 @@ class _SentTable:
             n_kept = bins.n_columns - new.bins.n_columns
             bins, codes = join_bins(bins.columns(0, n_kept), new.bins), codes.copy()
             codes[:, n_kept:] = new.codes
-        by_column = np.ascontiguousarray(codes.T) if is_large(codes.shape) else None
-        return BinnedTable(bins, codes, by_column)
+        return coded_table(bins, codes)
 
 
 @dataclass

@@ -116,14 +116,14 @@ def need_no_codes(trees: Any, numbers: np.ndarray, wanted: np.ndarray) -> bool:
 
 
 def mean_vectors(
-    trees: Any, codes: np.ndarray, n_columns: int, *, n_jobs: int | None = None
+    trees: Any, codes: np.ndarray | Numbers, n_columns: int, *, n_jobs: int | None = None
 ) -> np.ndarray:
     """Mean over trees of what their leaves hold: class distributions, or means of numbers.
 
     Parameters
     ----------
     trees : list of Trees or of ValueTrees
-    codes : ndarray of uint8 of shape (n_rows, n_columns)
+    codes : ndarray of uint8 of shape (n_rows, n_features) or Numbers
     n_columns : int
         Classes or outputs.
     n_jobs : int, default=None

@@ -1,10 +1,10 @@
 import pickle
 import warnings
 
+import naive
 import numpy as np
 import pytest
 from mddf.baselines import MultiGrainedScanner
-from mddf.baselines._window_forests import class_vectors
 from naive_windows import naive_pool, naive_windows
 from sklearn.base import clone
 from sklearn.datasets import load_digits
@@ -50,10 +50,11 @@ def test_both_outputs_window_by_window(digits, pooling):
             for i in (0, 29, 30, 59):
                 windows = naive_windows(codes[i], size, stride)
                 for matrix, asked in ((held_out, [trees[int(i < 30)]]), (seen, trees)):
-                    vectors = {
-                        place: class_vectors(asked, window[None], 10)[0]
+                    sums = {
+                        place: sum(naive.probabilities(block, window[None], 10) for block in asked)
                         for place, window in windows.items()
                     }
+                    vectors = {place: (of / of.sum())[0] for place, of in sums.items()}
                     if pooling:
                         vectors = naive_pool(vectors, np.add(max(vectors), 1), pooling)
                     for (row, column), vector in vectors.items():
