@@ -245,7 +245,7 @@ def test_pipelines_and_searches(iris):
 
 @pytest.mark.parametrize("dtype", [str, object])
 @pytest.mark.parametrize("model", SMALL[:4], ids=named)
-def test_arrays_of_words_are_told_what_to_do(model, dtype, iris):
+def test_arrays_of_words_are_refused_with_a_remedy(model, dtype, iris):
     X, y = iris
     words = np.where(X > 3, "high", "low").astype(dtype)
     message = (

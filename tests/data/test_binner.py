@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from mddf.baselines import GCForestClassifier
 from scipy import sparse
 from sklearn.base import clone
+from table_cases import read
 
 from mddf import (
     DeepForestClassifier,
@@ -26,11 +27,6 @@ from mddf import (
 from mddf._data.binner import Binner
 from mddf._data.binning import find_bins
 from mddf._data.column import Factors
-from mddf._data.reading import read_table
-
-
-def read(X, **options):
-    return read_table(RandomForestClassifier(), X, reset=True, **options)
 
 
 @pytest.fixture
@@ -313,7 +309,7 @@ def test_a_column_with_one_value_has_a_kind():
         model.predict(pd.DataFrame({"city": [np.nan] * 200 + [1.0]}))
 
 
-def test_categories_that_fit_did_not_see_are_told(frame, models):
+def test_categories_that_fit_did_not_see_are_reported(frame, models):
     new = frame.assign(word=frame["word"].str.upper())
     with pytest.warns(UserWarning, match=r"did not see.*: 2, 'word' \(75% of the rows\)$"):
         models[0].predict_proba(new)
@@ -336,7 +332,7 @@ def test_a_model_warns_of_unseen_categories_of_a_column_once(n_rows):
         restored.predict(new.assign(a="z"))
 
 
-def test_text_that_is_mostly_numbers_is_told():
+def test_text_that_is_mostly_numbers_is_reported():
     y = np.arange(60) % 2
     text = [str(i % 7) if i % 9 else "?" for i in range(60)]
     with pytest.warns(UserWarning, match=r"'n' is text .* 7 of its 8 values are numbers"):

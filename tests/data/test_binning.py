@@ -1,8 +1,11 @@
+"""From numbers to bins and codes, as the slow twins have them."""
+
 import threading
 
 import naive
 import numpy as np
 import pytest
+from binning_cases import make_column
 from forest_cases import bin_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,24 +14,6 @@ from scipy import sparse
 from mddf._data.binning import apply_bins, bin_by_rank, find_bins, join_bins, narrowed
 
 DTYPES = ["f8", "f4", "i8", "i4", "u1"]
-
-
-def make_column(rng, n):
-    """Values with ties, of many scales and signs."""
-    kind = rng.integers(7)
-    if kind == 0:
-        return rng.integers(0, 256, n).astype(float)
-    if kind == 1:
-        return rng.normal(size=n) * 10.0 ** rng.integers(-300, 300)
-    if kind == 2:
-        return rng.integers(-3000, 3000, n) / 4
-    if kind == 3:
-        return np.round(rng.exponential(size=n), int(rng.integers(3)))
-    if kind == 4:
-        return rng.choice([0.0, -0.0, 1e-320, -1e-320, 1e308, -1e308, 5.5], n)
-    if kind == 5:
-        return rng.integers(0, 1500, n).astype(float)
-    return np.where(rng.random(n) < 0.6, 3.0, rng.normal(size=n))
 
 
 def compare(x, weights, max_bins):
@@ -391,85 +376,6 @@ def test_n_jobs_changes_nothing(monkeypatch):
         table = bin_table(np.tile(x, (1, 4)), join_bins(*[bins] * 4), n_jobs=n_jobs)
         assert np.array_equal(table.codes, np.tile(codes, (1, 4)))
         assert np.array_equal(table.by_column, table.codes.T)
-
-
-@pytest.mark.parametrize("n_rows", [50, 6000])
-def test_replacing_columns_equals_binning_the_joined_table(n_rows):
-    rng = np.random.default_rng(9)
-    x = rng.normal(size=(n_rows, 90))
-    added = np.round(rng.random((n_rows, 4)), 3)
-    table = bin_table(x, find_bins(x), n_spare=4)
-    assert table.n_rows == n_rows
-    assert (table.by_column is not None) == (n_rows == 6000)
-    assert (table.codes[:, 90:] == 0).all()
-    assert np.diff(table.bins.start)[90:].tolist() == [1, 1, 1, 1]
-    for new in (rng.random((n_rows, 4)), added):
-        table.replace_columns(90, new)
-    joined = np.hstack([x, added])
-    expected = bin_table(joined, find_bins(joined))
-    for name in ("edges", "values", "start", "categorical"):
-        assert np.array_equal(getattr(table.bins, name), getattr(expected.bins, name))
-    assert np.array_equal(table.codes, expected.codes)
-    if table.by_column is not None:
-        assert np.array_equal(table.by_column, expected.by_column)
-    # Some columns in the middle of the spare ones.
-    table.replace_columns(91, added[:, 3:])
-    joined[:, 91] = added[:, 3]
-    assert np.array_equal(table.codes, bin_table(joined, find_bins(joined)).codes)
-
-
-# Sparse tables
-
-
-def sparse_table(rng, n_rows, n_columns, dtype="f8"):
-    """One of scipy's, some cells of which are missing, 0 but stored, or both signs of zero."""
-    x = np.column_stack([make_column(rng, n_rows) for _ in range(n_columns)])
-    with np.errstate(over="ignore"):
-        x = x.astype(dtype)
-    x[np.isinf(x)] = 1
-    x[:, 0] = 5  # no cell is 0
-    x[rng.random(x.shape) < rng.choice([0, 0.5, 0.95])] = 0
-    x[rng.random(x.shape) < rng.choice([0, 0.1])] = np.nan
-    stored = (x != 0) | (rng.random(x.shape) < 0.05)
-    rows, columns = np.nonzero(stored)
-    return sparse.csc_matrix((x[rows, columns], (rows, columns)), x.shape), x
-
-
-@pytest.mark.parametrize("max_bins", [2, 20, 255])
-@pytest.mark.parametrize("dtype", ["f8", "f4"])
-def test_sparse_tables_are_binned_as_dense_ones(max_bins, dtype):
-    rng = np.random.default_rng(max_bins)
-    for n_rows in (1, 2, 100, 255, 600):
-        for _ in range(8):
-            x, dense = sparse_table(rng, n_rows, int(rng.integers(1, 12)), dtype)
-            bins, expected = (find_bins(X, max_bins=max_bins, n_jobs=2) for X in (x, dense))
-            for name in ("edges", "values", "start", "categorical"):
-                assert np.array_equal(getattr(bins, name), getattr(expected, name))
-            weights = rng.integers(0, 3, n_rows) / 2
-            for name in ("edges", "values", "start"):
-                both = (find_bins(X, max_bins=max_bins, sample_weight=weights) for X in (x, dense))
-                assert np.array_equal(*(getattr(of, name) for of in both))
-            new, new_dense = sparse_table(rng, n_rows, dense.shape[1], dtype)
-            assert np.array_equal(apply_bins(new, bins), apply_bins(new_dense, bins))
-
-
-def test_sparse_tables_in_several_threads(monkeypatch):
-    monkeypatch.setattr("mddf._data.binning.useful_jobs", lambda size, n_jobs: n_jobs or 1)
-    x, dense = sparse_table(np.random.default_rng(2), 40, 300)
-    bins, expected = (find_bins(X, n_jobs=2) for X in (x, dense))
-    assert np.array_equal(bins.edges, expected.edges)
-    out = np.full((40, 300), 77, np.uint8)
-    assert np.array_equal(apply_bins(x, bins, out=out, n_jobs=2), apply_bins(dense, bins))
-
-
-def test_codes_of_sparse_tables_go_where_they_are_told():
-    x, dense = sparse_table(np.random.default_rng(0), 40, 30)
-    bins = find_bins(dense)
-    out, by_column = np.full((40, 33), 77, np.uint8), np.full((33, 40), 77, np.uint8)
-    apply_bins(x, bins, out=out, first_column=2, by_column=by_column, n_jobs=2)
-    assert np.array_equal(out[:, 2:-1], apply_bins(dense, bins))
-    assert np.array_equal(by_column, out.T)
-    assert (out[:, [0, 1, -1]] == 77).all()
 
 
 def test_writing_into_the_table_meanwhile():

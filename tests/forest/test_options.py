@@ -86,7 +86,7 @@ def test_warm_start_and_out_of_bag_need_the_same_rows(data):
     assert forest.fit(X, y).oob_score_ == whole.oob_score_
 
 
-def test_no_row_out_of_bag_is_told():
+def test_no_row_out_of_bag_is_reported():
     X, y = np.ones((2, 1)), [0, 1]
     forest = RandomForestClassifier(1, oob_score=True, max_samples=200)
     with pytest.warns(UserWarning, match="oob_score_ is nan: every sample was drawn"):

@@ -1,0 +1,221 @@
+"""Data frames of every kind, column by column."""
+
+from datetime import datetime
+from decimal import Decimal
+
+import narwhals.stable.v1 as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from mddf.baselines import AdaBoostClassifier, MultiGrainedScanner
+from table_cases import read
+
+from mddf import RandomForestClassifier
+from mddf._data.category_mask import category_mask
+from mddf._data.cells import missing_cells
+from mddf._data.column import Cells
+from mddf._data.frame import frame_table, is_frame
+
+FRAMES = {
+    "pandas": pd.DataFrame,
+    "polars": lambda columns: pl.DataFrame(
+        {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in columns.items()}
+    ),
+    "pyarrow": pa.table,
+}
+every_frame = pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
+
+
+@every_frame
+def test_columns_of_a_frame(make):
+    X = make(
+        {
+            "size": np.array([1.5, np.nan, 3.0]),
+            "word": ["a", None, "b"],
+            "count": np.array([1, 2, 3]),
+            "flag": [True, None, False],
+        }
+    )
+    assert is_frame(X)
+    table = read(X)
+    assert table.shape == (3, 4)
+    assert table.names == ["size", "word", "count", "flag"]
+    assert category_mask(table, "from_dtype").tolist() == [False, True, False, False]
+    expected = [[1.5, 1, 1], [np.nan, 2, np.nan], [3, 3, 0]]
+    np.testing.assert_array_equal(table.numbers([0, 2, 3]), expected)
+    assert table.column(1).values[[0, 2]].tolist() == ["a", "b"]
+    assert missing_cells(table.column(1).values).tolist() == [False, True, False]
+    assert [table.column(c).kind for c in range(4)] == ["number", "text", "number", "number"]
+
+
+@every_frame
+def test_forests_take_frames_of_every_kind(make):
+    rng = np.random.default_rng(0)
+    columns = {
+        "a": np.where(rng.random(90) < 0.1, np.nan, rng.normal(size=90)),
+        "b": rng.integers(0, 9, 90),
+        "c": rng.choice(["x", "y", "z"], 90).tolist(),
+    }
+    y = (columns["b"] > 4) ^ (np.array(columns["c"]) == "x")
+    expected = RandomForestClassifier(9, random_state=0).fit(pd.DataFrame(columns), y)
+    found = RandomForestClassifier(9, random_state=0).fit(make(columns), y)
+    assert found.feature_names_in_.tolist() == ["a", "b", "c"]
+    probabilities = expected.predict_proba(pd.DataFrame(columns))
+    np.testing.assert_array_equal(found.predict_proba(make(columns)), probabilities)
+    np.testing.assert_array_equal(found.predict_proba(pd.DataFrame(columns)), probabilities)
+
+
+@pytest.mark.parametrize("Model", [RandomForestClassifier, AdaBoostClassifier])
+def test_batches_of_pyarrow_are_tables(Model):
+    X = pa.table({"a": np.arange(60) % 7, "b": np.arange(60) % 11 / 2})
+    y = np.arange(60) % 7 > 3
+    batch = X.to_batches()[0]
+    expected, found = (Model(5, random_state=0).fit(table, y) for table in (X, batch))
+    assert found.feature_names_in_.tolist() == ["a", "b"]
+    assert np.array_equal(found.predict_proba(batch), expected.predict_proba(X))
+
+
+def test_batches_of_pyarrow_have_words():
+    cells = [pa.array([1.5, 2.0, None]), pa.array(["x", None, "y"])]
+    batch = pa.RecordBatch.from_arrays(cells, names=["a", "word"])
+    table = read(batch)
+    assert table.names == ["a", "word"]
+    assert category_mask(table, "from_dtype").tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    "model", [RandomForestClassifier(2), AdaBoostClassifier(2), MultiGrainedScanner()]
+)
+def test_lazy_frames_are_refused(model):
+    X = pl.DataFrame({"a": [1.0, 2.0], "b": [2.0, 3.0]})
+    for lazy in (X.lazy(), nw.from_native(X.lazy())):
+        with pytest.raises(TypeError, match=r"X must be there .* LazyFrame: .*X\.collect\(\)"):
+            model.fit(lazy, [0, 1])
+
+
+def test_other_things_are_no_frames():
+    frame = pd.DataFrame({"size": [1.5, np.nan]})
+    for X in (frame.to_numpy(), [[1]], frame["size"], None):
+        assert not is_frame(X)
+
+
+def test_types_of_pandas():
+    frame = pd.DataFrame(
+        {
+            "object": pd.Series(["x", "y"], dtype=object),
+            "string": pd.Series(["x", pd.NA], dtype="string"),
+            "integer": pd.Series([1, None], dtype="Int64"),
+            "boolean": pd.Series([True, None], dtype="boolean"),
+            "small": pd.Series([1, 2], dtype="int8"),
+            "sparse": pd.arrays.SparseArray([0.0, 2.0]),
+            "arrow": pd.array([1.5, None], dtype="float64[pyarrow]"),
+            "period": pd.period_range("2020", periods=2, freq="D"),
+            "decimal": pd.Series([pd.NA, 3], dtype=object),
+        }
+    )
+    words = [True, True, False, False, False, False, False, False, False]
+    table = read(frame)
+    assert category_mask(table, "from_dtype").tolist() == words
+    numbers = table.numbers([2, 3, 4, 5, 6, 8])
+    nan = np.nan
+    np.testing.assert_array_equal(numbers, [[1, 1, 1, 0, 1.5, nan], [nan, nan, 2, 2, nan, 3]])
+
+
+def _mixed_frames():
+    when = pd.to_datetime(["2020-01-01", None, "2020-01-03"])
+    yield pd.DataFrame(
+        {
+            "float": [1.5, np.nan, 1e300],
+            "single": np.array([0.1, 2, 3], np.float32),
+            "large": [2**53 + 1, 2**60 + 1, 3],
+            "small": np.array([1, 2, 255], np.uint8),
+            "nullable": pd.array([1, None, 3], "Int64"),
+            "flag": [True, False, True],
+            "maybe": pd.array([True, None, False], "boolean"),
+            "word": ["a", None, "b"],
+            "category": pd.Categorical(["x", None, "x"]),
+            "number category": pd.Categorical([3, None, 5]),
+            "object": np.array(["a", 1, None], object),
+            "decimal": [Decimal("1.5"), None, Decimal(2)],
+            "when": when,
+            "whens": pd.Series([when[0], pd.NaT, "z"], dtype=object),
+            "sparse": pd.arrays.SparseArray([0.0, 1.0, np.nan]),
+            "nothing": np.array([None, None, None], object),
+        }
+    )
+    columns = {
+        "float": [1.5, None, np.nan],
+        "large": [2**53 + 1, None, 3],
+        "word": ["a", None, ""],
+    }
+    columns |= {"flag": [True, None, False], "when": [datetime(2020, 1, 1), None, None]}
+    yield pl.DataFrame(columns, strict=False)
+    yield pl.DataFrame({"category": pl.Series(["x", None, "y"], dtype=pl.Categorical)})
+    yield pa.table(columns)
+    yield pa.table({"category": pa.array(["x", None, "y"]).dictionary_encode()})
+
+
+@pytest.mark.parametrize("X", list(_mixed_frames()), ids=lambda X: type(X).__module__)
+def test_few_rows_are_read_at_once_like_many(X, monkeypatch):
+    at_once = frame_table(X)
+    monkeypatch.setattr("mddf._data.frame._FEW_CELLS", 0)
+    by_column = frame_table(X)
+    for c, name in enumerate(at_once.names):
+        assert at_once.column(c).kind == by_column.column(c).kind, name
+        assert at_once.column(c).is_categorical == by_column.column(c).is_categorical, name
+        values, expected = at_once.column(c).values, by_column.column(c).values
+        assert [type(v) for v in values] == [type(v) for v in expected], name
+        same = (values == expected) | (missing_cells(values) & missing_cells(expected))
+        assert np.asarray(same, bool).all(), name
+        if not by_column.column(c).is_categorical and "when" not in name:
+            np.testing.assert_array_equal(at_once.numbers([c]), by_column.numbers([c]), name)
+
+
+def test_factors_are_the_values(monkeypatch):
+    X = next(_mixed_frames())
+    in_memory = frame_table(X)
+    assert all(isinstance(in_memory.column(c).cells, Cells) for c in range(X.shape[1]))
+    monkeypatch.setattr("mddf._data.frame._FEW_CELLS", 0)
+    table = frame_table(X)
+    for c, name in enumerate(table.names):
+        numbers, different = table.column(c).cells
+        values, expected = different[numbers], in_memory.column(c).values
+        same = (values == expected) | (missing_cells(values) & missing_cells(expected))
+        assert np.asarray(same, bool).all(), name
+    lists = pd.DataFrame({"lists": [[1], [2]]})
+    assert isinstance(frame_table(lists).column(0).cells, Cells)
+
+
+def test_names_may_be_equal_or_numbers():
+    X = np.arange(6.0).reshape(3, 2)
+    for names in (["a", "a"], [0, 1], ["b", 1]):
+        frame = pd.DataFrame(X)
+        frame.columns = names
+        np.testing.assert_array_equal(frame_table(frame).numbers(range(2)), X)
+
+
+def test_objects_that_are_numbers():
+    X = np.random.default_rng(0).random((200, 2))
+    X[::7, 1] = np.nan
+    y = X[:, 0] > 0.5
+    objects = pd.DataFrame(X).astype(object)
+    assert not category_mask(read(objects), "from_dtype").any()
+    words = category_mask(frame_table(objects.assign(word="a")), "from_dtype")
+    assert words.tolist() == [False, False, True]
+    forest = RandomForestClassifier(5, random_state=0).fit(X, y)
+    of_objects = RandomForestClassifier(5, random_state=0).fit(objects, y)
+    assert np.array_equal(forest.apply(X), of_objects.apply(objects))
+    with_na = objects.where(objects.notna(), pd.NA)
+    assert np.array_equal(forest.apply(X), of_objects.apply(with_na))
+    again = RandomForestClassifier(5, random_state=0).fit(with_na, y)
+    assert np.array_equal(forest.apply(X), again.apply(with_na.iloc[:, :]))
+    assert with_na.iloc[0, 1] is pd.NA  # the user's frame is as it was
+
+
+def test_sparse_columns_of_pandas_are_numbers_for_all():
+    dense = np.arange(60.0) % 3
+    X, y = pd.DataFrame({"a": pd.arrays.SparseArray(dense), "b": dense[::-1]}), dense > 1
+    found = AdaBoostClassifier(2).fit(X, y).predict(X)
+    assert np.array_equal(found, AdaBoostClassifier(2).fit(X.to_numpy(), y).predict(X.to_numpy()))

@@ -1,0 +1,167 @@
+"""Fits that are not the one that was stopped, and what cannot be kept."""
+
+import numpy as np
+import pytest
+from checkpoint_cases import cascade, deep, layers, parts
+from forest_cases import three_classes
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import accuracy_score, f1_score, make_scorer
+from sklearn.model_selection import KFold, PredefinedSplit
+from sklearn.naive_bayes import GaussianNB
+
+from mddf import MDDFClassifier, RandomForestClassifier
+from mddf._ensemble.checkpoints import Checkpoint
+
+
+def test_models_that_are_not_plain_are_refused_before_the_fit(tmp_path):
+    X, y = three_classes()
+    model = deep(tmp_path / "new", members=["random", GaussianNB()], refit=False)
+    with pytest.raises(ValueError, match=r"checkpoint with refit=False .* member 'GaussianNB'"):
+        model.fit(np.nan_to_num(X), y)
+    assert not (tmp_path / "new").exists()
+
+
+def test_another_fit_is_refused_by_what_differs(tmp_path):
+    X, y = three_classes()
+    model = cascade(tmp_path, n_layers=1, forests=["random", RandomForestClassifier(3)])
+    model.fit(X, y)
+    others = [RandomForestClassifier(3, max_depth=2)]
+    for parameters, message in (
+        ({"n_estimators": 5}, "n_estimators=4, not n_estimators=5"),
+        ({"random_state": 1}, "random_state=0, not random_state=1"),
+        ({"forests": ["random", *others]}, "forests=.*max_depth=None.* not forests=.*max_depth=2"),
+        ({"mu": 0.2}, "mu=0.1, not mu=0.2"),
+    ):
+        other = cascade(tmp_path, n_layers=1, forests=model.forests).set_params(**parameters)
+        with pytest.raises(ValueError, match=rf"checkpoint: .* is of a fit with {message}"):
+            other.fit(X, y)
+        assert not hasattr(other, "classes_")
+    moved = X.copy()
+    moved[0, 0] += 9
+    for name, arguments in {
+        "X": (moved, y),
+        "y": (X, y[::-1]),
+        "sample_weight": (X, y, np.arange(1.0, len(y) + 1)),
+        "groups": (X, y, None, np.arange(len(y)) // 2),
+    }.items():
+        with pytest.raises(ValueError, match=f"is of a fit with another {name};"):
+            model.fit(*arguments)
+    model.fit(X, y)
+    model.set_params(n_jobs=2, verbose=0, transform_layers="all").fit(X, y)
+
+
+@pytest.mark.parametrize("member", ["linear", "kernel", "random"])
+def test_numbers_that_share_a_bin_are_another_x_for_those_who_see_them(member, tmp_path):
+    X, y = np.arange(40.0)[:, None], np.arange(40) // 5 % 2
+    model = deep(tmp_path, members=[member], max_bins=4)
+    model.fit(X, y)
+    X[[1, 2]] = X[[2, 1]]
+    if member == "random":
+        model.fit(X, y)
+    else:
+        with pytest.raises(ValueError, match="is of a fit with another X;"):
+            model.fit(X, y)
+
+
+class Halves:
+    """A splitter of a user's own, whose text is another one in each process."""
+
+    def __init__(self, shift):
+        self.shift = shift
+
+    def split(self, X, y=None, groups=None):
+        first = (np.arange(len(X)) + self.shift) % 4 < 2
+        return [(first, ~first), (~first, first)]
+
+    def get_n_splits(self, X=None, y=None, groups=None):
+        return 2
+
+
+@pytest.mark.parametrize("make", [cascade, deep])
+@pytest.mark.parametrize(
+    ("cv", "same", "other"),
+    [
+        (Halves(0), Halves(0), Halves(1)),
+        (Halves(0), Halves(0).split(np.zeros(300)), KFold(2)),
+        (*(PredefinedSplit(np.arange(300) // n % 2) for n in (2, 2, 1)),),
+        (KFold(3, shuffle=True, random_state=0),) * 2 + (KFold(3, shuffle=True),),
+    ],
+    ids=["own", "splits", "long", "drawn"],
+)
+def test_folds_differ_by_what_they_hold_out(make, cv, same, other, tmp_path):
+    X, y = three_classes()
+    assert len(X) == 300
+    options = {"members": ["random"]} if make is deep else {}
+    make(tmp_path, n_layers=1, cv=cv, **options).fit(X, y)
+    make(tmp_path, n_layers=1, cv=same, **options).fit(X, y)
+    with pytest.raises(ValueError, match="is of a fit with other folds by cv;"):
+        make(tmp_path, n_layers=1, cv=other, **options).fit(X, y)
+    with pytest.raises(ValueError, match="is of a fit with cv=given folds, not cv=2;"):
+        make(tmp_path, n_layers=1, cv=2, **options).fit(X, y)
+
+
+def test_the_type_of_a_value_does_not_matter(tmp_path):
+    X, y = three_classes()
+    X[:, 1] = np.nan_to_num(X[:, 1]).round() % 2
+    model = cascade(
+        tmp_path, n_layers=1, categorical_features=[1], class_weight={0: 2, 1: 1, 2: 3}
+    )
+    model.set_params(grains=[np.arange(len(X[0]))]).fit(X, y)
+    model.set_params(random_state=np.int64(0), n_estimators=np.int32(4))
+    model.set_params(categorical_features=np.array([1]), grains=[[*range(len(X[0]))]])
+    model.set_params(class_weight={2: 3, 1: np.int64(1), 0: 2}).fit(X, y)
+    with pytest.raises(ValueError, match="categorical_features="):
+        model.set_params(categorical_features=np.array([], int)).fit(X, y)
+
+
+def test_scorers_differ_and_functions_without_a_name_are_refused(tmp_path):
+    X, y = three_classes()
+    cascade(tmp_path, scoring=make_scorer(accuracy_score)).fit(X, y)
+    cascade(tmp_path, scoring=make_scorer(accuracy_score)).fit(X, y)
+    with pytest.raises(ValueError, match="of a fit with scoring=_Scorer"):
+        cascade(tmp_path, scoring=make_scorer(f1_score, average="macro")).fit(X, y)
+    with pytest.raises(ValueError, match="no lambdas or functions inside others, got <function"):
+        cascade(tmp_path / "other", scoring=lambda *_: 0.0).fit(X, y)
+
+
+def test_a_layer_of_another_estimator_is_refused(tmp_path):
+    X, y = three_classes()
+    Checkpoint(tmp_path, {"estimator": "A", "C": "1"}).save(0, 1)
+    with pytest.raises(ValueError, match="of a fit with estimator=A, not estimator=B"):
+        Checkpoint(tmp_path, {"estimator": "B", "C": "1"}).load(0, parts)
+    with pytest.raises(ValueError, match="of a fit with C=1, not C=None"):
+        Checkpoint(tmp_path, {"estimator": "A"}).load(0, parts)
+
+    class Named(MDDFClassifier):
+        pass
+
+    options = {"n_layers": 1, "n_estimators": 2, "cv": 2, "random_state": 0}
+    MDDFClassifier(checkpoint=tmp_path / "fit", **options).fit(X, y)
+    with pytest.raises(ValueError, match="estimator=MDDFClassifier, not estimator=Named"):
+        Named(checkpoint=tmp_path / "fit", **options).fit(X, y)
+
+
+def test_what_cannot_be_kept_is_refused(tmp_path):
+    X, y = three_classes()
+    external = cascade(tmp_path, forests=["random", LogisticRegression()])
+    with pytest.raises(ValueError, match=r"checkpoint needs forests of this package.*Logistic"):
+        external.fit(X, y)
+    for seed in (None, np.random.RandomState(0)):
+        with pytest.raises(ValueError, match=r"checkpoint needs a number as random_state.*got"):
+            cascade(tmp_path, random_state=seed).fit(X, y)
+    with pytest.raises(TypeError, match="holds arrays, numbers and text, got <object"):
+        Checkpoint(tmp_path, {}).save(0, object())
+    assert not layers(tmp_path)
+
+
+@pytest.mark.parametrize("make", [cascade, deep])
+def test_folders_that_cannot_be_are_refused_by_name(tmp_path, make):
+    X, y = three_classes()
+    (tmp_path / "file").write_text("")
+    for folder in ("file", "file/below", "x" * 300):
+        with pytest.raises(OSError, match=r"checkpoint must be a folder that can be written to"):
+            make(tmp_path / folder).fit(X, y)
+    with pytest.raises(FileNotFoundError, match=r"checkpoint must be .*: '/proc/none'"):
+        make("/proc/none").fit(X, y)
+    with pytest.raises(ValueError, match=r"checkpoint cannot be used: .*null"):
+        make("a\0b").fit(X, y)
