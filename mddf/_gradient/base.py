@@ -54,7 +54,7 @@ from mddf._gradient.statistics import (
 from mddf._gradient.trees import BoostedTrees
 from mddf._trees.grower import draw_seeds
 
-# Of symmetric trees, if nothing is said.
+# Of symmetric trees, by default.
 _DEPTH, _DEEPEST = 6, 16
 _MOST_LEAVES = 65535
 # From so many samples on, early_stopping="auto" holds some out.

@@ -3,7 +3,7 @@
 import importlib
 
 
-def told(error):
+def in_a_line(error):
     """An error in a line."""
     return f"{type(error).__name__}: {error}".splitlines()[0][:300].rstrip(": ")
 

@@ -110,7 +110,7 @@ def with_aims(rows, index, aims):
 
 
 def status(field):
-    """Bytes of memory of this process; None where it is not told."""
+    """Bytes of memory of this process; None where the system does not say."""
     if sys.platform != "linux":
         return None
     text = Path("/proc/self/status").read_text()

@@ -14,7 +14,7 @@ from pathlib import Path
 from joblib import effective_n_jobs
 from mddf.datasets._registry import resolve
 
-from . import csvs, told
+from . import csvs, in_a_line
 
 RESULTS = Path("results")
 BACKENDS = ("dask", "ray", "loky")
@@ -187,7 +187,7 @@ class Own(argparse.Action):
         try:
             made = pkgutil.resolve_name(f"{module}:{of}")
         except Exception as error:  # whatever a module does
-            parser.error(f"argument {option_string}: {name} cannot be had: {told(error)}")
+            parser.error(f"argument {option_string}: {name} cannot be had: {in_a_line(error)}")
         if not hasattr(made, "fit"):
             parser.error(f"argument {option_string}: {module}:{of} must be a class with fit")
         own = (name, f"{module}:{of}", {key: value(text) for key, _, text in pairs})

@@ -300,8 +300,8 @@ def read_rows(path, like, labels=None, form=csvs.PLAIN):
     table, lines = csvs.read(path, form, [*like["categories"], *([target] if text else [])])
     if table.empty:
         raise SystemExit(f"{path} must have rows, got none")
-    told = target in table and table[target].notna().any()
-    y = table[target].to_numpy() if told else None
+    has_labels = target in table and table[target].notna().any()
+    y = table[target].to_numpy() if has_labels else None
     if y is not None and labels is not None:
         if unknown := sorted(map(repr, {*y.tolist()} - {*labels.tolist()})):
             unknown = ", ".join(unknown)

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import KFold, RandomizedSearchCV, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
-from . import cli, data, scores, told
+from . import cli, data, in_a_line, scores
 
 EQUAL = ("deepforest", "mddf", "gcforest", "xgboost", "rf", "mlp")
 ABLATIONS = ("mddf-sf", "mddf-st", "mddf-np")
@@ -134,7 +134,7 @@ def chosen(options, default, task="classification") -> dict[str, Method]:
             try:
                 build(method, 0, task=task)
             except Exception as error:  # of arguments that the class does not have
-                raise SystemExit(f"{label} cannot be made: {told(error)}") from error
+                raise SystemExit(f"{label} cannot be made: {in_a_line(error)}") from error
     return found
 
 
@@ -162,7 +162,7 @@ class Library(BaseEstimator):
     """XGBoost, LightGBM or CatBoost for labels and tables of any kind.
 
     Labels become numbers from 0 and back; columns get plain names, which LightGBM insists on; for
-    CatBoost categories become words, and it is told which columns hold them.
+    CatBoost categories become words, and it gets the numbers of their columns.
     """
 
     def __init__(self, model):

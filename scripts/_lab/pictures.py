@@ -1,4 +1,4 @@
-"""How pictures look: readable in print, lines and classes told apart without colour."""
+"""How pictures look: readable in print, lines and classes that differ without colour."""
 
 import textwrap
 from itertools import chain, count

@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from mddf._trees.backends import in_order
 
-from . import need, told
+from . import in_a_line, need
 
 
 @dataclass
@@ -99,8 +99,8 @@ def run(store, keys, compute, fresh=False, engine=None) -> Outcome:
             for key, found in (engine or _here)(compute, due()):
                 if asked:  # a result that was cut short is none
                     raise KeyboardInterrupt
-                if told := _keep(store, key, found, outcome):
-                    bar.write(told)
+                if message := _keep(store, key, found, outcome):
+                    bar.write(message)
                 bar.update()
             bar.set_description("done")
     except KeyboardInterrupt:
@@ -126,7 +126,7 @@ def _attempt(compute, key):
         return {"left_out": str(error)}
     except Exception as error:
         trace = "".join(traceback.format_exception(error))
-        return {"failure": {"cell": title(key), "error": told(error), "traceback": trace}}
+        return {"failure": {"cell": title(key), "error": in_a_line(error), "traceback": trace}}
 
 
 def _keep(store, key, found, outcome):

@@ -108,8 +108,8 @@ def labelled(frame):
         ("method", "features", ", {}".format),
     ):
         if column in frame:
-            told = frame[column].map(form, na_action="ignore").fillna("")
-            frame = frame.assign(**{part: frame[part] + told})
+            added = frame[column].map(form, na_action="ignore").fillna("")
+            frame = frame.assign(**{part: frame[part] + added})
     return frame
 
 

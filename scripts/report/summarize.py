@@ -114,7 +114,7 @@ def bootstrap(frame, first, second):
 
 
 def draw(found, metric, options):
-    """The critical-difference diagram; methods that are not told apart are joined."""
+    """The critical-difference diagram; methods that do not differ are joined."""
     plt = pictures.pyplot()
     longest = max(len(title_of(name)) for name in found.ranks.index)
     size = max(6.2, 3.2 + 0.17 * longest), 1.1 + 0.22 * len(found.ranks)
@@ -132,8 +132,8 @@ def draw(found, metric, options):
     axis.grid(False)
     axis.spines["top"].set_visible(True)
     caption = (
-        f"{metric}: mean ranks over {found.n_sets} sets (1 is best). Joined methods are not told "
-        f"apart at {options.level:g} ({options.test})."
+        f"{metric}: mean ranks over {found.n_sets} sets (1 is best). Joined methods do not "
+        f"differ at {options.level:g} ({options.test})."
     )
     pictures.save(figure, options, f"{metric}-cd", caption)
 

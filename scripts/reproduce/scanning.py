@@ -76,13 +76,13 @@ def report(frame, options):
     title = "mean ± standard deviation over seeds; all rows: estimated by n log n"
     claims = tables.published("gcforest_claims.tsv")
     claims = claims[claims["set"].isin(frame["set"])].to_dict("records")
-    told = [f"published, gcForest: {row['setting']} {row['accuracy']} %" for row in claims]
+    published = [f"published, gcForest: {row['setting']} {row['accuracy']} %" for row in claims]
     costs = """set fit,_CPU_s=fit_s:.2f transform,_CPU_s=transform_s:.2f
     peak_memory,_GiB=peak_gib:.2f"""
     return [
         tables.columns("accuracy", title, rows, shown, 3),
         tables.columns(
-            "scanner", "\n".join(["the scanner", *told]),
+            "scanner", "\n".join(["the scanner", *published]),
             tables.means(frame, ["set"], ["fit_s", "transform_s", "peak_gib"]), costs,
         ),
     ]  # fmt: skip

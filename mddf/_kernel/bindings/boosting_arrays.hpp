@@ -1,4 +1,4 @@
-// Arguments from Python, checked before their memory is read, and results handed back.
+// Arguments from Python, checked before their memory is read, and results for it.
 #pragma once
 
 #include <algorithm>

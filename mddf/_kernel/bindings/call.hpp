@@ -1,4 +1,4 @@
-// Work without the GIL, which can be told to stop.
+// Work without the GIL, which can be stopped.
 #pragma once
 
 #include <nanobind/nanobind.h>

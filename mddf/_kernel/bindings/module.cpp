@@ -59,8 +59,8 @@ nb::dict build_options() {
 NB_MODULE(_core, m) {
   m.doc() = R"(Compiled core.
 
-Arrays must have exactly the dtype named and be C-contiguous where nothing else is said; everything
-is checked before memory is read, and what does not fit raises ValueError or TypeError. The GIL is
+Arrays must have exactly the dtype named and be C-contiguous unless noted otherwise; everything is
+checked before memory is read, and what does not fit raises ValueError or TypeError. The GIL is
 released while a function works.)";
   // Models that something still holds when Python ends, such as a traceback, are no leaks.
   nb::set_leak_warnings(false);
