@@ -16,12 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import short
 from mddf._cascade.fit import Trace, grow_cascade
-from mddf._cascade.forests import OUT_OF_BAG, limit_depth, resolve_forests
+from mddf._cascade.forests import OUT_OF_BAG, resolve_forests
 from mddf._cascade.layered import CONSTRAINTS, Layered, column_names
 from mddf._cascade.model import CascadeModel
 from mddf._cascade.plan import CascadeKind, CascadePlan, resolve_grains
 from mddf._cascade.stopping import Stopper
 from mddf._cascade.trainer import LayerTrainer
+from mddf._data.binned_table import BinnedTable
 from mddf._data.estimators import LayeredClassifier
 from mddf._data.folds import gives_folds, group_numbers, is_splitter, make_folds
 from mddf._data.reading import read_table
@@ -81,33 +82,15 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
         given = check_weights(sample_weight, table.shape[0])
         refuse_class("scoring", self.scoring)
         kind = self._kind()
-        forests = resolve_forests(
-            kind.forests if self.forests is None else self.forests,
-            self.n_estimators,
-            out_of_bag=isinstance(self.cv, str),
-            weighted=given is not None or self.class_weight is not None,
-            n_features=table.shape[1],
-            own_parameters=self._own_parameters(),
-        )
+        forests = self._resolved(kind, given)
         self._chosen_layers(self.n_layers)
         grains = resolve_grains(self.grains, table.shape[1])
         layout = kind.layout(len(forests), len(classes), min(map(len, grains)))
         binner, binned, entropy = self._coded(table, given, layout.n_columns)
-        weights = row_weights(
-            given, class_factors(self.class_weight, classes, labels, given), labels
-        )
-        units = None if groups is None else group_numbers(groups, labels, self.cv)
         own = all(member.is_forest for member in forests)
-        trainer = LayerTrainer(
-            binned,
-            table.shape[1],
-            None if own else binner.numbers(table),
-            ClassificationTask(labels, len(classes), weights.row, calibrate=False),
-            weights,
-            canonical_order(binned.codes, labels),
-            self.n_jobs,
-            self.verbose > 1,
-        )
+        numbers = None if own else binner.numbers(table)
+        trainer = self._trainer(binned, numbers, classes, labels, given)
+        units = None if groups is None else group_numbers(groups, labels, self.cv)
         shown = binner.numbers(X) if X is table and is_splitter(self.cv) else X
         folds = self._folds(shown, classes[labels], labels, (*entropy, 1), groups)
         checkpoint = None
@@ -121,11 +104,7 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
             stopper.n_layers, held_out = self._held_out_layers(
                 X, labels, classes, given, groups, entropy
             )
-
-        def members(number: int) -> list[MemberSpec]:
-            return [limit_depth(member, kind.depth(number)) for member in forests]
-
-        plan = CascadePlan(kind, members, folds, self.refit, grains, layout)
+        plan = CascadePlan(kind, forests, folds, self.refit, grains, layout)
         seen = fingerprint(binned.codes[:, : table.shape[1]])
         model, trace = grow_cascade(
             trainer,
@@ -138,13 +117,46 @@ class BaseCascade(HoldsMembers, Layered, LayeredClassifier):
             checkpoint=checkpoint,
         )
         if self.calibrate:
-            model.calibration = calibration(trace.probabilities, labels, weights.row)
+            model.calibration = calibration(trace.probabilities, labels, trainer.weights.row)
         self.classes_ = classes
         self._binner, self._cascade, self._seen = binner, model, seen
         self._set_fitted(model, trace)
         if held_out is not None:
             self.stop_reason_ = held_out
         return [np.stack(vectors) for vectors in trace.vectors] if with_features else []
+
+    def _resolved(self, kind: CascadeKind, given: np.ndarray | None) -> list[MemberSpec]:
+        """The forests of a layer, from the parameters."""
+        return resolve_forests(
+            kind.forests if self.forests is None else self.forests,
+            self.n_estimators,
+            out_of_bag=isinstance(self.cv, str),
+            weighted=given is not None or self.class_weight is not None,
+            n_features=self.n_features_in_,
+            own_parameters=self._own_parameters(),
+        )
+
+    def _trainer(
+        self,
+        table: BinnedTable,
+        numbers: np.ndarray | None,
+        classes: np.ndarray,
+        labels: np.ndarray,
+        given: np.ndarray | None,
+    ) -> LayerTrainer:
+        """What the layers are trained on."""
+        factors = class_factors(self.class_weight, classes, labels, given)
+        weights = row_weights(given, factors, labels)
+        return LayerTrainer(
+            table,
+            self.n_features_in_,
+            numbers,
+            ClassificationTask(labels, len(classes), weights.row, calibrate=False),
+            weights,
+            canonical_order(table.codes, labels),
+            self.n_jobs,
+            self.verbose > 1,
+        )
 
     def _stopper(self, score: Any, trainer: LayerTrainer, units: Any, n_grains: int) -> Stopper:
         """When to stop, from the parameters."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mddf._base.messages import short
+from mddf._cascade.forests import limit_depth
 from mddf._cascade.model import VectorLayout
 from mddf._data.folds import Folds
 from mddf._data.validation import is_list
@@ -66,8 +67,8 @@ class CascadePlan:
     Attributes
     ----------
     kind : CascadeKind
-    members : callable
-        From the number of a layer, 0 for the first one, to its members.
+    forests : list of MemberSpec
+        Of each layer, before the kind limits their depth.
     folds : callable
         From the number of a layer to its folds; None means out-of-bag predictions.
     refit : bool
@@ -78,11 +79,16 @@ class CascadePlan:
     """
 
     kind: CascadeKind
-    members: Callable[[int], list[MemberSpec]]
+    forests: list[MemberSpec]
     folds: Callable[[int], Folds | None]
     refit: bool
     grains: Sequence[np.ndarray]
     layout: VectorLayout
+
+    def members(self, number: int) -> list[MemberSpec]:
+        """Those of a layer; the first one is number 0."""
+        depth = self.kind.depth(number)
+        return [limit_depth(forest, depth) for forest in self.forests]
 
     def columns(self, number: int, n_raw: int) -> np.ndarray:
         """What a layer sees of a table with so many features."""

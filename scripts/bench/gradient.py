@@ -75,6 +75,7 @@ def ours(policy, classes, rounds, n_jobs=1):
         learning_rate=RATE,
         grow_policy=policy,
         early_stopping=False,
+        random_state=0,
         n_jobs=n_jobs,
         **options,
     )
