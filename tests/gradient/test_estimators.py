@@ -48,9 +48,11 @@ def test_sklearn_checks(estimator, check):
 
 @both
 @growth
-def test_n_jobs(Model, grow_policy):
+@pytest.mark.parametrize("max_features", [0.2, 0.5])
+def test_n_jobs(Model, grow_policy, max_features):
     X, y = problem(Model, 30000)
     options = {"grow_policy": grow_policy, "max_iter": 5, "random_state": 0, "subsample": 0.7}
+    options["max_features"] = max_features
     one = Model(**options).fit(X, y)
     for n_jobs in (2, 3):
         many = Model(**options, n_jobs=n_jobs).fit(X, y)

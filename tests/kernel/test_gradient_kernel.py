@@ -37,6 +37,12 @@ OTHERS = {
     "copies": {"n_copies": 3, "l2": 1.0},
     "some rows of copies": {"n_copies": 3, "subsample": 0.6, "loss": "log_loss", "l2": 1.0},
     "some columns": {"max_features": 2, "l2": 1.0},
+    # Of less than half of them, all leaves are counted, and only the columns that are drawn.
+    "one column": {"max_features": 1, "l2": 1.0, "max_depth": 6},
+    "one column, some rows": {"max_features": 1, "subsample": 0.7, "weights": "real"},
+    "one column, large leaves": {"max_features": 1, "min_samples_leaf": 4, "loss": "log_loss"},
+    "one column, classes": {"max_features": 1, "loss": "softmax", "n_classes": 4, "l2": 1.0},
+    "one column, rising": {"max_features": 1, "monotonic": np.array([1, 0, -1, 0, 0])},
     "many classes": {"loss": "softmax", "n_classes": 9, "l2": 1.0},
     "rising": {"monotonic": np.array([1, 0, -1, 0, 0]), "l2": 0.5},
     "falling": {"monotonic": np.array([-1, -1, 1, 0, 0]), "l2": 0.5, "loss": "log_loss"},

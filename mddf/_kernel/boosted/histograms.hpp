@@ -48,41 +48,47 @@ MDDF_INLINE void add_up(const Column& column, Sums<kWidth>* cells) {
   }
 }
 
-// Fills the cells of columns [first, last) of a histogram.
+// Some of the columns, by their numbers.
+struct Chosen {
+  const int* first;
+  const int* last;
+  const int* begin() const { return first; }
+  const int* end() const { return last; }
+};
+
+// Fills the cells of some columns of a histogram.
 template <int kWidth>
-MDDF_INLINE void count_body(const Columns& columns, int first, int last, const LeafRows<kWidth>& of,
-                            Sums<kWidth>* histogram) {
-  if (first == last) return;
-  Sums<kWidth>* begin = histogram + columns[first].offset;
-  std::fill(begin, histogram + columns[last - 1].offset + columns[last - 1].n_cells(),
-            Sums<kWidth>{});
-  int c = first;
-  for (; c + 4 <= last; c += 4) {
+MDDF_INLINE void count_body(const Columns& columns, const Chosen& chosen,
+                            const LeafRows<kWidth>& of, Sums<kWidth>* histogram) {
+  for (const int c : chosen)
+    std::fill_n(histogram + columns[c].offset, columns[c].n_cells(), Sums<kWidth>{});
+  const int* at = chosen.first;
+  for (; at + 4 <= chosen.last; at += 4) {
     const uint8_t* codes[4];
     Sums<kWidth>* cells[4];
     for (int j = 0; j < 4; ++j) {
-      codes[j] = columns[c + j].codes;
-      cells[j] = histogram + columns[c + j].offset;
+      codes[j] = columns[at[j]].codes;
+      cells[j] = histogram + columns[at[j]].offset;
     }
     count_four(codes, of, cells);
   }
-  for (; c < last; ++c) count_one(columns[c].codes, of, histogram + columns[c].offset);
-  for (c = first; c < last; ++c) add_up(columns[c], histogram + columns[c].offset);
+  for (; at < chosen.last; ++at) count_one(columns[*at].codes, of, histogram + columns[*at].offset);
+  for (const int c : chosen) add_up(columns[c], histogram + columns[c].offset);
 }
 template <int kWidth>
-void count(const Columns& columns, int first, int last, const LeafRows<kWidth>& of,
+void count(const Columns& columns, const Chosen& chosen, const LeafRows<kWidth>& of,
            Sums<kWidth>* histogram, bool wide) {
-  simd::with_vectors(wide, [&]() MDDF_INLINED { count_body(columns, first, last, of, histogram); });
+  simd::with_vectors(wide, [&]() MDDF_INLINED { count_body(columns, chosen, of, histogram); });
 }
 
-// Takes the cells of columns [first, last) away from others.
+// Takes the cells of some columns away from others.
 template <int kWidth>
-void take_away(const Columns& columns, int first, int last, const Sums<kWidth>* part,
+void take_away(const Columns& columns, const Chosen& chosen, const Sums<kWidth>* part,
                Sums<kWidth>* from) {
-  if (first == last) return;
-  const int64_t begin = columns[first].offset;
-  const int64_t end = columns[last - 1].offset + columns[last - 1].n_cells();
-  for (int64_t i = begin; i < end; ++i) from[i].subtract(part[i]);
+  for (const int c : chosen) {
+    const int64_t first = columns[c].offset, last = first + columns[c].n_cells();
+    for (int64_t i = first; i < last; ++i) from[i].subtract(part[i]);
+  }
 }
 
 // What is left of a place to split a column. `order`: of categories, their codes in the order of

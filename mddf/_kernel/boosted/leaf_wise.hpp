@@ -56,6 +56,7 @@ class LeafWiseGrower {
     nodes_.assign(1, root);
     free_.clear();
     n_slots_ = 0;
+    parent_slot_ = -1;
   }
 
   int most_improved() const {
@@ -82,63 +83,107 @@ class LeafWiseGrower {
     return slot;
   }
 
+  // A node whose split is searched, and in which columns.
+  struct Searched {
+    int node;
+    std::vector<int> columns;
+    Split best;
+  };
+
   // Finds the best splits of two nodes, the first of which has the parent's histogram; or of one.
   void search(const RoundOf& round, std::pair<int, int> both, Random& random, Team& team,
               Interrupt& interrupt) {
-    std::vector<int> asked;
-    std::vector<std::vector<uint8_t>> wanted;
+    const int parent_slot = std::exchange(parent_slot_, -1);
+    std::vector<Searched> searched;
     for (const int i : {both.first, both.second}) {
       if (i < 0) continue;
       // Drawn whether the node may be split or not.
-      std::vector<uint8_t> columns(columns_.count());
-      for (const int c : draws_.draw(nodes_[i].groups, random)) columns[c] = 1;
-      if (!may_split(nodes_[i], round)) continue;
-      asked.push_back(i);
-      wanted.push_back(std::move(columns));
+      std::vector<int> columns = draws_.draw(nodes_[i].groups, random);
+      if (may_split(nodes_[i], round)) searched.push_back({i, std::move(columns), {}});
     }
-    int counted = both.first, other = -1;
-    const int parent_slot = both.second < 0 ? -1 : std::exchange(parent_slot_, -1);
-    if (both.second >= 0) {
-      const auto n = [&](int i) { return nodes_[i].last - nodes_[i].first; };
-      counted = n(both.first) <= n(both.second) ? both.first : both.second;
-      other = counted == both.first ? both.second : both.first;
-    }
-    if (asked.empty()) {
-      if (parent_slot >= 0) free_.push_back(parent_slot);
-      return;
-    }
-    if (other >= 0) nodes_[other].slot = parent_slot;
-    nodes_[counted].slot = new_slot();
-    cells_.resize(std::max(cells_.size(), static_cast<size_t>(n_slots_ * columns_.n_cells())));
-    const Node& small = nodes_[counted];
-    interrupt.poll((small.last - small.first) * columns_.count() + columns_.n_cells());
-    const LeafRows<kWidth> rows = lists_.of(small.first, small.last);
-    const int n_columns = columns_.count(), n_groups = column_ranges(team, n_columns);
-    // Little work is not worth a call of others.
-    Team& workers = rows.n * n_columns < kLittle ? alone_ : team;
-    std::vector<Split> found(n_groups * asked.size());
-    workers.each(n_groups, [&](int64_t group) {
-      const int first = static_cast<int>(n_columns * group / n_groups);
-      const int last = static_cast<int>(n_columns * (group + 1) / n_groups);
-      count(columns_, first, last, rows, histogram(counted), options_.wide());
-      if (other >= 0) take_away(columns_, first, last, histogram(counted), histogram(other));
-      for (size_t a = 0; a < asked.size(); ++a)
-        for (int c = first; c < last; ++c)
-          if (wanted[a][c]) search_column(round, asked[a], c, found[group * asked.size() + a]);
-    });
-    for (size_t a = 0; a < asked.size(); ++a) {
-      Split& best = nodes_[asked[a]].split;
-      for (int group = 0; group < n_groups; ++group) {
-        const Split& split = found[group * asked.size() + a];
-        if (split.found() && split.score > best.score) best = split;
-      }
+    if (parent_slot >= 0 && (searched.empty() || draws_.are_few())) free_.push_back(parent_slot);
+    if (searched.empty()) return;
+    if (draws_.are_few())
+      search_drawn(round, searched, team, interrupt);
+    else
+      search_all(round, both, parent_slot, searched, team, interrupt);
+    for (Searched& one : searched) {
+      nodes_[one.node].split = one.best;
       // The codes on the right depend on the order of the node's categories.
-      if (best.found()) set_codes(round, asked[a]);
+      if (one.best.found()) set_codes(round, one.node);
     }
     for (const int i : {both.first, both.second})
       if (i >= 0 && !nodes_[i].split.found()) release(nodes_[i]);
   }
 
+  // Counts all columns of the node of fewer rows, and takes that away from the parent's histogram.
+  void search_all(const RoundOf& round, std::pair<int, int> both, int parent_slot,
+                  std::vector<Searched>& searched, Team& team, Interrupt& interrupt) {
+    int counted = both.first, other = both.second;
+    if (other >= 0) {
+      if (n_rows(other) < n_rows(counted)) std::swap(counted, other);
+      nodes_[other].slot = parent_slot;
+    }
+    give_slot(counted);
+    const LeafRows<kWidth> rows = rows_of(counted);
+    std::vector<std::vector<uint8_t>> wanted;
+    for (const Searched& one : searched) {
+      wanted.emplace_back(columns_.count());
+      for (const int c : one.columns) wanted.back()[c] = 1;
+    }
+    const auto work = [&](const Chosen& chosen, Split* best) {
+      count(columns_, chosen, rows, histogram(counted), options_.wide());
+      if (other >= 0) take_away(columns_, chosen, histogram(counted), histogram(other));
+      for (size_t a = 0; a < searched.size(); ++a)
+        for (const int c : chosen)
+          if (wanted[a][c]) search_column(round, searched[a].node, c, best[a]);
+    };
+    each_range(draws_.all(), rows.n, searched.data(), searched.size(), work, team, interrupt);
+  }
+
+  // Counts in each node the columns that are drawn for it.
+  void search_drawn(const RoundOf& round, std::vector<Searched>& searched, Team& team,
+                    Interrupt& interrupt) {
+    for (const Searched& one : searched) give_slot(one.node);
+    for (Searched& one : searched) {
+      const LeafRows<kWidth> rows = rows_of(one.node);
+      const auto work = [&](const Chosen& chosen, Split* best) {
+        count(columns_, chosen, rows, histogram(one.node), options_.wide());
+        for (const int c : chosen) search_column(round, one.node, c, *best);
+      };
+      each_range(one.columns, rows.n, &one, 1, work, team, interrupt);
+    }
+  }
+
+  // Calls work(columns, best splits so far of n nodes) for ranges of columns.
+  template <class Work>
+  void each_range(const std::vector<int>& columns, int64_t n_rows, Searched* searched, size_t n,
+                  const Work& work, Team& team, Interrupt& interrupt) {
+    const auto n_columns = static_cast<int64_t>(columns.size());
+    interrupt.poll(n_rows * n_columns + columns_.n_cells());
+    // Little work is not worth a call of others.
+    Team& workers = n_rows * n_columns < kLittle ? alone_ : team;
+    const int n_groups = column_ranges(team, static_cast<int>(n_columns));
+    std::vector<Split> found(n_groups * n);
+    workers.each(n_groups, [&](int64_t group) {
+      work(Chosen{columns.data() + n_columns * group / n_groups,
+                  columns.data() + n_columns * (group + 1) / n_groups},
+           found.data() + group * n);
+    });
+    for (size_t at = 0; at < found.size(); ++at) {
+      Split& best = searched[at % n].best;
+      if (found[at].found() && found[at].score > best.score) best = found[at];
+    }
+  }
+
+  int64_t n_rows(int node) const { return nodes_[node].last - nodes_[node].first; }
+  LeafRows<kWidth> rows_of(int node) const {
+    return lists_.of(nodes_[node].first, nodes_[node].last);
+  }
+  void give_slot(int node) {
+    nodes_[node].slot = new_slot();
+    cells_.resize(std::max(cells_.size(), static_cast<size_t>(n_slots_ * columns_.n_cells())));
+  }
   void release(Node& node) {
     if (node.slot >= 0) free_.push_back(std::exchange(node.slot, -1));
   }

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "boosted/histograms.hpp"
@@ -37,6 +39,7 @@ class SymmetricGrower {
     for (int level = 0; level < options_.max_depth; ++level) {
       interrupt.poll(columns_.n_rows() * columns_.count() + columns_.n_cells());
       const std::vector<int> drawn = draws_.draw(groups, random);
+      order(round, drawn, team);
       Split best = search(round, drawn, tree.leaf_of, team);
       if (!best.found()) break;
       best.set_codes(columns_[best.column], order_of(best.column));
@@ -71,22 +74,30 @@ class SymmetricGrower {
 
   void begin(const RoundOf& round, Team& team) {
     leaves_.assign(1, {round.total, round.scorer.of_leaf(round.total), {}});
-    team.each(columns_.count(), [&](int64_t c) {
-      const Column& column = columns_[static_cast<int>(c)];
-      if (!column.categorical) return;
-      std::vector<Sum> cells(column.n_cells());
-      for (const int32_t row : round.drawn)
-        cells[column.codes[columns_.rows()[row]]].add(round.gradients[row]);
-      orders_[c].resize(column.n_bins);
-      order_categories(cells.data(), column.n_bins, round.smoothing, round.lane, orders_[c].data());
-      if (walks_) walks_->sort(columns_, static_cast<int>(c), orders_[c].data());
-    });
+    is_ordered_.assign(columns_.count(), 0);
     if (walks_) return;
     lists_.begin(round.drawn, round.gradients, columns_.rows(), team);
     start_ = {0, lists_.size()};
     slot_of_ = {0};
     to_count_ = {{0, -1}};
     n_slots_ = 1;
+  }
+
+  // Puts the categories in order of those columns that are drawn for the first time.
+  void order(const RoundOf& round, const std::vector<int>& drawn, Team& team) {
+    std::vector<int> others;
+    for (const int c : drawn)
+      if (columns_[c].categorical && !std::exchange(is_ordered_[c], 1)) others.push_back(c);
+    team.each(static_cast<int64_t>(others.size()), [&](int64_t i) {
+      const int c = others[i];
+      const Column& column = columns_[c];
+      std::vector<Sum> cells(column.n_cells());
+      for (const int32_t row : round.drawn)
+        cells[column.codes[columns_.rows()[row]]].add(round.gradients[row]);
+      orders_[c].resize(column.n_bins);
+      order_categories(cells.data(), column.n_bins, round.smoothing, round.lane, orders_[c].data());
+      if (walks_) walks_->sort(columns_, c, orders_[c].data());
+    });
   }
 
   // The split of a level that improves most. Scores are whole numbers of the round's units, but
@@ -226,21 +237,23 @@ class SymmetricGrower {
   template <class SearchColumn>
   Split search_by_histograms(const std::vector<int>& drawn, Team& team,
                              const SearchColumn& search_column) {
-    cells_.resize(n_slots_ * columns_.n_cells());
-    const int n_columns = columns_.count(), n_groups = column_ranges(team, n_columns);
-    std::vector<uint8_t> wanted(n_columns);
+    cells_.resize(std::max(cells_.size(), static_cast<size_t>(n_slots_ * columns_.n_cells())));
+    const std::vector<int>& columns = draws_.are_few() ? drawn : draws_.all();
+    const auto n_columns = static_cast<int64_t>(columns.size());
+    const int n_groups = column_ranges(team, static_cast<int>(n_columns));
+    std::vector<uint8_t> wanted(columns_.count());
     for (const int c : drawn) wanted[c] = 1;
     std::vector<Split> found(n_groups);
     team.each(n_groups, [&](int64_t group) {
-      const int first = static_cast<int>(n_columns * group / n_groups);
-      const int last = static_cast<int>(n_columns * (group + 1) / n_groups);
+      const Chosen chosen{columns.data() + n_columns * group / n_groups,
+                          columns.data() + n_columns * (group + 1) / n_groups};
       for (const Counted& pair : to_count_) {
         Sum* counted = histogram(slot_of_[pair.leaf]);
-        count(columns_, first, last, rows_of(pair.leaf), counted, options_.wide());
+        count(columns_, chosen, rows_of(pair.leaf), counted, options_.wide());
         if (pair.sibling >= 0)
-          take_away(columns_, first, last, counted, histogram(slot_of_[pair.sibling]));
+          take_away(columns_, chosen, counted, histogram(slot_of_[pair.sibling]));
       }
-      for (int c = first; c < last; ++c)
+      for (const int c : chosen)
         if (wanted[c]) search_column(c, order_of(c), found[group]);
     });
     return best_of(found);
@@ -257,7 +270,7 @@ class SymmetricGrower {
   }
 
   // Divides the rows of the leaves that are split; of both parts, the one of fewer rows is counted
-  // next, and the other is what is left.
+  // next, and the other is what is left. If few columns are drawn, all leaves are counted.
   void divide_rows(const Split& split, const std::vector<uint8_t>& is_split, Team& team) {
     const uint8_t* codes = columns_[split.column].codes;
     std::vector<int64_t> middle(is_split.size());
@@ -292,6 +305,11 @@ class SymmetricGrower {
     start.push_back(start_.back());
     start_ = std::move(start);
     slot_of_ = std::move(slots);
+    if (!draws_.are_few()) return;
+    n_slots_ = static_cast<int>(slot_of_.size());
+    std::iota(slot_of_.begin(), slot_of_.end(), 0);
+    to_count_.clear();
+    for (int leaf = 0; leaf < n_slots_; ++leaf) to_count_.push_back({leaf, -1});
   }
 
   // The leaf of each row, drawn or not.
@@ -359,6 +377,7 @@ class SymmetricGrower {
   const Options& options_;
   ColumnDraws draws_;
   std::vector<std::vector<uint8_t>> orders_;  // of categories, in this tree
+  std::vector<uint8_t> is_ordered_;           // which columns are
   std::vector<Leaf<kWidth>> leaves_;
   std::vector<Compared<kWidth, kCounted, kOutputs>> compared_;
   std::unique_ptr<Walks> walks_;  // or:

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "boosted/columns.hpp"
@@ -100,7 +101,14 @@ void order_categories(const Sums<kWidth>* cells, int n_bins, double smoothing, i
 class ColumnDraws {
  public:
   ColumnDraws(const Columns& columns, const Options& options)
-      : columns_(columns), options_(options) {}
+      : columns_(columns), options_(options), all_(columns.count()) {
+    std::iota(all_.begin(), all_.end(), 0);
+  }
+
+  const std::vector<int>& all() const { return all_; }
+  // Whether those that are drawn are so few that to count them in every leaf costs less than to
+  // count all in one of two leaves, and take that away from the histogram of both.
+  bool are_few() const { return options_.max_features < columns_.count() / kFew; }
 
   std::vector<uint8_t> all_groups() const { return std::vector<uint8_t>(options_.n_groups, 1); }
   // Leaves those groups that hold a column, too.
@@ -110,8 +118,9 @@ class ColumnDraws {
 
   std::vector<int> draw(const std::vector<uint8_t>& groups, Random& random) const {
     std::vector<int> found;
-    for (int c = 0; c < columns_.count(); ++c) {
-      bool allowed = groups.empty();
+    if (groups.empty()) found = all_;
+    for (int c = 0; c < columns_.count() && !groups.empty(); ++c) {
+      bool allowed = false;
       for (size_t g = 0; g < groups.size() && !allowed; ++g) allowed = groups[g] && is_in(g, c);
       if (allowed) found.push_back(c);
     }
@@ -128,6 +137,8 @@ class ColumnDraws {
   }
 
  private:
+  static constexpr int kFew = 2;
+
   bool is_in(size_t group, int column) const {
     const int64_t n = static_cast<int64_t>(options_.interactions.size()) / options_.n_groups;
     return options_.interactions[group * n + columns_[column].number] != 0;
@@ -135,6 +146,7 @@ class ColumnDraws {
 
   const Columns& columns_;
   const Options& options_;
+  std::vector<int> all_;
 };
 
 // Limits of the values on both sides of a split: they meet in the middle.
