@@ -302,4 +302,4 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         ndarray of shape (n_samples,)
         """
         for probabilities in self.staged_predict_proba(X):
-            yield self.classes_[probabilities.argmax(axis=1)]
+            yield self._best(probabilities)
