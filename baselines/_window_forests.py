@@ -15,7 +15,7 @@ from mddf._data.binned_table import BinnedTable
 from mddf._data.binning import Bins, join_bins
 from mddf._data.folds import Folds
 from mddf._data.sampling import RowWeights, canonical_order, plan_sampling, whole_weights
-from mddf._forest.parameters import resolve_max_features
+from mddf._data.validation import resolve_max_features
 from mddf._trees import grower
 
 from ._windows import WindowSpec

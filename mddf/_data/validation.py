@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import assert_all_finite, compute_class_weight
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -51,6 +51,26 @@ def finite(least: float = 0, closed: str = "both") -> Within:
 # How often something is done, and how many threads or processes may do it.
 COUNT = Within(Integral, 1, MOST, closed="both")
 JOBS = [COUNT, Within(Integral, -MOST, -1, closed="both"), None]
+# Columns drawn for a split: a number, a share, or all.
+MAX_FEATURES = [
+    Within(Integral, 1, None, closed="left"),
+    Within(RealNotInt, 0, 1, closed="right"),
+    StrOptions({"sqrt", "log2"}),
+    None,
+]
+
+
+def resolve_max_features(max_features: Any, n_features: int) -> int:
+    """Number of candidate columns from the parameter of that name."""
+    if max_features is None:
+        return n_features
+    if max_features == "sqrt":
+        return max(1, int(np.sqrt(n_features)))
+    if max_features == "log2":
+        return max(1, int(n_features).bit_length() - 1)
+    if isinstance(max_features, Integral):
+        return min(int(max_features), n_features)
+    return max(1, int(max_features * n_features))
 
 
 @contextmanager

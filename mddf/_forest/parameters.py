@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import RealNotInt, StrOptions
 
 from mddf._core import TreeOptions
-from mddf._data.validation import COUNT, JOBS, Within
+from mddf._data.validation import COUNT, JOBS, MAX_FEATURES, Within, resolve_max_features
 from mddf._trees import grower
 
 CONSTRAINTS: dict[str, list[Any]] = {
@@ -24,12 +24,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
         Within(RealNotInt, 0, 1, closed="neither"),
     ],
     "min_weight_fraction_leaf": [Within(Real, 0, 0.5, closed="both")],
-    "max_features": [
-        Within(Integral, 1, None, closed="left"),
-        Within(RealNotInt, 0, 1, closed="right"),
-        StrOptions({"sqrt", "log2"}),
-        None,
-    ],
+    "max_features": MAX_FEATURES,
     "bootstrap": ["boolean"],
     "max_samples": [
         None,
@@ -44,19 +39,6 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "max_bins": [Within(Integral, 2, 255, closed="both")],
     "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
 }
-
-
-def resolve_max_features(max_features: Any, n_features: int) -> int:
-    """Number of candidate columns from the parameter of that name."""
-    if max_features is None:
-        return n_features
-    if max_features == "sqrt":
-        return max(1, int(np.sqrt(n_features)))
-    if max_features == "log2":
-        return max(1, int(n_features).bit_length() - 1)
-    if isinstance(max_features, Integral):
-        return min(int(max_features), n_features)
-    return max(1, int(max_features * n_features))
 
 
 def _as_count(value: Any, n_samples: int, least: int) -> int:

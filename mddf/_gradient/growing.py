@@ -303,7 +303,7 @@ def boost_folds(
             of_rows = keys
             if encoding is not None:
                 rows, statistics = encoding.ordered(rows)
-                of_rows = None if keys is None else rows.keys()
+                of_rows = None if keys is None else rows.keys
             codes = rows.table.codes[rows.held_out] if patience else None
             booster = _core.GradientBooster(
                 *(rows.table.cells, rows.y, rows.weights, rows.train, rows.held_out),

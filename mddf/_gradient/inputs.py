@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from math import comb
 from numbers import Integral
@@ -61,6 +62,7 @@ class Rows:
         train = np.arange(table.n_rows) if weights is None else np.flatnonzero(weights > 0)
         return cls(table, y, weights, train.astype(np.int32), np.zeros(0, np.int32), levels)
 
+    @cached_property
     def keys(self) -> np.ndarray:
         """Of what rows hold, by which they are drawn: uint64 of shape (n_rows,)."""
         ranks = np.searchsorted(np.unique(self.y[self.train]), self.y)  # whatever its unit is
@@ -72,7 +74,7 @@ class Rows:
         Equal rows are in one fold; if `y` has labels, each fold has its share of each. One of
         which there are no two different rows is never held out. None if a fold would be empty.
         """
-        keys, y = self.keys()[self.train], self.y[self.train]
+        keys, y = self.keys[self.train], self.y[self.train]
         order = np.lexsort((keys, y)) if labels else np.argsort(keys, kind="stable")
         is_new = np.append(True, np.diff(keys[order].view(np.int64)) != 0)
         number = np.cumsum(is_new) - 1

@@ -16,6 +16,7 @@ from mddf._ensemble.stages import StageMember
 from mddf._gradient.growing import boost_folds
 from mddf._gradient.inputs import SYMMETRIC, within_range
 from mddf._gradient.losses import Labels, Numbers
+from mddf._gradient.options import kernel_options
 from mddf._gradient.trees import BoostedTrees
 from mddf._members.screening import most_columns
 from mddf._members.tasks import ClassificationTask
@@ -127,7 +128,7 @@ def boost_parts(
     model.n_features_in_ = table.bins.n_columns  # which constraints are checked against
     most = min(most_columns(len(train), table.bins.n_columns) for train, _ in parts)
     categorical = table.bins.categorical > 0
-    options = model.kernel_options(table, target, categorical, most_features=most)
+    options = kernel_options(model, table, target, categorical, most_features=most)
     of_outputs = [
         boost_folds(
             table,

@@ -1,4 +1,4 @@
-"""A fit that fails leaves its estimator as it was, for all of them."""
+"""Counts of columns from parameters; a fit that fails leaves its estimator as it was."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris
 
 from mddf import CompletelyRandomForestClassifier, MDDFClassifier, RandomForestClassifier
-from mddf._data.validation import unchanged_on_failure
+from mddf._data.validation import resolve_max_features, unchanged_on_failure
 
 X, y = load_iris(return_X_y=True)
 
@@ -100,3 +100,12 @@ def test_missing_labels_of_pandas():
     for estimator in (RandomForestClassifier(2), AdaBoostClassifier(2)):
         with pytest.raises(ValueError, match="y must have a label for every sample"):
             estimator.fit(X[:3], labels)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [("sqrt", 7), ("log2", 5), (None, 50), (3, 3), (99, 50), (0.5, 25), (0.001, 1), (1.0, 50)],
+)
+def test_max_features(value, expected):
+    assert resolve_max_features(value, 50) == expected
+    assert resolve_max_features("log2", 1) == 1

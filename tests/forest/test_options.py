@@ -26,7 +26,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mddf import CompletelyRandomForestClassifier, RandomForestClassifier
-from mddf._forest.parameters import resolve_max_features
 
 both = pytest.mark.parametrize("Forest", FORESTS)
 
@@ -169,15 +168,6 @@ def test_searching_categories_in_frames(Forest):
 
 
 # Options
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [("sqrt", 7), ("log2", 5), (None, 50), (3, 3), (99, 50), (0.5, 25), (0.001, 1), (1.0, 50)],
-)
-def test_max_features(value, expected):
-    assert resolve_max_features(value, 50) == expected
-    assert resolve_max_features("log2", 1) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,120 @@
+"""Asking boosted trees: predictions, leaves, importances, and the trees as a stage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from mddf._data.binner import Binner, NewRows
+from mddf._data.blocks import by_blocks
+from mddf._data.levels import Levels
+from mddf._data.reading import read_table
+from mddf._data.table import Table
+from mddf._ensemble.stages import FittedStages, one_stage
+from mddf._gradient.stages import BoostedMember
+from mddf._gradient.statistics import FEWEST_LEVELS, TargetStatistics
+from mddf._gradient.trees import BoostedTrees
+
+
+class AsksBoostedTrees:
+    """Has boosted trees and what makes codes of X, once it is fitted."""
+
+    _binner: Binner
+    _trees: BoostedTrees
+    _statistics: TargetStatistics | None = None
+    _target: Any  # Labels or Numbers
+    categorical_features: Any
+    n_jobs: Any
+    n_features_in_: int
+
+    def _read_rows(self, X: Any, read: Callable[[np.ndarray], np.ndarray], row_bytes: int) -> Any:
+        """What `read` makes of the codes of X, one block of rows after the other."""
+        check_is_fitted(self, "_trees")
+        table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
+        rows, statistics = NewRows(self._binner, table), self._statistics
+        levels = self._levels(table)
+
+        def read_block(first: int, end: int) -> Any:
+            codes = rows.block(first, end)[0]
+            if statistics is not None and levels is not None:
+                of_rows = levels.of_rows(slice(first, end))
+                codes = np.hstack([codes, statistics.transform(of_rows)])
+            return [read(codes)]
+
+        (found,) = by_blocks(read_block, table.shape[0], self._trees.n_columns + row_bytes)
+        return found
+
+    def _read_raw(self, X: Any, read: Callable[[np.ndarray], np.ndarray]) -> Any:
+        """The same of raw predictions."""
+        check_is_fitted(self, "_trees")
+        return self._read_rows(
+            X,
+            lambda codes: read(self._trees.raw(codes, self.n_jobs)),
+            32 * self._trees.n_scores,
+        )
+
+    def _levels(self, table: Table) -> Levels | None:
+        """Of the columns that have statistics."""
+        if self._statistics is None:
+            return None
+        return self._binner.levels(table, self._statistics.columns)
+
+    def _codes(self, table: Table) -> np.ndarray:
+        """What trees are asked about, of all rows at once."""
+        codes, levels = self._binner.transform(table), self._levels(table)
+        if self._statistics is None or levels is None:
+            return codes
+        return np.hstack([codes, self._statistics.transform(levels)])
+
+    def _staged_raw(self, X: Any) -> Iterator[np.ndarray]:
+        check_is_fitted(self, "_trees")
+        table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
+        return self._trees.staged(self._codes(table), self.n_jobs)
+
+    def apply(self, X: Any) -> np.ndarray:
+        """The leaf of each tree that each sample ends in.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of int32 of shape (n_samples, n_iter_)
+            Numbers of leaves, which are distinct within a tree. Of a symmetric tree, each has a
+            bit for each level, 1 for right, and several may stand for one leaf: the splits of
+            some levels leave it as it is.
+        """
+        check_is_fitted(self, "_trees")
+        return self._read_rows(X, self._trees.leaves, 8 * self._trees.n_trees)
+
+    @property
+    def feature_importances_(self) -> Any:
+        """What the splits of each feature improved, scaled to sum 1; zeros without splits."""
+        check_is_fitted(self, "_trees")
+        found = self._trees.importances()
+        return found if self._statistics is None else self._statistics.shared(found)
+
+    def _fitted_stages(self) -> FittedStages:
+        """The trees as a stage."""
+        check_is_fitted(self, "_trees")
+        if self._statistics is not None:
+            raise ValueError(
+                f"{type(self).__name__} must not have features of {FEWEST_LEVELS} categories or "
+                "more to be read as trees of its features; got columns "
+                f"{self._statistics.columns}, which are coded by target statistics"
+            )
+        member = BoostedMember.of(self._trees, self._target.unit)
+        return one_stage(self._binner, member, self._target.link)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_trees")
+
+    def _counts(self) -> Iterator[tuple[str, int, int]]:
+        n_statistics = 0 if self._statistics is None else self._statistics.n_columns
+        yield "n_features_in_", self.n_features_in_, self._binner.bins_.n_columns
+        yield "width of trees", self._trees.n_scores, self._target.n_scores
+        yield "columns of trees", self._trees.n_columns, self.n_features_in_ + n_statistics
