@@ -55,7 +55,7 @@ def useful_jobs(n_cells: int, n_jobs: int | None) -> int:
 
 
 @contextmanager
-def progress_bar(total: int, description: str, unit: str, *, shown: Any) -> Iterator[Any]:
+def progress_bar(total: int, description: str, unit: str, *, shown: bool | int) -> Iterator[Any]:
     """A bar of tqdm's, if it is to be shown.
 
     If not, nothing of tqdm's: its bars wait for a lock that forked processes share, shown or not,
@@ -93,7 +93,7 @@ def from_threads(tasks: Iterable[Task], n_jobs: int, cancel: Cancel) -> Iterator
     ready: SimpleQueue[tuple[int, Any]] = SimpleQueue()
     failed: list[BaseException] = []
 
-    def work(most: Any = n_tasks) -> None:
+    def work(most: int = n_tasks) -> None:
         for number, (function, given, named) in islice(numbered, most):
             try:
                 ready.put((number, function(*given, **named)))

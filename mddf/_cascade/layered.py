@@ -16,7 +16,8 @@ from sklearn.utils._param_validation import StrOptions
 from mddf._data.binned_table import BinnedTable
 from mddf._data.binner import Binner, NewRows
 from mddf._data.blocks import by_blocks, last
-from mddf._data.estimators import AsksForGroups, warn_of_seen
+from mddf._data.estimators import warn_of_seen
+from mddf._data.folds import ask_for_groups
 from mddf._data.reading import read_table
 from mddf._data.table import Table
 from mddf._data.validation import COUNT, JOBS, Within, naming, unchanged_on_failure
@@ -37,12 +38,13 @@ CONSTRAINTS: dict[str, Any] = {
 }
 
 
-class Layered(AsksForGroups, TransformerMixin):
+class Layered(TransformerMixin):
     """Grows layers, and asks its fitted stages about new rows.
 
     Comes before scikit-learn's classes among the bases of an estimator.
     """
 
+    cv: Any
     categorical_features: Any
     max_bins: int
     n_jobs: int | None
@@ -127,6 +129,15 @@ class Layered(AsksForGroups, TransformerMixin):
         """That of a fit on these inputs."""
         with naming("checkpoint"):
             return Checkpoint(self.checkpoint, description(self, **inputs))
+
+    def get_metadata_routing(self) -> Any:
+        """What `fit` asks for: groups, where `cv` is a splitter that does.
+
+        Returns
+        -------
+        MetadataRequest
+        """
+        return ask_for_groups(super().get_metadata_routing(), self.cv)
 
     def _fitted_stages(self) -> FittedStages:
         """What a fitted model consists of."""

@@ -64,9 +64,14 @@ def join_bins(*parts: Bins) -> Bins:
     return Bins(
         np.concatenate([bins.edges for bins in parts]),
         np.concatenate([bins.values for bins in parts]),
-        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        _starts(counts),
         np.concatenate([bins.categorical for bins in parts]),
     )
+
+
+def _starts(counts: np.ndarray) -> np.ndarray:
+    """Where parts of so many bins begin, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
 def find_bins(
@@ -155,7 +160,7 @@ def _bins_of_sparse(X: Any, max_bins: int, n_jobs: int | None) -> Bins:
         return bins
     others = find_bins(X[:, has_many].toarray(), max_bins=max_bins, n_jobs=n_jobs)
     counts[has_many] = np.diff(others.start)
-    start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    start = _starts(counts)
     from_others = np.repeat(has_many, counts)
     edges, values = np.empty(start[-1]), np.empty(start[-1])
     for joined, mine, theirs in (
@@ -280,7 +285,7 @@ def _by_columns(find: Any, X: Any, n_jobs: int | None) -> Bins:
     edges, values, counts = (
         found[0] if len(found) == 1 else map(np.concatenate, zip(*found, strict=True))
     )
-    start = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    start = _starts(counts)
     return Bins(edges, values, start, np.zeros(X.shape[1], np.uint8))
 
 

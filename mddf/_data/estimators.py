@@ -1,4 +1,4 @@
-"""What estimators of tables share: predictions from probabilities, groups, tags."""
+"""What estimators of tables share: predictions from probabilities, tags."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import Renamed, warn
 from mddf._base.serialization import Saved
 from mddf._data.blocks import last
-from mddf._data.folds import ask_for_groups
 
 
 class TableEstimator(Saved, BaseEstimator):
@@ -83,21 +82,6 @@ class TableRegressor(RegressorMixin, TableEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-
-class AsksForGroups:
-    """Has a `cv` whose splitter may need the groups that `fit` gets."""
-
-    cv: Any
-
-    def get_metadata_routing(self) -> Any:
-        """What `fit` asks for: groups, where `cv` is a splitter that does.
-
-        Returns
-        -------
-        MetadataRequest
-        """
-        return ask_for_groups(super().get_metadata_routing(), self.cv)  # type: ignore[misc]
 
 
 def warn_of_seen(codes: np.ndarray, seen: str | None) -> None:

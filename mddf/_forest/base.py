@@ -172,8 +172,8 @@ class Forest(grower.GrowsTrees):
         }
         return self._grow(fitted, binned, target, weights, n_before=0)
 
-    def _continue(self, X: Any, target: Any, weights: Any) -> dict[str, Any]:
-        table = self._binner.recode(X)
+    def _continue(self, table: Any, target: Any, weights: Any) -> dict[str, Any]:
+        binned = self._binner.recode(table)
         self._check_again(target)
         n_before = sum(block.n_trees for block in self._trees)
         if self.n_estimators < n_before:
@@ -183,7 +183,7 @@ class Forest(grower.GrowsTrees):
             )
         switched_on = self.oob_score and self._oob is None
         goes_on = self.oob_score and not switched_on
-        if goes_on and self._oob[2] != fingerprint(table.codes, target.key):
+        if goes_on and self._oob[2] != fingerprint(binned.codes, target.key):
             raise ValueError(out_of_bag.OTHER_ROWS)
         if self.n_estimators == n_before and not switched_on:
             warn(
@@ -193,7 +193,7 @@ class Forest(grower.GrowsTrees):
             return {}
         names = ("_binner", "_entropy", "_trees", "_importances", "_oob", "_drawn")
         fitted = {name: getattr(self, name) for name in names}
-        return self._grow(fitted, table, target, weights, n_before)
+        return self._grow(fitted, binned, target, weights, n_before)
 
     def _sampling(self, table: BinnedTable, target: Any, weights: Any, entropy: bool) -> Sampling:
         given = self._row_weights(target, weights)
