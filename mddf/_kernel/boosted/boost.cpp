@@ -77,7 +77,7 @@ bool Booster::grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, dou
   if (whole) total = 0;
   for (int64_t i = 0; whole && i < n; ++i) total += whole[i];
   loss_.prepare(raw_, y_, weights_);
-  if (losses_.empty() && train_losses_.empty()) note_loss();
+  if (losses_.empty() && train_losses_.empty()) note_loss(team);
   for (int64_t round = 0; round < n_seeds; ++round) {
     if (patience > 0 && trees_.n_trees() - best_round_ >= patience) return true;
     interrupt.poll(n * (width + 8));
@@ -97,7 +97,7 @@ bool Booster::grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, dou
     trees_.add(columns_, grown, options_.symmetric, values, std::move(weights));
     loss_.prepare(raw_, y_, weights_);
     const double before = losses_.empty() ? 0 : losses_[best_round_];
-    note_loss();
+    note_loss(team);
     if (!losses_.empty() && losses_.back() < before - tol) {
       best_round_ = trees_.n_trees();
       best_raw_ = held_raw_;
@@ -149,19 +149,25 @@ void Booster::add_to_raw(const Grown& tree, const std::vector<double>& values, T
   });
 }
 
-void Booster::note_loss() {
-  if (watches_training_) train_losses_.push_back(mean_loss(raw_, y_, weights_));
+void Booster::note_loss(Team& team) {
+  if (watches_training_) train_losses_.push_back(mean_loss(raw_, y_, weights_, team));
   if (held_out_.empty()) return;
   if (losses_.empty()) best_raw_ = held_raw_;
-  losses_.push_back(mean_loss(held_raw_, held_y_, held_weights_));
+  losses_.push_back(mean_loss(held_raw_, held_y_, held_weights_, team));
 }
 
 double Booster::mean_loss(const std::vector<double>& raw, const std::vector<double>& y,
-                          const std::vector<double>& weights) const {
-  double sum = 0, total = 0;
-  for (size_t i = 0; i < y.size(); ++i) {
+                          const std::vector<double>& weights, Team& team) {
+  const auto n = static_cast<int64_t>(y.size());
+  loss_of_.resize(std::max(loss_of_.size(), y.size()));
+  team.ranges(n, kFewRows, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i)
+      loss_of_[i] = loss_.of(raw.data() + i * trees_.width, y[i]);
+  });
+  double sum = 0, total = 0;  // in the order of the rows, whatever the number of threads
+  for (int64_t i = 0; i < n; ++i) {
     const double weight = weights.empty() ? 1 : weights[i];
-    sum += weight * loss_.of(raw.data() + i * trees_.width, y[i]);
+    sum += weight * loss_of_[i];
     total += weight;
   }
   return total > 0 ? sum / total : 0;

@@ -157,28 +157,14 @@ class SymmetricGrower {
                        const std::vector<uint16_t>& leaf_of, Team& team) {
     std::vector<Split> found(drawn.size());
     team.each(static_cast<int64_t>(drawn.size()), [&](int64_t i) {
-      found[i] = options_.wide() ? walk_wide(round, drawn[i], leaf_of)
-                                 : walk_column(round, drawn[i], leaf_of);
+      simd::with_vectors(options_.wide(),
+                         [&]() MDDF_INLINED { found[i] = walk_column(round, drawn[i], leaf_of); });
     });
     return best_of(found);
   }
 
-#ifdef MDDF_AVX2
-  MDDF_TARGET_AVX2 Split walk_wide(const RoundOf& round, int c,
-                                   const std::vector<uint16_t>& leaf_of) const {
-    return walk_body(round, c, leaf_of);
-  }
-#else
-  Split walk_wide(const RoundOf& round, int c, const std::vector<uint16_t>& leaf_of) const {
-    return walk_body(round, c, leaf_of);
-  }
-#endif
-  Split walk_column(const RoundOf& round, int c, const std::vector<uint16_t>& leaf_of) const {
-    return walk_body(round, c, leaf_of);
-  }
-
-  MDDF_INLINE Split walk_body(const RoundOf& round, int c,
-                              const std::vector<uint16_t>& leaf_of) const {
+  MDDF_INLINE Split walk_column(const RoundOf& round, int c,
+                                const std::vector<uint16_t>& leaf_of) const {
     const Walks::Order order = (*walks_)[c];
     std::vector<Walked<kWidth>> walked;
     Split best;
