@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import _fit_context
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import RealNotInt, StrOptions
 
 from mddf import _core
@@ -29,16 +30,9 @@ from mddf._data.validation import (
 )
 from mddf._gradient.asking import AsksBoostedTrees
 from mddf._gradient.growing import Boosted, Stopping, boost, boost_folds
-from mddf._gradient.held_out import held_out
-from mddf._gradient.inputs import (
-    LEAF_WISE,
-    SYMMETRIC,
-    Rows,
-    drawn_entropy,
-    within_range,
-)
 from mddf._gradient.losses import Labels
-from mddf._gradient.options import MOST_LEAVES, kernel_options
+from mddf._gradient.options import LEAF_WISE, MOST_LEAVES, SYMMETRIC, kernel_options
+from mddf._gradient.rows import Rows, within_range
 from mddf._gradient.statistics import FEWEST_LEVELS, Encoding
 from mddf._gradient.trees import BoostedTrees
 from mddf._trees.grower import draw_seeds
@@ -218,13 +212,14 @@ class GradientBoosting(AsksBoostedTrees):
                     self.categorical_features, self.max_bins, self.n_jobs, FEWEST_LEVELS
                 )
                 binned = binner.fit_transform(table, weights)
-                self._entropy = drawn_entropy(self.random_state)
+                drawn = check_random_state(self.random_state).randint(0, 2**32, 4, np.uint64)
+                self._entropy = drawn.tolist()
             rows = Rows.of(binned, values, weights, _many_levels(binner, table))
             validation = X_val, y_val, sample_weight_val
             if any(part is not None for part in validation):
                 rows = rows.with_others(*self._read_validation(*validation, binner, target))
             elif self._holds_out(len(rows.train)):
-                rows = held_out(rows, target, self.validation_fraction, self._entropy)
+                rows = rows.split(target, self.validation_fraction, self._entropy)
             fitted = self._boost(rows, target, binner, self._trees if again else None)
             self.__dict__.update(fitted, _binner=binner, **self._learnt(target))
         return self
@@ -272,8 +267,8 @@ class GradientBoosting(AsksBoostedTrees):
         if chosen is not None:
             seeds = seeds[: max(1, int(chosen.argmax()))]
         if encoding is not None:
-            rows, statistics = encoding.ordered(
-                rows, n_before, self._statistics if before else None
+            rows, statistics = rows.ordered(
+                encoding, n_before, self._statistics if before else None
             )
         stops = bool(self.early_stopping) and len(rows.held_out) > 0
         grown = self._grow(rows, target, options, seeds, before, stops)

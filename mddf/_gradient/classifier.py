@@ -13,8 +13,8 @@ from mddf._data.sampling import row_weights
 from mddf._data.validation import class_factors, encode_labels, known_labels
 from mddf._ensemble.scoring import out_of_fold_score
 from mddf._gradient.base import GradientBoosting
-from mddf._gradient.inputs import SYMMETRIC
 from mddf._gradient.losses import CLASSIFICATION, Labels
+from mddf._gradient.options import SYMMETRIC
 
 
 class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):

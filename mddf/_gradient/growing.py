@@ -13,7 +13,7 @@ from mddf import _core
 from mddf._base.parallel import Task, from_threads, job_count, progress_bar, stopped_on_error
 from mddf._core import BoostOptions, Cancel
 from mddf._data.binned_table import BinnedTable
-from mddf._gradient.inputs import Rows
+from mddf._gradient.rows import Rows
 from mddf._gradient.statistics import Encoding, TargetStatistics
 from mddf._gradient.trees import BoostedTrees
 
@@ -302,7 +302,7 @@ def boost_folds(
             rows, statistics = Rows(table, y, weights, train, of_fold), None
             of_rows = keys
             if encoding is not None:
-                rows, statistics = encoding.ordered(rows)
+                rows, statistics = rows.ordered(encoding)
                 of_rows = None if keys is None else rows.keys
             codes = rows.table.codes[rows.held_out] if patience else None
             booster = _core.GradientBooster(

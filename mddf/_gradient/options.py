@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+from itertools import combinations
+from math import comb
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import _check_monotonic_cst
 
 from mddf import _core
+from mddf._base.messages import short
 from mddf._data.binned_table import BinnedTable
-from mddf._data.validation import MOST, resolve_max_features
-from mddf._gradient.inputs import SYMMETRIC, interaction_groups, monotonic_signs
+from mddf._data.validation import MOST, is_list, naming, resolve_max_features
 from mddf._gradient.statistics import Encoding
 
+# What `grow_policy` may be.
+SYMMETRIC, LEAF_WISE = "symmetric", "leaf-wise"
+# Groups of features times features.
+_MOST_GROUPED = 2**28
 # Of symmetric trees, by default.
 _DEPTH, _DEEPEST = 6, 16
 MOST_LEAVES = 65535
@@ -54,3 +63,56 @@ def kernel_options(
         n_copies=1 if encoding is None else encoding.n_copies,
         interactions=interactions,
     )
+
+
+def monotonic_signs(estimator: Any, target: Any, categorical: np.ndarray) -> np.ndarray | None:
+    """Signs of the features from `monotonic_cst`, None if all are 0."""
+    given = estimator.monotonic_cst
+    if not (given is None or isinstance(given, dict) or is_list(given)):
+        raise ValueError(f"monotonic_cst must have a sign for each feature, got {short(given)}")
+    with naming("monotonic_cst"):
+        signs = _check_monotonic_cst(estimator, estimator.monotonic_cst).astype(np.int8)
+    if not signs.any():
+        return None
+    if np.any(signs[categorical]):
+        raise ValueError("monotonic_cst must be 0 for categories, got a constraint on one")
+    if target.n_scores > 1:
+        raise ValueError(
+            "monotonic_cst is for one score, that of the second class of two, got constraints and "
+            f"{target.n_scores} classes"
+        )
+    return signs
+
+
+def interaction_groups(interaction_cst: Any, n_features: int) -> np.ndarray | None:
+    """Which features each group holds, from `interaction_cst`: uint8 (n_groups, n_features)."""
+    if interaction_cst is None:
+        return None
+    groups: Any = interaction_cst
+    n_groups = len(groups)
+    if isinstance(groups, str):
+        size = 1 if groups == "no_interactions" else 2
+        n_groups = comb(n_features, size)
+        groups = combinations(range(n_features), size)
+    if n_groups * n_features > _MOST_GROUPED:
+        raise ValueError(
+            f"interaction_cst must have at most {_MOST_GROUPED // n_features} groups of "
+            f"{n_features} features, got {n_groups}"
+        )
+    found = np.zeros((n_groups + 1, n_features), np.uint8)
+    for row, group in zip(found, groups, strict=False):
+        if not is_list(group) and not isinstance(group, Set):
+            raise ValueError(
+                "interaction_cst must be a list of lists of feature numbers, "
+                f"got {short(group)} in it"
+            )
+        for feature in group:
+            if not (isinstance(feature, Integral) and 0 <= int(feature) < n_features):
+                raise ValueError(
+                    f"interaction_cst must have feature numbers from 0 to {n_features - 1}, "
+                    f"got {short(feature)}"
+                )
+            row[feature] = 1
+    rest = ~found.any(axis=0)
+    found[-1] = rest
+    return found if rest.any() else found[:-1]

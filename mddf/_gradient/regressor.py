@@ -17,8 +17,8 @@ from mddf._data.estimators import TableEstimator
 from mddf._data.targets import read_values
 from mddf._data.validation import Within, naming
 from mddf._gradient.base import GradientBoosting
-from mddf._gradient.inputs import SYMMETRIC
 from mddf._gradient.losses import REGRESSION, Numbers, check_targets
+from mddf._gradient.options import SYMMETRIC
 
 
 class Known(RegressorMixin, BaseEstimator):

@@ -17,11 +17,9 @@ from typing import Any
 import numpy as np
 
 from mddf._base.serialization import register_serializable
-from mddf._data.binned_table import coded_table
 from mddf._data.binning import Bins, apply_bins, find_bins, join_bins
 from mddf._data.levels import Levels
 from mddf._data.sampling import row_hashes
-from mddf._gradient.inputs import Rows
 
 # Columns of fewer levels are split by sets.
 FEWEST_LEVELS = 32
@@ -201,59 +199,34 @@ class Encoding:
             interactions = np.ascontiguousarray(np.hstack([interactions, more]), np.uint8)
         return monotonic, interactions
 
-    def ordered(
-        self, rows: Rows, first: int = 0, before: TargetStatistics | None = None
-    ) -> tuple[Rows, TargetStatistics]:
-        """Copies of the training rows with statistics, and what these are for other rows.
+    def codes(
+        self,
+        train: np.ndarray,
+        weights: np.ndarray | None,
+        orders: list[np.ndarray],
+        before: TargetStatistics | None = None,
+    ) -> tuple[np.ndarray, TargetStatistics]:
+        """Codes of training rows by each order, and what statistics are for other rows.
 
         Parameters
         ----------
-        rows : Rows
-        first : int, default=0
-            The order of the first copy.
+        train : ndarray of int
+        weights : ndarray of float64 of shape (n_train,) or None
+        orders : list of ndarray of int
+            Of the training rows.
         before : TargetStatistics, default=None
             Of a fit before, by which codes mean what they did.
 
         Returns
         -------
-        rows : Rows
-            The training rows once for each order, then those held out.
+        codes : ndarray of uint8 of shape (n_orders * n_train, n_columns)
         statistics : TargetStatistics
         """
-        train, n_copies, n_raw = rows.train, self.n_copies, rows.table.bins.n_columns
-        n_train = n_copies * len(train)
-        taken = np.concatenate([np.tile(train, n_copies), rows.held_out])
-        weights = None if rows.weights is None else rows.weights[taken]
-        codes = np.zeros((len(taken), n_raw + self.n_columns), np.uint8)
-        codes[:, :n_raw] = rows.table.codes[taken]
-        orders = random_orders(
-            codes[: len(train), :n_raw],
-            self.levels.of_rows(train),
-            rows.y[train],
-            self.seeds[(np.arange(n_copies) + first) % n_copies],
-            None if weights is None else weights[: len(train)],
-        )
-        codes[:, self.levels.columns] = 0  # sets of so many levels would fit noise
-        statistics = self._code(rows, list(orders), codes[:n_train, n_raw:], before)
-        codes[n_train:, n_raw:] = statistics.transform(self.levels.of_rows(rows.held_out))
-        copies = Rows(
-            coded_table(join_bins(rows.table.bins, statistics.bins), codes),
-            rows.y[taken],
-            weights,
-            np.arange(n_train, dtype=np.int32),
-            np.arange(n_train, len(taken), dtype=np.int32),
-        )
-        return copies, statistics
-
-    def _code(self, rows: Rows, orders: Any, codes: np.ndarray, before: Any) -> TargetStatistics:
-        """Write the statistics' codes of training rows by each order."""
-        levels = self.levels.of_rows(rows.train)
-        weights = None if rows.weights is None else rows.weights[rows.train]
-        outcomes = Outcomes.of(self.outputs[rows.train], weights)
+        levels, outcomes = self.levels.of_rows(train), Outcomes.of(self.outputs[train], weights)
         tiled = None if weights is None else np.tile(weights, len(orders))
-        n_outputs, keys_of, codes_of, bins_of = self.outputs.shape[1], [], [], []
+        keys_of, coded, codes_of, bins_of = [], [], [], []
+        n_outputs = self.outputs.shape[1]
         for at, group in enumerate(self.groups()):
-            columns = slice(at * n_outputs, (at + 1) * n_outputs)
             keys = levels.keys(group)
             means = np.vstack([outcomes.before(keys, order) for order in orders])
             if before is None:
@@ -263,12 +236,12 @@ class Encoding:
                 codes_of.append(apply_bins(of_all, bins))
                 bins_of.append(bins)
             else:
-                bins = before.bins.columns(columns.start, columns.stop)
-            codes[:, columns] = apply_bins(means, bins)
-        if before is not None:
-            return before
-        groups = self.groups()
-        return TargetStatistics(levels.columns, groups, keys_of, codes_of, join_bins(*bins_of))
+                bins = before.bins.columns(at * n_outputs, (at + 1) * n_outputs)
+            coded.append(apply_bins(means, bins))
+        if before is None:
+            groups, bins = self.groups(), join_bins(*bins_of)
+            before = TargetStatistics(levels.columns, groups, keys_of, codes_of, bins)
+        return np.hstack(coded), before
 
 
 def random_orders(

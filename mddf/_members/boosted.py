@@ -14,9 +14,9 @@ from mddf._data.binned_table import BinnedTable
 from mddf._data.sampling import rows_with_weight
 from mddf._ensemble.stages import StageMember
 from mddf._gradient.growing import boost_folds
-from mddf._gradient.inputs import SYMMETRIC, within_range
 from mddf._gradient.losses import Labels, Numbers
-from mddf._gradient.options import kernel_options
+from mddf._gradient.options import SYMMETRIC, kernel_options
+from mddf._gradient.rows import within_range
 from mddf._gradient.trees import BoostedTrees
 from mddf._members.screening import most_columns
 from mddf._members.tasks import ClassificationTask

@@ -13,7 +13,7 @@ from mddf._data.binner import Binner
 from mddf._data.binning import Bins
 from mddf._data.table import ArrayTable
 from mddf._gradient.growing import boost, boost_folds
-from mddf._gradient.inputs import Rows
+from mddf._gradient.rows import Rows
 
 
 @both

@@ -12,7 +12,7 @@ from mddf._data.binner import Binner
 from mddf._data.frame import FrameTable
 from mddf._data.levels import Levels
 from mddf._gradient.growing import boost, boost_folds
-from mddf._gradient.inputs import Rows
+from mddf._gradient.rows import Rows
 from mddf._gradient.statistics import Encoding, Outcomes, random_orders
 
 FEW = {"max_iter": 30, "learning_rate": 0.2, "random_state": 0, "early_stopping": False}
@@ -262,7 +262,7 @@ def test_folds_see_their_training_rows_alone(n_classes):
     found = models(y, 2)
     for k, (train, held_out) in enumerate(folds):
         rows = Rows(table, y, None, *(np.asarray(part, np.int32) for part in (train, held_out)))
-        rows, statistics = encoding.ordered(rows)
+        rows, statistics = rows.ordered(encoding)
         none = np.zeros(0, np.int32)
         given = (rows.table, rows.y, None, rows.train, none, options, seeds)
         alone = boost(*given, symmetric=True).trees

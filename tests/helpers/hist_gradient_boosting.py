@@ -15,7 +15,7 @@ import sklearn.ensemble
 
 import mddf
 from mddf._data.reading import read_table
-from mddf._gradient.inputs import interaction_groups
+from mddf._gradient.options import interaction_groups
 
 _DEFAULTS = {
     "learning_rate": 0.1,

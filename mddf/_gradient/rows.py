@@ -1,29 +1,23 @@
-"""What gradient boosting is given: rows and constraints, checked."""
+"""The rows that gradient boosting is trained on and those that are held out."""
 
 from __future__ import annotations
 
-from collections.abc import Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
-from math import comb
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_monotonic_cst
+from sklearn.model_selection import train_test_split
 
-from mddf._base.messages import short
 from mddf._data.binned_table import BinnedTable, coded_table
+from mddf._data.binning import join_bins
 from mddf._data.levels import Levels
 from mddf._data.sampling import row_hashes
-from mddf._data.validation import is_list, naming
+from mddf._data.validation import naming
+from mddf._gradient.losses import Labels
+from mddf._gradient.statistics import Encoding, TargetStatistics, random_orders
 
-# What `grow_policy` may be.
-SYMMETRIC, LEAF_WISE = "symmetric", "leaf-wise"
-# Groups of features times features.
-_MOST_GROUPED = 2**28
 # Weights beyond these powers of two are scaled.
 _MOST_EXPONENT = 40
 
@@ -87,6 +81,27 @@ class Rows:
             return None
         return [(self.train[fold != k], self.train[fold == k]) for k in range(n_folds)]
 
+    def split(self, target: Any, share: Any, entropy: list[int]) -> Rows:
+        """With some of the training rows held out: a share or number of them, or None for all.
+
+        Classes have their shares, unless one of them would have no row on a side.
+        """
+        if share is None:
+            return replace(self, held_out=self.train)
+        seed = np.random.SeedSequence(entropy, spawn_key=(1,)).generate_state(1)
+        n_held_out = share if isinstance(share, Integral) else np.ceil(share * len(self.train))
+        labels = None
+        if isinstance(target, Labels):
+            labels = self.y[self.train].astype(int)
+            counts = np.bincount(labels, minlength=target.n_classes)
+            if counts.min() < 2 or n_held_out < target.n_classes:
+                labels = None
+        with naming("validation_fraction"):
+            train, others = train_test_split(
+                self.train, test_size=share, stratify=labels, random_state=int(seed[0])
+            )
+        return replace(self, train=train, held_out=others)
+
     def with_others(
         self,
         codes: np.ndarray,
@@ -111,10 +126,51 @@ class Rows:
             None if self.levels is None or levels is None else self.levels.and_others(levels),
         )
 
+    def ordered(
+        self, encoding: Encoding, first: int = 0, before: TargetStatistics | None = None
+    ) -> tuple[Rows, TargetStatistics]:
+        """Copies of the training rows with statistics, and what these are for other rows.
 
-def drawn_entropy(random_state: Any) -> list[int]:
-    """What all seeds of a fit come from."""
-    return check_random_state(random_state).randint(0, 2**32, 4, dtype=np.uint64).tolist()
+        Parameters
+        ----------
+        encoding : Encoding
+        first : int, default=0
+            The order of the first copy.
+        before : TargetStatistics, default=None
+            Of a fit before, by which codes mean what they did.
+
+        Returns
+        -------
+        rows : Rows
+            The training rows once for each order, then those held out.
+        statistics : TargetStatistics
+        """
+        train, n_copies, levels = self.train, encoding.n_copies, encoding.levels
+        n_train = n_copies * len(train)
+        taken = np.concatenate([np.tile(train, n_copies), self.held_out])
+        weights = None if self.weights is None else self.weights[train]
+        codes = self.table.codes[taken]
+        codes[:, levels.columns] = 0  # sets of so many levels would fit noise
+        orders = random_orders(
+            codes[: len(train)],
+            levels.of_rows(train),
+            self.y[train],
+            encoding.seeds[(np.arange(n_copies) + first) % n_copies],
+            weights,
+        )
+        of_train, statistics = encoding.codes(train, weights, list(orders), before)
+        others = statistics.transform(levels.of_rows(self.held_out))
+        copies = Rows(
+            coded_table(
+                join_bins(self.table.bins, statistics.bins),
+                np.hstack([codes, np.vstack([of_train, others])]),
+            ),
+            self.y[taken],
+            None if self.weights is None else self.weights[taken],
+            np.arange(n_train, dtype=np.int32),
+            np.arange(n_train, len(taken), dtype=np.int32),
+        )
+        return copies, statistics
 
 
 def within_range(weights: np.ndarray | None) -> np.ndarray | None:
@@ -123,56 +179,3 @@ def within_range(weights: np.ndarray | None) -> np.ndarray | None:
         return None
     exponent = np.frexp(weights.max())[1]
     return weights if abs(exponent) <= _MOST_EXPONENT else np.ldexp(weights, -exponent)
-
-
-def monotonic_signs(estimator: Any, target: Any, categorical: np.ndarray) -> np.ndarray | None:
-    """Signs of the features from `monotonic_cst`, None if all are 0."""
-    given = estimator.monotonic_cst
-    if not (given is None or isinstance(given, dict) or is_list(given)):
-        raise ValueError(f"monotonic_cst must have a sign for each feature, got {short(given)}")
-    with naming("monotonic_cst"):
-        signs = _check_monotonic_cst(estimator, estimator.monotonic_cst).astype(np.int8)
-    if not signs.any():
-        return None
-    if np.any(signs[categorical]):
-        raise ValueError("monotonic_cst must be 0 for categories, got a constraint on one")
-    if target.n_scores > 1:
-        raise ValueError(
-            "monotonic_cst is for one score, that of the second class of two, got constraints and "
-            f"{target.n_scores} classes"
-        )
-    return signs
-
-
-def interaction_groups(interaction_cst: Any, n_features: int) -> np.ndarray | None:
-    """Which features each group holds, from `interaction_cst`: uint8 (n_groups, n_features)."""
-    if interaction_cst is None:
-        return None
-    groups: Any = interaction_cst
-    n_groups = len(groups)
-    if isinstance(groups, str):
-        size = 1 if groups == "no_interactions" else 2
-        n_groups = comb(n_features, size)
-        groups = combinations(range(n_features), size)
-    if n_groups * n_features > _MOST_GROUPED:
-        raise ValueError(
-            f"interaction_cst must have at most {_MOST_GROUPED // n_features} groups of "
-            f"{n_features} features, got {n_groups}"
-        )
-    found = np.zeros((n_groups + 1, n_features), np.uint8)
-    for row, group in zip(found, groups, strict=False):
-        if not is_list(group) and not isinstance(group, Set):
-            raise ValueError(
-                "interaction_cst must be a list of lists of feature numbers, "
-                f"got {short(group)} in it"
-            )
-        for feature in group:
-            if not (isinstance(feature, Integral) and 0 <= int(feature) < n_features):
-                raise ValueError(
-                    f"interaction_cst must have feature numbers from 0 to {n_features - 1}, "
-                    f"got {short(feature)}"
-                )
-            row[feature] = 1
-    rest = ~found.any(axis=0)
-    found[-1] = rest
-    return found if rest.any() else found[:-1]
