@@ -20,9 +20,12 @@ from pathlib import Path
 
 import joblib
 import numpy as np
-from _lab import cli, csvs, data, models, need, records, scores
+from _lab import cli, data, models, need, records, scores
 from mddf.datasets._registry import resolve
 from sklearn.metrics import r2_score
+
+from mddf._command import csvs
+from mddf._command import rows as tables
 
 FORMATS = ("npz", "csv", "parquet")
 
@@ -81,9 +84,9 @@ def load(options) -> data.Split:
     (source,) = data.sources(options, [options.name], options.task).values()
     rows = data.load(source)
     if options.test_csv is not None:
-        n, like = len(rows.y), data.kinds(rows.X, options.target)
+        n, like = len(rows.y), tables.kinds(rows.X, options.target, options.dates)
         known = rows.y if options.task == "classification" else None
-        test = data.read_rows(options.test_csv, like, known, csvs.format_of(options))
+        test = tables.read_rows(options.test_csv, like, known, csvs.format_of(options))
         numbers = np.arange(n + len(test[0]))
         return data.Split(rows.X, rows.y, *test, numbers[:n], numbers[n:])
     try:
@@ -128,7 +131,7 @@ def apply(options) -> None:
         raise SystemExit(
             f"--apply needs what --save-model wrote, with manifest.json beside it: {error}"
         ) from None
-    X, y = data.read_rows(options.csv, like, form=csvs.format_of(options))
+    X, y = tables.read_rows(options.csv, like, form=csvs.format_of(options))
     path = options.out / f"{options.csv.stem}.{options.format}"
     if path.exists() and not options.overwrite:
         raise SystemExit(f"{path} is there already: give another --out, or --overwrite")
@@ -187,7 +190,7 @@ def main(argv=None) -> None:
         "n_layers": model.n_layers_,
         "classes": classes,
         "names": names.tolist(),
-        "like": data.kinds(split.X, options.target),
+        "like": tables.kinds(split.X, options.target, options.dates),
         "train": {"rows": len(split.y), "features": "out-of-fold"},
         "test": {"rows": len(split.rows_test), "features": "transform"},
         f"out_of_fold_{score}": float(out_of_fold),

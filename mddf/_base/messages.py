@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 import warnings
 from collections.abc import Callable
@@ -43,6 +44,13 @@ def short(value: Any) -> str:
     except ValueError:  # of an integer of thousands of digits
         return f"a {type(value).__name__} too long to show"
     return text if len(text) <= 2 * _LONGEST else f"{text[: 2 * _LONGEST - 4]} ..."
+
+
+def nearest(name: str, there: Any) -> str:
+    """A hint at the one of some names that may be meant, or nothing."""
+    plain = {str(other).strip().lower(): other for other in there}
+    close = difflib.get_close_matches(name.strip().lower(), plain, n=1, cutoff=0.75)
+    return f" (did you mean {plain[close[0]]!r}?)" if close else ""
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:

@@ -2,7 +2,6 @@
 
 import argparse
 import ast
-import difflib
 import math
 import os
 import pkgutil
@@ -14,7 +13,9 @@ from pathlib import Path
 from joblib import effective_n_jobs
 from mddf.datasets._registry import resolve
 
-from . import csvs, in_a_line
+from mddf._command import csvs
+
+from . import in_a_line
 
 RESULTS = Path("results")
 BACKENDS = ("dask", "ray", "loky")
@@ -73,26 +74,6 @@ def count(text):
     if not re.fullmatch(r"0*[1-9]\d*", text):
         raise refuse("must be a whole number of at least 1", text)
     return int(text)
-
-
-def all_among(must, given, there):
-    """End the command unless all words are among those that are there."""
-    if wrong := [word for word in given if word not in there]:
-        names = ", ".join(map(visible, there))
-        raise SystemExit(f"{must} {names}; got {wrong[0]!r}{nearest(wrong[0], there)}")
-
-
-def visible(name):
-    """A name, in quotes if blanks or other characters in it cannot be seen."""
-    shown = str(name)
-    return shown if shown and shown == shown.strip() and shown.isprintable() else repr(name)
-
-
-def nearest(name, there):
-    """A hint at the name that may be meant, or nothing."""
-    plain = {str(other).strip().lower(): other for other in there}
-    close = difflib.get_close_matches(name.strip().lower(), plain, n=1, cutoff=0.75)
-    return f" (did you mean {plain[close[0]]!r}?)" if close else ""
 
 
 def number(must, fits):

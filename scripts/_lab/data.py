@@ -18,8 +18,10 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.utils import _safe_indexing
 
 from mddf import datasets
+from mddf._command import csvs
+from mddf._command.rows import all_among, read_training
 
-from . import cli, csvs
+from . import cli
 
 BUNDLED = ("digits", "wine", "breast_cancer", "iris")
 PAPER = ("adult", "yeast", "letter", "protein", "har", "sensit", "satimage", "mnist")
@@ -60,7 +62,9 @@ def sources(options, names, task="classification", realistic=False) -> dict[str,
     if getattr(options, "csv", None) is not None:
         form = csvs.format_of(options)
         drop = dropped(asked, csvs.read(options.csv, form)[0] if asked else ())
-        read_csv(options.csv, options.target, drop, task, form, warn=True)  # wrong ones fail here
+        read_training(
+            options.csv, options.target, drop, task, form, warn=True
+        )  # wrong ones fail here
         # Not the name of another set, which has other rows, published scores and a split.
         name = options.csv.name if options.csv.stem in datasets.names() else options.csv.stem
         return {name: Source(name, None, options.csv, options.target, drop, task, form=form)}
@@ -76,7 +80,7 @@ def sources(options, names, task="classification", realistic=False) -> dict[str,
         with suppress(Exception):  # its cells will tell
             there.extend(getattr(load(replace(source, options=())).X, "columns", ()))
     drop = dropped(asked, there)
-    cli.all_among(f"--drop must be a column of {', '.join(names)}:", drop, there)
+    all_among(f"--drop must be a column of {', '.join(names)}:", drop, there)
     return {name: replace(source, drop=drop) for name, source in found.items()}
 
 
@@ -109,7 +113,7 @@ def load(source, download=True):
 @lru_cache(maxsize=2)
 def _load(source, download, home):
     if source.csv is not None:
-        X, y = read_csv(source.csv, source.target, source.drop, source.task, source.form)
+        X, y = read_training(source.csv, source.target, source.drop, source.task, source.form)
         return SimpleNamespace(X=X, y=y, n_train=None, task=source.task)
     try:
         options = {"data_home": home, "download": download, **dict(source.options)}
@@ -238,84 +242,3 @@ def _columns(X, numbers):
     if not hasattr(X, "columns"):
         return slice(0, X.shape[1]) if numbers else []
     return list(X.select_dtypes(**{"include" if numbers else "exclude": "number"}))
-
-
-def read_csv(path, target, drop=(), task="classification", form=csvs.PLAIN, warn=False):
-    """Features and labels of a table; columns of text are categories.
-
-    A table that does not do ends the command with one line. Warns of text that looks like numbers,
-    if asked to.
-    """
-    table, lines = csvs.read(path, form)
-    if table.empty:
-        raise SystemExit(f"{path} must have rows, got none")
-    cli.all_among(f"--target must be a column of {path}:", [target], table)
-    others = table.columns.drop(target)
-    cli.all_among(f"--drop must be a column of features of {path}:", drop, others)
-    cli.all_among(
-        f"--text and --numbers must be columns of {path}:", form.text + form.numbers, table
-    )
-    X, y = table.drop(columns=[target, *drop]), table[target]
-    unnamed = [name for name in table if name.startswith("Unnamed: ")]
-    for wrong, why in (
-        (unnamed, f"the columns of {path} must have names, got {', '.join(unnamed)}; a table of "
-         "pandas is written without its row numbers by to_csv(..., index=False)"),
-        (min(len(X) - 1, X.shape[1]) < 1, f"{path} must have at least 2 rows, and a column of "
-         f"features besides the labels; got {len(X)} rows and the columns {', '.join(table)}"),
-        (y.isna().any(), f"the labels of {path} must be complete, got missing ones in {target!r}, "
-         f"line {lines[y.isna().to_numpy().argmax()]} first"),
-        (task == "classification" and y.nunique() == 1,
-         f"the labels of {path} must be of two classes or more, got {y.iloc[0]!r} alone"),
-        (task == "classification" and y.dtype.kind == "f" and (y % 1 != 0).any(),
-         f"column {target!r} of {path} must hold classes, got numbers that are not whole"),
-        (task == "regression" and y.dtype.kind not in "iufb",
-         f"column {target!r} of {path} must hold numbers for --task regression"),
-    ):  # fmt: skip
-        if wrong:
-            raise SystemExit(why)
-    csvs.check(path, X, lines, form)
-    if task == "regression":
-        csvs.check(path, table[[target]], lines, form)
-    if warn:
-        csvs.warn_of_numbers(path, X, lines, form)
-    words = X.select_dtypes(exclude=["number", "bool"]).columns
-    # As `read_rows` has them, also True and False.
-    texts = csvs.read(path, form, words)[0][words] if len(words) else X[words]
-    return X.assign(**texts.astype("category")), y.to_numpy()
-
-
-def kinds(X, target=None):
-    """What later rows must be like, for `read_rows`: names of all columns and of categories."""
-    named = hasattr(X, "columns")
-    words = list(X.select_dtypes("category")) if named else []
-    return {"columns": list(X) if named else None, "categories": words, "target": target}
-
-
-def read_rows(path, like, labels=None, form=csvs.PLAIN):
-    """Features, and labels or None, of a table of later rows; other columns are left out.
-
-    With labels of training, those of the table must be among them.
-    """
-    target, text = like["target"], labels is not None and labels.dtype.kind not in "iufb"
-    table, lines = csvs.read(path, form, [*like["categories"], *([target] if text else [])])
-    if table.empty:
-        raise SystemExit(f"{path} must have rows, got none")
-    has_labels = target in table and table[target].notna().any()
-    y = table[target].to_numpy() if has_labels else None
-    if y is not None and labels is not None:
-        if unknown := sorted(map(repr, {*y.tolist()} - {*labels.tolist()})):
-            unknown = ", ".join(unknown)
-            raise SystemExit(f"the labels of {path} must be in training too; got {unknown}")
-        y = y.astype(labels.dtype)
-    if like["columns"] is None:
-        return table.drop(columns=[target], errors="ignore").to_numpy(), y
-    if missing := [name for name in like["columns"] if name not in table]:
-        there = ", ".join(map(cli.visible, table))
-        hint = cli.nearest(missing[0], table)
-        raise SystemExit(
-            f"{path} must have a column {missing[0]!r}, as in training; got {there}{hint}"
-        )
-    X = table[like["columns"]].astype(dict.fromkeys(like["categories"], "category"))
-    numbers = set(like["columns"]) - set(like["categories"])
-    csvs.check(path, X, lines, replace(form, numbers=tuple(n for n in X if n in numbers)))
-    return X, y

@@ -14,7 +14,9 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import KFold, RandomizedSearchCV, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
-from . import cli, data, in_a_line, scores
+from mddf._command.rows import all_among
+
+from . import data, in_a_line, scores
 
 EQUAL = ("deepforest", "mddf", "gcforest", "xgboost", "rf", "mlp")
 ABLATIONS = ("mddf-sf", "mddf-st", "mddf-np")
@@ -119,9 +121,9 @@ def chosen(options, default, task="classification") -> dict[str, Method]:
     values: dict[str, dict] = {}
     for name, parameter, value in sorted(options.set, key=lambda given: given[:2]):
         values.setdefault(name, {})[parameter] = value
-    cli.all_among("--methods: must be among", names, methods)
-    cli.all_among("--method: must be among --methods:", own, names)
-    cli.all_among("--set: must be among", values, names)
+    all_among("--methods: must be among", names, methods)
+    all_among("--method: must be among --methods:", own, names)
+    all_among("--set: must be among", values, names)
     found = {}
     for name, method in present({name: methods[name] for name in names}, task).items():
         label = name

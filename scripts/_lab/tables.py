@@ -5,7 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from . import csvs, need, records, stats
+from mddf._command import csvs
+
+from . import need, records, stats
 from .models import title_of
 from .scores import COSTS, METRICS, Metric
 

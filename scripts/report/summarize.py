@@ -18,6 +18,8 @@ from pathlib import Path
 from _lab import cli, need, pictures, scores, stats, tables
 from _lab.models import title_of
 
+from mddf._command.rows import all_among
+
 KEY = ["set", "method", "seed"]
 
 
@@ -144,11 +146,11 @@ def main(argv=None) -> int:
     numbers = [c for c in frame.select_dtypes("number") if c not in KEY]
     metrics = options.metric or [c for c in (*scores.METRICS, *scores.COSTS) if c in numbers]
     there = frame["method"].unique()
-    cli.all_among("--methods: must be among", options.methods, there)
-    cli.all_among("--pair: must be among", options.pair or [], options.methods or there)
+    all_among("--methods: must be among", options.methods, there)
+    all_among("--pair: must be among", options.pair or [], options.methods or there)
     if not metrics:
         raise SystemExit(f"no metric among the columns {', '.join(frame)}: give --metric")
-    cli.all_among("--metric: must be among", metrics, numbers)
+    all_among("--metric: must be among", metrics, numbers)
     if options.methods:
         frame = frame[frame["method"].isin(options.methods)]
     frame = tables.in_order(frame, "method", options.methods)

@@ -113,56 +113,6 @@ def csv(path, **columns):
     return path
 
 
-def test_tables(data, tmp_path):
-    path = csv(tmp_path / "t.csv", id=[1, 2], size=[1, 2], code=["1", "a"], kind=["1", "x"])
-    X, y = data.read_csv(path, "kind", ["id"])
-    assert list(X) == ["size", "code"]
-    assert str(X["code"].dtype) == "category"
-    assert y.tolist() == ["1", "x"]
-    test = csv(tmp_path / "test.csv", id=[3, 4], size=[3, None], code=["1", None], kind=[1, 1])
-    X_test, y_test = data.read_rows(test, data.kinds(X, "kind"), y)
-    assert X_test["code"].isna().tolist() == [False, True]
-    assert X_test["code"].dropna().tolist() == ["1"]
-    assert y_test.tolist() == ["1", "1"]
-    X, y = data.read_csv(csv(path, size=[1, 2], kind=[0, 1]), "kind")
-    y_test = data.read_rows(csv(path, size=[3, 4], kind=[1.0, 0.0]), data.kinds(X, "kind"), y)[1]
-    assert (y_test.tolist(), y_test.dtype) == ([1, 0], y.dtype)
-
-
-@pytest.mark.parametrize(
-    ("content", "arguments", "message"),
-    [
-        (None, {}, "t.csv cannot be read as a table"),
-        (
-            "size;kind\n1;a\n",
-            {},
-            "t.csv must have ',' between columns, got 'size;kind': say --sep ';'",
-        ),
-        ("size,kind\n1,a\n2,a\n", {}, "labels of .* must be of two classes .* got 'a' alone"),
-        ("size,kind\n1,0.5\n2,1\n", {}, "column 'kind' of .* must hold classes, got numbers"),
-        ("size,kind\n1,b\n2,a\n", {"drop": ["kind"]}, "--drop must be .*: size; got 'kind'"),
-        ("kind\na\nb\n", {}, "at least 2 rows, and a column of features"),
-        (",size,kind\n0,1,a\n1,2,b\n", {}, "must have names, got Unnamed: 0; .*index=False"),
-        ("size,kind\n1,\n2,a\n", {}, "labels of .* must be complete"),
-        ("size,kind\n", {}, "t.csv must have rows, got none"),
-        ("size,sort\n1,b\n2,a\n", {}, "--target must be a column of .*: size, sort; got 'kind'"),
-        (
-            "size,kind\n1,b\n2,a\n",
-            {"drop": ["id"]},
-            "--drop must be a column of features .*; got 'id'",
-        ),
-        ("size,kind\n1,b\n2,a\n", {"task": "regression"}, "'kind' .* must hold numbers for --t"),
-    ],
-)
-def test_tables_that_do_not_do(data, tmp_path, content, arguments, message):
-    path = tmp_path / "t.csv"
-    if content is not None:
-        path.write_text(content)
-    with pytest.raises(SystemExit, match=message) as caught:
-        data.read_csv(path, "kind", **arguments)
-    assert "\n" not in str(caught.value)
-
-
 def test_columns_to_leave_out(data, tmp_path, data_home):
     path = csv(tmp_path / "t.csv", **{"a,b": [1, 2], "a": [3, 4], "c": [5, 6], "kind": [0, 1]})
     options = SimpleNamespace(csv=path, target="kind", data_home=None, drop=["a,b", "c"])
@@ -173,39 +123,3 @@ def test_columns_to_leave_out(data, tmp_path, data_home):
     assert found["wine"].drop == found["bank"].drop == ("age", "job", "day")
     with pytest.raises(SystemExit, match="--drop must be a column of wine: ; got 'hue'"):
         data.sources(SimpleNamespace(data_home=None, drop=["hue"]), ["wine"])
-
-
-def test_true_and_false_with_gaps_are_words(data, tmp_path):
-    path = csv(tmp_path / "t.csv", a=[True, None, False], b=[True, False, True], kind=[1, 0, 1])
-    X, _ = data.read_csv(path, "kind")
-    assert X["a"].cat.categories.tolist() == ["False", "True"]
-    assert X["a"].isna().tolist() == [False, True, False]
-    again, _ = data.read_rows(path, data.kinds(X, "kind"))
-    pd.testing.assert_frame_equal(again, X)
-
-
-@pytest.mark.parametrize("name", ["t.csv.zip", "t.csv.gz", "t.csv.xz", "t.csv.bz2", "t.csv"])
-def test_broken_files_are_refused_in_a_line(data, tmp_path, name):
-    path = csv(tmp_path / name, a=range(1000), kind=1)
-    path.write_bytes(path.read_bytes()[:60] + b"\xff\x00\xfe")
-    with pytest.raises(SystemExit, match=rf"{name} cannot be read as a table: .+") as caught:
-        data.read_csv(path, "kind")
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("columns", "message"),
-    [
-        (
-            {"size": [1, "?"], "kind": [0, 1]},
-            r"table.csv, line 3: column 'size' must hold numbers, got '\?'",
-        ),
-        ({"kind": [0, 1]}, "must have a column 'size', as in training; got kind"),
-        ({"size": [1, 2], "kind": [0, 7]}, "labels of .* must be in training too; got 7"),
-    ],
-)
-def test_test_tables_that_do_not_fit(data, tmp_path, columns, message):
-    path = tmp_path / "table.csv"
-    X, y = data.read_csv(csv(path, size=[1, 2], kind=[0, 1]), "kind")
-    with pytest.raises(SystemExit, match=message):
-        data.read_rows(csv(path, **columns), data.kinds(X, "kind"), y)

@@ -5,15 +5,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from mddf._command import csvs
+from mddf._command.rows import kinds, read_rows, read_training
+
 
 @pytest.fixture
 def data(script):
     return script("_lab.data")
-
-
-@pytest.fixture
-def csvs(script):
-    return script("_lab.csvs")
 
 
 @pytest.fixture
@@ -30,7 +28,7 @@ ROWS = ["1,a,2,.5", "2,b,1,.25", "3,a,0,1.5"]
 HEADER = "age,kind,kids,score"
 
 
-def test_names_stay_with_their_columns(csvs, write):
+def test_names_stay_with_their_columns(write):
     plain, lines = csvs.read(write(HEADER, *ROWS))
     assert plain["age"].tolist() == [1, 2, 3]
     assert lines.tolist() == [2, 3, 4]
@@ -57,16 +55,16 @@ def test_names_stay_with_their_columns(csvs, write):
         ([HEADER, '1,"a', 'b",2,3', "2,a"], "line 4: must have 4 cells .*, got 2"),
     ],
 )
-def test_ragged_rows_are_refused_with_their_line(csvs, data, write, lines, message):
+def test_ragged_rows_are_refused_with_their_line(write, lines, message):
     path = write(*lines)
     with pytest.raises(SystemExit, match=f"t.csv, {message}") as caught:
         csvs.read(path)
     assert "\n" not in str(caught.value)
     with pytest.raises(SystemExit, match=message):
-        data.read_csv(path, "kind")
+        read_training(path, "kind")
     like = {"columns": ["age"], "categories": [], "target": "kind"}
     with pytest.raises(SystemExit, match=message):
-        data.read_rows(path, like)
+        read_rows(path, like)
 
 
 def sources(data, path, **options):
@@ -101,7 +99,7 @@ def test_text_that_looks_like_numbers(data, write, cell, options, number):
         assert X["size"].dtype == float
 
 
-def test_marks_of_other_countries(data, csvs, write):
+def test_marks_of_other_countries(data, write):
     rows = [f"{i},5;{'ab'[i % 2]}" for i in range(40)]
     X = sources(data, write("size;kind", *rows), sep=";", decimal=",")
     assert X["size"].tolist() == [i + 0.5 for i in range(40)]
@@ -111,32 +109,32 @@ def test_marks_of_other_countries(data, csvs, write):
     X = sources(data, write("size,kind", *quoted), decimal=",")
     assert X["size"].tolist() == [i + 0.5 for i in range(40)]
     later = csvs.Format(decimal=",")
-    X, _ = data.read_rows(write("size,kind", *quoted), data.kinds(X, "kind"), None, later)
+    X, _ = read_rows(write("size,kind", *quoted), kinds(X, "kind"), None, later)
     assert X["size"][0] == 0.5
 
 
-def test_rows_are_named_by_their_lines(data, write):
+def test_rows_are_named_by_their_lines(write):
     rows = [f"{i},{'ab'[i % 2]}" for i in range(40)]
     path = write("size,kind", *rows[:30], "inf,a", *rows[31:])
     with pytest.raises(SystemExit, match=r"t.csv, line 32: column 'size' must be finite, got inf"):
-        data.read_csv(path, "kind")
+        read_training(path, "kind")
     path = write("size,kind", *rows[:30], "30,", *rows[31:])
     with pytest.raises(SystemExit, match=r"must be complete, .* 'kind', line 32 first"):
-        data.read_csv(path, "kind")
+        read_training(path, "kind")
 
 
 def test_names_with_blanks_can_be_seen(data, write):
     path = write("size, kind", "1,a", "2,b")
     with pytest.raises(SystemExit, match=r"size, ' kind'; got 'kind' \(did you mean ' kind'\?\)"):
-        data.read_csv(path, "kind")
+        read_training(path, "kind")
     like = {"columns": ["sise "], "categories": [], "target": "kind"}
     with pytest.raises(SystemExit, match=r"must have a column 'sise ', .*did you mean 'size'\?"):
-        data.read_rows(path, like)
-    with pytest.raises(SystemExit, match=r"--text and --numbers .*; got 'width'"):
+        read_rows(path, like)
+    with pytest.raises(SystemExit, match=r"--text, --numbers and --dates .*; got 'width'"):
         sources(data, write("size,kind", "1,a", "2,b"), text=["width"])
 
 
-def test_options_of_files(csvs):
+def test_options_of_files():
     import argparse
 
     parser = argparse.ArgumentParser()

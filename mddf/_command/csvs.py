@@ -1,12 +1,16 @@
 """CSV files: how they are written, and tables of them with the lines that rows came from."""
 
+from __future__ import annotations
+
+import argparse
 import csv
 import warnings
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import numpy as np
-
-from . import need
 
 
 @dataclass(frozen=True)
@@ -18,25 +22,37 @@ class Format:
     missing: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
 
 
 PLAIN = Format()
 
 
-def add_options(group):
+def need(module: str, extra: str) -> Any:
+    """A module that only an extra installs; an error of one line without it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise SystemExit(
+            f'{module.split(".")[0]} is not installed: pip install "mddf[{extra}]"'
+        ) from None
+
+
+def add_options(group: Any) -> None:
     """The options of all commands that read CSV files."""
     group.add_argument("--sep", default=",", type=_mark, help="between cells (default: ,)")
     group.add_argument("--decimal", default=".", type=_mark, help="decimal mark (default: .)")
     group.add_argument(
         "--missing", nargs="+", default=[], help="cells that are missing, such as ?"
     )
-    for name, hold in (("text", "categories"), ("numbers", "numbers, or the file is refused")):
+    holds = {"text": "categories", "numbers": "numbers, or the file is refused", "dates": "dates"}
+    for name, hold in holds.items():
         group.add_argument(
             f"--{name}", nargs="+", default=[], metavar="COLUMN", help=f"columns that hold {hold}"
         )
 
 
-def _mark(text):
+def _mark(text: str) -> str:
     """One character, or what stands for a tab."""
     text = "\t" if text == "\\t" else text
     if len(text) != 1:
@@ -47,21 +63,24 @@ def _mark(text):
 _mark.__name__ = "character"  # argparse names it
 
 
-def format_of(options) -> Format:
+def format_of(options: argparse.Namespace) -> Format:
     """The format that the options of a command say."""
-    lists = {n: tuple(getattr(options, n, ())) for n in ("missing", "text", "numbers")}
+    lists = {n: tuple(getattr(options, n, ())) for n in ("missing", "text", "numbers", "dates")}
     return Format(getattr(options, "sep", ","), getattr(options, "decimal", "."), **lists)
 
 
-def read(path, form=Format(), text=()):
+def read(path: Any, form: Format = PLAIN, text: Any = ()) -> tuple[Any, np.ndarray]:
     """A table with a header, and the line of the file where each row begins.
 
     Columns of `text` stay as they are. A file that does not do ends the command with one line:
     one whose rows have other numbers of cells than the header, above all. Rows that all have one
-    cell more begin with names, as R writes them, or end in a delimiter.
+    cell more begin with names, as R writes them, or end in a delimiter. Of Parquet, which a
+    name's end says, lines are numbers of rows from 1.
     """
     pd = need("pandas", "data")
     try:
+        if Path(path).suffix == ".parquet":
+            return _read_parquet(path, form, text)
         header, lines, index = _outline(path, form)
         with warnings.catch_warnings():  # of cells after the last delimiter, which are empty
             warnings.simplefilter("ignore", pd.errors.ParserWarning)
@@ -80,11 +99,25 @@ def read(path, form=Format(), text=()):
     return found, np.array(lines[: len(found)], int)
 
 
-def _outline(path, form):
+def _read_parquet(path: Any, form: Format, text: Any) -> tuple[Any, np.ndarray]:
+    need("pyarrow", "parquet")
+    found = need("pandas", "data").read_parquet(path).reset_index(drop=True)
+    found.columns = [str(name) for name in found]
+    if form.missing:
+        found = found.replace(list(form.missing), np.nan)
+    for name in {*text, *form.text} & {*found}:
+        found[name] = found[name].astype(str).where(found[name].notna())
+    return found, np.arange(1, len(found) + 1)
+
+
+def _outline(path: Any, form: Format) -> tuple[list[str], list[int], Any]:
     """The header, the line where each row begins, and pandas' `index_col` for the file."""
     from pandas.io.common import get_handle
 
-    header, lines, sizes, ends_empty, end = None, [], [], True, 0
+    header: list[str] | None = None
+    lines: list[int] = []
+    sizes: list[int] = []
+    ends_empty, end = True, 0
     with get_handle(path, "r", compression="infer", encoding="utf-8") as handle:
         reader = csv.reader(handle.handle, delimiter=form.sep)
         for cells in reader:
@@ -112,7 +145,7 @@ def _outline(path, form):
     return header or [], lines, (False if ends_empty else 0) if more else None
 
 
-def check(path, table, lines, form):
+def check(path: Any, table: Any, lines: np.ndarray, form: Format) -> None:
     """End the command if columns of numbers hold others, or infinite ones; say which line."""
     for name in form.numbers:
         if name in table and table[name].dtype.kind not in "iufb":
@@ -130,7 +163,7 @@ def check(path, table, lines, form):
             )
 
 
-def warn_of_numbers(path, table, lines, form):
+def warn_of_numbers(path: Any, table: Any, lines: np.ndarray, form: Format) -> None:
     """Warn of columns of text that mostly look like numbers; they are taken as categories."""
     for name in table.select_dtypes(exclude=["number", "bool"]):
         if name in form.text:
@@ -150,7 +183,7 @@ def warn_of_numbers(path, table, lines, form):
             )
 
 
-def looks_like_number(text):
+def looks_like_number(text: str) -> bool:
     """Whether a text is a number, perhaps with marks of decimals, thousands or percent."""
     for plain in (text, text.replace(",", "."), text.replace(",", ""), text.replace(".", "")):
         try:
@@ -161,7 +194,7 @@ def looks_like_number(text):
     return False
 
 
-def _first_text(column):
+def _first_text(column: Any) -> int:
     """The first row whose cell no number is, as pandas reads them."""
     pd = need("pandas", "data")
     wrong = column.notna() & pd.to_numeric(column.astype(str), errors="coerce").isna()
