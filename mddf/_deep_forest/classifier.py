@@ -60,6 +60,9 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         more than twice the rows, each split of boosting looks at as many of them as there are
         rows, and 50 at least. All models of folds of boosted trees have one number of rounds, that
         of the least out-of-fold loss.
+        So have those of a `GradientBoostingClassifier` in the list, which keeps its parameters. It
+        is fitted as other classifiers are if it has another loss, `max_bins`, categories or class
+        weights than the deep forest, constraints by names, a scorer, or ``early_stopping=True``.
     cv : int, splitter, iterable of (train, test) or "auto", default="auto"
         Folds. "auto" means 5, and 10 below 50 samples.
     refit : bool, default=True
@@ -246,6 +249,7 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
             AUTO,
             "classifier",
             n_features=len(categorical),
+            max_bins=self.max_bins,
             own_parameters=self._own_parameters(),
         )
 

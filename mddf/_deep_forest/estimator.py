@@ -134,6 +134,7 @@ class BaseDeepForest(HoldsMembers, Layered):
         )
         shown = binner.numbers(X) if X is table and is_splitter(self.cv) else X
         training = self._on_folds(trainer, shown, y, groups, entropy)
+        training.check(members)
         growth = Growth(
             training,
             members,

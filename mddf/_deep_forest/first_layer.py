@@ -93,7 +93,7 @@ def _fit_folds(
     """
     folds, model = parts_of(training.folds), member.model
     if member.is_boosted:
-        return training.boost(model, folds, entropy)
+        return training.boost(member, folds, entropy)
     fitted = training.fit(model, folds[:1], entropy, member.name)
     held_out = folds[0].held_out
     loss = _mean_loss(training.task.of_rows(held_out), fitted[0][1])

@@ -175,7 +175,7 @@ class Growth:
         for number, member in enumerate(self.members):
             if member.kind == "boosted":
                 entropy = (*self.entropy, 11, number)
-                member.model.set_params(**choose_depth(member.model, self.training, entropy))
+                member.model.set_params(**choose_depth(member, self.training, entropy))
 
     def _stored(self, number: int, members: list[MemberSpec]) -> OnFolds | None:
         """A layer's folds from the checkpoint, if they are there."""

@@ -161,7 +161,7 @@ class NestedFolds:
             entropy, of_pairs = (*self.entropy, 1, i, seed), parts_of(parts)
             if member.is_boosted:
                 n_rounds = of_folds[0].n_rounds
-                fitted = self.training.boost(member.model, of_pairs, entropy, n_rounds)
+                fitted = self.training.boost(member, of_pairs, entropy, n_rounds)
             else:
                 fitted = self.training.fit(member.model, of_pairs, entropy, member.name)
             found[i] = [vectors for _, vectors in fitted]

@@ -165,6 +165,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
             AUTO_REGRESSORS,
             "regressor",
             n_features=len(categorical),
+            max_bins=self.max_bins,
             own_parameters=self._own_parameters(),
         )
 

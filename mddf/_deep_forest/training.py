@@ -14,7 +14,8 @@ from mddf._data.binned_table import BinnedTable
 from mddf._data.binning import Bins, apply_bins, find_bins
 from mddf._data.folds import Folds
 from mddf._data.sampling import row_hashes
-from mddf._members.boosted import BoostedModel, boost_parts
+from mddf._members.boosted import BoostedModel, boost_parts, boosting_options
+from mddf._members.external import blaming
 from mddf._members.screening import is_wide, screened
 from mddf._members.spec import MemberSpec
 from mddf._members.tasks import RegressionTask
@@ -70,18 +71,24 @@ class Training(LayerTrainer):
         """Of what rows hold, by which boosting draws them."""
         return row_hashes(self.features.codes, self.task.key)
 
+    def check(self, members: Sequence[MemberSpec]) -> None:
+        """Refuse members that cannot be trained on these rows, before any work is done."""
+        for member in members:
+            if member.is_boosted:
+                with blaming(member.name, "be fitted"):
+                    boosting_options(member.model, self.features, self.task)
+
     def boost(
-        self, model: Any, parts: Sequence[Any], entropy: Any, n_rounds: Any = None
+        self, member: MemberSpec, parts: Sequence[Any], entropy: Any, n_rounds: Any = None
     ) -> list[tuple[BoostedModel, np.ndarray]]:
         """Boosted trees on parts of the rows, and what they predict of those held out.
 
         Without `n_rounds`, those of the least loss over all parts.
         """
         rows = [(part[0], part[1]) for part in parts]
-        table, weights = self.features, self.weights.row
-        return boost_parts(
-            model, table, self.task, weights, rows, self.keys, entropy, n_rounds, self.n_jobs
-        )
+        table, task, weights = self.features, self.task, self.weights.row
+        given = (member.model, table, task, weights, rows, self.keys, entropy, n_rounds)
+        return boost_parts(*given, self.n_jobs, screens=member.kind is not None)
 
     @property
     def raw_columns(self) -> np.ndarray:

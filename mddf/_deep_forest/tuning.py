@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -134,7 +135,9 @@ def choose_strength(
     return _STRENGTHS[_choose(losses, task.weight)]
 
 
-def choose_depth(model: Any, training: Training, entropy: tuple[int, ...]) -> dict[str, Any]:
+def choose_depth(
+    member: MemberSpec, training: Training, entropy: tuple[int, ...]
+) -> dict[str, Any]:
     """The depth of boosted trees that wins on few folds with few, fast rounds, as parameters.
 
     In wide tables, whose rows are too few to tell, it is the middle one.
@@ -145,7 +148,8 @@ def choose_depth(model: Any, training: Training, entropy: tuple[int, ...]) -> di
     task = training.task.of_rows(np.concatenate([part.held_out for part in parts]))
     losses = []
     for options in _DEPTHS:
-        trial = clone(model).set_params(**_FAST, **options)
+        model = clone(member.model).set_params(**_FAST, **options)
+        trial = replace(member, model=model)
         fitted = training.boost(trial, parts, entropy)
         vectors = np.concatenate([of_fold for _, of_fold in fitted])
         losses.append(np.average(task.least_losses(vectors), weights=task.weight))

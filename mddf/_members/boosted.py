@@ -12,7 +12,9 @@ from mddf._base.elementary import class_probabilities
 from mddf._base.serialization import register_serializable
 from mddf._data.binned_table import BinnedTable
 from mddf._data.sampling import rows_with_weight
+from mddf._data.validation import MOST
 from mddf._ensemble.stages import StageMember
+from mddf._gradient.base import GradientBoosting
 from mddf._gradient.growing import boost_folds
 from mddf._gradient.losses import Labels, Numbers
 from mddf._gradient.options import SYMMETRIC, kernel_options
@@ -22,8 +24,40 @@ from mddf._members.screening import most_columns
 from mddf._members.tasks import ClassificationTask
 from mddf._trees.grower import draw_seeds
 
-# Rounds without a lower loss over all folds before boosting stops.
-_PATIENCE = 50
+# What has to be at its default, since a layer has its own, or none.
+_LEFT_TO_THE_LAYER = {
+    "categorical_features": "from_dtype",
+    "scoring": "loss",
+    "tol": 0.0,
+    "warm_start": False,
+    "class_weight": None,
+}
+
+
+def grows_on_codes(model: Any, max_bins: int) -> bool:
+    """Whether a model is gradient boosting that grows on a layer's binned table as it is set.
+
+    Rounds are chosen on the folds of the layer, or all grown. What boosts another loss, stops by
+    other rows or another score, or has other bins or categories is fitted as models of other
+    packages are.
+    """
+    if not isinstance(model, GradientBoosting):
+        return False
+    given = vars(model)
+    loss = "log_loss" if "class_weight" in given else "squared_error"
+    stops_by_itself = given["early_stopping"] is True
+    at_default = (
+        isinstance(given[name], type(value)) and given[name] == value
+        for name, value in _LEFT_TO_THE_LAYER.items()
+        if name in given
+    )
+    return (
+        given["loss"] == loss
+        and given["max_bins"] == max_bins
+        and not stops_by_itself
+        and not isinstance(given["monotonic_cst"], dict)  # a binned table has no names
+        and all(at_default)
+    )
 
 
 @register_serializable("boosted member")
@@ -83,6 +117,17 @@ class BoostedFolds(StageMember):
         return np.mean([one.vectors(own, n_jobs) for one in self.models], axis=0)
 
 
+def boosting_options(model: Any, table: BinnedTable, task: Any, most_features: int = MOST) -> Any:
+    """What the kernel boosts by; values that this table or these targets forbid are refused."""
+    target: Any = Numbers("squared_error", 0)
+    if isinstance(task, ClassificationTask):
+        target = Labels("log_loss", np.arange(task.n_columns))
+    model = clone(model)
+    model.n_features_in_ = table.bins.n_columns  # which constraints are checked against
+    categorical = table.bins.categorical > 0
+    return kernel_options(model, table, target, categorical, most_features=most_features)
+
+
 def boost_parts(
     model: Any,
     table: BinnedTable,
@@ -93,6 +138,8 @@ def boost_parts(
     entropy: Any,
     n_rounds: int | None,
     n_jobs: Any,
+    *,
+    screens: bool = True,
 ) -> list[tuple[BoostedModel, np.ndarray]]:
     """Boosted models of parts of the rows, and what they predict of the rows held out.
 
@@ -109,8 +156,10 @@ def boost_parts(
         Of the random states.
     n_rounds : int or None
         Rounds of all models; None takes the number, up to `max_iter`, with the least loss over
-        the rows held out.
+        the rows held out, or `max_iter` itself without early stopping.
     n_jobs : int or None
+    screens : bool, default=True
+        Whether a split looks at some columns only of tables that have far more than rows.
     """
     is_classifier = isinstance(task, ClassificationTask)
     if is_classifier and task.n_columns == 1:
@@ -118,17 +167,13 @@ def boost_parts(
     if weights is not None:
         parts = [(rows_with_weight(train, weights), held_out) for train, held_out in parts]
         weights = within_range(weights)
-    target: Any
-    if is_classifier:
-        target = Labels("log_loss", np.arange(task.n_columns))
-        outputs = [task.target.astype(float)]
-    else:
-        target, outputs = Numbers("squared_error", 0), list(task.target.T)
-    model = clone(model)
-    model.n_features_in_ = table.bins.n_columns  # which constraints are checked against
-    most = min(most_columns(len(train), table.bins.n_columns) for train, _ in parts)
-    categorical = table.bins.categorical > 0
-    options = kernel_options(model, table, target, categorical, most_features=most)
+    outputs = [task.target.astype(float)] if is_classifier else list(task.target.T)
+    if n_rounds is None and not model.early_stopping:
+        n_rounds = model.max_iter
+    most = MOST
+    if screens:
+        most = min(most_columns(len(train), table.bins.n_columns) for train, _ in parts)
+    options = boosting_options(model, table, task, most)
     of_outputs = [
         boost_folds(
             table,
@@ -138,7 +183,7 @@ def boost_parts(
             options,
             draw_seeds((*entropy, number), model.max_iter if n_rounds is None else n_rounds),
             symmetric=model.grow_policy == SYMMETRIC,
-            patience=_PATIENCE if n_rounds is None else 0,
+            patience=int(model.n_iter_no_change) if n_rounds is None else 0,
             keys=keys,
             n_jobs=n_jobs,
         )

@@ -17,6 +17,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
+from mddf._base.messages import short
+
 # What a layer asks of a fitted estimator.
 METHODS = {"classifier": "predict_proba", "regressor": "predict"}
 _PROBE_ROWS = 40
@@ -62,8 +64,10 @@ def check_external(parameter: str, model: Any, kind: str, n_features: int) -> No
     """
     method = METHODS[kind]
     expected = f"{parameter} must hold names or {kind}s with fit and {method}, got"
-    if isinstance(model, type) or not hasattr(model, "fit"):
-        raise ValueError(f"{expected} {model!r}")
+    if isinstance(model, type):
+        raise ValueError(f"{expected} the class {model.__name__}: put parentheses after it")
+    if not hasattr(model, "fit"):
+        raise ValueError(f"{expected} {short(model)}")
     name, found = type(model).__name__, kind_of(model)
     if found != kind:
         raise ValueError(f"{expected} the {found} {name}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,11 @@ from mddf._data.validation import is_list
 from mddf._forest.base import Forest
 from mddf._forest.classifiers import CompletelyRandomForestClassifier, RandomForestClassifier
 from mddf._forest.regressors import CompletelyRandomForestRegressor, RandomForestRegressor
+from mddf._gradient.base import GradientBoosting
 from mddf._gradient.classifier import GradientBoostingClassifier
 from mddf._gradient.regressor import GradientBoostingRegressor
-from mddf._members.external import check_external
+from mddf._members.boosted import grows_on_codes
+from mddf._members.external import blaming, check_external
 from mddf._members.kernel import KernelClassifier, KernelRegressor
 from mddf._members.linear import LinearClassifier
 from mddf._members.named import split_names
@@ -97,6 +100,7 @@ def resolve_members(
     kind: str,
     *,
     n_features: int,
+    max_bins: int,
     own_parameters: Sequence[str],
 ) -> list[MemberSpec]:
     """The members of a layer, from the parameter of that name.
@@ -112,6 +116,8 @@ def resolve_members(
         What members must be.
     n_features : int
         Columns that they will see.
+    max_bins : int
+        Of the table's columns.
     own_parameters : sequence of str
         Those of the estimator, which no member may be called.
     """
@@ -130,12 +136,16 @@ def resolve_members(
         while given is None and name in taken:
             name, number = f"{by_default}-{number}", number + 1
         taken.add(name)
+        if isinstance(model, Forest | GradientBoosting):
+            with blaming(name, "be fitted"):
+                _check_parameters(model)
         role = None
         if isinstance(member, str) and isinstance(model, Forest):
             role = "completely-random" if model._random_thresholds else "random"
         elif member == "boosted":
             role = member
-        resolved.append(MemberSpec(name, model, role))
+        boosts = member == "boosted" or grows_on_codes(model, max_bins)
+        resolved.append(MemberSpec(name, model, role, boosts))
     return resolved
 
 
@@ -143,12 +153,19 @@ def _made(member: Any, makers: Makers, kind: str, n_features: int) -> Any:
     """What a member is called by default, and its model."""
     if isinstance(member, str):
         if member not in makers:
+            near = get_close_matches(member, makers, n=2, cutoff=0.5)
+            meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
             raise ValueError(
-                f"members must hold {kind}s or names out of {tuple(makers)}, got {short(member)}"
+                f"members must hold {kind}s or names out of {tuple(makers)}, got "
+                f"{short(member)}{meant}"
             )
         return member, makers[member]()
     check_external("members", member, kind, n_features)
-    if isinstance(member, Forest):
-        member._validate_params()  # type: ignore[attr-defined]
-        member._check_bootstrap()
     return type(member).__name__, member
+
+
+def _check_parameters(model: Any) -> None:
+    """Refuse values that a fit of its own would refuse; in a layer it is not called."""
+    model._validate_params()
+    if isinstance(model, Forest):
+        model._check_bootstrap()

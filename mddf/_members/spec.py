@@ -23,11 +23,15 @@ class MemberSpec:
         Not fitted.
     kind : str or None
         Of a named member: "random" or "completely-random" of a forest, or "boosted".
+    is_boosted : bool, default=False
+        Whether it is gradient boosting that grows on the binned table. Its models of all folds
+        are kept, whose mean is better than one model that is fitted on all rows.
     """
 
     name: str
     model: Any
     kind: str | None
+    is_boosted: bool = False
 
     @property
     def is_forest(self) -> bool:
@@ -45,16 +49,6 @@ class MemberSpec:
             return self
         model = clone(self.model)
         return replace(self, model=model.set_params(n_estimators=times * model.n_estimators))
-
-    @property
-    def is_boosted(self) -> bool:
-        """Whether it is the named boosted trees, which grow on the binned table.
-
-        They have the best number of rounds over all folds, and their models of all folds are kept,
-        whose mean is better than one model that is fitted on all rows. Gradient boosting that a
-        user passes has a loss and a way to stop of its own: it is fitted as other estimators are.
-        """
-        return self.kind == "boosted"
 
     @property
     def needs_numbers(self) -> bool:

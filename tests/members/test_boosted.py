@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV
 
 from mddf import (
     DeepForestClassifier,
@@ -12,8 +13,9 @@ from mddf import (
 )
 from mddf._data.binner import Binner
 from mddf._data.table import ArrayTable
+from mddf._deep_forest import growth
 from mddf._members import members
-from mddf._members.boosted import boost_parts
+from mddf._members.boosted import BoostedModel, boost_parts, grows_on_codes
 from mddf._members.tasks import ClassificationTask
 
 GIVEN = {"n_estimators": 5, "random_state": 0}
@@ -133,3 +135,104 @@ def test_boosting_of_a_user_keeps_its_loss():
     boosting = GradientBoostingRegressor("absolute_error", max_iter=20, **given)
     model = DeepForestRegressor(1, members=[("median", boosting)], **GIVEN).fit(X, y)
     np.testing.assert_allclose(model.predict(X), boosting.fit(X, y).predict(X), atol=1e-6)
+
+
+def kept_models(model):
+    return model._layers[0].members[0].models
+
+
+@pytest.mark.parametrize("n_classes", [1, 2, 3])
+def test_boosting_of_a_user_grows_on_the_folds_with_its_parameters(n_classes):
+    """As the named member, were its parameters those."""
+    X, y = problem(200, n_classes)
+    Deep, Boosting = DeepForestClassifier, GradientBoostingClassifier
+    if n_classes == 1:
+        Deep, Boosting = DeepForestRegressor, GradientBoostingRegressor
+    given = {"learning_rate": 0.3, "max_iter": 40, "n_iter_no_change": 5, "max_features": 2}
+    boosting = Boosting(grow_policy="leaf-wise", max_leaf_nodes=4, random_state=7, **given)
+    model = Deep(1, members=[("mine", boosting)], **GIVEN).fit(X, y)
+    assert [row["member"] for row in model.leaderboard_] == ["mine"]
+    models = kept_models(model)
+    assert len(models) == (10 if n_classes == 1 else 5)
+    assert all(isinstance(one, BoostedModel) for one in models)
+    assert {one.n_rounds for one in models} == {models[0].n_rounds}
+    assert 0 < models[0].n_rounds <= 40
+    assert not any(trees.symmetric for one in models for trees in one.trees)
+    assert not hasattr(boosting, "n_features_in_")
+    score = {1: 0.6, 2: 0.8, 3: 0.65}[n_classes]
+    assert model.score(X, y) > score
+
+
+def test_all_rounds_are_grown_without_early_stopping():
+    X, y = problem(120)
+    boosting = GradientBoostingClassifier(max_iter=30, early_stopping=False)
+    model = DeepForestClassifier(1, members=[boosting], **GIVEN).fit(X, y)
+    assert {one.n_rounds for one in kept_models(model)} == {30}
+
+
+OTHERWISE = {
+    "loss": {"loss": "exponential"},
+    "bins": {"max_bins": 32},
+    "categories": {"categorical_features": [0]},
+    "mask": {"categorical_features": np.array([True, False])},
+    "scorer": {"scoring": "accuracy"},
+    "callable": {"scoring": len},
+    "rows of its own": {"early_stopping": True},
+    "tolerance": {"tol": 1e-3},
+    "warm start": {"warm_start": True},
+    "class weights": {"class_weight": "balanced"},
+    "names": {"monotonic_cst": {"a": 1}},
+}
+
+
+@pytest.mark.parametrize("given", OTHERWISE.values(), ids=OTHERWISE)
+def test_boosting_that_a_layer_cannot_grow_on_its_folds(given):
+    assert not grows_on_codes(GradientBoostingClassifier(**given), 255)
+    assert grows_on_codes(GradientBoostingClassifier(max_bins=32), 32)
+    assert not grows_on_codes(GradientBoostingRegressor("quantile"), 255)
+    assert not grows_on_codes(DeepForestClassifier(), 255)
+
+
+def test_boosting_with_other_bins_is_fitted_by_itself():
+    X, y = problem(120)
+    boosting = GradientBoostingClassifier(max_bins=16, max_iter=5)
+    model = DeepForestClassifier(1, members=[boosting], **GIVEN).fit(X, y)
+    assert [type(one) for one in kept_models(model)] == [GradientBoostingClassifier]
+    model.set_params(max_bins=16).fit(X, y)
+    assert isinstance(kept_models(model)[0], BoostedModel)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"learning_rate": -1}, "The 'learning_rate' parameter of GradientBoostingClassifier"),
+        ({"max_depth": 17}, "max_depth must be at most 16"),
+        ({"monotonic_cst": [1, 0]}, r"monotonic_cst has shape \(2,\)"),
+        ({"interaction_cst": [[0, 9]]}, "interaction_cst must have feature numbers"),
+    ],
+)
+def test_wrong_parameters_of_boosting_are_found_before_any_work(given, message, monkeypatch):
+    X, y = problem(120)
+    members = ["random", ("mine", GradientBoostingClassifier(**given))]
+    monkeypatch.setattr(growth.Growth, "grow", lambda self: pytest.fail("work was done"))
+    with pytest.raises(ValueError, match=f"^the member 'mine' cannot be fitted: {message}"):
+        DeepForestClassifier(members=members, **GIVEN).fit(X, y)
+
+
+def test_monotonic_constraints_hold_in_a_layer():
+    X, y = problem(200)
+    boosting = GradientBoostingClassifier(max_iter=30, monotonic_cst=[1, 0, 0, 0, 0])
+    model = DeepForestClassifier(1, members=[boosting], **GIVEN).fit(X, y)
+    rows = np.tile(X[3], (50, 1))
+    rows[:, 0] = np.linspace(-3, 3, 50)
+    assert (np.diff(model.predict_proba(rows)[:, 1]) >= 0).all()
+
+
+def test_searches_find_parameters_of_boosting_in_a_layer():
+    X, y = problem(150)
+    boosting = GradientBoostingClassifier(max_iter=20, early_stopping=False)
+    model = DeepForestClassifier(1, members=["random", ("boosted", boosting)], **GIVEN)
+    grid = {"boosted__learning_rate": [1e-6, 0.3], "boosted__max_depth": [1, 3]}
+    search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(X, y)
+    assert search.best_params_["boosted__learning_rate"] == 0.3
+    assert search.best_estimator_.get_params()["boosted__max_iter"] == 20

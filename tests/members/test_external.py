@@ -212,6 +212,18 @@ def test_members_are_what_they_are_and_not_what_they_have(data):
         MDDFClassifier(1, forests=[StandardScaler()]).fit(X, y)
 
 
+def test_classes_in_place_of_models_and_names_that_are_mistyped(data):
+    X, y, _ = data
+    with pytest.raises(ValueError, match=r"got the class GaussianNB: put parentheses after it$"):
+        deep(GaussianNB).fit(X, y)
+    with pytest.raises(ValueError, match=r"got 'bosted'; did you mean 'boosted'\?$"):
+        deep("bosted").fit(X, y)
+    with pytest.raises(ValueError, match=r"got 'xyz'$"):
+        deep("xyz").fit(X, y)
+    with pytest.raises(ValueError, match=r"got 'liner'; did you mean 'linear'\?$"):
+        DeepForestRegressor(members=["liner"]).fit(X, X[:, 0])
+
+
 @pytest.mark.parametrize(
     ("package", "name", "options"),
     [
