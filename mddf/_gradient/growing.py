@@ -285,7 +285,7 @@ def boost_folds(
     n_jobs : int, default=None
         Number of threads; does not change the result.
 
-    See :func:`boost` for the others, and for what each model comes as.
+    See :func:`boost` for the others, and for what each model comes as: with `compact` trees.
     """
     rows = [tuple(np.asarray(part, np.int32) for part in fold) for fold in folds]
     held_out = [of_fold for _, of_fold in rows]
@@ -304,7 +304,7 @@ def boost_folds(
             if encoding is not None:
                 rows, statistics = rows.ordered(encoding)
                 of_rows = None if keys is None else rows.keys
-            codes = rows.table.codes[rows.held_out] if patience else None
+            codes = rows.table.codes[rows.held_out]
             booster = _core.GradientBooster(
                 *(rows.table.cells, rows.y, rows.weights, rows.train, rows.held_out),
                 *(options, None, cancel, of_rows),
@@ -324,8 +324,9 @@ def boost_folds(
 
         def finish(booster: _core.GradientBooster, codes: np.ndarray, statistics: Any) -> Any:
             n_columns = table.bins.n_columns + (statistics.n_columns if statistics else 0)
-            trees = BoostedTrees(booster.trees(), symmetric, n_columns, booster.start).first(best)
-            raw = trees.raw(codes, 1) if patience else booster.raw(best=False)
-            return Boosted(trees, -booster.losses(), np.zeros(0), raw, statistics)
+            trees = BoostedTrees(booster.trees(), symmetric, n_columns, booster.start)
+            trees = trees.first(best).compact()
+            losses = -booster.losses()
+            return Boosted(trees, losses, np.zeros(0), trees.raw(codes, 1), statistics)
 
         return each(finish, *zip(*started, strict=True))

@@ -13,8 +13,11 @@ from mddf import _core
 from mddf._base.parallel import chunks, in_threads, job_count
 from mddf._base.serialization import register_serializable
 
-# Arrays that predictions do not need.
-_OF_TRAINING = ("gain", "weight")
+# Arrays that predictions do not need, and those with an entry for each of theirs.
+_OF_TRAINING = {"gain": "column", "weight": "values"}
+# What the kernel has of arrays that are kept in smaller types.
+_KERNELS = {"column": np.int32, "set": np.int32, "values": np.float64}
+_SMALL: dict[str, Any] = {"column": np.uint16, "set": np.int16, "values": np.float32}
 # So many trees times rows, some hundred microseconds, are worth a thread.
 _FEW_WALKS = 2**16
 
@@ -30,7 +33,7 @@ class BoostedTrees:
         As ``_core.GradientTrees`` has them, and what is known of training: ``gain``, what each
         split improved, and ``weight`` of the samples in each leaf. A leaf at the end of several
         ways down a symmetric tree has its weight at the first of them: where all on the right of
-        a node weigh nothing, its level's split leaves it as it is.
+        a node weigh nothing, its level's split leaves it as it is. `compact` trees lack both.
     symmetric : bool
         Whether all leaves of a level are split alike.
     n_columns : int
@@ -51,7 +54,9 @@ class BoostedTrees:
         if self.arrays["values"].shape[1] != len(self.start):
             raise ValueError("boosted trees: start must have an entry for each column of values")
         _ = self.cells  # refuses what does not fit together
-        for name, of in (("gain", "column"), ("weight", "values")):
+        for name, of in _OF_TRAINING.items():
+            if name not in self.arrays:
+                continue
             known, n = self.arrays[name], len(self.arrays[of])
             if known.shape != (n,) or not np.all((known >= 0) & (known < np.inf)):
                 raise ValueError(f"boosted trees: {name} must have {n} numbers that are finite")
@@ -59,7 +64,11 @@ class BoostedTrees:
     @cached_property
     def cells(self) -> _core.GradientTrees:
         """What the kernel asks."""
-        arrays = {name: array for name, array in self.arrays.items() if name not in _OF_TRAINING}
+        arrays = {
+            name: array.astype(_KERNELS.get(name, array.dtype), copy=False)
+            for name, array in self.arrays.items()
+            if name not in _OF_TRAINING
+        }
         return _core.GradientTrees(
             **arrays, symmetric=bool(self.symmetric), n_columns=int(self.n_columns)
         )
@@ -75,6 +84,20 @@ class BoostedTrees:
         return len(self.start)
 
     width = n_scores  # as blocks of other trees call them
+
+    def compact(self) -> BoostedTrees:
+        """The same in a third of the memory: values in single precision, nothing of training."""
+        small = {name: of for name, of in self.arrays.items() if name not in _OF_TRAINING}
+        for name, kind in _SMALL.items():
+            array = small[name]
+            if name == "values" or array.max(initial=0) <= np.iinfo(kind).max:
+                small[name] = array.astype(kind)
+        return BoostedTrees(small, self.symmetric, self.n_columns, self.start)
+
+    @property
+    def weight(self) -> np.ndarray:
+        """Of the training samples in each leaf; 1 in those of `compact` trees."""
+        return self.arrays.get("weight", np.ones(len(self.arrays["values"])))
 
     def first(self, n_trees: int) -> BoostedTrees:
         """The first trees alone."""

@@ -42,7 +42,7 @@ def decode_boosted(trees: BoostedTrees) -> Nodes:
     node_of_leaf = np.zeros(len(arrays["values"]), int)
     node_of_leaf[leaf[~inner]] = np.flatnonzero(~inner)
     weight = np.zeros(len(tree))
-    weight[~inner] = np.bincount(leaf_of_way, arrays["weight"], minlength=len(leaf_of_way))[
+    weight[~inner] = np.bincount(leaf_of_way, trees.weight, minlength=len(leaf_of_way))[
         leaf[~inner]
     ]
     return Nodes(
@@ -87,7 +87,7 @@ def _symmetric_places(trees: BoostedTrees) -> tuple[np.ndarray, ...]:
     arrays = trees.arrays
     first_split, first_leaf = arrays["first_split"], arrays["first_leaf"]
     n_levels = np.diff(first_split)
-    n_reached = np.concatenate([[0], np.cumsum(arrays["weight"] > 0)])
+    n_reached = np.concatenate([[0], np.cumsum(trees.weight > 0)])
 
     def skip(tree: Any, level: Any, way: Any) -> Any:
         """To the next level that divides the samples there, or the last one."""

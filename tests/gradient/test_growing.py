@@ -101,7 +101,7 @@ def test_folds_are_models_of_their_rows():
         assert one.trees.n_trees == n_trees
         totals = totals + len(held_out) * alone.scores
         if n_trees == alone.trees.n_trees:
-            assert np.array_equal(one.raw, alone.raw)
+            np.testing.assert_allclose(one.raw, alone.raw, atol=1e-5)  # compact trees
     assert n_trees == totals.argmax()
     every = boost_folds(binned, y, None, folds, *given, symmetric=True)
     for (_, held_out), one in zip(folds, every, strict=True):

@@ -38,6 +38,25 @@ def test_what_is_known_of_training_is_checked(Model, grow_policy, name, wrong):
         Model.__new__(Model).__setstate__(state)
 
 
+@both
+@growth
+def test_compact_trees_predict_the_same_in_single_precision(Model, grow_policy):
+    X, y = problem(Model)
+    trees = Model(max_iter=15, grow_policy=grow_policy).fit(X, y)._trees
+    small = trees.compact()
+    codes = np.random.default_rng(0).integers(0, 256, (40, trees.n_columns)).astype(np.uint8)
+    np.testing.assert_allclose(small.raw(codes), trees.raw(codes), atol=1e-5)
+    np.testing.assert_array_equal(small.leaves(codes), trees.leaves(codes))
+    assert small.n_bytes < 0.55 * trees.n_bytes
+    loaded = pickle.loads(pickle.dumps(small.between(3, 9)))
+    np.testing.assert_array_equal(loaded.raw(codes), small.between(3, 9).raw(codes))
+    for name, of in (("gain", "column"), ("weight", "values")):
+        wrong = small.__getstate__()
+        wrong["arrays"] = wrong["arrays"] | {name: np.zeros(len(small.arrays[of]) + 1)}
+        with pytest.raises(ValueError, match=f"{name} must have"):
+            type(small).__new__(type(small)).__setstate__(wrong)
+
+
 @growth
 @pytest.mark.parametrize("subsample", [1, 0.5])
 def test_leaves_know_the_weight_of_training(grow_policy, subsample):

@@ -41,7 +41,7 @@ def test_a_deep_forest_of_boosted_trees_is_the_mean_of_the_folds(n_classes):
     models = model._layers[0].members[0].models
     assert len(models) == 3
     assert len({one.n_rounds for one in models}) == 1
-    assert 0 < models[0].n_rounds < 2000
+    assert 0 < models[0].n_rounds < 1000
     codes = Binner(None, 255, None).fit_transform(ArrayTable(X), None).codes
     mean = np.mean([one.vectors(codes) for one in models], axis=0)
     np.testing.assert_allclose(model.predict_proba(X), mean, rtol=1e-9)
