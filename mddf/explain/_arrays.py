@@ -41,13 +41,15 @@ class TreeArrays:
         `missing_go_to_left` says.
     value : ndarray of shape (n_nodes, n_classes) or (n_nodes, n_outputs)
         Class distributions, or means of targets; of a `DeepForestRegressor`, whose targets are
-        scaled to variance 1, of scaled ones. Those of inner nodes are known if rows were given,
-        and NaN if not or if none of the rows gets there. Of gradient boosting, what leaves add to
-        raw predictions, and the means by the training samples' weight in inner nodes.
+        scaled to variance 1, of scaled ones; of gradient boosting, what leaves add to raw
+        predictions. Those of inner nodes are means over the training samples by their weight, or
+        over the rows given, and then NaN where none of these gets.
     n_node_samples : ndarray of int of shape (n_nodes,) or None
         How many of the given rows get to each node.
     weighted_n_node_samples : ndarray of shape (n_nodes,) or None
-        Of the training samples, which only gradient boosting keeps.
+        Of the training samples. A bootstrap counts a sample as often as it drew it. Whole numbers
+        are exact to 2^23 in a leaf, others to seven digits and, of a forest whose sample weights
+        are no whole numbers, in a unit of the tree's own.
     """
 
     children_left: np.ndarray

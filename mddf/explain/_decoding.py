@@ -61,7 +61,15 @@ def decode(trees: Any) -> Nodes:
         else _means(trees, inner, payload),
         word_node,
         trees.tree_start,
+        leaf_weights(w),
     )
+
+
+def leaf_weights(words: np.ndarray) -> np.ndarray:
+    """What training samples weigh in each leaf, 0 in inner nodes."""
+    # The upper 30 of the 31 bits that a float32 above 0 has.
+    bits = ((words >> 32) & (2**30 - 1)).astype(np.uint32) << np.uint32(1)
+    return np.where(_kind(words) == _LEAF_KIND, bits.view(np.float32), 0).astype(float)
 
 
 def _kind(words: np.ndarray) -> np.ndarray:

@@ -81,14 +81,14 @@ def test_counts_and_inner_values():
                 assert np.allclose(tree.value[node], np.mean(ends, axis=0))
 
 
-def test_inner_values_are_not_made_up():
+def test_inner_values_are_those_of_training_or_of_the_rows_given():
     X = number_table()
-    forest = RandomForestClassifier(2, random_state=0).fit(X, labels_of(X))
-    tree = tree_arrays(forest)[0]
+    forest = RandomForestClassifier(2, bootstrap=False, random_state=0).fit(X, labels_of(X))
+    tree, of_rows = tree_arrays(forest)[0], tree_arrays(forest, X=X)[0]
     inner = tree.children_left != -1
     assert tree.n_node_samples is None
-    assert np.isnan(tree.value[inner]).all()
-    assert not np.isnan(tree.value[~inner]).any()
+    assert np.array_equal(tree.weighted_n_node_samples, of_rows.n_node_samples)
+    assert np.allclose(tree.value, of_rows.value, rtol=1e-12)
     few = tree_arrays(forest, X=X[:1])[0]
     assert np.isnan(few.value[inner & (few.n_node_samples == 0)]).all()
 

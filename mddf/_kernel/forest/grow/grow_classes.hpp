@@ -95,8 +95,8 @@ class TreeGrower {
   // Makes a leaf of a pure node at once; true if the node is to be split.
   bool place(const Frame& frame, const List& classes) {
     if (classes.size > 1) return true;
-    writer_.pure_leaf(frame.index, classes.label[0]);
     const double weight = static_cast<double>(classes.weight[0]);
+    writer_.pure_leaf(frame.index, classes.label[0], weight);
     writer_.gain(frame.from_column, Criterion::side(Criterion::term(weight), weight));
     return false;
   }

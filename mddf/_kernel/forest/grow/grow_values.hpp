@@ -105,7 +105,7 @@ class ValueGrower {
   void place(const Frame& frame) {
     const RowSample* samples = samples_[frame.buffer].data() + frame.start;
     if (node_.all_equal(samples, frame.end - frame.start))
-      writer_.row_leaf(frame.index, node_, samples[0].row);
+      writer_.row_leaf(frame.index, node_, samples[0].row, static_cast<double>(frame.sums.weight));
     else
       waiting_.push_back(frame);
   }
@@ -136,7 +136,7 @@ class ValueGrower {
     }
     if (split.column >= 0) return divide(frame, split);
     if (from_root_) node_.look(samples, n);
-    writer_.mean_leaf(frame.index, node_);
+    writer_.mean_leaf(frame.index, node_, static_cast<double>(frame.sums.weight));
   }
 
   // Tries columns until enough were drawn and one of them was not constant.

@@ -29,6 +29,10 @@ inline std::vector<Cut> cuts_of(const NodesView& trees, const Bins& bins, Interr
   std::vector<Cut> cuts;
   cuts.reserve(trees.nodes.size);
   for (const uint64_t n : trees.nodes) {
+    if (node::is_leaf(n)) {  // of any column: it leads nowhere
+      cuts.push_back({node::make(kLeaf, 0, 0, node::payload(n)), kInfinity});
+      continue;
+    }
     const int64_t column = node::column(n);
     const auto bin = static_cast<int>(node::threshold(n)) - static_cast<int>(node::kind(n) & 1);
     double most = kInfinity;

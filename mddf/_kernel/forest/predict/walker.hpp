@@ -20,10 +20,11 @@ template <bool kCategories>
 struct NextByCode {
   uint32_t operator()(const uint64_t* tree, uint32_t index, const uint8_t* bins) const {
     const uint64_t word = tree[index];
-    const uint8_t bin = bins[node::column(word)];  // a leaf's column is 0: safe to read
-    if constexpr (kCategories) return node::is_leaf(word) ? index : node::next(word, tree, bin);
+    const bool is_leaf = node::is_leaf(word);
+    const uint8_t bin = bins[node::column(is_leaf ? 0 : word)];  // a leaf has none
+    if constexpr (kCategories) return is_leaf ? index : node::next(word, tree, bin);
     const uint32_t child = node::payload(word) + node::numeric_goes_right(word, bin);
-    return node::is_leaf(word) ? index : child;
+    return is_leaf ? index : child;
   }
 };
 

@@ -100,9 +100,9 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
   MDDF_TARGET_AVX2 bool place(const Node& node) {
     const int c = class_of_[lowest_bit(node.mask)];
     if (node.mask & ~class_mask_[c]) return true;
-    writer_.pure_leaf(node.index, classes_->present[c]);
-    if (writer_.wants_importances())
-      writer_.gain(node.from_column, Criterion::pure(weight_of(node.mask)));
+    const auto weight = weight_of(node.mask);
+    writer_.pure_leaf(node.index, classes_->present[c], static_cast<double>(weight));
+    writer_.gain(node.from_column, Criterion::pure(weight));
     return false;
   }
 

@@ -76,7 +76,7 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
     const int first = lowest_bit(node.mask);
     for (uint64_t rest = node.mask & (node.mask - 1); rest; rest &= rest - 1)
       if (node_.value(lowest_bit(rest)) != node_.value(first)) return true;
-    writer_.value_leaf(node.index, node_, first);
+    writer_.value_leaf(node.index, node_, first, static_cast<double>(weight_of(node.mask)));
     return false;
   }
 
@@ -86,7 +86,7 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
     for (uint64_t rest = node.mask; rest; rest &= rest - 1)
       members[n++] = samples_[lowest_bit(rest)];
     leaf_.look(members.data(), n);
-    writer_.mean_leaf(node.index, leaf_);
+    writer_.mean_leaf(node.index, leaf_, static_cast<double>(weight_of(node.mask)));
   }
 
   const RowSample* samples_ = nullptr;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <stdexcept>
 #include <vector>
 
@@ -30,7 +31,9 @@ class NodeWriter {
     gaps_.clear();
   }
 
-  void leaf(uint32_t index, uint32_t payload) { nodes_[index] = node::make(kLeaf, 0, 0, payload); }
+  void leaf(uint32_t index, uint32_t payload, double weight) {
+    nodes_[index] = node::make_leaf(payload, weight);
+  }
 
   // Writes an inner node and reserves its children; returns the left one's index.
   uint32_t inner(uint32_t index, const Split& split) {
@@ -120,9 +123,12 @@ class NodeWriter {
 
 class TreeWriter : public NodeWriter<GrownTrees> {
  public:
-  void pure_leaf(uint32_t index, uint32_t label) { NodeWriter::leaf(index, kPureBit | label); }
+  void pure_leaf(uint32_t index, uint32_t label, double weight) {
+    NodeWriter::leaf(index, kPureBit | label, weight);
+  }
   void leaf(uint32_t index, const uint16_t* labels, const double* weights, int n) {
-    NodeWriter::leaf(index, trees_->leaves.add(labels, weights, n));
+    NodeWriter::leaf(index, trees_->leaves.add(labels, weights, n),
+                     std::accumulate(weights, weights + n, 0.0));
   }
 };
 

@@ -3,6 +3,7 @@
 // the leaf distributions that are not pure, and the checks of arrays that come from outside.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -22,6 +23,7 @@ namespace mddf {
 //   bits 0-31   internal: index of the left child (the right one is next to it);
 //               leaf: the class if bit 31 is set, else a row of the leaf table
 //   bits 32-53  column
+//               leaf, with the next eight: what its samples weigh, see weight_code
 //   bits 54-61  numeric: highest bin that goes left (one more when missing goes left);
 //               categorical: number of set words (bits 54-56), missing goes left (bit 61)
 //   bits 62-63  kind
@@ -30,6 +32,7 @@ enum Kind : uint64_t { kNumeric = 0, kNumericMissingLeft = 1, kCategorical = 2, 
 
 constexpr uint64_t kMostColumns = uint64_t{1} << 22;
 constexpr uint32_t kPureBit = uint32_t{1} << 31;
+constexpr uint64_t kMostWeight = 0x3fbfffff;  // of a leaf: the code of the largest finite one
 
 namespace node {
 inline uint64_t make(Kind kind, uint32_t column, uint32_t threshold, uint32_t payload) {
@@ -44,6 +47,20 @@ inline uint32_t payload(uint64_t n) { return static_cast<uint32_t>(n); }
 inline uint32_t column(uint64_t n) { return static_cast<uint32_t>(n >> 32) & (kMostColumns - 1); }
 inline uint32_t threshold(uint64_t n) { return static_cast<uint32_t>(n >> 54) & 255; }
 inline bool is_leaf(uint64_t n) { return n >= kLeaf << 62; }
+
+// A weight above 0 in 30 bits, 8 of them an exponent: whole numbers up to 2^23 as they are, others
+// rounded. No other weight is 0, which is for trees of unknown weights.
+inline uint32_t weight_code(double weight) {
+  const auto single = static_cast<float>(weight);
+  uint32_t bits;
+  std::memcpy(&bits, &single, sizeof bits);
+  const uint64_t code = (uint64_t{bits} + 1) >> 1;
+  return static_cast<uint32_t>(std::clamp<uint64_t>(code, 1, kMostWeight));
+}
+inline uint64_t leaf_weight(uint64_t n) { return n >> 32 & 0x3fffffff; }
+inline uint64_t make_leaf(uint32_t payload, double weight) {
+  return kLeaf << 62 | static_cast<uint64_t>(weight_code(weight)) << 32 | payload;
+}
 inline uint32_t set_words(uint64_t n) { return threshold(n) & 7; }
 inline bool missing_left(uint64_t n) { return (threshold(n) & 128) != 0; }
 
@@ -219,12 +236,12 @@ TreeFacts check_nodes(const NodesView& trees, IsValue is_value, Interrupt& inter
       ++facts.n_nodes;
       const uint64_t n = tree[index];
       const uint32_t payload = node::payload(n);
-      require(node::column(n) < trees.n_columns,
-              "trees: a column is out of range");  // a leaf's too
       if (node::is_leaf(n)) {
         require(is_value(payload), "trees: a leaf's value is out of range");
+        require(node::leaf_weight(n) <= kMostWeight, "trees: a leaf's weight is infinite");
         continue;
       }
+      require(node::column(n) < trees.n_columns, "trees: a column is out of range");
       uint32_t n_words = 0;
       if (node::kind(n) == kCategorical) {
         facts.has_categorical = true;

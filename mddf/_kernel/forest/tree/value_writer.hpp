@@ -12,21 +12,21 @@ namespace mddf {
 
 class ValueWriter : public NodeWriter<GrownValueTrees> {
  public:
-  // A leaf of samples that were looked at.
+  // A leaf of samples that were looked at, and their weight.
   template <bool kOne>
-  void mean_leaf(uint32_t index, const NodeValues<kOne>& node) {
-    leaf(index, next_row<kOne>());
+  void mean_leaf(uint32_t index, const NodeValues<kOne>& node, double weight) {
+    leaf(index, next_row<kOne>(), weight);
     node.append_means(trees_->leaf_value);
   }
   // A leaf of samples whose targets are all those of this row.
   template <bool kOne>
-  void row_leaf(uint32_t index, const NodeValues<kOne>& node, uint32_t row) {
-    leaf(index, next_row<kOne>());
+  void row_leaf(uint32_t index, const NodeValues<kOne>& node, uint32_t row, double weight) {
+    leaf(index, next_row<kOne>(), weight);
     node.append_row(row, trees_->leaf_value);
   }
   // The same, of samples that were looked at: all have the target of the i-th one.
-  void value_leaf(uint32_t index, const NodeValues<true>& node, int i) {
-    leaf(index, next_row<true>());
+  void value_leaf(uint32_t index, const NodeValues<true>& node, int i, double weight) {
+    leaf(index, next_row<true>(), weight);
     node.append_value(i, trees_->leaf_value);
   }
 

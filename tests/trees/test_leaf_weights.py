@@ -1,0 +1,99 @@
+"""What training samples weigh in the leaves, which leaves keep beside their values."""
+
+import numpy as np
+import pytest
+
+from mddf import (
+    CompletelyRandomForestClassifier,
+    CompletelyRandomForestRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from mddf.explain._decoding import decode, leaf_weights
+
+FORESTS = [
+    RandomForestClassifier,
+    CompletelyRandomForestClassifier,
+    RandomForestRegressor,
+    CompletelyRandomForestRegressor,
+]
+
+
+def table(n=700, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 12, (n, 5)).astype(float)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    y = (np.nan_to_num(X[:, 0]) + np.nan_to_num(X[:, 1]) + rng.integers(0, 4, n)) // 6
+    return X, y
+
+
+def weights(forest):
+    """Of all nodes, by tree."""
+    for block in forest._trees:
+        for tree in block.each():
+            yield leaf_weights(tree.nodes)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"max_depth": 2}, {"max_depth": 1}, {"min_samples_leaf": 90}]
+)
+@pytest.mark.parametrize("categories", [None, [0, 1]])
+@pytest.mark.parametrize("kind", FORESTS)
+def test_numbers_of_rows(kind, categories, options):
+    X, y = table()
+    forest = kind(
+        5, bootstrap=False, categorical_features=categories, random_state=0, **options
+    ).fit(X, y)
+    leaves = forest.apply(X)
+    for t, of_tree in enumerate(weights(forest)):
+        counts = np.bincount(leaves[:, t], minlength=len(of_tree))
+        there = np.flatnonzero(counts)
+        np.testing.assert_array_equal(of_tree[there], counts[there])
+    for block in forest._trees:
+        assert decode(block).weight.sum() == 700 * block.n_trees
+
+
+@pytest.mark.parametrize("kind", FORESTS)
+def test_draws_and_whole_weights(kind):
+    X, y = table()
+    drawn = kind(6, bootstrap=True, max_samples=250, random_state=0).fit(X, y)
+    assert all(decode(block).weight.sum() == 250 * block.n_trees for block in drawn._trees)
+    given = np.random.default_rng(1).integers(0, 5, len(X))
+    weighed = kind(3, bootstrap=False, random_state=0).fit(X, y, given)
+    leaves = weighed.apply(X)
+    for t, of_tree in enumerate(weights(weighed)):
+        found = np.bincount(leaves[:, t], given, minlength=len(of_tree))
+        there = np.flatnonzero(found)
+        np.testing.assert_array_equal(of_tree[there], found[there])
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1, 1e300])
+@pytest.mark.parametrize("kind", FORESTS)
+def test_real_weights_are_shares(kind, scale):
+    X, y = table()
+    given = np.random.default_rng(1).random(len(X)) * scale
+    forest = kind(3, bootstrap=False, max_depth=4, random_state=0).fit(X, y, given)
+    leaves = forest.apply(X)
+    for t, of_tree in enumerate(weights(forest)):
+        found = np.bincount(leaves[:, t], given / given.sum(), minlength=len(of_tree))
+        there = np.flatnonzero(found)
+        total = of_tree[there].sum()
+        np.testing.assert_allclose(of_tree[there] / total, found[there], rtol=1e-6)
+
+
+def test_however_small_a_weight_is_above_zero():
+    X = np.arange(4.0)[:, None]
+    forest = RandomForestClassifier(1, bootstrap=False, random_state=0)
+    forest.fit(X, [0, 1, 0, 1], [1, 1e-300, 1, 1])
+    (of_tree,) = weights(forest)
+    assert np.count_nonzero(of_tree) == 4
+
+
+@pytest.mark.parametrize("n_rows", [1, 40])
+@pytest.mark.parametrize("kind", FORESTS)
+def test_no_way_of_asking_reads_them(kind, n_rows):
+    X, y = table(60_000)
+    X = X[:, :1]  # one column, and leaves of large weights
+    forest = kind(2, bootstrap=False, max_depth=2, random_state=0).fit(X, y)
+    one_by_one = [forest.predict(row[None])[0] for row in X[:n_rows]]
+    np.testing.assert_array_equal(one_by_one, forest.predict(X)[:n_rows])
