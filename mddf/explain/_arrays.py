@@ -11,10 +11,11 @@ import numpy as np
 from mddf._base.messages import short
 from mddf._data.binning import Bins
 from mddf._inspection.stages import coded_stages, fitted_stages
+from mddf._trees.decoding import thresholds
+from mddf._trees.nodes import LEAF
 
 from ._checks import check_whole
-from ._decoding import decode, thresholds
-from ._nodes import LEAF
+from ._decoding import decode
 from ._paths import rows_at_leaves
 
 TREE_UNDEFINED = -2

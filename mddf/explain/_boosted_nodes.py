@@ -8,8 +8,7 @@ import numpy as np
 
 from mddf._data.binning import MISSING
 from mddf._gradient.trees import BoostedTrees
-
-from ._nodes import LEAF, Nodes
+from mddf._trees.nodes import LEAF, Nodes
 
 _NO_NODES = (np.empty(0, int),) * 4
 

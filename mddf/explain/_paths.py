@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from mddf._trees.arrays import Trees
+from mddf._trees.nodes import LEAF, Nodes
 
 from ._decoding import decode, leaf_indices
-from ._nodes import LEAF, Nodes
 
 
 def node_values(nodes: Nodes, reached: np.ndarray) -> np.ndarray:

@@ -10,9 +10,9 @@ import numpy as np
 from scipy import sparse
 
 from mddf._data.binning import MISSING
+from mddf._trees.nodes import LEAF, Nodes
 
 from ._decoding import decode
-from ._nodes import LEAF, Nodes
 from ._paths import node_values, nothing, rows_at_leaves
 
 # Numbers that are worked on at once.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mddf.explain._nodes import LEAF, Nodes
+from mddf._trees.nodes import LEAF, Nodes
 
 
 def trees_of(model: Any) -> Iterator[tuple[Nodes, np.ndarray, np.ndarray]]:

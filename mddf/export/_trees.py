@@ -9,8 +9,9 @@ import numpy as np
 
 from mddf._data.binning import Bins
 from mddf._trees.arrays import TreeBlock, Trees
-from mddf.explain._decoding import decode, thresholds
-from mddf.explain._nodes import LEAF, Nodes
+from mddf._trees.decoding import thresholds
+from mddf._trees.nodes import LEAF, Nodes
+from mddf.explain._decoding import decode
 
 from ._graph import IR_VERSION_OF_SETS, ML, Graph
 

@@ -9,7 +9,7 @@ from mddf import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from mddf.explain._decoding import decode, leaf_weights
+from mddf._trees.decoding import decode_forest, leaf_weights
 
 FORESTS = [
     RandomForestClassifier,
@@ -50,14 +50,14 @@ def test_numbers_of_rows(kind, categories, options):
         there = np.flatnonzero(counts)
         np.testing.assert_array_equal(of_tree[there], counts[there])
     for block in forest._trees:
-        assert decode(block).weight.sum() == 700 * block.n_trees
+        assert decode_forest(block).weight.sum() == 700 * block.n_trees
 
 
 @pytest.mark.parametrize("kind", FORESTS)
 def test_draws_and_whole_weights(kind):
     X, y = table()
     drawn = kind(6, bootstrap=True, max_samples=250, random_state=0).fit(X, y)
-    assert all(decode(block).weight.sum() == 250 * block.n_trees for block in drawn._trees)
+    assert all(decode_forest(block).weight.sum() == 250 * block.n_trees for block in drawn._trees)
     given = np.random.default_rng(1).integers(0, 5, len(X))
     weighed = kind(3, bootstrap=False, random_state=0).fit(X, y, given)
     leaves = weighed.apply(X)
