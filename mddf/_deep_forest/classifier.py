@@ -50,12 +50,13 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         Of a layer: "random", "random-half" (half of the features for each split),
         "completely-random", "completely-random-sqrt", "boosted" (`GradientBoostingClassifier`,
         symmetric trees of the depth that wins a race), "kernel" (ridge regression on features of a
-        Gaussian kernel [4]_), "linear" (logistic regression on scaled and one-hot features), or
-        classifiers with ``predict_proba``, or pairs of a name and one of these. Names and
-        parameters are set as those of scikit-learn's `VotingClassifier`: ``lr`` and ``lr__C`` of
-        ``("lr", LogisticRegression())``; ``members__0__max_features`` of a first member without a
-        name. All are members of the first layer, the two forests of this package with the least
-        log-loss those of later ones. Others get the features as numbers, categories as codes,
+        Laplace or Gaussian kernel [4]_, which leave-one-out errors choose), "linear" (logistic
+        regression on scaled and one-hot features), or classifiers with ``predict_proba``, or pairs
+        of a name and one of these. Names and parameters are set as those of scikit-learn's
+        `VotingClassifier`: ``lr`` and ``lr__C`` of ``("lr", LogisticRegression())``;
+        ``members__0__max_features`` of a first member without a name. All are members of the first
+        layer, the two forests of this package with the least log-loss those of later ones. Others
+        get the features as numbers, categories as codes,
         missing values as NaN. "auto" means one of each name. Where columns are more than 100 and
         more than twice the rows, each split of boosting looks at as many of them as there are
         rows, and 50 at least. All models of folds of boosted trees have one number of rounds, that

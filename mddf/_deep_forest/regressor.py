@@ -45,12 +45,12 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         Of a layer: "random", "completely-random" (one random threshold of every feature, the best
         of which is taken: extra trees), "boosted" (`GradientBoostingRegressor`, symmetric trees of
         the depth that wins a race), "kernel" (ridge regression on features of a Laplace kernel
-        [2]_ of the numbers' normal scores, whose width leave-one-out errors choose), "linear"
-        (ridge regression on scaled and one-hot features), or regressors, or pairs of a name and
-        one of these, as in `DeepForestClassifier`. Of the forests of this package the two best are
-        members of later layers, too. The others are of the first one only: they get the features
-        as numbers, categories as codes, missing values as NaN, and targets of mean 0 and variance
-        1, those of several outputs as columns. "auto" means one of each name.
+        [2]_ of the numbers' normal scores, or of a Gaussian one; leave-one-out errors choose),
+        "linear" (ridge regression on scaled and one-hot features), or regressors, or pairs of a
+        name and one of these, as in `DeepForestClassifier`. Of the forests of this package the two
+        best are members of later layers, too. The others are of the first one only: they get the
+        features as numbers, categories as codes, missing values as NaN, and targets of mean 0 and
+        variance 1, those of several outputs as columns. "auto" means one of each name.
     cv : int, splitter, iterable of (train, test) or "auto", default="auto"
         Folds. "auto" means 5, and 10 below 2000 samples.
     refit : bool, default=True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -29,8 +30,15 @@ _JITTER = 1e-6
 # Encoded numbers, in standard deviations.
 GRAIN, FARTHEST = 2.0**-10, 2.0**8
 _BLOCK = 1024
-# Of Laplace kernels: widths that are tried, in medians of the distance, and rows that try them.
-_WIDTHS, _TRIED_WIDTHS = (0.5, 1.0, 2.0, 4.0, 8.0), 500
+# Kernels that are tried, Laplace's by width in medians of the distance, and rows that try them.
+_KERNELS: tuple[dict[str, float], ...] = (
+    {"width": 0.5},
+    {"width": 1.0},
+    {"width": 2.0},
+    {"width": 4.0},
+    {"gamma": 0.25},
+)
+_TRIED_KERNELS = 400
 # Quantiles of a column that are kept, and what a category counts beside a normal variable.
 _KNOTS, INDICATOR = 256, 0.5
 
@@ -83,17 +91,17 @@ class KernelRidge(BaseEstimator):
     The function that is fitted is a sum of bumps around landmarks, rows that are drawn: C.
     Williams and M. Seeger, NIPS 2000. Bumps are Gaussian on scaled numbers, or those of Laplace,
     exp(-distance / width) of the sum of absolute differences of normal scores. Leave-one-out
-    errors of some rows decide the width and the penalty. Categories are as in `LinearClassifier`.
+    errors of some rows decide the kernel and the penalty. Categories are as in `LinearClassifier`.
 
     Parameters
     ----------
     categorical : ndarray of bool of shape (n_features,)
         Which columns hold codes of categories, below 256.
     gamma : float or None, default=None
-        A Gaussian kernel is ``exp(-gamma * d / n_features)``, where d is the squared distance;
-        None for a Laplace kernel.
+        A Gaussian kernel is ``exp(-gamma * d / n_features)``, where d is the squared distance.
     width : float or None, default=None
-        Of a Laplace kernel, in medians of the distance between rows; None for the best one.
+        Of a Laplace kernel, in medians of the distance between rows. Without this and `gamma`, the
+        best kernel is taken.
     penalty : float or None, default=None
         Of the ridge; None for the best one.
     random_state : int, RandomState or None, default=None
@@ -112,8 +120,9 @@ class KernelRidge(BaseEstimator):
     """
 
     encoding_: Encoding | NormalScores
-    width_: Any
+    kernel_: dict[str, Any]
     _tried = 1000  # rows, at most, by which the penalty is chosen
+    _calibrates = False  # whether leave-one-out predictions are wanted, too
 
     def __init__(
         self,
@@ -148,9 +157,12 @@ class KernelRidge(BaseEstimator):
         self.landmarks_ = self._encoded(X[:_LANDMARKS])
         features, root = self._features(X)
         few = slice(self._tried)
-        some = None if weight is None else weight[few]
-        penalties = _PENALTIES if self.penalty is None else [self.penalty]
-        self.penalty_, _, held_out = _leave_one_out(features[few], values[few], some, penalties)
+        some, held_out = None if weight is None else weight[few], values[few]
+        self.penalty_ = self.penalty
+        if self.penalty is None or self._calibrates:
+            penalties = _PENALTIES if self.penalty is None else [self.penalty]
+            found = _leave_one_out(features[few], values[few], some, penalties)
+            self.penalty_, _, held_out = found
         model = Ridge(self.penalty_).fit(features, values, weight)
         coefficients = model.coef_.reshape(-1, len(root)).T
         self.bumps_ = solve_triangular(root, coefficients, trans=1, lower=True)
@@ -159,7 +171,7 @@ class KernelRidge(BaseEstimator):
 
     def chosen(self) -> dict[str, float | None]:
         """Parameters of the best kernel and ridge, for fits on other rows."""
-        return {"width": self.width_, "penalty": self.penalty_}
+        return {"gamma": None, "width": None, "penalty": self.penalty_} | self.kernel_
 
     def _features(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows in coordinates whose products are the kernel, and the root that makes them."""
@@ -170,24 +182,34 @@ class KernelRidge(BaseEstimator):
         return solve_triangular(root, similar.T, lower=True, overwrite_b=True).T, root
 
     def _choose_kernel(self, X: np.ndarray, values: np.ndarray, weight: np.ndarray | None) -> None:
-        """Set the encoding and the rate, of the least leave-one-out error of some rows."""
-        encoding, few = Encoding.of(X, np.asarray(self.categorical, bool)), slice(_TRIED_WIDTHS)
-        self.width_ = self.width
+        """Set the kernel of the least leave-one-out error of some rows, or that of parameters."""
+        encoding, few = Encoding.of(X, np.asarray(self.categorical, bool)), slice(_TRIED_KERNELS)
+
+        @cache
+        def normal_scores() -> tuple[NormalScores, float]:
+            scores = NormalScores.of(X, encoding)
+            distances = pdist(scores.dense(X[few]), "cityblock")
+            return scores, (float(np.median(distances)) if len(distances) else 0.0) or 1.0
+
+        def take(kernel: dict[str, Any]) -> None:
+            self.kernel_ = kernel
+            if "gamma" in kernel:
+                self.encoding_, self.rate_ = encoding, kernel["gamma"] / max(1, X.shape[1])
+                return
+            self.encoding_, median = normal_scores()
+            self.rate_ = 1 / (kernel["width"] * median)
+
         if self.gamma is not None:
-            self.encoding_, self.rate_ = encoding, self.gamma / max(1, X.shape[1])
-            return
-        self.encoding_ = NormalScores.of(X, encoding)
-        self.landmarks_ = self._encoded(X[few])
-        distances = pdist(self.landmarks_, "cityblock")
-        median = (float(np.median(distances)) if len(distances) else 0.0) or 1.0
-        if self.width is None:
-            errors, some = [], None if weight is None else weight[few]
-            for width in _WIDTHS:
-                self.rate_ = 1 / (width * median)
-                features, _ = self._features(X[few])
-                errors.append(_leave_one_out(features, values[few], some, _PENALTIES)[1])
-            self.width_ = _WIDTHS[int(np.argmin(errors))]
-        self.rate_ = 1 / (self.width_ * median)
+            return take({"gamma": self.gamma})
+        if self.width is not None:
+            return take({"width": self.width})
+        errors, some = [], None if weight is None else weight[few]
+        for kernel in _KERNELS:
+            take(kernel)
+            self.landmarks_ = self._encoded(X[few])
+            features, _ = self._features(X[few])
+            errors.append(_leave_one_out(features, values[few], some, _PENALTIES)[1])
+        return take(_KERNELS[int(np.argmin(errors))])
 
     def _similarities(self, X: np.ndarray) -> Iterator[np.ndarray]:
         """The kernel of rows and landmarks, some rows at a time."""
@@ -256,6 +278,7 @@ class KernelClassifier(ClassifierMixin, KernelRidge):
     """Classes as 1 and -1; what is fitted to them is scaled so that its softmax is calibrated."""
 
     _tried = 300  # classes ask for less precision
+    _calibrates = True
 
     def fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None) -> Self:
         """Fit.

@@ -75,7 +75,7 @@ def named_classifiers(n_estimators: int, categorical: np.ndarray) -> Makers:
             n_estimators, max_features="sqrt"
         ),
         "boosted": lambda: GradientBoostingClassifier(**_BOOSTING),
-        "kernel": lambda: KernelClassifier(categorical, gamma=0.25),
+        "kernel": lambda: KernelClassifier(categorical),
         "linear": lambda: LinearClassifier(categorical),
     }
 

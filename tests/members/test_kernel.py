@@ -28,8 +28,8 @@ def smooth(X):
 def twin_features(model, X):
     """Features whose inner products are the kernel's values, by its eigenvectors."""
     similar, rate = laplacian_kernel, model.rate_
-    if model.gamma is not None:
-        similar, rate = rbf_kernel, model.gamma / 3
+    if "gamma" in model.kernel_:
+        similar, rate = rbf_kernel, model.rate_
     values, vectors = np.linalg.eigh(similar(model.landmarks_, gamma=rate))
     values += kernel._JITTER
     return similar(model._encoded(X), model.landmarks_, rate) @ vectors / np.sqrt(values)
@@ -137,14 +137,15 @@ def test_rows_of_hardly_any_weight_are_as_if_they_were_not_there(least, n_heavy)
         assert len(model.landmarks_) == (n_heavy if least <= 1e-12 else 10)
 
 
-def test_the_width_with_the_least_leave_one_out_error_is_taken():
+def test_the_kernel_with_the_least_leave_one_out_error_is_taken():
     X, y = table(120, 0), smooth(table(120, 0))[:, None]
     found = KernelRegressor(CATEGORY, random_state=0).fit(X, y)
     errors = []
-    for width in kernel._WIDTHS:
-        one = KernelRegressor(CATEGORY, width=width, random_state=0).fit(X, y)
+    for options in kernel._KERNELS:
+        one = KernelRegressor(CATEGORY, **options, random_state=0).fit(X, y)
         encoded = one._encoded(X)
-        similar = laplacian_kernel(encoded, gamma=one.rate_)
+        twin_kernel = rbf_kernel if "gamma" in options else laplacian_kernel
+        similar = twin_kernel(encoded, gamma=one.rate_)
         least = np.inf
         for penalty in kernel._PENALTIES:
             held_out = []
@@ -156,9 +157,19 @@ def test_the_width_with_the_least_leave_one_out_error_is_taken():
                 held_out.append((centre + similar[row, others] @ twin)[0])
             least = min(least, np.mean((np.array(held_out) - y[:, 0]) ** 2))
         errors.append(least)
-    chosen = errors[kernel._WIDTHS.index(found.width_)]
+    chosen = errors[kernel._KERNELS.index(found.kernel_)]
     assert chosen <= 1.02 * min(errors)  # the twin has no intercept beside the mean
-    assert found.chosen() == {"width": found.width_, "penalty": found.penalty_}
+    again = clone(found).set_params(**found.chosen()).fit(X, y)
+    assert (again.kernel_, again.penalty_) == (found.kernel_, found.penalty_)
+    np.testing.assert_array_equal(again.predict(X), found.predict(X))
+
+
+@pytest.mark.parametrize(("scale", "kind"), [(0.3, "gamma"), (6.0, "width")])
+def test_smooth_functions_get_a_gaussian_kernel_and_others_that_of_laplace(scale, kind):
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    y = X @ [1, 2, -1] + np.abs(np.sin(scale * X)).sum(axis=1) * (kind == "width")
+    model = KernelRegressor(NONE, random_state=0).fit(X, y)
+    assert list(model.kernel_) == [kind]
 
 
 def test_normal_scores_of_any_column():
