@@ -52,6 +52,15 @@ def refuse_untraceable(model: Any, remedy: str) -> None:
             )
 
 
+def is_sum_of_trees(model: Any) -> bool:
+    """Whether what a model says can be followed through its trees."""
+    try:
+        refuse_untraceable(model, "")
+    except TypeError:
+        return False
+    return True
+
+
 def coded_stages(model: Any, X: Any) -> Iterator[np.ndarray]:
     """Rows as each stage sees them.
 

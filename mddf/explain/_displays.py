@@ -203,7 +203,7 @@ class ImportancesDisplay:
         X: Any = None,
         y: Any = None,
         *,
-        kind: str = "held-out",
+        kind: str = "auto",
         most: int = 20,
         ax: Any = None,
         **options: Any,
@@ -217,7 +217,7 @@ class ImportancesDisplay:
             Rows that the model was not fitted on.
         y : array of shape (n_samples,), default=None
             Their classes, or numbers.
-        kind : {"held-out", "permutation", "impurity"}, default="held-out"
+        kind : {"auto", "held-out", "permutation", "impurity"}, default="auto"
             As for `mddf.explain.importances`.
         most : int, default=20
             Features that are shown.

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import joblib
 import narwhals.stable.v1 as nw
 import numpy as np
 from scipy import sparse
 from sklearn.base import is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import check_scoring, get_scorer_names, log_loss
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import column_or_1d
+from tqdm import tqdm
 
-from mddf._base.messages import short
+from mddf._base.messages import nearest, short
 from mddf._data.frame import is_frame
 from mddf._data.reading import whole_frame
 from mddf._data.table import Table
@@ -26,13 +30,14 @@ from mddf._inspection.stages import (
     coded_stages,
     feature_names,
     fitted_stages,
+    is_sum_of_trees,
     refuse_untraceable,
 )
 
 from ._checks import check_choice, check_whole
 from ._paths import own_class_contributions, path_contributions
 
-KINDS = ("held-out", "permutation", "impurity")
+KINDS = ("auto", "held-out", "permutation", "impurity")
 _MEASURES = {
     "held-out": "mean gain of the right class's probability",
     "permutation": "fall of the score if shuffled",
@@ -45,10 +50,13 @@ def importances(
     X: Any = None,
     y: Any = None,
     *,
-    kind: str = "held-out",
+    kind: str = "auto",
     scoring: Any = None,
     n_repeats: int = 5,
+    max_samples: int | float = 1000,
+    n_jobs: int | None = None,
     random_state: Any = None,
+    verbose: int = 0,
 ) -> Any:
     """Importances of the features.
 
@@ -61,7 +69,9 @@ def importances(
         fitted on it knows the labels, so that features which say nothing seem to help.
     y : array of shape (n_samples,), default=None
         Their classes, or numbers. "impurity" needs neither.
-    kind : {"held-out", "permutation", "impurity"}, default="held-out"
+    kind : {"auto", "held-out", "permutation", "impurity"}, default="auto"
+        - "auto": "held-out" of models that are sums over trees, and "permutation" of others, such
+          as a deep forest of members of several kinds.
         - "held-out": by how much the splits of a feature raise the probability of the right class
           for these rows, on average; the sum over features is what the model gains on not asking
           anything. A feature that says nothing gets 0 but for chance, and may get less. In a
@@ -71,15 +81,25 @@ def importances(
           with raw predictions: of classes their scores, the mean over classes.
         - "permutation": by how much the score falls if the feature's values are shuffled
           (scikit-learn's ``permutation_importance``). Of features that say the same, the model
-          misses none. A sparse X is made dense.
+          misses none. A sparse X is made dense. Takes as many predictions of the rows as there
+          are features times `n_repeats`.
         - "impurity": the mean decrease of impurity in training, `feature_importances_`. Biased:
           features with many different values gain even if they are noise.
     scoring : str, callable or None, default=None
-        For "permutation"; None means accuracy, or R2.
+        For "permutation"; None means minus the log-loss, R2 of a regressor, and accuracy of a
+        classifier without probabilities.
     n_repeats : int, default=5
         How often "permutation" shuffles each feature.
+    max_samples : int or float, default=1000
+        Rows that "permutation" draws for each shuffling, if there are more: their number, or their
+        share of all in (0, 1].
+    n_jobs : int, default=None
+        Features that "permutation" shuffles at the same time, as joblib understands it, in
+        threads.
     random_state : int, RandomState or None, default=None
         Of "permutation".
+    verbose : int, default=0
+        1 shows a bar of the features that "permutation" has shuffled.
 
     Returns
     -------
@@ -106,6 +126,8 @@ def importances(
             f"kind={kind!r} needs X and y, of rows that the model was not fitted on; "
             "'impurity' needs none"
         )
+    if kind == "auto":
+        kind = "held-out" if is_sum_of_trees(model) else "permutation"
     spread, measure = None, _MEASURES[kind]
     if kind == "impurity":
         mean = np.array(_of_training(model))
@@ -115,8 +137,12 @@ def importances(
             check_random_state(random_state)
         if not hasattr(model, "predict"):
             raise TypeError(f"model must be a fitted classifier or regressor, got {short(model)}")
-        _read_targets(model, X, y)
-        found = _permuted(model, X, y, scoring, n_repeats=n_repeats, random_state=random_state)
+        known = _read_targets(model, X, y)
+        score, measure = _scorer(model, scoring, known)
+        found = _permuted(
+            model, X, y, score, max_samples=_n_drawn(max_samples, len(known)), n_jobs=n_jobs,
+            n_repeats=n_repeats, random_state=random_state, verbose=verbose,
+        )  # fmt: skip
         mean, spread = found.importances_mean, found.importances_std
     else:
         rows = _gains(model, X, y)
@@ -163,36 +189,70 @@ def _read_targets(model: Any, X: Any, y: Any) -> np.ndarray:
     return np.asarray(y)
 
 
-def _permuted(model: Any, X: Any, y: Any, scoring: Any, **options: Any) -> Bunch:
-    """What scikit-learn says if the columns of X are shuffled, of whatever type X is."""
-    from sklearn.inspection import permutation_importance
-    from sklearn.metrics import check_scoring
+def _n_drawn(max_samples: Any, n_rows: int) -> int:
+    """The number of rows that a number or a share says."""
+    if isinstance(max_samples, float):
+        if not 0 < max_samples <= 1:
+            raise ValueError(f"max_samples as a share must lie in (0, 1], got {max_samples}")
+        return max(1, round(max_samples * n_rows))
+    check_whole("max_samples", max_samples, 1)
+    return min(max_samples, n_rows)
 
+
+def _scorer(model: Any, scoring: Any, known: np.ndarray) -> tuple[Callable[..., float], str]:
+    """A function of (model, X, y), greater is better, and what its fall is called."""
+    if scoring is None and is_classifier(model) and hasattr(model, "predict_proba"):
+        return _minus_log_loss, "rise of the log-loss if shuffled"
     try:
         score = check_scoring(model, scoring=scoring)
     except InvalidParameterError as error:
         raise ValueError(
             "scoring must be None, a function or one of sklearn.metrics.get_scorer_names(), got "
-            + short(scoring)
+            f"{short(scoring)}{nearest(str(scoring), get_scorer_names())}"
         ) from error
+    shown = scoring if isinstance(scoring, str) else "R2" if is_regressor(model) else "score"
+    return score, f"fall of {shown} if shuffled"
+
+
+def _minus_log_loss(model: Any, X: Any, y: Any) -> float:
+    return -log_loss(y, model.predict_proba(X), labels=model.classes_)
+
+
+def _permuted(
+    model: Any, X: Any, y: Any, score: Callable[..., float], *, verbose: int, **options: Any
+) -> Bunch:
+    """What scikit-learn says if the columns of X are shuffled, of whatever type X is."""
+    from sklearn.inspection import permutation_importance  # takes a second to import
+
     X = whole_frame(X)
     if isinstance(X, Table):
         raise TypeError("kind='permutation' needs X in memory, got a table of by_columns")
     if sparse.issparse(X):
         X = X.toarray()
-    if hasattr(X, "iloc") or not is_frame(X):
-        return permutation_importance(model, X, y, scoring=scoring, **options)
-    # Numbers of rows are shuffled for the cells, which scikit-learn would make an array of.
-    frame = nw.from_native(X, eager_only=True)
-    everywhere = np.arange(len(frame))
+    if is_frame(X) and not hasattr(X, "iloc"):
+        X, score = _by_numbers_of_rows(nw.from_native(X, eager_only=True), score)
+    n_calls = 1 + options["n_repeats"] * np.shape(X)[1]
+    with tqdm(total=n_calls, desc="shuffling features", disable=not verbose, leave=False) as bar:
 
-    def score_of(model: Any, rows: np.ndarray, y: Any) -> Any:
-        moved = np.flatnonzero((rows != everywhere[:, None]).any(axis=0))
-        shuffled = [frame[:, c][rows[:, c]] for c in moved.tolist()]
-        return score(model, frame.with_columns(*shuffled).to_native(), y)
+        def counted(model: Any, X: Any, y: Any) -> float:
+            found = score(model, X, y)
+            bar.update()
+            return found
 
-    rows = np.repeat(everywhere[:, None], frame.shape[1], axis=1)
-    return permutation_importance(model, rows, y, scoring=score_of, **options)
+        with joblib.parallel_config(backend="threading"):
+            return permutation_importance(model, X, y, scoring=counted, **options)
+
+
+def _by_numbers_of_rows(
+    frame: Any, score: Callable[..., float]
+) -> tuple[np.ndarray, Callable[..., float]]:
+    """Numbers of rows to be shuffled for cells, of which scikit-learn would make an array."""
+
+    def score_of(model: Any, rows: np.ndarray, y: Any) -> float:
+        cells = [frame[:, c][rows[:, c]] for c in range(frame.shape[1])]
+        return score(model, frame[rows[:, 0]].with_columns(*cells).to_native(), y)
+
+    return np.repeat(np.arange(len(frame))[:, None], frame.shape[1], axis=1), score_of
 
 
 def _gains(model: Any, X: Any, y: Any) -> np.ndarray:

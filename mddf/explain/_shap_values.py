@@ -19,6 +19,7 @@ from mddf._inspection.stages import (
     coded_stages,
     feature_names,
     fitted_stages,
+    is_sum_of_trees,
     predict_numbers,
     refuse_untraceable,
     response_method,
@@ -34,7 +35,7 @@ _PERMUTATION_ROWS = 100
 
 
 def shap_values(
-    model: Any, X: Any, *, background: Any = None, method: str = "tree", random_state: Any = 0
+    model: Any, X: Any, *, background: Any = None, method: str = "auto", random_state: Any = 0
 ) -> Any:
     """Contributions of the features to the class probabilities of each row, or to its prediction.
 
@@ -55,7 +56,9 @@ def shap_values(
         feature. None means `X`, which then needs rows that differ; for "permutation", at most
         100 of its rows. Trees of gradient boosting keep what their training samples weigh in each
         leaf: None means these samples for them.
-    method : {"tree", "path", "permutation"}, default="tree"
+    method : {"auto", "tree", "path", "permutation"}, default="auto"
+        - "auto": "tree" for models that are sums over trees, "permutation" for others, such as a
+          deep forest of members of several kinds.
         - "tree": Shapley values of the trees (path-dependent; the nodes' weights are the numbers
           of background rows), exact for trees of any depth. For a cascade
           those of each layer; what falls to a class vector of the layer before is passed on to
@@ -108,8 +111,10 @@ def shap_values(
             'shap_values needs the package shap: pip install "mddf[explain]"'
         ) from error
 
-    check_choice("method", method, ("tree", "path", "permutation"))
+    check_choice("method", method, ("auto", "tree", "path", "permutation"))
     fitted_stages(model)
+    if method == "auto":
+        method = "tree" if is_sum_of_trees(model) else "permutation"
     if method == "permutation":
         if random_state is not None:
             check_whole("random_state", random_state, 0, 2**32 - 1)
@@ -250,6 +255,6 @@ def _by_permutation(
         masker,
         seed=random_state,
     )
-    found = explainer(rows)
+    found = explainer(rows, silent=True)
     base = np.asarray(found.base_values)
     return found.values.reshape(*rows.shape, -1), base.reshape(len(rows), -1)

@@ -81,7 +81,7 @@ def test_importances_of_regressors_say_what_they_are():
     display = ImportancesDisplay.from_estimator(forest, X[80:], X[80:, 0])
     assert display.ax_.get_xlabel() == "share of the targets' variance"
     display = ImportancesDisplay.from_estimator(forest, X[80:], X[80:, 0], kind="permutation")
-    assert display.ax_.get_xlabel() == "fall of the score if shuffled"
+    assert display.ax_.get_xlabel() == "fall of R2 if shuffled"
 
 
 def test_axes_of_others_are_drawn_on():

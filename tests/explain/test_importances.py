@@ -7,6 +7,7 @@ import pytest
 from made_models import TABLES, labels_of, number_table
 from mddf.baselines import AdaBoostClassifier, GCForestClassifier
 from scipy import sparse
+from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LogisticRegression
 from walks import numbers, walk
 
@@ -101,7 +102,47 @@ def test_permutation_is_scikit_learns():
     again = importances(
         model, others, classes, kind="permutation", random_state=0, scoring="accuracy"
     )
-    assert np.array_equal(found.importances_mean, again.importances_mean)
+    assert again.measure == "fall of accuracy if shuffled"
+    expected = permutation_importance(
+        model, others, classes, scoring="accuracy", max_samples=120, random_state=0
+    )
+    assert np.array_equal(again.importances_mean, expected.importances_mean)
+    assert found.measure == "rise of the log-loss if shuffled"
+
+
+def test_permutation_on_drawn_rows():
+    X, y, others, classes = halves("numbers")
+    model = RandomForestClassifier(5, random_state=0).fit(X, y)
+    options = {"kind": "permutation", "random_state": 0}
+    few, share, threads = (
+        importances(model, others, classes, **more, **options)
+        for more in ({"max_samples": 60}, {"max_samples": 0.5}, {"max_samples": 60, "n_jobs": 2})
+    )
+    assert np.array_equal(few.importances_mean, share.importances_mean)
+    assert np.array_equal(few.importances_mean, threads.importances_mean)
+    everything = importances(model, others, classes, **options)
+    assert not np.array_equal(few.importances_mean, everything.importances_mean)
+    for wrong in (0, 1.5, "all"):
+        with pytest.raises(ValueError, match=f"max_samples .* got {wrong!r}"):
+            importances(model, others, classes, max_samples=wrong, **options)
+
+
+def test_permutation_shows_a_bar(capsys):
+    X, y, others, classes = halves("numbers")
+    model = RandomForestClassifier(2, random_state=0).fit(X, y)
+    importances(model, others, classes, kind="permutation", n_repeats=2, verbose=1)
+    assert "shuffling features" in capsys.readouterr().err
+    importances(model, others, classes, kind="permutation", n_repeats=2)
+    assert not capsys.readouterr().err
+
+
+def test_kinds_that_are_chosen():
+    X, y, others, classes = halves("numbers")
+    assert importances(RandomForestClassifier(2).fit(X, y), others, classes).kind == "held-out"
+    line = LogisticRegression().fit(np.nan_to_num(X), y)
+    assert importances(line, np.nan_to_num(others), classes).kind == "permutation"
+    with pytest.raises(ValueError, match=r"'logloss' \(did you mean 'neg_log_loss'"):
+        importances(line, np.nan_to_num(others), classes, scoring="logloss")
 
 
 def _polars(frame):
@@ -132,11 +173,11 @@ def test_permutation_of_all_frames(made):
     assert np.all(found.importances_mean[[4, 5]] > 0)
     assert np.array_equal(found.importances_mean, expected.importances_mean)
     assert np.array_equal(found.importances_std, expected.importances_std)
-    options |= {"scoring": "neg_log_loss"}
-    log_loss = importances(forest, other, y, **options).importances_mean
+    options |= {"scoring": "accuracy"}
+    accuracy = importances(forest, other, y, **options).importances_mean
     of_pandas = importances(forest.fit(X, y), X, y, **options).importances_mean
-    assert np.array_equal(log_loss, of_pandas)
-    assert not np.array_equal(log_loss, found.importances_mean)
+    assert np.array_equal(accuracy, of_pandas)
+    assert not np.array_equal(accuracy, found.importances_mean)
 
 
 @pytest.mark.parametrize("kind", ["held-out", "permutation"])
@@ -157,7 +198,8 @@ def test_deep_forests():
     found = importances(model, others, classes, kind="permutation", random_state=0)
     assert found.importances_mean.argmax() in (0, 1)
     with pytest.raises(TypeError, match="use kind='permutation'"):
-        importances(model, others, classes)
+        importances(model, others, classes, kind="held-out")
+    assert importances(model, others, classes).kind == "permutation"
 
 
 def test_shares():
@@ -178,10 +220,10 @@ def test_refusals():
     with pytest.raises(ValueError, match="y must hold labels seen in fit"):
         importances(forest, X, y + 7)
     with pytest.raises(TypeError, match="model must be a forest of mddf"):
-        importances(AdaBoostClassifier(2).fit(X, y), X, y)
+        importances(AdaBoostClassifier(2).fit(X, y), X, y, kind="held-out")
     external = MDDFClassifier(1, forests=["random", LogisticRegression()], n_estimators=1, cv=2)
     with pytest.raises(TypeError, match=r"only forests of mddf .* use kind='permutation'"):
-        importances(external.fit(X, y), X, y)
+        importances(external.fit(X, y), X, y, kind="held-out")
     with pytest.raises(TypeError, match="in memory, got a table of by_columns"):
         importances(forest, by_columns(X), y, kind="permutation")
 

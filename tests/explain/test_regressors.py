@@ -98,7 +98,7 @@ def test_deep_forests(data):
     found = importances(model, X, y, kind="permutation", n_repeats=1, random_state=0)
     assert found.importances_mean.argmax() == 3
     with pytest.raises(TypeError, match="DeepForestRegressor is not a sum over trees"):
-        importances(model, X, y)
+        importances(model, X, y, kind="held-out")
     pytest.importorskip("shap", reason='needs "mddf[explain]"')
     values = shap_values(model, X[:5], background=X[:30], method="permutation")
     sums = values.values.sum(axis=1) + values.base_values

@@ -321,13 +321,15 @@ def test_deep_forests_are_explained_by_permutation():
     sums = found.values.sum(axis=1) + found.base_values
     assert np.allclose(sums, model.predict_proba(X[:3]), atol=1e-7)
     with pytest.raises(TypeError, match="use method='permutation'"):
-        shap_values(model, X[:3])
+        shap_values(model, X[:3], method="tree")
+    chosen = shap_values(model, X[:3], background=X[:20])
+    assert np.array_equal(chosen.values, found.values)
 
 
 def test_refusals():
     X, y = number_table(), labels_of(number_table())
     forest = RandomForestClassifier(2).fit(X, y)
-    with pytest.raises(ValueError, match="method must be 'tree', 'path' or 'permutation', got 1"):
+    with pytest.raises(ValueError, match=r"method must be 'auto', 'tree', .*, got 1"):
         shap_values(forest, X, method=1)
     with pytest.raises(TypeError, match="model must be a forest of mddf"):
         shap_values(AdaBoostClassifier(2).fit(X, y), X)
@@ -345,18 +347,18 @@ def test_refusals_take_one_line():
     assert "\n" in repr(outside)
     calls = [
         lambda: shap_values(outside, X),
-        lambda: shap_values(cascade, X, background=X),
+        lambda: shap_values(cascade, X, background=X, method="tree"),
         lambda: shap_values(cascade, X, method=outside),
-        lambda: importances(outside, X, y),
+        lambda: importances(outside, X, y, kind="held-out"),
         lambda: importances(outside, kind="impurity"),
-        lambda: importances(cascade, X, y),
+        lambda: importances(cascade, X, y, kind="held-out"),
         lambda: importances(cascade, X, y, kind="permutation", scoring=outside),
         lambda: importances(cascade, X, y, kind=np.arange(9999)),
         lambda: importances(None, X, y, kind="permutation"),
         lambda: importances(cascade, X, y, kind="permutation", n_repeats=outside),
         lambda: LayersDisplay.from_estimator(outside),
         lambda: LayersDisplay.from_estimator(cascade, axes=[outside] * 3),
-        lambda: ImportancesDisplay.from_estimator(outside, X, y),
+        lambda: ImportancesDisplay.from_estimator(outside, X, y, kind="held-out"),
         lambda: ImportancesDisplay(found=outside),
         lambda: tree_arrays(outside),
         lambda: tree_arrays(cascade, layer=outside),
