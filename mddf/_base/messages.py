@@ -48,9 +48,16 @@ def short(value: Any) -> str:
 
 def nearest(name: str, there: Any) -> str:
     """A hint at the one of some names that may be meant, or nothing."""
-    plain = {str(other).strip().lower(): other for other in there}
-    close = difflib.get_close_matches(name.strip().lower(), plain, n=1, cutoff=0.75)
-    return f" (did you mean {plain[close[0]]!r}?)" if close else ""
+    plain = {_letters(other): other for other in there}
+    asked = _letters(name)
+    close = difflib.get_close_matches(asked, plain, n=1, cutoff=0.75)
+    within = [other for other in plain if len(asked) > 3 and asked in other]
+    found = [*close, *sorted(within, key=len)]
+    return f" (did you mean {plain[found[0]]!r}?)" if found else ""
+
+
+def _letters(name: Any) -> str:
+    return "".join(letter for letter in str(name).lower() if letter.isalnum())
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:
