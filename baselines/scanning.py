@@ -19,19 +19,11 @@ from mddf._cascade.layered import column_names
 from mddf._data.binner import Binner
 from mddf._data.estimators import warn_of_seen
 from mddf._data.folds import make_folds
+from mddf._data.plain import check_weights, class_factors, encode_labels
 from mddf._data.reading import read_numbers, whole_frame
 from mddf._data.sampling import row_weights
 from mddf._data.table import ArrayTable
-from mddf._data.validation import (
-    COUNT,
-    JOBS,
-    Within,
-    check_lengths,
-    check_weights,
-    class_factors,
-    encode_labels,
-    unchanged_on_failure,
-)
+from mddf._data.validation import COUNT, JOBS, Within, check_lengths, unchanged_on_failure
 from mddf._trees.predictor import mean_vectors
 
 from ._window_forests import FORESTS, ForestOptions, Samples, column_bounds, grow_forests

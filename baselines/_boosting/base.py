@@ -19,18 +19,9 @@ from sklearn.utils.validation import check_is_fitted
 from mddf._base.messages import short
 from mddf._base.parallel import progress_bar
 from mddf._base.serialization import Saved
+from mddf._data.plain import all_weights, encode_labels, known_labels
 from mddf._data.reading import read_numbers
-from mddf._data.validation import (
-    COUNT,
-    JOBS,
-    MOST,
-    Within,
-    all_weights,
-    check_lengths,
-    encode_labels,
-    known_labels,
-    unchanged_on_failure,
-)
+from mddf._data.validation import COUNT, JOBS, MOST, Within, check_lengths, unchanged_on_failure
 from mddf._ensemble.margin_loss import class_margins
 
 from .early_stopping import Monitor

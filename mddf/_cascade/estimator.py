@@ -25,18 +25,10 @@ from mddf._cascade.trainer import LayerTrainer
 from mddf._data.binned_table import BinnedTable
 from mddf._data.estimators import LayeredClassifier
 from mddf._data.folds import gives_folds, group_numbers, is_splitter, make_folds
+from mddf._data.plain import check_weights, class_factors, encode_labels
 from mddf._data.reading import read_table
 from mddf._data.sampling import canonical_order, row_weights
-from mddf._data.validation import (
-    Within,
-    check_lengths,
-    check_weights,
-    class_factors,
-    encode_labels,
-    finite,
-    naming,
-    refuse_class,
-)
+from mddf._data.validation import Within, check_lengths, finite, naming, refuse_class
 from mddf._ensemble.checkpoints import fit_inputs
 from mddf._ensemble.columns import columns_of
 from mddf._ensemble.scoring import MARGIN_RATIO, OneSEStopper, needed_gain, out_of_fold_score

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
-
-from sklearn.base import clone
 
 from mddf._base.messages import short
 from mddf._data.validation import is_list
@@ -84,11 +81,3 @@ def resolve_forests(
         called = f"{type(forest).__name__} of forests[{i}]"
         resolved.append(MemberSpec(called, forest, None))
     return resolved
-
-
-def limit_depth(member: MemberSpec, max_depth: int | None) -> MemberSpec:
-    """The member with a depth limit, if it is a random forest that has none of its own."""
-    forest = member.model
-    if max_depth is None or not isinstance(forest, RandomForestClassifier) or forest.max_depth:
-        return member
-    return replace(member, model=clone(forest).set_params(max_depth=max_depth))

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from mddf._base.messages import short
-from mddf._cascade.forests import limit_depth
 from mddf._cascade.model import VectorLayout
 from mddf._data.folds import Folds
 from mddf._data.validation import is_list
@@ -88,7 +87,7 @@ class CascadePlan:
     def members(self, number: int) -> list[MemberSpec]:
         """Those of a layer; the first one is number 0."""
         depth = self.kind.depth(number)
-        return [limit_depth(forest, depth) for forest in self.forests]
+        return [forest.limited(depth) for forest in self.forests]
 
     def columns(self, number: int, n_raw: int) -> np.ndarray:
         """What a layer sees of a table with so many features."""

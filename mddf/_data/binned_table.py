@@ -1,12 +1,16 @@
-"""Coded tables that trees are grown on."""
+"""Coded tables that trees are grown on, here or on other machines."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from threading import Lock
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from mddf import _core
+from mddf._base.backends import place, shared
 from mddf._data.binning import Bins, apply_bins, find_bins, join_bins
 
 # Above this size the columns are kept a second time, one after the other: the rows of large nodes
@@ -116,3 +120,86 @@ def empty_codes(n_rows: int, n_columns: int) -> tuple[np.ndarray, np.ndarray | N
     """Room for the codes of a table, all 0, and if it is large for the same by columns."""
     codes = np.zeros((n_rows, n_columns), np.uint8)
     return codes, np.zeros((n_columns, n_rows), np.uint8) if _is_large(codes.shape) else None
+
+
+@dataclass(frozen=True)
+class _NewColumns:
+    """Columns that have been replaced since a table was sent: the last ones."""
+
+    version: int
+    bins: Bins
+    codes: np.ndarray
+
+    def __sizeof__(self) -> int:
+        return self.codes.nbytes
+
+
+class _SentTable:
+    """A table as it travels: without the codes by columns, which each process makes for itself."""
+
+    def __init__(self, bins: Bins, codes: np.ndarray) -> None:
+        self.bins, self.codes = bins, codes
+        self._lock = Lock()
+        self._made: tuple[int | None, BinnedTable] | None = None
+
+    def __reduce__(self) -> Any:
+        return _SentTable, (self.bins, self.codes)
+
+    def __sizeof__(self) -> int:
+        return self.codes.nbytes
+
+    def table(self, new: _NewColumns | None) -> BinnedTable:
+        """For growing trees on; the same for all tasks of a layer."""
+        version = None if new is None else new.version
+        with self._lock:
+            if self._made is None or self._made[0] != version:
+                self._made = None  # before there is another one
+                self._made = version, self._make(new)
+            return self._made[1]
+
+    def _make(self, new: _NewColumns | None) -> BinnedTable:
+        bins, codes = self.bins, self.codes
+        if new is not None:
+            n_kept = bins.n_columns - new.bins.n_columns
+            bins, codes = join_bins(bins.columns(0, n_kept), new.bins), codes.copy()
+            codes[:, n_kept:] = new.codes
+        return coded_table(bins, codes)
+
+
+@dataclass
+class _Sent:
+    """Where a table has been sent to, and in which version."""
+
+    place: Any
+    version: int
+    table: Any
+    new_version: int
+    new: Any = None
+
+
+_sent: WeakKeyDictionary[BinnedTable, _Sent] = WeakKeyDictionary()
+
+
+def shared_table(table: BinnedTable) -> tuple[Any, Any]:
+    """Stand-ins for a table, and for what has changed in it since it was sent first.
+
+    Of a table whose last columns are replaced for every layer, only these travel again.
+    """
+    here = place()
+    if here is None:
+        return table, None
+    sent = _sent.get(table)
+    if sent is None or sent.place != here:
+        (stand_in,) = shared([_SentTable(table.bins, table.codes)])
+        sent = _sent[table] = _Sent(here, table.version, stand_in, table.version)
+    if sent.new_version != table.version:
+        bins = table.bins.columns(table.n_fixed, table.bins.n_columns)
+        codes = np.ascontiguousarray(table.codes[:, table.n_fixed :])
+        (sent.new,) = shared([_NewColumns(table.version, bins, codes)])
+        sent.new_version = table.version
+    return sent.table, sent.new
+
+
+def received_table(table: Any, new: Any) -> BinnedTable:
+    """The table that the two of `shared_table` stand for."""
+    return table if isinstance(table, BinnedTable) else table.table(new)

@@ -15,9 +15,8 @@ from mddf._data.binning import apply_bins, join_bins, learn_bins
 from mddf._data.categories import CategoryEncoder, warn_of_unseen
 from mddf._data.category_mask import category_mask
 from mddf._data.cells import NUMBER
-from mddf._data.column import Column
 from mddf._data.levels import Levels
-from mddf._data.table import ArrayTable, Table
+from mddf._data.table import ArrayTable, Column, Table
 
 
 @register_serializable("binner")

@@ -12,8 +12,8 @@ from sklearn.preprocessing import OrdinalEncoder
 
 from mddf._base.messages import warn
 from mddf._data.cells import missing_cells
-from mddf._data.column import Column, Factors
 from mddf._data.sampling import summed_weights
+from mddf._data.table import Column, Factors
 
 # From so many rows on it is worth saying that a column has nearly as many categories.
 _MANY_ROWS = 100

@@ -12,9 +12,8 @@ from sklearn.utils import check_array
 
 from mddf._base.messages import short
 from mddf._data.cells import NUMBER, NUMERIC_DTYPES, checked_numbers, filled
-from mddf._data.column import Column
 from mddf._data.frame import frame_table
-from mddf._data.table import ArrayTable, Table
+from mddf._data.table import ArrayTable, Column, Table
 
 
 class SourceTable(Table):

@@ -11,8 +11,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 
 from mddf._data.cells import NO_TIMES, NUMBER, checked_numbers, no_number, parsed_numbers
-from mddf._data.column import NUMBERS, OBJECTS, Cells, Column, Columns, ColumnType, Factors
-from mddf._data.table import Table
+from mddf._data.table import NUMBERS, OBJECTS, Cells, Column, Columns, ColumnType, Factors, Table
 
 # Frames of so few cells are read as a whole, where the types of columns are simple: of a few rows,
 # reading column after column takes far longer.

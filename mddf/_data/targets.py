@@ -12,8 +12,8 @@ from sklearn.utils import check_array
 from mddf._base.messages import short, warn
 from mddf._base.serialization import register_serializable
 from mddf._core import ClassTarget, ValueTarget
-from mddf._data.plain import numbers_of
-from mddf._data.validation import encode_labels, naming, warn_of_column
+from mddf._data.plain import encode_labels, numbers_of, warn_of_column
+from mddf._data.validation import naming
 
 # Targets are whole multiples of 2^-61 of their bound, which takes all bits of a double that is not
 # below 2^-9 of the bound.

@@ -10,12 +10,9 @@ from sklearn.utils._param_validation import StrOptions
 
 from mddf._cascade.layered import column_names
 from mddf._data.estimators import LayeredClassifier
+from mddf._data.plain import class_factors, encode_labels
 from mddf._data.sampling import row_weights
-from mddf._data.validation import (
-    class_factors,
-    encode_labels,
-    refuse_class,
-)
+from mddf._data.validation import refuse_class
 from mddf._deep_forest.estimator import BaseDeepForest
 from mddf._deep_forest.growth import Growth
 from mddf._ensemble.scoring import MARGIN_RATIO, out_of_fold_score

@@ -15,12 +15,10 @@ from mddf._cascade.trainer import LayerTrainer
 from mddf._data.binner import Binner
 from mddf._data.category_mask import category_mask
 from mddf._data.folds import gives_folds, group_numbers, is_splitter, make_folds
+from mddf._data.plain import check_weights
 from mddf._data.reading import read_table
 from mddf._data.sampling import canonical_order
-from mddf._data.validation import (
-    check_lengths,
-    check_weights,
-)
+from mddf._data.validation import check_lengths
 from mddf._deep_forest.growth import Growth
 from mddf._deep_forest.nested import outer_folds
 from mddf._deep_forest.refit import fitted_layers

@@ -17,16 +17,11 @@ from mddf._core import Sampling, TreeOptions
 from mddf._data.binned_table import BinnedTable
 from mddf._data.binner import Binner, NewRows
 from mddf._data.blocks import by_blocks
+from mddf._data.plain import check_weights
 from mddf._data.reading import read_table
 from mddf._data.sampling import RowWeights, canonical_order, plan_sampling
 from mddf._data.targets import Classes, Values
-from mddf._data.validation import (
-    check_lengths,
-    check_weights,
-    naming,
-    refuse_class,
-    unchanged_on_failure,
-)
+from mddf._data.validation import check_lengths, naming, refuse_class, unchanged_on_failure
 from mddf._ensemble.stages import FittedStages, StageMember, one_stage
 from mddf._forest import out_of_bag
 from mddf._forest.parameters import CONSTRAINTS, tree_options

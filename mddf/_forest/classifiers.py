@@ -10,9 +10,9 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._data.estimators import ProbabilityClassifier
+from mddf._data.plain import class_factors
 from mddf._data.sampling import RowWeights, row_weights
 from mddf._data.targets import Classes
-from mddf._data.validation import class_factors
 from mddf._forest.base import Forest
 from mddf._forest.parameters import CONSTRAINTS
 from mddf._trees import predictor

@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import RealNotInt, StrOptions
 from mddf import _core
 from mddf._data.binner import Binner
 from mddf._data.levels import Levels
+from mddf._data.plain import all_weights
 from mddf._data.reading import read_table
 from mddf._data.table import Table
 from mddf._data.validation import (
@@ -21,7 +22,6 @@ from mddf._data.validation import (
     JOBS,
     MAX_FEATURES,
     Within,
-    all_weights,
     check_lengths,
     finite,
     naming,

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from mddf._data.estimators import ProbabilityClassifier
+from mddf._data.plain import class_factors, encode_labels, known_labels
 from mddf._data.sampling import row_weights
-from mddf._data.validation import class_factors, encode_labels, known_labels
 from mddf._ensemble.scoring import out_of_fold_score
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.losses import CLASSIFICATION, Labels

@@ -14,7 +14,6 @@ from mddf._data.binned_table import BinnedTable
 from mddf._data.sampling import rows_with_weight
 from mddf._data.validation import MOST
 from mddf._ensemble.stages import StageMember
-from mddf._gradient.base import GradientBoosting
 from mddf._gradient.growing import boost_folds
 from mddf._gradient.losses import Labels, Numbers
 from mddf._gradient.options import SYMMETRIC, kernel_options
@@ -23,41 +22,6 @@ from mddf._gradient.trees import BoostedTrees
 from mddf._members.screening import most_columns
 from mddf._members.tasks import ClassificationTask
 from mddf._trees.grower import draw_seeds
-
-# What has to be at its default, since a layer has its own, or none.
-_LEFT_TO_THE_LAYER = {
-    "categorical_features": "from_dtype",
-    "scoring": "loss",
-    "tol": 0.0,
-    "warm_start": False,
-    "class_weight": None,
-}
-
-
-def grows_on_codes(model: Any, max_bins: int) -> bool:
-    """Whether a model is gradient boosting that grows on a layer's binned table as it is set.
-
-    Rounds are chosen on the folds of the layer, or all grown. What boosts another loss, stops by
-    other rows or another score, or has other bins or categories is fitted as models of other
-    packages are.
-    """
-    if not isinstance(model, GradientBoosting):
-        return False
-    given = vars(model)
-    loss = "log_loss" if "class_weight" in given else "squared_error"
-    stops_by_itself = given["early_stopping"] is True
-    at_default = (
-        isinstance(given[name], type(value)) and given[name] == value
-        for name, value in _LEFT_TO_THE_LAYER.items()
-        if name in given
-    )
-    return (
-        given["loss"] == loss
-        and given["max_bins"] == max_bins
-        and not stops_by_itself
-        and not isinstance(given["monotonic_cst"], dict)  # a binned table has no names
-        and all(at_default)
-    )
 
 
 @register_serializable("boosted member")

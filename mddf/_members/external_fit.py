@@ -13,12 +13,12 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble._base import _set_random_states
 from sklearn.pipeline import Pipeline
 
+from mddf._base.backends import in_order, shared
 from mddf._base.parallel import job_count, shares_memory
 from mddf._base.serialization import is_serializable
 from mddf._base.thread_limits import one_thread
 from mddf._data.sampling import rows_with_weight
 from mddf._members.external import blaming, kind_of, weight_parameter
-from mddf._trees.backends import in_order, shared
 
 # Below so many cells times classes, threads hold up each other's fits in many steps of Python.
 _FEW_CELLS = 2**19

@@ -21,7 +21,6 @@ from mddf._forest.regressors import CompletelyRandomForestRegressor, RandomFores
 from mddf._gradient.base import GradientBoosting
 from mddf._gradient.classifier import GradientBoostingClassifier
 from mddf._gradient.regressor import GradientBoostingRegressor
-from mddf._members.boosted import grows_on_codes
 from mddf._members.external import blaming, check_external
 from mddf._members.kernel import KernelClassifier, KernelRegressor
 from mddf._members.linear import LinearClassifier
@@ -47,6 +46,14 @@ _BOOSTING = {
     "l2_regularization": 3.0,
     "max_features": 1.0,
     "subsample": 0.8,
+}
+# What has to be at its default, since a layer has its own, or none.
+_LEFT_TO_THE_LAYER = {
+    "categorical_features": "from_dtype",
+    "scoring": "loss",
+    "tol": 0.0,
+    "warm_start": False,
+    "class_weight": None,
 }
 
 Makers = dict[str, Callable[[], Any]]
@@ -169,3 +176,29 @@ def _check_parameters(model: Any) -> None:
     model._validate_params()
     if isinstance(model, Forest):
         model._check_bootstrap()
+
+
+def grows_on_codes(model: Any, max_bins: int) -> bool:
+    """Whether a model is gradient boosting that grows on a layer's binned table as it is set.
+
+    Rounds are chosen on the folds of the layer, or all grown. What boosts another loss, stops by
+    other rows or another score, or has other bins or categories is fitted as models of other
+    packages are.
+    """
+    if not isinstance(model, GradientBoosting):
+        return False
+    given = vars(model)
+    loss = "log_loss" if "class_weight" in given else "squared_error"
+    stops_by_itself = given["early_stopping"] is True
+    at_default = (
+        isinstance(given[name], type(value)) and given[name] == value
+        for name, value in _LEFT_TO_THE_LAYER.items()
+        if name in given
+    )
+    return (
+        given["loss"] == loss
+        and given["max_bins"] == max_bins
+        and not stops_by_itself
+        and not isinstance(given["monotonic_cst"], dict)  # a binned table has no names
+        and all(at_default)
+    )

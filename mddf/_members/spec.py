@@ -50,6 +50,18 @@ class MemberSpec:
         model = clone(self.model)
         return replace(self, model=model.set_params(n_estimators=times * model.n_estimators))
 
+    def limited(self, max_depth: int | None) -> MemberSpec:
+        """With a depth limit, if it is a random forest that has none of its own."""
+        forest = self.model
+        if (
+            max_depth is None
+            or not self.is_forest
+            or forest._random_thresholds
+            or forest.max_depth
+        ):
+            return self
+        return replace(self, model=clone(forest).set_params(max_depth=max_depth))
+
     @property
     def needs_numbers(self) -> bool:
         """Whether it sees numbers, not the binned table."""

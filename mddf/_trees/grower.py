@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mddf import _core
+from mddf._base.backends import in_order, shared
 from mddf._base.parallel import (
     Task,
     from_threads,
@@ -22,9 +23,8 @@ from mddf._core import Cancel, HeldOut, ValueTarget
 from mddf._core import ClassTarget as ClassTarget
 from mddf._core import Sampling as Sampling
 from mddf._core import TreeOptions as TreeOptions
-from mddf._data.binned_table import BinnedTable
+from mddf._data.binned_table import BinnedTable, received_table, shared_table
 from mddf._trees.arrays import grown_trees, shares
-from mddf._trees.backends import in_order, received_table, shared, shared_table
 
 NO_DEPTH_LIMIT = 2**31 - 1
 OUT_OF_BAG = HeldOut.OUT_OF_BAG

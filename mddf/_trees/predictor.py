@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from joblib import delayed
 
+from mddf._base.backends import in_order, shared
 from mddf._base.parallel import chunks, in_threads, job_count, shares_memory
 from mddf._trees.arrays import Numbers, Trees, shares
-from mddf._trees.backends import in_order, shared
 
 # So many ways of a row down a tree, about a millisecond, are worth a thread.
 _FEW_WALKS = 2**16

@@ -19,10 +19,11 @@ from tqdm import tqdm
 
 from mddf._base.messages import nearest, short
 from mddf._data.frame import is_frame
+from mddf._data.plain import known_labels
 from mddf._data.reading import whole_frame
 from mddf._data.table import Table
 from mddf._data.targets import finite_values
-from mddf._data.validation import check_lengths, known_labels, naming
+from mddf._data.validation import check_lengths, naming
 from mddf._ensemble.columns import combine
 from mddf._ensemble.stages import Stage
 from mddf._gradient.losses import Numbers

@@ -13,7 +13,7 @@ from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 from mddf.datasets import DataFileNotFoundError
 from tqdm import tqdm
 
-from mddf._trees.backends import in_order
+from mddf._base.backends import in_order
 
 from . import in_a_line, need
 

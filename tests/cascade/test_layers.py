@@ -23,7 +23,7 @@ from mddf import (
     RandomForestClassifier,
 )
 from mddf._cascade import layer as cascade_layer
-from mddf._cascade.forests import limit_depth, named_forest
+from mddf._cascade.forests import named_forest
 from mddf._cascade.layer import layer_parts
 from mddf._cascade.trainer import LayerTrainer, SumOfTrees, View
 from mddf._data.binned_table import BinnedTable
@@ -365,7 +365,7 @@ def test_importances_are_shares_and_only_there_for_forests_of_this_package():
 
 def test_depth_limits_are_for_random_forests_without_their_own():
     def depth(forest, limit):
-        return limit_depth(MemberSpec("", forest, None), limit).model.max_depth
+        return MemberSpec("", forest, None).limited(limit).model.max_depth
 
     assert depth(RandomForestClassifier(), 5) == 5
     assert depth(RandomForestClassifier(max_depth=3), 5) == 3

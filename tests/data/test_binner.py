@@ -26,7 +26,7 @@ from mddf import (
 )
 from mddf._data.binner import Binner
 from mddf._data.binning import find_bins
-from mddf._data.column import Factors
+from mddf._data.table import Factors
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from table_cases import read
 from mddf import RandomForestClassifier
 from mddf._data.category_mask import category_mask
 from mddf._data.cells import missing_cells
-from mddf._data.column import Cells
 from mddf._data.frame import frame_table, is_frame
+from mddf._data.table import Cells
 
 FRAMES = {
     "pandas": pd.DataFrame,

@@ -25,8 +25,7 @@ from mddf import (
 )
 from mddf._data.cells import is_missing
 from mddf._data.folds import make_folds
-from mddf._data.plain import numbered, plain_array
-from mddf._data.validation import encode_labels, known_labels
+from mddf._data.plain import encode_labels, known_labels, numbered, plain_array
 
 CLASSIFIERS = [
     RandomForestClassifier(3, random_state=0),

@@ -26,9 +26,10 @@ from mddf import (
     MDDFClassifier,
     RandomForestClassifier,
 )
+from mddf._data import binned_table
 from mddf._data.binned_table import BinnedTable, spare_bins
 from mddf._data.binning import join_bins
-from mddf._trees import backends, predictor
+from mddf._trees import predictor
 
 ENGINES = ("dask", "ray")
 
@@ -160,15 +161,15 @@ def copies_kept(dask):
 def test_only_new_columns_are_sent_again(dask, copies_kept):
     table, rng = a_table()
     with parallel_config("dask"):
-        sent, new = backends.shared_table(table)
+        sent, new = binned_table.shared_table(table)
         assert new is None
         for n_new in (2, 1):
             table.replace_columns(3, rng.normal(size=(50, n_new)))
-            again, new = backends.shared_table(table)
+            again, new = binned_table.shared_table(table)
             assert again is sent
             assert new.value.codes.shape == (50, 2)
-            assert backends.shared_table(table) == (sent, new)
-            there = dask.submit(backends.received_table, sent.there(), new.there()).result()
+            assert binned_table.shared_table(table) == (sent, new)
+            there = dask.submit(binned_table.received_table, sent.there(), new.there()).result()
             np.testing.assert_array_equal(there.codes, table.codes)
             np.testing.assert_array_equal(there.bins.edges, table.bins.edges)
     # Every worker has both, and nobody keeps them when the table is gone.
@@ -188,11 +189,13 @@ def test_only_new_columns_are_sent_again(dask, copies_kept):
 
 def test_a_table_arrives_in_any_version():
     table, rng = a_table(n_rows=2**17)  # large: by columns, too
-    sent = backends._SentTable(table.bins, table.codes.copy())
+    sent = binned_table._SentTable(table.bins, table.codes.copy())
     assert sent.table(None) is sent.table(None)
     for version in (1, 2):
         table.replace_columns(3, rng.normal(size=(2**17, 2)))
-        new = backends._NewColumns(version, table.bins.columns(3, 5), table.codes[:, 3:].copy())
+        new = binned_table._NewColumns(
+            version, table.bins.columns(3, 5), table.codes[:, 3:].copy()
+        )
         there = sent.table(new)
         assert sent.table(new) is there
         np.testing.assert_array_equal(there.codes, table.codes)
@@ -203,7 +206,7 @@ def test_a_table_arrives_in_any_version():
 def test_values_that_are_lost_are_sent_again(dask, monkeypatch):
     table, _ = a_table()
     with parallel_config("dask"):
-        sent, _ = backends.shared_table(table)
+        sent, _ = binned_table.shared_table(table)
         lost = sent.there()
         dask.cancel(lost)
         assert sent.there() is not lost
@@ -222,10 +225,10 @@ def test_values_that_are_lost_are_sent_again(dask, monkeypatch):
 def test_tables_are_sent_again_to_another_cluster(dask, monkeypatch):
     table, _ = a_table()
     with parallel_config("dask"):
-        sent, _ = backends.shared_table(table)
-        assert backends.shared_table(table)[0] is sent
-        monkeypatch.setattr(backends, "_place", lambda backend: "elsewhere")
-        assert backends.shared_table(table)[0] is not sent
+        sent, _ = binned_table.shared_table(table)
+        assert binned_table.shared_table(table)[0] is sent
+        monkeypatch.setattr(binned_table, "place", lambda: "elsewhere")
+        assert binned_table.shared_table(table)[0] is not sent
 
 
 # A cluster that grows has one thread, too.

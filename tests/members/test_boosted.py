@@ -15,7 +15,8 @@ from mddf._data.binner import Binner
 from mddf._data.table import ArrayTable
 from mddf._deep_forest import growth
 from mddf._members import members
-from mddf._members.boosted import BoostedModel, boost_parts, grows_on_codes
+from mddf._members.boosted import BoostedModel, boost_parts
+from mddf._members.members import grows_on_codes
 from mddf._members.tasks import ClassificationTask
 
 GIVEN = {"n_estimators": 5, "random_state": 0}

@@ -9,20 +9,14 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import islice
-from threading import Lock
 from time import sleep
 from typing import Any
 from uuid import uuid4
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from joblib import Parallel
 from joblib.parallel import get_active_backend
-
-from mddf._data.binned_table import BinnedTable, coded_table
-from mddf._data.binning import Bins, join_bins
 
 # So often a task is sent to Dask whose workers die.
 _ATTEMPTS = 6
@@ -35,6 +29,19 @@ _LARGE = 2**20
 def _engine(backend: Any) -> str | None:
     """What engine a backend gives its tasks to, if that keeps values for them."""
     return {"DaskDistributedBackend": "dask", "RayBackend": "ray"}.get(type(backend).__name__)
+
+
+def place() -> Any:
+    """Where stand-ins are good: a client of Dask, a session of Ray, None without either."""
+    backend, _ = get_active_backend(prefer="threads")
+    engine = _engine(backend)
+    if engine == "dask":
+        return backend.client
+    if engine == "ray":
+        import ray
+
+        return ray.get_runtime_context().get_job_id()
+    return None
 
 
 def shared(values: Sequence[Any]) -> list[Any]:
@@ -205,96 +212,3 @@ def _result(backend: Any, sent: list[Any]) -> Any:
 
 def _call(function: Any, *arguments: Any, **named: Any) -> Any:
     return function(*arguments, **named)
-
-
-@dataclass(frozen=True)
-class _NewColumns:
-    """Columns that have been replaced since a table was sent: the last ones."""
-
-    version: int
-    bins: Bins
-    codes: np.ndarray
-
-    def __sizeof__(self) -> int:
-        return self.codes.nbytes
-
-
-class _SentTable:
-    """A table as it travels: without the codes by columns, which each process makes for itself."""
-
-    def __init__(self, bins: Bins, codes: np.ndarray) -> None:
-        self.bins, self.codes = bins, codes
-        self._lock = Lock()
-        self._made: tuple[int | None, BinnedTable] | None = None
-
-    def __reduce__(self) -> Any:
-        return _SentTable, (self.bins, self.codes)
-
-    def __sizeof__(self) -> int:
-        return self.codes.nbytes
-
-    def table(self, new: _NewColumns | None) -> BinnedTable:
-        """For growing trees on; the same for all tasks of a layer."""
-        version = None if new is None else new.version
-        with self._lock:
-            if self._made is None or self._made[0] != version:
-                self._made = None  # before there is another one
-                self._made = version, self._make(new)
-            return self._made[1]
-
-    def _make(self, new: _NewColumns | None) -> BinnedTable:
-        bins, codes = self.bins, self.codes
-        if new is not None:
-            n_kept = bins.n_columns - new.bins.n_columns
-            bins, codes = join_bins(bins.columns(0, n_kept), new.bins), codes.copy()
-            codes[:, n_kept:] = new.codes
-        return coded_table(bins, codes)
-
-
-@dataclass
-class _Sent:
-    """Where a table has been sent to, and in which version."""
-
-    place: Any
-    version: int
-    table: Any
-    new_version: int
-    new: Any = None
-
-
-_sent: WeakKeyDictionary[BinnedTable, _Sent] = WeakKeyDictionary()
-
-
-def _place(backend: Any) -> Any:
-    """What a stand-in is good for: a client of Dask, a session of Ray."""
-    if _engine(backend) == "dask":
-        return backend.client
-    import ray
-
-    return ray.get_runtime_context().get_job_id()
-
-
-def shared_table(table: BinnedTable) -> tuple[Any, Any]:
-    """Stand-ins for a table, and for what has changed in it since it was sent first.
-
-    Of a table whose last columns are replaced for every layer, only these travel again.
-    """
-    backend, _ = get_active_backend(prefer="threads")
-    if _engine(backend) is None:
-        return table, None
-    place = _place(backend)
-    sent = _sent.get(table)
-    if sent is None or sent.place != place:
-        (stand_in,) = shared([_SentTable(table.bins, table.codes)])
-        sent = _sent[table] = _Sent(place, table.version, stand_in, table.version)
-    if sent.new_version != table.version:
-        bins = table.bins.columns(table.n_fixed, table.bins.n_columns)
-        codes = np.ascontiguousarray(table.codes[:, table.n_fixed :])
-        (sent.new,) = shared([_NewColumns(table.version, bins, codes)])
-        sent.new_version = table.version
-    return sent.table, sent.new
-
-
-def received_table(table: Any, new: Any) -> BinnedTable:
-    """The table that the two of `shared_table` stand for."""
-    return table if isinstance(table, BinnedTable) else table.table(new)
