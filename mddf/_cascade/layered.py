@@ -161,12 +161,13 @@ class Layered(TransformerMixin):
             n_spare=fitted.n_added,
             wanted=wanted,
             numbers=not fitted.sees_codes_only,
+            levels=fitted.columns_of_levels,
         )
         if warn_if_seen:
             warn_of_seen(rows.codes(), self._seen)
 
         def read_block(first: int, end: int) -> list[np.ndarray]:
-            return read(fitted, fitted.ask(*rows.block(first, end), self.n_jobs))
+            return read(fitted, fitted.ask(rows.block(first, end), self.n_jobs))
 
         return by_blocks(read_block, table.shape[0], fitted.row_bytes)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from mddf._base.serialization import register_serializable
+from mddf._data.asked import AskedRows
 from mddf._data.bin_rows import drawn_rows
 from mddf._data.binned_table import BinnedTable, coded_table, empty_codes, spare_bins
 from mddf._data.binning import apply_bins, join_bins, learn_bins
@@ -182,6 +183,30 @@ class Binner:
             numbers[:, at] = counts[at] if missing else self.encoders_[c].levels(column)
         return Levels(columns, numbers, counts)
 
+    def numbers_of_levels(self, table: Table, columns: list[int]) -> np.ndarray:
+        """The same as `numbers`, but of some columns of categories levels in place of codes."""
+        numbers = self.numbers(table)
+        if columns:
+            numbers = np.array(numbers, np.float64)
+            levels = self.levels(table, columns)
+            missing = levels.numbers == levels.counts
+            numbers[:, columns] = np.where(missing, np.nan, levels.numbers)
+        return numbers
+
+    def asked_rows(self, numbers: np.ndarray, columns: list[int], n_spare: int) -> AskedRows:
+        """Rows from what `numbers_of_levels` gave of them."""
+        levels = None
+        if columns:
+            found = numbers[:, columns]
+            counts = np.array([len(self.encoders_[c].categories) for c in columns], np.int64)
+            whole = np.where(np.isnan(found), counts, found).astype(np.int64)
+            levels, numbers = Levels(columns, whole, counts), np.array(numbers, np.float64)
+            for at, c in enumerate(columns):
+                numbers[:, c] = self.encoders_[c].codes_of_levels(whole[:, at])
+        raw = apply_bins(np.ascontiguousarray(numbers, float), self.bins_)
+        spare = np.zeros((len(raw), n_spare), np.uint8)
+        return AskedRows(np.hstack([raw, spare]), numbers, levels)
+
     def is_missing(self, column: Column, c: int) -> bool:
         """Whether all cells of a new table's column `c` count as missing, so that none is read.
 
@@ -327,6 +352,8 @@ class NewRows:
         The codes of other columns are 0, or right. None for all.
     numbers : bool, default=False
         Whether numbers are asked for.
+    levels : sequence of int, default=()
+        Columns whose levels are asked for.
     """
 
     def __init__(
@@ -337,10 +364,12 @@ class NewRows:
         n_spare: int = 0,
         wanted: np.ndarray | None = None,
         numbers: bool = False,
+        levels: Sequence[int] = (),
     ) -> None:
         self.n_rows = table.shape[0]
         self._binner, self._table = binner, table
         self._n_spare, self._wanted, self._with_numbers = n_spare, wanted, numbers
+        self._levels = binner.levels(table, list(levels)) if levels else None
         self._codes: np.ndarray | None = None
         self._numbers: np.ndarray | None = None
 
@@ -351,8 +380,12 @@ class NewRows:
             self._codes, self._numbers = self._read(self._table, whole)
         return self._codes
 
-    def block(self, first: int, end: int) -> tuple[np.ndarray, np.ndarray | None]:
-        """Codes, which may be written over, and numbers of some rows."""
+    def block(self, first: int, end: int) -> AskedRows:
+        """Some rows; their codes may be written over."""
+        levels = None if self._levels is None else self._levels.of_rows(slice(first, end))
+        return AskedRows(*self._block(first, end), levels)
+
+    def _block(self, first: int, end: int) -> tuple[np.ndarray, np.ndarray | None]:
         whole = end - first == self.n_rows
         if self._codes is None and (whole or self._binner.is_plain(self._table)):
             table = self._table if whole else self._table.rows(first, end)

@@ -121,6 +121,14 @@ class CategoryEncoder:
             found = found[cells.numbers]
         return np.where(column.missing, n, found).astype(np.int64)
 
+    def codes_of_levels(self, levels: np.ndarray) -> np.ndarray:
+        """Codes of such numbers, NaN for what is missing or new: float64."""
+        return self._code_of_level[levels]
+
+    @cached_property
+    def _code_of_level(self) -> np.ndarray:
+        return np.append(self._look_up(self.categories), [np.nan, np.nan])
+
     def warn(self, column: Column, weights: np.ndarray | None, max_codes: int | None) -> None:
         """Warn of a column of more categories than codes, or of nearly as many as rows."""
         missing = column.missing if weights is None else column.missing[weights > 0]

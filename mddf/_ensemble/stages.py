@@ -7,7 +7,7 @@ estimator describes itself so; predictions in layers, explanations, graphs and c
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from mddf._base.messages import short
+from mddf._data.asked import AskedRows
 from mddf._data.binning import Bins, apply_bins, join_bins
 from mddf._ensemble.columns import bounded, columns_of, combine, rounded, shown_numbers
 from mddf._ensemble.vote import UNCALIBRATED, Calibration, sharpened
@@ -79,11 +80,30 @@ class StageMember:
         """Whether the trees keep what their training samples weigh in each leaf."""
         return False
 
-    def vectors(
-        self, codes: np.ndarray, numbers: np.ndarray | None, n_jobs: int | None
-    ) -> np.ndarray:
+    @property
+    def sees_levels(self) -> bool:
+        """Whether it asks for the levels of columns of many categories."""
+        return False
+
+    def seen_codes(self, rows: AskedRows) -> np.ndarray:
+        """What its trees are asked about."""
+        return rows.codes
+
+    def seen_bins(self, bins: Bins) -> Bins:
+        """Of the columns of `seen_codes`, from those of a stage."""
+        return bins
+
+    def players(self, n_columns: int) -> np.ndarray | None:
+        """Which columns of `seen_codes` tell of a row together; None: each by itself."""
+        return None
+
+    def of_features(self, amounts: np.ndarray, n_features: int) -> np.ndarray:
+        """What falls to players of a table of so many features, put down to these."""
+        return amounts
+
+    def vectors(self, rows: AskedRows, n_jobs: int | None) -> np.ndarray:
         """Class vectors of rows, or numbers: shape (n_rows, n_columns)."""
-        means = predictor.mean_vectors(self.models, codes, self.n_columns, n_jobs=n_jobs)
+        means = predictor.mean_vectors(self.models, rows.codes, self.n_columns, n_jobs=n_jobs)
         means = means * self.unit
         return rounded(means) if self.is_rounded else means
 
@@ -134,16 +154,12 @@ class Stage:
         return [trees for member in chosen for trees in member.models]
 
     def vectors(
-        self,
-        codes: np.ndarray,
-        numbers: np.ndarray | None,
-        before: np.ndarray | None,
-        n_jobs: int | None,
+        self, rows: AskedRows, before: np.ndarray | None, n_jobs: int | None
     ) -> np.ndarray:
         """Of all members, shape (n_members, n_rows, n_columns); `before` is what was added."""
-        if numbers is not None and self.columns is not None:
-            numbers = shown_numbers(numbers, before, self.columns)
-        return np.stack([member.vectors(codes, numbers, n_jobs) for member in self.members])
+        if rows.numbers is not None and self.columns is not None:
+            rows = replace(rows, numbers=shown_numbers(rows.numbers, before, self.columns))
+        return np.stack([member.vectors(rows, n_jobs) for member in self.members])
 
     def own_columns(self, vectors: np.ndarray) -> np.ndarray:
         """What the stage adds, of the vectors of all members (n_members, n_rows, n_columns)."""
@@ -213,6 +229,12 @@ class FittedStages:
         """Whether all that the model predicts comes from trees, which ask for bins of cells."""
         return all(member.sees_codes for member in self.members)
 
+    @property
+    def columns_of_levels(self) -> list[int]:
+        """The columns of many categories, if a member asks for their levels."""
+        sees_levels = any(member.sees_levels for member in self.members)
+        return self.binner.columns_of_many_levels() if sees_levels else []
+
     def trees(self) -> list[Any]:
         """All blocks of trees."""
         return [block for member in self.members if member.has_trees for block in member.models]
@@ -225,17 +247,16 @@ class FittedStages:
         return (1 if self.sees_codes_only else 24) * self.n_raw + 8 * n_kept
 
     def ask(
-        self, codes: np.ndarray, numbers: np.ndarray | None, n_jobs: int | None = None
+        self, rows: AskedRows, n_jobs: int | None = None
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Ask the stages in turn about rows.
 
         Parameters
         ----------
-        codes : ndarray of uint8 of shape (n_rows, n_raw + n_added)
-            The added columns are written over: after each stage, they are those that the next
-            one sees.
-        numbers : ndarray of shape (n_rows, n_raw) or None
-            Only needed if not `sees_codes_only`.
+        rows : AskedRows
+            The `n_added` columns of codes on the right are written over: after each stage, they
+            are those that the next one sees. Numbers are only needed if not `sees_codes_only`,
+            and levels of `columns_of_levels`.
         n_jobs : int, default=None
 
         Yields
@@ -244,18 +265,18 @@ class FittedStages:
         added : ndarray of shape (n_rows, n_added)
             What the next stage sees of the stages so far; empty if there is none.
         """
-        if numbers is not None and self.largest is not None:
-            numbers = bounded(numbers, self.largest)
+        if rows.numbers is not None and self.largest is not None:
+            rows = replace(rows, numbers=bounded(rows.numbers, self.largest))
         columns: list[np.ndarray] = []
-        added = np.empty((len(codes), 0))
+        added = np.empty((len(rows.codes), 0))
         for stage, following in zip_longest(self.stages, self.stages[1:]):
-            vectors = stage.vectors(codes, numbers, added, n_jobs)
+            vectors = stage.vectors(rows, added, n_jobs)
             if stage.inputs:
                 columns.append(stage.own_columns(vectors))
                 added = combine(columns, stage.alphas)
             if columns and following is not None:
                 bins, first = following.added, self.n_raw
-                apply_bins(added, bins, out=codes, first_column=first, n_jobs=n_jobs)
+                apply_bins(added, bins, out=rows.codes, first_column=first, n_jobs=n_jobs)
             yield vectors, added
 
     def averages(self, asked: Iterable[tuple[np.ndarray, np.ndarray]]) -> Iterator[np.ndarray]:

@@ -298,7 +298,7 @@ class Forest(grower.GrowsTrees):
 
         def read_block(first: Any, end: Any) -> Any:
             if numbers is None:
-                return [read(rows.block(first, end)[0])]
+                return [read(rows.block(first, end).codes)]
             return [read(Numbers(numbers[first:end], self._binner.bins_))]
 
         (found,) = by_blocks(read_block, table.shape[0], table.shape[1] + row_bytes)

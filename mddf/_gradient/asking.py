@@ -10,12 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from mddf._data.binner import Binner, NewRows
 from mddf._data.blocks import by_blocks
-from mddf._data.levels import Levels
 from mddf._data.reading import read_table
 from mddf._data.table import Table
 from mddf._ensemble.stages import FittedStages, one_stage
 from mddf._gradient.stages import BoostedMember
-from mddf._gradient.statistics import FEWEST_LEVELS, TargetStatistics
+from mddf._gradient.statistics import TargetStatistics, with_statistics
 from mddf._gradient.trees import BoostedTrees
 
 
@@ -34,15 +33,10 @@ class AsksBoostedTrees:
         """What `read` makes of the codes of X, one block of rows after the other."""
         check_is_fitted(self, "_trees")
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
-        rows, statistics = NewRows(self._binner, table), self._statistics
-        levels = self._levels(table)
+        rows = self._new_rows(table)
 
         def read_block(first: int, end: int) -> Any:
-            codes = rows.block(first, end)[0]
-            if statistics is not None and levels is not None:
-                of_rows = levels.of_rows(slice(first, end))
-                codes = np.hstack([codes, statistics.transform(of_rows)])
-            return [read(codes)]
+            return [read(with_statistics(rows.block(first, end), self._statistics))]
 
         (found,) = by_blocks(read_block, table.shape[0], self._trees.n_columns + row_bytes)
         return found
@@ -56,23 +50,15 @@ class AsksBoostedTrees:
             32 * self._trees.n_scores,
         )
 
-    def _levels(self, table: Table) -> Levels | None:
-        """Of the columns that have statistics."""
-        if self._statistics is None:
-            return None
-        return self._binner.levels(table, self._statistics.columns)
-
-    def _codes(self, table: Table) -> np.ndarray:
-        """What trees are asked about, of all rows at once."""
-        codes, levels = self._binner.transform(table), self._levels(table)
-        if self._statistics is None or levels is None:
-            return codes
-        return np.hstack([codes, self._statistics.transform(levels)])
+    def _new_rows(self, table: Table) -> NewRows:
+        levels = [] if self._statistics is None else self._statistics.columns
+        return NewRows(self._binner, table, levels=levels)
 
     def _staged_raw(self, X: Any) -> Iterator[np.ndarray]:
         check_is_fitted(self, "_trees")
         table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
-        return self._trees.staged(self._codes(table), self.n_jobs)
+        rows = self._new_rows(table).block(0, table.shape[0])
+        return self._trees.staged(with_statistics(rows, self._statistics), self.n_jobs)
 
     def apply(self, X: Any) -> np.ndarray:
         """The leaf of each tree that each sample ends in.
@@ -101,13 +87,7 @@ class AsksBoostedTrees:
     def _fitted_stages(self) -> FittedStages:
         """The trees as a stage."""
         check_is_fitted(self, "_trees")
-        if self._statistics is not None:
-            raise ValueError(
-                f"{type(self).__name__} must not have features of {FEWEST_LEVELS} categories or "
-                "more to be read as trees of its features; got columns "
-                f"{self._statistics.columns}, which are coded by target statistics"
-            )
-        member = BoostedMember.of(self._trees, self._target.unit)
+        member = BoostedMember.of(self._trees, self._target.unit, self._statistics)
         return one_stage(self._binner, member, self._target.link)
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from mddf._base.serialization import register_serializable
+from mddf._data.asked import AskedRows
 from mddf._data.binning import Bins, apply_bins, find_bins, join_bins
 from mddf._data.levels import Levels
 from mddf._data.sampling import row_hashes
@@ -122,16 +123,27 @@ class TargetStatistics:
         """Codes of rows that were not trained on: uint8 of shape (n_rows, n_columns)."""
         found = []
         for group, keys, codes in zip(self.groups, self.keys, self.codes, strict=True):
-            wanted = levels.keys(group)
-            places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-            found.append(codes[np.where(keys[places] == wanted, places, len(keys))])
+            found.append(codes[places_of(levels.keys(group), keys)])
         return np.hstack(found)
+
+    def players(self, n_columns: int) -> np.ndarray:
+        """For each column of a table and of statistics, the one that tells what it tells.
+
+        The columns of a level's means tell what its own column does, and those of a pair's means
+        what the first of them does.
+        """
+        n_raw, n_outputs = n_columns - self.n_columns, self.codes[0].shape[1]
+        of_groups = [
+            self.columns[group[0]] if len(group) == 1 else n_raw + at * n_outputs
+            for at, group in enumerate(self.groups)
+        ]
+        return np.concatenate([np.arange(n_raw), np.repeat(of_groups, n_outputs)])
 
     def shared(self, of_columns: np.ndarray) -> np.ndarray:
         """Amounts of the table's columns; those of statistics go to what they are made of."""
         n_raw, n_outputs = len(of_columns) - self.n_columns, self.codes[0].shape[1]
         found = of_columns[:n_raw].copy()
-        amounts = of_columns[n_raw:].reshape(-1, n_outputs).sum(axis=1)
+        amounts = of_columns[n_raw:].reshape(-1, n_outputs, *found.shape[1:]).sum(axis=1)
         for group, amount in zip(self.groups, amounts, strict=True):
             found[[self.columns[place] for place in group]] += amount / len(group)
         return found
@@ -242,6 +254,20 @@ class Encoding:
             groups, bins = self.groups(), join_bins(*bins_of)
             before = TargetStatistics(levels.columns, groups, keys_of, codes_of, bins)
         return np.hstack(coded), before
+
+
+def places_of(wanted: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """Where numbers stand among keys in order; behind the last if they are none of them."""
+    places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[places] == wanted, places, len(keys))
+
+
+def with_statistics(rows: AskedRows, statistics: TargetStatistics | None) -> np.ndarray:
+    """Codes of rows as trees see them that were grown beside statistics."""
+    if statistics is None:
+        return rows.codes
+    assert rows.levels is not None
+    return np.hstack([rows.codes, statistics.transform(rows.levels)])
 
 
 def random_orders(

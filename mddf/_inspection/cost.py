@@ -78,11 +78,11 @@ def cost(model: Any) -> Cost:
     >>> found.n_trees, found.n_nodes
     (5, 15)
     """
-    bins = fitted_stages(model).binner.bins_
+    fitted = fitted_stages(model)
     parts = list(_parts(vars(model), set()))
     blocks = [part for part in parts if isinstance(part, TreeBlock | BoostedTrees)]
     arrays = [part for part in parts if isinstance(part, np.ndarray)]
-    rows = _made_up_rows(bins, model.n_features_in_)
+    rows = _made_up_rows(fitted.binner, fitted.columns_of_levels)
     seconds = median(_seconds(model, rows) for _ in range(_REPEATS))
     return Cost(
         sum(block.n_trees for block in blocks),
@@ -109,10 +109,15 @@ def _parts(value: Any, seen: set[int]) -> Iterator[Any]:
         yield from _parts(vars(value), seen)
 
 
-def _made_up_rows(bins: Any, n_features: int) -> np.ndarray:
-    random = np.random.default_rng(0)
-    first, n_bins = bins.start[:n_features], np.diff(bins.start[: n_features + 1])
-    return bins.values[first + random.integers(0, n_bins, (_N_ROWS, n_features))]
+def _made_up_rows(binner: Any, columns_of_levels: list[int]) -> np.ndarray:
+    """Rows as numbers: values of bins, and levels of columns that trees have those of."""
+    random, bins = np.random.default_rng(0), binner.bins_
+    first, n_bins = bins.start[:-1], np.diff(bins.start)
+    rows = bins.values[first + random.integers(0, n_bins, (_N_ROWS, bins.n_columns))]
+    for column in columns_of_levels:
+        n_levels = len(binner.encoders_[column].categories)
+        rows[:, column] = random.integers(0, n_levels, _N_ROWS)
+    return rows
 
 
 def _seconds(model: Any, rows: np.ndarray) -> float:

@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.base import is_regressor
 
 from mddf._base.messages import short
-from mddf._data.binning import apply_bins
+from mddf._data.asked import AskedRows
+from mddf._data.binner import NewRows
 from mddf._data.blocks import last
 from mddf._data.reading import read_table
 from mddf._ensemble.stages import FittedStages
@@ -61,35 +62,48 @@ def is_sum_of_trees(model: Any) -> bool:
     return True
 
 
-def coded_stages(model: Any, X: Any) -> Iterator[np.ndarray]:
+def coded_stages(model: Any, X: Any) -> Iterator[AskedRows]:
     """Rows as each stage sees them.
 
     Yields
     ------
-    codes : ndarray of uint8 of shape (n_rows, n_columns)
+    rows : AskedRows
         Written over for the next stage.
     """
     fitted = fitted_stages(model)
     table = read_table(model, X, reset=False, categorical_features=model.categorical_features)
-    codes = fitted.binner.transform(table, n_spare=fitted.n_added)
-    yield codes
-    asked = fitted.ask(codes, fitted.binner.numbers(table), model.n_jobs)
+    rows = NewRows(
+        fitted.binner,
+        table,
+        n_spare=fitted.n_added,
+        numbers=not fitted.sees_codes_only,
+        levels=fitted.columns_of_levels,
+    ).block(0, table.shape[0])
+    yield rows
+    asked = fitted.ask(rows, model.n_jobs)
     for _ in zip(fitted.stages[1:], asked, strict=False):  # the last stage need not be asked
-        yield codes
+        yield rows
+
+
+def numbers_of(model: Any, X: Any) -> np.ndarray:
+    """Rows as numbers: categories as codes, those with target statistics as levels."""
+    fitted = fitted_stages(model)
+    table = read_table(model, X, reset=False, categorical_features=model.categorical_features)
+    numbers = fitted.binner.numbers_of_levels(table, fitted.columns_of_levels)
+    return np.array(numbers, float)
 
 
 def predict_numbers(
     model: Any, numbers: np.ndarray, *, n_jobs: int | None = None, finished: bool = True
 ) -> np.ndarray:
-    """What a model predicts of rows as numbers, categories as codes, NaN where missing.
+    """What a model predicts of rows as `numbers_of` gives them.
 
     Probabilities, or numbers of shape (n_rows, n_outputs); if not `finished`, the average before
     the calibration.
     """
     fitted = fitted_stages(model)
-    raw = apply_bins(np.ascontiguousarray(numbers, float), fitted.binner.bins_)
-    codes = np.hstack([raw, np.zeros((len(raw), fitted.n_added), np.uint8)])
-    asked = fitted.ask(codes, numbers, n_jobs)
+    rows = fitted.binner.asked_rows(numbers, fitted.columns_of_levels, fitted.n_added)
+    asked = fitted.ask(rows, n_jobs)
     return last(fitted.outcomes(asked) if finished else fitted.averages(asked))
 
 

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from mddf._base.elementary import class_probabilities
 from mddf._base.serialization import register_serializable
+from mddf._data.asked import AskedRows
 from mddf._data.binned_table import BinnedTable
 from mddf._data.sampling import rows_with_weight
 from mddf._data.validation import MOST
@@ -74,10 +75,10 @@ class BoostedFolds(StageMember):
         """See StageMember."""
         return [trees for one in self.models for trees in one.trees]
 
-    def vectors(self, codes: np.ndarray, numbers: np.ndarray | None, n_jobs: Any) -> np.ndarray:
+    def vectors(self, rows: AskedRows, n_jobs: Any) -> np.ndarray:
         """See StageMember."""
         n_columns = max((trees.n_columns for trees in self.blocks), default=0)
-        own = np.ascontiguousarray(codes[:, :n_columns])
+        own = np.ascontiguousarray(rows.codes[:, :n_columns])
         return np.mean([one.vectors(own, n_jobs) for one in self.models], axis=0)
 
 

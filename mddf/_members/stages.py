@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mddf._data.asked import AskedRows
 from mddf._ensemble.columns import rounded
 from mddf._ensemble.stages import StageMember
 from mddf._members.external_fit import external_vectors
@@ -21,10 +22,9 @@ class ExternalMember(StageMember):
         """See StageMember."""
         return False
 
-    def vectors(
-        self, codes: np.ndarray, numbers: np.ndarray | None, n_jobs: int | None
-    ) -> np.ndarray:
+    def vectors(self, rows: AskedRows, n_jobs: int | None) -> np.ndarray:
         """See StageMember."""
+        numbers = rows.numbers
         assert numbers is not None
         each = [external_vectors(one, numbers, self.n_columns, self.name) for one in self.models]
         if not self.is_rounded:

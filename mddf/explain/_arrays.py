@@ -31,7 +31,8 @@ class TreeArrays:
         -1 at leaves.
     feature : ndarray of int of shape (n_nodes,)
         Column of a node's split; -2 at leaves. In a cascade's layers after the first the columns
-        from ``n_features_in_`` on are class vectors of the layers before.
+        from ``n_features_in_`` on are class vectors of the layers before. In gradient boosting
+        they are target statistics: those of each column of many categories, then of each pair.
     threshold : ndarray of float of shape (n_nodes,)
         Values up to it go left. It may be infinite at a node that asks only whether a value is
         there. NaN where categories are split, -2 at leaves.
@@ -111,10 +112,12 @@ def tree_arrays(
     stage = fitted.stages[number]
     if forest is not None:
         forest = _chosen("forest", forest, len(stage.members))
-    codes = None if X is None else next(islice(coded_stages(model, X), number, None))
-    unit = stage.members[forest or 0].unit
+    member = stage.members[forest or 0]
+    codes, bins = None, member.seen_bins(stage.bins)
+    if X is not None:
+        codes = member.seen_codes(next(islice(coded_stages(model, X), number, None)))
     return [
-        tree for block in stage.blocks(forest) for tree in _split(block, unit, stage.bins, codes)
+        tree for block in stage.blocks(forest) for tree in _split(block, member.unit, bins, codes)
     ]
 
 

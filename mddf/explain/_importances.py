@@ -18,6 +18,7 @@ from sklearn.utils.validation import column_or_1d
 from tqdm import tqdm
 
 from mddf._base.messages import nearest, short
+from mddf._data.asked import AskedRows
 from mddf._data.frame import is_frame
 from mddf._data.plain import known_labels
 from mddf._data.reading import whole_frame
@@ -283,11 +284,11 @@ def _gains(model: Any, X: Any, y: Any) -> np.ndarray:
     of_layers: list[np.ndarray] = []  # gains of the rows
     of_columns: list[np.ndarray] = []  # of the columns added, each by the rows of its class
     share = np.empty((0, n_raw))
-    for stage, codes in zip(fitted.stages, coded, strict=True):
+    for stage, rows in zip(fitted.stages, coded, strict=True):
         gains = []
         for number in range(len(stage.members)):
             found = own_class_contributions(
-                stage.blocks(number), codes, labels, n_jobs=model.n_jobs
+                stage.blocks(number), rows.codes, labels, n_jobs=model.n_jobs
             )
             added = found[:, n_raw:]
             gains.append(found[:, :n_raw] + (added @ share if len(share) else 0))
@@ -306,12 +307,13 @@ def _as_raw(link: Any, y: np.ndarray) -> np.ndarray:
     return np.eye(link.n_classes)[y][:, -link.n_scores :]
 
 
-def _covariances(stage: Stage, codes: np.ndarray, y: Any, n_jobs: int | None) -> np.ndarray:
+def _covariances(stage: Stage, rows: AskedRows, y: Any, n_jobs: int | None) -> np.ndarray:
     """What each feature adds to a row's part of the covariance of its target and prediction."""
     (member,) = stage.members
+    codes = member.seen_codes(rows)
     y = y / member.unit  # of no size in these units
     found, _ = path_contributions(stage.blocks(None), codes, codes, n_jobs=n_jobs)
-    found *= member.per_mean / member.unit
+    found = member.of_features(found, stage.raw.n_columns) * (member.per_mean / member.unit)
     away = y - y.mean(axis=0)
     variance = np.square(away).mean(axis=0)
     return np.mean(found * (away / np.where(variance > 0, variance, 1))[:, None], axis=2)

@@ -57,6 +57,7 @@ def path_contributions(
     blocks: Sequence[Any],
     codes: np.ndarray,
     background: np.ndarray | None,
+    players: np.ndarray | None = None,
     *,
     n_jobs: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -73,6 +74,9 @@ def path_contributions(
     background : ndarray of uint8 of shape (n_background, n_columns) or None
         The rows that the means of nodes are taken over; None for those of training, of which
         trees have to keep the weight.
+    players : ndarray of int of shape (n_columns,) or None, default=None
+        The column that each one's part is put down to: columns of the same are known together.
+        None: each by itself.
     n_jobs : int, default=None
 
     Returns
@@ -88,7 +92,7 @@ def path_contributions(
         bias += value[nodes.start[:-1]].sum(axis=0)
         step = value - value[nodes.parent]  # of roots it is not looked at
         for row, node, column in _steps(nodes, block, codes, n_jobs):
-            contributions[row, column] += step[node]
+            contributions[row, column if players is None else players[column]] += step[node]
     n_trees = max(1, sum(block.n_trees for block in blocks))
     return contributions / n_trees, bias / n_trees
 

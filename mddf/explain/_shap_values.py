@@ -12,7 +12,6 @@ import numpy as np
 from sklearn.base import is_regressor
 
 from mddf._data.binning import apply_bins
-from mddf._data.reading import read_table
 from mddf._data.validation import naming
 from mddf._ensemble.columns import combine
 from mddf._inspection.stages import (
@@ -20,6 +19,7 @@ from mddf._inspection.stages import (
     feature_names,
     fitted_stages,
     is_sum_of_trees,
+    numbers_of,
     predict_numbers,
     refuse_untraceable,
     response_method,
@@ -43,7 +43,9 @@ def shap_values(
     regressor to its prediction. Of a cascade with ``calibrate=True``, "tree" and "path" explain
     the probabilities before the calibration, which changes how sure they are and not their order.
     Of gradient boosting they explain raw predictions: `decision_function`, of "poisson" and
-    "gamma" the logarithm of the prediction.
+    "gamma" the logarithm of the prediction. What target statistics of a category tell is known if
+    the category is; those of a pair of categories are known or not by themselves, and what falls
+    to them is shared equally by the two.
 
     Parameters
     ----------
@@ -77,7 +79,7 @@ def shap_values(
         ``values`` has shape (n_samples, n_features, n_classes), ``base_values`` (n_samples,
         n_classes), with outputs in place of classes for a regressor, and without them if there is
         only one, as the raw prediction of two classes; ``data`` holds the rows as numbers,
-        categories as codes.
+        categories as codes: those that have target statistics by their place among all.
 
     Raises
     ------
@@ -120,7 +122,7 @@ def shap_values(
             check_whole("random_state", random_state, 0, 2**32 - 1)
     else:
         refuse_untraceable(model, "method='permutation'")
-    rows = _numbers(model, X)
+    rows = numbers_of(model, X)
     others = _background(model, background, rows, method)
     if method == "permutation":
         values, base = _by_permutation(model, rows, others, random_state)
@@ -153,16 +155,11 @@ def _knows_weights(model: Any) -> bool:
     return all(member.knows_weights for member in fitted_stages(model).members)
 
 
-def _numbers(model: Any, X: Any) -> np.ndarray:
-    table = read_table(model, X, reset=False, categorical_features=model.categorical_features)
-    return np.array(fitted_stages(model).binner.numbers(table), float)
-
-
 def _background(model: Any, background: Any, rows: np.ndarray, method: str) -> np.ndarray:
     """The rows that are compared with, as numbers; they are refused or warned of if all alike."""
     if background is not None:
         with naming("background"):
-            others = _numbers(model, background)
+            others = numbers_of(model, background)
     elif method == "permutation":
         others = rows[:: -(-len(rows) // _PERMUTATION_ROWS)]
     elif _knows_weights(model):
@@ -171,7 +168,8 @@ def _background(model: Any, background: Any, rows: np.ndarray, method: str) -> n
         others = rows
     # Trees see the bins, and members of other kinds the numbers.
     fitted = fitted_stages(model)
-    seen = apply_bins(others, fitted.binner.bins_) if fitted.sees_codes_only else others
+    by_codes = fitted.sees_codes_only and not fitted.columns_of_levels
+    seen = apply_bins(others, fitted.binner.bins_) if by_codes else others
     if not np.array_equal(seen, np.broadcast_to(seen[:1], seen.shape), equal_nan=True):
         return others
     if background is None:
@@ -201,15 +199,19 @@ def _by_trees(model: Any, X: Any, background: Any, method: str) -> tuple[np.ndar
     """Contributions and base values of a forest, or through all layers of a cascade."""
     contribute = partial(_OF_TREES[method], n_jobs=model.n_jobs)
     fitted = fitted_stages(model)
-    others = repeat(None) if background is None else coded_stages(model, background)
-    coded = zip(coded_stages(model, X), others, strict=False)
+    of_others = repeat(None) if background is None else coded_stages(model, background)
+    coded = zip(coded_stages(model, X), of_others, strict=False)
     columns: list[np.ndarray] = []  # what the features do to those that each layer adds
     bases: list[np.ndarray] = []
     before = base = np.empty(0)
-    for stage, tables in zip(fitted.stages, coded, strict=True):
+    for stage, (rows, others) in zip(fitted.stages, coded, strict=True):
         found, biases = [], []
         for number, member in enumerate(stage.members):
-            values, bias = contribute(stage.blocks(number), *tables)
+            codes = member.seen_codes(rows)
+            known = None if others is None else member.seen_codes(others)
+            players = member.players(codes.shape[1])
+            values, bias = contribute(stage.blocks(number), codes, known, players)
+            values = member.of_features(values, fitted.n_raw)
             values = _pass_back(values, fitted.n_raw, before)
             found.append((values * member.per_mean).reshape(-1, member.n_columns))
             biases.append((bias * member.per_mean + member.offset)[None])

@@ -23,6 +23,7 @@ def tree_contributions(
     blocks: Sequence[Any],
     codes: np.ndarray,
     background: np.ndarray | None,
+    players: np.ndarray | None = None,
     *,
     n_jobs: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -49,8 +50,9 @@ def tree_contributions(
         nodes = decode(block)
         reached = rows_at_leaves(nodes, block, background, n_jobs)
         bias += node_values(nodes, reached)[nodes.start[:-1]].sum(axis=0)
-        factors = _Factors.of(nodes, reached)
-        to_columns = _to_columns(nodes, codes.shape[1])
+        player = nodes.column if players is None else players[nodes.column]
+        factors = _Factors.of(nodes, reached, player)
+        to_columns = _to_columns(nodes, player, codes.shape[1])
         size = nodes.value.size * len(factors.weights)
         step = max(1, _AT_ONCE // size)
         for first in range(0, len(codes), step):
@@ -88,9 +90,9 @@ class _Factors:
     slope: np.ndarray
 
     @classmethod
-    def of(cls, nodes: Nodes, reached: np.ndarray) -> _Factors:
+    def of(cls, nodes: Nodes, reached: np.ndarray, player: np.ndarray) -> _Factors:
         """Factors for a background of which so much gets to each leaf."""
-        share, before = _shares(nodes, reached), _edges_before(nodes)
+        share, before = _shares(nodes, reached), _edges_before(nodes, player)
         together, n_columns = np.ones(len(share)), np.zeros(len(share), int)
         for level in nodes.levels:
             for child in (nodes.left[level], nodes.left[level] + 1):
@@ -126,9 +128,9 @@ def _shares(nodes: Nodes, reached: np.ndarray) -> np.ndarray:
     return np.where(at_all, rows / np.where(at_all, rows[parent], 1), leaves / leaves[parent])
 
 
-def _edges_before(nodes: Nodes) -> np.ndarray:
-    """The nearest edge above that asks the same column, by the node it leads to."""
-    parent, split_column = nodes.parent, nodes.column[nodes.parent]
+def _edges_before(nodes: Nodes, player: np.ndarray) -> np.ndarray:
+    """The nearest edge above that asks the same player, by the node it leads to."""
+    parent, split_column = nodes.parent, player[nodes.parent]
     before = parent.copy()
     open_ = np.flatnonzero(before != LEAF)
     while len(open_):
@@ -187,8 +189,8 @@ def _of_edges(nodes: Nodes, factors: _Factors, leads: np.ndarray) -> np.ndarray:
     return found
 
 
-def _to_columns(nodes: Nodes, n_columns: int) -> sparse.csr_array:
-    """A matrix that adds up edges by the columns that they ask."""
+def _to_columns(nodes: Nodes, player: np.ndarray, n_columns: int) -> sparse.csr_array:
+    """A matrix that adds up edges by the players that they ask."""
     edges = np.flatnonzero(nodes.parent != LEAF)
-    places = nodes.column[nodes.parent[edges]], edges
+    places = player[nodes.parent[edges]], edges
     return sparse.csr_array((np.ones(len(edges)), places), shape=(n_columns, len(nodes.left)))

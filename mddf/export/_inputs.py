@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from itertools import count
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_regressor
 
+from mddf._data.categories import CategoryEncoder
 from mddf._data.cells import NUMBER, missing_cells
 from mddf._data.reading import read_table
 from mddf._inspection.stages import feature_names, fitted_stages
@@ -14,6 +17,7 @@ from mddf.explain._arrays import category_codes
 
 from ._graph import ML, Graph
 from ._precision import checked
+from ._statistics import Levels
 
 
 def onnx_inputs(model: Any, X: Any, *, dtype: Any = None) -> dict[str, np.ndarray]:
@@ -21,7 +25,8 @@ def onnx_inputs(model: Any, X: Any, *, dtype: Any = None) -> dict[str, np.ndarra
 
     Without categories there is one input, "X" of shape (n_samples, n_features). With some there
     is one of shape (n_samples, 1) for each feature, by its name: text where the categories are
-    text, else numbers. A number that is missing is NaN; text that fit did not see is missing.
+    text, else numbers. A number that is missing is NaN; a missing text is the empty one (with
+    question marks, if that is a category).
 
     Parameters
     ----------
@@ -52,7 +57,9 @@ def onnx_inputs(model: Any, X: Any, *, dtype: Any = None) -> dict[str, np.ndarra
         else:
             cells = table.numbers([column])[:, 0]
         if is_text:
-            cells = _texts(cells, missing_cells(cells), _unseen_text(categories[column]))
+            known = {category for category, _ in _flat(categories[column])}
+            missing, unseen = _other_texts(known)
+            cells = _texts(cells, missing_cells(cells), missing, unseen)
         found[name] = np.asarray(cells, object if is_text else dtype)[:, None]
     return found
 
@@ -91,20 +98,17 @@ def _flat(categories: list[Any]) -> list[tuple[Any, ...]]:
     ]
 
 
-def _unseen_text(categories: list[Any]) -> str:
-    known, text = {category for category, _ in _flat(categories)}, ""
-    while text in known:
-        text += "?"
-    return text
+def _other_texts(known: Collection[Any]) -> tuple[str, str]:
+    """Texts that are no categories: for what is missing, and for what fit did not see."""
+    others = (text for n in count() if (text := "?" * n) not in known)
+    return next(others), next(others)
 
 
-def _texts(values: np.ndarray, missing: np.ndarray, unseen: str) -> np.ndarray:
+def _texts(values: np.ndarray, is_missing: np.ndarray, missing: str, unseen: str) -> np.ndarray:
     """Cells as runtimes take them; those that no category can be are text that fit did not see."""
     texts = np.empty(len(values), object)  # texts of numpy lose zeros at their ends
-    texts[:] = [
-        unseen if is_missing or not is_utf8(str(value)) else str(value)
-        for value, is_missing in zip(values, missing, strict=True)
-    ]
+    texts[:] = [str(value) if is_utf8(str(value)) else unseen for value in values]
+    texts[is_missing] = missing
     return texts
 
 
@@ -117,27 +121,51 @@ def is_utf8(text: str) -> bool:
     return True
 
 
-def add_inputs(graph: Graph, model: Any, dtype: Any) -> str:
-    """The features as one table of doubles, categories as codes, NaN where missing."""
-    categories = category_codes(model)
+def add_inputs(graph: Graph, model: Any, dtype: Any) -> tuple[str, Levels]:
+    """The features as one table of doubles, categories as codes, NaN where missing.
+
+    Also the levels of the columns that have target statistics.
+    """
+    categories, levels = category_codes(model), dict[int, tuple[str, int]]()
     if not categories:
         X = graph.input("X", dtype, [None, model.n_features_in_])
-        return X if dtype == np.float64 else graph.cast(X, np.float64)
-    binner, columns = fitted_stages(model).binner, []
+        return (X if dtype == np.float64 else graph.cast(X, np.float64)), {}
+    fitted, columns = fitted_stages(model), []
+    binner, of_levels = fitted.binner, fitted.columns_of_levels
     for column, name in enumerate(input_names(model)):
         text = column in categories and _is_text(binner, column, name)
         value = graph.input(name, str if text else dtype, [None, 1])
+        if column in of_levels:
+            encoder = binner.encoders_[column]
+            level = _add_levels(graph, value, name, encoder, text, dtype)
+            levels[column] = level, len(encoder.categories)
         if column in categories:
-            value = _add_encoder(graph, value, name, categories[column], text, dtype)
+            # An encoder has a key, even if nothing was there in fit.
+            pairs = _flat(categories[column]) or [("" if text else 0, np.nan)]
+            value = _add_encoder(graph, value, name, pairs, text, dtype, np.nan)
         columns.append(graph.cast(value, np.float64))
-    return graph.add("Concat", *columns, axis=1)
+    return graph.add("Concat", *columns, axis=1), levels
+
+
+def _add_levels(
+    graph: Graph, value: str, name: str, encoder: CategoryEncoder, text: bool, dtype: Any
+) -> str:
+    """As `CategoryEncoder.levels`."""
+    known = encoder.categories.tolist()
+    n, keys = len(known), [str(key) for key in known] if text else known
+    if text:
+        keys.append(_other_texts(set(keys))[0])
+    pairs = list(zip(keys, range(n + 1), strict=False))
+    level = _add_encoder(graph, value, name, pairs, text, dtype, n + 1)
+    if not text:
+        missing = graph.add("IsNaN", value)
+        level = graph.add("Where", missing, graph.constant(n, dtype), level)
+    return graph.add("Reshape", graph.cast(level, np.int64), graph.constant([-1], np.int64))
 
 
 def _add_encoder(
-    graph: Graph, value: str, name: str, categories: list[Any], text: bool, dtype: Any
+    graph: Graph, value: str, name: str, pairs: list[Any], text: bool, dtype: Any, default: float
 ) -> str:
-    # An encoder has a key, even if nothing was there in fit.
-    pairs = _flat(categories) or [("" if text else 0, np.nan)]
     keys, codes = zip(*pairs, strict=True)
     if text:
         if wrong := [key for key in keys if not is_utf8(str(key))]:
@@ -146,7 +174,7 @@ def _add_encoder(
             )
         return graph.add(
             "LabelEncoder", value, domain=ML, keys_strings=[str(key) for key in keys],
-            values_floats=[float(code) for code in codes], default_float=float("nan"),
+            values_floats=[float(code) for code in codes], default_float=float(default),
         )  # fmt: skip
     for precision, remedy in (
         (np.dtype(float), "turn them into text before the fit"),
@@ -161,5 +189,5 @@ def _add_encoder(
     return graph.add(
         "LabelEncoder", value, domain=ML,
         keys_tensor=graph.tensor(numbers), values_tensor=graph.tensor(np.array(codes, dtype)),
-        default_tensor=graph.tensor(np.array([np.nan], dtype)),
+        default_tensor=graph.tensor(np.array([default], dtype)),
     )  # fmt: skip

@@ -70,8 +70,8 @@ def to_onnx(model: Any, *, dtype: Any = None) -> Any:
         warn_of_rounding(model, fitted)
     dtype = checked(dtype)
     graph = Graph(input_names(model))
-    raw = add_inputs(graph, model, dtype)
-    outcome = add_stages(graph, raw, fitted, is_regressor(model))
+    raw, levels = add_inputs(graph, model, dtype)
+    outcome = add_stages(graph, raw, levels, fitted, is_regressor(model))
     if is_regressor(model):
         n_outputs = fitted.stages[-1].members[0].n_columns
         graph.output(graph.cast(outcome, dtype), "variable", dtype, [None, n_outputs])

@@ -17,6 +17,7 @@ from mddf._trees.arrays import Trees
 from ._boosting import add_link, add_scaled_up, add_softmax
 from ._external import add_external, add_external_regressor
 from ._graph import Graph
+from ._statistics import Levels, add_statistics
 from ._trees import add_trees
 
 
@@ -48,7 +49,9 @@ def _add_mean(graph: Graph, values: list[str], weights: Any = None) -> str:
     return _add_scaled(graph, "Div", _add_sum(graph, values, weights), total)
 
 
-def add_stages(graph: Graph, raw: str, fitted: FittedStages, is_regressor: bool) -> str:
+def add_stages(
+    graph: Graph, raw: str, levels: Levels, fitted: FittedStages, is_regressor: bool
+) -> str:
     """As `FittedStages.outcomes`: what all stages predict together."""
     codes = numbers = raw
     columns: list[str] = []
@@ -60,7 +63,9 @@ def add_stages(graph: Graph, raw: str, fitted: FittedStages, is_regressor: bool)
         if stage.columns is not None and not all(member.has_trees for member in stage.members):
             seen = graph.add("Gather", codes, graph.constant(stage.columns, np.int64), axis=1)
         vectors = [
-            _add_trees(graph, codes, member, stage)
+            _add_raw(graph, codes, levels, member, stage)
+            if isinstance(member, BoostedMember)
+            else _add_trees(graph, codes, member, stage)
             if member.has_trees
             else _add_boosted(graph, codes, member, stage)
             if isinstance(member, BoostedFolds)
@@ -88,10 +93,6 @@ def add_stages(graph: Graph, raw: str, fitted: FittedStages, is_regressor: bool)
 def _add_trees(graph: Graph, codes: str, member: StageMember, stage: Stage) -> str:
     """As `StageMember.vectors`: the mean over trees."""
     sums = add_trees(graph, codes, member.models, stage.bins)
-    if isinstance(member, BoostedMember):
-        raw = graph.add("Add", sums, graph.constant(member.trees.start))
-        exponent = np.frexp(member.unit)[1] - 1
-        return add_scaled_up(graph, raw, np.array([exponent])) if exponent else raw
     if isinstance(member.models[0], Trees):
         means = _add_shares(graph, sums)
     else:
@@ -99,6 +100,17 @@ def _add_trees(graph: Graph, codes: str, member: StageMember, stage: Stage) -> s
         means = graph.add("Div", sums, graph.constant(n_trees))
         means = graph.add("Mul", means, graph.constant(member.unit))
     return _add_rounded(graph, means) if member.is_rounded else means
+
+
+def _add_raw(graph: Graph, codes: str, levels: Levels, member: BoostedMember, stage: Stage) -> str:
+    """As `BoostedMember.vectors`: raw predictions."""
+    bins = stage.bins
+    if member.statistics is not None:
+        codes, bins = add_statistics(graph, codes, bins, levels, member.statistics)
+    sums = add_trees(graph, codes, member.models, bins)
+    raw = graph.add("Add", sums, graph.constant(member.trees.start))
+    exponent = np.frexp(member.unit)[1] - 1
+    return add_scaled_up(graph, raw, np.array([exponent])) if exponent else raw
 
 
 def _add_boosted(graph: Graph, codes: str, member: BoostedFolds, stage: Stage) -> str:

@@ -26,6 +26,7 @@ from mddf._cascade import layer as cascade_layer
 from mddf._cascade.forests import named_forest
 from mddf._cascade.layer import layer_parts
 from mddf._cascade.trainer import LayerTrainer, SumOfTrees, View
+from mddf._data.asked import AskedRows
 from mddf._data.binned_table import BinnedTable
 from mddf._data.binning import find_bins
 from mddf._data.folds import make_folds
@@ -78,7 +79,7 @@ def layer_vectors(layer, codes, numbers, augmented, n_classes):
     """Class vectors of new samples."""
     members = layer.stage_members(n_classes)
     stage = Stage(layer.bins, layer.bins, members, np.ones(1), [0], None, layer.columns)
-    return stage.vectors(codes, numbers, augmented, None)
+    return stage.vectors(AskedRows(codes, numbers), augmented, None)
 
 
 def problem(*, n_samples=120, weights=None, out_of_bag=False, seed=0, random_labels=False):

@@ -100,7 +100,8 @@ def test_arrays_of_a_cascade_count_rows_at_later_layers():
     for layer in (0, 1):
         trees = tree_arrays(model, layer=layer, X=X)
         assert all(tree.n_node_samples[0] == len(X) for tree in trees)
-    *_, codes = coded_stages(model, X)
+    *_, rows = coded_stages(model, X)
+    codes = rows.codes
     assert codes.shape[1] == X.shape[1] + 8 * 3
 
 

@@ -1,6 +1,7 @@
 """Explanations and costs of gradient boosting."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from boosted_cases import TABLES, frame_of_few_levels
 from made_models import labels_of, number_table, table_with_missing
@@ -121,6 +122,68 @@ def test_shapley_values_by_enumeration(kind, grow_policy):
         assert np.allclose(values, np.sum(exact, axis=0), atol=1e-12)
         start = model._trees.start + sum(tree.value[0] for tree in trees)
         assert np.allclose(base, start)
+
+
+def of_levels(grow_policy, n_classes, **options):
+    """Two columns of many levels, with some of them missing; and a model."""
+    rng = np.random.default_rng(3)
+    first, second = rng.integers(0, 35, 200), rng.integers(0, 3, 200)
+    columns = {"c0": first.astype(object), "c1": (2 * first + second) % 35}
+    X = pd.DataFrame({"a": rng.normal(size=200), **columns, "b": rng.normal(size=200)})
+    y = X["a"] + np.sin(first) + rng.normal(size=(35, 3))[first, second]
+    X.loc[::13, "c0"] = None
+    X[["c0", "c1"]] = X[["c0", "c1"]].astype("category")
+    if n_classes:
+        y = np.searchsorted(np.quantile(y, np.arange(1, n_classes) / n_classes), y)
+    options = OPTIONS | {"grow_policy": grow_policy, "max_depth": 5, "max_iter": 4} | options
+    Model = GradientBoostingClassifier if n_classes else GradientBoostingRegressor
+    return X, y, Model(**options).fit(X, y)
+
+
+@pytest.mark.parametrize("grow_policy", GROWTH)
+@pytest.mark.parametrize("n_classes", [None, 3])
+def test_shapley_values_of_target_statistics_by_enumeration(grow_policy, n_classes):
+    pytest.importorskip("shap", reason='needs "mddf[explain]"')
+    X, _, model = of_levels(grow_policy, n_classes)
+    width = n_classes or 1
+    # Columns of trees: a, c0, c1, b; then the statistics of c0, of c1 and of both.
+    player = np.concatenate([[0, 1, 2, 3], np.repeat([1, 2, 4], width)])
+    found, trees = shap_values(model, X[:4]), tree_arrays(model)
+    assert {1, 4} <= {player[f] for tree in trees for f in tree.feature if f >= 4}
+    rows = model._binner.levels(read_table(model, X[:4], reset=False), [1, 2])
+    codes = model._statistics.transform(rows)
+    bins = model._statistics.bins
+    statistics = bins.values[bins.start[:-1] + codes]  # on the same side of all thresholds
+    for i, row in enumerate(np.hstack([found.data, statistics])):
+        exact = 0
+        for tree in trees:
+
+            def game(S, tree=tree, row=row):
+                return path_dependent(tree, row, np.flatnonzero(np.isin(player, S)))
+
+            exact = exact + shapley(game, 5)
+        exact[1:3] += exact[4] / 2
+        assert np.allclose(found.values[i].reshape(4, width), exact[:4], atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["tree", "path", "permutation"])
+@pytest.mark.parametrize("grow_policy", GROWTH)
+@pytest.mark.parametrize("n_classes", [None, 2, 3])
+def test_contributions_of_target_statistics_add_up(method, grow_policy, n_classes):
+    pytest.importorskip("shap", reason='needs "mddf[explain]"')
+    X, y, model = of_levels(grow_policy, n_classes)
+    raw = raw_of(model, X)
+    if method == "permutation" and n_classes:
+        raw = model.predict_proba(X)
+    for background in (None, X[:50]):
+        found = shap_values(model, X[:9], background=background, method=method)
+        sums = found.values.reshape(9, 4, -1).sum(axis=1) + found.base_values.reshape(9, -1)
+        assert np.allclose(sums, raw[:9])
+    assert np.array_equal(found.data[:, 1], X["c0"].cat.codes[:9].replace(-1, np.nan), True)
+    held_out = importances(model, X, y).importances_mean
+    assert held_out.shape == (4,)
+    assert held_out[:3].min() > np.abs(held_out[3])
+    assert cost(model).microseconds_per_row > 0
 
 
 @pytest.mark.parametrize("kind", TABLES)

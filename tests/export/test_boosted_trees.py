@@ -1,9 +1,10 @@
 """Graphs of gradient boosting against the models that they were made of."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from boosted_cases import TABLES, frame_of_few_levels
-from made_models import frame_table, labels_of, number_table, table_with_missing
+from made_models import labels_of, number_table, table_with_missing
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
 from mddf.export import onnx_inputs, to_onnx
@@ -84,8 +85,42 @@ def test_trees_that_find_nothing():
     assert_same(GradientBoostingClassifier(**OPTIONS).fit(X, np.arange(40) % 2), X)
 
 
-def test_target_statistics_are_refused():
-    X = frame_table(240)
-    model = GradientBoostingClassifier(**OPTIONS).fit(X, labels_of(X))
-    with pytest.raises(ValueError, match=r"32 categories or more.* got columns \[5\]"):
-        to_onnx(model, dtype=np.float64)
+@pytest.mark.parametrize("grow_policy", GROWTH)
+@pytest.mark.parametrize("n_classes", [0, 1, 2, 4])
+def test_target_statistics(grow_policy, n_classes):
+    """Levels that are there, missing and new, alone and in pairs."""
+    (X, y), (rows, _) = levels(200, n_classes), levels(400, 0, seed=1)
+    Model = GradientBoostingClassifier if n_classes else GradientBoostingRegressor
+    model = Model(grow_policy=grow_policy, **OPTIONS).fit(X, y)
+    assert len(model._binner.columns_of_many_levels()) == 4
+    assert_same(model, rows)
+    whole = rows.drop(columns="decimal"), X.drop(columns="decimal")
+    model.fit(whole[1], y)
+    assert_same(model, whole[0], np.float32, 1e-6)
+
+
+def levels(n, n_classes, seed=0):
+    """Columns of many levels of text and of numbers, and what depends on them."""
+    rng = np.random.default_rng(seed)
+    places = rng.integers(0, 70 + 20 * seed, (n, 4))
+    texts = np.array(["", "?", "\ud800" if seed else "x", *(f"t{i}" for i in range(90))], object)
+    X = pd.DataFrame({"a": rng.integers(-4, 5, n) / 2})
+    X["text"] = pd.Series(texts[places[:, 0]], dtype=object)
+    X["letter"] = texts[3 + places[:, 1]]
+    X["whole"], X["decimal"] = places[:, 2].astype(float), places[:, 3] / 7
+    X["colour"] = np.array(["red", "green"])[rng.integers(0, 2, n)]
+    for column in X.columns[1:]:
+        X.loc[rng.random(n) < 0.1, column] = None
+    X[["whole", "decimal"]] = X[["whole", "decimal"]].astype("category")
+    y = np.sin(places).sum(axis=1) + X["a"].to_numpy()
+    if n_classes:
+        y = np.searchsorted(np.quantile(y, np.arange(1, n_classes) / n_classes), y)
+    return X, y
+
+
+def test_target_statistics_of_numbers_that_single_precision_does_not_tell_apart():
+    X = pd.DataFrame({"number": np.arange(80) % 40 / 40 * 1e-9 + 1}).astype("category")
+    model = GradientBoostingRegressor(**OPTIONS).fit(X, np.arange(80) % 40)
+    assert_same(model, X)
+    with pytest.raises(ValueError, match="must be different numbers in float32"):
+        to_onnx(model)

@@ -2,18 +2,20 @@
 
 import numpy as np
 import pytest
-from made_models import labels_of, number_table
+from made_models import frame_table, labels_of, number_table
 from mddf.baselines import GCForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 from mddf import (
     DeepForestClassifier,
     DeepForestRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
     MDDFClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from mddf._inspection.stages import fitted_stages, predict_numbers
+from mddf._inspection.stages import fitted_stages, numbers_of, predict_numbers
 
 MODELS = [
     RandomForestClassifier(4, random_state=0),
@@ -41,6 +43,20 @@ def test_stages_predict_what_the_model_does(model):
     stages = fitted_stages(model).stages
     assert len(stages) == getattr(model, "n_layers_", 1)
     assert all(len(stage.alphas) == i + 1 for i, stage in enumerate(stages))
+
+
+@pytest.mark.parametrize("Model", [GradientBoostingClassifier, GradientBoostingRegressor])
+def test_rows_as_numbers_have_levels_of_many_categories(Model):
+    X = frame_table(600)
+    X["place"] = [f"p{i % 290}" for i in range(600)]  # more than codes
+    X.loc[::7, "place"] = None
+    labels = labels_of(X.fillna({"place": ""}))
+    model = Model(max_iter=5, random_state=0).fit(X, labels)
+    expected = model.predict(X) if Model is GradientBoostingRegressor else model.predict_proba(X)
+    numbers = numbers_of(model, X)
+    assert np.nanmax(numbers[:, 5]) > 200
+    found = predict_numbers(model, numbers)
+    np.testing.assert_array_equal(found.reshape(expected.shape), expected)
 
 
 def test_models_that_predict_in_ways_of_their_own_have_no_stages():
