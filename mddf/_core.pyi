@@ -79,11 +79,12 @@ ReadInt64Array = Annotated[NDArray[numpy.int64], dict(writable=False)]
 ReadFloat64Array = Annotated[NDArray[numpy.float64], dict(writable=False)]
 ReadInt32Array = Annotated[NDArray[numpy.int32], dict(writable=False)]
 ReadUint64Array = Annotated[NDArray[numpy.uint64], dict(writable=False)]
-Float64Table = Annotated[NDArray[numpy.float64], dict(shape=(None, None))]
-Int32s = Annotated[NDArray[numpy.int32], dict(shape=(None,))]
 ReadInt8sInOrder = Annotated[
     NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu", writable=False)
 ]
+Int8s = Annotated[NDArray[numpy.int8], dict(shape=(None,))]
+Float64Table = Annotated[NDArray[numpy.float64], dict(shape=(None, None))]
+Int32s = Annotated[NDArray[numpy.int32], dict(shape=(None,))]
 ReadUint64TableInOrder = Annotated[
     NDArray[numpy.uint64], dict(shape=(None, None), order="C", device="cpu", writable=False)
 ]
@@ -546,6 +547,13 @@ class Sampling:
     def balance(self) -> bool: ...
     def __reduce__(self) -> tuple: ...
 
+class Loss(enum.Enum):
+    SQUARED_ERROR = 0
+
+    POISSON = 1
+
+    ABSOLUTE_ERROR = 2
+
 class TreeOptions:
     def __init__(
         self,
@@ -557,6 +565,11 @@ class TreeOptions:
         min_samples_leaf: int = 1,
         min_weight_leaf: float = 0.0,
         wide_vectors: bool = True,
+        max_leaf_nodes: int = 0,
+        min_decrease: float = 0.0,
+        prune: float = 0.0,
+        loss: Loss = Loss.SQUARED_ERROR,
+        monotonic: ReadInt8sInOrder | None = None,
     ) -> None: ...
     @property
     def entropy(self) -> bool: ...
@@ -574,6 +587,16 @@ class TreeOptions:
     def min_weight_leaf(self) -> float: ...
     @property
     def wide_vectors(self) -> bool: ...
+    @property
+    def max_leaf_nodes(self) -> int: ...
+    @property
+    def min_decrease(self) -> float: ...
+    @property
+    def prune(self) -> float: ...
+    @property
+    def loss(self) -> Loss: ...
+    @property
+    def monotonic(self) -> Int8s | None: ...
     def __reduce__(self) -> tuple: ...
 
 class HeldOut(enum.Enum):

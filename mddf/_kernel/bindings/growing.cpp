@@ -21,6 +21,19 @@ template <class Target>
 using Grown = std::tuple<std::unique_ptr<typename Target::Reader>, std::optional<Out<double, 2>>,
                          std::optional<Out<int32_t, 1>>, std::optional<Out<double, 2>>>;
 
+int n_outputs(const TrainingSet& data) { return data.target.n_classes - 1; }
+int n_outputs(const ValueTraining& data) { return data.target.n_outputs; }
+
+template <class Data>
+void check_monotonic(const GrowOptions& options, const Data& data) {
+  if (!options.is_monotonic()) return;
+  check_length("monotonic", options.monotonic.size(), data.matrix.n_columns);
+  check(n_outputs(data) <= 1, "monotonic: only with two classes, or one output");
+  for (int64_t c = 0; c < data.matrix.n_columns; ++c)
+    check(options.monotonic[c] == 0 || !data.bins.categorical[c],
+          "monotonic: columns of categories have no order");
+}
+
 template <class Target>
 Grown<Target> grow(BinnedTable& table, const Target& target, const RowSampling& sampling,
                    const GrowOptions& options, In<uint64_t, 1> seeds,
@@ -40,6 +53,7 @@ Grown<Target> grow(BinnedTable& table, const Target& target, const RowSampling& 
     for (int64_t c = 0; c < n_columns; ++c) data.columns.push_back(static_cast<int32_t>(c));
   }
   check(!data.columns.empty(), "columns: expected at least one candidate column");
+  check_monotonic(options, data);
   const Sampling rows = sampling.sampling(n_rows);
   HeldOut asked;
   if (held_out && std::holds_alternative<HeldOutRows>(*held_out)) {
@@ -229,8 +243,17 @@ balance : bool
            }));
 }
 
+std::optional<Out<int8_t, 1>> monotonic_of(const GrowOptions& options) {
+  if (!options.is_monotonic()) return std::nullopt;
+  return to_numpy(options.monotonic);
+}
+
 void bind_options(nb::module_& m) {
   using nb::arg;
+  nb::enum_<Loss>(m, "Loss", "What trees of values are split by.")
+      .value("SQUARED_ERROR", Loss::kSquaredError)
+      .value("POISSON", Loss::kPoisson)
+      .value("ABSOLUTE_ERROR", Loss::kAbsoluteError);
   const GrowOptions usual;
   nb::class_<GrowOptions>(m, "TreeOptions", R"(How trees are grown.
 
@@ -247,21 +270,42 @@ max_depth, min_samples_split, min_samples_leaf : int
 min_weight_leaf : float
     Least weight of a leaf, as a share of that of the tree's samples.
 wide_vectors : bool
-    Use vector instructions where the processor has them. They change nothing but the time.)")
+    Use vector instructions where the processor has them. They change nothing but the time.
+max_leaf_nodes : int
+    Most leaves, the splits first that are worth most; 0 for no limit, and depth first.
+min_decrease : float
+    Least decrease of impurity by a split, as a share of the weight of the tree's samples. Of
+    values: summed over outputs, in units of the bound on the targets (its square for squared
+    errors).
+prune : float
+    Of minimal cost-complexity pruning, what each leaf has to lessen the impurity by, in that unit.
+loss : Loss
+    Of values: what trees are split by. Leaves hold medians for absolute errors, else means.
+monotonic : int8 array of shape (n_columns,) or None
+    Where the prediction of one output, or the share of the second of two classes, has to rise (1)
+    or fall (-1) with a column.)")
       .def(
           "__init__",
           [](GrowOptions* self, bool entropy, bool random_thresholds, int64_t max_features,
              int64_t max_depth, int64_t min_samples_split, int64_t min_samples_leaf,
-             double min_weight_leaf, bool wide_vectors) {
+             double min_weight_leaf, bool wide_vectors, int64_t max_leaf_nodes, double min_decrease,
+             double prune, Loss loss, const std::optional<In<int8_t, 1>>& monotonic) {
+            std::vector<int8_t> directions;
+            if (monotonic)
+              directions.assign(monotonic->data(), monotonic->data() + monotonic->shape(0));
             new (self) GrowOptions(
                 checked({entropy, random_thresholds, max_features, max_depth, min_samples_split,
-                         min_samples_leaf, min_weight_leaf, wide_vectors}));
+                         min_samples_leaf, min_weight_leaf, wide_vectors, max_leaf_nodes,
+                         min_decrease, prune, loss, std::move(directions)}));
           },
           arg("entropy") = usual.entropy, arg("random_thresholds") = usual.random_thresholds,
           arg("max_features") = usual.max_features, arg("max_depth") = usual.max_depth,
           arg("min_samples_split") = usual.min_samples_split,
           arg("min_samples_leaf") = usual.min_samples_leaf,
-          arg("min_weight_leaf") = usual.min_weight_leaf, arg("wide_vectors") = usual.wide_vectors)
+          arg("min_weight_leaf") = usual.min_weight_leaf, arg("wide_vectors") = usual.wide_vectors,
+          arg("max_leaf_nodes") = usual.max_leaf_nodes, arg("min_decrease") = usual.min_decrease,
+          arg("prune") = usual.prune, arg("loss") = usual.loss,
+          arg("monotonic").none().noconvert() = nb::none())
       .def_ro("entropy", &GrowOptions::entropy)
       .def_ro("random_thresholds", &GrowOptions::random_thresholds)
       .def_ro("max_features", &GrowOptions::max_features)
@@ -270,10 +314,16 @@ wide_vectors : bool
       .def_ro("min_samples_leaf", &GrowOptions::min_samples_leaf)
       .def_ro("min_weight_leaf", &GrowOptions::min_weight_leaf)
       .def_ro("wide_vectors", &GrowOptions::wide_vectors)
+      .def_ro("max_leaf_nodes", &GrowOptions::max_leaf_nodes)
+      .def_ro("min_decrease", &GrowOptions::min_decrease)
+      .def_ro("prune", &GrowOptions::prune)
+      .def_ro("loss", &GrowOptions::loss)
+      .def_prop_ro("monotonic", &monotonic_of)
       .def("__reduce__", reducing<GrowOptions>([](const GrowOptions& o) {
              return nb::make_tuple(o.entropy, o.random_thresholds, o.max_features, o.max_depth,
                                    o.min_samples_split, o.min_samples_leaf, o.min_weight_leaf,
-                                   o.wide_vectors);
+                                   o.wide_vectors, o.max_leaf_nodes, o.min_decrease, o.prune,
+                                   o.loss, monotonic_of(o));
            }));
 }
 

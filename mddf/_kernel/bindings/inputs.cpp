@@ -216,6 +216,11 @@ GrowOptions checked(const GrowOptions& options) {
   check_at_least("min_samples_leaf", options.min_samples_leaf, 1);
   check(options.min_weight_leaf >= 0,
         "min_weight_leaf: expected at least 0, got " + std::to_string(options.min_weight_leaf));
+  check_at_least("max_leaf_nodes", options.max_leaf_nodes, 0);
+  check(options.min_decrease >= 0,
+        "min_decrease: expected at least 0, got " + std::to_string(options.min_decrease));
+  check(options.prune >= 0, "prune: expected at least 0, got " + std::to_string(options.prune));
+  for (const int8_t direction : options.monotonic) check_range("monotonic", direction, -1, 1);
   return options;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "common/span.hpp"
@@ -14,6 +15,9 @@
 
 namespace mddf {
 
+// What trees of numbers are split by, and what their leaves hold: means, or medians.
+enum class Loss { kSquaredError, kPoisson, kAbsoluteError };
+
 struct GrowOptions {
   bool entropy = false;
   bool random_thresholds = false;
@@ -23,8 +27,22 @@ struct GrowOptions {
   int64_t min_samples_leaf = 1;
   double min_weight_leaf = 0;  // as a share of the weight of a tree's samples
   bool wide_vectors = true;    // where the processor has them; they change nothing but the time
+  int64_t max_leaf_nodes = 0;  // the splits that are worth most come first; 0: all, depth first
+  // What a split has to be worth, of the weight of a tree's samples: else it is not made ...
+  double min_decrease = 0;
+  double prune = 0;  // ... or, for each leaf that it adds, taken back when the tree is there.
+  Loss loss = Loss::kSquaredError;
+  std::vector<int8_t> monotonic;  // by column: 1 rising, -1 falling, 0 either; or none
 
-  bool limits_leaves() const { return min_samples_leaf > 1 || min_weight_leaf > 0; }
+  bool is_monotonic() const { return !monotonic.empty(); }
+  bool limits_leaves() const {
+    return min_samples_leaf > 1 || min_weight_leaf > 0 || is_monotonic();
+  }
+  // Whether what splits are worth decides about more than which column is split.
+  bool weighs_splits() const { return max_leaf_nodes > 0 || min_decrease > 0 || prune > 0; }
+  bool decreases_too_little(double gain) const {  // a difference, and so rounded
+    return gain + std::numeric_limits<double>::epsilon() * (1 + min_decrease) < min_decrease;
+  }
   bool wide() const { return wide_vectors && simd::supported(); }
 };
 

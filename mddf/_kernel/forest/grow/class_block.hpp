@@ -22,6 +22,7 @@
 #include "forest/predict/predict.hpp"
 #include "forest/predict/walker.hpp"
 #include "forest/split/criterion.hpp"
+#include "forest/tree/pruning.hpp"
 #include "forest/tree/trees.hpp"
 
 namespace mddf {
@@ -62,6 +63,7 @@ class BlockGrower {
       if (held_out_.sums) predict_held_out(trees.view());
       if (t == 0) reserve_times(trees.nodes, seeds.size);  // the others will be about as large
     }
+    if (options_.prune > 0) drop_unused_leaves(trees);
     trees.shrink();
     return trees;
   }

@@ -1,29 +1,31 @@
-// Growing trees whose leaves hold classes, depth first.
+// Growing trees whose leaves hold classes: depth first, or the splits first that are worth most.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "common/interrupt.hpp"
 #include "common/random.hpp"
 #include "common/wide.hpp"
 #include "forest/data/bin_matrix.hpp"
-#include "forest/data/bins.hpp"
 #include "forest/data/gathered_rows.hpp"
 #include "forest/data/nonzero_rows.hpp"
 #include "forest/data/samples.hpp"
 #include "forest/data/training.hpp"
+#include "forest/grow/frontier.hpp"
 #include "forest/small/small_classes.hpp"
 #include "forest/small/small_nodes.hpp"
+#include "forest/split/bounds.hpp"
+#include "forest/split/class_splitter.hpp"
 #include "forest/split/column_pool.hpp"
-#include "forest/split/histogram.hpp"
 #include "forest/split/node_classes.hpp"
 #include "forest/split/split.hpp"
-#include "forest/split/split_search.hpp"
 #include "forest/tree/tree_writer.hpp"
 #include "forest/tree/trees.hpp"
 
@@ -39,17 +41,13 @@ class TreeGrower {
       : interrupt_(interrupt),
         data_(data),
         options_(options),
-        take_first_(options.random_thresholds && options.max_features == 1),
-        wide_(options.wide()),
-        search_(options),
-        classes_(data.target.n_classes),
-        node_(data.target.n_classes) {
-    for (const int32_t column : data.columns) need_labels_ |= data.bins.categorical[column] != 0;
-    need_labels_ |= options.random_thresholds || options.limits_leaves();
+        splitter_(data, options, interrupt),
+        pool_(splitter_.pool()),
+        classes_(splitter_.classes),
+        node_(splitter_.node),
+        writer_(options.prune > 0) {
     if constexpr (kHasSmall)
       if (Small::suits(options_)) small_.emplace(data_, options_, pool_, writer_);
-    drawn_.resize(kMostDrawn);
-    constant_.resize(kMostDrawn);
   }
 
   // The samples of the next tree; growing it changes them.
@@ -66,14 +64,18 @@ class TreeGrower {
     copied_end_ = 0;
     const uint32_t n = static_cast<uint32_t>(samples_[0].size());
     classes_.count_root(samples_[0].data(), n);
-    search_.set_least_weight(options_.min_weight_leaf * static_cast<double>(classes_.left.total()));
+    weight_ = static_cast<double>(classes_.left.total());
+    splitter_.search().set_least_weight(options_.min_weight_leaf * weight_);
+    if (options_.is_monotonic()) bounds_.assign(1, {0, 1});
     Frame frame{0, 0, n, 0, 0, -1, 0, 0};
-    if (place(frame, classes_.left)) {
+    if (options_.max_leaf_nodes > 0) {
+      grow_best_first(frame);
+    } else if (place(frame, classes_.left)) {
       classes_.take(classes_.left, node_);
       while (visit(frame) || next(frame)) {
       }
     }
-    writer_.end(data_.bins);
+    writer_.end(data_.bins, options_.prune * weight_);
   }
 
  private:
@@ -91,12 +93,22 @@ class TreeGrower {
     uint32_t buffer;      // which of the two arrays of samples holds the node's
     int32_t n_classes;
   };
+  struct Candidate {  // a node with the split that is to be made
+    Frame frame;
+    Split split;
+    size_t first_class;  // where its classes are in listed_
+    double gain;         // what the split is worth
+    uint32_t index() const { return frame.index; }
+  };
 
   // Makes a leaf of a pure node at once; true if the node is to be split.
   bool place(const Frame& frame, const List& classes) {
     if (classes.size > 1) return true;
     const double weight = static_cast<double>(classes.weight[0]);
-    writer_.pure_leaf(frame.index, classes.label[0], weight);
+    if (options_.is_monotonic())
+      writer_.leaf(frame.index, payload(frame, classes.label.data(), &weight, 1), weight);
+    else
+      writer_.pure_leaf(frame.index, classes.label[0], weight);
     writer_.gain(frame.from_column, Criterion::side(Criterion::term(weight), weight));
     return false;
   }
@@ -113,197 +125,27 @@ class TreeGrower {
   // Splits the node, whose classes are in node_, or makes it a leaf. True if `frame` and node_ are
   // now a child that is to be visited next.
   bool visit(Frame& frame) {
-    Sample* samples = samples_[frame.buffer].data() + frame.start;
+    Sample* samples = samples_of(frame);
     node_.n_samples = frame.end - frame.start;
     choose_matrix(frame, samples);
     interrupt_.poll(16 * node_.n_samples);
     if constexpr (kHasSmall) {
       if (small_ && node_.n_samples <= kSmall) {
-        interrupt_.poll(node_.n_samples * std::min<int64_t>(options_.max_features, kMostDrawn));
+        interrupt_.poll(node_.n_samples *
+                        std::min<int64_t>(options_.max_features, splitter_.kMostDrawn));
         small_->grow({frame.index, frame.depth, frame.n_constant, frame.from_column, 0}, samples,
-                     node_, matrix_, *random_);
+                     node_, splitter_.matrix, *random_);
         return false;
       }
     }
-    const double score = writer_.wants_importances() ? node_.template score<Criterion>() : 0;
-    writer_.gain(frame.from_column, score);
     Split split;
-    if (frame.depth < options_.max_depth && node_.n_samples >= options_.min_samples_split &&
-        node_.n_samples / 2 >= options_.min_samples_leaf)
-      find_split(samples, frame, split);
+    const double score = find_split(frame, samples, split);
     if (split.column < 0) {
-      writer_.leaf(frame.index, node_.present.data(), node_.total.data(), node_.n_present);
+      leaf(frame);
       return false;
     }
-    writer_.gain(split.column, -score);
-    return divide(frame, split);
-  }
-
-  // Reads the table, or copies of its rows, which the node's samples then stand for.
-  void choose_matrix(const Frame& frame, Sample* samples) {
-    if (frame.start < copied_end_) return;
-    matrix_ = data_.matrix;
-#ifdef MDDF_AVX2
-    if (data_.nonzero_rows && NonzeroRows::pays(node_.n_samples)) {
-      data_.nonzero_rows->approach(samples, node_.n_samples);
-      matrix_ = {nullptr, 0, matrix_.n_columns, nullptr, data_.nonzero_rows};
-      copied_end_ = frame.end;
-    }
-#endif
-    if (!GatheredRows::suits(data_.matrix, options_) ||
-        !GatheredRows::pays(data_.matrix, node_.n_samples))
-      return;
-    matrix_ = gathered_rows_.copy(data_.matrix, samples, node_.n_samples);
-    copied_end_ = frame.end;
-  }
-
-  // Tries columns until enough were drawn and one of them was not constant.
-  void find_split(const Sample* samples, const Frame& frame, Split& best) {
-    const int64_t most = std::clamp<int64_t>(kTileBytes / node_.n_samples, 1, kMostDrawn);
-    numbered_ = false;
-    search_.begin_node();
-    pool_.begin(frame.n_constant);
-    while (pool_.any_unknown() &&
-           (pool_.drawn() < options_.max_features || pool_.only_constant())) {
-      tile_codes_ = nullptr;
-      const int64_t width = pool_.draw_some(*random_, options_.max_features, most, drawn_.data());
-      interrupt_.poll(4 * width * node_.n_samples);
-      if (width > 0 && !try_histograms(samples, width, best)) try_tile(samples, width, best);
-      // The pool wants the latest first.
-      std::reverse(constant_.begin(), constant_.begin() + width);
-      pool_.mark_constant(constant_.data(), width);
-    }
-    n_constant_ = static_cast<uint32_t>(pool_.constant());
-  }
-
-  // Tries the drawn columns by histograms, if that is the quicker way for all of them; false if
-  // not.
-  bool try_histograms(const Sample* samples, int64_t width, Split& best) {
-    if (options_.random_thresholds) return false;
-    for (int64_t j = 0; j < width; ++j)
-      if (data_.bins.categorical[drawn_[j]] ||
-          !search_.prefers_histogram(node_, data_.bins.count(drawn_[j])))
-        return false;
-    const int64_t bytes =
-        256 * static_cast<int64_t>(node_.few() ? sizeof(Packed<Weight>)
-                                               : sizeof(Weight) * padded(node_.n_present));
-    const int64_t at_once = std::clamp<int64_t>(kTileBytes / bytes, 4, kMostDrawn);
-    for (int64_t j = 0; j < width; j += at_once) {
-      const int64_t here = std::min(at_once, width - j);
-      if (node_.few())
-        search_histograms(samples, j, here, packed_histogram_, 1, best);
-      else
-        search_histograms(samples, j, here, histogram_, padded(node_.n_present), best);
-    }
-    return true;
-  }
-
-  template <class Bin>
-  void search_histograms(const Sample* samples, int64_t first, int64_t n, std::vector<Bin>& memory,
-                         int64_t per_bin, Split& best) {
-    const size_t size = static_cast<size_t>(256 * per_bin);
-    if (memory.size() < size * n) memory.resize(size * n);
-    Bin* bins[kMostDrawn];
-    for (int64_t j = 0; j < n; ++j) {
-      bins[j] = memory.data() + j * size;
-      std::fill_n(bins[j], data_.bins.count(drawn_[first + j]) * per_bin, Bin{});
-      std::fill_n(bins[j] + kMissing * per_bin, per_bin, Bin{});
-    }
-    classes_.fill(samples, node_, matrix_, drawn_.data() + first, static_cast<int>(n), bins);
-    for (int64_t j = 0; j < n; ++j) {
-      const int32_t column = drawn_[first + j];
-      constant_[first + j] =
-          !search_.from_histogram(node_, bins[j], data_.bins.count(column), column, best);
-    }
-  }
-
-  // Tries the drawn columns one by one.
-  void try_tile(const Sample* samples, int64_t width, Split& best) {
-    if ((!take_first_ || options_.limits_leaves()) && !numbered_)
-      classes_.number_samples(samples, need_labels_, node_);
-    numbered_ = true;
-    gather(samples, node_.n_samples, width);
-    for (int64_t j = 0; j < width; ++j) {
-      const uint8_t* codes = tile_.data() + j * tile_stride_;
-      constant_[j] = !try_column(drawn_[j], codes, best);
-      if (best.column == drawn_[j]) tile_codes_ = codes;
-    }
-  }
-
-  // The columns' codes of the node's samples, one column after the other.
-  void gather(const Sample* samples, int64_t n, int64_t width) {
-    tile_stride_ = (n + 63) / 64 * 64;
-    const size_t size = static_cast<size_t>(tile_stride_ * width);
-    if (tile_.size() < size) tile_.resize(size);
-    uint8_t* to[kMostDrawn];
-    for (int64_t j = 0; j < width; ++j) to[j] = tile_.data() + j * tile_stride_;
-#ifdef MDDF_AVX2
-    if (matrix_.nonzero_rows) {
-      for (int64_t j = 0; j < width; ++j)
-        matrix_.nonzero_rows->gather(drawn_[j], samples, n, to[j]);
-      return;
-    }
-#endif
-    const auto copy = [samples, n](int64_t step, auto... of) {
-      for (int64_t i = 0; i < n; ++i) {
-        const int64_t at = samples[i].row * step;
-        ((of.second[i] = of.first[at]), ...);
-      }
-    };
-    for_each_four(n, matrix_, drawn_.data(), static_cast<int>(width), to, copy);
-  }
-
-  // Improves `best` by this column; false if it is constant here.
-  bool try_column(int32_t column, const uint8_t* codes, Split& best) {
-    const bool categorical = data_.bins.categorical[column] != 0;
-    if (!options_.random_thresholds)
-      return categorical ? search_.categorical(node_, codes, data_.bins.count(column), column, best)
-                         : search_.numeric(node_, codes, column, best);
-    if (take_first_ && !options_.limits_leaves())
-      return draw_split(data_, column, codes, node_.n_samples, *random_, best);
-    Split split;
-    if (!draw_split(data_, column, codes, node_.n_samples, *random_, split)) return false;
-    score_split(codes, split);
-    if (split.score > best.score) best = split;
-    return true;
-  }
-
-  // Scores a drawn split by the criterion; one that leaves a side too little keeps -infinity.
-  void score_split(const uint8_t* codes, Split& split) {
-    const int64_t n = node_.n_samples;
-    int64_t n_left = 0;
-    left_total_.assign(node_.n_present, 0);
-    for (int64_t i = 0; i < n; ++i) {
-      if (split.goes_right(codes[i])) continue;
-      left_total_[node_.label[i]] += static_cast<double>(node_.sample_weight[i]);
-      ++n_left;
-    }
-    double left = 0, terms_left = 0, terms_right = 0;
-    for (size_t c = 0; c < left_total_.size(); ++c) {
-      left += left_total_[c];
-      terms_left += Criterion::term(left_total_[c]);
-      terms_right += Criterion::term(node_.total[c] - left_total_[c]);
-    }
-    if (!search_.allows(n_left, left, node_)) return;
-    split.score =
-        Criterion::improve(split.score, terms_left, left, terms_right, node_.weight - left);
-  }
-
-  // Moves the samples and writes the node. True if there is a child to visit: in `frame`, node_.
-  bool divide(Frame& frame, Split& split) {
-    const uint32_t n = frame.end - frame.start;
-    const uint32_t n_left = partition(frame, split);
-    const Sample* samples = samples_[1 - frame.buffer].data() + frame.start;
-    classes_.divide(samples, n_left, n, node_);
-    // What was not seen here goes to the side of more weight.
-    const bool left_is_larger = classes_.left.total() > classes_.right.total();
-    send_unseen(split, left_is_larger, samples + n_left, n - n_left, matrix_, data_.bins);
-    const uint32_t left = writer_.inner(frame.index, split);
-    const uint32_t middle = frame.start + n_left;
-    Frame right{left + 1,    middle,       frame.end,        frame.depth + 1,
-                n_constant_, split.column, 1 - frame.buffer, classes_.right.size};
-    frame = {left,        frame.start,  middle,       frame.depth + 1,
-             n_constant_, split.column, right.buffer, 0};
+    Frame right;
+    divide(frame, split, score, right);
     const bool visit_right = place(right, classes_.right);
     if (!place(frame, classes_.left)) {
       if (visit_right) classes_.take(classes_.right, node_), frame = right;
@@ -314,49 +156,165 @@ class TreeGrower {
     return true;
   }
 
-  // Moves the samples to the other array, the left child's first; returns how many these are.
-  uint32_t partition(const Frame& frame, const Split& split) {
-    const uint32_t n = frame.end - frame.start;
-    const Sample* from = samples_[frame.buffer].data() + frame.start;
-    Sample* to = samples_[1 - frame.buffer].data() + frame.start;
-    if (!tile_codes_) {
-      drawn_[0] = split.column;
-      gather(from, n, 1);
-      tile_codes_ = tile_.data();
+  // The same for all nodes of a tree, of which those are split that are worth most.
+  void grow_best_first(const Frame& root) {
+    listed_.clear();
+    frontier_.clear();
+    consider(root, classes_.left);
+    for (int64_t n_leaves = 1; n_leaves < options_.max_leaf_nodes && !frontier_.empty();
+         ++n_leaves) {
+      Candidate best = frontier_.pop();
+      take_listed(best);
+      interrupt_.poll(16 * node_.n_samples);
+      splitter_.forget_codes();
+      Frame right;
+      divide(best.frame, best.split, best.split.score - best.gain, right);
+      // Both are looked at before node_ changes.
+      const List of_right = classes_.right;
+      consider(best.frame, classes_.left);
+      consider(right, of_right);
     }
-    return divide_samples(split, from, tile_codes_, n, to, sides_, wide_);
+    for (const Candidate& rest : frontier_.all()) take_listed(rest), leaf(rest.frame);
   }
 
-  static constexpr int64_t kTileBytes = int64_t{1} << 20;
-  static constexpr int64_t kMostDrawn = 64;
+  // Finds what a node's split is worth, or makes it a leaf.
+  void consider(const Frame& frame, const List& classes) {
+    if (!place(frame, classes)) return;
+    classes_.take(classes, node_);
+    node_.n_samples = frame.end - frame.start;
+    splitter_.matrix = data_.matrix;
+    interrupt_.poll(16 * node_.n_samples);
+    Candidate candidate{frame, {}, listed_.size(), 0};
+    const double score = find_split(frame, samples_of(frame), candidate.split);
+    if (candidate.split.column < 0) return leaf(frame);
+    candidate.gain = candidate.split.score - score;
+    candidate.frame.n_classes = classes.size;
+    for (int c = 0; c < classes.size; ++c)
+      listed_.emplace_back(classes.label[c], classes.weight[c]);
+    frontier_.push(candidate);
+  }
+
+  void take_listed(const Candidate& candidate) {
+    node_.n_samples = candidate.frame.end - candidate.frame.start;
+    node_.n_present = candidate.frame.n_classes;
+    node_.weight = 0;
+    for (int c = 0; c < node_.n_present; ++c) {
+      node_.present[c] = listed_[candidate.first_class + c].first;
+      node_.total[c] = static_cast<double>(listed_[candidate.first_class + c].second);
+      node_.weight += node_.total[c];
+    }
+    splitter_.matrix = data_.matrix;
+  }
+
+  // Reads the table, or copies of its rows, which the node's samples then stand for.
+  void choose_matrix(const Frame& frame, Sample* samples) {
+    if (frame.start < copied_end_) return;
+    BinMatrix& matrix = splitter_.matrix;
+    matrix = data_.matrix;
+#ifdef MDDF_AVX2
+    if (data_.nonzero_rows && NonzeroRows::pays(node_.n_samples)) {
+      data_.nonzero_rows->approach(samples, node_.n_samples);
+      matrix = {nullptr, 0, matrix.n_columns, nullptr, data_.nonzero_rows};
+      copied_end_ = frame.end;
+    }
+#endif
+    if (!GatheredRows::suits(data_.matrix, options_) ||
+        !GatheredRows::pays(data_.matrix, node_.n_samples))
+      return;
+    matrix = gathered_rows_.copy(data_.matrix, samples, node_.n_samples);
+    copied_end_ = frame.end;
+  }
+
+  // The best split of a node, if there is one that may be; returns the node's score, if it is
+  // wanted.
+  double find_split(const Frame& frame, const Sample* samples, Split& split) {
+    const bool is_wanted = writer_.wants_importances() || options_.weighs_splits();
+    const double score = is_wanted ? node_.template score<Criterion>() : 0;
+    writer_.gain(frame.from_column, score);
+    if (frame.depth >= options_.max_depth || node_.n_samples < options_.min_samples_split ||
+        node_.n_samples / 2 < options_.min_samples_leaf)
+      return score;
+    if (options_.is_monotonic()) splitter_.search().set_bounds(bounds_[frame.index]);
+    splitter_.find(samples, frame.n_constant, *random_, split);
+    if (options_.min_decrease > 0 && is_too_little(split.score - score)) split.column = -1;
+    return score;
+  }
+  bool is_too_little(double gain) const { return options_.decreases_too_little(gain / weight_); }
+
+  // Moves the samples and writes the node, whose classes are in node_ and whose score is given.
+  // `frame` becomes the left child, and the classes of both are in classes_.
+  void divide(Frame& frame, Split& split, double score, Frame& right) {
+    writer_.gain(split.column, -score);
+    if (options_.prune > 0)
+      writer_.note(frame.index, split.score - score, payload(frame), node_.weight);
+    const uint32_t n = frame.end - frame.start;
+    Sample* samples = samples_[1 - frame.buffer].data() + frame.start;
+    const uint32_t n_left = splitter_.partition(split, samples_of(frame), n, samples);
+    classes_.divide(samples, n_left, n, node_);
+    // What was not seen here goes to the side of more weight.
+    const bool left_is_larger = classes_.left.total() > classes_.right.total();
+    send_unseen(split, left_is_larger, samples + n_left, n - n_left, splitter_.matrix, data_.bins);
+    const uint32_t left = writer_.inner(frame.index, split);
+    if (options_.is_monotonic()) bound_children(frame.index, left, split.column);
+    const uint32_t middle = frame.start + n_left;
+    // Which columns are constant is known where the first of them are: depth first.
+    const uint32_t n_constant =
+        options_.max_leaf_nodes > 0 ? 0 : static_cast<uint32_t>(pool_.constant());
+    right = {left + 1,   middle,       frame.end,        frame.depth + 1,
+             n_constant, split.column, 1 - frame.buffer, classes_.right.size};
+    frame = {left,       frame.start,  middle,       frame.depth + 1,
+             n_constant, split.column, right.buffer, classes_.left.size};
+  }
+
+  // Where the shares of the second of two classes may lie in the children.
+  void bound_children(uint32_t index, uint32_t left, int32_t column) {
+    const Bounds here = bounds_[index];
+    const auto share = [](const List& list) {
+      double second = 0;
+      for (int c = 0; c < list.size; ++c)
+        if (list.label[c] == 1) second = static_cast<double>(list.weight[c]);
+      return second / static_cast<double>(list.total());
+    };
+    const double middle = (share(classes_.left) + share(classes_.right)) / 2;
+    if (bounds_.size() < size_t{left} + 2) bounds_.resize(size_t{left} + 2);
+    std::tie(bounds_[left], bounds_[left + 1]) = here.divided(options_.monotonic[column], middle);
+  }
+
+  Sample* samples_of(const Frame& frame) { return samples_[frame.buffer].data() + frame.start; }
+  void leaf(const Frame& frame) { writer_.leaf(frame.index, payload(frame), node_.weight); }
+  uint32_t payload(const Frame& frame) {
+    return payload(frame, node_.present.data(), node_.total.data(), node_.n_present);
+  }
+  // What a leaf with these classes holds.
+  uint32_t payload(const Frame& frame, const uint16_t* labels, const double* weights, int n) {
+    if (!options_.is_monotonic()) return writer_.payload(labels, weights, n);
+    double second = 0, total = 0;
+    for (int c = 0; c < n; ++c) total += weights[c], second += labels[c] == 1 ? weights[c] : 0;
+    const double share = bounds_[frame.index].clip(second / total);
+    const std::array<uint16_t, 2> both{0, 1};
+    const std::array<double, 2> shares{1 - share, share};
+    const int first = share == 1;  // of the classes that are there
+    return writer_.payload(both.data() + first, shares.data() + first, 2 - first - (share == 0));
+  }
 
   Interrupt& interrupt_;
   const TrainingSet& data_;
   const GrowOptions options_;
-  const bool take_first_;  // completely random: the first column drawn is split
-  const bool wide_;
-  bool need_labels_ = false;
-  SplitSearch<Criterion, Weight> search_;
-  ColumnPool pool_;
-  ClassCounter<Sample> classes_;
-  NodeClasses<Weight> node_;
+  ClassSplitter<Sample, Criterion> splitter_;
+  ColumnPool& pool_;
+  ClassCounter<Sample>& classes_;
+  NodeClasses<Weight>& node_;
   TreeWriter writer_;
   std::optional<Small> small_;
   Random* random_ = nullptr;
-  uint32_t n_constant_ = 0;
+  double weight_ = 0;  // of the tree's samples
   std::array<std::vector<Sample>, 2> samples_;
-  BinMatrix matrix_{};  // the table, or copies of its rows
   GatheredRows gathered_rows_;
   uint32_t copied_end_ = 0;  // where the samples end that stand for copied rows
   std::vector<Frame> waiting_;
-  std::vector<int32_t> drawn_;
-  std::vector<uint8_t> constant_, tile_, sides_;
-  std::vector<Packed<Weight>> packed_histogram_;
-  std::vector<Weight> histogram_;
-  bool numbered_ = false;                // node_ has labels and weights of its samples
-  const uint8_t* tile_codes_ = nullptr;  // where the chosen column's codes are, if still there
-  std::vector<double> left_total_;
-  int64_t tile_stride_ = 0;
+  Frontier<Candidate> frontier_;
+  std::vector<std::pair<uint16_t, Weight>> listed_;  // classes of the nodes that are considered
+  std::vector<Bounds> bounds_;                       // by node, if there are constraints
 };
 
 }  // namespace mddf

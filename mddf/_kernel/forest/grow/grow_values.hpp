@@ -1,10 +1,12 @@
-// Growing trees whose leaves hold means, depth first.
+// Growing trees whose leaves hold means or medians: depth first, or the splits first that are worth
+// most.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,18 +17,20 @@
 #include "forest/data/bin_matrix.hpp"
 #include "forest/data/samples.hpp"
 #include "forest/data/training.hpp"
+#include "forest/grow/frontier.hpp"
 #include "forest/small/small_nodes.hpp"
 #include "forest/small/small_values.hpp"
+#include "forest/split/bounds.hpp"
 #include "forest/split/column_pool.hpp"
 #include "forest/split/node_values.hpp"
 #include "forest/split/split.hpp"
-#include "forest/split/value_search.hpp"
 #include "forest/tree/value_trees.hpp"
 #include "forest/tree/value_writer.hpp"
 
 namespace mddf {
 
-template <bool kOne>
+// `Search` finds splits by a loss.
+template <bool kOne, class Search>
 class ValueGrower {
  public:
   ValueGrower(const ValueGrower&) = delete;
@@ -35,13 +39,16 @@ class ValueGrower {
         data_(data),
         options_(options),
         take_first_(options.random_thresholds && options.max_features == 1 &&
-                    !options.limits_leaves()),
+                    !options.limits_leaves() && !options.weighs_splits() &&
+                    options.loss == Loss::kSquaredError),
         from_root_(kOne && take_first_),
         wide_(options.wide()),
         node_(data.target),
         root_(data.target),
         subtree_(data.target),
-        search_(data, options, node_) {
+        side_(data.target),
+        search_(data, options, node_),
+        writer_(options.prune > 0) {
 #ifdef MDDF_AVX2
     if constexpr (kOne)
       if (SmallValues::suits(data_, options_)) small_.emplace(data_, options_, pool_, writer_);
@@ -62,16 +69,23 @@ class ValueGrower {
     const uint32_t n = static_cast<uint32_t>(samples_[0].size());
     if (from_root_) measure_from(root_, samples_[0].data(), n);
     const Sums sums = add_up(samples_[0].data(), n);
-    search_.set_least_weight(options_.min_weight_leaf * static_cast<double>(sums.weight));
+    weight_ = static_cast<double>(sums.weight);
+    search_.set_least_weight(options_.min_weight_leaf * weight_);
+    if (options_.is_monotonic()) bounds_.assign(1, {});
     light_ = true;
     for (const RowSample& sample : samples_[0]) light_ &= sample.weight <= kMostLight;
-    place({0, 0, n, 0, 0, -1, 0, sums});
-    while (!waiting_.empty()) {
-      const Frame frame = waiting_.back();
-      waiting_.pop_back();
-      visit(frame);
+    const Frame root{0, 0, n, 0, 0, -1, 0, sums};
+    if (options_.max_leaf_nodes > 0) {
+      grow_best_first(root);
+    } else {
+      place(root);
+      while (!waiting_.empty()) {
+        const Frame frame = waiting_.back();
+        waiting_.pop_back();
+        visit(frame);
+      }
     }
-    writer_.end(data_.bins);
+    writer_.end(data_.bins, options_.prune * weight_);
   }
 
  private:
@@ -84,6 +98,12 @@ class ValueGrower {
     uint32_t buffer;      // which of the two arrays of samples holds the node's
     Sums sums;
     bool in_subtree = false;  // of at most kSmall samples
+  };
+  struct Candidate {  // a node with the split that is to be made
+    Frame frame;
+    Split split;
+    double gain;  // what the split is worth
+    uint32_t index() const { return frame.index; }
   };
 
   Sums add_up(const RowSample* samples, int64_t n) const {
@@ -103,16 +123,19 @@ class ValueGrower {
 
   // Makes a leaf of a node whose targets are all the same; others wait.
   void place(const Frame& frame) {
-    const RowSample* samples = samples_[frame.buffer].data() + frame.start;
-    if (node_.all_equal(samples, frame.end - frame.start))
-      writer_.row_leaf(frame.index, node_, samples[0].row, static_cast<double>(frame.sums.weight));
-    else
-      waiting_.push_back(frame);
+    if (!place_equal(frame)) waiting_.push_back(frame);
+  }
+  bool place_equal(const Frame& frame) {
+    const RowSample* samples = samples_of(frame);
+    if (!node_.all_equal(samples, frame.end - frame.start)) return false;
+    writer_.row_leaf(frame.index, node_, samples[0].row, static_cast<double>(frame.sums.weight));
+    if (options_.is_monotonic()) writer_.clip_last(bounds_[frame.index]);
+    return true;
   }
 
   // Splits the node or makes it a leaf.
   void visit(Frame frame) {
-    const RowSample* samples = samples_[frame.buffer].data() + frame.start;
+    const RowSample* samples = samples_of(frame);
     const int64_t n = frame.end - frame.start;
     interrupt_.poll(16 * n);
 #ifdef MDDF_AVX2
@@ -127,16 +150,79 @@ class ValueGrower {
       frame.sums = add_up(samples, n);
       frame.in_subtree = true;
     }
-    if (!from_root_) node_.look(samples, n);
     Split split;
-    if (frame.depth < options_.max_depth && n >= options_.min_samples_split &&
-        n / 2 >= options_.min_samples_leaf) {
-      if (!from_root_) node_.fill(), search_.begin(samples, n);
-      find_split(samples, n, frame, split);
+    look_for_split(frame, split);
+    if (split.column >= 0) {
+      const auto [left, right] = divide(frame, split, gain_of(split));
+      place(right);
+      return place(left);
     }
-    if (split.column >= 0) return divide(frame, split);
     if (from_root_) node_.look(samples, n);
-    writer_.mean_leaf(frame.index, node_, static_cast<double>(frame.sums.weight));
+    leaf(frame);
+  }
+
+  // The same for all nodes of a tree, of which those are split that are worth most.
+  void grow_best_first(const Frame& root) {
+    frontier_.clear();
+    consider(root);
+    for (int64_t n_leaves = 1; n_leaves < options_.max_leaf_nodes && !frontier_.empty();
+         ++n_leaves) {
+      Candidate best = frontier_.pop();
+      gathered_ = -1;
+      const auto [left, right] = divide(best.frame, best.split, best.gain);
+      consider(left);
+      consider(right);
+    }
+    for (const Candidate& rest : frontier_.all()) {
+      node_.look(samples_of(rest.frame), rest.frame.end - rest.frame.start);
+      leaf(rest.frame);
+    }
+  }
+
+  // Finds what a node's split is worth, or makes it a leaf.
+  void consider(const Frame& frame) {
+    if (place_equal(frame)) return;
+    interrupt_.poll(16 * (frame.end - frame.start));
+    Candidate candidate{frame, {}, 0};
+    look_for_split(frame, candidate.split);
+    if (candidate.split.column < 0) return leaf(frame);
+    candidate.gain = gain_of(candidate.split);
+    frontier_.push(candidate);
+  }
+
+  double gain_of(const Split& split) const { return from_root_ ? 0 : search_.gain(split.score); }
+
+  // Finds the best split of a node, if there is one that may be.
+  void look_for_split(const Frame& frame, Split& split) {
+    const RowSample* samples = samples_of(frame);
+    const int64_t n = frame.end - frame.start;
+    if (!from_root_) node_.look(samples, n);
+    if (frame.depth >= options_.max_depth || n < options_.min_samples_split ||
+        n / 2 < options_.min_samples_leaf)
+      return;
+    if (!from_root_) node_.fill(), search_.begin(samples, n);
+    if (options_.is_monotonic()) search_.set_bounds(bounds_[frame.index]);
+    find_split(samples, n, frame, split);
+    if (split.column < 0) return;
+    if (options_.min_decrease > 0 && options_.decreases_too_little(gain_of(split) / weight_))
+      split.column = -1;
+    else if (options_.prune > 0)
+      writer_.note(frame.index, gain_of(split), payload(frame),
+                   static_cast<double>(frame.sums.weight));
+  }
+
+  const RowSample* samples_of(const Frame& frame) const {
+    return samples_[frame.buffer].data() + frame.start;
+  }
+  // Of a node whose samples were looked at.
+  void leaf(const Frame& frame) {
+    writer_.leaf(frame.index, payload(frame), static_cast<double>(frame.sums.weight));
+  }
+  uint32_t payload(const Frame& frame) {
+    const uint32_t payload = options_.loss == Loss::kAbsoluteError ? writer_.median_payload(node_)
+                                                                   : writer_.mean_payload(node_);
+    if (options_.is_monotonic()) writer_.clip_last(bounds_[frame.index]);
+    return payload;
   }
 
   // Tries columns until enough were drawn and one of them was not constant.
@@ -183,12 +269,12 @@ class ValueGrower {
     return true;
   }
 
-  // Moves the samples and writes the node; its children wait.
-  void divide(const Frame& frame, Split& split) {
-    const RowSample* from = samples_[frame.buffer].data() + frame.start;
+  // Moves the samples and writes the node; returns its children.
+  std::pair<Frame, Frame> divide(const Frame& frame, Split& split, double gain) {
+    const RowSample* from = samples_of(frame);
     RowSample* to = samples_[1 - frame.buffer].data() + frame.start;
     const uint32_t n = frame.end - frame.start;
-    if (!from_root_) writer_.gain(split.column, search_.gain(split.score));
+    if (!from_root_) writer_.gain(split.column, gain);
     if (gathered_ != split.column || !options_.random_thresholds) gather(from, n, split.column);
     const uint32_t n_left = divide_samples(split, from, codes_.data(), n, to, sides_, wide_);
     // Found for the smaller side and subtracted for the larger.
@@ -202,13 +288,34 @@ class ValueGrower {
     send_unseen(split, of_left.weight > of_right.weight, to + n_left, n - n_left, data_.matrix,
                 data_.bins);
     const uint32_t left = writer_.inner(frame.index, split);
+    if (options_.is_monotonic())
+      bound_children(frame.index, left, split.column,
+                     (predict(to, n_left) + predict(to + n_left, n - n_left)) / 2);
     const uint32_t middle = frame.start + n_left, depth = frame.depth + 1;
-    const uint32_t n_constant = static_cast<uint32_t>(pool_.constant());
+    // Which columns are constant is known where the first of them are: depth first.
+    const uint32_t n_constant =
+        options_.max_leaf_nodes > 0 ? 0 : static_cast<uint32_t>(pool_.constant());
     const uint32_t buffer = 1 - frame.buffer;
-    place({left + 1, middle, frame.end, depth, n_constant, split.column, buffer, of_right,
-           frame.in_subtree});
-    place({left, frame.start, middle, depth, n_constant, split.column, buffer, of_left,
-           frame.in_subtree});
+    return {{left, frame.start, middle, depth, n_constant, split.column, buffer, of_left,
+             frame.in_subtree},
+            {left + 1, middle, frame.end, depth, n_constant, split.column, buffer, of_right,
+             frame.in_subtree}};
+  }
+
+  // What a leaf of these samples would hold, of one output.
+  double predict(const RowSample* samples, int64_t n) {
+    side_.look(samples, n);
+    predicted_.clear();
+    if (options_.loss == Loss::kAbsoluteError)
+      side_.append_medians(predicted_);
+    else
+      side_.append_means(predicted_);
+    return predicted_[0];
+  }
+  void bound_children(uint32_t index, uint32_t left, int32_t column, double middle) {
+    const Bounds here = bounds_[index];
+    if (bounds_.size() < size_t{left} + 2) bounds_.resize(size_t{left} + 2);
+    std::tie(bounds_[left], bounds_[left + 1]) = here.divided(options_.monotonic[column], middle);
   }
 
   static constexpr int64_t kMostDrawn = 64, kFirstCacheBytes = int64_t{1} << 16;
@@ -222,9 +329,10 @@ class ValueGrower {
   // sums of distances from the least target of all, or of a small subtree.
   const bool from_root_;
   const bool wide_;
-  NodeValues<kOne> node_, root_, subtree_;
+  double weight_ = 0;  // of the tree's samples
+  NodeValues<kOne> node_, root_, subtree_, side_;
   const NodeValues<kOne>* from_ = &root_;  // whose least target sums are measured from
-  ValueSearch<kOne> search_;
+  Search search_;
   ColumnPool pool_;
   ValueWriter writer_;
 #ifdef MDDF_AVX2
@@ -236,6 +344,9 @@ class ValueGrower {
   std::vector<Frame> waiting_;
   std::vector<uint8_t> codes_, sides_;
   int32_t gathered_ = -1;  // the column whose codes are in codes_
+  Frontier<Candidate> frontier_;
+  std::vector<Bounds> bounds_;  // by node, if there are constraints
+  std::vector<double> predicted_;
 };
 
 }  // namespace mddf

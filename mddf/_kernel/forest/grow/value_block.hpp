@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 #include "common/interrupt.hpp"
@@ -16,7 +17,10 @@
 #include "forest/grow/grow_values.hpp"
 #include "forest/grow/row_counts.hpp"
 #include "forest/predict/walker.hpp"
+#include "forest/split/absolute_search.hpp"
 #include "forest/split/node_values.hpp"
+#include "forest/split/value_search.hpp"
+#include "forest/tree/pruning.hpp"
 #include "forest/tree/value_trees.hpp"
 
 namespace mddf {
@@ -30,7 +34,7 @@ inline int weight_exponent(double most, bool whole) {
   return 31 - exponent;
 }
 
-template <bool kOne>
+template <bool kOne, class Search>
 class ValueBlockGrower {
  public:
   ValueBlockGrower(const ValueBlockGrower&) = delete;
@@ -38,6 +42,7 @@ class ValueBlockGrower {
                    const HeldOut& held_out, Interrupt& interrupt)
       : interrupt_(interrupt),
         data_(data),
+        prunes_(options.prune > 0),
         sampling_(sampling),
         counts_(sampling_, data.matrix.n_rows, interrupt),
         held_out_(held_out),
@@ -58,6 +63,7 @@ class ValueBlockGrower {
         reserve_times(trees.leaf_value, seeds.size);
       }
     }
+    if (prunes_) drop_unused_leaves(trees);
     trees.shrink();
     return trees;
   }
@@ -109,23 +115,37 @@ class ValueBlockGrower {
 
   Interrupt& interrupt_;
   const ValueTraining& data_;
+  const bool prunes_;
   const Sampling sampling_;
   RowCounts counts_;
   Walker walker_;
   const HeldOut held_out_;
-  ValueGrower<kOne> grower_;
+  ValueGrower<kOne, Search> grower_;
   std::vector<RowSample> all_samples_;  // without a bootstrap: every tree's samples
 };
+
+template <bool kOne>
+GrownValueTrees grow_values(const ValueTraining& data, const GrowOptions& options,
+                            const Sampling& sampling, const HeldOut& held_out,
+                            const Span<uint64_t>& seeds, double* importances,
+                            Interrupt& interrupt) {
+  const auto grow = [&](auto* search) {
+    using Search = std::remove_pointer_t<decltype(search)>;
+    return ValueBlockGrower<kOne, Search>(data, options, sampling, held_out, interrupt)
+        .grow(seeds, importances);
+  };
+  if (options.loss == Loss::kPoisson) return grow(static_cast<ValueSearch<kOne, true>*>(nullptr));
+  if (options.loss == Loss::kAbsoluteError)
+    return grow(static_cast<AbsoluteSearch<kOne>*>(nullptr));
+  return grow(static_cast<ValueSearch<kOne>*>(nullptr));
+}
 
 inline GrownValueTrees grow_block(const ValueTraining& data, const GrowOptions& options,
                                   const Sampling& sampling, const HeldOut& held_out,
                                   const Span<uint64_t>& seeds, double* importances,
                                   Interrupt& interrupt) {
-  if (data.target.n_outputs == 1)
-    return ValueBlockGrower<true>(data, options, sampling, held_out, interrupt)
-        .grow(seeds, importances);
-  return ValueBlockGrower<false>(data, options, sampling, held_out, interrupt)
-      .grow(seeds, importances);
+  const auto grow = data.target.n_outputs == 1 ? &grow_values<true> : &grow_values<false>;
+  return grow(data, options, sampling, held_out, seeds, importances, interrupt);
 }
 
 }  // namespace mddf

@@ -45,7 +45,7 @@ class SmallClasses : public SmallNodes<SmallClasses<Criterion>, TreeWriter> {
   // Whether subtrees can be grown this way. Sums of Gini's terms are whole numbers, so that the way
   // they are added up does not matter; other criteria's are not.
   static bool suits(const GrowOptions& options) {
-    if (!options.wide() || options.limits_leaves()) return false;
+    if (!options.wide() || options.limits_leaves() || options.weighs_splits()) return false;
     if (options.random_thresholds) return options.max_features == 1;
     return std::is_same_v<Criterion, Gini>;
   }

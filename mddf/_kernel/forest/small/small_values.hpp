@@ -31,7 +31,8 @@ class SmallValues : public SmallNodes<SmallValues, ValueWriter> {
   // Whether subtrees can be grown this way.
   static bool suits(const ValueTraining& data, const GrowOptions& options) {
     return options.wide() && options.random_thresholds && options.max_features == 1 &&
-           !options.limits_leaves() && data.target.n_outputs == 1;
+           !options.limits_leaves() && !options.weighs_splits() &&
+           options.loss == Loss::kSquaredError && data.target.n_outputs == 1;
   }
 
   // Grows the subtree below a node whose targets are not all the same.

@@ -23,8 +23,7 @@ class CategorySearch {
   using Node = NodeClasses<Weight>;
 
   // Improves `best` by the column's best set; `codes` are the bins of the node's samples. False if
-  // the column is constant here. allows(rows_left, weight_left) says whether a split leaves both
-  // sides enough.
+  // the column is constant here. allows(rows_left, sweep) says whether a split may be.
   template <class Allows>
   bool search(const Node& node, const uint8_t* codes, int n_bins, int32_t column, Allows allows,
               Split& best) {
@@ -56,7 +55,7 @@ class CategorySearch {
         for (uint32_t i = categories_[group].first; i < categories_[group].last; ++i)
           sweep_.add(classes_there_[i].label, classes_there_[i].weight);
         rows_left += categories_[group].rows;
-        if (!allows(rows_left, sweep_.weight_left())) continue;
+        if (!allows(rows_left, sweep_)) continue;
         const double score = sweep_.improve(best.score, node.weight);
         if (!(score > best.score)) continue;
         best = Split{};

@@ -96,6 +96,7 @@ class Sweep {
   double terms_left() const { return static_cast<double>(sums_.terms_left); }
   double terms_right() const { return static_cast<double>(sums_.terms_right); }
   double weight_left() const { return static_cast<double>(sums_.weight_left); }
+  double left(int c) const { return static_cast<double>(classes_[c].left); }
   // The score of the split here if it is above `best`, else `best`; the node weighs `weight`.
   double improve(double best, double weight) const {
     return Criterion::improve(best, terms_left(), weight_left(), terms_right(),

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "common/bits.hpp"
@@ -37,7 +38,8 @@ class NodeValues {
         factor_(n_outputs()),
         least_(n_outputs()),
         most_(n_outputs()),
-        shift_(n_outputs()) {}
+        shift_(n_outputs()),
+        power_(n_outputs()) {}
 
   int n_outputs() const { return kOne ? 1 : target_.n_outputs; }
   // A cell is a weight and, for each output, a sum.
@@ -87,6 +89,7 @@ class NodeValues {
       const int range_bits = bit_width(static_cast<uint64_t>(most_[j] - least_[j]));
       shift_[j] = std::max(0, range_bits + weight_bits - 62);
       factor_[j] = target_.scale[j] * power_of_four(shift_[j] - ValueTarget::kBits);
+      power_[j] = static_cast<double>(uint64_t{1} << shift_[j]);
       total_[1 + j] = 0;
       for (int64_t i = 0; i < n_; ++i) {
         const uint64_t distance = static_cast<uint64_t>(value_[i * k + j] - least_[j]);
@@ -95,6 +98,20 @@ class NodeValues {
         total_[1 + j] += part;
       }
     }
+  }
+
+  // What parts and weights of an output come to, as a share of the bound on all targets.
+  double in_units(int j, double part, double weight) const {
+    return (part * power_[j] + static_cast<double>(least_[j]) * weight) * kUnit;
+  }
+  // The unit of an output, as a share of the largest.
+  double unit(int j) const { return std::sqrt(target_.scale[j]); }
+  int64_t fixed_value(uint32_t row, int j) const { return fixed(row)[j]; }
+  int shift(int j) const { return shift_[j]; }
+  // How far a sample's target lies above the least one, and the target at a distance.
+  int64_t distance(int64_t i, int j) const { return value_[i * n_outputs() + j] - least_[j]; }
+  double at_distance(int j, double distance) const {
+    return (distance + static_cast<double>(least_[j])) * kUnit;
   }
 
   int64_t value(int64_t i) const { return value_[i]; }  // of one output
@@ -132,6 +149,25 @@ class NodeValues {
       to.push_back(mean * kUnit);
     }
   }
+  // Their medians: of two in the middle, the mean of both.
+  void append_medians(std::vector<double>& to) {
+    const int k = n_outputs();
+    for (int j = 0; j < k; ++j) {
+      in_order_.clear();
+      int64_t weight = 0;
+      for (int64_t i = 0; i < n_; ++i) {
+        in_order_.emplace_back(value_[i * k + j], samples_[i].weight);
+        weight += samples_[i].weight;
+      }
+      std::sort(in_order_.begin(), in_order_.end());
+      size_t at = 0;
+      int64_t up_to = in_order_[0].second;
+      while (2 * up_to < weight) up_to += in_order_[++at].second;
+      const double low = static_cast<double>(in_order_[at].first);
+      const size_t next = at + (2 * up_to == weight);
+      to.push_back((low / 2 + static_cast<double>(in_order_[next].first) / 2) * kUnit);
+    }
+  }
   // Those of a single row.
   void append_row(uint32_t row, std::vector<double>& to) const {
     for (int j = 0; j < n_outputs(); ++j) to.push_back(static_cast<double>(fixed(row)[j]) * kUnit);
@@ -139,6 +175,14 @@ class NodeValues {
   // That of a sample that was looked at.
   void append_value(int i, std::vector<double>& to) const {
     to.push_back(static_cast<double>(value_[i]) * kUnit);
+  }
+
+  // distance * weight / 2^shift, rounded down; that is simple in loops where all weights are one.
+  static int64_t weighted(uint64_t distance, uint64_t weight, int shift, bool all_ones) {
+    if (all_ones) return static_cast<int64_t>(distance >> shift);
+    const uint64_t low = distance * weight;
+    if (shift == 0) return static_cast<int64_t>(low);
+    return static_cast<int64_t>(multiply_high(distance, weight) << (64 - shift) | low >> shift);
   }
 
  private:
@@ -152,14 +196,6 @@ class NodeValues {
     return power(half) * power(n - half);
   }
   static double power_of_four_up(int n) { return static_cast<double>(uint64_t{1} << (2 * n)); }
-
-  // distance * weight / 2^shift, rounded down; that is simple in loops where all weights are one.
-  static int64_t weighted(uint64_t distance, uint64_t weight, int shift, bool all_ones) {
-    if (all_ones) return static_cast<int64_t>(distance >> shift);
-    const uint64_t low = distance * weight;
-    if (shift == 0) return static_cast<int64_t>(low);
-    return static_cast<int64_t>(multiply_high(distance, weight) << (64 - shift) | low >> shift);
-  }
 
   // How far the mean lies above the least value.
   double distance_of_mean(int j) const {
@@ -184,6 +220,8 @@ class NodeValues {
   std::vector<double> factor_;
   std::vector<int64_t> least_, most_;
   std::vector<int> shift_;
+  std::vector<double> power_;  // two to the shift
+  std::vector<std::pair<int64_t, uint32_t>> in_order_;
 };
 
 }  // namespace mddf

@@ -26,7 +26,7 @@ class SortedSearch {
 
   explicit SortedSearch(bool wide) : wide_(wide) {}
 
-  // Offers all thresholds that `allows` lets pass, given the rows and the weight on the left; codes
+  // Offers all thresholds that `allows` lets pass, given the rows on the left and the sweep; codes
   // lie from `low` to `high`, or are missing.
   template <class Allows>
   void search(const Node& node, const uint8_t* codes, int low, int high, const Allows& allows,
@@ -46,7 +46,7 @@ class SortedSearch {
         sweep_.add(in_order_.data() + from, group_end_[g] - from);
         rows_left += group_end_[g] - from;
         from = group_end_[g];
-        if (!allows(rows_left, sweep_.weight_left())) continue;
+        if (!allows(rows_left, sweep_)) continue;
         best.offer(sweep_.improve(best.score(), node.weight), group_bin_[g],
                    g + 1 < n_groups_ ? group_bin_[g + 1] : kMissing, missing_left != 0);
       }

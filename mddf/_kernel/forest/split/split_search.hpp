@@ -10,6 +10,7 @@
 #include "forest/split/best_threshold.hpp"
 #include "forest/split/bin_sweep.hpp"
 #include "forest/split/binned_search.hpp"
+#include "forest/split/bounds.hpp"
 #include "forest/split/category_search.hpp"
 #include "forest/split/criterion.hpp"
 #include "forest/split/few_classes_search.hpp"
@@ -36,11 +37,22 @@ class SplitSearch {
   // The least weight of a leaf in the tree that follows.
   void set_least_weight(double weight) { least_weight_ = weight; }
 
-  // Whether a split leaves both sides enough.
-  bool allows(int64_t rows_left, double weight_left, const Node& node) const {
-    return rows_left >= options_.min_samples_leaf &&
-           node.n_samples - rows_left >= options_.min_samples_leaf &&
-           weight_left >= least_weight_ && node.weight - weight_left >= least_weight_;
+  // Between which numbers the share of the second class has to lie at the node that follows.
+  void set_bounds(const Bounds& bounds) { bounds_ = bounds; }
+
+  // Whether a split leaves both sides enough, and shares of the second class, which weighs
+  // second_left() there, that may be.
+  template <class Second>
+  bool allows(const Node& node, int32_t column, int64_t rows_left, double weight_left,
+              Second second_left) const {
+    const double weight_right = node.weight - weight_left;
+    const bool enough = rows_left >= options_.min_samples_leaf &&
+                        node.n_samples - rows_left >= options_.min_samples_leaf &&
+                        weight_left >= least_weight_ && weight_right >= least_weight_;
+    if (!enough || !options_.is_monotonic()) return enough;
+    const double second = second_left();
+    return bounds_.allow(options_.monotonic[column], second / weight_left,
+                         (node.total[1] - second) / weight_right);
   }
 
   // Improves `best` by column's best split; `codes` are the bins of the node's samples. False if
@@ -62,7 +74,7 @@ class SplitSearch {
       few_classes_.group(node, codes, low, high);
       few_classes_.search(node, bin_sweep_, threshold);
     } else {
-      search(node, codes, low, high, threshold);
+      search(node, codes, low, high, column, threshold);
     }
     threshold.improve(column, best);
     return true;
@@ -102,8 +114,8 @@ class SplitSearch {
   // The same for a categorical column.
   bool categorical(const Node& node, const uint8_t* codes, int n_bins, int32_t column,
                    Split& best) {
-    const auto allowed = [&](int64_t rows_left, double weight_left) {
-      return allows(rows_left, weight_left, node);
+    const auto allowed = [&](int64_t rows_left, const Sweep<Criterion, Weight>& sweep) {
+      return allows(node, column, rows_left, sweep);
     };
     return category_search_.search(node, codes, n_bins, column, allowed, best);
   }
@@ -112,21 +124,28 @@ class SplitSearch {
   // Where sums are exact, the way to them does not matter.
   static constexpr bool kExact = std::is_integral_v<typename Sweep<Criterion, Weight>::Sum>;
 
-  void search(const Node& node, const uint8_t* codes, int low, int high, BestThreshold& best) {
+  bool allows(const Node& node, int32_t column, int64_t rows_left,
+              const Sweep<Criterion, Weight>& sweep) const {
+    return allows(node, column, rows_left, sweep.weight_left(), [&] { return sweep.left(1); });
+  }
+
+  void search(const Node& node, const uint8_t* codes, int low, int high, int32_t column,
+              BestThreshold& best) {
     if constexpr (kExact)
       if (!options_.limits_leaves()) {
         if (!best.has_missing && sorted_.search_few_others(node, codes, low, best)) return;
         if (BinnedSearch<Criterion, Weight>::suits(node, low, high))
           return binned_.search(node, codes, low, high, bin_sweep_, best);
       }
-    const auto allowed = [&](int64_t rows_left, double weight_left) {
-      return allows(rows_left, weight_left, node);
+    const auto allowed = [&](int64_t rows_left, const Sweep<Criterion, Weight>& sweep) {
+      return allows(node, column, rows_left, sweep);
     };
     sorted_.search(node, codes, low, high, allowed, best);
   }
 
   const GrowOptions options_;
   double least_weight_ = 0;
+  Bounds bounds_;
   CategorySearch<Criterion, Weight> category_search_;
   FewClassesSearch<Criterion, Weight> few_classes_;
   SortedSearch<Criterion, Weight> sorted_;

@@ -9,19 +9,25 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
 #include "common/bits.hpp"
+#include "common/elementary.hpp"
 #include "forest/data/bins.hpp"
 #include "forest/data/samples.hpp"
 #include "forest/data/training.hpp"
+#include "forest/split/bounds.hpp"
 #include "forest/split/node_values.hpp"
 #include "forest/split/split.hpp"
 
 namespace mddf {
 
-template <bool kOne>
+//
+// By the Poisson deviance it is worth what the sum of S ln(S / W) of both sides, S now the sum of
+// targets, is more than that of the node.
+template <bool kOne, bool kPoisson = false>
 class ValueSearch {
  public:
   ValueSearch(const TrainingData& data, const GrowOptions& options, const NodeValues<kOne>& node)
@@ -41,7 +47,15 @@ class ValueSearch {
     weight_ = static_cast<double>(node_.total()[0]);
     for (int j = 1; j < node_.stride(); ++j)
       mean_[j] = static_cast<double>(node_.total()[j]) / weight_;
+    if constexpr (kPoisson) {
+      std::copy_n(node_.total(), node_.stride(), left_.begin());
+      whole_ = 0;
+      for (int j = 1; j < node_.stride(); ++j)
+        whole_ += node_.unit(j - 1) * term(j, left_[j], weight_);
+    }
   }
+  // Between which numbers the one output has to lie at the node that follows.
+  void set_bounds(const Bounds& bounds) { bounds_ = bounds; }
 
   // Improves `best` by up to four columns; marks those that are constant here.
   void try_columns(const int32_t* columns, int64_t width, Split& best, uint8_t* constant) {
@@ -63,7 +77,10 @@ class ValueSearch {
   }
 
   // The decrease of the squared error by a split with this score; see NodeValues for its unit.
-  double gain(double score) const { return weight_ * score * (kOne ? node_.factor(0) : 1); }
+  double gain(double score) const {
+    if constexpr (kPoisson) return score - whole_;
+    return weight_ * score * (kOne ? node_.factor(0) : 1);
+  }
 
   // Scores a drawn split, given the codes of the node's samples; one that leaves a side too little
   // keeps -infinity.
@@ -76,7 +93,7 @@ class ValueSearch {
       for (int j = 0; j < node_.stride(); ++j) left_[j] += cell[j] & -goes_left;
       rows_left += goes_left;
     }
-    if (allows(rows_left)) split.score = improve(split.score);
+    if (allows(split.column, rows_left)) split.score = improve(split.score);
   }
 
  private:
@@ -137,15 +154,22 @@ class ValueSearch {
     if (has_missing_) forget(missing_);
   }
 
-  bool allows(int64_t rows_left) const {
+  bool allows(int32_t column, int64_t rows_left) const {
     if (!options_.limits_leaves()) return true;
-    const double left = static_cast<double>(left_[0]);
-    return rows_left >= options_.min_samples_leaf && n_ - rows_left >= options_.min_samples_leaf &&
-           left >= least_weight_ && weight_ - left >= least_weight_;
+    const double left = static_cast<double>(left_[0]), right = weight_ - left;
+    const bool enough = rows_left >= options_.min_samples_leaf &&
+                        n_ - rows_left >= options_.min_samples_leaf && left >= least_weight_ &&
+                        right >= least_weight_;
+    if (!kOne || !enough || !options_.is_monotonic()) return enough;
+    const auto part = static_cast<double>(left_[1]);
+    const auto part_right = static_cast<double>(node_.total()[1] - left_[1]);
+    return bounds_.allow(options_.monotonic[column], node_.in_units(0, part / left, 1),
+                         node_.in_units(0, part_right / right, 1));
   }
 
   // The score with left_ on the left if it is above `best`, else `best`.
   double improve(double best) const {
+    if constexpr (kPoisson) return improve_deviance(best);
     const double left = static_cast<double>(left_[0]);
     const double denominator = left * (weight_ - left);
     double squares = 0;
@@ -156,6 +180,24 @@ class ValueSearch {
     return squares > best * denominator ? squares / denominator : best;
   }
 
+  // The same by the deviance. Where all targets are 0, it has no bound.
+  double improve_deviance(double best) const {
+    const double left = static_cast<double>(left_[0]);
+    double score = 0;
+    for (int j = 1; j < node_.stride(); ++j) {
+      const double of_left = term(j, left_[j], left);
+      const double of_right = term(j, node_.total()[j] - left_[j], weight_ - left);
+      score += node_.unit(j - 1) * (of_left + of_right);
+    }
+    return score > best ? score : best;
+  }
+  // S ln(S / W); minus infinity if S is 0.
+  double term(int j, int64_t part, double weight) const {
+    const double sum = node_.in_units(j - 1, static_cast<double>(part), weight);
+    if (!(sum > 0)) return -std::numeric_limits<double>::infinity();
+    return sum * QuickLogarithm::of(sum / weight);
+  }
+
   void search_thresholds(int32_t column, Split& best) {
     for (int missing_left = 0; missing_left <= (has_missing_ ? 1 : 0); ++missing_left) {
       std::fill(left_.begin(), left_.end(), 0);
@@ -164,7 +206,7 @@ class ValueSearch {
       const int last = n_groups_ - (has_missing_ && !missing_left ? 0 : 1);
       for (int g = 0; g < last; ++g) {
         take(groups_[g], rows_left);
-        if (!allows(rows_left)) continue;
+        if (!allows(column, rows_left)) continue;
         const double score = improve(best.score);
         if (!(score > best.score)) continue;
         best.score = score;
@@ -193,7 +235,7 @@ class ValueSearch {
       int64_t rows_left = 0;
       for (int g = 0; g + 1 < n_groups_; ++g) {
         take(groups_[g], rows_left);
-        if (!allows(rows_left)) continue;
+        if (!allows(column, rows_left)) continue;
         const double score = improve(best.score);
         if (!(score > best.score)) continue;
         best = Split{};
@@ -218,7 +260,8 @@ class ValueSearch {
   const TrainingData& data_;
   const GrowOptions options_;
   const NodeValues<kOne>& node_;
-  double least_weight_ = 0, weight_ = 0;
+  double least_weight_ = 0, weight_ = 0, whole_ = 0;
+  Bounds bounds_;
   const RowSample* samples_ = nullptr;
   int64_t n_ = 0;
   std::vector<int64_t> left_, sums_;

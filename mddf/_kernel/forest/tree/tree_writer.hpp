@@ -13,6 +13,7 @@
 #include "forest/data/bins.hpp"
 #include "forest/data/cuts.hpp"
 #include "forest/split/split.hpp"
+#include "forest/tree/pruning.hpp"
 #include "forest/tree/trees.hpp"
 
 namespace mddf {
@@ -21,10 +22,13 @@ namespace mddf {
 template <class Trees>
 class NodeWriter {
  public:
+  explicit NodeWriter(bool prunes = false) : prunes_(prunes) {}
+
   // `importances`, if wanted, collects each column's decrease of impurity.
   void begin(Trees& trees, double* importances) {
     trees_ = &trees;
     importances_ = importances;
+    if (prunes_) pruner_.begin();
     if (nodes_.empty()) nodes_.resize(1024);
     size_ = 1;
     n_set_words_ = 0;
@@ -66,12 +70,21 @@ class NodeWriter {
   // The gain of a split is the score of both children less that of the parent.
   bool wants_importances() const { return importances_ != nullptr; }
   void gain(int32_t column, double score) {
-    if (importances_ && column >= 0) importances_[column] += score;
+    if (importances_ && column >= 0 && !prunes_) importances_[column] += score;
+  }
+  // Of trees that are pruned: what an inner node's split is worth, and the node as a leaf.
+  void note(uint32_t index, double gain, uint32_t payload, double weight) {
+    pruner_.note(index, gain, node::make_leaf(payload, weight));
   }
 
-  // Adds the tree to the others.
-  void end(const Bins& bins) {
+  // Adds the tree to the others; of one that is pruned, each leaf has to be worth so much.
+  void end(const Bins& bins, double least_worth = 0) {
     divide_gaps(bins);
+    if (prunes_) {
+      pruner_.prune(nodes_, size_, least_worth, importances_);
+      size_ = pruner_.size();
+      n_set_words_ = pruner_.n_set_words();
+    }
     trees_->nodes.insert(trees_->nodes.end(), nodes_.begin(), nodes_.begin() + size_);
     trees_->tree_start.push_back(static_cast<int64_t>(trees_->nodes.size()));
     trees_->n_nodes += size_ - n_set_words_;
@@ -114,6 +127,8 @@ class NodeWriter {
     }
   }
 
+  const bool prunes_;
+  Pruner pruner_;
   std::vector<uint64_t> nodes_;
   std::vector<Gap> gaps_;
   uint32_t size_ = 0;
@@ -123,12 +138,18 @@ class NodeWriter {
 
 class TreeWriter : public NodeWriter<GrownTrees> {
  public:
+  using NodeWriter::NodeWriter;
+
   void pure_leaf(uint32_t index, uint32_t label, double weight) {
     NodeWriter::leaf(index, kPureBit | label, weight);
   }
+  using NodeWriter::leaf;
   void leaf(uint32_t index, const uint16_t* labels, const double* weights, int n) {
-    NodeWriter::leaf(index, trees_->leaves.add(labels, weights, n),
-                     std::accumulate(weights, weights + n, 0.0));
+    leaf(index, payload(labels, weights, n), std::accumulate(weights, weights + n, 0.0));
+  }
+  // What a leaf with these classes holds.
+  uint32_t payload(const uint16_t* labels, const double* weights, int n) {
+    return trees_->leaves.add(labels, weights, n);
   }
 };
 

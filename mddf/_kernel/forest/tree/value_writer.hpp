@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <stdexcept>
 
+#include "forest/split/bounds.hpp"
 #include "forest/split/node_values.hpp"
 #include "forest/tree/tree_writer.hpp"
 #include "forest/tree/value_trees.hpp"
@@ -12,11 +13,12 @@ namespace mddf {
 
 class ValueWriter : public NodeWriter<GrownValueTrees> {
  public:
+  using NodeWriter::NodeWriter;
+
   // A leaf of samples that were looked at, and their weight.
   template <bool kOne>
   void mean_leaf(uint32_t index, const NodeValues<kOne>& node, double weight) {
-    leaf(index, next_row<kOne>(), weight);
-    node.append_means(trees_->leaf_value);
+    leaf(index, mean_payload(node), weight);
   }
   // A leaf of samples whose targets are all those of this row.
   template <bool kOne>
@@ -28,6 +30,24 @@ class ValueWriter : public NodeWriter<GrownValueTrees> {
   void value_leaf(uint32_t index, const NodeValues<true>& node, int i, double weight) {
     leaf(index, next_row<true>(), weight);
     node.append_value(i, trees_->leaf_value);
+  }
+
+  // What a leaf with samples that were looked at holds: their means, or their medians.
+  template <bool kOne>
+  uint32_t mean_payload(const NodeValues<kOne>& node) {
+    const uint32_t row = next_row<kOne>();
+    node.append_means(trees_->leaf_value);
+    return row;
+  }
+  template <bool kOne>
+  uint32_t median_payload(NodeValues<kOne>& node) {
+    const uint32_t row = next_row<kOne>();
+    node.append_medians(trees_->leaf_value);
+    return row;
+  }
+  // Keeps the last of the leaves, of one output, within bounds.
+  void clip_last(const Bounds& bounds) {
+    trees_->leaf_value.back() = bounds.clip(trees_->leaf_value.back());
   }
 
  private:

@@ -1,0 +1,217 @@
+// The split of a node of classes: draws columns, tries them by whichever way is the quickest, and
+// sends samples to their sides.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "common/interrupt.hpp"
+#include "common/random.hpp"
+#include "forest/data/bin_matrix.hpp"
+#include "forest/data/bins.hpp"
+#include "forest/data/nonzero_rows.hpp"
+#include "forest/data/training.hpp"
+#include "forest/split/column_pool.hpp"
+#include "forest/split/histogram.hpp"
+#include "forest/split/node_classes.hpp"
+#include "forest/split/split.hpp"
+#include "forest/split/split_search.hpp"
+
+namespace mddf {
+
+template <class Sample, class Criterion>
+class ClassSplitter {
+ public:
+  using Weight = typename Sample::Weight;
+
+  ClassSplitter(const ClassSplitter&) = delete;
+  ClassSplitter(const TrainingSet& data, const GrowOptions& options, Interrupt& interrupt)
+      : classes(data.target.n_classes),
+        node(data.target.n_classes),
+        interrupt_(interrupt),
+        data_(data),
+        options_(options),
+        blind_(options.random_thresholds && options.max_features == 1 && !options.limits_leaves() &&
+               !options.weighs_splits()),
+        search_(options) {
+    for (const int32_t column : data.columns) need_labels_ |= data.bins.categorical[column] != 0;
+    need_labels_ |= options.random_thresholds || options.limits_leaves();
+    drawn_.resize(kMostDrawn);
+    constant_.resize(kMostDrawn);
+  }
+
+  static constexpr int64_t kMostDrawn = 64;
+
+  ClassCounter<Sample> classes;
+  NodeClasses<Weight> node;  // what is to be split
+  BinMatrix matrix{};        // the table, or copies of its rows
+
+  ColumnPool& pool() { return pool_; }
+  SplitSearch<Criterion, Weight>& search() { return search_; }
+
+  // Finds the best split of `node`, which reads `matrix`; `n_constant` of the columns are known to
+  // be constant here. Tries columns until enough were drawn and one of them was not constant.
+  void find(const Sample* samples, int64_t n_constant, Random& random, Split& best) {
+    const int64_t most = std::clamp<int64_t>(kTileBytes / node.n_samples, 1, kMostDrawn);
+    random_ = &random;
+    numbered_ = false;
+    search_.begin_node();
+    pool_.begin(n_constant);
+    while (pool_.any_unknown() &&
+           (pool_.drawn() < options_.max_features || pool_.only_constant())) {
+      tile_codes_ = nullptr;
+      const int64_t width = pool_.draw_some(random, options_.max_features, most, drawn_.data());
+      interrupt_.poll(4 * width * node.n_samples);
+      if (width > 0 && !try_histograms(samples, width, best)) try_tile(samples, width, best);
+      // The pool wants the latest first.
+      std::reverse(constant_.begin(), constant_.begin() + width);
+      pool_.mark_constant(constant_.data(), width);
+    }
+  }
+
+  // Moves the samples of the node to `to`, the left child's first; returns how many these are.
+  uint32_t partition(const Split& split, const Sample* from, uint32_t n, Sample* to) {
+    if (!tile_codes_) {
+      drawn_[0] = split.column;
+      gather(from, n, 1);
+      tile_codes_ = tile_.data();
+    }
+    return divide_samples(split, from, tile_codes_, n, to, sides_, options_.wide());
+  }
+  // To be called where another node was looked at since the split was found.
+  void forget_codes() { tile_codes_ = nullptr; }
+
+ private:
+  // Tries the drawn columns by histograms, if that is the quicker way for all of them; false if
+  // not.
+  bool try_histograms(const Sample* samples, int64_t width, Split& best) {
+    if (options_.random_thresholds) return false;
+    for (int64_t j = 0; j < width; ++j)
+      if (data_.bins.categorical[drawn_[j]] ||
+          !search_.prefers_histogram(node, data_.bins.count(drawn_[j])))
+        return false;
+    const int64_t bytes =
+        256 * static_cast<int64_t>(node.few() ? sizeof(Packed<Weight>)
+                                              : sizeof(Weight) * padded(node.n_present));
+    const int64_t at_once = std::clamp<int64_t>(kTileBytes / bytes, 4, kMostDrawn);
+    for (int64_t j = 0; j < width; j += at_once) {
+      const int64_t here = std::min(at_once, width - j);
+      if (node.few())
+        search_histograms(samples, j, here, packed_histogram_, 1, best);
+      else
+        search_histograms(samples, j, here, histogram_, padded(node.n_present), best);
+    }
+    return true;
+  }
+
+  template <class Bin>
+  void search_histograms(const Sample* samples, int64_t first, int64_t n, std::vector<Bin>& memory,
+                         int64_t per_bin, Split& best) {
+    const size_t size = static_cast<size_t>(256 * per_bin);
+    if (memory.size() < size * n) memory.resize(size * n);
+    Bin* bins[kMostDrawn];
+    for (int64_t j = 0; j < n; ++j) {
+      bins[j] = memory.data() + j * size;
+      std::fill_n(bins[j], data_.bins.count(drawn_[first + j]) * per_bin, Bin{});
+      std::fill_n(bins[j] + kMissing * per_bin, per_bin, Bin{});
+    }
+    classes.fill(samples, node, matrix, drawn_.data() + first, static_cast<int>(n), bins);
+    for (int64_t j = 0; j < n; ++j) {
+      const int32_t column = drawn_[first + j];
+      constant_[first + j] =
+          !search_.from_histogram(node, bins[j], data_.bins.count(column), column, best);
+    }
+  }
+
+  // Tries the drawn columns one by one.
+  void try_tile(const Sample* samples, int64_t width, Split& best) {
+    if (!blind_ && !numbered_) classes.number_samples(samples, need_labels_, node);
+    numbered_ = true;
+    gather(samples, node.n_samples, width);
+    for (int64_t j = 0; j < width; ++j) {
+      const uint8_t* codes = tile_.data() + j * tile_stride_;
+      constant_[j] = !try_column(drawn_[j], codes, best);
+      if (best.column == drawn_[j]) tile_codes_ = codes;
+    }
+  }
+
+  // The columns' codes of the node's samples, one column after the other.
+  void gather(const Sample* samples, int64_t n, int64_t width) {
+    tile_stride_ = (n + 63) / 64 * 64;
+    const size_t size = static_cast<size_t>(tile_stride_ * width);
+    if (tile_.size() < size) tile_.resize(size);
+    uint8_t* to[kMostDrawn];
+    for (int64_t j = 0; j < width; ++j) to[j] = tile_.data() + j * tile_stride_;
+#ifdef MDDF_AVX2
+    if (matrix.nonzero_rows) {
+      for (int64_t j = 0; j < width; ++j) matrix.nonzero_rows->gather(drawn_[j], samples, n, to[j]);
+      return;
+    }
+#endif
+    const auto copy = [samples, n](int64_t step, auto... of) {
+      for (int64_t i = 0; i < n; ++i) {
+        const int64_t at = samples[i].row * step;
+        ((of.second[i] = of.first[at]), ...);
+      }
+    };
+    for_each_four(n, matrix, drawn_.data(), static_cast<int>(width), to, copy);
+  }
+
+  // Improves `best` by this column; false if it is constant here.
+  bool try_column(int32_t column, const uint8_t* codes, Split& best) {
+    const bool categorical = data_.bins.categorical[column] != 0;
+    if (!options_.random_thresholds)
+      return categorical ? search_.categorical(node, codes, data_.bins.count(column), column, best)
+                         : search_.numeric(node, codes, column, best);
+    if (blind_) return draw_split(data_, column, codes, node.n_samples, *random_, best);
+    Split split;
+    if (!draw_split(data_, column, codes, node.n_samples, *random_, split)) return false;
+    score(codes, split);
+    if (split.score > best.score) best = split;
+    return true;
+  }
+
+  // Scores a drawn split by the criterion; one that leaves a side too little keeps -infinity.
+  void score(const uint8_t* codes, Split& split) {
+    const int64_t n = node.n_samples;
+    int64_t n_left = 0;
+    left_total_.assign(node.n_present, 0);
+    for (int64_t i = 0; i < n; ++i) {
+      if (split.goes_right(codes[i])) continue;
+      left_total_[node.label[i]] += static_cast<double>(node.sample_weight[i]);
+      ++n_left;
+    }
+    double left = 0, terms_left = 0, terms_right = 0;
+    for (size_t c = 0; c < left_total_.size(); ++c) {
+      left += left_total_[c];
+      terms_left += Criterion::term(left_total_[c]);
+      terms_right += Criterion::term(node.total[c] - left_total_[c]);
+    }
+    if (!search_.allows(node, split.column, n_left, left, [this] { return left_total_[1]; }))
+      return;
+    split.score =
+        Criterion::improve(split.score, terms_left, left, terms_right, node.weight - left);
+  }
+
+  static constexpr int64_t kTileBytes = int64_t{1} << 20;
+
+  Interrupt& interrupt_;
+  const TrainingSet& data_;
+  const GrowOptions options_;
+  const bool blind_;  // completely random: the first column drawn is split, whatever that is worth
+  bool need_labels_ = false;
+  SplitSearch<Criterion, Weight> search_;
+  ColumnPool pool_;
+  Random* random_ = nullptr;
+  std::vector<int32_t> drawn_;
+  std::vector<uint8_t> constant_, tile_, sides_;
+  std::vector<Packed<Weight>> packed_histogram_;
+  std::vector<Weight> histogram_;
+  bool numbered_ = false;                // node has labels and weights of its samples
+  const uint8_t* tile_codes_ = nullptr;  // where the chosen column's codes are, if still there
+  std::vector<double> left_total_;
+  int64_t tile_stride_ = 0;
+};
+
+}  // namespace mddf

@@ -1,0 +1,181 @@
+"""Slow twins of how trees grow beyond the default: losses, the order of splits, pruning."""
+
+import naive
+import numpy as np
+from value_cases import ValueCase
+
+
+def weighted_median(y, weights):
+    """The least number with half of the weight up to it; of two in the middle, the mean."""
+    order = np.argsort(y, kind="stable")
+    y, up_to = y[order], np.cumsum(weights[order])
+    low = y[np.argmax(2 * up_to >= up_to[-1])]
+    high = y[np.argmax(2 * up_to > up_to[-1])]
+    return (low + high) / 2
+
+
+def numbers(case, rows):
+    """Targets in units of the largest bound."""
+    return case.fixed[rows] / 2.0**61 * np.sqrt(case.scale)
+
+
+def impurity(case, rows, weights, loss):
+    """Weight times impurity of a node with these rows; `loss` "gini" or "entropy" for classes."""
+    weights = weights[rows]
+    if loss in ("gini", "entropy"):
+        counts = np.bincount(case.labels[rows], weights, case.n_classes)
+        return naive.impurity(counts, loss == "entropy")
+    total = 0.0
+    for y in numbers(case, rows).T:
+        if loss == "squared":
+            total += weights @ (y - np.average(y, weights=weights)) ** 2
+        elif loss == "absolute":
+            total += weights @ np.abs(y - weighted_median(y, weights))
+        else:
+            mean = np.average(y, weights=weights)
+            logarithms = np.log(np.where(y > 0, y, 1) / (mean if mean > 0 else 1))
+            total += weights @ (y * logarithms)
+    return total
+
+
+def predicted(case, rows, weights, loss):
+    """What a leaf of these rows says: of the second class, or the first output."""
+    if loss in ("gini", "entropy"):
+        return np.average(case.labels[rows] == 1, weights=weights[rows])
+    y = case.fixed[rows, 0] / 2.0**61
+    if loss == "absolute":
+        return weighted_median(y, weights[rows])
+    return np.average(y, weights=weights[rows])
+
+
+def decrease(case, here, left, weights, loss):
+    """By how much a split lessens weight times impurity; -inf where the deviance has no bound."""
+    sides = here[left], here[~left]
+    if loss == "poisson" and any(numbers(case, side).sum(axis=0).min() <= 0 for side in sides):
+        return -np.inf
+    after = sum(impurity(case, side, weights, loss) for side in sides)
+    return impurity(case, here, weights, loss) - after
+
+
+def orders(case, here, codes, present, weights, loss):
+    """In which orders the categories' sets are tried."""
+    of_code = [here[codes == code] for code in present]
+    if loss in ("gini", "entropy"):
+        heavy = np.argsort(-np.bincount(case.labels[here], weights[here], case.n_classes))
+        keys = [
+            [np.average(case.labels[rows] == c, weights=weights[rows]) for rows in of_code]
+            for c in heavy[:16]
+        ]
+        return [np.argsort(key, kind="stable") for key in keys]
+    found = []
+    for y in case.fixed.T:
+        if loss == "absolute":
+            key = [lower_median(y[rows], weights[rows]) for rows in of_code]
+        else:
+            key = [np.average(y[rows].astype(float), weights=weights[rows]) for rows in of_code]
+        found.append(np.argsort(key, kind="stable"))
+    return found
+
+
+def lower_median(y, weights):
+    order = np.argsort(y, kind="stable")
+    up_to = np.cumsum(weights[order])
+    return y[order][np.argmax(2 * up_to >= up_to[-1])]
+
+
+def candidates(case, here, column, weights, loss):
+    """Every way to split a column that is tried, as booleans over the rows: who goes left."""
+    codes = case.codes[here, column]
+    present = np.unique(codes)
+    if len(present) < 2:
+        return
+    if case.categorical[column]:
+        for order in orders(case, here, codes, present, weights, loss):
+            for i in range(1, len(present)):
+                yield np.isin(codes, present[order[:i]])
+        return
+    values = present[present != naive.MISSING]
+    for i, value in enumerate(values):
+        below = (codes <= value) & (codes != naive.MISSING)
+        if i + 1 < len(values) or len(values) < len(present):
+            yield below
+        if i + 1 < len(values) < len(present):
+            yield below | (codes == naive.MISSING)
+
+
+def best_decrease(case, here, weights, loss, allow=None):
+    """The largest decrease by a split that is allowed; -inf without one."""
+    return max(
+        (
+            decrease(case, here, left, weights, loss)
+            for column in range(case.n_columns)
+            for left in candidates(case, here, column, weights, loss)
+            if allow is None or allow(column, here[left], here[~left])
+        ),
+        default=-np.inf,
+    )
+
+
+def is_pure(case, here):
+    target = case.fixed if isinstance(case, ValueCase) else case.labels
+    return bool(np.all(target[here] == target[here[0]]))
+
+
+def split_of(nodes, node, case, here):
+    """Who goes left."""
+    return np.array([node.goes_left(int(c)) for c in case.codes[here, node.column]], bool)
+
+
+def replayed(nodes, case, weights, loss):
+    """By index: a node, its rows, what its split is worth and the best that one could be."""
+    found = {}
+    for node, here, _ in naive.visit(nodes, case.codes, np.flatnonzero(weights > 0)):
+        gain = None
+        if not node.is_leaf:
+            gain = decrease(case, here, split_of(nodes, node, case, here), weights, loss)
+        best = -np.inf if is_pure(case, here) else best_decrease(case, here, weights, loss)
+        found[node.index] = node, here, gain, best
+    return found
+
+
+def weakest_links(nodes, gains, alpha):
+    """The inner nodes that stay when the weakest link goes again and again.
+
+    `gains`: by how much the split of each inner node lessens weighted impurity.
+    """
+    inner = {index for index, node in nodes.items() if not node.is_leaf}
+
+    def branch(index):
+        """What a branch lessens, and its leaves."""
+        if index not in inner:
+            return 0.0, 1
+        sides = [branch(child) for child in (nodes[index].left, nodes[index].right)]
+        return gains[index] + sum(g for g, _ in sides), sum(n for _, n in sides)
+
+    def below(index):
+        if nodes[index].is_leaf:
+            return set()
+        return {index} | below(nodes[index].left) | below(nodes[index].right)
+
+    while inner:
+        strength = {}
+        for index in inner:
+            worth, n_leaves = branch(index)
+            strength[index] = worth / (n_leaves - 1)
+        weakest = min(strength, key=strength.get)
+        if strength[weakest] > alpha:
+            break
+        inner -= below(weakest)
+    return inner
+
+
+def shape(nodes, inner=None, index=0):
+    """A tree as nested tuples of columns and thresholds; `inner`: what counts as no leaf."""
+    node = nodes[index]
+    if node.is_leaf or (inner is not None and index not in inner):
+        return None
+    return (
+        (node.column, node.threshold, node.missing_left, node.to_left),
+        shape(nodes, inner, node.left),
+        shape(nodes, inner, node.right),
+    )
