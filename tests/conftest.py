@@ -65,6 +65,14 @@ def every_layer_helps(monkeypatch):
 
 
 @pytest.fixture
+def every_layer_is_grown(every_layer_helps, monkeypatch):
+    """Let deep forests grow and keep all layers, whether forests are in the vote or not."""
+    from mddf._deep_forest.growth import Growth
+
+    monkeypatch.setattr(Growth, "_forests_vote", lambda _: True)
+
+
+@pytest.fixture
 def most_columns(monkeypatch):
     """A function that sets how many columns a deep forest's vectors may have."""
     from mddf._deep_forest import stack

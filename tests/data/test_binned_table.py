@@ -4,15 +4,13 @@ import numpy as np
 import pytest
 from forest_cases import bin_table
 
-from mddf._data.binning import find_bins
-
 
 @pytest.mark.parametrize("n_rows", [50, 6000])
 def test_replacing_columns_equals_binning_the_joined_table(n_rows):
     rng = np.random.default_rng(9)
     x = rng.normal(size=(n_rows, 90))
     added = np.round(rng.random((n_rows, 4)), 3)
-    table = bin_table(x, find_bins(x), n_spare=4)
+    table = bin_table(x, n_spare=4)
     assert table.n_rows == n_rows
     assert (table.by_column is not None) == (n_rows == 6000)
     assert (table.codes[:, 90:] == 0).all()
@@ -20,7 +18,7 @@ def test_replacing_columns_equals_binning_the_joined_table(n_rows):
     for new in (rng.random((n_rows, 4)), added):
         table.replace_columns(90, new)
     joined = np.hstack([x, added])
-    expected = bin_table(joined, find_bins(joined))
+    expected = bin_table(joined)
     for name in ("edges", "values", "start", "categorical"):
         assert np.array_equal(getattr(table.bins, name), getattr(expected.bins, name))
     assert np.array_equal(table.codes, expected.codes)
@@ -29,4 +27,4 @@ def test_replacing_columns_equals_binning_the_joined_table(n_rows):
     # Some columns in the middle of the spare ones.
     table.replace_columns(91, added[:, 3:])
     joined[:, 91] = added[:, 3]
-    assert np.array_equal(table.codes, bin_table(joined, find_bins(joined)).codes)
+    assert np.array_equal(table.codes, bin_table(joined).codes)

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import textwrap
-from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
@@ -12,6 +11,7 @@ from forest_cases import three_classes
 from mddf.baselines import GCForestClassifier
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
+from table_cases import BLOCK_BYTES, FEWEST_ROWS, blocks_of
 
 from mddf import (
     CompletelyRandomForestRegressor,
@@ -24,8 +24,6 @@ from mddf import (
     RandomForestRegressor,
     by_columns,
 )
-from mddf._data import blocks
-from mddf._data.blocks import by_blocks, last
 
 LAYERS = {"n_estimators": 3, "cv": 2, "random_state": 0}
 MODELS = {
@@ -61,14 +59,6 @@ def answers(model, X):
         if hasattr(model, name):
             found += getattr(model, name)(X)
     return found
-
-
-@contextmanager
-def blocks_of(n_rows):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "_BLOCK_BYTES", 1)
-        patch.setattr(blocks, "_FEWEST", n_rows)
-        yield
 
 
 def assert_same(model, X, sizes=(7,)):
@@ -109,15 +99,12 @@ def test_the_same_bits_of_all_tables_of_numbers(name):
 
 @pytest.mark.usefixtures("few_rounds")
 @pytest.mark.parametrize("Deep", [DeepForestClassifier, DeepForestRegressor])
-def test_the_same_bits_of_blocks_as_they_are(Deep, monkeypatch):
+def test_the_same_bits_of_blocks_as_they_are(Deep):
     """Members from elsewhere included, which multiply by BLAS."""
     X, y = three_classes()
     model = Deep(**LAYERS).fit(X, y)
-    new = np.random.default_rng(0).normal(size=(3 * blocks._FEWEST + 1, X.shape[1]))
-    expected = answers(model, new)
-    monkeypatch.setattr(blocks, "_BLOCK_BYTES", 1)
-    for one, other in zip(answers(model, new), expected, strict=True):
-        np.testing.assert_array_equal(one, other)
+    new = np.random.default_rng(0).normal(size=(3 * FEWEST_ROWS + 1, X.shape[1]))
+    assert_same(model, new, (FEWEST_ROWS,))
 
 
 def frame(n_rows=90, seed=0):
@@ -186,29 +173,6 @@ def test_warnings_and_errors_are_of_the_whole_table():
         assert len(found) == 1
 
 
-def test_blocks_cover_all_rows(monkeypatch):
-    monkeypatch.setattr(blocks, "_BLOCK_BYTES", 64)
-    monkeypatch.setattr(blocks, "_FEWEST", 2)
-    rows = np.arange(23)
-    for row_bytes, expected in (
-        (1, [23]),
-        (8, [8, 8, 7]),
-        (6, [10, 10, 3]),
-        (1000, [2] * 10 + [3]),
-    ):
-        asked = []
-
-        def predict(first, end, asked=asked):
-            asked.append(end - first)
-            return [rows[first:end], np.outer(rows[first:end], [1.0, 2.0])]
-
-        one, two = by_blocks(predict, 23, row_bytes)
-        np.testing.assert_array_equal(one, rows)
-        np.testing.assert_array_equal(two, np.outer(rows, [1.0, 2.0]))
-        assert asked == expected
-    assert last(iter([1, 2, 3])) == 3
-
-
 # Memory
 
 PEAK = """
@@ -269,7 +233,7 @@ needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's /
 )
 def test_memory_beside_the_result(kind):
     taken, result = peak(60_000, 20, kind, "predict")
-    assert taken - result < 2.5 * blocks._BLOCK_BYTES
+    assert taken - result < 2.5 * BLOCK_BYTES
 
 
 @needs_proc

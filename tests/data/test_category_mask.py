@@ -3,9 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from table_cases import read
 
-from mddf._data.category_mask import category_mask
+from mddf import GradientBoostingRegressor
 
 
 @pytest.fixture
@@ -21,22 +20,29 @@ def frame():
     )
 
 
+def mask(X, categorical_features):
+    """Which columns of X a model takes for categories."""
+    model = GradientBoostingRegressor(max_iter=1, categorical_features=categorical_features)
+    found = model.fit(X, np.arange(len(X))).is_categorical_
+    return [False] * np.shape(X)[1] if found is None else found.tolist()
+
+
 def test_mask_given(frame):
-    table = read(np.zeros((3, 5)))
-    assert category_mask(table, [True, False, True, False, False]).tolist() == [1, 0, 1, 0, 0]
-    assert category_mask(table, [0, -1]).tolist() == [1, 0, 0, 0, 1]
-    assert category_mask(table, np.array([], int)).tolist() == [0] * 5
-    assert category_mask(table, []).tolist() == [0] * 5
-    assert not category_mask(table, None).any()
-    assert not category_mask(table, "from_dtype").any()
-    assert category_mask(read(frame), ["count", "size"]).tolist() == [1, 0, 0, 1, 0]
-    assert not category_mask(read(frame), None).any()
+    X = np.zeros((3, 5))
+    assert mask(X, [True, False, True, False, False]) == [1, 0, 1, 0, 0]
+    assert mask(X, [0, -1]) == [1, 0, 0, 0, 1]
+    assert mask(X, np.array([], int)) == mask(X, []) == [0] * 5
+    assert mask(X, None) == mask(X, "from_dtype") == [0] * 5
+    numbers = frame[["size", "count", "flag"]]
+    assert mask(numbers, ["count", "size"]) == [1, 1, 0]
+    assert mask(numbers, None) == mask(numbers, "from_dtype") == [0, 0, 0]
+    assert mask(frame, "from_dtype") == [0, 1, 1, 0, 0]
+    assert mask(frame, ["color", "word", "flag"]) == [0, 1, 1, 0, 1]
 
 
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("auto", r"'from_dtype'.*got 'auto'"),
         ([[True]], r"one dimension, got an array of shape \(1, 1\)"),
         ([True, False], "each of the 5 columns of X, got 2"),
         ([5], r"below 5.*got \[5\]"),
@@ -46,9 +52,9 @@ def test_mask_given(frame):
 )
 def test_masks_that_do_not_fit(frame, value, message):
     with pytest.raises(ValueError, match=f"categorical_features.*{message}"):
-        category_mask(read(frame), value)
+        mask(frame, value)
 
 
 def test_names_need_a_frame():
     with pytest.raises(ValueError, match=r"categorical_features .* if X is a data frame.*array"):
-        category_mask(read(np.zeros((2, 2))), ["a"])
+        mask(np.zeros((2, 2)), ["a"])

@@ -14,7 +14,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_iris
 
 from mddf import CompletelyRandomForestClassifier, MDDFClassifier, RandomForestClassifier
-from mddf._data.validation import resolve_max_features, unchanged_on_failure
 
 X, y = load_iris(return_X_y=True)
 
@@ -67,16 +66,16 @@ def test_a_fit_that_fails_late():
 
 
 def test_interrupts_count_as_failures():
-    forest = RandomForestClassifier(2).fit(X, y)
-    before = dict(vars(forest))
+    class Interrupted(Fails):
+        def fit(self, X, y):
+            raise KeyboardInterrupt
 
-    def interrupted():
-        forest.classes_, forest.new_ = None, 1
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt), unchanged_on_failure(forest):
-        interrupted()
-    assert vars(forest) == before
+    cascade = MDDFClassifier(1, n_estimators=2).fit(X, y)
+    cascade.set_params(forests=["random", Interrupted()])
+    before = dict(vars(cascade))
+    with pytest.raises(KeyboardInterrupt):
+        cascade.fit(X[:, :2], y > 0)
+    assert vars(cascade) == before
 
 
 @pytest.mark.parametrize(
@@ -104,8 +103,13 @@ def test_missing_labels_of_pandas():
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [("sqrt", 7), ("log2", 5), (None, 50), (3, 3), (99, 50), (0.5, 25), (0.001, 1), (1.0, 50)],
+    [("sqrt", 7), ("log2", 5), (None, 50), (99, 50), (0.5, 25), (0.001, 1), (1.0, 50)],
 )
 def test_max_features(value, expected):
-    assert resolve_max_features(value, 50) == expected
-    assert resolve_max_features("log2", 1) == 1
+    X = np.random.default_rng(0).normal(size=(40, 50))
+    y = np.arange(40) % 2
+    found, same = (
+        RandomForestClassifier(3, max_features=of, random_state=0).fit(X, y).apply(X)
+        for of in (value, expected)
+    )
+    assert np.array_equal(found, same)

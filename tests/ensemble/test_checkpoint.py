@@ -14,7 +14,6 @@ from mddf.baselines import GCForestClassifier
 from sklearn.naive_bayes import GaussianNB
 
 from mddf import DeepForestClassifier, DeepForestRegressor, MDDFClassifier, RandomForestClassifier
-from mddf._deep_forest import growth
 
 
 @pytest.mark.parametrize("Cascade", [MDDFClassifier, GCForestClassifier])
@@ -78,14 +77,10 @@ def without_times(model):
         (DeepForestRegressor, {"members": ["random", "boosted", "linear"]}),
     ],
 )
-def test_deep_forests_go_on_after_any_layer(
-    Deep, parameters, tmp_path, every_layer_helps, monkeypatch
-):
+def test_deep_forests_go_on_after_any_layer(Deep, parameters, tmp_path, every_layer_is_grown):
     X, y = three_classes()
     X = np.nan_to_num(X)
     y = np.unique(y, return_inverse=True)[1]
-    # Layers are grown whether they help or not.
-    monkeypatch.setattr(growth.Growth, "_forests_vote", lambda self: True)
     expected = deep(None, Deep, **parameters).fit(X, y)
     deep(tmp_path, Deep, **parameters).fit(X, y)
     names = layers(tmp_path)

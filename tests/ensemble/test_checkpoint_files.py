@@ -175,3 +175,9 @@ def test_a_full_disk_is_refused_by_name(tmp_path, monkeypatch):
     monkeypatch.setattr(np, "savez", full)
     with pytest.raises(OSError, match=r"checkpoint must be .*: No space left on device"):
         checkpoint.save(0, 1)
+
+
+def test_what_is_no_array_number_or_text_is_refused(tmp_path):
+    with pytest.raises(TypeError, match="holds arrays, numbers and text, got <object"):
+        Checkpoint(tmp_path, {}).save(0, object())
+    assert not layers(tmp_path)

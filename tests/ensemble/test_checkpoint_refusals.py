@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from checkpoint_cases import cascade, deep, layers, parts
+from checkpoint_cases import cascade, deep, layers
 from forest_cases import three_classes
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score, make_scorer
@@ -10,7 +10,6 @@ from sklearn.model_selection import KFold, PredefinedSplit
 from sklearn.naive_bayes import GaussianNB
 
 from mddf import MDDFClassifier, RandomForestClassifier
-from mddf._ensemble.checkpoints import Checkpoint
 
 
 def test_models_that_are_not_plain_are_refused_before_the_fit(tmp_path):
@@ -126,11 +125,6 @@ def test_scorers_differ_and_functions_without_a_name_are_refused(tmp_path):
 
 def test_a_layer_of_another_estimator_is_refused(tmp_path):
     X, y = three_classes()
-    Checkpoint(tmp_path, {"estimator": "A", "C": "1"}).save(0, 1)
-    with pytest.raises(ValueError, match="of a fit with estimator=A, not estimator=B"):
-        Checkpoint(tmp_path, {"estimator": "B", "C": "1"}).load(0, parts)
-    with pytest.raises(ValueError, match="of a fit with C=1, not C=None"):
-        Checkpoint(tmp_path, {"estimator": "A"}).load(0, parts)
 
     class Named(MDDFClassifier):
         pass
@@ -149,8 +143,6 @@ def test_what_cannot_be_kept_is_refused(tmp_path):
     for seed in (None, np.random.RandomState(0)):
         with pytest.raises(ValueError, match=r"checkpoint needs a number as random_state.*got"):
             cascade(tmp_path, random_state=seed).fit(X, y)
-    with pytest.raises(TypeError, match="holds arrays, numbers and text, got <object"):
-        Checkpoint(tmp_path, {}).save(0, object())
     assert not layers(tmp_path)
 
 

@@ -302,3 +302,8 @@ def test_tables_on_disk_are_pickled_as_where_they_are(tmp_path):
     again = loaded(data)
     assert (again.shape, again.names, again.bin_rows) == (X.shape, X.names, 50)
     np.testing.assert_array_equal(again.numbers([0, 1]), X.numbers([0, 1]))
+
+
+def test_two_parts_of_one_name_are_refused():
+    with pytest.raises(ValueError, match="is called 'binner', too"):
+        serialization.register_serializable("binner")(type("Other", (), {}))

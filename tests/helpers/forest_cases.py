@@ -11,7 +11,7 @@ from sklearn_checks import WEIGHT_CHECKS
 
 from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, _core
 from mddf._data.binned_table import BinnedTable, empty_codes, spare_bins
-from mddf._data.binning import apply_bins, join_bins
+from mddf._data.binning import apply_bins, find_bins, join_bins
 from mddf._data.sampling import canonical_order
 from mddf._trees import grower
 from mddf._trees.arrays import grown_trees
@@ -266,8 +266,9 @@ def kernel_case():
     return make_case(np.random.default_rng(0), 20, 3, 3, 9, missing=0.1)
 
 
-def bin_table(X, bins, *, n_spare=0, n_jobs=None):
-    """An array of numbers, coded by given bins for growing trees on it."""
+def bin_table(X, bins=None, *, n_spare=0, n_jobs=None):
+    """An array of numbers, coded by given bins, or its own, for growing trees on it."""
+    bins = find_bins(X) if bins is None else bins
     codes, by_column = empty_codes(len(X), bins.n_columns + n_spare)
     apply_bins(X, bins, out=codes, by_column=by_column, n_jobs=n_jobs)
     return BinnedTable(join_bins(bins, spare_bins(n_spare)), codes, by_column)

@@ -196,3 +196,10 @@ def full_lpboost(values, cap):
     bounds = [(0, None)] * (m + n) + [(None, None)]
     result = linprog(cost, rows, np.zeros(m), one, np.ones(1), bounds, method="highs")
     return -result.fun
+
+
+def full_lpboost_c(values, cap):
+    """Optimal value of the program with costs over all columns, in its primal form."""
+    m, n = values.shape
+    rows = np.hstack([-values, -np.eye(m)])
+    return linprog(np.concatenate([np.ones(n), cap]), rows, -np.ones(m), method="highs").fun

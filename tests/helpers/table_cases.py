@@ -1,9 +1,25 @@
-"""Tables as estimators read them."""
+"""Tables as estimators read them, in blocks of any size."""
+
+from contextlib import contextmanager
+
+import pytest
 
 from mddf import RandomForestClassifier
+from mddf._data import blocks
 from mddf._data.reading import read_table
+
+BLOCK_BYTES, FEWEST_ROWS = blocks._BLOCK_BYTES, blocks._FEWEST
 
 
 def read(X, **options):
     """The table of what is passed as X, of a new estimator."""
     return read_table(RandomForestClassifier(), X, reset=True, **options)
+
+
+@contextmanager
+def blocks_of(n_rows):
+    """Have predictions made by blocks of so many rows."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "_BLOCK_BYTES", 1)
+        patch.setattr(blocks, "_FEWEST", n_rows)
+        yield

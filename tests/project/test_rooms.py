@@ -23,7 +23,6 @@ OWN = {
 OTHERS = {
     "base/test_parallel.py",
     "cascade/test_layers.py",
-    "ensemble/test_checkpoint.py",
     "ensemble/test_margin_loss.py",
     "estimators/test_engines.py",
     "estimators/test_refusals.py",
