@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import StrOptions
 
+from mddf._base.messages import short
 from mddf._cascade.estimator import BaseCascade
 from mddf._cascade.plan import CascadeKind
-from mddf._data.validation import Within
+from mddf._data.validation import Within, refuse_class
 from mddf._ensemble.coefficients import (
     CoefficientRule,
     MeanMargin,
+    OwnReweighting,
+    OwnRule,
     Reweighting,
     Simplex,
     Stagewise,
@@ -57,23 +61,30 @@ class MDDFClassifier(BaseCascade):
         Class vectors that a layer passes on: their mean over its forests, or one of each forest;
         "auto" passes on one of each if together they have no more columns than the features.
         Either way they are averaged with those of the layers before, weighted by the coefficients.
-    alpha : {"simplex", "stagewise", "mean-margin"}, default="simplex"
+    alpha : {"simplex", "stagewise", "mean-margin"} or callable, default="simplex"
         How the coefficients are found: by stochastic gradient descent over those of all layers,
         which are not negative and sum to 1; by descent over the last one only, as the paper's
         algorithm reads, which in effect stops after the first layer; or as half the logarithm of
-        (1 + g) / (1 - g), g being the layer's mean margin.
+        (1 + g) / (1 - g), g being the layer's mean margin. A callable is called after each layer
+        as ``alpha(margins, alphas, sample_weight)``, with the out-of-fold margins of each layer so
+        far alone, of shape (n_samples, n_layers), and the coefficients before, of shape
+        (n_layers - 1,); it returns those of all layers, which are not negative.
     target_margin : float, default=0.9
         r in the loss, between 0 and 1.
     mu : float, default=0.1
         Factor of squared distances above the target margin.
-    reweighting : {"resample", "weights"} or None, default="resample"
+    reweighting : {"resample", "weights"}, callable, tuple or None, default="resample"
         Whether the samples of the next layer's trees are drawn in proportion to the losses, anew
         for each tree, or weighted by them, or neither. Classifiers that are not forests of this
         package are weighted in both cases, or get drawn samples if their fit takes no weights
-        (which sample and class weights are refused with).
+        (which sample and class weights are refused with). A callable gives factors in place of
+        the losses: it is called after each layer as ``reweighting(margins, alphas,
+        sample_weight)``, as `alpha` is, but with the coefficients of all layers, and returns
+        factors of shape (n_samples,), whose scale makes no difference. Samples are drawn by them;
+        ``("weights", callable)`` weights the samples.
     strength : float, default=0.25
         Share of the losses in the weights; the rest is the same for all samples. 1 is the paper,
-        which lets mislabelled samples take over on noisy data.
+        which lets mislabelled samples take over on noisy data. Not used by a callable.
     depth_step : int, default=None
         c: random forests of layer t, counted from 1, grow to a depth of c (t + 1); None for no
         limit. Completely-random forests and those with a depth of their own are not limited.
@@ -207,10 +218,10 @@ class MDDFClassifier(BaseCascade):
         **BaseCascade._parameter_constraints,
         "structure": [StrOptions({"preconc", "stacking", "no-preconc"})],
         "augmentation": [StrOptions({"auto", "mean", "per-forest"})],
-        "alpha": [StrOptions({"simplex", "stagewise", "mean-margin"})],
+        "alpha": [StrOptions({"simplex", "stagewise", "mean-margin"}), callable],
         "target_margin": [Within(Real, 1e-6, 1 - 1e-6, closed="both")],
         "mu": [Within(Real, 0, 1e9, closed="both")],
-        "reweighting": [StrOptions({"weights", "resample"}), None],
+        "reweighting": [StrOptions({"weights", "resample"}), callable, tuple, None],
         "strength": [Within(Real, 0, 1, closed="both")],
         "depth_step": [Within(Integral, 1, None, closed="left"), None],
     }
@@ -224,7 +235,7 @@ class MDDFClassifier(BaseCascade):
         cv: Any = 5,
         structure: str = "preconc",
         augmentation: str = "auto",
-        alpha: str = "simplex",
+        alpha: Any = "simplex",
         target_margin: float = 0.9,
         mu: float = 0.1,
         reweighting: Any = "resample",
@@ -285,15 +296,37 @@ class MDDFClassifier(BaseCascade):
             "stagewise": Stagewise(**loss),
             "mean-margin": MeanMargin(),
         }
-        normalise = self.alpha == "mean-margin"
-        reweighting = Reweighting(**loss, strength=self.strength, normalise=normalise)
+        is_own = callable(self.alpha)
+        refuse_class("alpha", self.alpha)
+        how, factors = self._reweighting()
+        reweighting: Reweighting | OwnReweighting | None = None
+        if factors is not None:
+            reweighting = OwnReweighting(factors)
+        elif how is not None:
+            normalise = is_own or self.alpha == "mean-margin"
+            reweighting = Reweighting(**loss, strength=self.strength, normalise=normalise)
         return CascadeKind(
             forests=("random", "random", "completely-random", "completely-random"),
-            rule=rules[self.alpha],
-            reweighting=None if self.reweighting is None else reweighting,
-            redraw=self.reweighting == "resample",
+            rule=OwnRule(self.alpha) if is_own else rules[self.alpha],
+            reweighting=reweighting,
+            redraw=how == "resample",
             sees_raw=self.structure != "stacking",
             sees_augmented=self.structure != "no-preconc",
             augmentation=self.augmentation,
             depth_step=self.depth_step,
         )
+
+    def _reweighting(self) -> tuple[str | None, Callable[..., Any] | None]:
+        """How samples get weights, None for not at all, and the user's function of them."""
+        given = self.reweighting
+        if callable(given):
+            given = "resample", given
+        if not isinstance(given, tuple):
+            return given, None
+        if len(given) != 2 or given[0] not in ("resample", "weights") or not callable(given[1]):
+            raise ValueError(
+                "reweighting as a tuple must be 'resample' or 'weights' and a callable, got "
+                f"{short(given)}"
+            )
+        refuse_class("reweighting", given[1])
+        return given

@@ -12,7 +12,7 @@ from mddf._base.messages import short
 from mddf._cascade.model import VectorLayout
 from mddf._data.folds import Folds
 from mddf._data.validation import is_list
-from mddf._ensemble.coefficients import CoefficientRule, Reweighting
+from mddf._ensemble.coefficients import CoefficientRule, OwnReweighting, Reweighting
 from mddf._members.spec import MemberSpec
 
 
@@ -26,7 +26,7 @@ class CascadeKind:
         Names of a layer's forests where the user does not say.
     rule : CoefficientRule
         From margins to the layers' coefficients.
-    reweighting : Reweighting or None
+    reweighting : Reweighting, OwnReweighting or None
         From margins to the samples' weights in the next layer.
     redraw : bool
         Draw by the factors rather than weigh.
@@ -40,7 +40,7 @@ class CascadeKind:
 
     forests: tuple[str, ...]
     rule: CoefficientRule
-    reweighting: Reweighting | None = None
+    reweighting: Reweighting | OwnReweighting | None = None
     redraw: bool = False
     sees_raw: bool = True
     sees_augmented: bool = True

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from mddf._base.messages import short
+from mddf._data.validation import naming
 from mddf._ensemble.margin_loss import (
     BATCH_SIZE,
     N_STEPS,
@@ -124,6 +127,26 @@ class LastLayer:
         return np.append(np.zeros(len(history.before)), 1.0)
 
 
+@dataclass(frozen=True)
+class OwnRule:
+    """A function of the user's that gives coefficients.
+
+    Attributes
+    ----------
+    function : callable
+        From the margins, the coefficients before and the samples' weights.
+    """
+
+    function: Callable[..., Any]
+
+    def __call__(self, history: MarginHistory) -> np.ndarray:
+        """See CoefficientRule."""
+        with naming("alpha"):
+            found = self.function(*_shown(history, history.before))
+        n_layers = history.margins.shape[1]
+        return _checked("alpha", found, n_layers, "coefficients, one of each layer")
+
+
 def _not_all_zero(alphas: np.ndarray) -> np.ndarray:
     if alphas.sum() == 0:
         alphas[-1] = 1.0
@@ -155,3 +178,56 @@ class Reweighting:
         if self.normalise:
             z = z / alphas.sum()
         return reweight(margin_loss(z, self.target_margin, self.mu), self.strength, history.weight)
+
+
+@dataclass(frozen=True)
+class OwnReweighting:
+    """A function of the user's that gives factors of the samples' weights.
+
+    Attributes
+    ----------
+    function : callable
+        From the margins, the coefficients and the samples' weights.
+    """
+
+    function: Callable[..., Any]
+
+    def __call__(self, history: MarginHistory, alphas: np.ndarray) -> np.ndarray:
+        """See Reweighting."""
+        with naming("reweighting"):
+            found = self.function(*_shown(history, alphas))
+        n_samples, weight = len(history.margins), history.weight
+        factors = _checked("reweighting", found, n_samples, "factors, one of each sample")
+        factors = factors / factors.max()
+        if not np.average(factors, weights=weight) > 0:
+            raise ValueError(
+                "reweighting must give factors above zero for samples that have weight, got none"
+            )
+        return reweight(factors, 1.0, weight)
+
+
+def _shown(history: MarginHistory, alphas: np.ndarray) -> tuple[np.ndarray, ...]:
+    """What functions of the user's get: margins, coefficients and weights, not to be written."""
+    weight = np.ones(len(history.margins)) if history.weight is None else history.weight
+    shown = tuple(array.view() for array in (history.margins, alphas, weight))
+    for array in shown:
+        array.flags.writeable = False
+    return shown
+
+
+def _checked(parameter: str, found: Any, size: int, what: str) -> np.ndarray:
+    """What a function of the user's has given, as doubles of its own."""
+    try:
+        values = np.array(found, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        values = np.empty(0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        is_sound = np.isfinite(values.sum()) and np.all(values >= 0)
+    if values.shape != (size,) or not is_sound:
+        raise ValueError(
+            f"{parameter} must give {size} {what}, not negative and of finite sum, "
+            f"got {short(found)}"
+        )
+    if not values.any():
+        raise ValueError(f"{parameter} must give {what}, of which one is above zero, got zeros")
+    return values

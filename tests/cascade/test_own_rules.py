@@ -1,0 +1,129 @@
+"""Coefficients and weights of samples by functions of the user's."""
+
+import pickle
+
+import numpy as np
+import pytest
+from forest_cases import three_classes
+from sklearn.base import clone
+
+from mddf import MDDFClassifier
+
+OPTIONS = {"n_layers": 3, "n_estimators": 3, "cv": 2, "early_stopping": False, "random_state": 0}
+
+
+def mean_margin(margins, alphas, sample_weight):
+    g = min(max(np.average(margins[:, -1], weights=sample_weight), 0), 1 - 1e-6)
+    return np.append(alphas, 0.5 * np.log1p(2 * g / (1 - g)))
+
+
+def losses(margins, alphas, sample_weight):
+    z = sum(column * alpha for column, alpha in zip(margins.T, alphas, strict=True))
+    z = z / alphas.sum()
+    return (z - 0.9) ** 2 * np.where(z <= 0.9, 1 / 0.9**2, 0.1 / (1 - 0.9) ** 2)
+
+
+def alike(margins, alphas, sample_weight):
+    return np.full(len(margins), 7.0)
+
+
+def fit(weights=None, **parameters):
+    X, y = three_classes()
+    return MDDFClassifier(**OPTIONS, **parameters).fit(X, y, weights)
+
+
+@pytest.mark.parametrize("how", ["resample", "weights"])
+@pytest.mark.parametrize("weights", [None, np.random.default_rng(0).integers(0, 3, 300)])
+def test_the_papers_rules_as_functions(how, weights):
+    X, _ = three_classes()
+    named = fit(weights, alpha="mean-margin", reweighting=how, strength=1)
+    own = fit(weights, alpha=mean_margin, reweighting=(how, losses))
+    np.testing.assert_allclose(own.alphas_, named.alphas_, rtol=1e-12)
+    np.testing.assert_allclose(own.weights_, named.weights_, rtol=1e-4, atol=1e-9)
+    np.testing.assert_allclose(own.predict_proba(X), named.predict_proba(X), atol=1e-9)
+    mixed = fit(weights, alpha=mean_margin, reweighting=how, strength=1)
+    np.testing.assert_allclose(mixed.weights_, named.weights_, rtol=1e-4, atol=1e-9)
+
+
+def test_what_functions_get():
+    seen = []
+
+    def rule(margins, alphas, sample_weight):
+        assert not any(of.flags.writeable for of in (margins, alphas, sample_weight))
+        seen.append((margins.shape, len(alphas), len(sample_weight)))
+        return np.ones(margins.shape[1])
+
+    model = fit(alpha=rule, reweighting=lambda margins, alphas, _: alphas.sum() + margins[:, 0])
+    assert seen == [((300, n), n - 1, 300) for n in (1, 2, 3)]
+    assert model.alphas_.tolist() == [1, 1, 1]
+    np.testing.assert_array_equal(model.weights_.sum(axis=1).round(12), 1)
+
+
+def test_scales_make_no_difference():
+    X, _ = three_classes()
+    plain = fit(reweighting=None).predict_proba(X)
+    drawn = fit(reweighting=("weights", alike)).predict_proba(X)
+    np.testing.assert_array_equal(plain, drawn)
+    models = [
+        fit(reweighting=lambda *given, unit=unit: unit * losses(*given)) for unit in (1, 2.0**900)
+    ]
+    np.testing.assert_array_equal(models[0].weights_, models[1].weights_)
+
+
+def test_models_with_functions_are_cloned_and_pickled():
+    X, y = three_classes()
+    model = clone(MDDFClassifier(alpha=mean_margin, reweighting=losses, **OPTIONS)).fit(X, y)
+    loaded = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+
+def test_checkpoints_go_on_with_functions(tmp_path):
+    X, _ = three_classes()
+    model = fit(alpha=mean_margin, checkpoint=tmp_path)
+    again = fit(alpha=mean_margin, checkpoint=tmp_path)
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    with pytest.raises(ValueError, match="checkpoint"):
+        fit(alpha="mean-margin", checkpoint=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "found",
+    [None, "a", 1.0, [1.0, 2.0], [[1.0]], [-1.0], [np.nan], [np.inf], [0.0], [10**400], [1j]],
+    ids=str,
+)
+def test_coefficients_that_do_not_do(found):
+    with pytest.raises(ValueError, match=r"^alpha must give .*coefficients, one of each layer"):
+        fit(alpha=lambda *_: found)
+
+
+@pytest.mark.parametrize("value", [-1.0, np.nan, np.inf, 0.0, 1e308, None, "a"])
+def test_factors_that_do_not_do(value):
+    with pytest.raises(ValueError, match=r"^reweighting must give .*factors, one of each sample"):
+        fit(reweighting=lambda margins, *_: [value] * len(margins))
+    with pytest.raises(ValueError, match=r"^reweighting must give 300 factors.*got"):
+        fit(reweighting=lambda *_: [1.0, 2.0])
+
+
+def test_factors_of_samples_without_weight():
+    weights = (np.arange(300) % 2).astype(float)
+    with pytest.raises(ValueError, match=r"^reweighting must give factors above zero"):
+        fit(weights, reweighting=lambda *_: 1.0 - weights)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"alpha": OPTIONS}, "'alpha' parameter"),
+        ({"alpha": dict}, "alpha must not be a class"),
+        ({"alpha": lambda margins: margins[0]}, "alpha cannot be used: .*argument"),
+        ({"reweighting": ("draw", losses)}, r"reweighting as a tuple must be .*got \('draw'"),
+        ({"reweighting": ("weights", 3)}, "reweighting as a tuple must be"),
+        ({"reweighting": ("weights",)}, "reweighting as a tuple must be"),
+        ({"reweighting": ([], losses)}, "reweighting as a tuple must be"),
+        ({"reweighting": ("weights", dict)}, "reweighting must not be a class"),
+        ({"reweighting": dict}, "reweighting must not be a class"),
+    ],
+)
+def test_what_is_no_rule(parameters, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        fit(**parameters)
