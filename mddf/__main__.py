@@ -1,55 +1,59 @@
-"""``python -m mddf``: what a report of a bug has to say of versions and of the build."""
+"""The command ``mddf``, or ``python -m mddf``."""
 
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
-import platform
-import re
 import sys
-
-import joblib
-import threadpoolctl
+import warnings
+from importlib import import_module
+from typing import Any
 
 import mddf
-from mddf import _core
+
+_COMMANDS = {
+    "fit": "a model and a report of a table",
+    "predict": "predictions of a table's rows by a model",
+    "explain": "why a model says so, of single rows",
+    "bench": "mddf's models beside scikit-learn's on a table",
+    "versions": "versions and the build, for reports of bugs",
+}
 
 
-def report() -> str:
-    """Versions and options of the build, a line for each.
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "mddf", description="Deep forests for tables: fit, predict, explain, compare."
+    )
+    parser.add_argument("--version", action="version", version=f"mddf {mddf.__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for name, short in _COMMANDS.items():
+        of_name = import_module(f"mddf._command.{name}")
+        raw = argparse.RawDescriptionHelpFormatter
+        own = commands.add_parser(
+            name, help=short, description=of_name.DESCRIPTION, formatter_class=raw
+        )
+        of_name.add_options(own)
+        own.set_defaults(run=of_name.run, command=name)
+    return parser
 
-    Returns
-    -------
-    str
-        mddf, Python, the platform, how the kernel was built and what it uses here; then the
-        libraries that mddf needs or can use, as far as they are installed.
-    """
-    found = {
-        "mddf": mddf.__version__,
-        "python": f"{platform.python_implementation()} {platform.python_version()}",
-        "platform": platform.platform(),
-        "processors": f"{joblib.cpu_count()} ({platform.machine()})",
-        **{f"kernel {name}": value for name, value in _core.build_options().items()},
-    }
-    for line in importlib.metadata.requires("mddf") or []:
-        name = re.split(r"[^\w.-]", line, maxsplit=1)[0]
-        try:
-            found.setdefault(name, importlib.metadata.version(name))
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    pools = [
-        f"{pool['internal_api']} {pool['version']} ({pool['num_threads']} threads)"
-        for pool in threadpoolctl.threadpool_info()
-    ]
-    found["thread pools"] = ", ".join(pools) or "none"
-    return "\n".join(f"{name.replace('_', ' ')}: {value}" for name, value in found.items())
+
+def _warn(message: Any, *_: Any, **__: Any) -> None:
+    sys.stderr.write(f"warning: {message}\n")
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Print the report; there are no options but ``--help``."""
-    description = "Print versions and how mddf was built, for reports of bugs."
-    argparse.ArgumentParser("python -m mddf", description=description).parse_args(argv)
-    sys.stdout.write(report() + "\n")
+    """Run a command; what the user can mend ends it with one line."""
+    options = _parser().parse_args(argv)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # deprecations are for developers
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = _warn
+        try:
+            options.run(options)
+        except (ValueError, TypeError, OSError, MemoryError) as error:
+            text = " ".join(str(error).split()) or type(error).__name__
+            raise SystemExit(f"mddf {options.command}: {text}") from error
+        except KeyboardInterrupt:
+            raise SystemExit(130) from None
 
 
 if __name__ == "__main__":

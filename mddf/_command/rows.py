@@ -12,11 +12,15 @@ from mddf._base.messages import nearest
 from . import csvs
 from .csvs import PLAIN, Format, need
 
+_MOST_NAMES = 12
+
 
 def all_among(must: str, given: Any, there: Any) -> None:
     """End the command unless all words are among those that are there."""
     if wrong := [word for word in given if word not in there]:
-        names = ", ".join(map(visible, there))
+        shown = list(map(visible, there))
+        more = [f"... ({len(shown)} in all)"] if len(shown) > _MOST_NAMES else []
+        names = ", ".join(shown[:_MOST_NAMES] + more)
         raise SystemExit(f"{must} {names}; got {wrong[0]!r}{nearest(wrong[0], there)}")
 
 
@@ -84,11 +88,11 @@ def read_training(
 
 def task_of(y: Any) -> str:
     """What labels look like: "regression" of more than 20 different numbers, or broken ones."""
-    if y.dtype.kind not in "iuf":
+    numbers = np.asarray(y)
+    if numbers.dtype.kind not in "iuf":
         return "classification"
-    there = y.dropna()
-    whole = bool((there % 1 == 0).all())
-    return "classification" if whole and there.nunique() <= 20 else "regression"
+    there = np.unique(numbers[~np.isnan(numbers)])
+    return "classification" if len(there) <= 20 and np.all(there % 1 == 0) else "regression"
 
 
 def kinds(X: Any, target: str | None = None, dates: Any = ()) -> dict[str, Any]:

@@ -46,7 +46,7 @@ for version in "$first" "$newest"; do
     cd "$work"
     export PYTHONPATH="$work/site$version"
     "$found" -W error -c "import mddf"
-    "$found" -m mddf | sed -n 's/^\(python\|kernel stable abi\)/  &/p'
+    "$found" -m mddf versions | sed -n 's/^\(python\|kernel stable abi\)/  &/p'
     "$found" -m pytest -q -c "$root/pyproject.toml" --rootdir "$root" -p no:cacheprovider --run-slow \
       "$root/tests/test_record.py"
   )

@@ -1,0 +1,154 @@
+"""``mddf bench``: what other models are worth on a table, on the same folds."""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+from tqdm import tqdm
+
+from . import csvs, estimators, files, rows, scores
+
+DESCRIPTION = """\
+Compare mddf's models with scikit-learn's on a table, all at their defaults, on the
+same folds of a cross-validation, with as many threads each. Categories are one-hot
+for the linear model and codes for the forest of scikit-learn.
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.add_argument("table", type=Path, help="CSV or Parquet, with a header")
+    parser.add_argument("--target", required=True, metavar="COLUMN", help="what is predicted")
+    parser.add_argument("--task", choices=("auto", "classification", "regression"), default="auto")
+    parser.add_argument("--drop", nargs="+", default=[], metavar="COLUMN", help="left out")
+    parser.add_argument("--folds", type=int, default=5, help="(default: 5)")
+    parser.add_argument("--repeats", type=int, default=1, help="of the folds (default: 1)")
+    parser.add_argument(
+        "--set", nargs="+", default=[], type=estimators.setting, metavar="PARAMETER=VALUE",
+        help="of the deep forest",
+    )  # fmt: skip
+    parser.add_argument("--seed", type=int, default=0, help="of models and folds (default: 0)")
+    parser.add_argument("--n-jobs", type=int, default=-1, help="threads (default: -1, all cores)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="scores of all folds, .csv")
+    parser.add_argument("--overwrite", action="store_true", help="the file that is there")
+    csvs.add_options(parser.add_argument_group("the table"))
+    parser.set_defaults(verbose=False)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read, cross-validate all models, print a table."""
+    if options.out is not None:
+        files.check_new("--out", options.out, (".csv",), options.overwrite)
+    form = csvs.format_of(options)
+    X, y = rows.read_training(
+        options.table, options.target, options.drop, options.task, form, warn=True
+    )
+    task = rows.task_of(y) if options.task == "auto" else options.task
+    folds = _folds(options, X, y, task)
+    models = _models(task, options, X)
+    cells = [(name, model, fold) for fold in folds for name, model in models.items()]
+    bar = tqdm(cells, desc="fits", leave=False)
+    pd = csvs.need("pandas", "data")
+    found = pd.DataFrame([_cell(name, model, X, y, fold) for name, model, fold in bar])
+    if options.out is not None:
+        files.write_table(options.out, found)
+    kinds = scores.names(np.unique(y) if task == "classification" else None)
+    main = "log-loss" if task == "classification" else "RMSE"
+    means = found.groupby("model", sort=False).mean().sort_values(main)
+    spread = found.groupby("model").std().loc[means.index]
+    shown = pd.DataFrame(index=means.index)
+    for name in kinds:
+        shown[name] = [
+            f"{a:.4g} ± {b:.2g}" for a, b in zip(means[name], spread[name], strict=True)
+        ]
+    shown["fit, s"] = means["fit_seconds"].map("{:.2f}".format)
+    shown["predict, s"] = means["predict_seconds"].map("{:.3f}".format)
+    print(
+        f"{options.table.name}: {len(X)} rows, {X.shape[1]} features, {task} of "
+        f"{options.target!r}; mean ± deviation over {len(folds)} folds, seed {options.seed}"
+    )
+    print(shown.to_string())
+
+
+def _folds(options: argparse.Namespace, X: Any, y: np.ndarray, task: str) -> list[Any]:
+    for name in ("folds", "repeats"):
+        least = 2 if name == "folds" else 1
+        if (value := getattr(options, name)) < least:
+            raise SystemExit(f"--{name} must be at least {least}, got {value}")
+    kind = RepeatedStratifiedKFold if task == "classification" else RepeatedKFold
+    if task == "classification":
+        fewest = int(np.unique(y, return_counts=True)[1].min())
+        if fewest < options.folds:
+            raise SystemExit(
+                f"--folds must be at most the rows of the rarest class, {fewest}, got "
+                f"{options.folds}"
+            )
+    splitter = kind(n_splits=options.folds, n_repeats=options.repeats, random_state=options.seed)
+    try:
+        return list(splitter.split(X, y))
+    except ValueError as error:
+        raise SystemExit(f"--folds: {error}") from None
+
+
+def _models(task: str, options: argparse.Namespace, X: Any) -> dict[str, BaseEstimator]:
+    """Models by the names that the table shows."""
+    classes = task == "classification"
+    seed: dict[str, Any] = {"random_state": options.seed}
+    plain = argparse.Namespace(**{**vars(options), "set": []})
+    words = list(X.select_dtypes("category"))
+    numbers = [name for name in X if name not in words]
+    unknown = {"handle_unknown": "use_encoded_value", "unknown_value": np.nan}
+    codes = make_column_transformer(
+        (OrdinalEncoder(**unknown, max_categories=254), words), ("passthrough", numbers)
+    )
+    one_hot = make_column_transformer(
+        (OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=2), words),
+        (make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler()), numbers),
+    )
+    forest = RandomForestClassifier if classes else RandomForestRegressor
+    boosting = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
+    boosted = boosting(**seed, categorical_features=list(range(len(words))))
+    linear = LogisticRegression(max_iter=1000) if classes else RidgeCV(np.logspace(-3, 3, 13))
+    return {
+        "mddf deep-forest": estimators.make("deep-forest", task, options),
+        "mddf gradient-boosting": estimators.make("gradient-boosting", task, plain),
+        "mddf random-forest": estimators.make("random-forest", task, plain),
+        "scikit-learn boosting": make_pipeline(codes, boosted),
+        "scikit-learn forest": make_pipeline(codes, forest(**seed, n_jobs=options.n_jobs)),
+        "scikit-learn linear": make_pipeline(one_hot, linear),
+    }
+
+
+def _cell(name: str, model: Any, X: Any, y: np.ndarray, fold: Any) -> dict[str, Any]:
+    """Scores and times of a model on a fold."""
+    train, test = fold
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of unknown categories and the like, in every fold
+        fitted = clone(model).fit(X.iloc[train], y[train])
+        done = time.perf_counter()
+        classes = getattr(fitted, "classes_", None)
+        ask = fitted.predict if classes is None else fitted.predict_proba
+        predicted = ask(X.iloc[test])
+        asked = time.perf_counter() - done
+    found = scores.scores(y[test], predicted, classes)
+    cost = {"fit_seconds": done - start, "predict_seconds": asked}
+    return {"model": name, **found, **cost}

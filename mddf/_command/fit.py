@@ -1,0 +1,130 @@
+"""``mddf fit``: a table in; a model and a report of it out."""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import train_test_split
+
+from . import csvs, estimators, files, report, rows
+
+DESCRIPTION = """\
+Fit a model to a table, save it, and write a report that opens in a browser.
+
+A fifth of the rows is held out: the report's scores are of a model that has not
+seen them. The model that is saved is then fitted to all rows, with the same
+parameters and seed. Columns of text are categories; the task is found from the
+labels unless --task says it.
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.add_argument("table", type=Path, help="CSV or Parquet, with a header")
+    parser.add_argument("--target", required=True, metavar="COLUMN", help="what is predicted")
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE",
+        help="the model, .skops (safe to load) or .joblib (default: TABLE's name.skops)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--report", type=Path, metavar="FILE", help="(default: the model's name.html)"
+    )
+    parser.add_argument("--task", choices=("auto", "classification", "regression"), default="auto")
+    parser.add_argument("--estimator", choices=estimators.OF_TASKS, default="deep-forest")
+    parser.add_argument(
+        "--set", nargs="+", default=[], type=estimators.setting, metavar="PARAMETER=VALUE",
+        help="of the estimator, such as n_layers=1",
+    )  # fmt: skip
+    parser.add_argument("--drop", nargs="+", default=[], metavar="COLUMN", help="left out")
+    parser.add_argument("--test", type=Path, metavar="TABLE", help="held-out rows of another file")
+    parser.add_argument(
+        "--holdout", type=_share, default=0.2, help="share of rows held out (default: 0.2)"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="(default: 0)")
+    parser.add_argument("--n-jobs", type=int, default=-1, help="threads (default: -1, all cores)")
+    parser.add_argument("--overwrite", action="store_true", help="files that are there")
+    parser.add_argument("--verbose", action="store_true", help="show how the fit goes")
+    csvs.add_options(parser.add_argument_group("the table"))
+
+
+def _share(text: str) -> float:
+    value = float(text)
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"must lie between 0 and 1, got {text!r}")
+    return value
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read, hold out, fit, write the report, fit to all rows, save."""
+    stem = options.table.name.split(".")[0]
+    out = options.out or Path(f"{stem}.skops")
+    page = options.report or out.with_suffix(".html")
+    files.check_new("--out", out, files.MODELS, options.overwrite)
+    files.check_new("--report", page, (".html",), options.overwrite)
+    report.check_extras()
+    form = csvs.format_of(options)
+    X, y = rows.read_training(
+        options.table, options.target, options.drop, options.task, form, warn=True
+    )
+    task = rows.task_of(y) if options.task == "auto" else options.task
+    like = rows.kinds(X, options.target, form.dates)
+    model = estimators.make(options.estimator, task, options)
+    train, test = _held_out(options, X, y, task, like, form)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        start = time.perf_counter()
+        judged = clone(model).fit(*train)
+        seconds = time.perf_counter() - start
+    told = list(dict.fromkeys(str(warning.message) for warning in caught))
+    study = report.Study(
+        options.table.name, options.target, task, X, judged, train, test, seconds, told,
+        {name: str(value) for name, value in options.set} | {"random_state": str(options.seed)},
+    )  # fmt: skip
+    text, summary = report.of_fit(study, out.name)
+    if options.test is None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # told in the report
+            model.fit(X, y)
+    else:
+        model = judged
+    files.write_model(out, model, like, form)
+    files.write_text(page, text)
+    print(f"{task} of {options.target!r}: {len(X)} rows, {X.shape[1]} features")
+    print(f"scores on {len(test[1])} held-out rows: {summary}")
+    print(f"model: {out}\nreport: {page}")
+
+
+def _held_out(
+    options: argparse.Namespace, X: Any, y: np.ndarray, task: str, like: Any, form: csvs.Format
+) -> tuple[tuple[Any, np.ndarray], tuple[Any, np.ndarray]]:
+    """The rows to fit to and those held out."""
+    if options.test is not None:
+        labels = y if task == "classification" else None
+        X_test, y_test = rows.read_rows(options.test, like, labels, form)
+        if y_test is None:
+            raise SystemExit(f"--test: {options.test} must have labels in {options.target!r}")
+        return (X, y), (X_test, y_test)
+    counts = np.unique(y, return_counts=True)[1] if task == "classification" else np.array([2])
+    try:
+        parts = train_test_split(
+            X, y, test_size=options.holdout, random_state=options.seed,
+            stratify=y if task == "classification" and counts.min() > 1 else None,
+        )  # fmt: skip
+    except ValueError as error:
+        raise SystemExit(
+            f"{options.table} must have enough rows to hold out {options.holdout:g} of them: "
+            f"{error}"
+        ) from None
+    X_train, X_test, y_train, y_test = parts
+    if task == "classification" and len(np.unique(y_train)) < len(counts):
+        raise SystemExit(
+            f"{options.table} must have two rows or more of each class to hold some out, got "
+            f"{counts.min()} of the rarest"
+        )
+    return (X_train, y_train), (X_test, y_test)

@@ -1,0 +1,76 @@
+"""``mddf predict``: a model and a table in, predictions out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from . import csvs, files, rows
+
+DESCRIPTION = """\
+Predict the rows of a table by a model of `mddf fit`.
+
+Classifiers give the class and the probability of each; regressors the number
+and, with --interval, an interval that holds so large a share of new targets.
+The table is read as the one of the fit was; columns that the model does not
+know are left out.
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.add_argument("model", type=Path, help="what `mddf fit` saved")
+    parser.add_argument("table", type=Path, help="CSV or Parquet with the model's columns")
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help=".csv or .parquet (default: CSV on the screen)"
+    )
+    parser.add_argument(
+        "--keep", nargs="+", default=[], metavar="COLUMN", help="of the table, such as its key"
+    )
+    parser.add_argument(
+        "--interval", type=float, metavar="COVERAGE", help="of regressions, such as 0.9"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="the file that is there")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read the model and the table, predict, write."""
+    if options.out is not None:
+        files.check_new("--out", options.out, files.TABLES, options.overwrite)
+    model, like, form = files.read_model(options.model)
+    X, _ = rows.read_rows(options.table, like, None, form)
+    found = predictions(model, X, like["target"], options.interval)
+    if options.keep:
+        table, _ = csvs.read(options.table, form)
+        rows.all_among(f"--keep must be a column of {options.table}:", options.keep, table)
+        for place, name in enumerate(options.keep):
+            found.insert(place, name, table[name].to_numpy(), allow_duplicates=True)
+    if options.out is None:
+        found.to_csv(sys.stdout, index=False)
+    else:
+        files.write_table(options.out, found)
+        print(f"{options.out}: {len(found)} predictions of {like['target']!r}")
+
+
+def predictions(model: Any, X: Any, target: str, interval: float | None = None) -> Any:
+    """A data frame of what a model predicts."""
+    pd = csvs.need("pandas", "data")
+    if not is_classifier(model):
+        found = {f"predicted {target}": model.predict(X)}
+        if interval is not None:
+            if not hasattr(model, "predict_interval"):
+                raise SystemExit(f"--interval: {type(model).__name__} gives no intervals")
+            low, high = np.asarray(model.predict_interval(X, coverage=interval)).T
+            found |= {"low": low, "high": high}
+        return pd.DataFrame(found)
+    if interval is not None:
+        raise SystemExit("--interval is for regressions, and the model predicts classes")
+    probabilities = model.predict_proba(X)
+    found = {f"predicted {target}": model.classes_[probabilities.argmax(axis=1)]}
+    found |= {f"p({label})": probabilities[:, k] for k, label in enumerate(model.classes_)}
+    return pd.DataFrame(found)

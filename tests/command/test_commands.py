@@ -1,0 +1,259 @@
+"""The commands, as a user runs them."""
+
+import os
+import re
+import subprocess
+import sys
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_diabetes, load_wine
+
+from mddf import DeepForestClassifier, GradientBoostingRegressor, __version__
+from mddf.__main__ import main
+
+pytest.importorskip("matplotlib", reason='needs "mddf[plots]"')
+pytest.importorskip("skops", reason='needs "mddf[skops]"')
+QUICK = ["--set", "n_estimators=5", "members=['random', 'linear']", "--n-jobs", "1"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty folder with a table of each kind."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    kinds = load_wine(as_frame=True).frame.iloc[:, [0, 1, 2, 6, -1]]
+    kinds = kinds.rename(columns={"target": "kind"}).sample(frac=1, random_state=0)
+    kinds["kind"] = np.array(["red", "rosé", "white"])[kinds["kind"]]
+    kinds["colour"] = np.where(kinds["kind"] == "red", "dark", "<light>")
+    kinds.loc[rng.random(len(kinds)) < 0.1, "ash"] = None
+    kinds["day"] = pd.date_range("2020-01-01", periods=len(kinds)).strftime("%Y-%m-%d")
+    kinds.to_csv("wine.csv", index=False)
+    numbers = load_diabetes(as_frame=True).frame[["age", "bmi", "s5", "target"]][:150]
+    numbers.to_csv("diabetes.csv", index=False)
+    return tmp_path
+
+
+def run(*arguments):
+    main([str(word) for word in arguments])
+
+
+def test_versions(tmp_path):
+    command = [sys.executable, "-m", "mddf", "versions"]
+    environment = {**os.environ, "MDDF_WIDE_VECTORS": "0"}
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, env=environment, cwd=tmp_path
+    )
+    shown = dict(line.split(": ", 1) for line in done.stdout.splitlines())
+    assert shown["mddf"] == __version__
+    assert shown["numpy"] == np.__version__
+    assert shown["kernel wide vectors in use"] == "False"
+    assert "thread pools" in shown
+    assert not done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "shown"),
+    [
+        (["--help"], 0, "predictions of a table's rows"),
+        (["--version"], 0, __version__),
+        (["fit", "--help"], 0, "A fifth of the rows is held out"),
+        ([], 2, "required: COMMAND"),
+        (["foo"], 2, "invalid choice"),
+        (["fit", "a.csv", "--target", "y", "--holdout", "2"], 2, "must lie between 0 and 1"),
+        (["fit", "a.csv", "--target", "y", "--set", "n"], 2, "must be parameter=value, got 'n'"),
+    ],
+)
+def test_help_and_usage(arguments, code, shown, capsys):
+    with pytest.raises(SystemExit) as ended:
+        run(*arguments)
+    assert ended.value.code == code
+    assert shown in "".join(capsys.readouterr())
+
+
+def test_classes_from_the_fit_to_an_explanation(folder, capsys):
+    run("fit", "wine.csv", "--target", "kind", "--dates", "day", *QUICK)
+    said = capsys.readouterr().out
+    assert "classification of 'kind': 178 rows, 9 features" in said
+    assert re.search(r"36 held-out rows: accuracy 0\.\d+", said)
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "diabetes.csv", "wine.csv", "wine.html", "wine.skops",
+    ]  # fmt: skip
+    page = (folder / "wine.html").read_text()
+    for part in ("95 % interval", "day.weekday", "&lt;light&gt;", "Confusion matrix", "rosé",
+                 "Layers: 1", "n_estimators=5", f"mddf {__version__}"):  # fmt: skip
+        assert part in page
+    assert not re.search(r'(src|href)="(?!#|data:)', page)  # nothing is fetched
+    run("predict", "wine.skops", "wine.csv", "--keep", "day", "--out", "found.csv")
+    found = pd.read_csv("found.csv")
+    assert list(found) == ["day", "predicted kind", "p(red)", "p(rosé)", "p(white)"]
+    table = pd.read_csv("wine.csv")
+    assert (found["predicted kind"] == table["kind"]).mean() > 0.9
+    assert np.allclose(found.filter(like="p(").sum(axis=1), 1)
+    run("explain", "wine.skops", "wine.csv", "--rows", 2, "--n-background", 20, "--out", "why.csv")
+    why = pd.read_csv("why.csv")
+    parts = why.drop(columns=["predicted", "explained", "base"])
+    assert np.allclose(why["base"] + parts.sum(axis=1), why["explained"])
+    assert np.allclose(why["explained"], found.filter(like="p(").max(axis=1)[:2])
+
+
+def test_numbers_with_a_test_table_and_parquet(folder, capsys):
+    table = pd.read_csv("diabetes.csv")
+    table[100:].to_parquet("later.parquet")
+    table[:100].to_csv("first.csv", index=False, sep=";", decimal=",")
+    run(
+        "fit", "first.csv", "--target", "target", "--test", "later.parquet", "--out", "m.joblib",
+        "--report", "m.html", "--sep", ";", "--decimal", ",", *QUICK,
+    )  # fmt: skip
+    assert "scores on 50 held-out rows: RMSE" in capsys.readouterr().out
+    assert "Targets and predictions" in (folder / "m.html").read_text()
+    model = joblib.load("m.joblib")["model"]
+    run("predict", "m.joblib", "later.parquet", "--interval", 0.8, "--out", "p.parquet")
+    found = pd.read_parquet("p.parquet")
+    assert np.array_equal(
+        found["predicted target"], model.predict(table[["age", "bmi", "s5"]][100:])
+    )
+    assert np.all(found["low"] < found["high"])
+    run("explain", "m.joblib", "later.parquet", "--rows", 1, "--background", "first.csv")
+    assert "adds to the prediction" in (folder / "explained.html").read_text()
+
+
+def test_other_estimators(folder, capsys):
+    run(
+        "fit", "diabetes.csv", "--target", "target", "--estimator", "gradient-boosting", "--set",
+        "max_iter=10", "--out", "g.joblib",
+    )  # fmt: skip
+    capsys.readouterr()
+    model = joblib.load("g.joblib")["model"]
+    assert isinstance(model, GradientBoostingRegressor)
+    assert model.max_iter == 10
+    run("predict", "g.joblib", "diabetes.csv")
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0] == "predicted target"
+    assert len(shown) == 151
+    with pytest.raises(SystemExit, match="GradientBoostingRegressor gives no intervals"):
+        run("predict", "g.joblib", "diabetes.csv", "--interval", 0.9)
+
+
+def test_same_bits_for_every_number_of_threads(folder):
+    for n_jobs in (1, 2):
+        run("fit", "wine.csv", "--target", "kind", "--drop", "day", *QUICK[:-1], n_jobs,
+            "--out", f"{n_jobs}.skops")  # fmt: skip
+        run("predict", f"{n_jobs}.skops", "wine.csv", "--out", f"{n_jobs}.csv")
+    assert (folder / "1.csv").read_bytes() == (folder / "2.csv").read_bytes()
+
+
+def test_comparison(folder, capsys):
+    run("bench", "wine.csv", "--target", "kind", "--drop", "day", "--folds", 2, "--n-jobs", 1,
+        "--set", *QUICK[1:3], "--out", "folds.csv")  # fmt: skip
+    said = capsys.readouterr().out
+    assert "mean ± deviation over 2 folds, seed 0" in said
+    found = pd.read_csv("folds.csv")
+    assert found.groupby("model").size().tolist() == [2] * 6
+    assert found["accuracy"].min() > 0.6
+    for name in found["model"]:
+        assert name in said
+    run("bench", "diabetes.csv", "--target", "target", "--folds", 2, "--n-jobs", 1, "--set",
+        *QUICK[1:3])  # fmt: skip
+    assert "RMSE" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["fit", "wine.csv", "--target", "kin"],
+            r"must be .* got 'kin' \(did you mean 'kind'\?\)",
+        ),
+        (["fit", "no.csv", "--target", "kind"], "no.csv cannot be read as a table"),
+        (
+            ["fit", "wine.csv", "--target", "kind", "--out", "m.pkl"],
+            "must end in .skops or .joblib",
+        ),
+        (["fit", "wine.csv", "--target", "kind", "--out", "no/m.skops"], "folder that is there"),
+        (["fit", "wine.csv", "--target", "kind", "--report", "wine.csv"], "must end in .html"),
+        (["fit", "wine.csv", "--target", "kind", "--set", "n_layer=1"], "did you mean 'n_layers'"),
+        (["fit", "wine.csv", "--target", "kind", "--set", "n_layers=-1"], "mddf fit: .*n_layers"),
+        (["fit", "wine.csv", "--target", "kind", "--task", "regression"], "must hold numbers"),
+        (["fit", "wine.csv", "--target", "day"], "two rows or more of each class"),
+        (["bench", "wine.csv", "--target", "kind", "--folds", 1], "--folds must be at least 2"),
+        (["bench", "wine.csv", "--target", "kind", "--folds", 90], "rarest class, 48, got 90"),
+        (["predict", "wine.csv", "wine.csv"], "model must end in .skops or .joblib"),
+        (["predict", "bad.skops", "wine.csv"], "cannot be read as a model of `mddf fit`"),
+        (["explain", "bad.skops", "wine.csv", "--rows", 0], "--rows must be at least 1, got 0"),
+    ],
+)
+def test_what_a_user_can_mend_takes_a_line(folder, arguments, message):
+    (folder / "bad.skops").write_text("x")
+    before = sorted(folder.iterdir())
+    with pytest.raises(SystemExit, match=message) as ended:
+        run(*arguments)
+    assert "\n" not in str(ended.value)
+    assert sorted(folder.iterdir()) == before
+
+
+def test_files_are_replaced_only_if_asked(folder, monkeypatch):
+    run("fit", "wine.csv", "--target", "kind", "--drop", "day", *QUICK)
+    before = (folder / "wine.skops").read_bytes()
+    with pytest.raises(SystemExit, match=r"--out: wine\.skops is there already: --overwrite"):
+        run("fit", "wine.csv", "--target", "kind")
+
+    def fail(*_):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr("skops.io.dump", fail)
+    with pytest.raises(SystemExit, match="mddf fit: no space left on device"):
+        run("fit", "wine.csv", "--target", "kind", "--drop", "day", "--overwrite", *QUICK)
+    assert (folder / "wine.skops").read_bytes() == before
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "diabetes.csv", "wine.csv", "wine.html", "wine.skops",
+    ]  # fmt: skip
+
+
+def test_warnings_are_in_the_report_and_on_the_screen(folder, capsys, monkeypatch):
+    table = pd.read_csv("wine.csv", dtype=str)
+    table["ash"] = table["ash"] + "%"
+    table.to_csv("odd.csv", index=False)
+    fit = DeepForestClassifier.fit
+
+    def warns(self, X, y):
+        import warnings
+
+        warnings.warn("something <odd>", stacklevel=2)
+        return fit(self, X, y)
+
+    monkeypatch.setattr(DeepForestClassifier, "fit", warns)
+    run("fit", "odd.csv", "--target", "kind", "--drop", "day", *QUICK)
+    assert "warning: odd.csv: column 'ash' is text" in capsys.readouterr().err
+    assert "something &lt;odd&gt;" in (folder / "odd.html").read_text()
+
+
+def test_a_browser_shows_the_report(folder):
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
+    run("fit", "wine.csv", "--target", "kind", "--drop", "day", *QUICK)
+    with playwright.sync_playwright() as started:
+        options = ["--no-sandbox", "--disable-background-networking", "--disable-component-update"]
+        path = next(filter(os.path.exists, ("/usr/bin/chromium", "/usr/bin/google-chrome")), None)
+        try:
+            browser = started.chromium.launch(executable_path=path, args=options)
+        except playwright.Error as error:
+            pytest.skip(f"no browser: {str(error).splitlines()[0]}")
+        page = browser.new_page(viewport={"width": 400, "height": 800})
+        asked, broken = [], []
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda message: broken.append(message.text))
+        page.goto((folder / "wine.html").as_uri())
+        assert asked == [(folder / "wine.html").as_uri()]
+        assert not broken
+        assert page.title() == "kind: classification by DeepForestClassifier"
+        assert page.locator("h1").inner_text() == page.title()
+        assert page.get_by_role("img").count() >= 3
+        for picture in page.get_by_role("img").all():
+            box = picture.bounding_box()
+            assert 100 < box["width"] <= 400
+        assert page.get_by_role("cell", name="log-loss").first.is_visible()
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= 400  # wide tables scroll by themselves
+        browser.close()
