@@ -10,6 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from mddf.export._skops import skops_types
+
 from .csvs import Format, need
 from .rows import visible
 
@@ -74,8 +76,6 @@ def write_model(path: Path, model: Any, like: dict[str, Any], form: Format) -> N
 
 def read_model(path: Path) -> tuple[Any, dict[str, Any], Format]:
     """What `write_model` wrote; a file of skops runs nothing that it holds."""
-    from mddf.export import skops_types
-
     if path.suffix not in MODELS:
         raise SystemExit(f"the model must end in {' or '.join(MODELS)}, got {visible(path)}")
     try:
