@@ -359,10 +359,17 @@ def _deep_forests() -> dict[str, Case]:
     members = ["random", "completely-random"]
     small = {"n_estimators": 6, "members": members, "cv": 3, "random_state": 2}
     make, classify = partial(DeepForestRegressor, **small), partial(DeepForestClassifier, **small)
+    by_levels = {**small, "members": ["boosted", "random"], "categorical_features": [0, 1, 2]}
     return {
         "deep forest": _case(classify, numbers),
         "deep forest, boosted": _case(
             partial(DeepForestClassifier, 1, **{**small, "members": ["boosted", "random"]}), mixed
+        ),
+        "deep forest, boosted, many levels": _case(
+            partial(DeepForestClassifier, 1, **by_levels), levels
+        ),
+        "deep regressor, boosted, many levels": _case(
+            partial(DeepForestRegressor, 1, **by_levels), level_curve
         ),
         "deep regressor, boosted": _case(
             partial(DeepForestRegressor, 1, **{**small, "members": ["boosted", "random"]}),

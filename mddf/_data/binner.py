@@ -183,6 +183,11 @@ class Binner:
             numbers[:, at] = counts[at] if missing else self.encoders_[c].levels(column)
         return Levels(columns, numbers, counts)
 
+    def all_levels(self, table: Table) -> Levels | None:
+        """Those of all columns of many categories; None if there are none."""
+        columns = self.columns_of_many_levels()
+        return self.levels(table, columns) if columns else None
+
     def numbers_of_levels(self, table: Table, columns: list[int]) -> np.ndarray:
         """The same as `numbers`, but of some columns of categories levels in place of codes."""
         numbers = self.numbers(table)

@@ -15,6 +15,7 @@ from mddf._cascade.trainer import LayerTrainer
 from mddf._data.binner import Binner
 from mddf._data.category_mask import category_mask
 from mddf._data.folds import gives_folds, group_numbers, is_splitter, make_folds
+from mddf._data.levels import Levels
 from mddf._data.plain import check_weights
 from mddf._data.reading import read_table
 from mddf._data.sampling import canonical_order
@@ -28,6 +29,7 @@ from mddf._deep_forest.training import Training
 from mddf._ensemble.checkpoints import Checkpoint, fit_inputs
 from mddf._ensemble.columns import bounded, columns_of
 from mddf._ensemble.stages import FittedStages, Stage
+from mddf._gradient.statistics import FEWEST_LEVELS
 from mddf._members.external import check_takes_weights
 from mddf._members.named import HoldsMembers
 from mddf._members.screening import is_wide
@@ -119,7 +121,9 @@ class BaseDeepForest(HoldsMembers, Layered):
             for member in external:
                 check_takes_weights("members", member.name, member.model)
         n_spare = min(len(members) * task.n_columns, max(MOST_COLUMNS, task.n_columns))
-        binner, binned, entropy = self._coded(table, given, n_spare)
+        boosts = any(member.is_boosted for member in members)
+        many_levels = FEWEST_LEVELS if boosts else None
+        binner, binned, entropy = self._coded(table, given, n_spare, many_levels)
         trainer = LayerTrainer(
             binned,
             table.shape[1],
@@ -131,7 +135,8 @@ class BaseDeepForest(HoldsMembers, Layered):
             self.verbose > 1,
         )
         shown = binner.numbers(X) if X is table and is_splitter(self.cv) else X
-        training = self._on_folds(trainer, shown, y, groups, entropy)
+        levels = binner.all_levels(table)
+        training = self._on_folds(trainer, shown, y, groups, entropy, levels)
         training.check(members)
         growth = Growth(
             training,
@@ -162,7 +167,13 @@ class BaseDeepForest(HoldsMembers, Layered):
         return np.hstack(layers)
 
     def _on_folds(
-        self, trainer: LayerTrainer, X: Any, y: Any, groups: Any, entropy: tuple[int, ...]
+        self,
+        trainer: LayerTrainer,
+        X: Any,
+        y: Any,
+        groups: Any,
+        entropy: tuple[int, ...],
+        levels: Levels | None,
     ) -> Training:
         """The same with folds, of X as a splitter is shown it."""
         cv, task, strata = self.cv, trainer.task, trainer.task.strata
@@ -178,6 +189,7 @@ class BaseDeepForest(HoldsMembers, Layered):
             outer_folds=outer_folds(cv, folds, X, y, strata, int(outer_seed), groups),
             out_of_bag=not (together or is_wide(len(task.target), trainer.n_raw)),
             units=None if groups is None else group_numbers(groups, strata, cv),
+            levels=levels,
         )
 
     def _checked_checkpoint(
@@ -199,6 +211,7 @@ class BaseDeepForest(HoldsMembers, Layered):
             training.units,
             folds=training.folds if gives_folds(self.cv) else None,
             numbers=training.numbers,
+            levels=training.levels,
         )
         return self._checkpoint(inputs)
 

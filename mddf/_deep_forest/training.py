@@ -13,6 +13,7 @@ from mddf._cascade.trainer import LayerTrainer, Part
 from mddf._data.binned_table import BinnedTable
 from mddf._data.binning import Bins, apply_bins, find_bins
 from mddf._data.folds import Folds
+from mddf._data.levels import Levels
 from mddf._data.sampling import row_hashes
 from mddf._members.boosted import BoostedModel, boost_parts, boosting_options
 from mddf._members.external import blaming
@@ -49,12 +50,15 @@ class Training(LayerTrainer):
         tables, whose columns are chosen by all rows that a forest trains on.
     units : ndarray of int of shape (n_samples,), default=None
         Rows of the same number, those of a group, tell nothing apart; None: each tells its own.
+    levels : Levels or None, default=None
+        Of the columns of many categories, for boosted trees.
     """
 
     folds: Folds
     outer_folds: Folds
     out_of_bag: bool = True
     units: np.ndarray | None = None
+    levels: Levels | None = None
 
     @cached_property
     def features(self) -> BinnedTable:
@@ -88,7 +92,8 @@ class Training(LayerTrainer):
         rows = [(part[0], part[1]) for part in parts]
         table, task, weights = self.features, self.task, self.weights.row
         given = (member.model, table, task, weights, rows, self.keys, entropy, n_rounds)
-        return boost_parts(*given, self.n_jobs, screens=member.kind is not None)
+        screens = member.kind is not None
+        return boost_parts(*given, self.n_jobs, screens=screens, levels=self.levels)
 
     @property
     def raw_columns(self) -> np.ndarray:

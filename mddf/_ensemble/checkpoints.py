@@ -21,6 +21,7 @@ from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import short
 from mddf._base.serialization import FORMAT, from_plain, to_plain
 from mddf._data.binned_table import BinnedTable
+from mddf._data.levels import Levels
 
 # Parameters that do not change what is grown.
 _ANY = {"n_jobs", "verbose", "checkpoint", "transform_layers", "transform_forests"}
@@ -203,6 +204,7 @@ def fit_inputs(
     groups: Any,
     folds: Any = None,
     numbers: Any = None,
+    levels: Levels | None = None,
 ) -> dict[str, list[Any]]:
     """The arrays of a fit's inputs by name; what depends on others comes after them.
 
@@ -216,12 +218,15 @@ def fit_inputs(
         Those that `cv` gave by itself. What a splitter is called does not say what it gives.
     numbers : ndarray of shape (n_samples, n_raw), default=None
         What members see that are no forests.
+    levels : Levels or None, default=None
+        Of columns that boosted trees see statistics of.
     """
+    more = [*([] if numbers is None else [numbers]), *([] if levels is None else [levels.numbers])]
     inputs = {
         "y": [y],
         "sample_weight": [] if sample_weight is None else [sample_weight],
         "groups": [] if groups is None else [np.unique(groups, return_inverse=True)[1]],
-        "X": [table.codes, table.bins.values, *([] if numbers is None else [numbers])],
+        "X": [table.codes, table.bins.values, *more],
     }
     if folds is not None:
         inputs["folds"] = [rows for fold in folds for rows in fold]

@@ -13,10 +13,8 @@ from sklearn.utils._param_validation import RealNotInt, StrOptions
 
 from mddf import _core
 from mddf._data.binner import Binner
-from mddf._data.levels import Levels
 from mddf._data.plain import all_weights
 from mddf._data.reading import read_table
-from mddf._data.table import Table
 from mddf._data.validation import (
     COUNT,
     JOBS,
@@ -41,12 +39,6 @@ from mddf._trees.grower import draw_seeds
 _MANY_ROWS = 10000
 # Up to so many, and from so few on, it chooses the number of trees on folds.
 _FEW_ROWS, _N_FOLDS = 30, 3
-
-
-def _many_levels(binner: Binner, table: Table) -> Levels | None:
-    """Of the columns of many categories; None if there are none."""
-    columns = binner.columns_of_many_levels()
-    return binner.levels(table, columns) if columns else None
 
 
 class GradientBoosting(AsksBoostedTrees):
@@ -214,7 +206,7 @@ class GradientBoosting(AsksBoostedTrees):
                 binned = binner.fit_transform(table, weights)
                 drawn = check_random_state(self.random_state).randint(0, 2**32, 4, np.uint64)
                 self._entropy = drawn.tolist()
-            rows = Rows.of(binned, values, weights, _many_levels(binner, table))
+            rows = Rows.of(binned, values, weights, binner.all_levels(table))
             validation = X_val, y_val, sample_weight_val
             if any(part is not None for part in validation):
                 rows = rows.with_others(*self._read_validation(*validation, binner, target))
@@ -247,7 +239,7 @@ class GradientBoosting(AsksBoostedTrees):
                 weights = within_range(all_weights(sample_weight, table.shape[0]))
         with naming("y_val"):
             values = self._read_more(y, target, weights)
-        return binner.transform(table), values, weights, _many_levels(binner, table)
+        return binner.transform(table), values, weights, binner.all_levels(table)
 
     def _boost(
         self, rows: Rows, target: Any, binner: Binner, before: BoostedTrees | None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from mddf._base.elementary import class_probabilities
 from mddf._base.serialization import register_serializable
 from mddf._data.asked import AskedRows
 from mddf._data.binned_table import BinnedTable
+from mddf._data.levels import Levels
 from mddf._data.sampling import rows_with_weight
 from mddf._data.validation import MOST
 from mddf._ensemble.stages import StageMember
@@ -19,6 +22,7 @@ from mddf._gradient.growing import boost_folds
 from mddf._gradient.losses import Labels, Numbers
 from mddf._gradient.options import SYMMETRIC, kernel_options
 from mddf._gradient.rows import within_range
+from mddf._gradient.statistics import Encoding, TargetStatistics, with_statistics
 from mddf._gradient.trees import BoostedTrees
 from mddf._members.screening import most_columns
 from mddf._members.tasks import ClassificationTask
@@ -35,19 +39,30 @@ class BoostedModel:
     trees : list of BoostedTrees
         One; of a regressor, one for each output; of a single class, none.
     is_classifier : bool
+    statistics : list of TargetStatistics or None
+        Of each output, which the trees see beside the features; None if no column has many levels.
     """
 
     trees: list[BoostedTrees]
     is_classifier: bool
+    statistics: list[TargetStatistics] | None = None
 
     @property
     def n_rounds(self) -> int:
         """Trees of an output."""
         return self.trees[0].n_trees if self.trees else 0
 
-    def vectors(self, codes: np.ndarray, n_jobs: Any = None) -> np.ndarray:
-        """Probabilities of classes, or numbers, of rows of codes."""
-        return self.finish([trees.raw(codes, n_jobs) for trees in self.trees], len(codes))
+    def vectors(self, rows: AskedRows, n_jobs: Any = None) -> np.ndarray:
+        """Probabilities of classes, or numbers, of rows whose codes are those of the features."""
+        raw = [
+            trees.raw(with_statistics(rows, statistics), n_jobs)
+            for trees, statistics in self.outputs()
+        ]
+        return self.finish(raw, len(rows.codes))
+
+    def outputs(self) -> Iterator[tuple[BoostedTrees, TargetStatistics | None]]:
+        """The trees of each output, and what they see beside the features."""
+        return zip(self.trees, self.statistics or repeat(None), strict=False)
 
     def finish(self, raw: list[np.ndarray], n_rows: int) -> np.ndarray:
         """The same from raw predictions."""
@@ -75,14 +90,36 @@ class BoostedFolds(StageMember):
         """See StageMember."""
         return [trees for one in self.models for trees in one.trees]
 
+    @property
+    def sees_levels(self) -> bool:
+        """See StageMember."""
+        return any(one.statistics is not None for one in self.models)
+
+    @property
+    def n_features(self) -> int:
+        """How many columns of the table the trees see."""
+        return max(
+            (
+                trees.n_columns - (0 if statistics is None else statistics.n_columns)
+                for one in self.models
+                for trees, statistics in one.outputs()
+            ),
+            default=0,
+        )
+
     def vectors(self, rows: AskedRows, n_jobs: Any) -> np.ndarray:
         """See StageMember."""
-        n_columns = max((trees.n_columns for trees in self.blocks), default=0)
-        own = np.ascontiguousarray(rows.codes[:, :n_columns])
+        own = replace(rows, codes=np.ascontiguousarray(rows.codes[:, : self.n_features]))
         return np.mean([one.vectors(own, n_jobs) for one in self.models], axis=0)
 
 
-def boosting_options(model: Any, table: BinnedTable, task: Any, most_features: int = MOST) -> Any:
+def boosting_options(
+    model: Any,
+    table: BinnedTable,
+    task: Any,
+    encoding: Encoding | None = None,
+    most_features: int = MOST,
+) -> Any:
     """What the kernel boosts by; values that this table or these targets forbid are refused."""
     target: Any = Numbers("squared_error", 0)
     if isinstance(task, ClassificationTask):
@@ -90,7 +127,7 @@ def boosting_options(model: Any, table: BinnedTable, task: Any, most_features: i
     model = clone(model)
     model.n_features_in_ = table.bins.n_columns  # which constraints are checked against
     categorical = table.bins.categorical > 0
-    return kernel_options(model, table, target, categorical, most_features=most_features)
+    return kernel_options(model, table, target, categorical, encoding, most_features)
 
 
 def boost_parts(
@@ -105,6 +142,7 @@ def boost_parts(
     n_jobs: Any,
     *,
     screens: bool = True,
+    levels: Levels | None = None,
 ) -> list[tuple[BoostedModel, np.ndarray]]:
     """Boosted models of parts of the rows, and what they predict of the rows held out.
 
@@ -125,6 +163,8 @@ def boost_parts(
     n_jobs : int or None
     screens : bool, default=True
         Whether a split looks at some columns only of tables that have far more than rows.
+    levels : Levels or None, default=None
+        Of the columns of many categories, which trees then see target statistics of.
     """
     is_classifier = isinstance(task, ClassificationTask)
     if is_classifier and task.n_columns == 1:
@@ -138,7 +178,14 @@ def boost_parts(
     most = MOST
     if screens:
         most = min(most_columns(len(train), table.bins.n_columns) for train, _ in parts)
-    options = boosting_options(model, table, task, most)
+    n_classes = task.n_columns if is_classifier else 0
+    encodings = [
+        None
+        if levels is None
+        else Encoding.of(levels, y, n_classes, (*entropy, number), model.max_bins)
+        for number, y in enumerate(outputs)
+    ]
+    options = boosting_options(model, table, task, encodings[0], most)
     of_outputs = [
         boost_folds(
             table,
@@ -150,6 +197,7 @@ def boost_parts(
             symmetric=model.grow_policy == SYMMETRIC,
             patience=int(model.n_iter_no_change) if n_rounds is None else 0,
             keys=keys,
+            encoding=encodings[number],
             n_jobs=n_jobs,
         )
         for number, y in enumerate(outputs)
@@ -157,6 +205,7 @@ def boost_parts(
     found = []
     for number, (_, held_out) in enumerate(parts):
         of_part = [of_output[number] for of_output in of_outputs]
-        one = BoostedModel([grown.trees for grown in of_part], is_classifier)
+        known = [grown.statistics for grown in of_part if grown.statistics is not None]
+        one = BoostedModel([grown.trees for grown in of_part], is_classifier, known or None)
         found.append((one, one.finish([grown.raw for grown in of_part], len(held_out))))
     return found

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from mddf._data.binning import Bins
 from mddf._data.targets import Units
 from mddf._ensemble.columns import GRAIN
 from mddf._ensemble.stages import FittedStages, Stage, StageMember
 from mddf._ensemble.vote import FLOOR, Calibration
 from mddf._gradient.stages import BoostedMember
+from mddf._gradient.statistics import TargetStatistics
 from mddf._members.boosted import BoostedFolds
 from mddf._trees.arrays import Trees
 
@@ -67,7 +69,7 @@ def add_stages(
             if isinstance(member, BoostedMember)
             else _add_trees(graph, codes, member, stage)
             if member.has_trees
-            else _add_boosted(graph, codes, member, stage)
+            else _add_boosted(graph, codes, levels, member, stage)
             if isinstance(member, BoostedFolds)
             else _add_estimators(graph, seen, member, is_regressor)
             for member in stage.members
@@ -104,25 +106,42 @@ def _add_trees(graph: Graph, codes: str, member: StageMember, stage: Stage) -> s
 
 def _add_raw(graph: Graph, codes: str, levels: Levels, member: BoostedMember, stage: Stage) -> str:
     """As `BoostedMember.vectors`: raw predictions."""
-    bins = stage.bins
-    if member.statistics is not None:
-        codes, bins = add_statistics(graph, codes, bins, levels, member.statistics)
-    sums = add_trees(graph, codes, member.models, bins)
-    raw = graph.add("Add", sums, graph.constant(member.trees.start))
+    raw = _add_raw_sums(graph, codes, levels, member.models, stage.bins, member.statistics)
     exponent = np.frexp(member.unit)[1] - 1
     return add_scaled_up(graph, raw, np.array([exponent])) if exponent else raw
 
 
-def _add_boosted(graph: Graph, codes: str, member: BoostedFolds, stage: Stage) -> str:
+def _add_raw_sums(
+    graph: Graph,
+    codes: str,
+    levels: Levels,
+    blocks: list[Any],
+    bins: Bins,
+    statistics: TargetStatistics | None,
+) -> str:
+    """What trees make of codes, and of statistics that they may see beside them."""
+    if statistics is not None:
+        codes, bins = add_statistics(graph, codes, bins, levels, statistics)
+    sums = add_trees(graph, codes, blocks, bins)
+    return graph.add("Add", sums, graph.constant(blocks[0].start))
+
+
+def _add_boosted(
+    graph: Graph, codes: str, levels: Levels, member: BoostedFolds, stage: Stage
+) -> str:
     """As `BoostedFolds.vectors`: the mean over the models of all folds."""
-    found = []
+    found, bins = [], stage.bins
+    if member.sees_levels and bins.n_columns > member.n_features:
+        own = graph.constant(np.arange(member.n_features), np.int64)
+        codes = graph.add("Gather", codes, own, axis=1)
+        bins = bins.columns(0, member.n_features)
     for model in member.models:
         if not model.trees:
             return graph.repeat(np.ones(1), codes)
-        raw = []
-        for trees in model.trees:
-            sums = add_trees(graph, codes, [trees], stage.bins)
-            raw.append(graph.add("Add", sums, graph.constant(trees.start)))
+        raw = [
+            _add_raw_sums(graph, codes, levels, [trees], bins, statistics)
+            for trees, statistics in model.outputs()
+        ]
         if model.is_classifier:
             found.append(add_softmax(graph, raw[0], model.trees[0].n_scores))
         else:

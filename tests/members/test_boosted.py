@@ -11,6 +11,7 @@ from mddf import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
+from mddf._data.asked import AskedRows
 from mddf._data.binner import Binner
 from mddf._data.table import ArrayTable
 from mddf._deep_forest import growth
@@ -44,10 +45,10 @@ def test_a_deep_forest_of_boosted_trees_is_the_mean_of_the_folds(n_classes):
     assert len({one.n_rounds for one in models}) == 1
     assert 0 < models[0].n_rounds < 1000
     codes = Binner(None, 255, None).fit_transform(ArrayTable(X), None).codes
-    mean = np.mean([one.vectors(codes) for one in models], axis=0)
+    mean = np.mean([one.vectors(AskedRows(codes)) for one in models], axis=0)
     np.testing.assert_allclose(model.predict_proba(X), mean, rtol=1e-9)
     held_out = np.concatenate(
-        [one.vectors(codes[rows]) for one, (_, rows) in zip(models, folds, strict=True)]
+        [one.vectors(AskedRows(codes[rows])) for one, (_, rows) in zip(models, folds, strict=True)]
     )
     order = np.concatenate([rows for _, rows in folds])
     assert np.isclose(row["log_loss"], log_loss(y[order], held_out))
@@ -125,7 +126,7 @@ def test_as_many_rounds_as_are_asked_for(n_rounds):
     fitted = boost_parts(boosting, table, task, None, folds, keys, (1,), n_rounds, None)
     for (model, predicted), (train, held_out) in zip(fitted, folds, strict=True):
         assert model.n_rounds == n_rounds
-        np.testing.assert_array_equal(predicted, model.vectors(table.codes[held_out]))
+        np.testing.assert_array_equal(predicted, model.vectors(AskedRows(table.codes[held_out])))
         if n_rounds == 0:  # the shares of the classes
             np.testing.assert_allclose(predicted[:, 1], y[train].mean())
 

@@ -31,6 +31,7 @@ OTHERS = {
     "gradient/test_growing.py",
     "gradient/test_statistics.py",
     "members/test_boosted.py",
+    "members/test_boosted_levels.py",
     "members/test_linear.py",
     "trees/test_growing.py",
 }

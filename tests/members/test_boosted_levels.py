@@ -1,0 +1,146 @@
+"""Target statistics of categories of many levels in the boosted trees of deep forests."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import log_loss
+
+from mddf import DeepForestClassifier, DeepForestRegressor, cost
+from mddf._data.reading import read_table
+from mddf.explain import importances, shap_values
+
+GIVEN = {"n_estimators": 5, "random_state": 0}
+MODELS = [DeepForestClassifier, DeepForestRegressor]
+both = pytest.mark.parametrize("Model", MODELS)
+ROWS = np.arange(400)
+FOLDS = [(np.setdiff1d(ROWS, ROWS[i::3]), ROWS[i::3]) for i in range(3)]
+
+
+def problem(Model, n_outputs=1, n=400, seed=0):
+    """Numbers and columns of many levels, some missing, and a target that leans on these."""
+    rng = np.random.default_rng(seed)
+    towns, trades = rng.integers(0, 60, n), rng.integers(0, 300, n)
+    X = pd.DataFrame({"age": rng.integers(-5, 6, n) / 2, "town": [f"t{i}" for i in towns]})
+    X["trade"] = pd.Series([f"p{i % 120}" for i in trades])
+    X["colour"] = np.array(["red", "green"])[rng.integers(0, 2, n)]
+    X.loc[rng.random(n) < 0.05, "town"] = None
+    y = X["age"].to_numpy() / 2 + 2 * np.sin(3 * towns) + np.cos(trades % 120)
+    y = y + rng.normal(size=(n, 1)).ravel() / 4
+    if Model is DeepForestClassifier:
+        return X, np.searchsorted(np.quantile(y, [1 / 3, 2 / 3]), y)
+    return X, y if n_outputs == 1 else np.column_stack([y, -y + X["age"]])
+
+
+def answers(model, X):
+    return model.predict_proba(X) if hasattr(model, "predict_proba") else model.predict(X)
+
+
+@pytest.mark.parametrize(("Model", "n_outputs"), [*((M, 1) for M in MODELS), (MODELS[1], 2)])
+def test_the_mean_of_the_folds_each_of_which_has_statistics(Model, n_outputs):
+    X, y = problem(Model, n_outputs)
+    given = {"calibrate": False} if Model is DeepForestClassifier else {}
+    model = Model(1, members=["boosted"], cv=FOLDS, **GIVEN, **given).fit(X, y)
+    models = model._layers[0].members[0].models
+    assert len(models) == 3
+    new, _ = problem(Model, n=300, seed=1)
+    new.loc[:9, "trade"] = "new"
+    table = read_table(model, new, reset=False)
+    codes = model._binner.transform(table)
+    levels = model._binner.levels(table, [1, 2])
+    means = []
+    for one in models:
+        raw = []
+        for trees, statistics in zip(one.trees, one.statistics, strict=True):
+            seen = np.hstack([codes, statistics.transform(levels)])
+            raw.append(trees.raw(seen))
+        means.append(one.finish(raw, len(new)))
+    expected = np.mean(means, axis=0)
+    if Model is DeepForestRegressor:
+        expected = model._fitted_stages().units.restore(expected)
+    found = answers(model, new).reshape(len(new), -1)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    assert answers(pickle.loads(pickle.dumps(model)), new).tolist() == answers(model, new).tolist()
+
+
+@both
+def test_folds_know_the_targets_of_their_rows_alone(Model):
+    X, y = problem(Model)
+    model = Model(1, members=["boosted"], cv=FOLDS, **GIVEN).fit(X, y)
+    other = y.copy()
+    held_out = FOLDS[0][1]
+    other[held_out] = np.random.default_rng(0).permutation(y[held_out])
+    again = Model(1, members=["boosted"], cv=FOLDS, **GIVEN).fit(X, other)
+    one, two = (m._layers[0].members[0].models[0].statistics[0] for m in (model, again))
+    for a, b in zip(one.codes, two.codes, strict=True):
+        if Model is DeepForestClassifier:  # numbers are standardised by all rows
+            np.testing.assert_array_equal(a, b)
+        assert len(a) == len(b)
+
+
+def test_levels_of_noise_tell_nothing():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({f"c{i}": rng.integers(0, 100, 600).astype(str) for i in range(3)})
+    X = X.astype("category")
+    y = rng.integers(0, 2, 600)
+    model = DeepForestClassifier(1, members=["boosted"], **GIVEN).fit(X, y)
+    assert model.leaderboard_[0]["log_loss"] > np.log(2) - 0.01
+    assert log_loss(y, model.predict_proba(X)) > 0.5
+
+
+@both
+def test_levels_that_matter_are_worth_statistics(Model):
+    X, y = problem(Model)
+    model = Model(1, members=["boosted"], **GIVEN).fit(X, y)
+    numbers = X[["age"]].assign(**{c: X[c].astype("category").cat.codes for c in X.columns[1:]})
+    plain = Model(1, members=["boosted"], **GIVEN).fit(numbers, y)
+    loss = "log_loss" if Model is DeepForestClassifier else "rmse"
+    assert model.leaderboard_[0][loss] < 0.9 * plain.leaderboard_[0][loss]
+
+
+@both
+def test_other_members_see_codes(Model):
+    """Forests and linear members are the same whether trees are boosted beside them."""
+    X, y = problem(Model)
+    members = ["random", "linear"]
+    with pytest.warns(UserWarning, match="has 113 categories, more than max_bins=100"):
+        alone = Model(1, members=members, max_bins=100, **GIVEN).fit(X, y)
+    beside = Model(1, members=[*members, "boosted"], max_bins=100, **GIVEN).fit(X, y)
+    loss = "log_loss" if Model is DeepForestClassifier else "rmse"
+    assert [row[loss] for row in alone.leaderboard_] == [
+        row[loss] for row in beside.leaderboard_[:2]
+    ]
+
+
+@both
+def test_graphs_explanations_and_costs(Model):
+    runtime = pytest.importorskip("onnxruntime", reason='needs "mddf[onnx]"')
+    from mddf.export import onnx_inputs, to_onnx
+
+    X, y = problem(Model)
+    new, _ = problem(Model, n=300, seed=1)
+    new.loc[:9, "trade"] = "new"
+    model = Model(2, members=["boosted", "random"], cv=3, **GIVEN).fit(X, y)
+    session = runtime.InferenceSession(to_onnx(model, dtype=np.float64).SerializeToString())
+    found = session.run(None, onnx_inputs(model, new, dtype=np.float64))[-1]
+    np.testing.assert_allclose(found, answers(model, new).reshape(found.shape), rtol=1e-9)
+    assert cost(model).microseconds_per_row > 0
+    assert importances(model, X, y, kind="permutation").importances_mean[1] > 0
+    pytest.importorskip("shap", reason='needs "mddf[explain]"')
+    told = shap_values(model, new[10:14], background=X[:20], method="permutation")
+    sums = told.values.sum(axis=1) + told.base_values
+    np.testing.assert_allclose(sums, answers(model, new[10:14]))
+
+
+@both
+def test_checkpoints_know_levels(Model, tmp_path):
+    """Tables of the same codes may have other levels, where the rare ones share a code."""
+    X, y = problem(Model)
+    X = X.assign(trade=[f"p{i % 97 if i < 97 else 97 + i % 20:03}" for i in range(400)])
+    other = X.assign(trade=X["trade"].replace({"p000": "p001", "p001": "p000"}))
+    given = {"members": ["boosted"], "max_bins": 16, "checkpoint": str(tmp_path), **GIVEN}
+    first = Model(1, **given).fit(X, y)
+    assert np.array_equal(answers(Model(1, **given).fit(X, y), X), answers(first, X))
+    with pytest.raises(ValueError, match="checkpoint"):
+        Model(1, **given).fit(other, y)
