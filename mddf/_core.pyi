@@ -85,6 +85,7 @@ ReadInt8sInOrder = Annotated[
 Int8s = Annotated[NDArray[numpy.int8], dict(shape=(None,))]
 Float64Table = Annotated[NDArray[numpy.float64], dict(shape=(None, None))]
 Int32s = Annotated[NDArray[numpy.int32], dict(shape=(None,))]
+Uint32s = Annotated[NDArray[numpy.uint32], dict(shape=(None,))]
 ReadUint64TableInOrder = Annotated[
     NDArray[numpy.uint64], dict(shape=(None, None), order="C", device="cpu", writable=False)
 ]
@@ -628,6 +629,9 @@ def grow(
     importances: bool = False,
     cancel: Cancel | None = None,
 ) -> tuple[ValueTreeReader, Float64Table | None, Int32s | None, Float64Table | None]: ...
+def sample_counts(
+    sampling: Sampling, n_rows: int, seed: int, cancel: Cancel | None = None
+) -> Uint32s: ...
 def wide_vectors_supported() -> bool: ...
 
 class BoostOptions:

@@ -92,10 +92,11 @@ class CategoryEncoder:
         """Codes of a column's cells, NaN for what is missing or new: float64."""
         cells = column.cells
         if isinstance(cells, Factors):
-            return self._look_up(cells.different)[cells.numbers]
-        return self._look_up(cells.values)
+            return self.look_up(cells.different)[cells.numbers]
+        return self.look_up(cells.values)
 
-    def _look_up(self, values: np.ndarray) -> np.ndarray:
+    def look_up(self, values: np.ndarray) -> np.ndarray:
+        """Codes of values, NaN for what is missing or new: float64."""
         known = self.encoder.categories_[0].dtype.kind
         no_objects = values.dtype.kind != "O" and known != "O" and len(values) > _FEW_ROWS
         if no_objects or known in "mM":

@@ -24,12 +24,13 @@ from mddf._data.targets import Classes, Values
 from mddf._data.validation import check_lengths, naming, refuse_class, unchanged_on_failure
 from mddf._ensemble.stages import FittedStages, StageMember, one_stage
 from mddf._forest import out_of_bag
+from mddf._forest.ensemble import TreeEnsemble
 from mddf._forest.parameters import CONSTRAINTS, tree_options
 from mddf._trees import grower, predictor
 from mddf._trees.arrays import Numbers
 
 
-class Forest(grower.GrowsTrees):
+class Forest(TreeEnsemble, grower.GrowsTrees):
     """What forests that classify and forests that regress share.
 
     It comes before scikit-learn's classes among the bases of those, which say what a target is.
@@ -52,9 +53,6 @@ class Forest(grower.GrowsTrees):
     max_bins: int
     categorical_features: Any
 
-    _binner: Binner
-    _entropy: list[int]
-    _trees: list[Any]
     _importances: np.ndarray
     n_features_in_: int
     _oob: Any  # with warm_start: sums, numbers of trees, and a fingerprint of the rows
@@ -164,6 +162,7 @@ class Forest(grower.GrowsTrees):
             "_importances": np.zeros(table.shape[1]),
             "_oob": None,
             "_drawn": None,
+            "_drawn_from": [],
         }
         return self._grow(fitted, binned, target, weights, n_before=0)
 
@@ -186,7 +185,7 @@ class Forest(grower.GrowsTrees):
                 "tree is grown",
             )
             return {}
-        names = ("_binner", "_entropy", "_trees", "_importances", "_oob", "_drawn")
+        names = ("_binner", "_entropy", "_trees", "_importances", "_oob", "_drawn", "_drawn_from")
         fitted = {name: getattr(self, name) for name in names}
         return self._grow(fitted, binned, target, weights, n_before)
 
@@ -229,6 +228,10 @@ class Forest(grower.GrowsTrees):
             known = out_of_bag.sums_of(table, target.cells, before, fitted["_trees"], self.n_jobs)
             fitted["_oob"] = out_of_bag.by_rows(known, sampling.rows, table.n_rows, None)
         fitted["_drawn"] = drawn if not n_before or drawn == fitted["_drawn"] else None
+        if fitted["_drawn_from"] is not None:
+            from_rows = sampling if self.bootstrap else None
+            now = (from_rows, table.n_rows, len(block.seeds))
+            fitted["_drawn_from"] = [*fitted["_drawn_from"], now]
         if len(block.seeds):
             fitted |= self._grow_block(fitted, block, table, target, weights)
         if not self.oob_score:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn import ensemble
 from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -15,6 +16,7 @@ from mddf._data.sampling import RowWeights, row_weights
 from mddf._data.targets import Classes
 from mddf._forest.base import Forest
 from mddf._forest.parameters import CONSTRAINTS
+from mddf._forest.trees import CompletelyRandomTreeClassifier, RandomTreeClassifier
 from mddf._trees import predictor
 from mddf._trees.arrays import shares
 
@@ -170,6 +172,7 @@ class RandomForestClassifier(BaseForest):
     """
 
     _random_thresholds = False
+    _tree_type = RandomTreeClassifier
 
     def __init__(
         self,
@@ -289,6 +292,7 @@ class CompletelyRandomForestClassifier(BaseForest):
     """
 
     _random_thresholds = True
+    _tree_type = CompletelyRandomTreeClassifier
 
     def __init__(
         self,
@@ -312,3 +316,9 @@ class CompletelyRandomForestClassifier(BaseForest):
         categorical_features: Any = "from_dtype",
     ) -> None:
         self._keep(locals())
+
+
+# Functions that ask for the type of an estimator take these for what they stand for:
+# partial dependence by recursion, shap's explainer of trees.
+ensemble.RandomForestClassifier.register(RandomForestClassifier)
+ensemble.ExtraTreesClassifier.register(CompletelyRandomForestClassifier)

@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn import ensemble
 from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -17,6 +18,7 @@ from mddf._data.targets import Values, in_units_of_y, read_values
 from mddf._data.validation import MOST, Within
 from mddf._forest.base import Forest
 from mddf._forest.parameters import CONSTRAINTS
+from mddf._forest.trees import CompletelyRandomTreeRegressor, RandomTreeRegressor
 from mddf._trees import predictor
 from mddf._trees.leaf_targets import LeafTargets, check_quantiles, predict_quantiles
 
@@ -259,6 +261,7 @@ class RandomForestRegressor(BaseForestRegressor):
     """
 
     _random_thresholds = False
+    _tree_type = RandomTreeRegressor
 
     def __init__(
         self,
@@ -379,6 +382,7 @@ class CompletelyRandomForestRegressor(BaseForestRegressor):
     """
 
     _random_thresholds = True
+    _tree_type = CompletelyRandomTreeRegressor
 
     def __init__(
         self,
@@ -402,3 +406,9 @@ class CompletelyRandomForestRegressor(BaseForestRegressor):
         categorical_features: Any = "from_dtype",
     ) -> None:
         self._keep(locals())
+
+
+# Functions that ask for the type of an estimator take these for what they stand for:
+# partial dependence by recursion, shap's explainer of trees.
+ensemble.RandomForestRegressor.register(RandomForestRegressor)
+ensemble.ExtraTreesRegressor.register(CompletelyRandomForestRegressor)

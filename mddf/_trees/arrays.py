@@ -6,7 +6,7 @@ import mmap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -99,7 +99,7 @@ class TreeBlock:
         """Number of trees."""
         return len(self.tree_start) - 1
 
-    def each(self) -> Iterator[TreeBlock]:
+    def each(self) -> Iterator[Self]:
         """The trees one by one; they share the arrays of the leaves."""
         parts = self.__getstate__()
         for first, end in pairwise(self.tree_start.tolist()):

@@ -7,6 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
+from mddf._data.binning import MISSING
+
 LEAF = -1
 
 
@@ -79,6 +81,19 @@ class Nodes:
             assert self.weight is not None
             return self.weight
         return np.bincount(self.leaves(leaf_indices).ravel(), minlength=len(self.left))
+
+    def leads(self, codes: np.ndarray) -> np.ndarray:
+        """Whether the rows' values lead from the parent to each node, shape (n_nodes, n_rows)."""
+        inner = np.flatnonzero(self.left != LEAF)
+        cells = codes.T[self.column[inner]]
+        left = cells <= self.highest[inner, None]
+        for node, lefts in self.sets.items():
+            place = np.searchsorted(inner, node)
+            left[place] = np.isin(cells[place], lefts)
+        left = np.where(cells == MISSING, self.missing_left[inner, None], left)
+        leads = np.ones((len(self.left), len(codes)), bool)
+        leads[self.left[inner]], leads[self.left[inner] + 1] = left, ~left
+        return leads
 
     def gather(self, of_leaves: np.ndarray) -> np.ndarray:
         """Sums over the leaves below each node, from an array of shape (n_nodes, ...)."""

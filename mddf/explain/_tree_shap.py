@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from mddf._data.binning import MISSING
 from mddf._trees.nodes import LEAF, Nodes
 
 from ._decoding import decode
@@ -57,7 +56,7 @@ def tree_contributions(
         step = max(1, _AT_ONCE // size)
         for first in range(0, len(codes), step):
             rows = slice(first, first + step)
-            found = _of_edges(nodes, factors, _leads_there(nodes, codes[rows]))
+            found = _of_edges(nodes, factors, nodes.leads(codes[rows]))
             sums = to_columns @ found.reshape(len(found), -1)
             contributions[rows] += sums.reshape(codes.shape[1], *found.shape[1:]).swapaxes(0, 1)
     n_trees = max(1, sum(block.n_trees for block in blocks))
@@ -139,20 +138,6 @@ def _edges_before(nodes: Nodes, player: np.ndarray) -> np.ndarray:
         open_ = open_[split_column[before[open_]] != split_column[open_]]
         before[open_] = parent[before[open_]]
     return before
-
-
-def _leads_there(nodes: Nodes, codes: np.ndarray) -> np.ndarray:
-    """Whether the rows' values lead from the parent to each node, shape (n_nodes, n_rows)."""
-    inner = np.flatnonzero(nodes.left != LEAF)
-    cells = codes.T[nodes.column[inner]]
-    left = cells <= nodes.highest[inner, None]
-    for node, lefts in nodes.sets.items():
-        place = np.searchsorted(inner, node)
-        left[place] = np.isin(cells[place], lefts)
-    left = np.where(cells == MISSING, nodes.missing_left[inner, None], left)
-    leads = np.ones((len(nodes.left), len(codes)), bool)
-    leads[nodes.left[inner]], leads[nodes.left[inner] + 1] = left, ~left
-    return leads
 
 
 def _of_edges(nodes: Nodes, factors: _Factors, leads: np.ndarray) -> np.ndarray:

@@ -91,6 +91,21 @@ Grown<Target> grow(BinnedTable& table, const Target& target, const RowSampling& 
   return result;
 }
 
+// How often a tree of this seed has each row in its sample.
+Out<uint32_t, 1> sample_counts(const RowSampling& sampling, int64_t n_rows, uint64_t seed,
+                               Cancel* cancel) {
+  check(n_rows >= 0, "n_rows: expected at least 0");
+  const Sampling rows = sampling.sampling(n_rows);
+  std::vector<uint32_t> found(n_rows);
+  without_gil(cancel, [&](Interrupt& interrupt) {
+    RowCounts counts(rows, n_rows, interrupt);
+    Random random(seed);
+    counts.draw(random);
+    for (int64_t row = 0; row < n_rows; ++row) found[row] = counts[row];
+  });
+  return to_numpy(std::move(found));
+}
+
 // A __reduce__: the type, and the arguments of its constructor that make the same object.
 template <class T>
 auto reducing(nb::tuple (*arguments)(const T&)) {
@@ -382,6 +397,21 @@ void bind_growing(nanobind::module_& m) {
       .value("OUT_OF_BAG", HeldOutRows::kOutOfBag);
   bind_grow<ClassLabels>(m);
   bind_grow<FixedValues>(m);
+  m.def("sample_counts", &sample_counts, arg("sampling"), arg("n_rows"), arg("seed"),
+        arg("cancel").none() = nb::none(),
+        R"(How often the tree of a seed has each row in its sample.
+
+Parameters
+----------
+sampling : Sampling
+n_rows : int
+    Of the table.
+seed : int
+cancel : Cancel or None
+
+Returns
+-------
+uint32 array of shape (n_rows,))");
   m.def("wide_vectors_supported", &simd::supported,
         "Return whether the processor has the vector instructions in use.");
 }
