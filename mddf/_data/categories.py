@@ -128,7 +128,7 @@ class CategoryEncoder:
 
     @cached_property
     def _code_of_level(self) -> np.ndarray:
-        return np.append(self._look_up(self.categories), [np.nan, np.nan])
+        return np.append(self.look_up(self.categories), [np.nan, np.nan])
 
     def warn(self, column: Column, weights: np.ndarray | None, max_codes: int | None) -> None:
         """Warn of a column of more categories than codes, or of nearly as many as rows."""
