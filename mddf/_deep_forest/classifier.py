@@ -28,13 +28,14 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
     Every layer holds forests of four kinds that differ in how many features they look at for a
     split; the first one has gradient boosting, a smooth model and a logistic regression beside
     them. Class vectors (predicted class probabilities) of the training samples are made by
-    cross-validation. The next layer sees them beside the features. Members that lower the
-    out-of-fold log-loss get a weight in the average [1]_, the others are dropped (with fewer than
-    400 samples, too few to judge by, all have some weight); a layer is added only if it helps, by
-    more than the error of that, on samples whose labels nothing in its input has seen (nested
-    folds, see Notes). The members that are left are then grown once more on all samples, and the
-    averaged probabilities are calibrated [2]_. Margins of the samples guide which of them the
-    second layer draws more often, as in mdDF [3]_.
+    cross-validation. The next layer sees them beside the features. All members race on the first
+    fold, and those without a weight there go no further. Members that lower the out-of-fold
+    log-loss get a weight in the average [1]_, at least .05, the others are dropped (with fewer
+    than 400 samples, too few to judge by, there is no race, and all have some weight); a layer is
+    added only if it helps, by more than the error of that, on samples whose labels nothing in its
+    input has seen (nested folds, see Notes). The members that are left are then grown once more on
+    all samples, and the averaged probabilities are calibrated [2]_. Margins of the samples guide
+    which of them the second layer draws more often, as in mdDF [3]_.
 
     Parameters
     ----------
@@ -120,9 +121,15 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
     leaderboard_ : list of dict
         All members of all layers that were grown: "layer", "member", out-of-fold "log_loss" and
         "accuracy" of its own, "weight" in the average, "seconds", and "bytes" in the model, 0 if
-        dropped. Figures of members that were pruned after one fold are NaN; the forests of a
+        dropped. Figures of members that were left out after one fold are NaN; the forests of a
         layer are grown together, and share their seconds evenly.
         ``pandas.DataFrame`` takes it as it is.
+    fit_report_ : list of dict
+        Decisions in the order in which they were made, a dict for each candidate: "step"; the
+        "member" that it is about, or ""; "candidate"; its "loss", NaN if there is none; the number
+        of "rows" and "folds" that it comes from, 0 folds of out-of-bag samples; "decision"; and
+        "cpu_seconds" since the decision before, of which each candidate has an equal share.
+        ``pandas.DataFrame`` takes it as it is; `verbose` prints it.
     min_samples_leaf_ : dict of str to int
         Chosen for the named forests.
     strength_ : float

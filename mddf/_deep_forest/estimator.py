@@ -21,9 +21,9 @@ from mddf._data.reading import read_table
 from mddf._data.sampling import canonical_order
 from mddf._data.validation import check_lengths
 from mddf._deep_forest.growth import Growth
+from mddf._deep_forest.log import print_line
 from mddf._deep_forest.nested import outer_folds
 from mddf._deep_forest.refit import fitted_layers
-from mddf._deep_forest.report import print_line
 from mddf._deep_forest.stack import MOST_COLUMNS
 from mddf._deep_forest.training import Training
 from mddf._ensemble.checkpoints import Checkpoint, fit_inputs
@@ -56,6 +56,7 @@ class BaseDeepForest(HoldsMembers, Layered):
     _layers: list[Any]
     history_: dict[str, np.ndarray]
     leaderboard_: list[dict[str, Any]]
+    fit_report_: list[dict[str, Any]]
     _binner: Binner
 
     def __init__(
@@ -154,6 +155,10 @@ class BaseDeepForest(HoldsMembers, Layered):
         self._layers, features = fitted_layers(
             growth.stack, entropy, refit=self.refit, leaderboard=self.leaderboard_
         )
+        kept = [member for layer in self._layers for member in layer.members]
+        last_step = [(member.name, np.nan, f"weight {member.weight:.2f}") for member in kept]
+        growth.log.note("kept", "", last_step, table.shape[0], 0)
+        self.fit_report_ = growth.log.rows
         self._binner = binner
         self._n_raw, self._n_spare, self._seen = table.shape[1], n_spare, seen
         self.n_layers_ = len(self._layers)

@@ -1,104 +1,161 @@
-"""The first layer of a deep forest: all members on the folds, and those that are pruned."""
+"""The first layer of a deep forest: members on the folds, or on one if they lose the race."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from mddf._cascade.trainer import MeanOfFolds, Trained, View
+from mddf._cascade.trainer import MeanOfFolds, Part, Trained, View
+from mddf._deep_forest.log import FitLog
+from mddf._deep_forest.race import goes_on, is_enough, race
 from mddf._deep_forest.training import OnFolds, Training, leaderboard_row, parts_of
 from mddf._members.kernel import KernelRidge
 from mddf._members.spec import MemberSpec
 
-# A member is pruned if its loss on the first fold exceeds that of the best forest by this factor.
-_PRUNING_FACTOR = 1.5
-_MIN_PRUNING_ROWS = 100
-
 
 def fit_on_folds(
-    members: list[MemberSpec], training: Training, entropy: tuple[int, ...], *, keep: bool
+    members: list[MemberSpec],
+    training: Training,
+    entropy: tuple[int, ...],
+    log: FitLog,
+    tried: Mapping[int, tuple[np.ndarray, bool]],
+    *,
+    keep: bool,
 ) -> OnFolds:
-    """Fit the members of the first layer on all folds.
+    """Fit the members of the first layer: all on one fold, those with a weight there on all.
 
     Parameters
     ----------
     members : list of MemberSpec
     training : Training
     entropy : tuple of int
+    log : FitLog
+    tried : dict of int to (ndarray, bool)
+        Of boosted trees that were tried on the first fold, by their numbers: what they predict of
+        the rows held out, and whether more rounds would not be better: else they go on. Other
+        boosted trees do not race: their folds grow side by side.
     keep : bool
         Whether the models of folds are those that predict; boosting's are kept in any case.
     """
-    task, parts = training.task, parts_of(training.folds, keep)
-    folding = MeanOfFolds.of(task, training.folds)
-    places = [i for i, member in enumerate(members) if member.is_forest]
-    forests = {number: members[i] for number, i in enumerate(places)}
-    start = perf_counter()
-    view = View(training.raw_columns)
-    grown = training.train_forests(
-        forests, view, parts, (*entropy, 0, 0), "layer 1", folding, importances=True
-    )
-    found = {i: grown[number] for number, i in enumerate(places)}
-    seconds = {i: (perf_counter() - start) / len(places) for i in places}
-    first = parts[0].held_out
-    of_first = task.of_rows(first)
-    losses = (_mean_loss(of_first, trained.vectors[first]) for trained in found.values())
-    best, pruned = min(losses, default=np.inf), []
-    for i, member in enumerate(members):
-        if member.is_forest:
-            continue
-        start = perf_counter()
-        fitted = _fit_folds(member, training, (*entropy, 5, i), best)
-        seconds[i] = perf_counter() - start
-        if not fitted:
-            figures = dict.fromkeys(task.figures(found[places[0]].vectors), np.nan)
-            pruned.append(leaderboard_row(0, member.name, figures, seconds[i]))
-            continue
-        models = [model for model, _ in fitted] if keep or member.is_boosted else []
-        found[i] = Trained(models, training.join(fitted, parts, folding))
-    kept = sorted(found)
+    fits = _Fits(members, training, entropy, keep)
+    lost = _losers(fits, tried, log)
+    left = [i for i in range(len(members)) if i not in lost]
+    n_done = 1 if fits.found else 0  # parts of those that raced
+    alone = [i for i in left if not members[i].is_boosted]
+    fits.fit(alone, fits.parts[n_done:], n_done)
+    for i in left:
+        if members[i].is_boosted:
+            fits.boost(i)
+    vectors = np.stack([fits.found[i].vectors for i in left])
+    unknown = dict.fromkeys(training.task.figures(vectors[0]), np.nan)
+    forests = [fits.found[i].models[0] for i in lost if members[i].is_forest]
     return OnFolds(
-        [members[i] for i in kept],
-        np.stack([found[i].vectors for i in kept]),
-        [found[i].models for i in kept],
-        np.array([seconds[i] for i in kept]),
-        pruned,
+        [members[i] for i in left],
+        vectors,
+        [fits.found[i].models for i in left],
+        np.array([fits.seconds[i] for i in left]),
+        [leaderboard_row(0, members[i].name, unknown, fits.seconds.get(i, 0.0)) for i in lost],
+        lost_importances=tuple(grown.importances for grown in forests),
     )
 
 
-def _mean_loss(task: Any, forecasts: np.ndarray) -> float:
-    """Of forecasts that are made as sharp as is best."""
-    return float(np.average(task.least_losses(forecasts), weights=task.weight))
-
-
-def _fit_folds(
-    member: MemberSpec, training: Training, entropy: Sequence[int], best: float
-) -> list[Any]:
-    """A member's models of all folds and their held-out predictions; empty if it is pruned.
-
-    Parameters
-    ----------
-    member : MemberSpec
-    training : Training
-    entropy : sequence of int
-        Of the random states.
-    best : float
-        The least loss of a forest on the first fold.
-
-    Returns
-    -------
-    list of (estimator, ndarray of shape (n_held_out, n_columns))
-    """
-    folds, model = parts_of(training.folds), member.model
-    if member.is_boosted:
-        return training.boost(member, folds, entropy)
-    fitted = training.fit(model, folds[:1], entropy, member.name)
-    held_out = folds[0].held_out
-    loss = _mean_loss(training.task.of_rows(held_out), fitted[0][1])
-    if len(held_out) >= _MIN_PRUNING_ROWS and loss > _PRUNING_FACTOR * best:
+def _losers(fits: _Fits, tried: Mapping[int, tuple[np.ndarray, bool]], log: FitLog) -> list[int]:
+    """Members that are fitted on the first fold, where enough is held out, and left out then."""
+    members, training, held_out = fits.members, fits.training, fits.parts[0].held_out
+    racing = [i for i, member in enumerate(members) if i in tried or not member.is_boosted]
+    if len(racing) < 2 or not is_enough(len(training.order), len(held_out)):
         return []
-    if isinstance(fitted[0][0], KernelRidge):
-        model.set_params(**fitted[0][0].chosen())
-    return fitted + training.fit(model, folds[1:], (*entropy, 1), member.name)
+    fits.fit([i for i in racing if i not in tried], fits.parts[:1], 0)
+    forecasts = [tried[i][0] if i in tried else fits.found[i].vectors[held_out] for i in racing]
+    weights, losses = race(training.task.of_rows(held_out), forecasts, (*fits.entropy, 12))
+    lost, found = [], []
+    for i, loss, weight, goes in zip(racing, losses, weights, goes_on(weights), strict=True):
+        decision = f"weight {weight:.2f}"
+        if not goes and (i not in tried or tried[i][1]):
+            lost.append(i)
+            decision += ", left out"
+        found.append((members[i].name, loss, decision))
+    log.note("race", "", found, len(held_out), 1)
+    return lost
+
+
+class _Fits:
+    """Members on folds, by their numbers: models and vectors so far, and the seconds they took."""
+
+    def __init__(
+        self, members: list[MemberSpec], training: Training, entropy: tuple[int, ...], keep: bool
+    ) -> None:
+        self.members, self.training, self.entropy, self.keep = members, training, entropy, keep
+        self.parts = parts_of(training.folds, keep)
+        self.folding = MeanOfFolds.of(training.task, training.folds)
+        self.found: dict[int, Trained] = {}
+        self.seconds: dict[int, float] = {}
+
+    def fit(self, numbers: Iterable[int], parts: Sequence[Part], first: int) -> None:
+        """Fit all but boosted trees on parts, which follow `first` others."""
+        if not parts:
+            return
+        numbers = list(numbers)
+        self._grow([i for i in numbers if self.members[i].is_forest], parts, first)
+        for i in numbers:
+            if not self.members[i].is_forest:
+                start = perf_counter()
+                self._fit(i, parts, first)
+                self._took(i, perf_counter() - start)
+
+    def _grow(self, numbers: list[int], parts: Sequence[Part], first: int) -> None:
+        """Forests, which grow together and share their seconds."""
+        start = perf_counter()
+        found = self.training.train_forests(
+            {i: self.members[i] for i in numbers},
+            View(self.training.raw_columns),
+            parts,
+            (*self.entropy, 0, first),
+            "layer 1",
+            self.folding,
+            importances=True,
+        )
+        for i, trained in found.items():
+            self._add(i, trained)
+            self._took(i, (perf_counter() - start) / len(numbers))
+
+    def _fit(self, i: int, parts: Sequence[Part], first: int) -> None:
+        """A member that is fitted by itself: the first fold chooses its kernel for the others."""
+        member, entropy = self.members[i], (*self.entropy, 5, i)
+        if first == 0:
+            fitted = self._fitted(member, parts[:1], entropy)
+            if isinstance(fitted[0][0], KernelRidge):
+                member.model.set_params(**fitted[0][0].chosen())
+            self._join(i, fitted, parts[:1])
+            parts = parts[1:]
+        if parts:
+            self._join(i, self._fitted(member, parts, (*entropy, 1)), parts)
+
+    def _fitted(
+        self, member: MemberSpec, parts: Sequence[Part], entropy: Sequence[int]
+    ) -> list[Any]:
+        return self.training.fit(member.model, parts, entropy, member.name)
+
+    def boost(self, i: int) -> None:
+        """Boosted trees on all folds."""
+        start = perf_counter()
+        fitted = self.training.boost(self.members[i], self.parts, (*self.entropy, 5, i))
+        self._join(i, fitted, self.parts)
+        self._took(i, perf_counter() - start)
+
+    def _join(self, i: int, fitted: Sequence[Any], parts: Sequence[Part]) -> None:
+        keep = self.keep or self.members[i].is_boosted
+        models = [model for model, _ in fitted] if keep else []
+        self._add(i, Trained(models, self.training.join(fitted, parts, self.folding)))
+
+    def _add(self, i: int, trained: Trained) -> None:
+        if i in self.found:
+            before = self.found[i]
+            trained = Trained(before.models + trained.models, before.vectors + trained.vectors)
+        self.found[i] = trained
+
+    def _took(self, i: int, seconds: float) -> None:
+        self.seconds[i] = self.seconds.get(i, 0.0) + seconds

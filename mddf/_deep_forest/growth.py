@@ -12,6 +12,7 @@ import numpy as np
 
 from mddf._data.sampling import mean_error, n_counted
 from mddf._deep_forest.first_layer import fit_on_folds
+from mddf._deep_forest.log import FitLog
 from mddf._deep_forest.nested import NestedFolds
 from mddf._deep_forest.report import Report
 from mddf._deep_forest.stack import GrownLayer, Stack, Vote
@@ -39,6 +40,7 @@ class LaterLayers:
         Of the seeds.
     keep : bool
         Whether the models of folds are those that predict.
+    log : FitLog
 
     Attributes
     ----------
@@ -47,8 +49,8 @@ class LaterLayers:
         With which losses of margins decide what the second layer draws.
     """
 
-    def __init__(self, stack: Stack, entropy: tuple[int, ...], keep: bool) -> None:
-        self.stack, self.training, self.keep = stack, stack.training, keep
+    def __init__(self, stack: Stack, entropy: tuple[int, ...], keep: bool, log: FitLog) -> None:
+        self.stack, self.training, self.keep, self.log = stack, stack.training, keep, log
         self.nested = NestedFolds(self.training, entropy)
         self.strength = 0.0
 
@@ -67,7 +69,7 @@ class LaterLayers:
                 grown = [nested.grow(0, trial, self._factors(0, strength), (5, number))]
                 return nested.joined(trial, grown, rows).vectors
 
-            self.strength = choose_strength(members, self.training, rows, look)
+            self.strength = choose_strength(members, self.training, rows, look, self.log)
         grown = [self._grow(number, members, 0)]
         yield nested.joined(members, grown, rows)
         others = range(1, len(nested.folds))
@@ -125,6 +127,7 @@ class Growth:
         The layers.
     later : LaterLayers
     report : Report
+    log : FitLog
     chosen : dict of str to dict
         Options of the named forests.
     stop_reason : str
@@ -143,10 +146,11 @@ class Growth:
     ) -> None:
         self.training, self.members, self.entropy = training, members, entropy
         self.checkpoint, self.n_layers = checkpoint, n_layers
-        self.stack = Stack(training, (*entropy, 8))
-        self.later = LaterLayers(self.stack, (*entropy, 9), keep)
+        self.stack, self.log = Stack(training), FitLog(verbose)
+        self.later = LaterLayers(self.stack, (*entropy, 9), keep, self.log)
         self.report = Report(verbose)
         self.chosen: dict[str, dict[str, Any]] = {}
+        self._tried: dict[int, Any] = {}  # of boosted trees, on the first fold
         self.stop_reason = f"n_layers={n_layers} were grown"
 
     def grow(self) -> None:
@@ -166,16 +170,19 @@ class Growth:
     def _choose_options(self) -> None:
         """Give the named forests the options that losses on unseen samples favour."""
         for kind, trials in self.training.task.trials.items():
-            named = [member.model for member in self.members if member.kind == kind]
+            named = [member for member in self.members if member.kind == kind]
             if named:
-                entropy = (*self.entropy, 3)
-                self.chosen[kind] = choose_options(named[0], trials, self.training, entropy)
-            for model in named:
-                model.set_params(**self.chosen[kind])
+                given = (self.training, (*self.entropy, 3), self.log)
+                self.chosen[kind] = choose_options(named[0], trials, *given)
+            for member in named:
+                member.model.set_params(**self.chosen[kind])
         for number, member in enumerate(self.members):
             if member.kind == "boosted":
                 entropy = (*self.entropy, 11, number)
-                member.model.set_params(**choose_depth(member, self.training, entropy))
+                options, *found = choose_depth(member, self.training, entropy, self.log)
+                member.model.set_params(**options)
+                if found[0] is not None:
+                    self._tried[number] = found
 
     def _stored(self, number: int, members: list[MemberSpec]) -> OnFolds | None:
         """A layer's folds from the checkpoint, if they are there."""
@@ -192,11 +199,23 @@ class Growth:
         start = perf_counter()
         found = self._stored(0, self.members)
         if found is None:
-            keep = self.later.keep
-            found = fit_on_folds(self.members, self.training, self.entropy, keep=keep)
+            given = (self.members, self.training, self.entropy, self.log, self._tried)
+            found = fit_on_folds(*given, keep=self.later.keep)
             self._store(0, found)
         layer = GrownLayer.of(self.training.task, found)
-        self._add(0, layer, self.stack.vote_with(layer), found, start)
+        vote = self.stack.vote_with(layer)
+        self._note_vote(found, vote)
+        self._add(0, layer, vote, found, start)
+
+    def _note_vote(self, found: OnFolds, vote: Vote) -> None:
+        """Keep the weights of the first layer's members."""
+        task, weights = self.training.task, vote.weights.tolist()
+        losses = [np.average(task.least_losses(v), weights=task.weight) for v in found.vectors]
+        names = [member.name for member in found.members]
+        decisions = [f"weight {weight:.2f}" for weight in weights]
+        n_rows, n_folds = len(task.target), len(self.training.folds)
+        rows = list(zip(names, losses, decisions, strict=True))
+        self.log.note("layer 1", "", rows, n_rows, n_folds)
 
     def _add(
         self, number: int, layer: GrownLayer, vote: Vote, found: OnFolds, start: float
@@ -289,6 +308,26 @@ class Growth:
             where = f", error {error:.4f}"
         if rows is not None:
             where += f", on {len(rows)} samples"
+        n_rows, n_folds = (len(self.training.order) if rows is None else len(rows)), 1
+        if rows is None:
+            n_folds = len(self.later.nested.folds)
+        decision = ("kept" if rows is None else "goes on") if gain > error else "not kept"
+        self.log.note(
+            f"layer {number + 1}",
+            "",
+            [
+                ("without it", self._mean_loss(task, before), ""),
+                ("with it", self._mean_loss(task, after), decision),
+            ],
+            n_rows,
+            n_folds,
+        )
         if gain <= error:
             self.stop_reason = f"layer {number + 1} gained {gain:.4f} in {measure}{where}"
         return bool(gain > error)
+
+    def _mean_loss(self, task: Any, forecasts: np.ndarray) -> float:
+        """What decides: the mean loss, or minus the score."""
+        if task.score is not None:
+            return -float(task.score(forecasts))
+        return float(np.average(task.losses(forecasts), weights=task.weight))

@@ -82,7 +82,7 @@ def _tried(layer: GrownLayer, members: list[FittedMember]) -> list[np.ndarray] |
         np.sum([of_fold.importances for of_fold in of_folds], axis=0)
         for member, of_folds in zip(layer.members, layer.models, strict=True)
         if member.is_forest
-    ]
+    ] + list(layer.lost_importances)
 
 
 def _trained_again(

@@ -28,12 +28,13 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     """A deep forest that regresses, accurate without being tuned.
 
     Every layer holds forests; the first one has gradient boosting, a smooth model and a linear one
-    beside them.
-    What they predict of training samples is found by cross-validation, and the next layer sees it
-    beside the features. The members' weights are those of the least out-of-fold squared error
-    [1]_, and what has none is dropped; a layer is added only if it helps, by more than the error
-    of that, on samples whose targets nothing in its input has seen, as in `DeepForestClassifier`.
-    The members that are left are then grown once more on all samples.
+    beside them. What they predict of training samples is found by cross-validation, and the next
+    layer sees it beside the features. All members race on the first fold, from 400 samples on, and
+    those without a weight there go no further. The members' weights are those of the least
+    out-of-fold squared error [1]_, and what has none is dropped; a layer is added only if it
+    helps, by more than the error of that, on samples whose targets nothing in its input has seen,
+    as in `DeepForestClassifier`. The members that are left are then grown once more on all
+    samples.
 
     Parameters
     ----------
@@ -94,8 +95,14 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     leaderboard_ : list of dict
         All members of all layers that were grown: "layer", "member", out-of-fold "rmse" and "r2"
         of its own, "weight" in the average, "seconds", and "bytes" in the model, 0 if dropped.
-        Figures of members that were pruned after one fold are NaN. ``pandas.DataFrame`` takes
+        Figures of members that were left out after one fold are NaN. ``pandas.DataFrame`` takes
         it as it is.
+    fit_report_ : list of dict
+        Decisions in the order in which they were made, a dict for each candidate: "step"; the
+        "member" that it is about, or ""; "candidate"; its "loss", NaN if there is none; the number
+        of "rows" and "folds" that it comes from, 0 folds of out-of-bag samples; "decision"; and
+        "cpu_seconds" since the decision before, of which each candidate has an equal share.
+        ``pandas.DataFrame`` takes it as it is; `verbose` prints it.
     min_samples_leaf_ : dict of str to int
         Chosen for the named forests.
     stop_reason_ : str

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any
 
 import numpy as np
 
+from mddf._deep_forest.log import print_line
 from mddf._deep_forest.training import OnFolds, leaderboard_row
-
-
-def print_line(line: str) -> None:
-    """Print what `verbose` asks for, in lines of at most 80 columns."""
-    print(textwrap.fill(line, 80, subsequent_indent="    "))
 
 
 class Report:
@@ -52,7 +47,7 @@ class Report:
             print_line(f"layer {number + 1}: {', '.join(shown)}, {elapsed:.1f} s")
 
     def print_members(self, number: int, weights: np.ndarray) -> None:
-        """Members by layer and weight, those of weight 0, and those that were pruned."""
+        """Members by layer and weight, those of weight 0, and those that lost the race."""
         if not self.verbose:
             return
         rows = zip(self.leaderboard, weights, strict=True)
@@ -60,7 +55,7 @@ class Report:
         shares = [f"{name} ({layer}) {w:.2f}" for w, layer, name in sorted(kept, reverse=True)]
         print_line("  weights: " + ", ".join(shares))
         there = {name for _, layer, name in kept if layer == number + 1}
-        for what, these in (("weight 0", self.leaderboard), ("pruned", self._pruned)):
+        for what, these in (("weight 0", self.leaderboard), ("left out", self._pruned)):
             names = [row["member"] for row in these if row["layer"] == number + 1]
             if names := [name for name in names if name not in there]:
                 print_line(f"  {what}: " + ", ".join(names))

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from mddf._data.binning import apply_bins
-from mddf._deep_forest.training import MU, TARGET_MARGIN, Features, OnFolds, Training
-from mddf._ensemble.coefficients import MarginHistory, Simplex
+from mddf._deep_forest.training import Features, OnFolds, Training
 from mddf._ensemble.columns import columns_of
 from mddf._ensemble.margin_loss import class_margins
 from mddf._ensemble.vote import Calibration, sharpened
@@ -21,8 +20,6 @@ from mddf._members.tasks import ClassificationTask
 MOST_COLUMNS = 300
 # So many kinds of forests are members of later layers: those with the least losses in the first.
 _LATER = 2
-# Of the descent to members' coefficients: a fifth of those to layers', which are the whole vote.
-_STEPS = 200
 
 
 @dataclass
@@ -38,13 +35,16 @@ class GrownLayer:
     inputs: list[int] = field(default_factory=list)  # members that the next layer sees
     average_weights: np.ndarray | None = None  # weights of their mean, where it sees only that
     features: Features | None = None  # what it sees of them
+    lost_importances: tuple[np.ndarray, ...] = ()  # of forests that were fitted on one fold
 
     @classmethod
     def of(cls, task: Any, found: OnFolds) -> GrownLayer:
         """From members on folds."""
         exponents = [task.own_exponent(of_member) for of_member in found.vectors]
         votes = [sharpened(v, e) for v, e in zip(found.vectors, exponents, strict=True)]
-        return cls(found.members, found.vectors, np.stack(votes), exponents, found.models)
+        lost = found.lost_importances
+        given = (found.members, found.vectors, np.stack(votes), exponents, found.models)
+        return cls(*given, lost_importances=lost)
 
     def best_forests(self, task: Any) -> list[MemberSpec]:
         """The members of later layers."""
@@ -67,25 +67,11 @@ class Vote:
     probabilities: np.ndarray
 
     @classmethod
-    def of(
-        cls, training: Training, layers: Sequence[GrownLayer], entropy: tuple[int, ...]
-    ) -> Vote:
+    def of(cls, training: Training, layers: Sequence[GrownLayer]) -> Vote:
         """The vote of all members of some layers."""
         task = training.task
         votes = [of_member for layer in layers for of_member in layer.votes]
-        others = []
-        if len(votes) > 1 and isinstance(task, ClassificationTask):
-            # Weights of members that minimise the loss of the average's margins.
-            margins = [class_margins(of_member, task.target) for of_member in votes]
-            history = MarginHistory(
-                np.stack(margins, 1),
-                np.empty(0),
-                training.weights.row,
-                training.order,
-                (*entropy, len(layers)),
-            )
-            others = [Simplex(TARGET_MARGIN, MU, _STEPS)(history)]
-        weights = task.weigh(votes, *others)
+        weights = task.weigh(votes)
         mean: Any = sum(w * of_member for w, of_member in zip(weights, votes, strict=True) if w)
         calibration = task.calibration(mean)
         return cls(weights, mean, calibration, calibration(mean))
@@ -103,8 +89,6 @@ class Stack:
     Parameters
     ----------
     training : Training
-    entropy : tuple of int
-        Of the votes' streams.
 
     Attributes
     ----------
@@ -115,13 +99,13 @@ class Stack:
 
     vote: Vote
 
-    def __init__(self, training: Training, entropy: tuple[int, ...]) -> None:
-        self.training, self.entropy = training, entropy
+    def __init__(self, training: Training) -> None:
+        self.training = training
         self.layers: list[GrownLayer] = []
 
     def vote_with(self, layer: GrownLayer) -> Vote:
         """What they would predict with another layer."""
-        return Vote.of(self.training, [*self.layers, layer], self.entropy)
+        return Vote.of(self.training, [*self.layers, layer])
 
     def add(self, layer: GrownLayer, vote: Vote) -> None:
         """Add a layer, with which they vote so."""

@@ -132,7 +132,7 @@ def parts_of(folds: Sequence[tuple[np.ndarray, Any]], keep: bool = False) -> lis
 
 @dataclass(frozen=True)
 class OnFolds:
-    """The members that were not pruned, with their predictions of the held-out rows.
+    """The members that were fitted on all folds, with their predictions of the held-out rows.
 
     Attributes
     ----------
@@ -142,9 +142,11 @@ class OnFolds:
         Of each member those of the folds, if they are kept; of a forest what grew there.
     seconds : ndarray of shape (n_members,)
     pruned : list of dict
-        Rows of the leaderboard, of members that were pruned after one fold.
+        Rows of the leaderboard, of members that were left out after one fold.
     strength : float, default=0.0
         With which losses of margins decided what a later layer drew.
+    lost_importances : tuple of ndarray
+        Of the forests among those that were left out.
     """
 
     members: list[MemberSpec]
@@ -153,6 +155,7 @@ class OnFolds:
     seconds: np.ndarray
     pruned: list[dict[str, Any]]
     strength: float = 0.0
+    lost_importances: tuple[np.ndarray, ...] = ()
 
     def to_store(self) -> tuple[Any, ...]:
         """Names, arrays and plain models, for a checkpoint."""
@@ -163,7 +166,8 @@ class OnFolds:
             for member, of_folds in zip(self.members, self.models, strict=True)
         ]
         names = [member.name for member in self.members]
-        return names, self.vectors, models, self.seconds, self.pruned, self.strength
+        rest = self.seconds, self.pruned, self.strength, list(self.lost_importances)
+        return names, self.vectors, models, *rest
 
     @classmethod
     def from_stored(
@@ -176,6 +180,7 @@ class OnFolds:
         seconds: np.ndarray,
         pruned: list[dict[str, Any]],
         strength: float,
+        lost_importances: list[np.ndarray],
     ) -> OnFolds:
         """What `to_store` gave, of some of these members."""
         by_name = {member.name: member for member in members}
@@ -189,7 +194,8 @@ class OnFolds:
             else of_folds
             for member, of_folds in zip(found, models, strict=True)
         ]
-        return cls(found, vectors, models, seconds, pruned, strength)
+        rest = seconds, pruned, strength, tuple(lost_importances)
+        return cls(found, vectors, models, *rest)
 
 
 def leaderboard_row(

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from mddf._cascade.trainer import Part, View
 from mddf._data.sampling import mean_error, n_counted
+from mddf._deep_forest.log import FitLog
 from mddf._deep_forest.training import MU, TARGET_MARGIN, Training, parts_of
 from mddf._ensemble.coefficients import MarginHistory, Reweighting
 from mddf._members.screening import is_wide
@@ -28,6 +29,8 @@ _DEPTHS: tuple[dict[str, Any], ...] = (
     {"max_depth": 2, "l2_regularization": 10.0},
 )
 _DEPTH_FOLDS, _FAST = 2, {"learning_rate": 0.15, "max_iter": 200}
+# Of these rounds, the best one comes before this share if more would not be better.
+_SETTLED = 0.9
 
 
 def _trial_losses(forest: Any, training: Training, entropy: Sequence[int]) -> np.ndarray:
@@ -72,7 +75,11 @@ def _choose(losses: list[np.ndarray], weight: np.ndarray | None) -> int:
 
 
 def choose_options(
-    forest: Any, trials: list[dict[str, Any]], training: Training, entropy: Sequence[int]
+    member: MemberSpec,
+    trials: list[dict[str, Any]],
+    training: Training,
+    entropy: Sequence[int],
+    log: FitLog,
 ) -> dict[str, Any]:
     """The options of a forest that its losses on unseen samples favour.
 
@@ -80,10 +87,27 @@ def choose_options(
     """
     if len(training.order) < _FEWEST_ROWS:
         return trials[0]
+    weight = training.weights.row
     losses = [
-        _trial_losses(clone(forest).set_params(**trial), training, entropy) for trial in trials
+        _trial_losses(clone(member.model).set_params(**trial), training, entropy)
+        for trial in trials
     ]
-    return trials[_choose(losses, training.weights.row)]
+    chosen = _choose(losses, weight)
+    means = [float(np.average(of_one, weights=weight)) for of_one in losses]
+    n_folds = 0 if training.out_of_bag else len(training.folds)
+    log.note("options", member.name, _outcomes(trials, means, chosen), len(losses[0]), n_folds)
+    return trials[chosen]
+
+
+def _outcomes(
+    candidates: Sequence[dict[str, Any]], losses: Sequence[float], chosen: int
+) -> list[tuple[str, float, str]]:
+    """As the log has them."""
+    names = [", ".join(f"{k}={v}" for k, v in options.items()) for options in candidates]
+    return [
+        (name, loss, "chosen" if number == chosen else "")
+        for number, (name, loss) in enumerate(zip(names, losses, strict=True))
+    ]
 
 
 def reweighting_factors(
@@ -111,6 +135,7 @@ def choose_strength(
     training: Training,
     rows: np.ndarray,
     look: Callable[[list[MemberSpec], float], np.ndarray],
+    log: FitLog,
 ) -> float:
     """How strongly a layer draws samples by the losses of their margins.
 
@@ -123,6 +148,7 @@ def choose_strength(
         Of a fold.
     look : callable
         From members and a strength to their vectors of these rows.
+    log : FitLog
     """
     forests = [member.model for member in members]
     forest = next((one for one in forests if not one._random_thresholds), forests[0])
@@ -132,25 +158,41 @@ def choose_strength(
     for strength in _STRENGTHS:
         (vectors,) = look(trial, strength)
         losses.append(task.least_losses(vectors))
-    return _STRENGTHS[_choose(losses, task.weight)]
+    chosen = _choose(losses, task.weight)
+    means = [float(np.average(of_one, weights=task.weight)) for of_one in losses]
+    candidates = [{"strength": strength} for strength in _STRENGTHS]
+    log.note("reweighting", "", _outcomes(candidates, means, chosen), len(rows), 1)
+    return _STRENGTHS[chosen]
 
 
 def choose_depth(
-    member: MemberSpec, training: Training, entropy: tuple[int, ...]
-) -> dict[str, Any]:
+    member: MemberSpec, training: Training, entropy: tuple[int, ...], log: FitLog
+) -> tuple[dict[str, Any], np.ndarray | None, bool]:
     """The depth of boosted trees that wins on few folds with few, fast rounds, as parameters.
 
     In wide tables, whose rows are too few to tell, it is the middle one.
+
+    Returns
+    -------
+    options : dict
+    predicted : ndarray or None
+        Of the rows that the first fold holds out.
+    settled : bool
+        Whether more rounds would not be better.
     """
     if is_wide(len(training.order), training.n_raw):
-        return _DEPTHS[1]
+        return _DEPTHS[1], None, False
     parts = parts_of(training.folds[:_DEPTH_FOLDS])
     task = training.task.of_rows(np.concatenate([part.held_out for part in parts]))
-    losses = []
+    losses, of_first, n_rounds = [], [], []
     for options in _DEPTHS:
         model = clone(member.model).set_params(**_FAST, **options)
-        trial = replace(member, model=model)
-        fitted = training.boost(trial, parts, entropy)
+        fitted = training.boost(replace(member, model=model), parts, entropy)
+        of_first.append(fitted[0][1])
+        n_rounds.append(fitted[0][0].n_rounds)
         vectors = np.concatenate([of_fold for _, of_fold in fitted])
-        losses.append(np.average(task.least_losses(vectors), weights=task.weight))
-    return _DEPTHS[int(np.argmin(losses))]
+        losses.append(float(np.average(task.least_losses(vectors), weights=task.weight)))
+    best = int(np.argmin(losses))
+    log.note("options", member.name, _outcomes(_DEPTHS, losses, best), len(vectors), len(parts))
+    settled = n_rounds[best] < _SETTLED * _FAST["max_iter"]
+    return _DEPTHS[best], of_first[best], settled

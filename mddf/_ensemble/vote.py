@@ -16,7 +16,7 @@ from mddf._data.sampling import n_counted
 # Probabilities below this are taken as this much where logarithms are taken: forests are never so
 # sure as they say.
 FLOOR = 1e-4
-_STEPS = 40
+_STEPS = 25
 _DECIMALS = 6  # scores that agree so far are ties
 _COLDEST, _HOTTEST = -1.5, 2.5  # natural logarithms of the exponents that are tried
 # So many samples make the exponent of an average count half.
@@ -125,6 +125,7 @@ def greedy_weights(
     labels: np.ndarray,
     score: Callable[[np.ndarray], float] | None = None,
     weight: Any = None,
+    n_steps: int = _STEPS,
 ) -> np.ndarray:
     """Weights of forecasts, found by adding the best one again and again.
 
@@ -140,6 +141,7 @@ def greedy_weights(
     score : callable or None, default=None
         From probabilities to a number, larger if better; None means log-loss.
     weight : ndarray of shape (n_samples,) or None, default=None
+    n_steps : int, default=25
 
     Returns
     -------
@@ -157,7 +159,7 @@ def greedy_weights(
         def judge(total: Any, n: int) -> Any:
             return score(total / n)
 
-    return _greedy(kept, judge)
+    return _greedy(kept, judge, n_steps)
 
 
 def squared_errors(forecasts: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -166,7 +168,7 @@ def squared_errors(forecasts: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def error_weights(
-    forecasts: Sequence[np.ndarray], y: np.ndarray, weight: Any = None
+    forecasts: Sequence[np.ndarray], y: np.ndarray, weight: Any = None, n_steps: int = _STEPS
 ) -> np.ndarray:
     """Weights of forecasts of numbers, found as :func:`greedy_weights` by squared error.
 
@@ -176,6 +178,7 @@ def error_weights(
         Of samples that no forecast was trained on.
     y : ndarray of shape (n_samples, n_outputs)
     weight : ndarray of shape (n_samples,) or None, default=None
+    n_steps : int, default=25
 
     Returns
     -------
@@ -188,15 +191,17 @@ def error_weights(
         return float(np.average(np.square(error).sum(axis=1), weights=weight))
 
     least = min(map(loss, errors)) or 1.0
-    return _greedy(errors, lambda total, n: -loss(total / n) / least)
+    return _greedy(errors, lambda total, n: -loss(total / n) / least, n_steps)
 
 
-def _greedy(kept: list[np.ndarray], judge: Callable[[np.ndarray, int], float]) -> np.ndarray:
+def _greedy(
+    kept: list[np.ndarray], judge: Callable[[np.ndarray, int], float], n_steps: int
+) -> np.ndarray:
     """Shares of steps that add one of `kept`, up to the best of them by `judge(sum, step)`."""
     counts = np.zeros(len(kept), np.int64)
     total = np.zeros(kept[0].shape)
     best_score, best = -np.inf, counts
-    for step in range(1, _STEPS + 1):
+    for step in range(1, n_steps + 1):
         scores = np.round([judge(total + one, step) for one in kept], _DECIMALS)
         ties = np.flatnonzero(scores == scores.max())
         chosen = ties[np.argmax(counts[ties])]

@@ -32,11 +32,19 @@ _SHRINKAGE = 500
 _FEW_SAMPLES = 400
 # With so many samples, half of the weight is spread evenly.
 _BY_CHANCE = 30
+# Members with less weight are dropped: they hardly change the average, but cost bytes and time.
+_LEAST_WEIGHT = 0.05
 
 
 def _weights_of(rows: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None:
     """Weights of some rows; None where all count alike or none has any."""
     return None if weight is None or not weight[rows].any() else weight[rows]
+
+
+def _without_small(weights: np.ndarray) -> np.ndarray:
+    """The weights without those below `_LEAST_WEIGHT`."""
+    kept = np.where(weights < min(_LEAST_WEIGHT, weights.max()), 0.0, weights)
+    return kept / kept.sum()
 
 
 class ClassificationTask:
@@ -139,19 +147,19 @@ class ClassificationTask:
             return UNCALIBRATED
         return calibration(forecasts, self.target, self.weight)
 
-    def weigh(self, forecasts: Any, *others: np.ndarray) -> np.ndarray:
-        """Weights of members in the average: with few samples, they are chosen by chance in part.
-
-        `others` are weights that count where they are better.
-        """
+    def weigh(self, forecasts: Any) -> np.ndarray:
+        """Weights of members in the average: with few samples, chosen by chance in part."""
         weights = greedy_weights(forecasts, self.target, self.score, self.weight)
-        if others:
-            votes = [np.tensordot(some, forecasts, 1) for some in (weights, *others)]
-            weights = (weights, *others)[int(np.argmax([*map(self._scored, votes)]))]
+        weights = _without_small(weights)
         if self.n_samples >= _FEW_SAMPLES:
             return weights
         share = _BY_CHANCE / (self.n_samples + _BY_CHANCE)
         return (1 - share) * weights + share / len(weights)
+
+    def drawn_weights(self, forecasts: Any, rows: np.ndarray, n_steps: int) -> np.ndarray:
+        """Weights by the log-loss of some samples, in a few steps."""
+        drawn, weight = [of_one[rows] for of_one in forecasts], _weights_of(rows, self.weight)
+        return greedy_weights(drawn, self.target[rows], None, weight, n_steps)
 
     def _scored(self, forecasts: np.ndarray) -> float:
         if self.score is not None:
@@ -241,7 +249,12 @@ class RegressionTask:
 
     def weigh(self, forecasts: Any) -> np.ndarray:
         """Weights of members in the average."""
-        return error_weights(forecasts, self.target, self.weight)
+        return _without_small(error_weights(forecasts, self.target, self.weight))
+
+    def drawn_weights(self, forecasts: Any, rows: np.ndarray, n_steps: int) -> np.ndarray:
+        """Weights by the squared error of some samples, in a few steps."""
+        drawn, weight = [of_one[rows] for of_one in forecasts], _weights_of(rows, self.weight)
+        return error_weights(drawn, self.target[rows], weight, n_steps)
 
     def figures(self, forecasts: np.ndarray) -> dict[str, float]:
         """Scores of a member's forecasts, in units of the targets' standard deviation."""

@@ -14,6 +14,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import GroupKFold, cross_val_predict, train_test_split
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
 from sklearn_checks import WEIGHT_CHECKS, sklearn_checks
 
 from mddf import (
@@ -238,7 +239,8 @@ def test_the_lines_that_verbose_prints(data, capsys):
     X, y, *_ = data
     model = DeepForestClassifier(**SMALL, verbose=1).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("layer 1: log-loss 0.")
+    assert lines[0].startswith("  options of random: min_samples_leaf=1 (")
+    assert any(line.startswith("layer 1: log-loss 0.") for line in lines)
     assert lines[-1] == f"stopped: {model.stop_reason_}"
     assert any(line.startswith("  weights: ") for line in lines)
     assert max(map(len, lines)) <= 80
@@ -378,7 +380,7 @@ def test_later_layers_need_a_forest(data):
 
 def test_the_leaderboard_has_all_that_were_tried(data):
     X, y, *_ = data
-    X, y = np.tile(X, (2, 1)), np.tile(y, 2)  # enough rows for a trial on one fold
+    X, y = np.tile(X, (4, 1)), np.tile(y, 4)  # enough rows for a race on one fold
     useless = DummyClassifier(strategy="uniform")
     model = DeepForestClassifier(n_estimators=10, members=["random", useless], random_state=0)
     table = pd.DataFrame(model.fit(X, y).leaderboard_)
@@ -389,6 +391,39 @@ def test_the_leaderboard_has_all_that_were_tried(data):
     assert (table.bytes[table.weight > 0] > 0).all()
     assert first.bytes["DummyClassifier"] == 0
     assert model.n_layers_ == 2 or model.strength_ == 0
+
+
+def test_the_report_of_a_fit_has_decisions_with_evidence_and_cost(data):
+    X, y, *_ = data
+    X, y = np.tile(X, (4, 1)), np.tile(y, 4)
+    members = ["random", "boosted", DummyClassifier(strategy="uniform")]
+    model = DeepForestClassifier(n_estimators=10, members=members, random_state=0).fit(X, y)
+    table = pd.DataFrame(model.fit_report_)
+    assert set(table.step) >= {"options", "race", "layer 1", "kept"}
+    leaves = table[(table.step == "options") & (table.member == "random")]
+    chosen = leaves[leaves.decision == "chosen"].candidate.tolist()
+    assert chosen == [f"min_samples_leaf={model.min_samples_leaf_['random']}"]
+    assert set(table[table.member == "boosted"].folds) == {2}
+    race = table[table.step == "race"].set_index("candidate")
+    assert race.folds.tolist() == [1, 1, 1]
+    assert race.decision["DummyClassifier"] == "weight 0.00, left out"
+    assert race.loss["DummyClassifier"] == pytest.approx(np.log(3), abs=1e-3)
+    assert "DummyClassifier" not in table[table.step == "layer 1"].candidate.tolist()
+    assert (table.cpu_seconds >= 0).all()
+    again = DeepForestClassifier(n_estimators=10, members=members, random_state=0, n_jobs=2)
+    other = pd.DataFrame(again.fit(X, y).fit_report_)
+    pd.testing.assert_frame_equal(
+        table.drop(columns="cpu_seconds"), other.drop(columns="cpu_seconds")
+    )
+
+
+def test_importances_are_those_of_forests_that_lost_the_race():
+    X = np.random.default_rng(0).normal(size=(600, 4))
+    y = (X[:, 2] > 0).astype(int)
+    members = [("perfect", DecisionTreeClassifier(max_depth=1)), "completely-random-sqrt"]
+    model = DeepForestClassifier(1, n_estimators=10, members=members, random_state=0).fit(X, y)
+    assert [member.name for member in model._layers[0].members] == ["perfect"]
+    assert model.feature_importances_.argmax() == 2
 
 
 def test_importances_do_not_depend_on_how_many_trees_a_member_has():

@@ -172,7 +172,8 @@ def test_the_lines_that_verbose_prints(data, capsys):
     X, y, *_ = data
     DeepForestRegressor(**SMALL, verbose=1).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("layer 1: rmse 0.")
+    assert lines[0].startswith("  options of random: min_samples_leaf=1 (")
+    assert any(line.startswith("layer 1: rmse 0.") for line in lines)
     assert lines[-1].startswith("stopped: ")
     assert max(map(len, lines)) <= 80
 

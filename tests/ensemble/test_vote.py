@@ -1,5 +1,6 @@
 """Weights of forecasts, and how sharp their mean should be."""
 
+import naive_votes
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,26 +18,11 @@ from mddf._ensemble.vote import (
 )
 
 
-def twin_weights(vectors, labels, steps=40):
-    """The greedy search, as it reads."""
-    bag, best, best_loss = [], None, np.inf
-    for _ in range(steps):
-        losses = []
-        for i in range(len(vectors)):
-            mean = np.mean([np.maximum(vectors[j], FLOOR) for j in [*bag, i]], axis=0)
-            losses.append(round(-np.log(mean[np.arange(len(labels)), labels]).mean(), 6))
-        ties = [i for i, loss in enumerate(losses) if loss == min(losses)]
-        bag.append(max(ties, key=bag.count))
-        if min(losses) < best_loss:
-            best, best_loss = list(bag), min(losses)
-    return np.bincount(best, minlength=len(vectors)) / len(best)
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_greedy_weights_are_those_of_the_twin(seed):
     labels, vectors = forecasts(seed)
     found = greedy_weights(vectors, labels)
-    np.testing.assert_allclose(found, twin_weights(vectors, labels))
+    np.testing.assert_allclose(found, naive_votes.greedy_weights(vectors, labels))
     assert found.sum() == pytest.approx(1)
 
 

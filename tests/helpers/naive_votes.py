@@ -57,3 +57,18 @@ def forecasts(seed=0, n=300, k=3, n_forecasts=4):
     noise = rng.dirichlet(np.ones(k), (n_forecasts, n))
     share = np.linspace(0.1, 0.6, n_forecasts)[:, None, None]
     return labels, share * truth + (1 - share) * noise
+
+
+def greedy_weights(vectors, labels, steps=25, weight=None):
+    """The greedy search, as it reads."""
+    bag, best, best_loss = [], None, np.inf
+    for _ in range(steps):
+        losses = []
+        for i in range(len(vectors)):
+            mean = np.mean([np.maximum(vectors[j], FLOOR) for j in [*bag, i]], axis=0)
+            losses.append(round(np.average(log_losses(mean, labels), weights=weight), 6))
+        ties = [i for i, loss in enumerate(losses) if loss == min(losses)]
+        bag.append(max(ties, key=bag.count))
+        if min(losses) < best_loss:
+            best, best_loss = list(bag), min(losses)
+    return np.bincount(best, minlength=len(vectors)) / len(best)

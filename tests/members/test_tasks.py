@@ -1,26 +1,35 @@
 """Classes and numbers: what a layer's members are weighed by."""
 
 import numpy as np
-import pytest
-from naive_votes import forecasts, log_losses
-from scipy.optimize import minimize
+from naive_votes import forecasts, greedy_weights
 
-from mddf._members.tasks import ClassificationTask
+from mddf._members.tasks import ClassificationTask, RegressionTask
 
 
-@pytest.mark.parametrize("score", [None, lambda said: -np.square(said - 0.4).sum()])
-def test_other_weights_count_where_they_are_better(score):
+def test_members_of_hardly_any_weight_are_dropped():
     labels, vectors = forecasts(n=900)
-    task = ClassificationTask(labels.astype(np.uint16), 3, None, calibrate=True, score=score)
+    vectors = np.concatenate([vectors, [0.99 * vectors[0] + 0.01 * np.eye(3)[labels]]])
+    task = ClassificationTask(labels.astype(np.uint16), 3, None, calibrate=True)
+    greedy = greedy_weights(vectors, labels)
+    weights = task.weigh(vectors)
+    assert np.isclose(weights.sum(), 1)
+    np.testing.assert_array_equal(weights > 0, greedy >= 0.05)
+    kept = greedy * (greedy >= 0.05)
+    np.testing.assert_allclose(weights, kept / kept.sum())
 
-    def loss(weights):
-        said = np.tensordot(weights, vectors, 1)
-        return log_losses(said, labels).mean() if score is None else -score(said)
 
-    alone = task.weigh(vectors)
-    rules = {"bounds": [(0, 1)] * 4, "constraints": {"type": "eq", "fun": lambda w: w.sum() - 1}}
-    best = minimize(loss, np.full(4, 0.25), method="SLSQP", tol=1e-10, **rules).x
-    assert loss(best) < loss(alone)  # which has steps of a fortieth
-    worst = np.eye(4)[np.argmax([*map(loss, np.eye(4))])]
-    np.testing.assert_array_equal(task.weigh(vectors, worst), alone)
-    np.testing.assert_array_equal(task.weigh(vectors, worst, best), best)
+def test_weights_of_drawn_rows_are_those_of_these_rows_alone():
+    labels, vectors = forecasts(n=900)
+    rows = np.random.default_rng(0).permutation(900)[:300]
+    weight = np.random.default_rng(1).uniform(0.5, 2, 900)
+    task = ClassificationTask(labels.astype(np.uint16), 3, weight, calibrate=True)
+    expected = greedy_weights(vectors[:, rows], labels[rows], 10, weight[rows])
+    np.testing.assert_allclose(task.drawn_weights(vectors, rows, 10), expected)
+    y = np.random.default_rng(2).normal(size=(900, 1))
+    task, numbers = (
+        RegressionTask(y, weight),
+        y + np.random.default_rng(3).normal(size=(3, 900, 1)),
+    )
+    alone = RegressionTask(y[rows], weight[rows])
+    expected = alone.drawn_weights(numbers[:, rows], np.arange(300), 10)
+    np.testing.assert_array_equal(task.drawn_weights(numbers, rows, 10), expected)
