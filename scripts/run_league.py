@@ -5,7 +5,7 @@ r"""A league of methods at their defaults, or tuned, over all sets of mddf.datas
     python scripts/run_league.py --tuned --methods xgboost lightgbm --datasets car wine
     python scripts/run_league.py --task regression
     python scripts/run_league.py --csv table.csv --target kind \
-        --method knn=sklearn.neighbors:KNeighborsClassifier n_neighbors=9
+        --method nearest=sklearn.neighbors:KNeighborsClassifier n_neighbors=9
 
 The rules are the same for all, and are printed. Of regression there are also 90 % intervals, of
 methods that say some. `scripts/report/summarize.py` has more tests and pictures.

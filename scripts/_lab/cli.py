@@ -222,7 +222,7 @@ class Parser(argparse.ArgumentParser):
             check = check or {float: float, str: str}.get(type(default), count)
             self.add_argument(option, type=check, help=text)
 
-    def add_own(self):
+    def add_own(self, settings=True):
         """Options for the user's own table, methods and parameters."""
         own = self.add_argument_group("own data and methods")
         own.add_argument("--csv", type=Path, help="a table with a header, instead of --datasets")
@@ -232,6 +232,8 @@ class Parser(argparse.ArgumentParser):
             "--method", dest="own", nargs="+", action=Own, help="any scikit-learn estimator",
             metavar=("NAME=MODULE:CLASS", "KEY=VALUE"),
         )  # fmt: skip
+        if not settings:
+            return
         own.add_argument(
             "--set", nargs="+", action="extend", default=[], type=setting,
             metavar="METHOD.PARAMETER=VALUE", help="kept under a name that says so",

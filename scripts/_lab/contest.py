@@ -54,6 +54,14 @@ def settings(options):
     }  # fmt: skip
 
 
+def own_settings(options):
+    """What results of the user's own methods and tables must have in common."""
+    methods = {name: {"class": method.path("classification"), **method.fixed}
+               for name, method in options.own_methods.items()}  # fmt: skip
+    sets = {name: source.settings() for name, source in options.sources.items() if source.csv}
+    return {part: found for part, found in (("method", methods), ("set", sets)) if found}
+
+
 def announce(options, rules):
     """Say what will be compared, and by which rules."""
     print(cli.fill(f"{len(options.sources)} sets: {' '.join(options.sources)}"))

@@ -116,7 +116,7 @@ def chosen(options, default, task="classification") -> dict[str, Method]:
     Those that cannot be had are left out with a line. A method with parameters of --set goes
     under a name that says so, such as mddf(strength=0.7), in place of the plain one.
     """
-    own = {name: own_method(*rest) for name, *rest in options.own or ()}
+    own = own_methods(options)
     methods, names = METHODS | own, options.methods or [*default, *own]
     values: dict[str, dict] = {}
     for name, parameter, value in sorted(options.set, key=lambda given: given[:2]):
@@ -147,6 +147,25 @@ def present(methods, task="classification"):
         if why:
             print(f"{name} left out: {why}")
     return {name: method for name, method in methods.items() if missing[name] is None}
+
+
+def own_methods(options, others=()) -> dict[str, Method]:
+    """The methods of --method by name, none of which other methods have, as name or title."""
+    titles = {method.title.lower(): name for name, method in METHODS.items()}
+    titles |= {name.lower(): name for name in (*METHODS, *others)}
+    titles |= {f"{name}-tuned": name for name in METHODS}
+    found: dict[str, Method] = {}
+    for name, *rest in options.own or ():
+        if name in found:
+            raise SystemExit(f"--method: must have names of their own, got {name!r} twice")
+        if name.lower() in titles:
+            taken = titles[name.lower()]
+            raise SystemExit(
+                f"--method: {name} is a method of these scripts, {title_of(taken)}: give your own "
+                "another name"
+            )
+        found[name] = own_method(*rest)
+    return found
 
 
 def own_method(path, arguments) -> Method:

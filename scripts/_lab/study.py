@@ -31,7 +31,8 @@ class Study:
     "set=datasets seed=seeds", of which all combinations are computed, those of the first part
     together; or a function that makes a list of keys from the options. A `fresh` study is a
     benchmark: it measures anew what is there already, and libraries have one thread. With `own`,
-    the user's own table, methods and parameters can be had. `quick`, `checks` and `options` are
+    the user's own table, methods and parameters can be had; "as they are" leaves out --set, the
+    parameters. `quick`, `checks` and `options` are
     as `cli.Parser` has them.
     """
 
@@ -54,7 +55,7 @@ class Study:
         """The options."""
         parser = cli.study(self.module["__doc__"], self.name, **self.options)
         if self.own:
-            parser.add_own()
+            parser.add_own(settings=self.own is True)
         if self.draw is not None:
             parser.add_argument(
                 "--plot", nargs="*", type=Path, metavar="SOURCE",

@@ -1,7 +1,9 @@
-"""What helps where one class is rare: thresholds, leaf sizes, class weights.
+r"""What helps where one class is rare: thresholds, leaf sizes, class weights.
 
     python scripts/report/imbalance.py --quick
     python scripts/report/imbalance.py --seeds 2
+    python scripts/report/imbalance.py --csv table.csv --target kind \
+        --method lr=sklearn.linear_model:LogisticRegression class_weight=balanced
 
 F1 of the rarer class is that at 0.5 and at the threshold that is best for the training rows, by
 out-of-fold probabilities. The number of a forest is the least size of its leaves.
@@ -10,13 +12,15 @@ out-of-fold probabilities. The number of a forest is the least size of its leave
 from functools import partial
 
 import numpy as np
-from _lab import data, tables
+from _lab import contest, data, models, tables
 from _lab.study import Study
 from sklearn import metrics
 from sklearn.model_selection import cross_val_predict
 
 from mddf import DeepForestClassifier, MDDFClassifier, RandomForestClassifier
+from mddf._command.rows import all_among
 
+SETS = {False: ["carclaims"], True: ["breast_cancer"]}  # True: with --quick
 BALANCED = {"class_weight": "balanced"}
 METHODS = {
     **{f"forest {n}": partial(RandomForestClassifier, min_samples_leaf=n) for n in (1, 5, 20)},
@@ -26,6 +30,18 @@ METHODS = {
     "deep forest": DeepForestClassifier,
     "deep forest balanced": partial(DeepForestClassifier, **BALANCED),
 }
+
+
+def prepare(options, parser):
+    options.own_methods = models.own_methods(options, METHODS)
+    options.methods = options.methods or [*METHODS, *options.own_methods]
+    all_among("--methods: must be among", options.methods, [*METHODS, *options.own_methods])
+    options.sources = data.sources(options, options.datasets or SETS[options.quick])
+
+
+def settings(options):
+    """What all results must have in common; more where some are of the user's own."""
+    return {"n_estimators": options.n_estimators} | contest.own_settings(options)
 
 
 def held_out(model, X, y):
@@ -44,7 +60,7 @@ def best_threshold(y, scores):
 
 
 def cell(options, set, seed, method):
-    split = data.split(data.Source(set, options.data_home), seed)
+    split = data.split(options.sources[set], seed)
     classes, counts = np.unique(split.y, return_counts=True)
     if len(classes) > 2:
         raise ValueError(f"{set} must have two classes, got {len(classes)}")
@@ -52,8 +68,12 @@ def cell(options, set, seed, method):
     y_train, y = (
         (part == classes[counts.argmin()]).astype(int) for part in (split.y, split.y_test)
     )
-    common = {"random_state": seed, "n_jobs": options.n_jobs}
-    model = METHODS[method](n_estimators=options.n_estimators, **common).fit(split.X, y_train)
+    if method in options.own_methods:
+        model = models.build(options.own_methods[method], seed, n_jobs=options.n_jobs)
+    else:
+        common = {"random_state": seed, "n_jobs": options.n_jobs}
+        model = METHODS[method](n_estimators=options.n_estimators, **common)
+    model.fit(split.X, y_train)
     scores = model.predict_proba(split.X_test)[:, 1]
     threshold = best_threshold(y_train, held_out(model, split.X, y_train))
     flagged = scores >= threshold
@@ -77,9 +97,8 @@ def report(frame, options):
 
 
 study = Study(
-    globals(), "imbalance", "set=datasets seed=seeds method=methods", ("n_estimators",),
-    datasets=["carclaims"], methods=METHODS, n_estimators=100, seeds=2,
-    quick={"datasets": ["breast_cancer"], "n_estimators": 5, "seeds": 1},
+    globals(), "imbalance", "set=sources seed=seeds method=methods", own="as they are",
+    datasets=[], methods=[], n_estimators=100, seeds=2, quick={"n_estimators": 5, "seeds": 1},
 )  # fmt: skip
 parse, main = study.parse, study.main
 

@@ -1,21 +1,25 @@
-"""What happens layer by layer: accuracy, margins and Theorem 1's bound (mdDF, Figs. 8 and 9).
+r"""What happens layer by layer: accuracy, margins and Theorem 1's bound (mdDF, Figs. 8 and 9).
 
     python scripts/reproduce/layers.py --datasets satimage letter
     python scripts/reproduce/layers.py --plot         draw what was computed
     python scripts/reproduce/layers.py --validate --datasets satimage --n-estimators 50
     python scripts/reproduce/layers.py --validate --datasets wine --methods mddf strength=1+cv=10
+    python scripts/reproduce/layers.py --csv table.csv --target kind --methods mddf mine \
+        --method mine=mddf:MDDFClassifier refit=True
 
 mdDF, gcForest and mdDF's ablations grow --n-layers layers each, without stopping; a method may
-also be settings of mdDF, parameter=value with a + between several. With --validate, a quarter of
-the training rows (at most --rows others are fitted) takes the place of the test rows, and the
-default methods are the settings of mdDF that its defaults were chosen by.
+also be settings of mdDF, parameter=value with a + between several, or a cascade of --method,
+which has what mdDF has: `staged_predict`, `margins_`, `alphas_` and `history_`. With --validate, a
+quarter of the training rows (at most --rows others are fitted) takes the place of the test rows,
+and the default methods are the settings of mdDF that its defaults were chosen by.
 """
 
 import argparse
 
 import numpy as np
-from _lab import cli, data, models, pictures, tables
+from _lab import cli, contest, data, models, pictures, tables
 from _lab.study import Study
+from sklearn.pipeline import Pipeline
 
 from mddf.analysis import log_n_trees, margin_distribution_bound
 
@@ -27,6 +31,7 @@ SETTINGS = [
 ]  # fmt: skip
 THRESHOLDS = np.round(np.linspace(-1, 1, 201), 2)
 KEY = ["set", "method", "layer"]
+SETS = {False: ["satimage", "letter"], True: ["digits"]}  # True: with --quick
 ON = {False: "test rows", True: "held-out training rows"}
 
 
@@ -41,24 +46,67 @@ def cascade(text):
 
 
 def prepare(options, parser):
-    options.methods = options.methods or (SETTINGS if options.validate else models.CASCADES)
+    options.own_methods = models.own_methods(options)
+    default = SETTINGS if options.validate else models.CASCADES
+    options.methods = options.methods or [*default, *options.own_methods]
+    for method in options.methods:
+        try:
+            if method not in options.own_methods:
+                cascade(method)
+        except argparse.ArgumentTypeError as error:
+            parser.error(f"argument --methods: {error}")
+    options.sources = data.sources(options, options.datasets or SETS[options.quick])
+
+
+def settings(options):
+    """What all results must have in common; more where some are of the user's own."""
+    found = {
+        name: getattr(options, name) for name in ("n_estimators", "n_layers", "validate", "rows")
+    }
+    return found | contest.own_settings(options)
+
+
+def make(options, method, seed):
+    """A cascade, not yet fitted; one of the user's has layers and trees as the others."""
+    if method not in options.own_methods:
+        pairs = [part.partition("=") for part in method.split("+") if "=" in part]
+        parameters = {name: cli.value(text) for name, _, text in pairs}
+        kind = "mddf" if pairs else method
+        return models.cascade(options, kind, seed, early_stopping=False, **parameters)
+    own = options.own_methods[method]
+    model = models.build(own, seed, n_jobs=options.n_jobs)
+    last = model[-1] if isinstance(model, Pipeline) else model
+    same = {"n_layers": options.n_layers, "n_estimators": options.n_estimators}
+    same |= {"early_stopping": False}
+    takes = last.get_params()
+    last.set_params(**{n: v for n, v in same.items() if n in takes and n not in own.fixed})
+    return model
+
+
+def fitted(model, split):
+    """The cascade, fitted, and tables of training and test rows as it sees them."""
+    X, X_test = split.X, split.X_test
+    if isinstance(model, Pipeline):
+        prepared = model[:-1].fit(X, split.y)
+        X, X_test, model = prepared.transform(X), prepared.transform(X_test), model[-1]
+    model.fit(X, split.y)
+    for name in ("staged_predict", "margins_", "alphas_", "history_"):
+        if not hasattr(model, name):
+            raise ValueError(f"{type(model).__name__} must be a cascade, but has no {name}")
+    return model, X, X_test
 
 
 def cell(options, set, seed, method):
     """Fit a cascade; for each number of layers what there is to say."""
-    source, validate = data.Source(set, options.data_home), options.validate
-    split = data.split(source, seed, options.rows, validate=validate)
-    pairs = [part.partition("=") for part in method.split("+") if "=" in part]
-    parameters = {name: cli.value(text) for name, _, text in pairs}
-    kind = "mddf" if pairs else method
-    model = models.cascade(options, kind, seed, early_stopping=False, **parameters)
-    model.fit(split.X, split.y)
-    n_classes, (m, n_features) = len(model.classes_), split.X.shape
+    split = data.split(options.sources[set], seed, options.rows, validate=options.validate)
+    model, X, X_test = fitted(make(options, method, seed), split)
+    n_classes, (m, n_features) = len(model.classes_), X.shape
+    n_forests = np.shape(getattr(model, "member_scores_", [[0]]))[1]
     # The later layers have features of the layers before besides those of the table.
-    log_size = log_n_trees(m, n_features + n_classes * len(model.forests), n_classes)
+    log_size = log_n_trees(m, n_features + n_classes * n_forests, n_classes)
     log_grown = np.log(models.Budget(options.n_estimators).n_trees)
     rows = []
-    staged = zip(model.staged_predict(split.X), model.staged_predict(split.X_test), strict=True)
+    staged = zip(model.staged_predict(X), model.staged_predict(X_test), strict=True)
     for layer, (seen, new) in enumerate(staged):
         margins = np.clip(model.margins_[layer], -1, 1)
         of_trees, r = margin_distribution_bound(margins, log_grown)
@@ -161,11 +209,9 @@ def draw(frame, options):
 
 
 study = Study(
-    globals(), "layers", "set=datasets seed=seeds method=methods",
-    ("n_estimators", "n_layers", "validate", "rows"),
-    datasets=["satimage", "letter"], methods=[], seeds=3, n_estimators=100, n_layers=6,
-    validate=False, rows=None, checks={"methods": cascade},
-    quick={"datasets": ["digits"], "seeds": 1, "n_estimators": 5, "n_layers": 3},
+    globals(), "layers", "set=sources seed=seeds method=methods", own="as they are",
+    datasets=[], methods=[], seeds=3, n_estimators=100, n_layers=6, validate=False, rows=None,
+    quick={"seeds": 1, "n_estimators": 5, "n_layers": 3},
 )  # fmt: skip
 parse, main = study.parse, study.main
 

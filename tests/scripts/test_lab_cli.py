@@ -98,6 +98,13 @@ def test_own_methods(script):
         (["--methods", "rf", *svm], "--method: must be among --methods: rf; got 'svm'"),
         (["--methods", "rf", "--set", "rf.x=1"], r"rf\(x=1\) cannot be made: TypeError: .*'x'"),
         ([*svm, "x=1"], "svm cannot be made: TypeError: .*'x'"),
+        (
+            ["--method", "rf=sklearn.svm:SVC"],
+            "rf is a method of these scripts, RandomForest:",
+        ),
+        (["--method", "randomforest=sklearn.svm:SVC"], "randomforest is a method of these"),
+        (["--method", "xgboost-tuned=sklearn.svm:SVC"], "xgboost-tuned is a method of these"),
+        ([*svm, *svm], "--method: must have names of their own, got 'svm' twice"),
     ):
         with pytest.raises(SystemExit, match=message):
             parse(arguments)
