@@ -1,7 +1,9 @@
 """What README and the pages of docs show, runs."""
 
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -18,12 +20,28 @@ PAGES = (
     "docs/saving.md",
     "docs/scaling.md",
     "docs/scanning.md",
+    "docs/serving.md",
+    "docs/tutorial.md",
 )
+# Their blocks go on from one another.
+WHOLE = ("docs/serving.md", "docs/tutorial.md")
+BLOCKS = {
+    page: re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
+    for page in PAGES
+}
 EXAMPLES = [
     (page, code)
-    for page in PAGES
-    for code in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
+    for page, blocks in BLOCKS.items()
+    for code in (["\n".join(blocks)] if page in WHOLE else blocks)
 ]
+
+EXTRAS = {
+    "docs/explaining.md": ("matplotlib", "shap"),
+    "docs/in-practice.md": ("matplotlib",),
+    "docs/saving.md": ("onnxruntime", "skops"),
+    "docs/serving.md": ("fastapi", "httpx2", "skops"),
+    "docs/tutorial.md": ("shap",),
+}
 
 
 def test_there_are_examples():
@@ -35,11 +53,12 @@ def test_there_are_examples():
 @pytest.mark.parametrize(("page", "code"), EXAMPLES, ids=range(len(EXAMPLES)))
 @pytest.mark.filterwarnings("ignore:Matplotlib is currently using agg")
 def test_example(page, code, request, monkeypatch, tmp_path):
-    for extra in ("matplotlib", "onnxruntime", "shap", "skops"):
-        if page in ("docs/explaining.md", "docs/in-practice.md", "docs/saving.md"):
-            pytest.importorskip(extra)
+    for extra in EXTRAS.get(page, ()):
+        pytest.importorskip(extra)
     monkeypatch.chdir(tmp_path)  # some write files
     if page == "docs/datasets.md":
         home = request.getfixturevalue("data_home")  # else skip: nothing is downloaded
         monkeypatch.setenv("MDDF_DATA_HOME", str(home))
-    exec(compile(code, page, "exec"), {"__name__": "readme"})
+    module = ModuleType("page")
+    monkeypatch.setitem(sys.modules, "page", module)  # whose functions can be pickled
+    exec(compile(code, page, "exec"), vars(module))
