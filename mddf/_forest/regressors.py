@@ -12,10 +12,12 @@ from sklearn.metrics import r2_score
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from mddf._base.messages import short
 from mddf._data.estimators import TableRegressor
 from mddf._data.sampling import RowWeights, row_hashes, row_weights
 from mddf._data.targets import Values, in_units_of_y, read_values
 from mddf._data.validation import MOST, Within
+from mddf._forest import spread
 from mddf._forest.base import Forest
 from mddf._forest.parameters import CONSTRAINTS
 from mddf._forest.trees import CompletelyRandomTreeRegressor, RandomTreeRegressor
@@ -103,19 +105,66 @@ class BaseForestRegressor(Forest, TableRegressor):
         score = self._scored(r2_score, given[seen], found[seen])
         return {"oob_prediction_": prediction, "oob_score_": score}
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, return_std: Any = False, *, quantiles: Any = None) -> Any:
         """Mean over the trees of the mean target in a sample's leaf.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        return_std : bool or {"trees", "jackknife"}, default=False
+            Whether to return standard deviations, too. "trees", or True: of what single trees
+            predict. "jackknife": standard errors of the forest's prediction, as it would differ
+            from one training set to another, by the infinitesimal jackknife with the correction
+            for a finite number of trees [1]_; it needs a bootstrap, as many trees as samples or
+            more, and is known where the forest was fitted, not in files and copies.
+        quantiles : float or array of shape (n_quantiles,), default=None
+            Quantiles of the targets in place of the mean, as `predict_quantiles` has them.
 
         Returns
         -------
-        ndarray of shape (n_samples,), or (n_samples, n_outputs) if there are several outputs
+        prediction : ndarray of shape (n_samples,), or (n_samples, n_outputs)
+            With `quantiles`, that of `predict_quantiles`, for a single one without its last axis.
+        std : ndarray of the same shape
+            Only with `return_std`. Neither kind has the scatter of targets about their mean in
+            it: for intervals of new targets, see `quantiles`.
+
+        References
+        ----------
+        .. [1] S. Wager, T. Hastie and B. Efron, "Confidence intervals for random forests: the
+           jackknife and the infinitesimal jackknife", Journal of Machine Learning Research 15,
+           2014.
         """
         check_is_fitted(self, "_trees")
+        kind = spread.check_kind(return_std)
+        if quantiles is not None:
+            if kind:
+                raise ValueError(
+                    "quantiles and return_std cannot be had at once, got "
+                    f"quantiles={short(quantiles)}, return_std={short(return_std)}"
+                )
+            found = self.predict_quantiles(X, np.atleast_1d(quantiles))
+            return found[..., 0] if np.ndim(quantiles) == 0 else found
+        prediction = self._predict_means(X)
+        return (prediction, self._predict_std(X, kind)) if kind else prediction
 
+    def _predict_std(self, X: Any, kind: str) -> np.ndarray:
+        if kind == "jackknife" and not self.bootstrap:
+            raise ValueError(
+                'return_std="jackknife" needs bootstrap=True: it is found from what trees drew; '
+                f"got bootstrap={self.bootstrap!r}"
+            )
+        counts = list(self._sample_counts()) if kind == "jackknife" else []
+
+        def read(codes: np.ndarray) -> np.ndarray:
+            values = spread.tree_values(self._trees, codes, self.n_jobs)
+            if kind == "trees":
+                return in_units_of_y(spread.between_trees(values), self._exponents)
+            return in_units_of_y(spread.jackknife(values, counts), self._exponents)
+
+        std = self._read_rows(X, read, 24 * self._width * len(self), coded=True)
+        return std[:, 0] if self.n_outputs_ == 1 else std
+
+    def _predict_means(self, X: Any) -> np.ndarray:
         def read(rows: Any) -> np.ndarray:
             means = predictor.mean_vectors(self._trees, rows, self._width, n_jobs=self.n_jobs)
             return in_units_of_y(means, self._exponents)

@@ -1,0 +1,122 @@
+"""Standard deviations of forests' predictions, against slow formulas and closed cases."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from mddf import CompletelyRandomForestRegressor, RandomForestRegressor
+from mddf._forest.spread import jackknife
+
+kinds = pytest.mark.parametrize("kind", [RandomForestRegressor, CompletelyRandomForestRegressor])
+
+
+def table(n=80, n_outputs=1, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    y = X[:, :1] + X[:, 1:2] ** 2 + rng.normal(size=(n, n_outputs))
+    return X, 1000 * (y[:, 0] if n_outputs == 1 else y)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+@kinds
+def test_between_trees(kind, n_outputs):
+    X, y = table(n_outputs=n_outputs)
+    forest = kind(12, random_state=0).fit(X, y)
+    mean, std = forest.predict(X, return_std=True)
+    of_trees = [tree.predict(X) for tree in forest]
+    np.testing.assert_array_equal(mean, forest.predict(X))
+    np.testing.assert_allclose(std, np.std(of_trees, axis=0), atol=1e-9)
+    np.testing.assert_array_equal(std, forest.predict(X, return_std="trees")[1])
+
+
+def slow_jackknife(values, counts):
+    """By loops over rows and training rows: the formula of Wager, Hastie and Efron."""
+    counts, n_trees = np.array(counts, float), len(values)
+    found = np.zeros(values.shape[1])
+    for x in range(values.shape[1]):
+        away = values[:, x] - values[:, x].mean()
+        spread = counts - counts.mean(axis=0)
+        variance = sum(np.mean(spread[:, i] * away) ** 2 for i in range(counts.shape[1]))
+        noise = sum(np.mean(spread[:, i] ** 2) for i in range(counts.shape[1]))
+        found[x] = variance - noise * np.mean(away**2) / n_trees
+    return np.sqrt(np.maximum(found, 0))
+
+
+@pytest.mark.parametrize("options", [{}, {"max_samples": 0.5}, {"min_samples_leaf": 6}])
+@pytest.mark.parametrize("n_outputs", [1, 2])
+@kinds
+def test_jackknife(kind, n_outputs, options):
+    X, y = table(n_outputs=n_outputs)
+    forest = kind(60, bootstrap=True, random_state=0, **options).fit(X, y)
+    _, std = forest.predict(X[:9], return_std="jackknife")
+    counts = [np.bincount(rows, minlength=len(X)) for rows in forest.estimators_samples_]
+    of_trees = np.array([tree.predict(X[:9]) for tree in forest]).reshape(60, 9, -1)
+    for j in range(n_outputs):
+        slow = slow_jackknife(of_trees[..., j], counts)
+        np.testing.assert_allclose(std.reshape(9, -1)[:, j], slow, rtol=1e-6, atol=1e-6)
+
+
+def test_jackknife_of_means():
+    # Trees of one leaf predict the means of bootstraps, whose variance is known.
+    X, y = table(50)
+    forest = RandomForestRegressor(4000, min_samples_split=51, random_state=0).fit(X, y)
+    _, std = forest.predict(X[:1], return_std="jackknife")
+    np.testing.assert_allclose(std, np.sqrt(np.var(y) / 50), rtol=0.05)
+    _, between = forest.predict(X[:1], return_std=True)
+    np.testing.assert_allclose(between, np.sqrt(np.var(y) / 50), rtol=0.05)
+
+
+def test_jackknife_of_linear_predictions():
+    # What trees predict is linear in what they drew: the covariances are its coefficients.
+    rng = np.random.default_rng(0)
+    n, n_trees = 30, 20_000
+    counts = rng.multinomial(n, np.full(n, 1 / n), n_trees)
+    slope = rng.normal(size=n)
+    values = (counts @ slope / n)[None, :, None]
+    found = jackknife(values, counts)
+    np.testing.assert_allclose(found[0, 0], np.sqrt(np.var(slope) / n), rtol=0.03)
+
+
+def test_the_correction_takes_away_what_few_trees_add():
+    X, y = table(60)
+    many = RandomForestRegressor(3000, min_samples_leaf=5, random_state=0).fit(X, y)
+    few = RandomForestRegressor(150, min_samples_leaf=5, random_state=1).fit(X, y)
+    (a, b) = (forest.predict(X, return_std="jackknife")[1] for forest in (many, few))
+    assert abs(np.mean(b**2) / np.mean(a**2) - 1) < 0.25
+
+
+def test_trees_that_do_not_differ():
+    X, y = table()
+    forest = RandomForestRegressor(3, bootstrap=False, random_state=0).fit(X, y)
+    assert forest.predict(X, return_std=True)[1].max() < 1e-9
+    one = RandomForestRegressor(1, random_state=0).fit(X, y)
+    assert not one.predict(X, return_std="jackknife")[1].any()
+
+
+def test_quantiles_in_place_of_the_mean():
+    X, y = table()
+    forest = RandomForestRegressor(10, keep_targets=5, random_state=0).fit(X, y)
+    three = forest.predict_quantiles(X, [0.1, 0.5, 0.9])
+    np.testing.assert_array_equal(forest.predict(X, quantiles=[0.1, 0.5, 0.9]), three)
+    np.testing.assert_array_equal(forest.predict(X, quantiles=0.5), three[:, 1])
+
+
+@pytest.mark.parametrize("value", ["between", None, 1, np.nan, ["trees"]])
+def test_other_kinds_are_refused(value):
+    X, y = table()
+    forest = RandomForestRegressor(2, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="return_std must be"):
+        forest.predict(X, return_std=value)
+
+
+def test_what_cannot_be_had():
+    X, y = table()
+    forest = RandomForestRegressor(2, keep_targets=3, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="quantiles and return_std"):
+        forest.predict(X, return_std=True, quantiles=0.5)
+    with pytest.raises(AttributeError, match="not kept in files"):
+        pickle.loads(pickle.dumps(forest)).predict(X, return_std="jackknife")
+    whole = RandomForestRegressor(2, bootstrap=False, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="needs bootstrap=True"):
+        whole.predict(X, return_std="jackknife")
