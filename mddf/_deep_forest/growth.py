@@ -18,7 +18,7 @@ from mddf._deep_forest.report import Report
 from mddf._deep_forest.stack import GrownLayer, Stack, Vote
 from mddf._deep_forest.training import OnFolds, Training
 from mddf._deep_forest.tuning import (
-    choose_depth,
+    choose_boosting,
     choose_options,
     choose_strength,
     reweighting_factors,
@@ -179,7 +179,7 @@ class Growth:
         for number, member in enumerate(self.members):
             if member.kind == "boosted":
                 entropy = (*self.entropy, 11, number)
-                options, *found = choose_depth(member, self.training, entropy, self.log)
+                options, *found = choose_boosting(member, self.training, entropy, self.log)
                 member.model.set_params(**options)
                 if found[0] is not None:
                     self._tried[number] = found

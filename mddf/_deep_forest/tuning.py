@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -28,6 +29,7 @@ _DEPTHS: tuple[dict[str, Any], ...] = (
     {"max_depth": 4, "l2_regularization": 10.0},
     {"max_depth": 2, "l2_regularization": 10.0},
 )
+_HALF = {"max_features": 0.5}
 _DEPTH_FOLDS, _FAST = 2, {"learning_rate": 0.15, "max_iter": 200}
 # Of these rounds, the best one comes before this share if more would not be better.
 _SETTLED = 0.9
@@ -165,12 +167,13 @@ def choose_strength(
     return _STRENGTHS[chosen]
 
 
-def choose_depth(
+def choose_boosting(
     member: MemberSpec, training: Training, entropy: tuple[int, ...], log: FitLog
 ) -> tuple[dict[str, Any], np.ndarray | None, bool]:
     """The depth of boosted trees that wins on few folds with few, fast rounds, as parameters.
 
-    In wide tables, whose rows are too few to tell, it is the middle one.
+    Then, whether half of the features for each split are better than all. In wide tables, whose
+    rows are too few to tell, the depth is the middle one.
 
     Returns
     -------
@@ -184,15 +187,35 @@ def choose_depth(
         return _DEPTHS[1], None, False
     parts = parts_of(training.folds[:_DEPTH_FOLDS])
     task = training.task.of_rows(np.concatenate([part.held_out for part in parts]))
-    losses, of_first, n_rounds = [], [], []
-    for options in _DEPTHS:
-        model = clone(member.model).set_params(**_FAST, **options)
-        fitted = training.boost(replace(member, model=model), parts, entropy)
-        of_first.append(fitted[0][1])
-        n_rounds.append(fitted[0][0].n_rounds)
-        vectors = np.concatenate([of_fold for _, of_fold in fitted])
-        losses.append(float(np.average(task.least_losses(vectors), weights=task.weight)))
-    best = int(np.argmin(losses))
-    log.note("options", member.name, _outcomes(_DEPTHS, losses, best), len(vectors), len(parts))
-    settled = n_rounds[best] < _SETTLED * _FAST["max_iter"]
-    return _DEPTHS[best], of_first[best], settled
+    trials = [_tried(member, options, training, parts, task, entropy) for options in _DEPTHS]
+    best = min(trials, key=attrgetter("loss"))
+    trials.append(_tried(member, best.options | _HALF, training, parts, task, entropy))
+    best = min(trials, key=attrgetter("loss"))
+    options, losses = [trial.options for trial in trials], [trial.loss for trial in trials]
+    outcomes = _outcomes(options, losses, losses.index(best.loss))
+    log.note("options", member.name, outcomes, len(task.target), len(parts))
+    return best.options, best.of_first, best.n_rounds < _SETTLED * _FAST["max_iter"]
+
+
+class _Tried(NamedTuple):
+    """Options of boosting with their loss, and what the model of the first fold predicts."""
+
+    options: dict[str, Any]
+    loss: float
+    of_first: np.ndarray
+    n_rounds: int
+
+
+def _tried(
+    member: MemberSpec,
+    options: dict[str, Any],
+    training: Training,
+    parts: Sequence[Part],
+    task: Any,
+    entropy: tuple[int, ...],
+) -> _Tried:
+    model = clone(member.model).set_params(**_FAST, **options)
+    fitted = training.boost(replace(member, model=model), parts, entropy)
+    vectors = np.concatenate([of_fold for _, of_fold in fitted])
+    loss = float(np.average(task.least_losses(vectors), weights=task.weight))
+    return _Tried(options, loss, fitted[0][1], fitted[0][0].n_rounds)

@@ -41,7 +41,7 @@ AUTO_REGRESSORS = ("random", "completely-random", "boosted", "kernel", "linear")
 # Of boosting in a layer, which finds out how many rounds are best.
 _BOOSTING = {
     "learning_rate": 0.1,
-    "max_iter": 1000,
+    "max_iter": 2000,
     "max_depth": 6,
     "l2_regularization": 3.0,
     "max_features": 1.0,

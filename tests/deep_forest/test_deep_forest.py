@@ -403,7 +403,12 @@ def test_the_report_of_a_fit_has_decisions_with_evidence_and_cost(data):
     leaves = table[(table.step == "options") & (table.member == "random")]
     chosen = leaves[leaves.decision == "chosen"].candidate.tolist()
     assert chosen == [f"min_samples_leaf={model.min_samples_leaf_['random']}"]
-    assert set(table[table.member == "boosted"].folds) == {2}
+    boosted = table[table.member == "boosted"]
+    assert set(boosted.folds) == {2}
+    depths, halved = boosted.iloc[:3], boosted.iloc[3]
+    best = depths.candidate[depths.loss.idxmin()]
+    assert halved.candidate == f"{best}, max_features=0.5"
+    assert boosted[boosted.decision == "chosen"].loss.tolist() == [boosted.loss.min()]
     race = table[table.step == "race"].set_index("candidate")
     assert race.folds.tolist() == [1, 1, 1]
     assert race.decision["DummyClassifier"] == "weight 0.00, left out"

@@ -48,6 +48,10 @@ STUDIES = {
         "--datasets iris --methods mdDF,gcForest",
         "mddf gcforest",
     ),
+    "report.ingredients": (
+        "--datasets iris --methods default,no-kernel",
+        "ingredients ingredients-by-set",
+    ),
     "reproduce.quadboost": ("--datasets wine --methods QuadBoost AdaBoost", "table1"),
     "reproduce.scanning": (
         "--models forest --train 100 --trees 2 --scanner-trees 1",

@@ -431,3 +431,24 @@ def test_out_of_fold_figures(script, tmp_path):
     assert run.loss(np.array([1, 1]), probabilities, np.array([0, 1])) == pytest.approx(
         losses.mean()
     )
+
+
+def test_members_are_left_out(script, tmp_path):
+    run = script("report.ingredients")
+    (tmp_path / "own.py").write_text(
+        "from sklearn.datasets import load_diabetes\n"
+        "NAMES = ['numbers']\n"
+        "def load(name):\n"
+        "    return *load_diabetes(return_X_y=True), 'regression', 'rmse'\n"
+    )
+    options = run.parse(["--datasets", "wine", "--own-sets", str(tmp_path / "own.py")])
+    options.methods = ["no-boosted"]
+    assert [key["set"] for key in run.keys(options)] == ["wine", "numbers"]
+    model = run.estimator("no-boosted", "regression", 0)
+    assert model.members == ["random", "completely-random", "kernel", "linear"]
+    model = run.estimator("leaf-wise-too", "binary", 0)
+    assert model.members[-1][1].grow_policy == "leaf-wise"
+    assert run.estimator("one-layer", "binary", 0).n_layers == 1
+    found = run.cell(options, "numbers", 0, "no-boosted")
+    assert 45 < found["loss"] < 65
+    assert found["rows"] == 294

@@ -1,0 +1,150 @@
+"""What each member of a deep forest brings: its loss on new rows with all, and with one left out.
+
+    python scripts/report/ingredients.py --quick
+    python scripts/report/ingredients.py --own-sets mysets.py --methods default no-kernel
+
+A third of the rows is held out for testing. Losses are 1 - AUC of two classes, log-loss of more,
+and RMSE; those of all methods are divided by that of the default. --own-sets is a Python file with
+NAMES, a list, and load(name), which gives X, y, a task ("binary", "multiclass" or "regression")
+and more. Fits have one thread.
+"""
+
+import pickle
+import runpy
+import time
+
+import numpy as np
+import pandas as pd
+from _lab import data, tables
+from _lab.study import Study
+from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.model_selection import train_test_split
+from sklearn.utils import _safe_indexing
+
+from mddf import (
+    DeepForestClassifier,
+    DeepForestRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+)
+from mddf._members.members import AUTO, AUTO_REGRESSORS
+
+# What is left out of the members, and what is added to them.
+LEFT_OUT = {
+    "default": (),
+    "no-boosted": ("boosted",),
+    "no-kernel": ("kernel",),
+    "no-linear": ("linear",),
+    "no-forests": ("random", "random-half", "completely-random", "completely-random-sqrt"),
+    "no-random": ("random", "random-half"),
+    "no-completely-random": ("completely-random", "completely-random-sqrt"),
+    "one-layer": (),
+    "leaf-wise-too": (),
+}
+OWN = {}
+
+
+def own_sets(path):
+    """What a file of own sets holds."""
+    if path not in OWN:
+        OWN[path] = runpy.run_path(path)
+    return OWN[path]
+
+
+def keys(options):
+    """A cell for each set and each method."""
+    sets = [*options.datasets, *(own_sets(options.own_sets)["NAMES"] if options.own_sets else ())]
+    return [
+        {"set": name, "seed": seed, "method": method}
+        for name in dict.fromkeys(sets)
+        for seed in range(options.seeds)
+        for method in options.methods
+    ]
+
+
+def table(options, name):
+    """X, y and a task."""
+    if options.own_sets and name in own_sets(options.own_sets)["NAMES"]:
+        X, y, task, *_ = own_sets(options.own_sets)["load"](name)
+        return X, np.asarray(y), task
+    found = data.load(data.Source(name, options.data_home))
+    n_classes = len(np.unique(found.y))
+    return found.X, np.asarray(found.y), "binary" if n_classes == 2 else "multiclass"
+
+
+def estimator(method, task, seed):
+    """The deep forest of a method."""
+    regression = task == "regression"
+    members = [m for m in (AUTO_REGRESSORS if regression else AUTO) if m not in LEFT_OUT[method]]
+    if method == "leaf-wise-too":
+        Boosting = GradientBoostingRegressor if regression else GradientBoostingClassifier
+        given = {"grow_policy": "leaf-wise", "min_samples_leaf": 5, "max_iter": 2000}
+        members.append(("leaf-wise", Boosting(learning_rate=0.1, random_state=seed, **given)))
+    Forest = DeepForestRegressor if regression else DeepForestClassifier
+    n_layers = 1 if method == "one-layer" else 2
+    return Forest(n_layers, members=members, random_state=seed, n_jobs=1)
+
+
+def loss(model, X, y, task):
+    """On new rows."""
+    if task == "regression":
+        return float(np.sqrt(np.mean((model.predict(X) - y) ** 2)))
+    probabilities = model.predict_proba(X)
+    if task == "binary":
+        return 1 - roc_auc_score(y == model.classes_[1], probabilities[:, 1])
+    return log_loss(y, probabilities, labels=model.classes_)
+
+
+def cell(options, set, seed, method):
+    X, y, task = table(options, set)
+    strata = None if task == "regression" else data.strata_of(y)
+    train, test = train_test_split(
+        np.arange(len(y)), test_size=1 / 3, random_state=seed, stratify=strata
+    )
+    model = estimator(method, task, seed)
+    start = time.process_time()
+    model.fit(_safe_indexing(X, train), y[train])
+    return {
+        "rows": len(train),
+        "cpu_seconds": time.process_time() - start,
+        "loss": loss(model, _safe_indexing(X, test), y[test], task),
+        "megabytes": len(pickle.dumps(model)) / 1e6,
+    }
+
+
+def report(frame, options):
+    rows = frame.groupby(["set", "method"], sort=False).mean(numeric_only=True)
+    losses = rows["loss"].unstack("method")
+    if "default" not in losses:
+        return []
+    relative = losses.div(losses["default"], axis=0)
+    each = relative.reset_index()
+    shown = " ".join(["set", *(f"{name}={name}:.3f" for name in relative)])
+    summary = pd.DataFrame(
+        {
+            "ratio": np.exp(np.log(relative).mean()),
+            "better": (relative < 1).sum(),
+            "worse": (relative > 1).sum(),
+            "seconds": rows["cpu_seconds"].unstack("method").median(),
+            "total": rows["cpu_seconds"].unstack("method").sum(),
+            "megabytes": rows["megabytes"].unstack("method").median(),
+        }
+    ).reset_index()
+    of_all = """method loss/default=ratio:.4f better=better:.0f worse=worse:.0f
+    CPU,_s,_median=seconds:.2f CPU,_s,_sum=total:.1f MB,_median=megabytes:.2f"""
+    title = f"Loss on new rows, geometric mean of {len(relative)} sets"
+    return [
+        tables.columns("ingredients", title, summary, of_all),
+        tables.columns("ingredients-by-set", "Loss relative to the default", each, shown),
+    ]
+
+
+study = Study(
+    globals(), "ingredients", keys, datasets=list(data.BUNDLED), own_sets="",
+    methods=dict.fromkeys(LEFT_OUT), seeds=1,
+    quick={"datasets": ["wine"], "methods": ["default", "no-kernel"]},
+)  # fmt: skip
+parse, main = study.parse, study.main
+
+if __name__ == "__main__":
+    raise SystemExit(main())
