@@ -11,12 +11,16 @@ version = release = installed_version("mddf")
 
 extensions = [
     "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "examples/*.ipynb", "examples/*.py", "examples/*.zip"]
+templates_path = ["_templates"]
+autosummary_generate = True
+default_role = "autolink"  # names in backticks are links, if they are objects that have pages
+exclude_patterns = ["_build", "_templates", "examples/*.ipynb", "examples/*.py", "examples/*.zip"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 2
 

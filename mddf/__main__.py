@@ -19,12 +19,13 @@ _COMMANDS = {
 }
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """What understands the words of a command line."""
+    found = argparse.ArgumentParser(
         "mddf", description="Deep forests for tables: fit, predict, explain, compare."
     )
-    parser.add_argument("--version", action="version", version=f"mddf {mddf.__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    found.add_argument("--version", action="version", version=f"mddf {mddf.__version__}")
+    commands = found.add_subparsers(metavar="COMMAND", required=True)
     for name, short in _COMMANDS.items():
         of_name = import_module(f"mddf._command.{name}")
         raw = argparse.RawDescriptionHelpFormatter
@@ -33,7 +34,7 @@ def _parser() -> argparse.ArgumentParser:
         )
         of_name.add_options(own)
         own.set_defaults(run=of_name.run, command=name)
-    return parser
+    return found
 
 
 def _warn(message: Any, *_: Any, **__: Any) -> None:
@@ -42,7 +43,7 @@ def _warn(message: Any, *_: Any, **__: Any) -> None:
 
 def main(argv: list[str] | None = None) -> None:
     """Run a command; what the user can mend ends it with one line."""
-    options = _parser().parse_args(argv)
+    options = parser().parse_args(argv)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # deprecations are for developers
         warnings.simplefilter("default", UserWarning)
