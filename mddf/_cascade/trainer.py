@@ -15,7 +15,7 @@ from mddf._data.binned_table import BinnedTable
 from mddf._data.sampling import RowWeights, plan_sampling
 from mddf._data.vectors import put_aside
 from mddf._ensemble.columns import GRAIN, rounded, shown_numbers
-from mddf._members.external_fit import fit_external
+from mddf._members.external_fit import Frames, fit_external
 from mddf._members.spec import MemberSpec
 from mddf._trees import grower
 
@@ -310,10 +310,11 @@ class LayerTrainer:
         entropy: Sequence[int],
         name: str = "",
         view: View | None = None,
+        frames: Frames | None = None,
     ) -> list[tuple[Any, np.ndarray]]:
         """Clones of an estimator on parts of the rows, and what they predict of those held out.
 
-        Without a `view`, they see all features.
+        Without a `view`, they see all features, as data frames if there are `frames`.
         """
         assert self.numbers is not None
         X, weights = self.numbers, self.weights.row
@@ -324,7 +325,7 @@ class LayerTrainer:
         rows = [(part[0], part[1]) for part in parts]
         task, n_jobs = self.task, self.n_jobs
         return fit_external(
-            model, X, task.target, task.n_columns, weights, rows, entropy, n_jobs, name
+            model, X, task.target, task.n_columns, weights, rows, entropy, n_jobs, name, frames
         )
 
     def train_estimator(

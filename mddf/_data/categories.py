@@ -78,7 +78,8 @@ class CategoryEncoder:
         return len(self.categories) - (0 if self.rare is None else len(self.rare) - 1)
 
     @cached_property
-    def _codes(self) -> dict[Any, float]:
+    def codes_by_category(self) -> dict[Any, float]:
+        """The code of each category, NaN of what is missing."""
         known = self.encoder.categories_[0]
         codes = self.encoder.transform(known.astype(object).reshape(-1, 1)).ravel()
         return dict(zip(known.tolist(), codes.tolist(), strict=True))
@@ -87,6 +88,14 @@ class CategoryEncoder:
     def _numbers(self) -> dict[Any, int]:
         listed = self.categories.astype(object).tolist()
         return dict(zip(listed, range(len(listed)), strict=True))
+
+    def of_codes(self) -> list[Any]:
+        """The category of each code; of those that share the last one, the first."""
+        found: dict[int, Any] = {}
+        for category, code in self.codes_by_category.items():
+            if code == code:
+                found.setdefault(int(code), category)
+        return [found[code] for code in range(self.n_codes)]
 
     def codes(self, column: Column) -> np.ndarray:
         """Codes of a column's cells, NaN for what is missing or new: float64."""
@@ -101,7 +110,7 @@ class CategoryEncoder:
         no_objects = values.dtype.kind != "O" and known != "O" and len(values) > _FEW_ROWS
         if no_objects or known in "mM":
             return np.asarray(self.encoder.transform(values.reshape(-1, 1)).ravel())
-        found = map(self._codes.get, values.tolist(), repeat(np.nan))
+        found = map(self.codes_by_category.get, values.tolist(), repeat(np.nan))
         return np.fromiter(found, np.float64, len(values))
 
     def levels(self, column: Column) -> np.ndarray:

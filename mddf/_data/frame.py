@@ -78,6 +78,20 @@ class FrameTable(Table):
         """See Table."""
         return np.array([type_.kind == NUMBER for type_ in self.types])
 
+    @property
+    def whole_types(self) -> dict[int, str]:
+        """See Table."""
+        types = enumerate(self._frame.schema.values())
+        return {
+            c: "bool"
+            if dtype == nw.Boolean
+            else "uint64"
+            if dtype.is_unsigned_integer()
+            else "int64"
+            for c, dtype in types
+            if dtype == nw.Boolean or dtype.is_integer()
+        }
+
     def _column(self, c: int) -> Column:
         type_ = self._types[c][0]
         if not self._is_small or c not in self._together:

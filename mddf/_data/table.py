@@ -223,6 +223,11 @@ class Table:
         """Which columns hold numbers by their type: bool of shape (n_columns,)."""
         return np.ones(self.shape[1], bool)
 
+    @property
+    def whole_types(self) -> dict[int, str]:
+        """What numpy calls the types of a data frame's columns of whole numbers or booleans."""
+        return {}
+
     def numbers(self, columns: Sequence[int]) -> np.ndarray:
         """Some columns as numbers, NaN where missing: shape (n_rows, n_chosen)."""
         raise NotImplementedError

@@ -53,15 +53,17 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         of a name and one of these. Names and parameters are set as those of scikit-learn's
         `VotingClassifier`: ``lr`` and ``lr__C`` of ``("lr", LogisticRegression())``;
         ``members__0__max_features`` of a first member without a name. All are members of the first
-        layer, the two forests of this package with the least log-loss those of later ones. Others
-        get the features as numbers, categories as codes,
-        missing values as NaN. "auto" means one of each name. Where columns are more than 100 and
-        more than twice the rows, each split of boosting looks at as many of them as there are
-        rows, and 50 at least. All models of folds of boosted trees have one number of rounds, that
-        of the least out-of-fold loss.
-        So have those of a `GradientBoostingClassifier` in the list, which keeps its parameters. It
-        is fitted as other classifiers are if it has another loss, `max_bins`, categories or class
-        weights than the deep forest, constraints by names, a scorer, or ``early_stopping=True``.
+        layer, the two forests of this package with the least log-loss those of later ones. "auto"
+        means one of each name. Where columns are more than 100 and more than twice the rows, each
+        split of boosting looks at as many of them as there are rows, and 50 at least. All models
+        of folds of boosted trees have one number of rounds, that of the least out-of-fold loss.
+
+        Models of other packages get a data frame of pandas with the columns of X: categories have
+        the dtype of categories, and missing values are missing. Where X is no data frame they get
+        an array, categories as codes. A `GradientBoostingClassifier` keeps its parameters and
+        grows as "boosted" does; it is fitted as models of other packages are if it has another
+        loss, `max_bins`, categories or class weights than the deep forest, constraints by names, a
+        scorer, or ``early_stopping=True``.
     cv : int, splitter, iterable of (train, test) or "auto", default="auto"
         Folds. "auto" means 5, and 10 below 50 samples.
     refit : bool, default=True

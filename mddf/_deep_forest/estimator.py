@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,6 +32,7 @@ from mddf._ensemble.columns import bounded, columns_of
 from mddf._ensemble.stages import FittedStages, Stage
 from mddf._gradient.statistics import FEWEST_LEVELS
 from mddf._members.external import check_takes_weights
+from mddf._members.frames import FrameColumns, FrameMaker
 from mddf._members.named import HoldsMembers
 from mddf._members.screening import is_wide
 from mddf._members.spec import MemberSpec
@@ -58,6 +60,7 @@ class BaseDeepForest(HoldsMembers, Layered):
     leaderboard_: list[dict[str, Any]]
     fit_report_: list[dict[str, Any]]
     _binner: Binner
+    _columns: FrameColumns | None = None
 
     def __init__(
         self,
@@ -138,6 +141,11 @@ class BaseDeepForest(HoldsMembers, Layered):
         shown = binner.numbers(X) if X is table and is_splitter(self.cv) else X
         levels = binner.all_levels(table)
         training = self._on_folds(trainer, shown, y, groups, entropy, levels)
+        columns = None
+        if any(member.is_external for member in members):
+            columns = FrameColumns.of(table)
+        if columns is not None:
+            training = replace(training, frames=FrameMaker(columns, binner.encoders_))
         training.check(members)
         growth = Growth(
             training,
@@ -159,7 +167,7 @@ class BaseDeepForest(HoldsMembers, Layered):
         last_step = [(member.name, np.nan, f"weight {member.weight:.2f}") for member in kept]
         growth.log.note("kept", "", last_step, table.shape[0], 0)
         self.fit_report_ = growth.log.rows
-        self._binner = binner
+        self._binner, self._columns = binner, columns
         self._n_raw, self._n_spare, self._seen = table.shape[1], n_spare, seen
         self.n_layers_ = len(self._layers)
         self.stop_reason_ = growth.stop_reason
@@ -225,8 +233,11 @@ class BaseDeepForest(HoldsMembers, Layered):
     def _fitted_stages(self) -> FittedStages:
         check_is_fitted(self, "_layers")
         raw, stages = self._binner.bins_, []
+        frames = None
+        if self._columns is not None:
+            frames = FrameMaker(self._columns, self._binner.encoders_)
         for number, layer in enumerate(self._layers):
-            members = [member.as_stage_member(self._width) for member in layer.members]
+            members = [member.as_stage_member(self._width, frames) for member in layer.members]
             alphas = np.append(np.zeros(number), 1.0)  # the next layer sees this one alone
             passed_on = layer.inputs, layer.average_weights
             stages.append(Stage(raw, layer.bins, members, alphas, *passed_on))

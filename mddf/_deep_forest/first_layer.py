@@ -137,7 +137,7 @@ class _Fits:
     def _fitted(
         self, member: MemberSpec, parts: Sequence[Part], entropy: Sequence[int]
     ) -> list[Any]:
-        return self.training.fit(member.model, parts, entropy, member.name)
+        return self.training.fit_member(member, parts, entropy)
 
     def boost(self, i: int) -> None:
         """Boosted trees on all folds."""

@@ -11,6 +11,7 @@ from mddf._base.serialization import register_serializable
 from mddf._data.binning import Bins
 from mddf._ensemble.stages import StageMember
 from mddf._members.boosted import BoostedFolds, BoostedModel
+from mddf._members.external_fit import Frames
 from mddf._members.stages import ExternalMember
 
 
@@ -32,6 +33,8 @@ class FittedMember:
     importances : ndarray or None
     unit : float or ndarray of shape (n_outputs,)
         What the leaves of its trees hold multiples of.
+    is_external : bool
+        Whether it sees the columns of a data frame as they are.
     """
 
     name: str
@@ -41,14 +44,17 @@ class FittedMember:
     is_forest: bool
     importances: np.ndarray | None = None
     unit: float | np.ndarray = 1.0
+    is_external: bool = False
 
-    def as_stage_member(self, n_columns: int) -> StageMember:
-        """The same as the member of a stage."""
-        kind = StageMember if self.is_forest else ExternalMember
-        if isinstance(self.models[0], BoostedModel):
-            kind = BoostedFolds
+    def as_stage_member(self, n_columns: int, frames: Frames | None) -> StageMember:
+        """The same as the member of a stage; `frames` is what users' estimators see rows by."""
         options = (self.is_forest, self.weight, self.exponent, self.name)
-        return kind(self.models, n_columns, self.unit, *options)
+        given = (self.models, n_columns, self.unit, *options)
+        if self.is_forest:
+            return StageMember(*given)
+        if isinstance(self.models[0], BoostedModel):
+            return BoostedFolds(*given)
+        return ExternalMember(*given, frames if self.is_external else None)
 
 
 @register_serializable("deep forest layer")

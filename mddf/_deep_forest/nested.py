@@ -163,7 +163,7 @@ class NestedFolds:
                 n_rounds = of_folds[0].n_rounds
                 fitted = self.training.boost(member, of_pairs, entropy, n_rounds)
             else:
-                fitted = self.training.fit(member.model, of_pairs, entropy, member.name)
+                fitted = self.training.fit_member(member, of_pairs, entropy)
             found[i] = [vectors for _, vectors in fitted]
         return [found[i] for i in range(len(members))]
 

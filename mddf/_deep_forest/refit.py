@@ -71,7 +71,8 @@ def _fitted(
         importances = np.sum([grown.importances for grown in models], axis=0)
         models = [trees for grown in models for trees in grown.trees]
     exponent = layer.exponents[i]
-    return FittedMember(spec.name, weight, exponent, models, spec.is_forest, importances, unit)
+    kind = spec.is_forest, importances, unit, spec.is_external
+    return FittedMember(spec.name, weight, exponent, models, *kind)
 
 
 def _tried(layer: GrownLayer, members: list[FittedMember]) -> list[np.ndarray] | None:
@@ -106,6 +107,6 @@ def _trained_again(
     for i in kept:
         spec = layer.members[i]
         if not (spec.is_forest or spec.is_boosted):
-            fitted = training.fit(spec.model, parts, (*entropy, 7, i), spec.name)
+            fitted = training.fit_member(spec, parts, (*entropy, 7, i))
             again[i] = [model for model, _ in fitted]
     return again

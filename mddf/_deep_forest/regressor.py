@@ -50,8 +50,8 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         "linear" (ridge regression on scaled and one-hot features), or regressors, or pairs of a
         name and one of these, as in `DeepForestClassifier`. Of the forests of this package the two
         best are members of later layers, too. The others are of the first one only: they get the
-        features as numbers, categories as codes, missing values as NaN, and targets of mean 0 and
-        variance 1, those of several outputs as columns. "auto" means one of each name.
+        features as those of classifiers do, and targets of mean 0 and variance 1, those of several
+        outputs as columns. "auto" means one of each name.
     cv : int, splitter, iterable of (train, test) or "auto", default="auto"
         Folds. "auto" means 5, and 10 below 2000 samples.
     refit : bool, default=True

@@ -17,6 +17,7 @@ from mddf._data.levels import Levels
 from mddf._data.sampling import row_hashes
 from mddf._members.boosted import BoostedModel, boost_parts, boosting_options
 from mddf._members.external import blaming
+from mddf._members.external_fit import Frames
 from mddf._members.screening import is_wide, screened
 from mddf._members.spec import MemberSpec
 from mddf._members.tasks import RegressionTask
@@ -52,6 +53,8 @@ class Training(LayerTrainer):
         Rows of the same number, those of a group, tell nothing apart; None: each tells its own.
     levels : Levels or None, default=None
         Of the columns of many categories, for boosted trees.
+    frames : callable or None, default=None
+        What users' estimators see data frames by.
     """
 
     folds: Folds
@@ -59,6 +62,7 @@ class Training(LayerTrainer):
     out_of_bag: bool = True
     units: np.ndarray | None = None
     levels: Levels | None = None
+    frames: Frames | None = None
 
     @cached_property
     def features(self) -> BinnedTable:
@@ -81,6 +85,13 @@ class Training(LayerTrainer):
             if member.is_boosted:
                 with blaming(member.name, "be fitted"):
                     boosting_options(member.model, self.features, self.task)
+
+    def fit_member(
+        self, member: MemberSpec, parts: Sequence[Part], entropy: Sequence[int]
+    ) -> list[tuple[Any, np.ndarray]]:
+        """A member that is fitted by itself on parts of the rows, as `fit` gives it."""
+        frames = self.frames if member.is_external else None
+        return self.fit(member.model, parts, entropy, member.name, frames=frames)
 
     def boost(
         self, member: MemberSpec, parts: Sequence[Any], entropy: Any, n_rounds: Any = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,7 @@ def _fit_brings(model: Any, method: str, n_features: int) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return hasattr(clone(model).fit(X, np.arange(_PROBE_ROWS) % 2), method)
+            return hasattr(unfitted(model).fit(X, np.arange(_PROBE_ROWS) % 2), method)
         except Exception:
             return True
 
@@ -100,6 +101,17 @@ def _why_missing(model: Any, method: str) -> str:
     except AttributeError as error:
         return str(error.__cause__ or error)
     return ""
+
+
+def unfitted(model: Any) -> Any:
+    """A clone of an estimator; a copy of one that breaks scikit-learn's rules for clones.
+
+    CatBoost 1.2.10 does if its parameters hold lists, such as that of `cat_features`.
+    """
+    try:
+        return clone(model)
+    except RuntimeError:
+        return deepcopy(model)
 
 
 def weight_parameter(model: Any) -> str | None:
@@ -165,5 +177,7 @@ def blaming(name: str, failure: str) -> Iterator[None]:
         remedy = ""
         if "NaN" in first:
             remedy = " (missing values are NaN: put SimpleImputer() before it in a pipeline)"
+        if "could not convert string" in first or "Cannot cast" in first:
+            remedy = " (it sees categories as they are: put an encoder before it in a pipeline)"
         message = f"the member {name!r} cannot {failure}: {first}{remedy}"
         raise kind("\n".join([message, *rest])) from error

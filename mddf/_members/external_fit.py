@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from joblib import delayed
 from sklearn import config_context, get_config
-from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble._base import _set_random_states
 from sklearn.pipeline import Pipeline
@@ -18,14 +18,16 @@ from mddf._base.parallel import job_count, shares_memory
 from mddf._base.serialization import is_serializable
 from mddf._base.thread_limits import one_thread
 from mddf._data.sampling import rows_with_weight
-from mddf._members.external import blaming, kind_of, weight_parameter
+from mddf._members.external import blaming, kind_of, unfitted, weight_parameter
 
+# Makes data frames of rows of numbers.
+Frames = Callable[[np.ndarray], Any]
 # Below so many cells times classes, threads hold up each other's fits in many steps of Python.
 _FEW_CELLS = 2**19
 
 
-def external_vectors(estimator: Any, X: np.ndarray, n_columns: int, name: str = "") -> np.ndarray:
-    """What an external estimator predicts, shape (n_rows, n_columns).
+def external_vectors(estimator: Any, X: Any, n_columns: int, name: str = "") -> np.ndarray:
+    """What an external estimator predicts of an array or a data frame: (n_rows, n_columns).
 
     Of a classifier, which may have seen only some classes, probabilities of all of them.
     `name` is how errors call it.
@@ -84,8 +86,9 @@ def _fit_external(
     seed: int,
     name: str,
     config: dict[str, Any],
+    frames: Frames | None,
 ) -> tuple[Any, np.ndarray | None]:
-    fitted = clone(estimator)
+    fitted = unfitted(estimator)
     random = np.random.RandomState(seed)
     _set_random_states(fitted, random)
     options = {}
@@ -100,6 +103,7 @@ def _fit_external(
     else:
         y = target[train].astype(np.int64)
     real = _is_real(target)
+    seen = frames or np.asarray
     # Few classifiers of others take one class alone; members of this package do.
     takes_one = real or is_serializable(fitted)
     if np.all(y == y[:1]) and (isinstance(fitted, Pipeline) or not takes_one):
@@ -107,10 +111,10 @@ def _fit_external(
     # Folds are spread over the cores: what a classifier starts by itself would fight over them.
     with one_thread(), config_context(**config):
         with blaming(name, "be fitted"):
-            fitted.fit(X[train], y, **options)
+            fitted.fit(seen(X[train]), y, **options)
         vectors = None
         if held_out is not None:
-            vectors = external_vectors(fitted, X[held_out], n_columns, name)
+            vectors = external_vectors(fitted, seen(X[held_out]), n_columns, name)
     return fitted, vectors
 
 
@@ -124,6 +128,7 @@ def fit_external(
     entropy: Any,
     n_jobs: Any,
     name: str = "",
+    frames: Frames | None = None,
 ) -> list[Any]:
     """Fit clones of a classifier or regressor on parts of the rows.
 
@@ -144,6 +149,8 @@ def fit_external(
     n_jobs : int or None
     name : str, default=""
         How errors call the estimator; by default what its class is called.
+    frames : callable or None, default=None
+        Makes what the estimator sees of rows of X.
 
     Returns
     -------
@@ -162,7 +169,9 @@ def fit_external(
     config = get_config() | {"enable_metadata_routing": False}
     name = name or type(estimator).__name__
     tasks = (
-        delayed(_fit_external)(estimator, *everywhere, n_columns, *part, int(seed), name, config)
+        delayed(_fit_external)(
+            estimator, *everywhere, n_columns, *part, int(seed), name, config, frames
+        )
         for part, seed in zip(parts, seeds, strict=True)
     )
     small = X.size * n_columns < _FEW_CELLS

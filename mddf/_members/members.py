@@ -152,7 +152,8 @@ def resolve_members(
         elif member == "boosted":
             role = member
         boosts = member == "boosted" or grows_on_codes(model, max_bins)
-        resolved.append(MemberSpec(name, model, role, boosts))
+        external = not (boosts or isinstance(member, str) or isinstance(model, Forest))
+        resolved.append(MemberSpec(name, model, role, boosts, external))
     return resolved
 
 

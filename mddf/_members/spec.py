@@ -26,12 +26,15 @@ class MemberSpec:
     is_boosted : bool, default=False
         Whether it is gradient boosting that grows on the binned table. Its models of all folds
         are kept, whose mean is better than one model that is fitted on all rows.
+    is_external : bool, default=False
+        Whether it is a user's estimator, which sees the columns of a data frame as they are.
     """
 
     name: str
     model: Any
     kind: str | None
     is_boosted: bool = False
+    is_external: bool = False
 
     @property
     def is_forest(self) -> bool:

@@ -9,13 +9,21 @@ import numpy as np
 from mddf._data.asked import AskedRows
 from mddf._ensemble.columns import rounded
 from mddf._ensemble.stages import StageMember
-from mddf._members.external_fit import external_vectors
+from mddf._members.external_fit import Frames, external_vectors
 from mddf._trees.arrays import shares
 
 
 @dataclass(frozen=True)
 class ExternalMember(StageMember):
-    """Fitted estimators, which see numbers; vectors that are rounded are scaled to sum 1 first."""
+    """Fitted estimators, which see numbers; vectors that are rounded are scaled to sum 1 first.
+
+    Attributes
+    ----------
+    frames : callable or None
+        Makes data frames of the numbers, if these are what the estimators see.
+    """
+
+    frames: Frames | None = None
 
     @property
     def has_trees(self) -> bool:
@@ -26,7 +34,8 @@ class ExternalMember(StageMember):
         """See StageMember."""
         numbers = rows.numbers
         assert numbers is not None
-        each = [external_vectors(one, numbers, self.n_columns, self.name) for one in self.models]
+        X = numbers if self.frames is None else self.frames(numbers)
+        each = [external_vectors(one, X, self.n_columns, self.name) for one in self.models]
         if not self.is_rounded:
             return np.mean(each, axis=0)
         return rounded(shares(np.sum(each, axis=0)))

@@ -13,13 +13,13 @@ from ._hist_gradient import trees_of
 from ._trees import TreeTable
 
 
-def add_scores(graph: Graph, X: str, model: Any) -> str:
+def add_scores(graph: Graph, X: str, model: Any, codes_of: Any = None) -> str:
     """Append scikit-learn's histogram gradient boosting; its scores, shape (n_rows, n_scores).
 
-    `X` is a value of shape (n_rows, n_columns), in double precision.
+    `X` is a value of shape (n_rows, n_columns), in double precision; see `trees_of` for the codes.
     """
     table, start = TreeTable(), np.reshape(model._baseline_prediction, -1)
-    for number, (nodes, split, value) in enumerate(trees_of(model)):
+    for number, (nodes, split, value) in enumerate(trees_of(model, codes_of)):
         table.add_once(nodes, split, np.full(len(split), number % len(start)), value)
     return graph.add("Add", table.operator(graph, X, len(start)), graph.constant(start))
 

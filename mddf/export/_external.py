@@ -31,9 +31,18 @@ from ._graph import Graph
 
 # Members of these kinds may have seen one class alone.
 _ONE_CLASS_ALLOWED = LinearClassifier | DummyClassifier
+_SEE_CATEGORIES = (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    MultiOutputRegressor,
+    DummyClassifier,
+    DummyRegressor,
+)
 
 
-def add_external(graph: Graph, X: str, classifier: Any, n_classes: int) -> str:
+def add_external(
+    graph: Graph, X: str, classifier: Any, n_classes: int, codes_of: Any = None
+) -> str:
     """Append a logistic regression or boosting, with usual steps before it; others are refused.
 
     Parameters
@@ -44,17 +53,20 @@ def add_external(graph: Graph, X: str, classifier: Any, n_classes: int) -> str:
     classifier : fitted classifier
         That knows classes by their numbers, but not all of them perhaps.
     n_classes : int
+    codes_of : dict or None, default=None
+        Codes of categories, if it was fitted on a data frame that has some.
 
     Returns
     -------
     str
         Value of shape (n_rows, n_classes).
     """
+    _refuse_others(classifier, codes_of)
     X, last = _add_steps(graph, X, classifier)
     if isinstance(last, LogisticRegression | LogisticRegressionCV):
         probabilities = _add_logistic(graph, X, last)
     elif isinstance(last, HistGradientBoostingClassifier):
-        scores = add_scores(graph, X, last)
+        scores = add_scores(graph, X, last, codes_of)
         probabilities = add_softmax(graph, scores, last.n_trees_per_iteration_)
     elif isinstance(last, LinearClassifier) and len(last.classes_) > 1:
         probabilities = _add_linear(graph, X, last)
@@ -72,7 +84,7 @@ def add_external(graph: Graph, X: str, classifier: Any, n_classes: int) -> str:
     return graph.add("MatMul", probabilities, graph.constant(np.eye(n_classes)[classes]))
 
 
-def add_external_regressor(graph: Graph, X: str, regressor: Any) -> str:
+def add_external_regressor(graph: Graph, X: str, regressor: Any, codes_of: Any = None) -> str:
     """Append a linear model, boosting or a smooth one, as `add_external` does of classifiers.
 
     Returns
@@ -80,21 +92,31 @@ def add_external_regressor(graph: Graph, X: str, regressor: Any) -> str:
     str
         Value of shape (n_rows, n_outputs).
     """
+    _refuse_others(regressor, codes_of)
     X, last = _add_steps(graph, X, regressor)
     if isinstance(last, Ridge | LinearRegression):
         coefficients = graph.constant(np.atleast_2d(last.coef_).T)
         product = graph.add("MatMul", X, coefficients)
         return graph.add("Add", product, graph.constant(np.atleast_1d(last.intercept_)))
     if isinstance(last, MultiOutputRegressor):
-        outputs = [add_external_regressor(graph, X, model) for model in last.estimators_]
+        outputs = [add_external_regressor(graph, X, model, codes_of) for model in last.estimators_]
         return graph.add("Concat", *outputs, axis=1)
     if isinstance(last, HistGradientBoostingRegressor):  # its losses that need logs need y > 0
-        return add_scores(graph, X, last)
+        return add_scores(graph, X, last, codes_of)
     if isinstance(last, KernelRegressor):
         return _add_kernel(graph, X, last)
     if isinstance(last, DummyRegressor):
         return graph.repeat(last.constant_, X)
     raise _refusal(regressor)
+
+
+def _refuse_others(model: Any, codes_of: Any) -> None:
+    """Refuse what was fitted on categories as they are, but for trees that know sets of them."""
+    if codes_of and not isinstance(model, _SEE_CATEGORIES):
+        raise TypeError(
+            "to_onnx takes members of other packages that were fitted on numbers, or histogram "
+            f"gradient boosting; got a data frame with categories and {short(model)}"
+        )
 
 
 def _add_steps(graph: Graph, X: str, model: Any) -> tuple[str, object]:

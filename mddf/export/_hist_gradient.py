@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from mddf._data.cells import missing_cells
 from mddf._trees.nodes import LEAF, Nodes
 
 
-def trees_of(model: Any) -> Iterator[tuple[Nodes, np.ndarray, np.ndarray]]:
+def trees_of(
+    model: Any, codes_of: Mapping[int, Mapping[Any, float]] | None = None
+) -> Iterator[tuple[Nodes, np.ndarray, np.ndarray]]:
     """The trees of a fitted model, round by round.
+
+    Parameters
+    ----------
+    model : HistGradientBoostingClassifier or HistGradientBoostingRegressor
+    codes_of : dict of int to dict, default=None
+        Codes of the categories of each column of them; without it, categories are codes.
 
     Yields
     ------
@@ -26,10 +35,22 @@ def trees_of(model: Any) -> Iterator[tuple[Nodes, np.ndarray, np.ndarray]]:
     if model._preprocessor is not None:  # it puts categories first, and counts those it sees
         order = np.argsort(~model.is_categorical_, kind="stable")
         encoder = model._preprocessor.named_transformers_["encoder"]
-        known = [codes[~np.isnan(codes)].astype(int) for codes in encoder.categories_]
+        columns = order[: len(encoder.categories_)].tolist()
+        known = [
+            _codes(categories, None if codes_of is None else codes_of[c])
+            for c, categories in zip(columns, encoder.categories_, strict=True)
+        ]
     for of_round in model._predictors:
         for predictor in of_round:
             yield _tree(predictor, order, known)
+
+
+def _codes(categories: np.ndarray, codes: Mapping[Any, float] | None) -> np.ndarray:
+    """Of the categories that fit saw, in their order."""
+    there = categories[~missing_cells(categories)]
+    if codes is not None:
+        there = np.array([codes[category] for category in there.tolist()])
+    return there.astype(int)
 
 
 def _tree(

@@ -151,10 +151,13 @@ def _add_boosted(
 
 def _add_estimators(graph: Graph, numbers: str, member: StageMember, is_regressor: bool) -> str:
     """As `ExternalMember.vectors`: the mean over estimators."""
+    frames = getattr(member, "frames", None)
+    codes_of = None if frames is None else frames.codes_of
     if is_regressor:
-        found = [add_external_regressor(graph, numbers, one) for one in member.models]
+        found = [add_external_regressor(graph, numbers, one, codes_of) for one in member.models]
     else:
-        found = [add_external(graph, numbers, one, member.n_columns) for one in member.models]
+        n = member.n_columns
+        found = [add_external(graph, numbers, one, n, codes_of) for one in member.models]
     if not member.is_rounded:
         return _add_mean(graph, found)
     return _add_rounded(graph, _add_shares(graph, _add_sum(graph, found)))

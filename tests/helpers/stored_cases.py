@@ -131,6 +131,9 @@ def _deep_forests():
     members = [Ridge(), HistGradientBoostingRegressor(max_iter=3), RandomForestRegressor(2)]
     model = DeepForestRegressor(**DEEP, members=members)
     yield "deep regressor, own members", model, NUMBERS, TARGETS, {}
+    tree = HistGradientBoostingRegressor(max_iter=3)
+    frame = DeepForestRegressor(**DEEP, members=["random", tree])
+    yield "deep regressor, a member that sees frames", frame, table("frame"), TARGETS, {}
 
 
 def _boosting():
