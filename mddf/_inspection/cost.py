@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
@@ -12,11 +14,12 @@ import numpy as np
 
 from mddf._base.thread_limits import one_thread
 from mddf._gradient.trees import BoostedTrees
-from mddf._inspection.stages import fitted_stages, predict_numbers
+from mddf._inspection.stages import fitted_stages, predict_numbers, response_method
 from mddf._trees.arrays import TreeBlock
 
 _N_ROWS = 512
 _REPEATS = 3
+_CALLS = 9
 
 
 @dataclass(frozen=True)
@@ -32,33 +35,42 @@ class Cost:
     n_bytes : int
         Memory that the model's arrays take, those about its training included.
     microseconds_per_row : float
-        To predict one of many rows on one thread of this machine.
+        To predict one of many rows of numbers on one thread of this machine.
+    microseconds_per_call : float
+        To predict a single row by itself, as users pass it: a data frame of pandas if the model
+        was fitted to a frame, an array otherwise.
 
     Examples
     --------
     >>> from mddf import Cost
     >>> print(Cost(5, 15, 2000, 0.5))
     5 trees, 15 nodes, 0.002 MB, about 0.5 microseconds per row on one thread
+    >>> print(Cost(5, 15, 2000, 0.5, 120))
+    5 trees, 15 nodes, 0.002 MB, about 0.5 microseconds per row on one thread, 120 for a row alone
     """
 
     n_trees: int
     n_nodes: int
     n_bytes: int
     microseconds_per_row: float
+    microseconds_per_call: float = np.nan
 
     def __str__(self) -> str:
+        of_one = self.microseconds_per_call
+        alone = "" if np.isnan(of_one) else f", {of_one:.3g} for a row alone"
         return (
             f"{self.n_trees} trees, {self.n_nodes} nodes, {self.n_bytes / 1e6:.3g} MB, about "
-            f"{self.microseconds_per_row:.3g} microseconds per row on one thread"
+            f"{self.microseconds_per_row:.3g} microseconds per row on one thread{alone}"
         )
 
 
 def cost(model: Any) -> Cost:
     """What a fitted model costs to keep and to ask, to be known before it is deployed.
 
-    The time is measured, on a few hundred rows of values drawn from the bins of each feature. It
-    is an estimate: real rows may take longer or shorter ways down the trees, and what reading a
-    data frame takes comes on top.
+    The times are measured, on a few hundred rows of values drawn from the bins of each feature,
+    and on one of them. They are estimates: real rows may take longer or shorter ways down the
+    trees. Of many rows, what reading a data frame takes comes on top; of a row by itself it is
+    most of the time.
 
     Parameters
     ----------
@@ -89,6 +101,7 @@ def cost(model: Any) -> Cost:
         sum(block.n_nodes for block in blocks),
         sum(block.n_bytes for block in blocks) + sum(array.nbytes for array in arrays),
         1e6 * seconds / len(rows),
+        1e6 * _seconds_of_one(model, _as_passed(model, rows[:1])),
     )
 
 
@@ -125,3 +138,26 @@ def _seconds(model: Any, rows: np.ndarray) -> float:
     with one_thread():
         predict_numbers(model, rows, n_jobs=1)
     return perf_counter() - start
+
+
+def _as_passed(model: Any, row: np.ndarray) -> Any:
+    """A row of numbers as a data frame, if the model knows names and pandas is there."""
+    binner = fitted_stages(model).binner
+    names = getattr(model, "feature_names_in_", None)
+    if names is None or importlib.util.find_spec("pandas") is None:
+        return row
+    pandas = importlib.import_module("pandas")
+    cells: dict[str, Any] = dict(zip(names, row[0].tolist(), strict=True))
+    for column, encoder in binner.encoders_.items():
+        cells[names[column]] = encoder.categories[0] if len(encoder.categories) else None
+    return pandas.DataFrame({name: [cell] for name, cell in cells.items()})
+
+
+def _seconds_of_one(model: Any, row: Any) -> float:
+    predict, found = getattr(model, response_method(model)), []
+    with one_thread():
+        for _ in range(_CALLS):
+            start = perf_counter()
+            predict(row)
+            found.append(perf_counter() - start)
+    return median(found)

@@ -25,6 +25,8 @@ def test_what_is_counted(kind):
     assert 0 < found.microseconds_per_row < 1e4
     assert str(found).startswith(f"48 trees, {found.n_nodes} nodes, ")
     assert "microseconds per row on one thread" in str(found)
+    assert found.microseconds_per_call > found.microseconds_per_row
+    assert str(found).endswith("for a row alone")
 
 
 def test_more_trees_cost_more():
