@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils._param_validation import InvalidParameterError
 
 from mddf._base.elementary import log
 from mddf._base.fingerprint import fingerprint
-from mddf._base.messages import Renamed, warn
+from mddf._base.messages import Renamed, nearest, warn
 from mddf._base.serialization import Saved
 from mddf._data.blocks import last
 
@@ -18,11 +20,33 @@ from mddf._data.blocks import last
 class TableEstimator(Saved, BaseEstimator):
     """An estimator of tables in which values may be missing."""
 
+    _parameter_constraints: ClassVar[dict[str, Any]]
+
+    def _validate_params(self) -> None:
+        """As scikit-learn does it, with a hint at the word that may be meant."""
+        try:
+            super()._validate_params()
+        except InvalidParameterError as error:
+            raise InvalidParameterError(_with_hint(str(error), self)) from None
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
         return tags
+
+
+def _with_hint(message: str, model: TableEstimator) -> str:
+    found = re.match(r"The '(\w+)' parameter", message)
+    value = getattr(model, found[1], None) if found else None
+    if found is None or not isinstance(value, str):
+        return message
+    allowed = model._parameter_constraints.get(found[1], [])
+    words = [word for one in allowed for word in getattr(one, "options", ())]
+    hint = nearest(value, words)
+    if not hint:
+        return message
+    return f"{re.sub(r'{[^}]{200,}}', 'the known names', message).rstrip('.')}{hint}."
 
 
 class ProbabilityClassifier(ClassifierMixin, TableEstimator):

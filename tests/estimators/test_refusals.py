@@ -15,6 +15,7 @@ from mddf import (
     CompletelyRandomForestRegressor,
     DeepForestClassifier,
     DeepForestRegressor,
+    GradientBoostingRegressor,
     MDDFClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -60,6 +61,22 @@ WEIGHTED = [
     MDDFClassifier(2, forests=[LogisticRegression()], cv=2, scoring="accuracy", random_state=0),
     MultiGrainedScanner([2], n_estimators=2, max_windows=0.5, cv=2, class_weight="balanced"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("model", "hint"),
+    [
+        (DeepForestClassifier(scoring="logloss"), "'log-loss'"),
+        (DeepForestClassifier(scoring="rocauc"), "'roc_auc'"),
+        (RandomForestClassifier(criterion="Gini"), "'gini'"),
+        (GradientBoostingRegressor(loss="squared-error"), "'squared_error'"),
+    ],
+)
+def test_misspelt_words_get_a_hint(model, hint):
+    X = np.arange(40.0).reshape(20, 2)
+    with pytest.raises(ValueError, match=rf"Got '.*' instead \(did you mean {hint}\?\)") as error:
+        model.fit(X, np.arange(20) % 2)
+    assert len(str(error.value)) < 250
 
 
 def named(model):
