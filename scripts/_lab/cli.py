@@ -56,6 +56,8 @@ HELP = {
     "validate": "on a quarter of the training rows instead of on the test rows",
     "repeats": "of each measurement",
     "format": "of the files",
+    "no_titles": "pictures without titles",
+    "apart": "name methods with their sources",
 }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import need
+from . import need, records
 from .models import title_of
 
 # Colours of Okabe and Ito, which colour-blind readers tell apart; every line also has a dash
@@ -25,12 +25,16 @@ STYLES = (
 # The project's methods have the same style in all pictures.
 ORDER = ("mddf", "gcforest", "xgboost", "rf", "mddf-sf", "mddf-st", "mddf-np", "mlp", "deepforest")
 MARKERS = "os^Dv"
+N_COLOURS = 8
 
 
 def class_styles(n_classes):
     """Colour and marker of each class: eight colours, then the same with the next marker."""
     return [
-        {"color": STYLES[i % 8]["color"], "marker": MARKERS[(i // 8 + i) % len(MARKERS)]}
+        {
+            "color": STYLES[i % N_COLOURS]["color"],
+            "marker": MARKERS[(i // N_COLOURS + i) % len(MARKERS)],
+        }
         for i in range(n_classes)
     ]
 
@@ -89,7 +93,10 @@ def curves(rows, x, quantities, by="method", *, heights=None, width=3.2):
 
 
 def scatter(axis, plane, labels):
-    """Points in the plane; each class has a colour and a marker."""
+    """Points in the plane; each class has a colour and a marker.
+
+    Of more classes than there are colours, names stand where the points of each are.
+    """
     plane, labels = np.asarray(plane), np.asarray(labels)
     classes = np.unique(labels)
     styles = dict(zip(classes, class_styles(len(classes)), strict=True))
@@ -100,25 +107,49 @@ def scatter(axis, plane, labels):
         for label, style in styles.items():
             rows = plane[chunk[labels[chunk] == label]]
             axis.scatter(*rows.T, s=9, linewidths=0.2, edgecolors="white", **style)
+    if len(classes) > N_COLOURS:
+        from matplotlib.patheffects import withStroke
+
+        around = [withStroke(linewidth=1.5, foreground="white")]
+        style = {"ha": "center", "va": "center", "fontsize": 6, "path_effects": around}
+        for label in classes:
+            axis.annotate(str(label), _middle(plane[labels == label]), **style)
     axis.set(xticks=[], yticks=[], aspect="equal", adjustable="datalim")
     axis.grid(False)
 
 
+def _middle(points):
+    """The point that is nearest to the median of all: it lies among them."""
+    return points[np.square(points - np.median(points, axis=0)).sum(axis=1).argmin()]
+
+
 def save(figure, options, name, caption):
-    """Write a picture in all formats asked for, with its caption below it."""
-    width = figure.get_size_inches()[0]
-    figure.supxlabel(
-        textwrap.fill(caption, int(width * 17)), fontsize=8, color="0.25", x=0.01, ha="left"
-    )
-    options.out.mkdir(parents=True, exist_ok=True)
+    """Write a picture in all formats asked for, without titles if these are not wanted.
+
+    The caption is for the text around it: it is printed, and kept in captions.md.
+    """
+    if getattr(options, "no_titles", False):
+        for axis in figure.axes:
+            axis.set_title("")
     for form in options.format:
         path = options.out / f"{name}.{form}"
+        path.parent.mkdir(parents=True, exist_ok=True)
         dated = {"Date": None} if form == "svg" else None
         figure.savefig(path, metadata=dated, bbox_inches="tight", pad_inches=0.05)
         if form == "png":
             _use_palette(path)
         print(path)
+    print(textwrap.fill(caption, 79))
+    _keep_caption(options.out / "captions.md", name, caption)
     pyplot().close(figure)
+
+
+def _keep_caption(path, name, caption):
+    """Write the caption of a picture in place of the one that there is."""
+    there = path.read_text("utf-8").split("\n\n") if path.exists() else []
+    texts = {text.split("**")[1]: text.strip() for text in there if text.startswith("**")}
+    texts[name] = f"**{name}** {caption}"
+    records.write(path, "\n\n".join(texts[key] for key in sorted(texts)) + "\n")
 
 
 def _use_palette(path):

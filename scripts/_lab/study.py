@@ -46,7 +46,7 @@ class Study:
         self.prepare = module.get("prepare", lambda options, parser: None)
         self.notes = module.get("notes", lambda options: [])
         if self.draw is not None:
-            options["format"] = ["png", "pdf"]
+            options |= {"format": ["png", "pdf"], "no_titles": False}
         if not fresh:
             options |= {"backend": None, "scheduler": None}
         self.options = {"quick": quick, "checks": checks, **options}

@@ -15,16 +15,21 @@ pd = need("pandas", "data")
 
 PUBLISHED = Path(__file__).parents[1] / "published"
 WIDTH = 80  # columns of a screen
+SOURCE = "read from"  # where a result was read, if several places are
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table for people, and the numbers behind it for the CSV file (None: what is shown)."""
+    """A table for people, and the numbers behind it for the CSV file (None: what is shown).
+
+    `best` says which cells of `shown` LaTeX has in bold; None for none.
+    """
 
     name: str
     title: str
     shown: pd.DataFrame
     numbers: pd.DataFrame | None = None
+    best: np.ndarray | None = None
 
     @property
     def data(self):
@@ -58,6 +63,11 @@ class Table:
         signs |= {"~": r"\~{}", "^": r"\^{}", "\\": r"$\backslash$"}
         signs = str.maketrans(signs)
         rows = [[str(c).translate(signs) for c in row] for row in [[*self.rows()], *self._cells()]]
+        if self.best is not None:
+            first = len(rows[0]) - self.shown.shape[1]
+            for row, column in np.argwhere(self.best):
+                cell = rows[1 + row][first + column]
+                rows[1 + row][first + column] = rf"\textbf{{{cell}}}"
         lines = [" & ".join(row).replace("±", r"$\pm$") + r" \\" for row in rows]
         lines = [r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
         columns = "l" + "r" * (len(rows[0]) - 1)
@@ -68,13 +78,11 @@ class Table:
         return frame.astype(object).where(frame.notna(), "").to_numpy()
 
 
-def write(folder, found, notes=(), latex=False):
-    """Write tables as NAME.md and NAME.csv, and NAME.tex if asked for."""
+def write(folder, found, notes=()):
+    """Write tables as NAME.md and NAME.csv."""
     for table in found:
         records.write(folder / f"{table.name}.md", table.markdown(notes))
         records.write(folder / f"{table.name}.csv", table.data.to_csv(index=False))
-        if latex:
-            records.write(folder / f"{table.name}.tex", table.latex())
 
 
 def read(source, study=None, maker="a run_ command", text=()):
@@ -97,9 +105,14 @@ def flat(frame):
 
 def each_once(frame):
     """Results without those that differ from another one by what they cost at most."""
-    costs = ("bytes", "details", *(name for name in frame if name.endswith("_seconds")))
-    compared = [c for c in flat(frame) if c not in costs and frame[c].notna().any()]
+    compared = [c for c in results_of(frame) if frame[c].notna().any()]
     return frame.loc[~frame.duplicated(compared)].reset_index(drop=True)
+
+
+def results_of(frame):
+    """Columns of single values that differ if results do: not what they cost, nor their source."""
+    costs = ("bytes", "details", SOURCE, *(name for name in frame if name.endswith("_seconds")))
+    return [name for name in flat(frame) if name not in costs]
 
 
 def labelled(frame):
@@ -185,20 +198,28 @@ def score_table(name, frame, metric, published=None, greater=True) -> Table:
     about = METRICS.get(metric) or Metric(metric, None, greater)
     frame = frame.dropna(subset=metric)
     rows = means(frame.assign(shown=about.scale * frame[metric]), ["set", "method"], ["shown"])
+    order = {"index": frame["set"].unique(), "columns": frame["method"].unique()}
+    rows["rounded"] = rows["shown"].round(about.digits)
+    best = _is_best(rows.pivot(index="set", columns="method", values="rounded"), about.greater)
     rows["shown"] = _cells(rows, "shown", f".{about.digits}f±")
-    shown = rows.pivot(index="set", columns="method", values="shown")
-    shown = shown.reindex(index=frame["set"].unique(), columns=frame["method"].unique())
-    lines = []
+    shown, best = rows.pivot(index="set", columns="method", values="shown"), best.reindex(**order)
+    shown = shown.reindex(**order)
+    lines, bold = [], []
+    nothing = np.zeros(shown.shape[1], bool)
     for row in shown.index:
         lines.append(shown.loc[row])
+        bold.append(best.loc[row].to_numpy())
         there = {m: (published or {}).get((row, m), np.nan) for m in shown}
         if not np.isnan(list(there.values())).all():
             beside = {m: _cell(v, f".{about.digits}f") for m, v in there.items()}
             lines.append(pd.Series(beside, name="  published"))
+            bold.append(nothing)
     values = stats.by_set(frame, metric)
     if len(values):
         ranks = stats.ranks(values, about.greater).mean()
         lines.append(ranks.map("{:.2f}".format).rename(f"mean rank, {len(values)} sets"))
+        ranks = ranks.reindex(shown.columns).round(2).to_frame().T
+        bold.append(_is_best(ranks, greater=False).to_numpy()[0])
     shown = pd.DataFrame(lines).reindex(columns=shown.columns).rename_axis("set")
     kept = frame[frame["method"] == "mddf"] if "layers" in frame else frame[:0]
     if len(kept):
@@ -206,10 +227,19 @@ def score_table(name, frame, metric, published=None, greater=True) -> Table:
             lambda v: " to ".join(f"{n:g}" for n in dict.fromkeys((v.min(), v.max())))
         )
         shown["layers of mdDF"] = shown.index.map(spans).fillna("")
+        bold = [np.append(row, False) for row in bold]
     numbers = [c for c in (*METRICS, *COSTS, "n_train", "n_test", "layers") if c in frame]
     data = means(frame, ["set", "method"], list(dict.fromkeys([*numbers, metric])))
     title = f"{about.title}, mean ± standard deviation over seeds"
-    return Table(name, title, shown.rename(columns=title_of), data.dropna(axis=1, how="all"))
+    data, shown = data.dropna(axis=1, how="all"), shown.rename(columns=title_of)
+    return Table(name, title, shown, data, np.array(bold))
+
+
+def _is_best(values, greater):
+    """Which cells are the best of their rows, if there are several in these."""
+    best = values.max(axis=1) if greater else values.min(axis=1)
+    several = values.notna().sum(axis=1) > 1
+    return values.eq(best, axis=0) & several.to_numpy()[:, None]
 
 
 def costs(frame) -> Table:

@@ -6,16 +6,19 @@ r"""Tables, ranks, tests and pictures of results, merged from any number of fold
     python scripts/report/summarize.py other.csv --metric error --smaller-is-better
 
 Sources are folders that a run_ command wrote to, files of their cells, or CSV files with columns
-set, method, seed and metrics. Of each metric: means and deviations over seeds, mean ranks over the
-sets that all methods have, Friedman's test, tests of all pairs (with --bayes the Bayesian
-signed-rank test too), and a critical-difference diagram. --pair A B adds a paired bootstrap on the
-test rows of each set and split that both have.
+set, method, seed and metrics; --apart names methods with their sources. Of each metric (without
+--metric, of the main ones): means and deviations over seeds, mean ranks over the sets that all
+methods have, Friedman's test, tests of all pairs (with --bayes the Bayesian signed-rank test too),
+and a critical-difference diagram. --pair A B adds a paired bootstrap on the test rows of each set
+and split that both have. All tables are in summary.md and summary.tex, which has the best of each
+row in bold; their numbers are in scores.csv, ranks.csv and pairs.csv.
 """
 
 from itertools import combinations
 from pathlib import Path
 
-from _lab import cli, need, pictures, scores, stats, tables
+import numpy as np
+from _lab import cli, need, pictures, records, scores, stats, tables
 from _lab.models import title_of
 
 from mddf._command.rows import all_among
@@ -26,7 +29,7 @@ KEY = ["set", "method", "seed"]
 def parse(argv=None):
     parser = cli.Parser(
         __doc__, "summary", metric=[], methods=[], smaller_is_better=False, test="nemenyi",
-        level=0.05, bayes=False, rope=0.0, format=["png", "pdf"],
+        level=0.05, bayes=False, rope=0.0, format=["png", "pdf"], no_titles=False, apart=False,
         checks={"test": ("nemenyi", "wilcoxon"), "level": cli.share, "rope": cli.at_least_0},
     )  # fmt: skip
     parser.add_argument("source", nargs="+", type=Path, help="folders, files of cells, CSV files")
@@ -34,7 +37,7 @@ def parse(argv=None):
     return parser.read(argv)
 
 
-def read(sources):
+def read(sources, apart=False):
     """All results as one DataFrame; each cell once."""
     parts = []
     for source in sources:
@@ -43,15 +46,41 @@ def read(sources):
             raise SystemExit(f"{source} must have columns {', '.join(KEY)}; no {missing[0]}")
         if "squared_error" in part:  # a list, which a table has as text
             part["squared_error"] = part["squared_error"].map(cli.value)
-        parts.append(part)
+        if apart:
+            part["method"] += f" [{source}]"
+        for other in parts[:1]:
+            if part.attrs and (differ := ", ".join(records.clashes(other.attrs, part.attrs))):
+                first = other[tables.SOURCE].iloc[0]
+                print(cli.fill(f"{source} has other settings than {first}: {differ}"))
+        parts.append(part.assign(**{tables.SOURCE: str(source)}))
     frame = tables.labelled(tables.pd.concat(parts, ignore_index=True))
     if "fraction" in frame and frame["fraction"].nunique() > 1:
         print("ranks and tests count every share as a set of its own; they are not independent")
     frame = tables.each_once(frame)
     if (twice := frame.duplicated(KEY)).any():
-        which = frame.loc[twice.idxmax(), KEY].astype(str)
-        raise SystemExit(f"two different results for {', '.join(which)}: summarize them apart")
+        raise SystemExit(difference(frame, twice.idxmax()))
+    titles = {}
+    for name in frame["method"].unique():
+        if (other := titles.setdefault(title_of(name), name)) != name:
+            raise SystemExit(f"methods {other} and {name} have one title, {title_of(name)}")
     return frame
+
+
+def difference(frame, row):
+    """What is different in two results of one set, method and seed."""
+    second = frame.loc[row]
+    first = frame[(frame[KEY] == second[KEY]).all(axis=1)].iloc[0]
+    found = [
+        f"{name} {first[name]} and {second[name]}"
+        for name in tables.results_of(frame)
+        if first[name] != second[name] and not (first[[name]].isna() & second[[name]].isna()).all()
+    ]
+    which, places = ", ".join(second[KEY].astype(str)), [first[tables.SOURCE]]
+    places += [place for place in [second[tables.SOURCE]] if place not in places]
+    return (
+        f"two different results for {which} in {' and '.join(places)}: {'; '.join(found)}. "
+        "Summarize them apart, or give --apart"
+    )
 
 
 def compare(frame, metric, options):
@@ -59,7 +88,7 @@ def compare(frame, metric, options):
     known = metric in {**scores.METRICS, **scores.COSTS}
     greater = scores.greater(metric) if known else not options.smaller_is_better
     values = stats.by_set(frame, metric)
-    shown = [tables.score_table(f"{metric}-scores", frame, metric, greater=greater)]
+    shown = [tables.score_table("scores", frame, metric, greater=greater)]
     if values.shape[1] < 2 or values.empty:
         print(f"{metric}: no ranks, which need two methods and a set that all methods have")
         return shown, None
@@ -71,9 +100,9 @@ def compare(frame, metric, options):
         f"{metric}: mean ranks over {found.n_sets} sets;{friedman}\n"
         f"critical difference (Nemenyi, {options.level:g}) {found.critical_difference:.2f}"
     )
-    shown.append(_table(f"{metric}-ranks", title, ranks, "{:.2f}"))
+    shown.append(_table("ranks", metric, title, ranks, "{:.2f}"))
     name = {"nemenyi": "Nemenyi", "wilcoxon": "Wilcoxon with Holm's correction"}[options.test]
-    shown.append(_table(f"{metric}-pairs", f"{metric}: p of pairs, {name}", found.p, "{:.3f}"))
+    shown.append(_table("pairs", metric, f"{metric}: p of pairs, {name}", found.p, "{:.3f}"))
     if options.bayes:
         sign = 1 if greater else -1
         rows = [
@@ -83,14 +112,17 @@ def compare(frame, metric, options):
         bayes = tables.pd.DataFrame(rows, columns=["first", "second", "first better", "alike",
                                             "second better"]).set_index("first")  # fmt: skip
         title = f"{metric}: Bayesian signed-rank test, rope {options.rope:g}"
-        shown.append(_table(f"{metric}-bayes", title, bayes, "{:.3f}", "first"))
+        shown.append(_table("bayes", metric, title, bayes, "{:.3f}", "first"))
     return shown, found
 
 
-def _table(name, title, numbers, form, index="method"):
+def _table(name, metric, title, numbers, form, index="method"):
     shown = numbers.map(lambda v: form.format(v) if isinstance(v, float) else title_of(v))
     shown = shown.rename(columns=title_of, index=title_of).rename_axis(index)
-    return tables.Table(name, title, shown, numbers.rename_axis(index).reset_index())
+    numbers = numbers.rename_axis(index).reset_index()
+    if metric is not None:
+        numbers.insert(0, "metric", metric)
+    return tables.Table(name, title, shown, numbers)
 
 
 def bootstrap(frame, first, second):
@@ -112,7 +144,7 @@ def bootstrap(frame, first, second):
     columns = ["set", "seed", "of", "rows", "difference", "2.5 %", "97.5 %"]
     numbers = tables.pd.DataFrame(rows, columns=columns).set_index("set")
     title = f"{title_of(first)} minus {title_of(second)}, paired bootstrap on test rows"
-    return _table("pair", title, numbers.astype({"seed": str, "rows": str}), "{:.4f}", "set")
+    return _table("pair", None, title, numbers.astype({"seed": str, "rows": str}), "{:.4f}", "set")
 
 
 def draw(found, metric, options):
@@ -137,14 +169,36 @@ def draw(found, metric, options):
         f"{metric}: mean ranks over {found.n_sets} sets (1 is best). Joined methods do not "
         f"differ at {options.level:g} ({options.test})."
     )
+    if options.test == "nemenyi":  # above the ranks, as long as the least difference that counts
+        above, first = axis.get_xaxis_transform(), found.ranks.iloc[0]
+        ends = [first, first + found.critical_difference]
+        height = 1 + 0.3 / size[1]
+        axis.plot(ends, [height, height], "k|-", lw=1.5, ms=7, transform=above, clip_on=False)
+        axis.text(
+            np.mean(ends), height + 0.08 / size[1], f"CD {found.critical_difference:.2f}",
+            transform=above, ha="center", va="bottom",
+        )  # fmt: skip
     pictures.save(figure, options, f"{metric}-cd", caption)
+
+
+def write(folder, shown, means):
+    """All tables in one file for people and one for LaTeX; numbers of each kind in one file."""
+    records.write(folder / "summary.md", "\n".join(table.markdown() for table in shown))
+    blocks = (f"% {' '.join(table.title.split())}\n{table.latex()}" for table in shown)
+    records.write(folder / "summary.tex", "\n".join(blocks))
+    for name in dict.fromkeys(table.name for table in shown if table.name != "scores"):
+        numbers = tables.pd.concat(table.data for table in shown if table.name == name)
+        records.write(folder / f"{name}.csv", numbers.to_csv(index=False))
+    records.write(folder / "scores.csv", means.to_csv(index=False))
 
 
 def main(argv=None) -> int:
     options = parse(argv)
-    frame = read(options.source)
+    frame = read(options.source, options.apart)
     numbers = [c for c in frame.select_dtypes("number") if c not in KEY]
-    metrics = options.metric or [c for c in (*scores.METRICS, *scores.COSTS) if c in numbers]
+    known = [c for c in (*scores.METRICS, *scores.COSTS) if c in numbers]
+    main_ones = [c for names in scores.DEFAULTS.values() for c in names if c in numbers]
+    metrics = options.metric or main_ones or known
     there = frame["method"].unique()
     all_among("--methods: must be among", options.methods, there)
     all_among("--pair: must be among", options.pair or [], options.methods or there)
@@ -163,7 +217,10 @@ def main(argv=None) -> int:
     if options.pair:
         shown.append(bootstrap(frame, *options.pair))
     print("\n".join(table.text() for table in shown))
-    tables.write(options.out, shown, latex=True)
+    if others := [name for name in known if name not in metrics]:
+        print(cli.fill(f"more for --metric: {' '.join(others)}"))
+    columns = list(dict.fromkeys([*metrics, *known]))
+    write(options.out, shown, tables.means(frame, ["set", "method"], columns))
     print(f"written to {options.out}")
     return 0
 

@@ -19,7 +19,8 @@ def parse(argv=None):
     names = {"target_margin": 0.9, "mu": 0.1, "theta": 0.2}
     below_1 = cli.number("must lie between 0 and 1", lambda found: 0 < found < 1)
     checks = dict.fromkeys(names, below_1)
-    return cli.Parser(__doc__, "losses", checks=checks, format=["png", "pdf"], **names).read(argv)
+    names |= {"format": ["png", "pdf"], "no_titles": False}
+    return cli.Parser(__doc__, "losses", checks=checks, **names).read(argv)
 
 
 def band_loss(z, theta, mu):

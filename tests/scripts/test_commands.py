@@ -309,7 +309,11 @@ def test_tables_are_drawn_too(script, tmp_path):
     for name, table in (("reproduce.layers", "layers-layers"), ("run_uci", "small-sample")):
         arguments = ["--plot", str(there / f"{table}.csv"), "--format", "svg"]
         script(name).main([*arguments, "--out", str(tmp_path)])
-    assert {path.name for path in tmp_path.iterdir()} == {"layers.svg", "small-sample.svg"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "layers.svg",
+        "small-sample.svg",
+        "captions.md",
+    }
 
 
 def test_losses(script, tmp_path, capsys):
@@ -322,7 +326,7 @@ def test_losses(script, tmp_path, capsys):
     assert (band[inside] == 0).all()
     assert band[-1] == pytest.approx(0.1 * 0.8**2 / 1.2**2)
     plot.main(["--out", str(tmp_path)])
-    assert {path.suffix for path in tmp_path.iterdir()} == {".png", ".pdf"}
+    assert {path.suffix for path in tmp_path.iterdir()} == {".png", ".pdf", ".md"}
     with pytest.raises(SystemExit):
         plot.main(["--theta", "1"])
     assert re.search("--theta: must lie between 0 and 1, got '?1", capsys.readouterr().err)

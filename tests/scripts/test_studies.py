@@ -11,7 +11,7 @@ from sklearn.datasets import make_moons
 @pytest.mark.parametrize("method", ["mddf", "gcforest", "mddf-np"])
 def test_layers(script, method):
     run = script("reproduce.layers")
-    options = run.parse(["--quick", "--n-jobs", "1"])
+    options = run.parse(["--quick", "--datasets", "iris", "--n-jobs", "1"])
     rows = run.cell(options, "iris", 0, method)["layers"]
     assert [row["layer"] for row in rows] == [1, 2, 3]
     for row in rows:
@@ -82,6 +82,35 @@ def test_pictures_hold_all_of_a_legend(script, tmp_path):
 
     with Image.open(tmp_path / "a.png") as image:
         assert image.width == pytest.approx(150 * width, rel=0.05)  # nothing sticks out
+
+
+def test_captions_stand_beside_pictures(script, tmp_path):
+    pictures = script("_lab.pictures")
+    for name, caption, no_titles in (("b", "Second.", False), ("a", "First.", True)):
+        figure, ((axis,),) = pictures.panels([2], 1, 2)
+        axis.set_title("a title")
+        options = script("argparse").Namespace(out=tmp_path, format=["svg"], no_titles=no_titles)
+        pictures.save(figure, options, name, caption)
+        assert ("a title" in (tmp_path / f"{name}.svg").read_text()) != no_titles
+        assert caption not in (tmp_path / f"{name}.svg").read_text()
+    pictures.save(pictures.panels([2], 1, 2)[0], options, "b", "Another.")
+    assert (tmp_path / "captions.md").read_text() == "**a** First.\n\n**b** Another.\n"
+
+
+@pytest.mark.parametrize("n_classes", [8, 26])
+def test_many_classes_are_told_apart(script, n_classes):
+    pictures = script("_lab.pictures")
+    styles = pictures.class_styles(n_classes)
+    assert len({(style["color"], style["marker"]) for style in styles}) == n_classes
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(n_classes), 9)
+    plane = 10 * np.column_stack([labels % 6, labels // 6]) + rng.normal(size=(len(labels), 2))
+    _, ((axis,),) = pictures.panels([3], 1, 3)
+    pictures.scatter(axis, plane, labels)
+    texts = {text.get_text(): text.xy for text in axis.texts}
+    assert len(texts) == (26 if n_classes == 26 else 0)
+    for label, at in texts.items():  # each name stands on a point of its class
+        assert (plane[labels == int(label)] == at).all(axis=1).any()
 
 
 def test_small_samples_are_paired(script):
@@ -179,7 +208,7 @@ def test_what_is_kept(script, tmp_path):
     assert run.main([*arguments.split(), "--out", str(tmp_path)]) == 0
     assert "accuracy on held-out training rows" in (tmp_path / "kept.md").read_text()
     run.main(["--plot", str(tmp_path), "--format", "svg"])
-    assert "held-out training rows" in (tmp_path / "layers.svg").read_text()
+    assert "held-out training rows" in (tmp_path / "captions.md").read_text()
     kept = pd.read_csv(tmp_path / "kept.csv").set_index("method")
     assert list(kept.index) == ["mddf", "strength=1+cv=3"]
     assert kept[["test_accuracy", "by_accuracy"]].stack().between(0.7, 1).all()

@@ -36,16 +36,27 @@ def test_all_that_is_written(run, results, tmp_path, capsys):
     assert run.main([*parts, "--bayes", "--out", str(tmp_path / "out")]) == 0
     shown = capsys.readouterr().out
     assert "mean ranks over 8 sets; Friedman p = 0.00" in shown
-    ranks = pd.read_csv(tmp_path / "out/accuracy-ranks.csv").set_index("method")["mean rank"]
+    ranks = pd.read_csv(tmp_path / "out/ranks.csv").set_index("method")["mean rank"]
     assert ranks["bad"] == 3
     assert ranks["good"] + ranks["even"] == 3
-    pairs = pd.read_csv(tmp_path / "out/accuracy-pairs.csv").set_index("method")
+    pairs = pd.read_csv(tmp_path / "out/pairs.csv").set_index("method")
     assert pairs.loc["good", "bad"] < 0.05 < pairs.loc["good", "even"]
-    bayes = pd.read_csv(tmp_path / "out/accuracy-bayes.csv")
+    bayes = pd.read_csv(tmp_path / "out/bayes.csv")
     against = bayes[(bayes["second"] == "bad") & (bayes["first"] == "good")].iloc[0]
     assert against["first better"] > 0.95
-    assert "\\toprule" in (tmp_path / "out/accuracy-ranks.tex").read_text()
-    assert "| set0 | " in (tmp_path / "out/accuracy-scores.md").read_text()
+    latex = (tmp_path / "out/summary.tex").read_text()
+    assert latex.count("\\toprule") == 4
+    assert "| set0 | " in (tmp_path / "out/summary.md").read_text()
+    scores = pd.read_csv(tmp_path / "out/scores.csv").set_index(["set", "method"])["accuracy"]
+    best = dict.fromkeys(("good", "bad", "even"), 0)
+    for name, row in scores.unstack().iterrows():
+        line = next(line for line in latex.splitlines() if line.startswith(f"{name} &"))
+        for method, cell in zip(("good", "bad", "even"), line.split(" & ")[1:], strict=True):
+            assert ("textbf" in cell) == (round(100 * row[method], 2) == round(100 * row.max(), 2))
+            best[method] += "textbf" in cell
+    assert best["bad"] == 0
+    caption = (tmp_path / "out/captions.md").read_text()
+    assert caption.startswith("**accuracy-cd** accuracy: mean ranks over 8 sets")
     assert (tmp_path / "out/accuracy-cd.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "out/accuracy-cd.pdf").read_bytes().startswith(b"%PDF")
 
@@ -54,10 +65,10 @@ def test_metrics_of_which_less_is_better(run, results, tmp_path):
     source = write(results.rename(columns={"accuracy": "error"}), tmp_path / "a.csv")
     out = ["--metric", "error", "--format", "svg", "--test", "wilcoxon", "--out", str(tmp_path)]
     run.main([source, *out, "--smaller-is-better"])
-    ranks = pd.read_csv(tmp_path / "error-ranks.csv").set_index("method")["mean rank"]
+    ranks = pd.read_csv(tmp_path / "ranks.csv").set_index("method")["mean rank"]
     assert ranks["bad"] == 1
     run.main([source, *out])
-    ranks = pd.read_csv(tmp_path / "error-ranks.csv").set_index("method")["mean rank"]
+    ranks = pd.read_csv(tmp_path / "ranks.csv").set_index("method")["mean rank"]
     assert ranks["bad"] == 3
 
 
@@ -87,7 +98,15 @@ def test_sources_that_do_not_do(run, results, tmp_path):
     words, json = write(one.assign(details="words"), tmp_path / "w.csv"), f"{tmp_path}/list.json"
     (tmp_path / "list.json").write_text("[]")
     for arguments, message in (
-        (parts, "two different results for set0, good, 0"),
+        (
+            parts,
+            r"two different results for set0, good, 0 in .*a\.csv and .*b\.csv: accuracy .* and "
+            r".*\. Summarize them apart, or give --apart",
+        ),
+        (
+            [write(one.replace("even", "rf").replace("bad", "RandomForest"), tmp_path / "t.csv")],
+            "methods RandomForest and rf have one title, RandomForest|methods rf and RandomForest",
+        ),
         ([write(one.drop(columns="seed"), tmp_path / "c.csv")], "must have columns .*; no seed"),
         ([write(one[:0], tmp_path / "d.csv.gz")], "d.csv.gz has no rows: a run_ command"),
         ([write(one.drop(columns="accuracy"), tmp_path / "e.csv")], "no metric among the columns"),
@@ -131,6 +150,60 @@ def test_names_that_are_numbers_and_compressed_tables(run, tmp_path, capsys):
 def test_one_method_has_no_ranks(run, results, tmp_path):
     source = write(results, tmp_path / "a.csv")
     run.main([source, "--methods", "good", "--out", str(tmp_path / "out")])
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {
-        f"accuracy-scores.{suffix}" for suffix in ("md", "csv", "tex")
-    }
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {"summary.md", "summary.tex", "scores.csv"}
+
+
+def test_sources_apart(run, results, tmp_path, monkeypatch, capsys):
+    other = results.assign(accuracy=results["accuracy"] + 0.1)
+    monkeypatch.chdir(tmp_path)
+    write(results, "a.csv")
+    write(other, "b.csv")
+    run.main(["a.csv", "b.csv", "--apart", "--methods", "good [a.csv]", "good [b.csv]"])
+    ranks = pd.read_csv("results/summary/ranks.csv").set_index("method")["mean rank"]
+    assert ranks.to_dict() == {"good [b.csv]": 1, "good [a.csv]": 2}
+
+
+def test_settings_that_differ_are_shown(run, script, tmp_path, capsys):
+    uci = script("run_uci")
+    for name, n_estimators in (("a", "1"), ("b", "2")):
+        more = ["--n-estimators", n_estimators, "--methods", "rf", "--out", str(tmp_path / name)]
+        uci.main(["--datasets", f"{'wine' if name == 'a' else 'iris'}", "--seeds", "1", *more])
+    run.main([str(tmp_path / "a"), str(tmp_path / "b"), "--out", str(tmp_path / "sum")])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"b has other settings than .*a: n_estimators 1 there, 2 here", shown)
+
+
+def test_main_metrics_in_few_files(run, tmp_path, capsys):
+    pytest.importorskip("scikit_posthocs")
+    rng = np.random.default_rng(0)
+    names = ["accuracy", "log_loss", "balanced_accuracy", "brier", "ece", "fit_seconds"]
+    rows = [(f"set{s}", m, 0, *rng.random(6)) for s in range(3) for m in ("x", "y", "z")]
+    source = write(
+        pd.DataFrame(rows, columns=["set", "method", "seed", *names]), tmp_path / "a.csv"
+    )
+    run.main([source, "--out", str(tmp_path / "out"), "--format", "pdf"])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "more for --metric:" in shown
+    assert shown.split("more for --metric:")[1].count("fit_seconds") == 1
+    files = sorted(path.name for path in (tmp_path / "out").iterdir())
+    pictures = [f"{name}-cd.pdf" for name in ("accuracy", "balanced_accuracy", "log_loss")]
+    tables = ["captions.md", "pairs.csv", "ranks.csv", "scores.csv", "summary.md", "summary.tex"]
+    assert files == sorted([*pictures, *tables])
+    assert set(pd.read_csv(tmp_path / "out/ranks.csv")["metric"]) == set(names[:3])
+    assert "fit_seconds" in pd.read_csv(tmp_path / "out/scores.csv")
+
+
+def test_the_bar_is_as_long_as_the_critical_difference(run, results, tmp_path, monkeypatch):
+    pytest.importorskip("scikit_posthocs")
+    figures = []
+    monkeypatch.setattr(run.pictures, "save", lambda figure, *_: figures.append(figure))
+    source = write(results, tmp_path / "a.csv")
+    for test in ("nemenyi", "wilcoxon"):
+        run.main([source, "--test", test, "--out", str(tmp_path / test)])
+    with_bar, without = ([t.get_text() for t in f.axes[0].texts] for f in figures)
+    difference = run.stats.critical_difference(8, 3)
+    assert f"CD {difference:.2f}" in with_bar
+    assert not any(text.startswith("CD") for text in without)
+    lengths = [np.ptp(line.get_xdata()) for line in figures[0].axes[0].lines]
+    assert any(length == pytest.approx(difference) for length in lengths)
