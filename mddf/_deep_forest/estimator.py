@@ -146,7 +146,7 @@ class BaseDeepForest(HoldsMembers, Layered):
             columns = FrameColumns.of(table)
         if columns is not None:
             training = replace(training, frames=FrameMaker(columns, binner.encoders_))
-        training.check(members)
+        training.check(members, entropy)
         growth = Growth(
             training,
             members,

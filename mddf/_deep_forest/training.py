@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,6 +26,8 @@ from mddf._trees.grower import Grown
 
 # Of the margins' loss: those of `MDDFClassifier`.
 TARGET_MARGIN, MU = 0.9, 0.1
+# On which members of other packages are tried.
+_FEW_ROWS = 40
 
 
 @dataclass(frozen=True)
@@ -79,12 +82,30 @@ class Training(LayerTrainer):
         """Of what rows hold, by which boosting draws them."""
         return row_hashes(self.features.codes, self.task.key)
 
-    def check(self, members: Sequence[MemberSpec]) -> None:
-        """Refuse members that cannot be trained on these rows, before any work is done."""
-        for member in members:
+    def check(self, members: Sequence[MemberSpec], entropy: tuple[int, ...]) -> None:
+        """Refuse members that cannot be trained on these rows, before any work is done.
+
+        What other packages refuse is only known by trying: few rows do. Where these are too few
+        for a member, the first fold tells.
+        """
+        for number, member in enumerate(members):
+            if member.is_external:
+                self._try(member, (*entropy, 13, number))
             if member.is_boosted:
                 with blaming(member.name, "be fitted"):
                     boosting_options(member.model, self.features, self.task)
+
+    def _try(self, member: MemberSpec, entropy: tuple[int, ...]) -> None:
+        train, held_out = self.folds[0]
+        few = Part(_few(train, self.task.strata), held_out[:_FEW_ROWS])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of rows that are few
+            try:
+                self.fit_member(member, [few], entropy)
+                return
+            except Exception:
+                pass
+        self.fit_member(member, parts_of(self.folds[:1]), entropy)
 
     def fit_member(
         self, member: MemberSpec, parts: Sequence[Part], entropy: Sequence[int]
@@ -134,6 +155,18 @@ class Training(LayerTrainer):
         weight = None if weight is None else weight[train]
         target, leaf = self.task.target[train], member.model.min_samples_leaf
         return columns[screened(codes, target, weight, leaf)]
+
+
+def _few(rows: np.ndarray, strata: np.ndarray) -> np.ndarray:
+    """Some rows from all over, two of each stratum at least if there are as many."""
+    _, place, n_each = np.unique(strata[rows], return_inverse=True, return_counts=True)
+    ends = np.cumsum(n_each)
+    most = max(2, _FEW_ROWS // len(n_each))
+    chosen = [
+        np.unique(np.linspace(end - n, end - 1, min(n, most)).astype(int))
+        for end, n in zip(ends.tolist(), n_each.tolist(), strict=True)
+    ]
+    return rows[np.argsort(place, kind="stable")[np.concatenate(chosen)]]
 
 
 def parts_of(folds: Sequence[tuple[np.ndarray, Any]], keep: bool = False) -> list[Part]:
