@@ -149,6 +149,8 @@ def _forests() -> dict[str, Case]:
         "few bins": {"max_bins": 7, "max_features": 0.5, "min_weight_fraction_leaf": 0.02},
         "balanced": {"class_weight": "balanced"},
         "balanced subsample": {"class_weight": "balanced_subsample"},
+        "best first": {"max_leaf_nodes": 14, "min_impurity_decrease": 0.002},
+        "pruned": {"ccp_alpha": 0.004, "criterion": "entropy"},
         "two jobs": {"n_jobs": 2},
     }
     for kind in (RandomForestClassifier, CompletelyRandomForestClassifier):
@@ -217,6 +219,11 @@ def _regressors() -> dict[str, Case]:
         "default": {},
         "limits": {"max_depth": 4, "min_samples_leaf": 3, "min_samples_split": 0.1},
         "few bins": {"max_bins": 7, "max_features": 0.5, "min_weight_fraction_leaf": 0.02},
+        "best first": {"max_leaf_nodes": 14, "min_impurity_decrease": 0.002},
+        "pruned": {"ccp_alpha": 0.004},
+        "monotonic": {"monotonic_cst": [1, -1, *[0] * 4], "max_leaf_nodes": 20},
+        "absolute error": {"criterion": "absolute_error"},
+        "poisson": {"criterion": "poisson", "max_features": 2},
         "two jobs": {"n_jobs": 2},
     }
     for kind in (RandomForestRegressor, CompletelyRandomForestRegressor):

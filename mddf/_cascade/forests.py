@@ -75,7 +75,7 @@ def resolve_forests(
             )
         if own:
             forest._validate_params()
-            forest._check_bootstrap()
+            forest._check_in_layer()
         elif weighted:
             check_takes_weights("forests", name or type(forest).__name__, forest)
         called = f"{type(forest).__name__} of forests[{i}]"

@@ -241,7 +241,9 @@ class LayerTrainer:
                 columns = self.seen_columns(member, view.columns, train)
                 block = grower.Block(
                     seeds=grower.draw_seeds((*entropy, number, k), forest.n_estimators),
-                    options=forest._tree_options(len(samplings[key].rows), len(columns)),
+                    options=forest._tree_options(
+                        len(samplings[key].rows), len(columns), self.task.values
+                    ),
                     sampling=samplings[key],
                     columns=columns,
                     held_out=held_out,

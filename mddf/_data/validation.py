@@ -9,10 +9,9 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
-from sklearn.utils.validation import (
-    check_consistent_length,
-)
+from sklearn.utils.validation import _check_monotonic_cst, check_consistent_length
 
 from mddf._base.messages import short
 
@@ -105,3 +104,32 @@ def check_lengths(X: Any, **given: Any) -> None:
     for name, values in given.items():
         with naming(name):
             check_consistent_length(X, values)
+
+
+def monotonic_signs(estimator: Any, categorical: np.ndarray, n_scores: int) -> np.ndarray | None:
+    """Signs of the features from `monotonic_cst`, None if all are 0.
+
+    Parameters
+    ----------
+    estimator : object
+        That knows its features.
+    categorical : ndarray of bool of shape (n_features,)
+    n_scores : int
+        What is predicted: constraints are for one.
+    """
+    given = estimator.monotonic_cst
+    if not (given is None or isinstance(given, dict) or is_list(given)):
+        raise ValueError(f"monotonic_cst must have a sign for each feature, got {short(given)}")
+    with naming("monotonic_cst"):
+        signs = _check_monotonic_cst(estimator, given).astype(np.int8)
+    if not signs.any():
+        return None
+    if np.any(signs[categorical]):
+        raise ValueError("monotonic_cst must be 0 for categories, got a constraint on one")
+    if n_scores > 1:
+        kind = "classes" if is_classifier(estimator) else "outputs"
+        raise ValueError(
+            "monotonic_cst is for one score, that of the second class of two, or one output, got "
+            f"constraints and {n_scores} {kind}"
+        )
+    return signs

@@ -21,7 +21,13 @@ from mddf._data.plain import check_weights
 from mddf._data.reading import read_table
 from mddf._data.sampling import RowWeights, canonical_order, plan_sampling
 from mddf._data.targets import Classes, Values
-from mddf._data.validation import check_lengths, naming, refuse_class, unchanged_on_failure
+from mddf._data.validation import (
+    check_lengths,
+    monotonic_signs,
+    naming,
+    refuse_class,
+    unchanged_on_failure,
+)
 from mddf._ensemble.stages import FittedStages, StageMember, one_stage
 from mddf._forest import out_of_bag
 from mddf._forest.ensemble import TreeEnsemble
@@ -45,6 +51,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees):
     criterion: str
     bootstrap: bool
     max_samples: float | None
+    monotonic_cst: Any
     oob_score: bool | Callable[..., float]
     n_jobs: int | None
     random_state: Any
@@ -116,6 +123,10 @@ class Forest(TreeEnsemble, grower.GrowsTrees):
         """The attributes by which a fitted forest knows a target."""
         raise NotImplementedError
 
+    def _n_scores(self, target: Any) -> int:
+        """How many numbers a prediction consists of."""
+        raise NotImplementedError
+
     def _check_again(self, target: Any) -> None:
         """Refuse a target that a fit with warm_start=True cannot go on with."""
 
@@ -148,6 +159,19 @@ class Forest(TreeEnsemble, grower.GrowsTrees):
             raise ValueError(
                 "max_samples needs bootstrap=True, "
                 f"got max_samples={short(self.max_samples)}, bootstrap={self.bootstrap!r}"
+            )
+
+    def _check_in_layer(self) -> None:
+        """Refuse parameters of a forest whose trees grow in a layer, among others."""
+        self._check_bootstrap()
+        if self.monotonic_cst is not None:
+            raise ValueError(
+                "monotonic_cst is for a forest alone: what layers predict from one another is not "
+                f"bound by it; got {short(self.monotonic_cst)}"
+            )
+        if self.criterion == "poisson":
+            raise ValueError(
+                "criterion='poisson' is for a forest alone: in layers, targets have mean 0"
             )
 
     def _begin(self, table: Any, target: Any, weights: Any) -> dict[str, Any]:
@@ -208,7 +232,9 @@ class Forest(TreeEnsemble, grower.GrowsTrees):
     def _grow(
         self, fitted: dict[str, Any], table: BinnedTable, target: Any, weights: Any, n_before: int
     ) -> dict[str, Any]:
-        options = self._tree_options(table.n_rows, table.bins.n_columns)
+        categorical = np.asarray(table.bins.categorical, bool)
+        monotonic = monotonic_signs(self, categorical, self._n_scores(target))
+        options = self._tree_options(table.n_rows, table.bins.n_columns, target, monotonic)
         sampling = self._sampling(table, target, weights, options.entropy)
         seeds = grower.draw_seeds(fitted["_entropy"], self.n_estimators)
         block = grower.Block(
@@ -259,8 +285,11 @@ class Forest(TreeEnsemble, grower.GrowsTrees):
             found["_oob"] = out_of_bag.by_rows(grown, rows, table.n_rows, fitted["_oob"])
         return found
 
-    def _tree_options(self, n_samples: int, n_features: int) -> TreeOptions:
-        return tree_options(self, n_samples, n_features)
+    def _tree_options(
+        self, n_samples: int, n_features: int, target: Any = None, monotonic: Any = None
+    ) -> TreeOptions:
+        values = target if isinstance(target, Values) else None
+        return tree_options(self, n_samples, n_features, values, monotonic)
 
     def _fitted_stages(self) -> FittedStages:
         """The forest as a stage."""

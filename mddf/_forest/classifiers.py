@@ -15,7 +15,7 @@ from mddf._data.plain import class_factors
 from mddf._data.sampling import RowWeights, row_weights
 from mddf._data.targets import Classes
 from mddf._forest.base import Forest
-from mddf._forest.parameters import CONSTRAINTS
+from mddf._forest.parameters import CLASS_CRITERIA, CONSTRAINTS
 from mddf._forest.trees import CompletelyRandomTreeClassifier, RandomTreeClassifier
 from mddf._trees import predictor
 from mddf._trees.arrays import shares
@@ -28,7 +28,7 @@ class BaseForest(Forest, ProbabilityClassifier):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
-        "criterion": [StrOptions({"gini", "entropy", "log_loss"})],
+        "criterion": [StrOptions(set(CLASS_CRITERIA))],
         "class_weight": [StrOptions({"balanced", "balanced_subsample"}), dict, None],
     }
 
@@ -44,6 +44,10 @@ class BaseForest(Forest, ProbabilityClassifier):
 
     def _read(self, y: Any, weights: Any) -> Classes:
         return Classes.read(y)
+
+    def _n_scores(self, target: Classes) -> int:
+        n_classes = len(target.classes)
+        return n_classes if n_classes > 2 else 1
 
     @property
     def _width(self) -> int:
@@ -103,6 +107,16 @@ class RandomForestClassifier(BaseForest):
         Fewest samples of a leaf; a float is a share of all samples.
     min_weight_fraction_leaf : float, default=0.0
         Least weight of a leaf, as a share of that of the tree's samples.
+    max_leaf_nodes : int, default=None
+        Most leaves of a tree: the nodes come first whose splits are worth most. None for no limit.
+    min_impurity_decrease : float, default=0.0
+        Least decrease of impurity by a split, as a share of the weight of the tree's samples.
+    ccp_alpha : float, default=0.0
+        Of minimal cost-complexity pruning: by how much each leaf has to lessen the impurity.
+    monotonic_cst : array of int of shape (n_features,), dict or None, default=None
+        By feature, or by its name: 1 where predictions must not fall with it, -1 where they must
+        not rise, 0 elsewhere. They are probabilities of the second class of
+        two. Not for categories.
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
         Features drawn for each node. Constant ones count, but at least one that is not is
         looked at. A float is a share, None means all.
@@ -183,6 +197,10 @@ class RandomForestClassifier(BaseForest):
         min_samples_split: Any = 2,
         min_samples_leaf: Any = 1,
         min_weight_fraction_leaf: float = 0.0,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        monotonic_cst: Any = None,
         max_features: Any = "sqrt",
         bootstrap: bool = True,
         max_samples: Any = None,
@@ -221,6 +239,16 @@ class CompletelyRandomForestClassifier(BaseForest):
         Fewest samples of a leaf; a float is a share of all samples.
     min_weight_fraction_leaf : float, default=0.0
         Least weight of a leaf, as a share of that of the tree's samples.
+    max_leaf_nodes : int, default=None
+        Most leaves of a tree: the nodes come first whose splits are worth most. None for no limit.
+    min_impurity_decrease : float, default=0.0
+        Least decrease of impurity by a split, as a share of the weight of the tree's samples.
+    ccp_alpha : float, default=0.0
+        Of minimal cost-complexity pruning: by how much each leaf has to lessen the impurity.
+    monotonic_cst : array of int of shape (n_features,), dict or None, default=None
+        By feature, or by its name: 1 where predictions must not fall with it, -1 where they must
+        not rise, 0 elsewhere. They are probabilities of the second class of
+        two. Not for categories.
     max_features : {"sqrt", "log2"}, int, float or None, default=1
         Features drawn for each node. Constant ones count, but at least one that is not is
         looked at. A float is a share, None means all.
@@ -303,6 +331,10 @@ class CompletelyRandomForestClassifier(BaseForest):
         min_samples_split: Any = 2,
         min_samples_leaf: Any = 1,
         min_weight_fraction_leaf: float = 0.0,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        monotonic_cst: Any = None,
         max_features: Any = 1,
         bootstrap: bool = False,
         max_samples: Any = None,

@@ -8,8 +8,16 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import RealNotInt, StrOptions
 
-from mddf._core import TreeOptions
-from mddf._data.validation import COUNT, JOBS, MAX_FEATURES, Within, resolve_max_features
+from mddf._core import Loss, TreeOptions
+from mddf._data.targets import Values
+from mddf._data.validation import (
+    COUNT,
+    JOBS,
+    MAX_FEATURES,
+    Within,
+    finite,
+    resolve_max_features,
+)
 from mddf._trees import grower
 
 CONSTRAINTS: dict[str, list[Any]] = {
@@ -24,6 +32,10 @@ CONSTRAINTS: dict[str, list[Any]] = {
         Within(RealNotInt, 0, 1, closed="neither"),
     ],
     "min_weight_fraction_leaf": [Within(Real, 0, 0.5, closed="both")],
+    "max_leaf_nodes": [Within(Integral, 2, None, closed="left"), None],
+    "min_impurity_decrease": [finite()],
+    "ccp_alpha": [finite()],
+    "monotonic_cst": ["array-like", dict, None],
     "max_features": MAX_FEATURES,
     "bootstrap": ["boolean"],
     "max_samples": [
@@ -48,14 +60,72 @@ def _as_count(value: Any, n_samples: int, least: int) -> int:
     return max(least, int(np.ceil(value * n_samples)))
 
 
-def tree_options(forest: Any, n_samples: int, n_features: int) -> TreeOptions:
-    """How trees are grown, from a forest's parameters and the shape of the table."""
+_LOSSES = {
+    "squared_error": Loss.SQUARED_ERROR,
+    "friedman_mse": Loss.SQUARED_ERROR,  # which always had the same splits
+    "absolute_error": Loss.ABSOLUTE_ERROR,
+    "poisson": Loss.POISSON,
+}
+REGRESSION_CRITERIA = frozenset(_LOSSES)
+CLASS_CRITERIA = frozenset({"gini", "entropy", "log_loss"})
+_ENTROPIES = frozenset({"entropy", "log_loss"})
+_BIT = 0.6931471805599453  # the natural logarithm of 2
+
+
+def in_unit_of_trees(impurity: float, criterion: str, values: Values | None) -> float:
+    """An impurity of a user's as the kernel has it.
+
+    Parameters
+    ----------
+    impurity : float
+        By classes, entropies are in bits; by numbers, the mean over outputs, in units of y.
+    criterion : str
+    values : Values or None
+        Numbers that are learnt; None for classes.
+    """
+    if values is None:
+        return impurity * (_BIT if criterion in _ENTROPIES else 1.0)
+    power = 2 if _LOSSES[criterion] == Loss.SQUARED_ERROR else 1
+    with np.errstate(over="ignore", under="ignore"):
+        unit = -power * int(values.exponents.max())
+        return float(np.ldexp(impurity * len(values.exponents), unit))
+
+
+def tree_options(
+    forest: Any,
+    n_samples: int,
+    n_features: int,
+    values: Values | None = None,
+    monotonic: np.ndarray | None = None,
+) -> TreeOptions:
+    """How trees are grown.
+
+    Parameters
+    ----------
+    forest : Forest
+        Whose parameters say so.
+    n_samples, n_features : int
+        The shape of the table.
+    values : Values, default=None
+        Numbers that are learnt; None for classes.
+    monotonic : ndarray of int8 of shape (n_columns,), default=None
+        Signs of constraints.
+    """
+    least, prune = (
+        in_unit_of_trees(float(impurity), forest.criterion, values)
+        for impurity in (forest.min_impurity_decrease, forest.ccp_alpha)
+    )
     return TreeOptions(
-        entropy=forest.criterion in ("entropy", "log_loss"),
+        entropy=forest.criterion in _ENTROPIES,
         random_thresholds=forest._random_thresholds,
         max_features=resolve_max_features(forest.max_features, n_features),
         max_depth=min(int(forest.max_depth or grower.NO_DEPTH_LIMIT), grower.NO_DEPTH_LIMIT),
         min_samples_split=_as_count(forest.min_samples_split, n_samples, 2),
         min_samples_leaf=_as_count(forest.min_samples_leaf, n_samples, 1),
         min_weight_leaf=float(forest.min_weight_fraction_leaf),
+        max_leaf_nodes=min(int(forest.max_leaf_nodes or 0), grower.NO_DEPTH_LIMIT),
+        min_decrease=least,
+        prune=prune,
+        loss=_LOSSES.get(forest.criterion, Loss.SQUARED_ERROR),
+        monotonic=monotonic,
     )

@@ -9,12 +9,11 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _check_monotonic_cst
 
 from mddf import _core
 from mddf._base.messages import short
 from mddf._data.binned_table import BinnedTable
-from mddf._data.validation import MOST, is_list, naming, resolve_max_features
+from mddf._data.validation import MOST, is_list, monotonic_signs, resolve_max_features
 from mddf._gradient.statistics import Encoding
 
 # What `grow_policy` may be.
@@ -43,7 +42,7 @@ def kernel_options(
             f"max_depth must be at most {_DEEPEST} with grow_policy='symmetric', whose trees "
             f"have 2**max_depth leaves, got {model.max_depth!r}"
         )
-    monotonic = monotonic_signs(model, target, categorical)
+    monotonic = monotonic_signs(model, categorical, target.n_scores)
     interactions = interaction_groups(model.interaction_cst, model.n_features_in_)
     if encoding is not None:
         monotonic, interactions = encoding.extended(monotonic, interactions)
@@ -63,25 +62,6 @@ def kernel_options(
         n_copies=1 if encoding is None else encoding.n_copies,
         interactions=interactions,
     )
-
-
-def monotonic_signs(estimator: Any, target: Any, categorical: np.ndarray) -> np.ndarray | None:
-    """Signs of the features from `monotonic_cst`, None if all are 0."""
-    given = estimator.monotonic_cst
-    if not (given is None or isinstance(given, dict) or is_list(given)):
-        raise ValueError(f"monotonic_cst must have a sign for each feature, got {short(given)}")
-    with naming("monotonic_cst"):
-        signs = _check_monotonic_cst(estimator, estimator.monotonic_cst).astype(np.int8)
-    if not signs.any():
-        return None
-    if np.any(signs[categorical]):
-        raise ValueError("monotonic_cst must be 0 for categories, got a constraint on one")
-    if target.n_scores > 1:
-        raise ValueError(
-            "monotonic_cst is for one score, that of the second class of two, got constraints and "
-            f"{target.n_scores} classes"
-        )
-    return signs
 
 
 def interaction_groups(interaction_cst: Any, n_features: int) -> np.ndarray | None:

@@ -176,7 +176,7 @@ def _check_parameters(model: Any) -> None:
     """Refuse values that a fit of its own would refuse; in a layer it is not called."""
     model._validate_params()
     if isinstance(model, Forest):
-        model._check_bootstrap()
+        model._check_in_layer()
 
 
 def grows_on_codes(model: Any, max_bins: int) -> bool:

@@ -69,6 +69,7 @@ class ClassificationTask:
     trials: ClassVar[dict[str, list[dict[str, Any]]]] = _TRIALS
     enough = 50  # samples for which 5 folds are as good as 10
     unit = 1.0
+    values = None  # that are learnt: classes are not numbers
 
     def __init__(
         self,

@@ -36,8 +36,8 @@ _MOST_ROWS = 2**22
 class GrowsTrees:
     """What estimators are whose trees grow on a table that is binned already: forests."""
 
-    def _tree_options(self, n_samples: int, n_features: int) -> TreeOptions:
-        """How trees grow on so many rows and columns."""
+    def _tree_options(self, n_samples: int, n_features: int, target: Any = None) -> TreeOptions:
+        """How trees grow on so many rows and columns, to learn classes or `Values`."""
         raise NotImplementedError
 
 

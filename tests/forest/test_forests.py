@@ -28,6 +28,7 @@ def data():
         RandomForestClassifier(criterion="entropy", bootstrap=False, max_bins=32),
         RandomForestClassifier(class_weight="balanced", oob_score=True, n_jobs=2),
         RandomForestClassifier(max_features=None, warm_start=True, max_samples=0.5),
+        RandomForestClassifier(max_leaf_nodes=9, ccp_alpha=0.001, min_impurity_decrease=0.001),
         CompletelyRandomForestClassifier(),
         CompletelyRandomForestClassifier(bootstrap=True),
         CompletelyRandomForestClassifier(bootstrap=True, max_samples=1.0),

@@ -38,6 +38,7 @@ def same(a, b, X):
         RandomForestRegressor(bootstrap=False, max_bins=32, max_features="sqrt"),
         RandomForestRegressor(oob_score=True, n_jobs=2),
         RandomForestRegressor(warm_start=True, max_samples=0.5),
+        RandomForestRegressor(criterion="absolute_error", max_leaf_nodes=12, ccp_alpha=0.001),
         CompletelyRandomForestRegressor(),
         CompletelyRandomForestRegressor(bootstrap=True),
         CompletelyRandomForestRegressor(max_features=3),

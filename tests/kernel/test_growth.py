@@ -65,10 +65,12 @@ def test_every_split_is_the_best_there_is(loss, kind, weighted, n_outputs):
 
 
 @pytest.mark.parametrize("loss", ["poisson", "absolute"])
+@pytest.mark.parametrize("n_outputs", [1, 2])
 @pytest.mark.parametrize(("n_rows", "n_bins"), [(70, 200), (150, 255), (150, 6)])
-def test_larger_nodes(loss, n_rows, n_bins):
+def test_larger_nodes(loss, n_rows, n_bins, n_outputs):
     rng = np.random.default_rng([n_rows, n_bins])
-    case, options = any_case(rng, loss, n_rows, n_columns=5, n_bins=n_bins, missing=0.1)
+    some = {"n_columns": 5, "n_bins": n_bins, "missing": 0.1, "n_outputs": n_outputs}
+    case, options = any_case(rng, loss, n_rows, **some)
     (nodes,) = naive.decode(case.grow([7], n_draws=n_rows, max_depth=3, **options))
     weights = naive.bootstrap(7, case.rows, n_rows, n_rows).astype(float)
     for node, _, gain, best in twin.replayed(nodes, case, weights, loss).values():

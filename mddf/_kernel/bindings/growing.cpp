@@ -234,12 +234,18 @@ cumulative : uint64 array of shape (len(rows),) or None
 weights : float64 array of shape (n_rows,) or None
     Weights of all rows of the table in the trees themselves, not negative.
 balance : bool
-    Scale the weights so that in each tree's samples all classes weigh the same.)")
+    Scale the weights so that in each tree's samples all classes weigh the same.
+parts : int64 array of shape (n_parts + 1,) or None
+    Where parts of rows begin, of each of which n_draws rows are drawn; the last one ends at
+    len(rows), and cumulative begins anew with each.
+whole_parts : bool
+    Draw parts instead, with all their rows.)")
       .def(nb::init<In<int32_t, 1>, int64_t, std::optional<In<uint64_t, 1>>,
-                    std::optional<In<double, 1>>, bool>(),
+                    std::optional<In<double, 1>>, bool, std::optional<In<int64_t, 1>>, bool>(),
            arg("rows").noconvert(), arg("n_draws") = 0,
            arg("cumulative").none().noconvert() = nb::none(),
-           arg("weights").none().noconvert() = nb::none(), arg("balance") = false)
+           arg("weights").none().noconvert() = nb::none(), arg("balance") = false,
+           arg("parts").none().noconvert() = nb::none(), arg("whole_parts") = false)
       .def_prop_ro(
           "rows", [](const RowSampling& self) { return shared(self.rows()); },
           nb::rv_policy::automatic)
@@ -251,10 +257,15 @@ balance : bool
           "weights", [](const RowSampling& self) { return shared(self.weights()); },
           nb::rv_policy::automatic)
       .def_prop_ro("balance", &RowSampling::balance)
+      .def_prop_ro(
+          "parts", [](const RowSampling& self) { return shared(self.parts()); },
+          nb::rv_policy::automatic)
+      .def_prop_ro("whole_parts", &RowSampling::whole_parts)
       .def("__reduce__", reducing<RowSampling>([](const RowSampling& sampling) {
              return nb::make_tuple(shared(sampling.rows()), sampling.n_draws(),
                                    shared(sampling.cumulative()), shared(sampling.weights()),
-                                   sampling.balance());
+                                   sampling.balance(), shared(sampling.parts()),
+                                   sampling.whole_parts());
            }));
 }
 

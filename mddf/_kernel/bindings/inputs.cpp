@@ -177,12 +177,15 @@ FixedValues::FixedValues(In<int64_t, 2> fixed, In<double, 1> scale)
 
 RowSampling::RowSampling(In<int32_t, 1> rows, int64_t n_draws,
                          std::optional<In<uint64_t, 1>> cumulative,
-                         std::optional<In<double, 1>> weights, bool balance)
+                         std::optional<In<double, 1>> weights, bool balance,
+                         std::optional<In<int64_t, 1>> parts, bool whole_parts)
     : rows_(std::move(rows)),
       n_draws_(n_draws),
       cumulative_(std::move(cumulative)),
       weights_(std::move(weights)),
-      balance_(balance) {
+      balance_(balance),
+      parts_(std::move(parts)),
+      whole_parts_(whole_parts) {
   check(rows_.shape(0) > 0, "rows: expected at least one row to train on");
   check_each("rows", rows_, "rows of the table", [](int32_t row) { return row >= 0; });
   last_row_ = *std::max_element(rows_.data(), rows_.data() + rows_.shape(0));
@@ -195,19 +198,38 @@ RowSampling::RowSampling(In<int32_t, 1> rows, int64_t n_draws,
   if (weights_)
     check(std::accumulate(weights_->data(), weights_->data() + weights_->shape(0), 0.0) <= 0x1p320,
           "weights: expected a sum of at most 2^320");
+  const auto n_rows = static_cast<int64_t>(rows_.shape(0));
+  std::vector<int64_t> starts{0, n_rows};
+  if (parts_) {
+    starts.assign(parts_->data(), parts_->data() + parts_->shape(0));
+    check(starts.size() > 1 && starts.front() == 0 && starts.back() == n_rows,
+          "parts: expected to begin with 0 and end with the number of rows");
+    for (size_t part = 1; part < starts.size(); ++part)
+      check(starts[part - 1] < starts[part], "parts: expected no empty part");
+  }
+  check(!whole_parts_ || (parts_ && !cumulative_),
+        "whole_parts: only with parts, and without cumulative");
   if (!cumulative_) return;
   check_length("cumulative", cumulative_->shape(0), rows_.shape(0));
-  check_each(
-      "cumulative", *cumulative_, "sums that do not fall",
-      [before = uint64_t{0}](uint64_t sum) mutable { return std::exchange(before, sum) <= sum; });
-  check(as_span(*cumulative_).back() > 0, "cumulative: expected a positive total");
+  const uint64_t* sums = cumulative_->data();
+  for (size_t part = 1; part < starts.size(); ++part) {
+    check(std::is_sorted(sums + starts[part - 1], sums + starts[part]),
+          "cumulative: expected sums that do not fall");
+    check(sums[starts[part] - 1] > 0, "cumulative: expected a positive total");
+  }
 }
 
 Sampling RowSampling::sampling(int64_t n_rows) const {
   check(last_row_ < n_rows, "rows: expected rows of the table, which has " +
                                 std::to_string(n_rows) + ", got " + std::to_string(last_row_));
   if (weights_) check_length("weights", weights_->shape(0), n_rows);
-  return {as_span(rows_), n_draws_, data_or_null(cumulative_), data_or_null(weights_), balance_};
+  return {as_span(rows_),
+          n_draws_,
+          data_or_null(cumulative_),
+          data_or_null(weights_),
+          balance_,
+          parts_ ? as_span(*parts_) : Span<int64_t>{},
+          whole_parts_};
 }
 
 GrowOptions checked(const GrowOptions& options) {

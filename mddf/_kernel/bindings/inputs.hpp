@@ -106,12 +106,15 @@ class FixedValues {
 class RowSampling {
  public:
   RowSampling(In<int32_t, 1> rows, int64_t n_draws, std::optional<In<uint64_t, 1>> cumulative,
-              std::optional<In<double, 1>> weights, bool balance);
+              std::optional<In<double, 1>> weights, bool balance,
+              std::optional<In<int64_t, 1>> parts, bool whole_parts);
   const In<int32_t, 1>& rows() const { return rows_; }
   int64_t n_draws() const { return n_draws_; }
   const std::optional<In<uint64_t, 1>>& cumulative() const { return cumulative_; }
   const std::optional<In<double, 1>>& weights() const { return weights_; }
   bool balance() const { return balance_; }
+  const std::optional<In<int64_t, 1>>& parts() const { return parts_; }
+  bool whole_parts() const { return whole_parts_; }
 
   // For a table of so many rows.
   Sampling sampling(int64_t n_rows) const;
@@ -122,6 +125,8 @@ class RowSampling {
   std::optional<In<uint64_t, 1>> cumulative_;
   std::optional<In<double, 1>> weights_;
   bool balance_;
+  std::optional<In<int64_t, 1>> parts_;
+  bool whole_parts_;
   int32_t last_row_;
 };
 

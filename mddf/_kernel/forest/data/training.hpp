@@ -40,8 +40,10 @@ struct GrowOptions {
   }
   // Whether what splits are worth decides about more than which column is split.
   bool weighs_splits() const { return max_leaf_nodes > 0 || min_decrease > 0 || prune > 0; }
-  bool decreases_too_little(double gain) const {  // a difference, and so rounded
-    return gain + std::numeric_limits<double>::epsilon() * (1 + min_decrease) < min_decrease;
+  // What a split is worth is a difference, and so rounded.
+  bool decreases_too_little(double gain) const {
+    constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
+    return !(gain + kEpsilon >= min_decrease * (1 - 8 * kEpsilon));
   }
   bool wide() const { return wide_vectors && simd::supported(); }
 };
@@ -75,6 +77,10 @@ struct Sampling {
       cumulative;         // sums of whole numbers that rows are drawn in proportion to, or null
   const double* weights;  // of all rows of the table, or null
   bool balance;           // give every class of a tree's samples the same weight
+  // Where parts of `rows` begin, and where the last one ends; or empty. Of each part, n_draws rows
+  // are drawn, and `cumulative` begins anew; or parts are drawn whole, n_draws of them.
+  Span<int64_t> parts = {};
+  bool whole_parts = false;
 };
 
 // Where predictions of held-out rows are added up, one row of `sums` for each, and how many trees

@@ -55,10 +55,18 @@ class RowCounts {
  public:
   RowCounts(const RowCounts&) = delete;
   RowCounts(const Sampling& sampling, int64_t n_rows, Interrupt& interrupt)
-      : sampling_(sampling),
-        draw_(sampling.cumulative, sampling.rows.size),
-        counts_(n_rows),
-        interrupt_(interrupt) {}
+      : sampling_(sampling), counts_(n_rows), interrupt_(interrupt) {
+    const int64_t n_parts = sampling.parts.size - 1;
+    if (n_parts < 1)
+      draws_.emplace_back(sampling.cumulative, sampling.rows.size);
+    else if (sampling.whole_parts)
+      draws_.emplace_back(sampling.cumulative, n_parts);
+    for (int64_t part = 0; part < n_parts && !sampling.whole_parts; ++part) {
+      const int64_t first = sampling.parts[part];
+      draws_.emplace_back(sampling.cumulative ? sampling.cumulative + first : nullptr,
+                          sampling.parts[part + 1] - first);
+    }
+  }
 
   // Whether every tree has its own.
   bool change() const { return sampling_.n_draws > 0; }
@@ -66,16 +74,19 @@ class RowCounts {
   // Those of the next tree.
   void draw(Random& random) {
     std::fill(counts_.begin(), counts_.end(), 0);
-    if (change()) {
-      Random own = random;  // stays in registers
-      for (int64_t i = 0; i < sampling_.n_draws;) {
-        const int64_t end = std::min(i + kAtOnce, sampling_.n_draws);
-        interrupt_.poll(8 * (end - i));
-        for (; i < end; ++i) ++counts_[sampling_.rows[draw_(own)]];
-      }
-      random = own;
+    const int32_t* rows = sampling_.rows.data;
+    if (!change()) {
+      for (int64_t i = 0; i < sampling_.rows.size; ++i) ++counts_[rows[i]];
+    } else if (sampling_.whole_parts) {
+      draw_each(draws_[0], random, [&](int64_t part) {
+        for (int64_t i = sampling_.parts[part]; i < sampling_.parts[part + 1]; ++i)
+          ++counts_[rows[i]];
+      });
     } else {
-      for (int64_t i = 0; i < sampling_.rows.size; ++i) ++counts_[sampling_.rows[i]];
+      for (size_t part = 0; part < draws_.size(); ++part) {
+        const int32_t* from = rows + (part > 0 ? sampling_.parts[part] : 0);
+        draw_each(draws_[part], random, [&](int64_t position) { ++counts_[from[position]]; });
+      }
     }
     interrupt_.poll(8 * static_cast<int64_t>(counts_.size()));
   }
@@ -89,8 +100,19 @@ class RowCounts {
  private:
   static constexpr int64_t kAtOnce = 4096;
 
+  template <class Count>
+  void draw_each(const BootstrapDraw& draw, Random& random, Count count) {
+    Random own = random;  // stays in registers
+    for (int64_t i = 0; i < sampling_.n_draws;) {
+      const int64_t end = std::min(i + kAtOnce, sampling_.n_draws);
+      interrupt_.poll(8 * (end - i));
+      for (; i < end; ++i) count(draw(own));
+    }
+    random = own;
+  }
+
   const Sampling& sampling_;
-  const BootstrapDraw draw_;
+  std::vector<BootstrapDraw> draws_;
   std::vector<uint32_t> counts_;
   Interrupt& interrupt_;
 };

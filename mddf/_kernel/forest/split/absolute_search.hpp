@@ -17,6 +17,7 @@
 #include "forest/split/bounds.hpp"
 #include "forest/split/middle.hpp"
 #include "forest/split/node_values.hpp"
+#include "forest/split/sort_few.hpp"
 #include "forest/split/split.hpp"
 
 namespace mddf {
@@ -29,7 +30,6 @@ class AbsoluteSearch {
         options_(options),
         node_(node),
         in_order_(node.n_outputs()),
-        order_(node.n_outputs()),
         place_(node.n_outputs()) {}
   static constexpr int kAtOnce = 1;
 
@@ -40,12 +40,17 @@ class AbsoluteSearch {
   void begin(const RowSample* samples, int64_t n) {
     samples_ = samples;
     n_ = n;
-    if (static_cast<int64_t>(codes_.size()) < n) codes_.resize(n);
+    if (static_cast<int64_t>(codes_.size()) < n) {
+      codes_.resize(n);
+      rows_.resize(n);
+      order_.resize(n);
+      members_.resize(n);
+    }
     whole_ = 0;
     for (int j = 0; j < node_.n_outputs(); ++j) {
       sort_output(j);
-      middle_.start(in_order_[j]);
-      whole_ += factor(j) * static_cast<double>(middle_.deviation());
+      left_.start(in_order_[j]);
+      whole_ += factor(j) * static_cast<double>(left_.deviation());
     }
   }
 
@@ -53,7 +58,7 @@ class AbsoluteSearch {
   void try_columns(const int32_t* columns, int64_t, Split& best, uint8_t* constant) {
     const int32_t column = columns[0];
     const BinMatrix::Column from = data_.matrix.column(column, n_);
-    for (int64_t i = 0; i < n_; ++i) codes_[i] = from[samples_[i].row];
+    for (int64_t r = 0; r < n_; ++r) codes_[r] = from[rows_[r]];
     gather_groups();
     const int n_groups = static_cast<int>(groups_.size());
     constant[0] = n_groups < 2;
@@ -83,12 +88,12 @@ class AbsoluteSearch {
     }
     for (int j = 0; j < node_.n_outputs(); ++j)
       for (const int side : {0, 1}) {
-        middle_.start(in_order_[j]);
+        left_.start(in_order_[j]);
         for (int64_t i = 0; i < n_; ++i)
-          if (split.goes_right(codes[i]) != (side == 1)) middle_.take(place_[j][i]);
-        middle_.settle();
-        sum += factor(j) * static_cast<double>(middle_.deviation());
-        median[side] = middle_.median();
+          if (split.goes_right(codes[i]) != (side == 1)) left_.take(place_[j][i]);
+        left_.settle();
+        sum += factor(j) * static_cast<double>(left_.deviation());
+        median[side] = left_.median();
       }
     if (allows(split.column, rows[0], static_cast<double>(weight[0]), median[0], median[1]))
       split.score = -sum;
@@ -115,38 +120,56 @@ class AbsoluteSearch {
       keys[i] = {node_.fixed_value(samples_[i].row, j), static_cast<uint32_t>(i)};
     std::sort(keys.begin(), keys.end());
     InOrder& in_order = in_order_[j];
-    in_order.numbers.assign(n_ + 2, {0, 0, 0});
+    in_order.numbers.resize(n_ + 2);
+    in_order.numbers.front() = in_order.numbers.back() = {0, 0, 0};
     in_order.weight = node_.total()[0];
     in_order.part = node_.total()[1 + j];
     in_order.shift = node_.shift(j);
-    order_[j].resize(n_);
     if (static_cast<int64_t>(place_[j].size()) < n_) place_[j].resize(n_);
     for (int64_t rank = 0; rank < n_; ++rank) {
       const uint32_t i = keys[rank].second;
-      order_[j][rank] = i;
+      if (j == 0) rows_[rank] = samples_[i].row, order_[rank] = i;
       place_[j][i] = static_cast<int32_t>(rank + 1);
       in_order.numbers[rank + 1] = {node_.distance(i, j), node_.cell(i)[1 + j], node_.cell(i)[0]};
     }
   }
 
-  // Lists the codes that the node has, what is missing last, and their samples: of one output in
-  // the order of targets.
+  // Samples that are members of groups: of one output their places, of more their numbers.
+  uint32_t member(int64_t rank) const {
+    return kOne ? static_cast<uint32_t>(rank + 1) : order_[rank];
+  }
+  int32_t place(int j, uint32_t member) const {
+    return kOne ? static_cast<int32_t>(member) : place_[j][member];
+  }
+
+  // Lists the codes that the node has, what is missing last, and their samples: in the order of the
+  // first output.
   void gather_groups() {
-    std::array<uint32_t, 256> count{};
-    for (int64_t i = 0; i < n_; ++i) ++count[codes_[i]];
     groups_.clear();
-    uint32_t position = 0;
-    for (int code = 0; code < 256; ++code) {
-      if (count[code] == 0) continue;
-      groups_.push_back({code, position, position + count[code], 0, 0});
-      position += std::exchange(count[code], position);
+    if (n_ <= kFewCodes) {
+      FewInOrder order;
+      sort_few(codes_.data(), static_cast<int>(n_), order);
+      for (uint32_t i = 0; i < n_; ++i) {
+        const int code = codes_[order[i]];
+        if (groups_.empty() || groups_.back().code != code) groups_.push_back({code, i, i, 0, 0});
+        ++groups_.back().last;
+        members_[i] = member(order[i]);
+      }
+    } else {
+      std::array<uint32_t, 256> count{};
+      for (int64_t r = 0; r < n_; ++r) ++count[codes_[r]];
+      uint32_t position = 0;
+      for (int code = 0; code < 256; ++code) {
+        if (count[code] == 0) continue;
+        groups_.push_back({code, position, position + count[code], 0, 0});
+        position += std::exchange(count[code], position);
+      }
+      if (groups_.size() < 2) return;
+      for (int64_t r = 0; r < n_; ++r) members_[count[codes_[r]]++] = member(r);
     }
-    if (groups_.size() < 2) return;
-    members_.resize(n_);
-    for (const uint32_t i : order_[0]) members_[count[codes_[i]]++] = i;
     for (Group& group : groups_)
       for (uint32_t m = group.first; m < group.last; ++m)
-        group.weight += samples_[members_[m]].weight;
+        group.weight += in_order_[0].numbers[place(0, members_[m])].weight;
   }
 
   // The best of the sets that hold the categories with the least medians; of several outputs, those
@@ -163,7 +186,7 @@ class AbsoluteSearch {
   }
   double median_of(const Group& group, int j) {
     places_.clear();
-    for (uint32_t m = group.first; m < group.last; ++m) places_.push_back(place_[j][members_[m]]);
+    for (uint32_t m = group.first; m < group.last; ++m) places_.push_back(place(j, members_[m]));
     std::sort(places_.begin(), places_.end());
     int64_t up_to = 0;
     size_t at = 0;
@@ -174,12 +197,15 @@ class AbsoluteSearch {
   // Offers the splits after each group of the sequence; `first` 1: not after the first alone, which
   // is what is missing.
   void search_sequence(int32_t column, Split& best, size_t first = 0) {
-    cuts_.assign(sequence_.size() - 1, {0, {0, 0}});
+    const size_t last = sequence_.size() - 1;
+    cuts_.assign(last, {0, {0, 0}});
     for (int j = 0; j < node_.n_outputs(); ++j) {
-      middle_.start(in_order_[j]);
-      for (size_t g = sequence_.size() - 1; g > first; --g) take_away(g, j, cuts_[g - 1], 0);
-      middle_.start(in_order_[j]);
-      for (size_t g = 0; g + 1 < sequence_.size(); ++g) take_away(g, j, cuts_[g], 1);
+      left_.start(in_order_[j]);
+      right_.start(in_order_[j]);
+      for (size_t g = 0; g < last; ++g) {  // neither waits for the other
+        if (last - g > first) take_away(left_, last - g, j, cuts_[last - g - 1], 0);
+        take_away(right_, g, j, cuts_[g], 1);
+      }
     }
     int64_t rows_left = 0, weight_left = 0;
     for (size_t g = 0; g < cuts_.size(); ++g) {
@@ -194,12 +220,12 @@ class AbsoluteSearch {
     }
   }
   // What is left without one group more.
-  void take_away(size_t g, int j, Cut& cut, int side) {
+  void take_away(Middle& middle, size_t g, int j, Cut& cut, int side) {
     const Group& group = groups_[sequence_[g]];
-    for (uint32_t m = group.first; m < group.last; ++m) middle_.take(place_[j][members_[m]]);
-    middle_.settle();
-    cut.sum += factor(j) * static_cast<double>(middle_.deviation());
-    cut.median[side] = middle_.median();
+    for (uint32_t m = group.first; m < group.last; ++m) middle.take(place(j, members_[m]));
+    middle.settle();
+    cut.sum += factor(j) * static_cast<double>(middle.deviation());
+    if (options_.is_monotonic()) cut.median[side] = middle.median();
   }
 
   void offer(int32_t column, size_t g, double score, Split& best) const {
@@ -237,12 +263,13 @@ class AbsoluteSearch {
   Bounds bounds_;
   const RowSample* samples_ = nullptr;
   int64_t n_ = 0;
-  Middle middle_;
-  std::vector<InOrder> in_order_;             // of each output, the node's numbers
-  std::vector<std::vector<uint32_t>> order_;  // ... and whose they are
-  std::vector<std::vector<int32_t>> place_;   // ... and each sample's place among them
+  Middle left_, right_;
+  std::vector<InOrder> in_order_;            // of each output, the node's numbers
+  std::vector<uint32_t> order_;              // ... and whose they are
+  std::vector<std::vector<int32_t>> place_;  // ... and each sample's place among them
   std::vector<std::pair<int64_t, uint32_t>> keys_;
-  std::vector<uint8_t> codes_;
+  std::vector<uint32_t> rows_;  // in the order of the first output
+  std::vector<uint8_t> codes_;  // of these, in one column
   std::vector<Group> groups_;
   std::vector<uint32_t> members_;
   std::vector<int> sequence_;

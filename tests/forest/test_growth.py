@@ -1,0 +1,238 @@
+"""How trees grow: the parameters mean what scikit-learn's do, on the same trees."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from forest_cases import FORESTS
+from sklearn.base import is_regressor
+from sklearn.ensemble import RandomForestClassifier as TheirForest
+from sklearn.ensemble import RandomForestRegressor as TheirRegressor
+from value_cases import REGRESSORS
+
+from mddf import (
+    CompletelyRandomForestClassifier,
+    CompletelyRandomForestRegressor,
+    DeepForestClassifier,
+    DeepForestRegressor,
+    MDDFClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+
+CRITERIA = ["gini", "entropy", "squared_error", "absolute_error", "poisson"]
+GROWTH = [
+    {},
+    {"max_leaf_nodes": 9},
+    {"min_impurity_decrease": 0.02},
+    {"ccp_alpha": 0.02},
+    {"monotonic_cst": [1, 0, -1, 0]},
+    {"min_weight_fraction_leaf": 0.07},
+    {"max_leaf_nodes": 7, "min_impurity_decrease": 0.01, "monotonic_cst": [0, -1, 1, 1]},
+    {"max_leaf_nodes": 20, "ccp_alpha": 0.01, "monotonic_cst": [0, -1, 1, 1]},
+]
+every = pytest.mark.parametrize("Forest", [*FORESTS, *REGRESSORS])
+
+
+def made(criterion, n=120, seed=0, n_outputs=1):
+    """Numbers without ties, and targets for a criterion."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4)).astype(np.float32).astype(float)
+    signal = X[:, 0] - X[:, 2] + 0.3 * X[:, 1] + rng.normal(size=n)
+    if criterion in ("gini", "entropy"):
+        return X, (signal > 0.5).astype(int)
+    y = np.stack([signal * (1 + j) ** 2 + j * X[:, 3] for j in range(n_outputs)], axis=1)
+    y = np.exp(y / 4) if criterion == "poisson" else 3 * y
+    return X, y[:, 0] if n_outputs == 1 else y
+
+
+def both_trees(criterion, **options):
+    """One tree on all rows and features of either library."""
+    options = {"criterion": criterion, "max_features": None, "bootstrap": False, **options}
+    of_classes = criterion in ("gini", "entropy")
+    pair = (
+        (RandomForestClassifier, TheirForest)
+        if of_classes
+        else (RandomForestRegressor, TheirRegressor)
+    )
+    return [Forest(1, random_state=0, **options) for Forest in pair]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("options", GROWTH, ids=str)
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_the_same_trees_as_scikit_learns(criterion, options, weighted):
+    X, y = made(criterion)
+    weights = np.random.default_rng(1).integers(1, 4, len(y)) if weighted else None
+    ours, theirs = (
+        forest.fit(X, y, sample_weight=weights) for forest in both_trees(criterion, **options)
+    )
+    n_leaves = [len(np.unique(forest.apply(X))) for forest in (ours, theirs)]
+    if is_regressor(ours):
+        said = [forest.predict(X) for forest in (ours, theirs)]
+    else:
+        said = [forest.predict_proba(X)[:, 1] for forest in (ours, theirs)]
+    # Of splits that are worth the same, as those by medians often are, either may take another.
+    same = np.isclose(*said, rtol=1e-6, atol=1e-6)
+    assert same.mean() > (0.7 if criterion == "absolute_error" else 0.9)
+    assert abs(n_leaves[0] - n_leaves[1]) <= 1
+
+
+@pytest.mark.parametrize("options", [o for o in GROWTH if "monotonic_cst" not in o], ids=str)
+@pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson"])
+def test_several_outputs(criterion, options):
+    """Of very different scales."""
+    X, y = made(criterion, n_outputs=3)
+    ours, theirs = (forest.fit(X, y) for forest in both_trees(criterion, **options))
+    same = np.isclose(ours.predict(X), theirs.predict(X), rtol=1e-6).all(axis=1)
+    assert same.mean() > (0.7 if criterion == "absolute_error" else 0.9)  # it has ties
+
+
+@every
+def test_many_trees(Forest):
+    """Limits hold in forests as a whole, in any number of jobs."""
+    criterion = "squared_error" if Forest in REGRESSORS else "gini"
+    X, y = made(criterion, 400)
+    options = {"max_leaf_nodes": 12, "ccp_alpha": 0.001, "random_state": 0}
+    forest, again = (Forest(12, n_jobs=n, **options).fit(X, y) for n in (1, 2))
+    leaves = forest.apply(X)
+    assert np.array_equal(leaves, again.apply(X))
+    assert 1 < max(len(np.unique(of_tree)) for of_tree in leaves.T) <= 12
+    order = np.random.default_rng(0).permutation(len(y))
+    shuffled = Forest(12, **options).fit(X[order], y[order])
+    assert np.array_equal(shuffled.predict(X), forest.predict(X))
+
+
+@every
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+def test_forests_are_monotonic(Forest, missing):
+    X, y = made("squared_error" if Forest in REGRESSORS else "gini", 400)
+    rng = np.random.default_rng(0)
+    X[rng.random(X.shape) < missing] = np.nan
+    names = ["a", "b", "c", "d"]
+    for signs in ([1, 0, -1, 0], {"a": 1, "c": -1}):
+        forest = Forest(10, monotonic_cst=signs, random_state=0)
+        forest.fit(pd.DataFrame(X, columns=names) if isinstance(signs, dict) else X, y)
+        for column, sign in ((0, 1), (2, -1)):
+            rows = np.repeat(X[:50], 30, axis=0).reshape(50, 30, 4)
+            rows[..., column] = np.linspace(-3, 3, 30)
+            flat = rows.reshape(-1, 4)
+            if isinstance(signs, dict):
+                flat = pd.DataFrame(flat, columns=names)
+            said = (
+                forest.predict(flat) if is_regressor(forest) else forest.predict_proba(flat)[:, 1]
+            )
+            steps = np.diff(said.reshape(50, 30), axis=1)
+            assert np.all(sign * steps >= -1e-12)
+            assert np.any(sign * steps > 0)
+
+
+def test_monotonic_constraints_that_do_not_do():
+    X, y = made("gini")
+    words = pd.DataFrame(X, columns=["a", "b", "c", "d"]).assign(
+        word=np.where(X[:, 0] > 0, "a", "b")
+    )
+    for Forest, rows, target, signs, message in [
+        (RandomForestClassifier, X, y, [1, 0], "monotonic_cst"),
+        (RandomForestClassifier, X, y, [2, 0, 0, 0], "monotonic_cst"),
+        (RandomForestClassifier, X, y, 1, "monotonic_cst"),
+        (RandomForestClassifier, X, np.arange(len(y)) % 3, [1, 0, 0, 0], "got constraints and 3"),
+        (RandomForestRegressor, X, np.column_stack([y, y]), [1, 0, 0, 0], "2 outputs"),
+        (RandomForestClassifier, words, y, [0, 0, 0, 0, 1], "must be 0 for categories"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            Forest(2, monotonic_cst=signs).fit(rows, target)
+    free = RandomForestClassifier(3, random_state=0).fit(X, np.arange(len(y)) % 3)
+    for signs in (None, [0, 0, 0, 0]):
+        same = RandomForestClassifier(3, random_state=0, monotonic_cst=signs)
+        assert np.array_equal(same.fit(X, np.arange(len(y)) % 3).apply(X), free.apply(X))
+    RandomForestClassifier(3, monotonic_cst=[1, 0, 0, 0, 0]).fit(words, y)
+
+
+@every
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("max_leaf_nodes", 1),
+        ("max_leaf_nodes", 2.5),
+        ("min_impurity_decrease", -0.1),
+        ("ccp_alpha", -1e-9),
+        ("ccp_alpha", np.nan),
+        ("monotonic_cst", 3),
+    ],
+)
+def test_parameters_that_do_not_do(Forest, name, value):
+    with pytest.raises(ValueError, match=name):
+        Forest(**{name: value}).fit(*made("gini"))
+
+
+@pytest.mark.parametrize("Forest", REGRESSORS)
+def test_what_has_no_poisson_deviance(Forest):
+    X, y = made("poisson")
+    forest = Forest(2, criterion="poisson", random_state=0)
+    with pytest.raises(ValueError, match="y must not have negative values"):
+        forest.fit(X, -y)
+    with pytest.raises(ValueError, match="y must have a sum above 0"):
+        forest.fit(X, np.zeros(len(y)))
+    y[0], weights = -1, np.ones(len(y))
+    weights[0] = 0
+    assert forest.fit(X, y, sample_weight=weights).predict(X).min() > 0
+    counts = np.random.default_rng(0).poisson(np.exp(X[:, 0]))
+    assert (
+        np.corrcoef(Forest(50, criterion="poisson").fit(X, counts).predict(X), counts)[0, 1] > 0.5
+    )
+
+
+def test_other_names_of_criteria():
+    X, y = made("squared_error")
+    a, b = (
+        RandomForestRegressor(3, criterion=name, random_state=0).fit(X, y)
+        for name in ("squared_error", "friedman_mse")
+    )
+    assert np.array_equal(a.predict(X), b.predict(X))
+
+
+@pytest.mark.parametrize("scale", [2.0**-40, 2.0**18, 2.0**400])
+def test_the_unit_of_targets_does_not_matter(scale):
+    X, y = made("squared_error")
+    for criterion, power in (("squared_error", 2), ("absolute_error", 1)):
+        options = {"criterion": criterion, "random_state": 0}
+        one, other = (
+            RandomForestRegressor(
+                2,
+                min_impurity_decrease=0.01 * unit**power,
+                ccp_alpha=0.01 * unit**power,
+                **options,
+            ).fit(X, unit * y)
+            for unit in (1.0, scale)
+        )
+        assert np.array_equal(one.apply(X), other.apply(X))
+
+
+def test_extremes_grow_no_split():
+    X, y = made("squared_error")
+    for options in ({"min_impurity_decrease": 1e308}, {"ccp_alpha": 1e308}):
+        forest = RandomForestRegressor(2, bootstrap=False, **options).fit(1e-9 * X, 1e-9 * y)
+        np.testing.assert_allclose(forest.predict(X), 1e-9 * y.mean())
+        np.testing.assert_array_equal(forest.feature_importances_, 0)
+
+
+def test_members_of_layers():
+    """Limits work there; what is for a forest alone is refused before any work."""
+    X, y = made("gini", 200)
+    forests = [
+        RandomForestClassifier(5, max_leaf_nodes=6, ccp_alpha=0.001),
+        CompletelyRandomForestClassifier(5, min_impurity_decrease=0.01),
+    ]
+    MDDFClassifier(forests=forests, n_layers=1, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="monotonic_cst is for a forest alone"):
+        MDDFClassifier(forests=[RandomForestClassifier(2, monotonic_cst=[1, 0, 0, 0])]).fit(X, y)
+    with pytest.raises(ValueError, match="monotonic_cst is for a forest alone"):
+        DeepForestClassifier(members=[RandomForestClassifier(2, monotonic_cst=[1, 0, 0, 0])]).fit(
+            X, y
+        )
+    with pytest.raises(ValueError, match="criterion='poisson' is for a forest alone"):
+        DeepForestRegressor(members=[CompletelyRandomForestRegressor(2, criterion="poisson")]).fit(
+            X, y
+        )
+    of_medians = RandomForestRegressor(5, criterion="absolute_error", max_leaf_nodes=8)
+    DeepForestRegressor(members=[of_medians], n_layers=1, random_state=0).fit(X, X[:, 0])
