@@ -7,7 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.metrics import get_scorer_names
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
 
+from mddf._base.messages import short
 from mddf._cascade.layered import column_names
 from mddf._data.estimators import LayeredClassifier
 from mddf._data.plain import class_factors, encode_labels
@@ -15,6 +17,7 @@ from mddf._data.sampling import row_weights
 from mddf._data.validation import refuse_class
 from mddf._deep_forest.estimator import BaseDeepForest
 from mddf._deep_forest.growth import Growth
+from mddf._ensemble.conformal import Scores, check_coverage, counted, warn_of_few
 from mddf._ensemble.scoring import MARGIN_RATIO, out_of_fold_score
 from mddf._ensemble.vote import Calibration
 from mddf._members.members import AUTO, named_classifiers, resolve_members
@@ -227,6 +230,11 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         self.exponent_ = calibration.exponent
         self.label_smoothing_ = calibration.label_smoothing
         self.oof_probabilities_ = vote.probabilities
+        labels, weights = growth.training.task.target, growth.training.weights.sample
+        own = 1 - vote.probabilities[np.arange(len(labels)), labels]
+        counts = counted(len(labels), weights)
+        of_classes = [labels == label for label in range(vote.probabilities.shape[1])]
+        self._scores = [Scores.of(own[rows], counts[rows]) for rows in of_classes]
         self.strength_ = growth.later.strength
         self.min_samples_leaf_ = {k: v["min_samples_leaf"] for k, v in growth.chosen.items()}
 
@@ -272,6 +280,80 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
 
     def _finish(self) -> dict[str, Any]:
         return {"calibration": Calibration(self.exponent_, self.label_smoothing_)}
+
+    def predict_set(self, X: Any, coverage: float = 0.9, *, by_class: bool = False) -> np.ndarray:
+        """Sets of classes that hold the class of new samples in a given share of cases.
+
+        A class belongs to the set if its probability is not below that which so large a share of
+        the training samples gave, out-of-fold, to their own class, with the correction for a
+        finite number of them that conformal prediction makes: the least ambiguous sets [1]_.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        coverage : float, default=0.9
+            Between 0 and 1.
+        by_class : bool, default=False
+            Whether the share holds among the samples of every class, each of which has a bound
+            of its own then, and not over all samples alone.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_samples, n_classes)
+            Columns in the order of `classes_`. Where the accuracy is above `coverage`, sets of
+            samples about which the model is least sure are empty: with the most probable class in
+            them, the coverage would be above what was asked for.
+
+        Warns
+        -----
+        UserWarning
+            If there were fewer than ``coverage / (1 - coverage)`` training samples, or of a class
+            with `by_class`, to learn from: all classes, or this one, are then in every set.
+
+        Notes
+        -----
+        There is no chance in it: equal samples have equal sets. Sets that add up probabilities
+        from the largest one (APS, RAPS) cover hard and easy samples more alike; they are larger
+        on average, or need random numbers to be exact. Probabilities here are calibrated, for
+        which the least ambiguous sets are the smallest ones of their coverage [1]_.
+
+        As for `DeepForestRegressor.predict_interval`, training samples are judged by models that
+        did not see them, and the coverage is over samples from where these came from.
+
+        References
+        ----------
+        .. [1] M. Sadinle, J. Lei and L. Wasserman, "Least ambiguous set-valued classifiers with
+           bounded error levels", Journal of the American Statistical Association 114, 2019.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from mddf import DeepForestClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> forest = DeepForestClassifier(n_estimators=20, random_state=0).fit(X[::2], y[::2])
+        >>> sets = forest.predict_set(X[1::2], coverage=0.95)
+        >>> bool(sets[range(75), y[1::2]].mean() > 0.9)
+        True
+        """
+        coverage = check_coverage(coverage)
+        check_is_fitted(self, "_layers")
+        parts = self._scores if by_class else [Scores.joined(self._scores)]
+        bounds = np.array([part.threshold(coverage) for part in parts])
+        if np.isinf(bounds).any():
+            self._warn_of_few(coverage, parts, bounds, by_class)
+        return 1 - self.predict_proba(X) <= bounds
+
+    def _warn_of_few(
+        self, coverage: float, parts: list[Scores], bounds: np.ndarray, by_class: bool
+    ) -> None:
+        if not by_class:
+            warn_of_few(coverage, parts[0].n, "all classes are in every set")
+            return
+        few = np.flatnonzero(np.isinf(bounds))
+        smallest = min(few, key=lambda label: parts[label].n)
+        name = short(self.classes_.tolist()[smallest])
+        outcome = f"{len(few)} of {len(parts)} classes are in every set"
+        warn_of_few(coverage, parts[smallest].n, outcome, f" of class {name}")
 
     def _member_score(self, row: dict[str, Any]) -> float:
         if self.scoring in ("log-loss", "neg_log_loss"):

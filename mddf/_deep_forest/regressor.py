@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mddf._base.messages import Renamed, short
-from mddf._data.blocks import last
+from mddf._base.messages import Renamed
+from mddf._data.binner import NewRows
+from mddf._data.blocks import by_blocks, last
 from mddf._data.estimators import TableRegressor
-from mddf._data.sampling import n_counted, row_weights
+from mddf._data.reading import read_table
+from mddf._data.sampling import row_weights
 from mddf._data.targets import Units, Values, read_values
-from mddf._data.validation import Within
+from mddf._deep_forest.error_scale import ErrorScale
 from mddf._deep_forest.estimator import BaseDeepForest
 from mddf._deep_forest.growth import Growth
+from mddf._ensemble.conformal import Scores, check_coverage, counted, warn_of_few
 from mddf._members.members import AUTO_REGRESSORS, named_regressors, resolve_members
 from mddf._members.spec import MemberSpec
 from mddf._members.tasks import RegressionTask
-
-_COVERAGE = Within(Real, 0, 1, closed="neither")
 
 
 class DeepForestRegressor(BaseDeepForest, TableRegressor):
@@ -148,12 +148,12 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         self.min_samples_leaf_ = {k: v["min_samples_leaf"] for k, v in growth.chosen.items()}
         self.oof_prediction_ = self._in_shape(self._units.restore(forecast))
         errors = np.abs(forecast - task.target)
-        weights = np.ones(len(errors))
-        if task.weight is not None:
-            weights = task.weight / task.weight.sum() * n_counted(len(errors), task.weight)
-        order = np.argsort(errors, axis=0, kind="stable")
-        self._errors = np.take_along_axis(errors, order, axis=0)
-        self._error_weights = weights[order]
+        scale, scales = ErrorScale.fit(growth.training, errors, (*growth.entropy, 13))
+        self._error_scale = scale
+        columns = range(errors.shape[1])
+        weights = counted(len(errors), task.weight)
+        self._errors = [Scores.of(errors[:, j], weights) for j in columns]
+        self._ratios = [Scores.of(errors[:, j] / scales[:, j], weights) for j in columns]
 
     def _read(self, y: Any, given: Any) -> tuple[Any, ...]:
         y = read_values(y)
@@ -227,24 +227,35 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         (prediction,) = self._read_stages(X, lambda stages: [last(stages)])
         return self._in_shape(prediction)
 
-    def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
+    def predict_interval(
+        self, X: Any, coverage: float = 0.9, *, adaptive: bool = True
+    ) -> np.ndarray:
         """Intervals that hold the targets of new samples in a given share of cases.
 
         An interval reaches as far to both sides of the prediction as the out-of-fold error that
         so large a share of the training samples does not exceed, with the correction for a finite
-        number of them that conformal prediction makes [1]_.
+        number of them that conformal prediction makes [1]_. Adaptive ones reach further for kinds
+        of samples whose errors are large: errors are divided by what forests of the features
+        predict of them, out-of-fold, too [2]_.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
         coverage : float, default=0.9
             Between 0 and 1.
+        adaptive : bool, default=True
+            Whether widths depend on the sample; else all are the same.
 
         Returns
         -------
         ndarray of shape (n_samples, 2) or (n_samples, n_outputs, 2)
-            Lower and upper ends. They are infinite where fewer than ``coverage / (1 - coverage)``
-            training samples were there to learn from.
+            Lower and upper ends.
+
+        Warns
+        -----
+        UserWarning
+            If there were fewer than ``coverage / (1 - coverage)`` training samples to learn from:
+            intervals are then infinite.
 
         Notes
         -----
@@ -260,23 +271,35 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         ----------
         .. [1] R. Barber, E. Candes, A. Ramdas and R. Tibshirani, "Predictive inference with the
            jackknife+", Annals of Statistics 49, 2021.
+        .. [2] J. Lei, M. G'Sell, A. Rinaldo, R. Tibshirani and L. Wasserman, "Distribution-free
+           predictive inference for regression", Journal of the American Statistical Association
+           113, 2018.
         """
-        if coverage not in _COVERAGE:
-            raise ValueError(f"coverage must be a number between 0 and 1, got {short(coverage)}")
+        coverage = check_coverage(coverage)
         check_is_fitted(self, "_layers")
-        reach, mean, ends = self._reach(coverage), self._averages(X), []
+        scores = self._ratios if adaptive else self._errors
+        reach = np.array([of_output.threshold(coverage) for of_output in scores])
+        if np.isinf(reach).any():
+            warn_of_few(
+                coverage, min(of_output.n for of_output in scores), "intervals are infinite"
+            )
+        mean, ends = self._averages(X), []
+        reach = np.broadcast_to(reach, mean.shape)
+        if adaptive:
+            reach = reach * self._error_scales(X)
         for sign in (-1, 1):
             finite = self._units.restore(mean + sign * np.where(np.isinf(reach), 0, reach))
             ends.append(np.where(np.isinf(reach), sign * np.inf, finite))
         found = np.stack(ends, axis=-1)
         return found[:, 0] if self.n_outputs_ == 1 else found
 
-    def _reach(self, coverage: float) -> np.ndarray:
-        """The error of each output that this share of samples, and a new one, does not exceed."""
-        reach = np.full(self.n_outputs_, np.inf)
-        for j in range(self.n_outputs_):
-            share = np.cumsum(self._error_weights[:, j])
-            enough = share >= coverage * (share[-1] + 1) * (1 - 1e-12)
-            if enough.any():
-                reach[j] = self._errors[np.argmax(enough), j]
-        return reach
+    def _error_scales(self, X: Any) -> np.ndarray:
+        """How large errors of these rows are, in units of the targets' standard deviation."""
+        table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
+        rows = NewRows(self._binner, table)
+
+        def read(first: int, end: int) -> list[np.ndarray]:
+            return [self._error_scale.of_rows(rows.block(first, end).codes, self.n_jobs)]
+
+        (found,) = by_blocks(read, table.shape[0], table.shape[1] + 16 * self._width)
+        return found

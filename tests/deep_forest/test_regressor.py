@@ -303,7 +303,8 @@ def test_few_rows():
         X = np.arange(n, dtype=float)[:, None]
         model = DeepForestRegressor(n_estimators=3, cv=2, random_state=0).fit(X, X[:, 0])
         assert np.isfinite(model.predict(X)).all()
-        assert np.isinf(model.predict_interval(X, 0.95)).all()
+        with pytest.warns(UserWarning, match=rf"0.95 cannot be had from {n} samples, .* takes 19"):
+            assert np.isinf(model.predict_interval(X, 0.95)).all()
 
 
 # Weights of samples, wrong options
@@ -315,7 +316,7 @@ def test_weights_of_samples(data):
     weights = np.where(np.arange(300) < 150, 1.0, 0.0)
     model = DeepForestRegressor(1, **SMALL).fit(X, shifted, weights)
     assert model.score(new, truth) > 0.6
-    reach = np.diff(model.predict_interval(new[:1]))[0, 0] / 2
+    reach = np.diff(model.predict_interval(new[:1], adaptive=False))[0, 0] / 2
     errors = np.abs(model.oof_prediction_ - shifted)[:150]
     assert np.sum(errors <= reach * (1 + 1e-9)) == np.ceil(0.9 * 151)
 
@@ -357,8 +358,9 @@ def test_a_failed_fit_changes_nothing(data):
 # Intervals
 
 
+@pytest.mark.parametrize("adaptive", [True, False])
 @pytest.mark.parametrize("refit", [True, False])
-def test_intervals_hold_what_they_say(refit):
+def test_intervals_hold_what_they_say(refit, adaptive):
     rng = np.random.default_rng(0)
     X, y = make_friedman1(2400, 6, noise=1.0, random_state=0)
     y = y + rng.exponential(2, len(y))
@@ -366,12 +368,45 @@ def test_intervals_hold_what_they_say(refit):
     model.fit(X[:400], y[:400])
     widths = []
     for coverage in (0.5, 0.9):
-        low, high = model.predict_interval(X[400:], coverage).T
+        low, high = model.predict_interval(X[400:], coverage, adaptive=adaptive).T
         inside = np.mean((low <= y[400:]) & (y[400:] <= high))
         assert inside == pytest.approx(coverage, abs=0.04)
         np.testing.assert_allclose((low + high) / 2, model.predict(X[400:]))
         widths.append(np.mean(high - low))
     assert widths[0] < widths[1]
+    assert (np.ptp(high - low) > 1e-6) == adaptive
+
+
+def test_widths_follow_the_noise():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (2400, 3))
+    noise = np.where(X[:, 1] > 0, 2.0, 0.2)
+    y = 3 * X[:, 0] + noise * rng.normal(size=len(X))
+    model = DeepForestRegressor(1, n_estimators=20, members=["linear", "random"], random_state=0)
+    model.fit(X[:600], y[:600])
+    new, truth, loud = X[600:], y[600:], X[600:, 1] > 0
+    low, high = model.predict_interval(new).T
+    inside, width = (low <= truth) & (truth <= high), high - low
+    assert width[loud].mean() > 3 * width[~loud].mean()
+    assert inside[loud].mean() > 0.8
+    low, high = model.predict_interval(new, adaptive=False).T
+    assert width.mean() < (high - low).mean()
+    assert np.mean((low <= truth) & (truth <= high), where=~loud) == 1
+
+
+@pytest.mark.usefixtures("few_rounds")
+def test_scales_of_errors_are_out_of_fold(data):
+    """A row's own error does not change what its fold's forest says of it."""
+    X, y, *_ = data
+    model = DeepForestRegressor(1, **SMALL).fit(X, y)
+    shifted = y.copy()
+    shifted[7] += 1e6  # an error that no other row has
+    other = DeepForestRegressor(1, **SMALL).fit(X, shifted)
+    for found in (model, other):
+        ratios, errors = found._ratios[0].values, found._errors[0].values
+        assert len(ratios) == len(errors) == 300
+    # A scale that had seen the row would be about its error: the ratio would be about 1.
+    assert other._ratios[0].values[-1] > 5
 
 
 @pytest.mark.parametrize("coverage", [0, 1, 1.5, np.nan, "0.9", None])
@@ -386,5 +421,6 @@ def test_samples_of_no_weight_count_for_nothing_in_intervals():
     X, y = load_diabetes(return_X_y=True)
     weight = (np.arange(442) < 20) * 1.0
     model = DeepForestRegressor(1, n_estimators=4, members=["random"], random_state=0)
-    assert np.isinf(model.fit(X[:20], y[:20]).predict_interval(X[:3], 0.97)).all()
-    assert np.isinf(model.fit(X, y, weight).predict_interval(X[:3], 0.97)).all()
+    for fitted in (model.fit(X[:20], y[:20]), clone(model).fit(X, y, weight)):
+        with pytest.warns(UserWarning, match="cannot be had from 20 samples, .* takes 33"):
+            assert np.isinf(fitted.predict_interval(X[:3], 0.97)).all()

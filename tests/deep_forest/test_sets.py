@@ -1,0 +1,114 @@
+"""Sets of classes, by coverage and by a slow twin."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from mddf import DeepForestClassifier
+
+
+def blobs(n=1500, n_classes=4, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.choice(n_classes, n, p=np.arange(1, n_classes + 1) / (n_classes * (n_classes + 1) / 2))
+    X = rng.normal(size=(n, 4)) * 1.2
+    X[:, 0] += 1.3 * y
+    X[:, 1] += y % 2
+    return X, np.array(["ash", "beech", "cedar", "dogwood"])[y]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = blobs()
+    model = DeepForestClassifier(1, n_estimators=30, members=["random", "linear"], random_state=0)
+    return model.fit(X[:500], y[:500]), X[:500], y[:500], X[500:], y[500:]
+
+
+def slow_bound(values, coverage):
+    """The least score that this share of the scores and one more does not exceed."""
+    for value in sorted(values):
+        if sum(v <= value for v in values) >= coverage * (len(values) + 1) - 1e-9:
+            return value
+    return np.inf
+
+
+@pytest.mark.parametrize("by_class", [False, True])
+@pytest.mark.parametrize("coverage", [0.5, 0.8, 0.9, 0.95])
+def test_sets_are_those_of_the_definition(fitted, coverage, by_class):
+    model, _, y, new, _ = fitted
+    own = 1 - model.oof_probabilities_[np.arange(500), np.searchsorted(model.classes_, y)]
+    for label, name in enumerate(model.classes_):
+        bound = slow_bound(own[y == name] if by_class else own, coverage)
+        expected = 1 - model.predict_proba(new)[:, label] <= bound
+        found = model.predict_set(new, coverage, by_class=by_class)[:, label]
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("coverage", [0.5, 0.8, 0.9, 0.95])
+def test_sets_hold_what_they_say(fitted, coverage):
+    model, *_, new, truth = fitted
+    place = np.searchsorted(model.classes_, truth)
+    sets = model.predict_set(new, coverage)
+    assert sets.dtype == bool
+    assert sets.shape == (1000, 4)
+    inside = sets[np.arange(1000), place]
+    assert inside.mean() == pytest.approx(coverage, abs=0.04)
+    by_class = model.predict_set(new, coverage, by_class=True)[np.arange(1000), place]
+    for label in range(4):
+        assert by_class[place == label].mean() == pytest.approx(coverage, abs=0.09)
+    larger = model.predict_set(new, min(0.99, coverage + 0.03))
+    assert not (sets & ~larger).any()
+
+
+def test_weights_count_as_rows():
+    X, y = blobs(300)
+    weight = np.where(np.arange(300) < 200, 1.0, 0.0)
+    model = DeepForestClassifier(1, n_estimators=5, members=["random"], random_state=0)
+    model.fit(X, y, weight)
+    assert sum(part.n for part in model._scores) == 200
+    assert sum(part.n for part in model.fit(X, y, 7 * weight)._scores) == 1400
+    assert sum(part.n for part in model.fit(X, y, weight / 3)._scores) == pytest.approx(200)
+
+
+def test_weights_of_classes_do_not_count():
+    X, y = blobs(300)
+    model = DeepForestClassifier(
+        1, n_estimators=5, members=["random"], class_weight="balanced", random_state=0
+    ).fit(X, y)
+    assert [part.n for part in model._scores] == [np.sum(y == name) for name in model.classes_]
+
+
+def test_too_few_samples_are_warned_of():
+    X, y = blobs(60)
+    X, y = np.vstack([X, X[:3]]), np.append(y, ["elm"] * 3)
+    model = DeepForestClassifier(1, n_estimators=5, members=["random"], cv=3, random_state=0)
+    model.fit(X, y)
+    with pytest.warns(UserWarning, match="0.99 cannot be had from 63 samples, .* takes 99"):
+        assert model.predict_set(X, 0.99).all()
+    few = r"0.9 cannot be had from 3 samples of class 'elm', of which it takes 9: \d of 5 classes"
+    with pytest.warns(UserWarning, match=few):
+        sets = model.predict_set(X, by_class=True)
+    assert sets[:, -1].all()
+    assert not sets.all()
+
+
+@pytest.mark.parametrize("coverage", [0, 1, 1.5, np.nan, "0.9", None])
+def test_coverages_that_do_not_do(coverage, fitted):
+    model, X, *_ = fitted
+    with pytest.raises(ValueError, match="coverage must be a number between 0 and 1, got"):
+        model.predict_set(X, coverage)
+
+
+def test_sets_survive_a_pickle_and_do_not_depend_on_n_jobs(fitted):
+    model, X, y, new, _ = fitted
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(model.predict_set(new), again.predict_set(new))
+    again.set_params(n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(model.predict_set(new), again.predict_set(new))
+
+
+def test_one_class():
+    model = DeepForestClassifier(1, n_estimators=2, members=["random"], cv=2, random_state=0)
+    X = np.arange(20.0)[:, None]
+    model.fit(X, np.ones(20))
+    assert model.predict_set(X).all()
