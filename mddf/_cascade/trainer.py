@@ -233,8 +233,9 @@ class LayerTrainer:
                         self.order,
                         self.weights,
                         train=train,
-                        bootstrap=forest.bootstrap,
+                        bootstrap=bool(forest.bootstrap),
                         max_samples=most,
+                        labels=self.task.target if forest.bootstrap == "balanced" else None,
                         reweighting=view.reweighting,
                         redraw=view.redraw,
                     )

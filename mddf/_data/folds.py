@@ -56,7 +56,7 @@ def make_folds(
         )
     numbers = None
     if groups is not None:
-        groups, numbers = _checked_groups(groups, labels, cv)
+        groups, numbers = _groups_for(groups, labels, cv)
     if cv is None or isinstance(cv, Integral):
         return _k_folds(int(cv or 5), labels, seed, numbers)
     with naming("cv"):
@@ -86,16 +86,20 @@ def is_splitter(cv: Any) -> bool:
 
 def group_numbers(groups: Any, labels: np.ndarray, cv: Any) -> np.ndarray:
     """Groups as numbers from 0; ValueError where they are none, or `cv` has no use for them."""
-    return _checked_groups(groups, labels, cv)[1]
+    return _groups_for(groups, labels, cv)[1]
 
 
-def _checked_groups(groups: Any, labels: np.ndarray, cv: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Groups as an array, and as numbers from 0."""
+def _groups_for(groups: Any, labels: np.ndarray, cv: Any) -> tuple[np.ndarray, np.ndarray]:
     if not (cv is None or isinstance(cv, Integral) or is_splitter(cv)):
         raise ValueError(
             "groups are for a number of folds or a splitter, which hold them out together, got "
             f"groups and cv={short(cv)}"
         )
+    return checked_groups(groups, labels)
+
+
+def checked_groups(groups: Any, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Groups as an array, and as numbers from 0."""
     with naming("groups"):
         groups = plain_array(groups, "groups")
         if groups.ndim == 2 and groups.shape[1] == 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from math import isfinite
 from numbers import Integral
 from typing import Any
@@ -193,6 +194,40 @@ def rows_with_weight(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return rows
 
 
+def _balanced(
+    rows: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, most: int | None
+) -> dict[str, Any]:
+    """Arguments of a `Sampling` that draws as many rows of each class, `most` of all together."""
+    rows = rows[np.argsort(labels[rows], kind="stable")]
+    counts = np.bincount(labels[rows])
+    parts = np.concatenate([[0], counts[counts > 0].cumsum()])
+    n_draws = counts[counts > 0].min() if most is None else max(1, round(most / (len(parts) - 1)))
+    proportions = None
+    if weights is not None:
+        of_parts = [rows[first:last] for first, last in pairwise(parts)]
+        if any(_proportions(weights, part) is not None for part in of_parts):
+            proportions = np.concatenate([cumulative_weights(weights[part]) for part in of_parts])
+    return {"rows": rows, "parts": parts, "n_draws": int(n_draws), "cumulative": proportions}
+
+
+def _by_group(
+    rows: np.ndarray, groups: np.ndarray, hashes: np.ndarray, max_samples: Any
+) -> dict[str, Any]:
+    """Arguments of a `Sampling` that draws groups with all of their rows.
+
+    Groups are in an order that depends on what their rows hold.
+    """
+    _, numbers = np.unique(groups[rows], return_inverse=True)
+    content = np.zeros(numbers.max() + 1, np.uint64)
+    np.add.at(content, numbers, hashes[rows])
+    place = np.empty(len(content), np.int64)
+    place[np.argsort(content, kind="stable")] = np.arange(len(content))
+    rows = rows[np.argsort(place[numbers], kind="stable")]
+    parts = np.concatenate([[0], np.bincount(place[numbers]).cumsum()])
+    draws = n_draws(max_samples, len(content), None)
+    return {"rows": rows, "parts": parts, "n_draws": draws, "whole_parts": True}
+
+
 def plan_sampling(
     order: np.ndarray,
     weights: RowWeights,
@@ -203,6 +238,8 @@ def plan_sampling(
     reweighting: np.ndarray | None = None,
     redraw: bool = False,
     balance_trees: bool = False,
+    labels: np.ndarray | None = None,
+    groups: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Sampling:
     """How a forest samples its rows.
 
@@ -224,6 +261,12 @@ def plan_sampling(
         Draw rows in proportion to the reweighting too, whether `bootstrap` or not.
     balance_trees : bool, default=False
         Balance the classes anew in each tree's sample.
+    labels : ndarray of uint16 of shape (n_rows,), default=None
+        Classes of each of which a bootstrap draws as many rows: all together `max_samples`, by
+        default as many as the smallest class has.
+    groups : (ndarray of int, ndarray of uint64), each of shape (n_rows,), default=None
+        The rows' groups, which a bootstrap draws whole, and hashes of what rows hold. Weights are
+        then those of rows in the trees.
     """
     n_rows = len(order)
     rows = np.arange(n_rows, dtype=np.int32) if train is None else train
@@ -244,16 +287,21 @@ def plan_sampling(
     in_trees = None
     if reweighting is not None and not redraw:
         in_trees = scale_weights(reweighting)
-    elif balance_trees:
+    if groups is not None:
+        in_trees, drawn_by = weight, None
+    if in_trees is None and balance_trees:
         in_trees = np.ones(n_rows)
-    return Sampling(
-        rows,
-        n_draws=n_draws(
-            max_samples if bootstrap else None,
-            len(rows),
-            None if weights.sample is None else weights.sample[rows],
-        ),
-        cumulative=_proportions(drawn_by, rows),
-        weights=in_trees,
-        balance=balance_trees,
-    )
+    most = max_samples if bootstrap else None
+    given = None if weights.sample is None else weights.sample[rows]
+    if groups is not None:
+        drawn = _by_group(rows, *groups, most)
+    elif labels is not None:
+        of_all = None if most is None else n_draws(most, len(rows), given)
+        drawn = _balanced(rows, labels, drawn_by, of_all)
+    else:
+        drawn = {
+            "rows": rows,
+            "n_draws": n_draws(most, len(rows), given),
+            "cumulative": _proportions(drawn_by, rows),
+        }
+    return Sampling(**drawn, weights=in_trees, balance=balance_trees)

@@ -17,9 +17,10 @@ from mddf._core import Sampling, TreeOptions
 from mddf._data.binned_table import BinnedTable
 from mddf._data.binner import Binner, NewRows
 from mddf._data.blocks import by_blocks
+from mddf._data.folds import checked_groups
 from mddf._data.plain import check_weights
 from mddf._data.reading import read_table
-from mddf._data.sampling import RowWeights, canonical_order, plan_sampling
+from mddf._data.sampling import RowWeights, canonical_order, plan_sampling, row_hashes
 from mddf._data.targets import Classes, Values
 from mddf._data.validation import (
     check_lengths,
@@ -49,7 +50,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees):
 
     n_estimators: int
     criterion: str
-    bootstrap: bool
+    bootstrap: Any
     max_samples: float | None
     monotonic_cst: Any
     oob_score: bool | Callable[..., float]
@@ -73,7 +74,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees):
         vars(self).update({name: value for name, value in parameters.items() if name != "self"})
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Grow the forest.
 
         Parameters
@@ -88,12 +89,20 @@ class Forest(TreeEnsemble, grower.GrowsTrees):
             Not negative. With a bootstrap, rows are drawn in proportion to it, `max_samples` says
             how many; otherwise weight k is the same as k equal rows, but `min_samples_leaf` and
             `min_samples_split` count rows.
+        groups : array of shape (n_samples,), default=None
+            What belongs together, such as the samples of a patient: a bootstrap draws groups with
+            all of their samples, so that out-of-bag predictions are of groups that no tree has
+            seen. `max_samples` is then of groups, and weights count within trees.
 
         Returns
         -------
         self
         """
         self._check_bootstrap()
+        if groups is not None and (not self.bootstrap or self.bootstrap == "balanced"):
+            raise ValueError(
+                f"groups need bootstrap=True, which draws them, got bootstrap={self.bootstrap!r}"
+            )
         with unchanged_on_failure(self):
             again = self.warm_start and hasattr(self, "_trees")
             table = read_table(
@@ -102,8 +111,9 @@ class Forest(TreeEnsemble, grower.GrowsTrees):
             check_lengths(X, y=y)
             weights = check_weights(sample_weight, table.shape[0])
             target = self._read(y, weights)
+            numbers = None if groups is None else checked_groups(groups, target.key)[1]
             grow = self._continue if again else self._begin
-            fitted = grow(table, target, weights)
+            fitted = grow(table, target, weights, numbers)
             if fitted:
                 for name in ("oob_score_", self._oob_name):
                     self.__dict__.pop(name, None)
@@ -174,7 +184,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees):
                 "criterion='poisson' is for a forest alone: in layers, targets have mean 0"
             )
 
-    def _begin(self, table: Any, target: Any, weights: Any) -> dict[str, Any]:
+    def _begin(self, table: Any, target: Any, weights: Any, groups: Any) -> dict[str, Any]:
         binner = Binner(self.categorical_features, self.max_bins, self.n_jobs)
         binned = binner.fit_transform(table, weights)
         entropy = check_random_state(self.random_state).randint(0, 2**32, 4, dtype=np.uint64)
@@ -188,9 +198,9 @@ class Forest(TreeEnsemble, grower.GrowsTrees):
             "_drawn": None,
             "_drawn_from": [],
         }
-        return self._grow(fitted, binned, target, weights, n_before=0)
+        return self._grow(fitted, binned, target, weights, groups, n_before=0)
 
-    def _continue(self, table: Any, target: Any, weights: Any) -> dict[str, Any]:
+    def _continue(self, table: Any, target: Any, weights: Any, groups: Any) -> dict[str, Any]:
         binned = self._binner.recode(table)
         self._check_again(target)
         n_before = sum(block.n_trees for block in self._trees)
@@ -211,9 +221,11 @@ class Forest(TreeEnsemble, grower.GrowsTrees):
             return {}
         names = ("_binner", "_entropy", "_trees", "_importances", "_oob", "_drawn", "_drawn_from")
         fitted = {name: getattr(self, name) for name in names}
-        return self._grow(fitted, binned, target, weights, n_before)
+        return self._grow(fitted, binned, target, weights, groups, n_before)
 
-    def _sampling(self, table: BinnedTable, target: Any, weights: Any, entropy: bool) -> Sampling:
+    def _sampling(
+        self, table: BinnedTable, target: Any, weights: Any, groups: Any, entropy: bool
+    ) -> Sampling:
         given = self._row_weights(target, weights)
         # Trees that see all rows do not ask for an order, unless their sums are rounded.
         ordered = self.bootstrap or self._balances_trees or given.row is not None
@@ -224,18 +236,26 @@ class Forest(TreeEnsemble, grower.GrowsTrees):
         return plan_sampling(
             order,
             given,
-            bootstrap=self.bootstrap,
+            bootstrap=bool(self.bootstrap),
             max_samples=self.max_samples,
             balance_trees=self._balances_trees,
+            labels=target.key if self.bootstrap == "balanced" else None,
+            groups=None if groups is None else (groups, row_hashes(table.codes, target.key)),
         )
 
     def _grow(
-        self, fitted: dict[str, Any], table: BinnedTable, target: Any, weights: Any, n_before: int
+        self,
+        fitted: dict[str, Any],
+        table: BinnedTable,
+        target: Any,
+        weights: Any,
+        groups: Any,
+        n_before: int,
     ) -> dict[str, Any]:
         categorical = np.asarray(table.bins.categorical, bool)
         monotonic = monotonic_signs(self, categorical, self._n_scores(target))
         options = self._tree_options(table.n_rows, table.bins.n_columns, target, monotonic)
-        sampling = self._sampling(table, target, weights, options.entropy)
+        sampling = self._sampling(table, target, weights, groups, options.entropy)
         seeds = grower.draw_seeds(fitted["_entropy"], self.n_estimators)
         block = grower.Block(
             seeds=seeds[n_before:],

@@ -29,6 +29,7 @@ class BaseForest(Forest, ProbabilityClassifier):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "criterion": [StrOptions(set(CLASS_CRITERIA))],
+        "bootstrap": ["boolean", StrOptions({"balanced"})],
         "class_weight": [StrOptions({"balanced", "balanced_subsample"}), dict, None],
     }
 
@@ -120,8 +121,9 @@ class RandomForestClassifier(BaseForest):
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
         Features drawn for each node. Constant ones count, but at least one that is not is
         looked at. A float is a share, None means all.
-    bootstrap : bool, default=True
-        Whether each tree draws its samples with replacement.
+    bootstrap : bool or "balanced", default=True
+        Whether each tree draws its samples with replacement; "balanced": as many of each class, by
+        default as many as the smallest class has.
     max_samples : int or float, default=None
         Samples that a bootstrap draws: a number, a share, or as many as have weight. If all
         sample weights are whole numbers, the share is one of their sum, so that with 1.0 weight k
@@ -202,7 +204,7 @@ class RandomForestClassifier(BaseForest):
         ccp_alpha: float = 0.0,
         monotonic_cst: Any = None,
         max_features: Any = "sqrt",
-        bootstrap: bool = True,
+        bootstrap: Any = True,
         max_samples: Any = None,
         oob_score: Any = False,
         class_weight: Any = None,
@@ -252,8 +254,9 @@ class CompletelyRandomForestClassifier(BaseForest):
     max_features : {"sqrt", "log2"}, int, float or None, default=1
         Features drawn for each node. Constant ones count, but at least one that is not is
         looked at. A float is a share, None means all.
-    bootstrap : bool, default=False
-        Whether each tree draws its samples with replacement.
+    bootstrap : bool or "balanced", default=False
+        Whether each tree draws its samples with replacement; "balanced": as many of each class, by
+        default as many as the smallest class has.
     max_samples : int or float, default=None
         Samples that a bootstrap draws: a number, a share, or as many as have weight. If all
         sample weights are whole numbers, the share is one of their sum, so that with 1.0 weight k
@@ -336,7 +339,7 @@ class CompletelyRandomForestClassifier(BaseForest):
         ccp_alpha: float = 0.0,
         monotonic_cst: Any = None,
         max_features: Any = 1,
-        bootstrap: bool = False,
+        bootstrap: Any = False,
         max_samples: Any = None,
         oob_score: Any = False,
         class_weight: Any = None,

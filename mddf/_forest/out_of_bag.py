@@ -26,8 +26,7 @@ OTHER_ROWS = (
 def fingerprints(table: Any, target: Any, sampling: Sampling) -> tuple[str, str]:
     """Of the rows, and of how they are drawn: trees of the same seeds then leave out the same."""
     draws = [sampling.rows, np.array(sampling.n_draws)]
-    if sampling.cumulative is not None:
-        draws.append(sampling.cumulative)
+    draws += [part for part in (sampling.cumulative, sampling.parts) if part is not None]
     return fingerprint(table.codes, target.key), fingerprint(*draws)
 
 

@@ -25,7 +25,7 @@ few_trees = pytest.mark.filterwarnings(
 
 NO_LIMIT = 2**31 - 1
 OUT_OF_BAG = _core.HeldOut.OUT_OF_BAG
-SAMPLING = {"n_draws", "cumulative", "weights", "balance"}
+SAMPLING = {"n_draws", "cumulative", "weights", "balance", "parts", "whole_parts"}
 ASKED = {"held_out", "importances"}
 
 

@@ -314,14 +314,22 @@ class Random:
         return self.next() * n >> 64
 
 
-def bootstrap(seed, rows, n_draws, n_rows, cumulative=None):
+def bootstrap(seed, rows, n_draws, n_rows, cumulative=None, parts=None, whole=False):
     """How often each row of a table is drawn for the tree with this seed."""
     random, counts = Random(seed), np.zeros(n_rows, int)
-    for _ in range(n_draws):
-        if cumulative is None:
-            position = random.below(len(rows))
-        else:
-            at = random.below(int(cumulative[-1]))
-            position = int(np.searchsorted(cumulative, np.uint64(at), side="right"))
-        counts[rows[position]] += 1
+    parts = [0, len(rows)] if parts is None else np.asarray(parts).tolist()
+    if whole:
+        for _ in range(n_draws):
+            part = random.below(len(parts) - 1)
+            counts[rows[parts[part] : parts[part + 1]]] += 1
+        return counts
+    for first, last in pairwise(parts):
+        for _ in range(n_draws):
+            if cumulative is None:
+                position = first + random.below(last - first)
+            else:
+                at = random.below(int(cumulative[last - 1]))
+                sums = cumulative[first:last]
+                position = first + int(np.searchsorted(sums, np.uint64(at), side="right"))
+            counts[rows[position]] += 1
     return counts

@@ -278,3 +278,42 @@ def test_hashes_tell_rows_apart():
     other = bins.copy()
     other[:, 9:] = 0
     assert np.array_equal(_core.hash_rows(bins, 9, labels), _core.hash_rows(other, 9, labels))
+
+
+@pytest.mark.parametrize("how", ["uniform", "by weight", "whole"])
+def test_draws_from_parts_are_those_of_the_twin(how):
+    rng = np.random.default_rng(len(how))
+    for seed in range(20):
+        rows = rng.permutation(20)[: rng.integers(2, 20)].astype(np.int32)
+        inner = rng.choice(np.arange(1, len(rows)), rng.integers(0, len(rows)), replace=False)
+        parts = np.array([0, *np.sort(inner), len(rows)], np.int64)
+        cumulative = None
+        if how == "by weight":
+            weights = rng.integers(1, 9, len(rows))
+            cumulative = np.concatenate(
+                [np.cumsum(part) for part in np.split(weights, parts[1:-1])]
+            ).astype(np.uint64)
+        whole = how == "whole"
+        sampling = _core.Sampling(
+            rows, n_draws=7, cumulative=cumulative, parts=parts, whole_parts=whole
+        )
+        found = _core.sample_counts(sampling, 20, seed)
+        expected = naive.bootstrap(seed, rows, 7, 20, cumulative, parts, whole)
+        assert np.array_equal(found, expected)
+
+
+def test_parts_that_do_not_do():
+    rows, sums = np.arange(4, dtype=np.int32), np.array([1, 2, 0, 0], np.uint64)
+    for parts, options, message in [
+        ([0, 2], {}, "parts: expected to begin with 0 and end with"),
+        ([1, 4], {}, "parts: expected to begin with 0 and end with"),
+        ([4], {}, "parts: expected to begin with 0 and end with"),
+        ([0, 2, 2, 4], {}, "parts: expected no empty part"),
+        ([0, 2, 4], {"cumulative": sums}, "cumulative: expected a positive total"),
+        ([0, 4], {"cumulative": sums}, "cumulative: expected sums that do not fall"),
+        ([0, 4], {"cumulative": sums + 1, "whole_parts": True}, "cumulative|whole_parts"),
+        (None, {"whole_parts": True}, "whole_parts: only with parts"),
+    ]:
+        given = None if parts is None else np.array(parts, np.int64)
+        with pytest.raises(ValueError, match=message):
+            _core.Sampling(rows, n_draws=2, parts=given, **options)
