@@ -20,6 +20,7 @@ from mddf._deep_forest.growth import Growth
 from mddf._ensemble.conformal import Scores, check_coverage, counted, warn_of_few
 from mddf._ensemble.scoring import MARGIN_RATIO, out_of_fold_score
 from mddf._ensemble.vote import Calibration
+from mddf._gradient.classifier import GradientBoostingClassifier
 from mddf._members.members import AUTO, named_classifiers, resolve_members
 from mddf._members.spec import MemberSpec
 from mddf._members.tasks import ClassificationTask
@@ -42,11 +43,21 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
 
     Parameters
     ----------
-    n_layers : int, default=2
-        Maximum number of layers.
-    n_estimators : int, default=100
-        Trees of each named forest in a fold. With more than two classes, the forests that are
-        grown on all samples have three times as many.
+    n_layers : int or "auto", default="auto"
+        Maximum number of layers. "auto" is what `preset` has, 2 by default.
+    preset : {"default", "fast", "best"}, default="default"
+        What parameters are that are left at "auto". "fast" takes about a third of the time: one
+        layer, 50 trees, fewer rounds of boosting, no kernel, half of the kinds of forests. "best"
+        takes as long as it takes, some ten times as long: 300 trees, boosted trees of half the
+        rate, leaf-wise ones beside them, three times as many folds.
+    time_limit : float or None, default=None
+        Seconds that fit may take, of which it makes what it can: fewer trees, members and layers
+        than without, and models of the folds where there is no time to fit again. It may take a
+        tenth more, and where the limit is too short for a forest of a few trees, as long as that
+        takes, with a warning. The same seed gives the same bits only without a limit.
+    n_estimators : int or "auto", default="auto"
+        Trees of each named forest in a fold, 100 by default. With more than two classes, the
+        forests that are grown on all samples have three times as many.
     members : "auto" or list, default="auto"
         Of a layer: "random", "random-half" (half of the features for each split),
         "completely-random", "completely-random-sqrt", "boosted" (`GradientBoostingClassifier`,
@@ -191,9 +202,11 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
 
     def __init__(
         self,
-        n_layers: int = 2,
+        n_layers: int | str = "auto",
         *,
-        n_estimators: int = 100,
+        preset: str = "default",
+        time_limit: float | None = None,
+        n_estimators: int | str = "auto",
         members: Any = "auto",
         cv: Any = "auto",
         refit: bool = True,
@@ -209,6 +222,8 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
     ) -> None:
         super().__init__(
             n_layers,
+            preset=preset,
+            time_limit=time_limit,
             n_estimators=n_estimators,
             members=members,
             cv=cv,
@@ -257,9 +272,9 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         return task, weights, {"classes_": classes}, classes[labels]
 
     def _members(self, task: Any, categorical: np.ndarray) -> list[MemberSpec]:
-        makers = named_classifiers(self.n_estimators, categorical)
+        makers = named_classifiers(self._preset.n_estimators, categorical)
         return resolve_members(
-            self.members,
+            self._members_of(AUTO, GradientBoostingClassifier),
             makers,
             AUTO,
             "classifier",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,10 +21,12 @@ from mddf._data.levels import Levels
 from mddf._data.plain import check_weights
 from mddf._data.reading import read_table
 from mddf._data.sampling import canonical_order
-from mddf._data.validation import check_lengths
+from mddf._data.validation import COUNT, Within, check_lengths
+from mddf._deep_forest.clock import Clock
 from mddf._deep_forest.growth import Growth
 from mddf._deep_forest.log import print_line
 from mddf._deep_forest.nested import outer_folds
+from mddf._deep_forest.presets import Preset, preset_named
 from mddf._deep_forest.refit import fitted_layers
 from mddf._deep_forest.stack import MOST_COLUMNS
 from mddf._deep_forest.training import Training
@@ -50,6 +53,10 @@ class BaseDeepForest(HoldsMembers, Layered):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
+        "n_layers": [COUNT, StrOptions({"auto"})],
+        "n_estimators": [COUNT, StrOptions({"auto"})],
+        "preset": "no_validation",
+        "time_limit": [Within(Real, 0, None, closed="neither"), None],
         "members": [StrOptions({"auto"}), "array-like"],
         "cv": ["cv_object", StrOptions({"auto"})],
     }
@@ -64,9 +71,11 @@ class BaseDeepForest(HoldsMembers, Layered):
 
     def __init__(
         self,
-        n_layers: int = 2,
+        n_layers: int | str = "auto",
         *,
-        n_estimators: int = 100,
+        preset: str = "default",
+        time_limit: float | None = None,
+        n_estimators: int | str = "auto",
         members: Any = "auto",
         cv: Any = "auto",
         refit: bool = True,
@@ -78,6 +87,8 @@ class BaseDeepForest(HoldsMembers, Layered):
         checkpoint: Any = None,
     ) -> None:
         self.n_layers = n_layers
+        self.preset = preset
+        self.time_limit = time_limit
         self.n_estimators = n_estimators
         self.members = members
         self.cv = cv
@@ -111,15 +122,37 @@ class BaseDeepForest(HoldsMembers, Layered):
         """Set the fitted attributes that a kind of target has."""
         raise NotImplementedError
 
+    @property
+    def _preset(self) -> Preset:
+        """That of the parameter, with what other parameters say in its place."""
+        preset = preset_named(self.preset)
+        given = {"n_layers": self.n_layers, "n_estimators": self.n_estimators}
+        explicit: dict[str, Any] = {name: n for name, n in given.items() if n != "auto"}
+        return replace(preset, **explicit)
+
+    def _members_of(self, auto: Sequence[str], boosting: type) -> Any:
+        """The parameter `members`, where "auto" is what the preset makes of these names."""
+        if not (isinstance(self.members, str) and self.members == "auto"):
+            return self.members
+        preset = self._preset
+        members: list[Any] = [name for name in auto if name not in preset.without]
+        if preset.leaf_wise is not None:
+            members.append(("leaf-wise", boosting(**preset.leaf_wise)))
+        return members
+
     def _fit(
         self, X: Any, y: Any, sample_weight: Any, groups: Any, *, with_features: bool
     ) -> list[np.ndarray]:
+        preset, clock = self._preset, Clock(self.time_limit)
         table = read_table(self, X, reset=True, categorical_features=self.categorical_features)
         check_lengths(X, y=y, groups=groups)
         given = check_weights(sample_weight, table.shape[0])
         task, weights, attributes, y = self._read(y, given)
         categorical = category_mask(table, self.categorical_features)
         members = self._members(task, categorical)
+        for member in members:
+            if member.kind == "boosted":
+                member.model.set_params(**preset.boosting)
         external = [member for member in members if member.needs_numbers]
         if weights.row is not None:
             for member in external:
@@ -141,6 +174,7 @@ class BaseDeepForest(HoldsMembers, Layered):
         shown = binner.numbers(X) if X is table and is_splitter(self.cv) else X
         levels = binner.all_levels(table)
         training = self._on_folds(trainer, shown, y, groups, entropy, levels)
+        training = replace(training, clock=clock)
         columns = None
         if any(member.is_external for member in members):
             columns = FrameColumns.of(table)
@@ -152,8 +186,8 @@ class BaseDeepForest(HoldsMembers, Layered):
             members,
             entropy,
             self._checked_checkpoint(training, members, given),
-            n_layers=self.n_layers,
-            keep=not self.refit,
+            n_layers=preset.n_layers,
+            keep=not self.refit or clock.runs,
             verbose=self.verbose > 0,
         )
         seen = fingerprint(binned.codes[:, : table.shape[1]])
@@ -161,7 +195,10 @@ class BaseDeepForest(HoldsMembers, Layered):
         self.__dict__.update(attributes)
         self.history_, self.leaderboard_ = growth.report.history(), growth.report.leaderboard
         self._layers, features = fitted_layers(
-            growth.stack, entropy, refit=self.refit, leaderboard=self.leaderboard_
+            growth.stack,
+            entropy,
+            refit=self.refit and growth.has_time_to_refit(),
+            leaderboard=self.leaderboard_,
         )
         kept = [member for layer in self._layers for member in layer.members]
         last_step = [(member.name, np.nan, f"weight {member.weight:.2f}") for member in kept]
@@ -195,6 +232,9 @@ class BaseDeepForest(HoldsMembers, Layered):
         (seed,) = np.random.SeedSequence((*entropy, 1)).generate_state(1)
         (outer_seed,) = np.random.SeedSequence((*entropy, 10)).generate_state(1)
         folds = make_folds(cv, X, y, strata, int(seed), groups)
+        n_repeats = self._preset.n_repeats if isinstance(self.cv, str) else 1
+        for more in np.random.SeedSequence((*entropy, 13)).generate_state(n_repeats - 1):
+            folds = [*folds, *make_folds(cv, X, y, strata, int(more), groups)]
         together = groups is not None or gives_folds(self.cv)
         return Training(
             **vars(trainer),

@@ -12,8 +12,13 @@ from mddf._cascade.trainer import MeanOfFolds, Part, Trained, View
 from mddf._deep_forest.log import FitLog
 from mddf._deep_forest.race import goes_on, is_enough, race
 from mddf._deep_forest.training import OnFolds, Training, leaderboard_row, parts_of
-from mddf._members.kernel import KernelRidge
+from mddf._members.kernel import MOST_ROWS, KernelRidge
 from mddf._members.spec import MemberSpec
+
+# Shares of what is left of the time for forests, boosted trees, and a member that is fitted by
+# itself, on one fold if each of its rows takes so long.
+_SHARE_OF_FORESTS, _SHARE_OF_BOOSTING, _SHARE_OF_ONE = 0.5, 0.5, 0.4
+_SECONDS_OF_A_ROW = 3e-4
 
 
 def fit_on_folds(
@@ -43,15 +48,29 @@ def fit_on_folds(
     fits = _Fits(members, training, entropy, keep)
     lost = _losers(fits, tried, log)
     left = [i for i in range(len(members)) if i not in lost]
-    n_done = 1 if fits.found else 0  # parts of those that raced
-    alone = [i for i in left if not members[i].is_boosted]
-    fits.fit(alone, fits.parts[n_done:], n_done)
-    for i in left:
+    raced = set(fits.found)
+    fits.keep_to_time([i for i in left if i in raced and members[i].is_forest])
+    fits.fit([i for i in left if i in raced and i not in fits.no_time], fits.parts[1:], 1)
+    others = [i for i in left if i not in raced]
+    fits.fit([i for i in others if members[i].is_forest], fits.parts, 0)
+    for i in others:
         if members[i].is_boosted:
             fits.boost(i)
+    alone = [i for i in others if members[i].needs_numbers]
+    if training.clock.runs:
+        fits.fit(alone, fits.parts[:1], 0)
+        alone = [i for i in alone if i in fits.found]
+        fits.fit(alone, fits.parts[1:], 1)
+    else:
+        fits.fit(alone, fits.parts, 0)
+    left = [i for i in left if i not in fits.no_time]
+    lost = sorted({*lost, *fits.no_time})
     vectors = np.stack([fits.found[i].vectors for i in left])
     unknown = dict.fromkeys(training.task.figures(vectors[0]), np.nan)
     forests = [fits.found[i].models[0] for i in lost if members[i].is_forest]
+    log_of_no_time = [(members[i].name, np.nan, "left out") for i in sorted(fits.no_time)]
+    if log_of_no_time:
+        log.note("time limit", "", log_of_no_time, len(training.order), 1)
     return OnFolds(
         [members[i] for i in left],
         vectors,
@@ -66,6 +85,8 @@ def _losers(fits: _Fits, tried: Mapping[int, tuple[np.ndarray, bool]], log: FitL
     """Members that are fitted on the first fold, where enough is held out, and left out then."""
     members, training, held_out = fits.members, fits.training, fits.parts[0].held_out
     racing = [i for i, member in enumerate(members) if i in tried or not member.is_boosted]
+    if training.clock.runs:  # it may not suffice for others
+        racing = [i for i in racing if not members[i].needs_numbers]
     if len(racing) < 2 or not is_enough(len(training.order), len(held_out)):
         return []
     fits.fit([i for i in racing if i not in tried], fits.parts[:1], 0)
@@ -93,6 +114,7 @@ class _Fits:
         self.folding = MeanOfFolds.of(training.task, training.folds)
         self.found: dict[int, Trained] = {}
         self.seconds: dict[int, float] = {}
+        self.no_time: set[int] = set()  # members that were left out for it
 
     def fit(self, numbers: Iterable[int], parts: Sequence[Part], first: int) -> None:
         """Fit all but boosted trees on parts, which follow `first` others."""
@@ -101,10 +123,28 @@ class _Fits:
         numbers = list(numbers)
         self._grow([i for i in numbers if self.members[i].is_forest], parts, first)
         for i in numbers:
-            if not self.members[i].is_forest:
+            if not self.members[i].is_forest and self._has_time(i, parts, first):
                 start = perf_counter()
                 self._fit(i, parts, first)
                 self._took(i, perf_counter() - start)
+
+    def keep_to_time(self, forests: list[int]) -> None:
+        """Leave out all but the first of these forests, if the time does not suffice for all."""
+        seconds = sum(self.seconds[i] for i in forests) * len(self.parts)
+        if not self.training.clock.allows(seconds, _SHARE_OF_FORESTS):
+            self.no_time.update(forests[1:])
+
+    def _has_time(self, i: int, parts: Sequence[Part], first: int) -> bool:
+        """Whether a member that is fitted by itself fits into the time that is left."""
+        clock, n_rows = self.training.clock, min(len(self.training.order), MOST_ROWS)
+        if not clock.runs or all(member.needs_numbers for member in self.members):
+            return True
+        seconds = _SECONDS_OF_A_ROW * n_rows * clock.pace
+        if first:  # one fold is known; a fit of all rows may follow
+            seconds = self.seconds[i] * (len(parts) + 2)
+        if not clock.allows(seconds, _SHARE_OF_ONE):
+            self.no_time.add(i)
+        return i not in self.no_time
 
     def _grow(self, numbers: list[int], parts: Sequence[Part], first: int) -> None:
         """Forests, which grow together and share their seconds."""
@@ -142,7 +182,8 @@ class _Fits:
     def boost(self, i: int) -> None:
         """Boosted trees on all folds."""
         start = perf_counter()
-        fitted = self.training.boost(self.members[i], self.parts, (*self.entropy, 5, i))
+        member, entropy = self.members[i], (*self.entropy, 5, i)
+        fitted = self.training.boost(member, self.parts, entropy, share=_SHARE_OF_BOOSTING)
         self._join(i, fitted, self.parts)
         self._took(i, perf_counter() - start)
 

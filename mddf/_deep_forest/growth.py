@@ -12,6 +12,7 @@ import numpy as np
 
 from mddf._data.sampling import mean_error, n_counted
 from mddf._deep_forest.first_layer import fit_on_folds
+from mddf._deep_forest.limits import within_limit
 from mddf._deep_forest.log import FitLog
 from mddf._deep_forest.nested import NestedFolds
 from mddf._deep_forest.report import Report
@@ -28,6 +29,10 @@ from mddf._ensemble.vote import sharpened
 from mddf._members.spec import MemberSpec
 from mddf._members.tasks import ClassificationTask
 from mddf._trees.grower import Grown
+
+# A later layer is tried if so many times the seconds of the first one fit into this share of what
+# is left.
+_LATER_TIMES, _SHARE_OF_LATER = 3.0, 0.7
 
 
 class LaterLayers:
@@ -150,12 +155,15 @@ class Growth:
         self.later = LaterLayers(self.stack, (*entropy, 9), keep, self.log)
         self.report = Report(verbose)
         self.chosen: dict[str, dict[str, Any]] = {}
+        self._seconds_of_first = 0.0
         self._tried: dict[int, Any] = {}  # of boosted trees, on the first fold
         self.stop_reason = f"n_layers={n_layers} were grown"
 
     def grow(self) -> None:
         """Grow layers until they no longer help, and weigh their members."""
-        self._choose_options()
+        given = (self.members, self.training, self.entropy, self.log)
+        self.members, has_time = within_limit(*given)
+        self._choose_options(has_time)
         self._add_first_layer()
         for number in range(1, self.n_layers):
             if reason := self._why_stop(number):
@@ -167,16 +175,27 @@ class Growth:
                 break
         self.report.finish(self.stack.vote.weights)
 
-    def _choose_options(self) -> None:
+    def has_time_to_refit(self) -> bool:
+        """Whether the members that are kept can be fitted once more in the time that is left."""
+        training, weights = self.training, self.stack.weights()
+        seconds = sum(
+            sum(np.asarray(layer.seconds)[of_layer > 0])
+            for layer, of_layer in zip(self.stack.layers, weights, strict=True)
+        )
+        n_folds = len(training.folds)
+        return training.clock.allows(seconds * training.task.n_times / (n_folds - 1 or 1), 0.7)
+
+    def _choose_options(self, has_time: bool) -> None:
         """Give the named forests the options that losses on unseen samples favour."""
         for kind, trials in self.training.task.trials.items():
             named = [member for member in self.members if member.kind == kind]
             if named:
                 given = (self.training, (*self.entropy, 3), self.log)
-                self.chosen[kind] = choose_options(named[0], trials, *given)
+                few = trials if has_time else trials[:1]
+                self.chosen[kind] = choose_options(named[0], few, *given)
             for member in named:
                 member.model.set_params(**self.chosen[kind])
-        for number, member in enumerate(self.members):
+        for number, member in enumerate(self.members if has_time else ()):
             if member.kind == "boosted":
                 entropy = (*self.entropy, 11, number)
                 options, *found = choose_boosting(member, self.training, entropy, self.log)
@@ -202,6 +221,7 @@ class Growth:
             given = (self.members, self.training, self.entropy, self.log, self._tried)
             found = fit_on_folds(*given, keep=self.later.keep)
             self._store(0, found)
+        self._seconds_of_first = perf_counter() - start
         layer = GrownLayer.of(self.training.task, found)
         vote = self.stack.vote_with(layer)
         self._note_vote(found, vote)
@@ -235,6 +255,8 @@ class Growth:
             return "later layers are of forests, and no member is one"
         if not self._forests_vote():
             return f"no forest of layer {number} has a weight above 0"
+        if not self.training.clock.allows(_LATER_TIMES * self._seconds_of_first, _SHARE_OF_LATER):
+            return "time_limit has no time for a later layer"
         return self.later.nested.why_not()
 
     def _forests_vote(self) -> bool:
@@ -257,7 +279,9 @@ class Growth:
             assert found is not None
             self._store(number, found)
         self.later.strength = found.strength
+        n_members = len(found.members)
         layer = GrownLayer.of(task, found)
+        layer.seconds = np.full(n_members, (perf_counter() - start) / n_members)
         vote = stack.vote_with(layer)
         if not self._helps(number, task, stack.vote.probabilities, vote.probabilities):
             self._record(number, task, found, vote.probabilities, start)

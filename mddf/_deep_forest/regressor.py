@@ -19,6 +19,7 @@ from mddf._deep_forest.error_scale import ErrorScale
 from mddf._deep_forest.estimator import BaseDeepForest
 from mddf._deep_forest.growth import Growth
 from mddf._ensemble.conformal import Scores, check_coverage, counted, warn_of_few
+from mddf._gradient.regressor import GradientBoostingRegressor
 from mddf._members.members import AUTO_REGRESSORS, named_regressors, resolve_members
 from mddf._members.spec import MemberSpec
 from mddf._members.tasks import RegressionTask
@@ -38,10 +39,20 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
 
     Parameters
     ----------
-    n_layers : int, default=2
-        Maximum number of layers.
-    n_estimators : int, default=100
-        Trees of each named forest.
+    n_layers : int or "auto", default="auto"
+        Maximum number of layers. "auto" is what `preset` has, 2 by default.
+    preset : {"default", "fast", "best"}, default="default"
+        What parameters are that are left at "auto". "fast" takes about a third of the time: one
+        layer, 50 trees, fewer rounds of boosting, no kernel, half of the kinds of forests. "best"
+        takes as long as it takes, some ten times as long: 300 trees, boosted trees of half the
+        rate, leaf-wise ones beside them, three times as many folds.
+    time_limit : float or None, default=None
+        Seconds that fit may take, of which it makes what it can: fewer trees, members and layers
+        than without, and models of the folds where there is no time to fit again. It may take a
+        tenth more, and where the limit is too short for a forest of a few trees, as long as that
+        takes, with a warning. The same seed gives the same bits only without a limit.
+    n_estimators : int or "auto", default="auto"
+        Trees of each named forest, 100 by default.
     members : "auto" or list, default="auto"
         Of a layer: "random", "completely-random" (one random threshold of every feature, the best
         of which is taken: extra trees), "boosted" (`GradientBoostingRegressor`, symmetric trees of
@@ -165,9 +176,9 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         return task, weights, {"n_outputs_": y.shape[1], "_units": units}, plain
 
     def _members(self, task: Any, categorical: np.ndarray) -> list[MemberSpec]:
-        makers = named_regressors(self.n_estimators, categorical)
+        makers = named_regressors(self._preset.n_estimators, categorical)
         return resolve_members(
-            self.members,
+            self._members_of(AUTO_REGRESSORS, GradientBoostingRegressor),
             makers,
             AUTO_REGRESSORS,
             "regressor",

@@ -31,6 +31,7 @@ class GrownLayer:
     votes: np.ndarray  # the same, sharpened
     exponents: list[float]
     models: list[Any]
+    seconds: np.ndarray  # of the members
     reweighting: np.ndarray | None = None
     inputs: list[int] = field(default_factory=list)  # members that the next layer sees
     average_weights: np.ndarray | None = None  # weights of their mean, where it sees only that
@@ -44,7 +45,7 @@ class GrownLayer:
         votes = [sharpened(v, e) for v, e in zip(found.vectors, exponents, strict=True)]
         lost = found.lost_importances
         given = (found.members, found.vectors, np.stack(votes), exponents, found.models)
-        return cls(*given, lost_importances=lost)
+        return cls(*given, found.seconds, lost_importances=lost)
 
     def best_forests(self, task: Any) -> list[MemberSpec]:
         """The members of later layers."""
@@ -127,16 +128,13 @@ class Stack:
         return before.features
 
     def _inputs(self, number: int) -> tuple[list[int], np.ndarray | None]:
-        """Members of a layer that the next one sees: forests, and others that vote.
+        """Members of a layer that the next one sees: those that vote, or all if none does.
 
-        Where their vectors are too many columns, those that vote; where these are still too many,
-        the second value holds the weights of their mean.
+        Where their vectors are too many columns, the second value holds the weights of their mean.
         """
         layer, weights = self.layers[number], self.weights()[number]
-        inputs = [i for i, m in enumerate(layer.members) if m.is_forest or weights[i] > 0]
+        inputs = np.flatnonzero(weights if weights.any() else weights + 1).tolist()
         most = MOST_COLUMNS // layer.vectors.shape[2]
-        if len(inputs) > most:
-            inputs = np.flatnonzero(weights).tolist()
         return inputs, weights[inputs] / weights.sum() if len(inputs) > most else None
 
     def read(

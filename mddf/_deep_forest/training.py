@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,7 @@ from mddf._data.binning import Bins, apply_bins, find_bins
 from mddf._data.folds import Folds
 from mddf._data.levels import Levels
 from mddf._data.sampling import row_hashes
+from mddf._deep_forest.clock import Clock
 from mddf._members.boosted import BoostedModel, boost_parts, boosting_options
 from mddf._members.external import blaming
 from mddf._members.external_fit import Frames
@@ -48,6 +49,8 @@ class Training(LayerTrainer):
         Of the out-of-fold vectors.
     outer_folds : list of (train, held out)
         On which later layers are judged; see :mod:`mddf._deep_forest.nested`.
+    clock : Clock
+        Without a limit by default.
     out_of_bag : bool, default=True
         Whether rows that a tree did not draw may judge it. Not where groups, a splitter or splits
         say what is held out together: others of a row's group may have been drawn. Nor in wide
@@ -62,6 +65,7 @@ class Training(LayerTrainer):
 
     folds: Folds
     outer_folds: Folds
+    clock: Clock = field(default_factory=Clock)
     out_of_bag: bool = True
     units: np.ndarray | None = None
     levels: Levels | None = None
@@ -115,17 +119,23 @@ class Training(LayerTrainer):
         return self.fit(member.model, parts, entropy, member.name, frames=frames)
 
     def boost(
-        self, member: MemberSpec, parts: Sequence[Any], entropy: Any, n_rounds: Any = None
+        self,
+        member: MemberSpec,
+        parts: Sequence[Any],
+        entropy: Any,
+        n_rounds: Any = None,
+        share: float = 1.0,
     ) -> list[tuple[BoostedModel, np.ndarray]]:
         """Boosted trees on parts of the rows, and what they predict of those held out.
 
-        Without `n_rounds`, those of the least loss over all parts.
+        Without `n_rounds`, those of the least loss over all parts that are grown in a share of
+        the time that is left.
         """
         rows = [(part[0], part[1]) for part in parts]
         table, task, weights = self.features, self.task, self.weights.row
         given = (member.model, table, task, weights, rows, self.keys, entropy, n_rounds)
-        screens = member.kind is not None
-        return boost_parts(*given, self.n_jobs, screens=screens, levels=self.levels)
+        named: dict[str, Any] = {"screens": member.kind is not None, "levels": self.levels}
+        return boost_parts(*given, self.n_jobs, until=self.clock.until(share), **named)
 
     @property
     def raw_columns(self) -> np.ndarray:

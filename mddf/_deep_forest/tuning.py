@@ -31,6 +31,8 @@ _DEPTHS: tuple[dict[str, Any], ...] = (
 )
 _HALF = {"max_features": 0.5}
 _DEPTH_FOLDS, _FAST = 2, {"learning_rate": 0.15, "max_iter": 200}
+# Of the time that is left, for each trial.
+_SHARE = 0.05
 # Of these rounds, the best one comes before this share if more would not be better.
 _SETTLED = 0.9
 
@@ -181,7 +183,7 @@ def choose_boosting(
     predicted : ndarray or None
         Of the rows that the first fold holds out.
     settled : bool
-        Whether more rounds would not be better.
+        Whether more rounds would not be better; unknown where time may have ended them.
     """
     if is_wide(len(training.order), training.n_raw):
         return _DEPTHS[1], None, False
@@ -194,7 +196,8 @@ def choose_boosting(
     options, losses = [trial.options for trial in trials], [trial.loss for trial in trials]
     outcomes = _outcomes(options, losses, losses.index(best.loss))
     log.note("options", member.name, outcomes, len(task.target), len(parts))
-    return best.options, best.of_first, best.n_rounds < _SETTLED * _FAST["max_iter"]
+    settled = best.n_rounds < _SETTLED * _FAST["max_iter"] and not training.clock.runs
+    return best.options, best.of_first, settled
 
 
 class _Tried(NamedTuple):
@@ -215,7 +218,7 @@ def _tried(
     entropy: tuple[int, ...],
 ) -> _Tried:
     model = clone(member.model).set_params(**_FAST, **options)
-    fitted = training.boost(replace(member, model=model), parts, entropy)
+    fitted = training.boost(replace(member, model=model), parts, entropy, share=_SHARE)
     vectors = np.concatenate([of_fold for _, of_fold in fitted])
     loss = float(np.average(task.least_losses(vectors), weights=task.weight))
     return _Tried(options, loss, fitted[0][1], fitted[0][0].n_rounds)

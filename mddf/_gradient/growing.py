@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -264,6 +265,7 @@ def boost_folds(
     patience: int = 0,
     keys: np.ndarray | None = None,
     encoding: Encoding | None = None,
+    until: float = np.inf,
     n_jobs: int | None = None,
 ) -> list[Boosted]:
     """The models of a cross-validation, grown side by side on one table, of equally many rounds.
@@ -282,6 +284,8 @@ def boost_folds(
     encoding : Encoding or None, default=None
         Of columns of many categories: each model gets statistics of its training rows, and the
         options are those of a table with copies and columns of statistics.
+    until : float, default=inf
+        When to stop in any case, as `time.monotonic` has it.
     n_jobs : int, default=None
         Number of threads; does not change the result.
 
@@ -319,7 +323,7 @@ def boost_folds(
             if patience:
                 losses = shares @ np.stack([booster.losses() for booster in boosters])
                 best = int(losses.argmin())
-                if last - best >= patience:
+                if last - best >= patience or monotonic() > until:
                     break
 
         def finish(booster: _core.GradientBooster, codes: np.ndarray, statistics: Any) -> Any:

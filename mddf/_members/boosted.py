@@ -142,6 +142,7 @@ def boost_parts(
     n_jobs: Any,
     *,
     screens: bool = True,
+    until: float = np.inf,
     levels: Levels | None = None,
 ) -> list[tuple[BoostedModel, np.ndarray]]:
     """Boosted models of parts of the rows, and what they predict of the rows held out.
@@ -161,6 +162,8 @@ def boost_parts(
         Rounds of all models; None takes the number, up to `max_iter`, with the least loss over
         the rows held out, or `max_iter` itself without early stopping.
     n_jobs : int or None
+    until : float, default=inf
+        When to stop in any case; see `boost_folds`.
     screens : bool, default=True
         Whether a split looks at some columns only of tables that have far more than rows.
     levels : Levels or None, default=None
@@ -198,6 +201,7 @@ def boost_parts(
             patience=int(model.n_iter_no_change) if n_rounds is None else 0,
             keys=keys,
             encoding=encodings[number],
+            until=until,
             n_jobs=n_jobs,
         )
         for number, y in enumerate(outputs)

@@ -21,7 +21,7 @@ from mddf._ensemble.vote import fit_exponent
 from mddf._members.linear import Encoding, product
 
 # At most so many landmarks, and rows to learn from.
-_LANDMARKS, _ROWS = 1000, 10_000
+_LANDMARKS, MOST_ROWS = 1000, 10_000
 _PENALTIES = np.logspace(-4, 2, 13)
 # Rows count that have more than this share of the largest weight.
 _LEAST_WEIGHT = 1e-12
@@ -150,7 +150,7 @@ class KernelRidge(BaseEstimator):
         sample_weight : ndarray of shape (n_samples,) or None
         """
         self.n_features_in_ = X.shape[1]
-        rows = check_random_state(self.random_state).permutation(len(X))[:_ROWS]
+        rows = check_random_state(self.random_state).permutation(len(X))[:MOST_ROWS]
         if sample_weight is not None:  # leave-one-out errors lose their digits by the others
             rows = rows[sample_weight[rows] > _LEAST_WEIGHT * sample_weight[rows].max()]
         X, values = X[rows], values[rows]

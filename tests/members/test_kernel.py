@@ -57,7 +57,7 @@ def test_it_is_ridge_regression_on_features(monkeypatch, gamma, landmarks, categ
 def test_many_rows_are_drawn_from_and_asked_in_blocks(monkeypatch):
     X, new = table(400, 0), table(100, 1)
     y = np.column_stack([smooth(X), X[:, 1]])
-    for name, value in {"_ROWS": 300, "_LANDMARKS": 100, "_BLOCK": 48}.items():
+    for name, value in {"MOST_ROWS": 300, "_LANDMARKS": 100, "_BLOCK": 48}.items():
         monkeypatch.setattr(kernel, name, value)
     monkeypatch.setattr(KernelRegressor, "_tried", 80)
     model = KernelRegressor(CATEGORY, 0.5, random_state=0).fit(X, y)

@@ -1,0 +1,138 @@
+"""Presets, and limits of time."""
+
+import time
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes
+
+from mddf import DeepForestClassifier, DeepForestRegressor
+from mddf._deep_forest.clock import Clock
+from mddf._deep_forest.presets import PRESETS
+
+BOTH = pytest.mark.parametrize(
+    ("Model", "load"),
+    [(DeepForestClassifier, load_breast_cancer), (DeepForestRegressor, load_diabetes)],
+)
+
+
+def members_of(model):
+    return {row["member"] for row in model.leaderboard_ if row["layer"] == 1}
+
+
+@BOTH
+def test_the_fast_preset_has_fewer_members_and_one_layer(Model, load):
+    X, y = load(return_X_y=True)
+    model = Model(preset="fast", random_state=0).fit(X, y)
+    assert model.n_layers_ == 1
+    assert {"boosted", "linear", "random"} <= members_of(model)
+    assert not members_of(model) & set(PRESETS["fast"].without)
+    assert model.score(X, y) > 0.5
+
+
+@pytest.mark.parametrize("Model", [DeepForestClassifier, DeepForestRegressor])
+def test_the_best_preset_has_more_of_all(Model, monkeypatch):
+    few = {"max_iter": 20, "learning_rate": 0.3}
+    best = PRESETS["best"]
+    small = best.__class__(
+        n_estimators=8, boosting=few, leaf_wise={**best.leaf_wise, **few}, n_repeats=3
+    )
+    monkeypatch.setitem(PRESETS, "best", small)
+    X, y = load_breast_cancer(return_X_y=True)
+    model = Model(1, preset="best", random_state=0).fit(X[:200], y[:200])
+    assert "leaf-wise" in members_of(model)
+    n_folds = 5 if Model is DeepForestClassifier else 10
+    for member in model._layers[0].members:
+        if member.name in ("boosted", "leaf-wise"):
+            assert len(member.models) == 3 * n_folds
+    assert {row["folds"] for row in model.fit_report_ if row["step"] == "layer 1"} == {3 * n_folds}
+
+
+def test_parameters_that_are_given_beat_the_preset():
+    X, y = load_breast_cancer(return_X_y=True)
+    given = {"n_estimators": 7, "members": ["random", "completely-random"], "cv": 3}
+    model = DeepForestClassifier(2, preset="best", random_state=0, **given).fit(X, y)
+    other = DeepForestClassifier(2, random_state=0, **given).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(X), other.predict_proba(X))
+    assert clone(model).get_params() == model.get_params()
+    default = DeepForestClassifier(random_state=0, **given).fit(X, y)
+    np.testing.assert_array_equal(default.predict_proba(X), other.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("preset", "hint"),
+    [
+        ("fats", r"got 'fats' \(did you mean 'fast'\?\)$"),
+        ("Best", r"got 'Best' \(did you mean 'best'\?\)$"),
+        ("slow", "got 'slow'$"),
+        (None, "got None$"),
+        (3, "got 3$"),
+        (["best"], r"got \['best'\]$"),
+    ],
+)
+def test_a_preset_that_there_is_not(preset, hint):
+    message = rf"^preset must be one of \('default', 'fast', 'best'\), {hint}"
+    with pytest.raises(ValueError, match=message):
+        DeepForestClassifier(preset=preset).fit([[0], [1]], [0, 1])
+
+
+@pytest.mark.parametrize("limit", [0, -1.0, np.nan, "1", [1]])
+def test_a_limit_that_is_none(limit):
+    with pytest.raises(ValueError, match="time_limit"):
+        DeepForestRegressor(time_limit=limit).fit([[0], [1]], [0, 1])
+
+
+@BOTH
+def test_a_limit_that_is_too_short_gives_a_small_forest_with_a_warning(Model, load):
+    X, y = load(return_X_y=True)
+    with pytest.warns(UserWarning, match="time_limit=1e-06 is too short"):
+        model = Model(time_limit=1e-6, random_state=0).fit(X, y)
+    assert members_of(model) == {"random"}
+    assert model.score(X, y) > 0.3
+    assert model.stop_reason_ == "time_limit has no time for a later layer"
+
+
+@BOTH
+def test_a_limit_that_is_long_enough_changes_little(Model, load):
+    X, y = load(return_X_y=True)
+    members = ["random", "boosted", "linear"]
+    given = {"members": members, "n_estimators": 10, "random_state": 0}
+    limited = Model(time_limit=1000.0, **given).fit(X, y)
+    assert members_of(limited) == set(members)
+    assert {row["step"] for row in limited.fit_report_} >= {"options", "layer 1", "kept"}
+    assert limited.score(X, y) == pytest.approx(Model(**given).fit(X, y).score(X, y), abs=0.05)
+
+
+def test_what_is_left_out_for_time_is_in_the_report(monkeypatch):
+    X, y = load_breast_cancer(return_X_y=True)
+    monkeypatch.setattr("mddf._deep_forest.first_layer._SECONDS_OF_A_ROW", 1e6)
+    model = DeepForestClassifier(
+        1, time_limit=100, members=["random", "linear"], n_estimators=5, random_state=0
+    ).fit(X, y)
+    (row,) = [row for row in model.fit_report_ if row["step"] == "time limit"]
+    assert (row["candidate"], row["decision"]) == ("linear", "left out")
+    assert [r["weight"] for r in model.leaderboard_ if r["member"] == "linear"] == [0.0]
+
+
+def test_members_of_users_alone_are_fitted_whatever_the_limit():
+    X, y = load_breast_cancer(return_X_y=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = DeepForestClassifier(time_limit=1e-6, members=["linear"]).fit(X, y)
+    assert members_of(model) == {"linear"}
+
+
+def test_the_clock():
+    clock = Clock()
+    assert not clock.runs
+    assert clock.left == np.inf
+    assert clock.allows(1e9)
+    clock = Clock(50.0)
+    assert 40 < clock.left <= 50
+    assert clock.allows(20, share=0.5)
+    assert not clock.allows(30, share=0.5)
+    assert clock.until(0.5) <= time.monotonic() + 25
+    assert clock.pace >= 1
+    assert Clock(1e-9).left < 0
