@@ -1,0 +1,221 @@
+"""The estimators as custom models of AutoGluon, for its stacks and for TabArena's harness.
+
+``pip install "mddf[autogluon]"``, then
+
+>>> from autogluon.tabular import TabularPredictor  # doctest: +SKIP
+>>> from mddf.autogluon import DeepForestModel  # doctest: +SKIP
+>>> predictor = TabularPredictor("class").fit(  # doctest: +SKIP
+...     train, hyperparameters={DeepForestModel: {"n_estimators": 50}, "GBM": {}}
+... )
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+try:
+    from autogluon.core.models import AbstractModel
+except ImportError as error:
+    raise ImportError(
+        'mddf.autogluon needs AutoGluon, which pip install "mddf[autogluon]" brings'
+    ) from error
+
+from mddf import (
+    DeepForestClassifier,
+    DeepForestRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+)
+
+__all__ = ["DeepForestModel", "GradientBoostingModel"]
+
+_REGRESSION = "regression"
+# What a fit adds to a process, by which tables are refused that are too large for a machine. On
+# 20000 rows of 20 columns it was 237 MB (deep forest, two classes, estimate 292) and 247 MB (one
+# of numbers, 274), on 8000 rows of ten classes 175 MB (289); 22 MB (boosting, ten classes, 96).
+_MEGABYTE = 2**20
+_BYTES_OF_CELL = 30
+_BYTES_OF_TREE_AND_ROW = 24
+_BYTES_OF_VECTOR = 800
+
+
+class _Model(AbstractModel):
+    """What both models share.
+
+    Hyperparameters are the parameters of the estimator; ``random_state`` is AutoGluon's seed and
+    ``n_jobs`` the number of processors that it grants, unless they are given. Tables come as
+    AutoGluon makes them: numbers, booleans and categories, what is missing is missing.
+    """
+
+    seed_name = "random_state"
+    default_resources_physical_cores_only = True
+    _supported_problem_types: ClassVar[list[str]] = ["binary", "multiclass", _REGRESSION]
+    _default_auxiliary_params_extra: ClassVar[dict[str, Any]] = {
+        "valid_raw_types": ["bool", "int", "float", "category"]
+    }
+    _classifier: ClassVar[type]
+    _regressor: ClassVar[type]
+
+    def _estimator(self, num_cpus: Any, time_limit: float | None) -> Any:
+        """The estimator that is to be fitted."""
+        kind = self._regressor if self.problem_type == _REGRESSION else self._classifier
+        given = self._get_model_params()
+        if isinstance(num_cpus, int):
+            given.setdefault("n_jobs", max(1, num_cpus))
+        if time_limit is not None and "time_limit" in kind().get_params():
+            given.setdefault("time_limit", max(0.0, time_limit))
+        return kind(**given)
+
+    def _predict_proba(self, X: Any, **kwargs: Any) -> np.ndarray:
+        X = self.preprocess(X, **kwargs)
+        if self.problem_type == _REGRESSION:
+            return np.asarray(self.model.predict(X))
+        return self._in_full(self.model.predict_proba(X))
+
+    def _in_full(self, probabilities: np.ndarray) -> np.ndarray:
+        """Probabilities of all classes, of which a fold may not have seen some."""
+        full = probabilities
+        if self.num_classes is not None and probabilities.shape[1] < self.num_classes:
+            full = np.zeros((len(probabilities), self.num_classes))
+            full[:, self.model.classes_.astype(int)] = probabilities
+        return np.asarray(self._convert_proba_to_unified_form(full))
+
+    def _get_maximum_resources(self) -> dict[str, int | float]:
+        return {"num_gpus": 0}
+
+    @classmethod
+    def _class_tags(cls) -> dict[str, Any]:
+        return {"can_estimate_memory_usage_static": True}
+
+    def _more_tags(self) -> dict[str, Any]:
+        return {"can_refit_full": True}
+
+
+class DeepForestModel(_Model):
+    """`DeepForestClassifier` or `DeepForestRegressor` as a model of AutoGluon.
+
+    It cross-validates itself. In a bag it is therefore fitted once, on all rows, and its own
+    out-of-fold predictions are those that AutoGluon stacks and weighs, as AutoGluon does with
+    random forests; ``ag_args_ensemble={"use_child_oof": False}`` has it fitted on each fold.
+    It is no stacker of later levels: on folds of its own, out-of-fold features of a training row
+    tell the labels of rows that are held out, and what it then says of these is flattered.
+    """
+
+    ag_key = "MDDF"
+    ag_name = "DeepForest"
+    ag_priority = 65
+    _classifier = DeepForestClassifier
+    _regressor = DeepForestRegressor
+    _default_ag_args_ensemble_extra: ClassVar[dict[str, Any]] = {"use_child_oof": True}
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        time_limit: float | None = None,
+        num_cpus: Any = None,
+        sample_weight: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        X = self.preprocess(X, y=y)
+        self.model = self._estimator(num_cpus, time_limit)
+        self.model.fit(X, y, sample_weight=sample_weight)
+
+    def predict_proba_oof(self, X: Any, normalize: Any = None, **kwargs: Any) -> np.ndarray:
+        """Out-of-fold predictions of the rows that it was fitted on.
+
+        Parameters
+        ----------
+        X : DataFrame
+            The rows of fit.
+        normalize : bool or None, default=None
+            Not used: probabilities sum to 1.
+        **kwargs
+            Not used.
+
+        Returns
+        -------
+        ndarray of float32
+            Of two classes, of the second one; else of shape (n_samples, n_classes), or numbers.
+        """
+        if self.problem_type == _REGRESSION:
+            return self.model.oof_prediction_.astype(np.float32)
+        return self._in_full(self.model.oof_probabilities_).astype(np.float32)
+
+    def _more_tags(self) -> dict[str, Any]:
+        return super()._more_tags() | {"valid_oof": True}
+
+    @classmethod
+    def _get_default_ag_args(cls) -> dict[str, Any]:
+        return super()._get_default_ag_args() | {"valid_stacker": False}
+
+    @classmethod
+    def _estimate_memory_usage_static(
+        cls,
+        *,
+        X: Any,
+        hyperparameters: dict[str, Any] | None = None,
+        num_classes: int | None = 1,
+        **kwargs: Any,
+    ) -> int:
+        n_rows, n_columns = X.shape
+        n_trees = (hyperparameters or {}).get("n_estimators", 100)
+        n_outputs = max(num_classes or 1, 1)
+        cells = n_rows * n_columns * _BYTES_OF_CELL
+        forests = n_rows * n_trees * (_BYTES_OF_TREE_AND_ROW + n_outputs)
+        vectors = n_rows * n_outputs * _BYTES_OF_VECTOR
+        return int(200 * _MEGABYTE + cells + forests + vectors)
+
+
+class GradientBoostingModel(_Model):
+    """`GradientBoostingClassifier` or `GradientBoostingRegressor` as a model of AutoGluon.
+
+    The rows that AutoGluon holds out tell when to stop; without any, it stops as it does alone.
+    """
+
+    ag_key = "MDDF_GBM"
+    ag_name = "MDDFGradientBoosting"
+    ag_priority = 75
+    _classifier = GradientBoostingClassifier
+    _regressor = GradientBoostingRegressor
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        X_val: Any = None,
+        y_val: Any = None,
+        time_limit: float | None = None,
+        num_cpus: Any = None,
+        sample_weight: Any = None,
+        sample_weight_val: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        X = self.preprocess(X, y=y)
+        model = self._estimator(num_cpus, time_limit)
+        held_out = {}
+        if X_val is not None and model.early_stopping is not False:
+            model.set_params(early_stopping=True)
+            held_out = {"X_val": self.preprocess(X_val), "y_val": y_val}
+            if sample_weight is not None:
+                held_out["sample_weight_val"] = sample_weight_val
+        self.model = model.fit(X, y, sample_weight=sample_weight, **held_out)
+        self.params_trained |= {"max_iter": max(1, self.model.n_iter_), "early_stopping": False}
+
+    @classmethod
+    def _estimate_memory_usage_static(
+        cls,
+        *,
+        X: Any,
+        hyperparameters: dict[str, Any] | None = None,
+        num_classes: int | None = 1,
+        **kwargs: Any,
+    ) -> int:
+        n_rows, n_columns = X.shape
+        given = hyperparameters or {}
+        n_outputs = max(num_classes or 1, 1)
+        trees = given.get("max_iter", 1000) * 2 ** min(given.get("max_depth") or 6, 16)
+        rows = n_rows * (n_columns * _BYTES_OF_CELL + n_outputs * 128)
+        return int(50 * _MEGABYTE + rows + trees * n_outputs * 16)
