@@ -561,6 +561,8 @@ class Loss(enum.Enum):
 
     ABSOLUTE_ERROR = 2
 
+    ENTROPY = 3
+
 class TreeOptions:
     def __init__(
         self,

@@ -127,7 +127,7 @@ def monotonic_signs(estimator: Any, categorical: np.ndarray, n_scores: int) -> n
     if np.any(signs[categorical]):
         raise ValueError("monotonic_cst must be 0 for categories, got a constraint on one")
     if n_scores > 1:
-        kind = "classes" if is_classifier(estimator) else "outputs"
+        kind = "classes or outputs" if is_classifier(estimator) else "outputs"
         raise ValueError(
             "monotonic_cst is for one score, that of the second class of two, or one output, got "
             f"constraints and {n_scores} {kind}"

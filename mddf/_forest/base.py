@@ -21,7 +21,7 @@ from mddf._data.folds import checked_groups
 from mddf._data.plain import check_weights
 from mddf._data.reading import read_table
 from mddf._data.sampling import RowWeights, canonical_order, plan_sampling, row_hashes
-from mddf._data.targets import Classes, Values
+from mddf._data.targets import Classes
 from mddf._data.validation import (
     check_lengths,
     monotonic_signs,
@@ -82,9 +82,8 @@ class Forest(TreeEnsemble, grower.GrowsTrees):
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
             Numbers, NaN where missing, and categories as `categorical_features` says. Infinities
             are refused.
-        y : array of shape (n_samples,)
-            Classes: numbers, strings or booleans. Of a regressor: numbers, for several outputs
-            of shape (n_samples, n_outputs).
+        y : array of shape (n_samples,), or (n_samples, n_outputs) of several outputs
+            Classes: numbers, strings or booleans. Of a regressor: numbers.
         sample_weight : array of shape (n_samples,), default=None
             Not negative. With a bootstrap, rows are drawn in proportion to it, `max_samples` says
             how many; otherwise weight k is the same as k equal rows, but `min_samples_leaf` and
@@ -120,7 +119,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees):
                 self.__dict__.update(fitted)
         return self
 
-    def _read(self, y: Any, weights: Any) -> Classes | Values:
+    def _read(self, y: Any, weights: Any) -> Any:
         """What a user passed as y."""
         raise NotImplementedError
 
@@ -308,7 +307,7 @@ class Forest(TreeEnsemble, grower.GrowsTrees):
     def _tree_options(
         self, n_samples: int, n_features: int, target: Any = None, monotonic: Any = None
     ) -> TreeOptions:
-        values = target if isinstance(target, Values) else None
+        values = None if isinstance(target, Classes) else target
         return tree_options(self, n_samples, n_features, values, monotonic)
 
     def _fitted_stages(self) -> FittedStages:

@@ -2,90 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
-import numpy as np
 from sklearn import ensemble
-from sklearn.metrics import accuracy_score
-from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from mddf._data.estimators import ProbabilityClassifier
-from mddf._data.plain import class_factors
-from mddf._data.sampling import RowWeights, row_weights
-from mddf._data.targets import Classes
-from mddf._forest.base import Forest
-from mddf._forest.parameters import CLASS_CRITERIA, CONSTRAINTS
+from mddf._forest.base_classifier import BaseForest
 from mddf._forest.trees import CompletelyRandomTreeClassifier, RandomTreeClassifier
-from mddf._trees import predictor
-from mddf._trees.arrays import shares
-
-
-class BaseForest(Forest, ProbabilityClassifier):
-    """What both forests that classify share; use one of them."""
-
-    _oob_name = "oob_decision_function_"
-
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **CONSTRAINTS,
-        "criterion": [StrOptions(set(CLASS_CRITERIA))],
-        "bootstrap": ["boolean", StrOptions({"balanced"})],
-        "class_weight": [StrOptions({"balanced", "balanced_subsample"}), dict, None],
-    }
-
-    @property
-    def n_outputs_(self) -> int:
-        """How many outputs there are: 1, as in scikit-learn's forests."""
-        check_is_fitted(self, "_trees")
-        return 1
-
-    @property
-    def _balances_trees(self) -> bool:  # type: ignore[override]
-        return self.class_weight == "balanced_subsample"
-
-    def _read(self, y: Any, weights: Any) -> Classes:
-        return Classes.read(y)
-
-    def _n_scores(self, target: Classes) -> int:
-        n_classes = len(target.classes)
-        return n_classes if n_classes > 2 else 1
-
-    @property
-    def _width(self) -> int:
-        return len(self.classes_)
-
-    def _learnt(self, target: Classes) -> dict[str, Any]:
-        return {"classes_": target.classes, "n_classes_": len(target.classes)}
-
-    def _check_again(self, target: Classes) -> None:
-        if not np.array_equal(target.classes, self.classes_):
-            raise ValueError(
-                "with warm_start=True, y must have the classes of the fit before, "
-                f"{self.classes_.tolist()}, got {target.classes.tolist()}"
-            )
-
-    def _row_weights(self, target: Classes, weights: Any) -> RowWeights:
-        factors = class_factors(self.class_weight, target.classes, target.key, weights)
-        return row_weights(weights, factors, target.key)
-
-    def _score_out_of_bag(
-        self, target: Classes, sums: np.ndarray, n_trees: np.ndarray
-    ) -> dict[str, Any]:
-        decision = shares(sums)
-        seen = n_trees > 0
-        labels, votes = target.key[seen], decision[seen].argmax(axis=1)
-        score = self._scored(accuracy_score, target.classes[labels], target.classes[votes])
-        return {"oob_decision_function_": decision, "oob_score_": score}
-
-    def _read_stages(self, X: Any, read: Any) -> Any:
-        check_is_fitted(self, "_trees")
-
-        def read_rows(rows: Any) -> Any:
-            means = predictor.mean_vectors(self._trees, rows, self._width, n_jobs=self.n_jobs)
-            (found,) = read(iter([means]))
-            return found
-
-        return [self._read_rows(X, read_rows, 24 * self._width)]
 
 
 class RandomForestClassifier(BaseForest):
@@ -131,9 +53,10 @@ class RandomForestClassifier(BaseForest):
     oob_score : bool or callable, default=False
         Whether to predict every sample by the trees that did not draw it, and score this by
         accuracy or by ``oob_score(y_true, y_pred)``. Needs a bootstrap.
-    class_weight : dict, "balanced", "balanced_subsample" or None, default=None
+    class_weight : dict, list of dict, "balanced", "balanced_subsample" or None, default=None
         Factors of the sample weights by class. "balanced" gives all classes the same weight,
-        "balanced_subsample" does so in each tree's own sample.
+        "balanced_subsample" does so in each tree's own sample. Of several outputs "balanced", or a
+        dict for each: factors are multiplied.
     n_jobs : int, default=None
         Number of threads, as joblib understands it; the result does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -154,8 +77,9 @@ class RandomForestClassifier(BaseForest):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    n_classes_ : int
+    classes_ : ndarray of shape (n_classes,), or a list of these if there are several outputs
+    n_classes_ : int or list of int
+    n_outputs_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if X has string column names.
@@ -164,14 +88,16 @@ class RandomForestClassifier(BaseForest):
     oob_score_ : float
         With `oob_score`; over the samples that some tree left out.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes)
-        With `oob_score`; NaN for a sample that every tree drew.
+        With `oob_score`; NaN for a sample that every tree drew. Of several outputs of shape
+        (n_samples, most classes of an output, n_outputs).
 
     Notes
     -----
     Missing values go to the side that is better for training, or at random where thresholds are
     random; where training saw none, to the side of more weight.
 
-    Probabilities are means over the trees of the class distribution in a sample's leaf.
+    Probabilities are means over the trees of the class distribution in a sample's leaf. Trees of
+    several outputs are split by the mean of their impurities.
 
     References
     ----------
@@ -264,9 +190,10 @@ class CompletelyRandomForestClassifier(BaseForest):
     oob_score : bool or callable, default=False
         Whether to predict every sample by the trees that did not draw it, and score this by
         accuracy or by ``oob_score(y_true, y_pred)``. Needs a bootstrap.
-    class_weight : dict, "balanced", "balanced_subsample" or None, default=None
+    class_weight : dict, list of dict, "balanced", "balanced_subsample" or None, default=None
         Factors of the sample weights by class. "balanced" gives all classes the same weight,
-        "balanced_subsample" does so in each tree's own sample.
+        "balanced_subsample" does so in each tree's own sample. Of several outputs "balanced", or a
+        dict for each: factors are multiplied.
     n_jobs : int, default=None
         Number of threads, as joblib understands it; the result does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -287,8 +214,9 @@ class CompletelyRandomForestClassifier(BaseForest):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    n_classes_ : int
+    classes_ : ndarray of shape (n_classes,), or a list of these if there are several outputs
+    n_classes_ : int or list of int
+    n_outputs_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if X has string column names.
@@ -297,14 +225,16 @@ class CompletelyRandomForestClassifier(BaseForest):
     oob_score_ : float
         With `oob_score`; over the samples that some tree left out.
     oob_decision_function_ : ndarray of shape (n_samples, n_classes)
-        With `oob_score`; NaN for a sample that every tree drew.
+        With `oob_score`; NaN for a sample that every tree drew. Of several outputs of shape
+        (n_samples, most classes of an output, n_outputs).
 
     Notes
     -----
     Missing values go to the side that is better for training, or at random where thresholds are
     random; where training saw none, to the side of more weight.
 
-    Probabilities are means over the trees of the class distribution in a sample's leaf.
+    Probabilities are means over the trees of the class distribution in a sample's leaf. Trees of
+    several outputs are split by the mean of their impurities.
 
     References
     ----------

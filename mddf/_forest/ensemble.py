@@ -10,7 +10,6 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from mddf import _core
-from mddf._data.binner import Binner
 from mddf._data.binning import apply_bins
 from mddf._trees import grower
 from mddf._trees.arrays import TreeBlock
@@ -28,7 +27,7 @@ class TreeEnsemble:
     """
 
     _tree_type: Any  # of the classes of `mddf._forest.trees`
-    _binner: Binner
+    _binner: Any
     _entropy: list[int]
     _trees: list[Any]
     # Of the trees of each fit: what they drew from (None: all rows), of how many rows, and how

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import RealNotInt, StrOptions
 
 from mddf._core import Loss, TreeOptions
+from mddf._data.class_outputs import ClassOutputs
 from mddf._data.targets import Values
 from mddf._data.validation import (
     COUNT,
@@ -65,26 +66,34 @@ _LOSSES = {
     "friedman_mse": Loss.SQUARED_ERROR,  # which always had the same splits
     "absolute_error": Loss.ABSOLUTE_ERROR,
     "poisson": Loss.POISSON,
+    # Of several outputs, whose classes are numbers, too.
+    "gini": Loss.SQUARED_ERROR,
+    "entropy": Loss.ENTROPY,
+    "log_loss": Loss.ENTROPY,
 }
-REGRESSION_CRITERIA = frozenset(_LOSSES)
-CLASS_CRITERIA = frozenset({"gini", "entropy", "log_loss"})
-_ENTROPIES = frozenset({"entropy", "log_loss"})
+ENTROPIES = frozenset({"entropy", "log_loss"})
+CLASS_CRITERIA = ENTROPIES | {"gini"}
+REGRESSION_CRITERIA = frozenset(_LOSSES) - CLASS_CRITERIA
 _BIT = 0.6931471805599453  # the natural logarithm of 2
 
 
-def in_unit_of_trees(impurity: float, criterion: str, values: Values | None) -> float:
+def in_unit_of_trees(
+    impurity: float, criterion: str, values: Values | ClassOutputs | None
+) -> float:
     """An impurity of a user's as the kernel has it.
 
     Parameters
     ----------
     impurity : float
-        By classes, entropies are in bits; by numbers, the mean over outputs, in units of y.
+        Of several outputs the mean. Entropies are in bits; by numbers, it is in units of y.
     criterion : str
-    values : Values or None
-        Numbers that are learnt; None for classes.
+    values : Values, ClassOutputs or None
+        Numbers that are learnt; None for the classes of one output.
     """
-    if values is None:
-        return impurity * (_BIT if criterion in _ENTROPIES else 1.0)
+    if not isinstance(values, Values):
+        n_outputs = 1 if values is None else len(values.classes)
+        gini = 1.0 if values is None else 0.5  # of two classes, twice the variance
+        return impurity * n_outputs * (_BIT if criterion in ENTROPIES else gini)
     power = 2 if _LOSSES[criterion] == Loss.SQUARED_ERROR else 1
     with np.errstate(over="ignore", under="ignore"):
         unit = -power * int(values.exponents.max())
@@ -95,7 +104,7 @@ def tree_options(
     forest: Any,
     n_samples: int,
     n_features: int,
-    values: Values | None = None,
+    values: Values | ClassOutputs | None = None,
     monotonic: np.ndarray | None = None,
 ) -> TreeOptions:
     """How trees are grown.
@@ -106,8 +115,8 @@ def tree_options(
         Whose parameters say so.
     n_samples, n_features : int
         The shape of the table.
-    values : Values, default=None
-        Numbers that are learnt; None for classes.
+    values : Values or ClassOutputs, default=None
+        Numbers that are learnt; None for the classes of one output.
     monotonic : ndarray of int8 of shape (n_columns,), default=None
         Signs of constraints.
     """
@@ -116,7 +125,7 @@ def tree_options(
         for impurity in (forest.min_impurity_decrease, forest.ccp_alpha)
     )
     return TreeOptions(
-        entropy=forest.criterion in _ENTROPIES,
+        entropy=forest.criterion in ENTROPIES,
         random_thresholds=forest._random_thresholds,
         max_features=resolve_max_features(forest.max_features, n_features),
         max_depth=min(int(forest.max_depth or grower.NO_DEPTH_LIMIT), grower.NO_DEPTH_LIMIT),
@@ -126,6 +135,6 @@ def tree_options(
         max_leaf_nodes=min(int(forest.max_leaf_nodes or 0), grower.NO_DEPTH_LIMIT),
         min_decrease=least,
         prune=prune,
-        loss=_LOSSES.get(forest.criterion, Loss.SQUARED_ERROR),
+        loss=_LOSSES[forest.criterion],
         monotonic=monotonic,
     )

@@ -15,6 +15,7 @@ from sklearn.tree import (
 )
 from sklearn.tree._tree import Tree
 
+from mddf._data.class_outputs import named_classes, shares_by_output
 from mddf._data.reading import read_table
 from mddf._data.validation import resolve_max_features
 from mddf._trees import predictor
@@ -22,7 +23,14 @@ from mddf._trees.arrays import TreeBlock
 from mddf._trees.decoding import decode_forest, thresholds
 from mddf._trees.nodes import LEAF, Nodes
 
-_AS_FOREST = ("n_features_in_", "feature_names_in_", "n_outputs_", "classes_", "n_classes_")
+_AS_FOREST = (
+    "n_features_in_",
+    "feature_names_in_",
+    "n_outputs_",
+    "classes_",
+    "n_classes_",
+    "_class_columns",
+)
 _UNDEFINED = -2  # scikit-learn's column and threshold of a leaf
 
 
@@ -219,29 +227,50 @@ def _as_threshold(codes: np.ndarray, bins: Any, column: int) -> tuple[float | No
 class _ClassifyingTree(ForestTree):
     classes_: Any
     n_classes_: Any
+    _class_columns: list[int] | None
 
     def _leaf_values(self, values: np.ndarray) -> np.ndarray:
+        if self._class_columns is not None:
+            return values
         # Shares are kept in single precision, and sum to 1 but for that.
         totals = values.sum(axis=1, keepdims=True)
         return np.divide(values, totals, out=np.zeros_like(values), where=totals > 0)
 
+    @cached_property
+    def _shares(self) -> list[np.ndarray]:
+        """Class shares of each node, by output."""
+        if self._class_columns is None:
+            return [self._values]
+        return shares_by_output(self._values, self.n_classes_, self._class_columns)
+
     def _of_nodes(self) -> np.ndarray:
-        return self._values[:, None, :]
+        each = self._shares
+        found = np.zeros((len(self._values), len(each), max(part.shape[1] for part in each)))
+        for j, part in enumerate(each):
+            found[:, j, : part.shape[1]] = part
+        return found
 
     def _impurities(self) -> np.ndarray:
-        shares = self._values
+        return np.mean([self._impurity(part) for part in self._shares], axis=0)
+
+    def _impurity(self, shares: np.ndarray) -> np.ndarray:
         if self.criterion == "gini":
             return np.maximum(0, 1 - np.square(shares).sum(axis=1))
         logs = np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
         return np.maximum(0, -(shares * logs).sum(axis=1))
 
-    def predict_proba(self, X: Any, check_input: bool = True) -> np.ndarray:
-        """The class distribution of the leaf that each sample ends in."""
-        return self._values[self.apply(X)]
+    def predict_proba(self, X: Any, check_input: bool = True) -> Any:
+        """Class distribution of the leaf that each sample ends in; a list of several outputs."""
+        leaves = self.apply(X)
+        found = [part[leaves] for part in self._shares]
+        return found[0] if self._class_columns is None else found
 
     def predict(self, X: Any, check_input: bool = True) -> np.ndarray:
         """The class of the largest share in the leaf that each sample ends in."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        found = self.predict_proba(X)
+        if self._class_columns is None:
+            return self.classes_[found.argmax(axis=1)]
+        return named_classes(self.classes_, [part.argmax(axis=1) for part in found])
 
 
 class _RegressingTree(ForestTree):

@@ -215,7 +215,6 @@ def test_labels_that_do_not_do():
         [0, np.nan, 1.0],
         [0, np.inf, 1],
         [-np.inf, np.inf, 1],
-        [[1, 0], [0, 1], [1, 1]],
     ):
         with pytest.raises(ValueError):
             RandomForestClassifier(1).fit(np.zeros((3, 1)), y)

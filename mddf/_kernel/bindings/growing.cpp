@@ -279,7 +279,8 @@ void bind_options(nb::module_& m) {
   nb::enum_<Loss>(m, "Loss", "What trees of values are split by.")
       .value("SQUARED_ERROR", Loss::kSquaredError)
       .value("POISSON", Loss::kPoisson)
-      .value("ABSOLUTE_ERROR", Loss::kAbsoluteError);
+      .value("ABSOLUTE_ERROR", Loss::kAbsoluteError)
+      .value("ENTROPY", Loss::kEntropy);
   const GrowOptions usual;
   nb::class_<GrowOptions>(m, "TreeOptions", R"(How trees are grown.
 

@@ -16,7 +16,8 @@
 namespace mddf {
 
 // What trees of numbers are split by, and what their leaves hold: means, or medians.
-enum class Loss { kSquaredError, kPoisson, kAbsoluteError };
+// Entropy is that of classes which numbers, 0 or 1, say a row has.
+enum class Loss { kSquaredError, kPoisson, kAbsoluteError, kEntropy };
 
 struct GrowOptions {
   bool entropy = false;

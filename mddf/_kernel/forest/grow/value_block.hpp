@@ -134,7 +134,10 @@ GrownValueTrees grow_values(const ValueTraining& data, const GrowOptions& option
     return ValueBlockGrower<kOne, Search>(data, options, sampling, held_out, interrupt)
         .grow(seeds, importances);
   };
-  if (options.loss == Loss::kPoisson) return grow(static_cast<ValueSearch<kOne, true>*>(nullptr));
+  if (options.loss == Loss::kPoisson)
+    return grow(static_cast<ValueSearch<kOne, Loss::kPoisson>*>(nullptr));
+  if (options.loss == Loss::kEntropy)
+    return grow(static_cast<ValueSearch<kOne, Loss::kEntropy>*>(nullptr));
   if (options.loss == Loss::kAbsoluteError)
     return grow(static_cast<AbsoluteSearch<kOne>*>(nullptr));
   return grow(static_cast<ValueSearch<kOne>*>(nullptr));

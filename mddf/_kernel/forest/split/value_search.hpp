@@ -26,8 +26,8 @@ namespace mddf {
 
 //
 // By the Poisson deviance it is worth what the sum of S ln(S / W) of both sides, S now the sum of
-// targets, is more than that of the node.
-template <bool kOne, bool kPoisson = false>
+// targets, is more than that of the node. Entropy is the same of numbers that are 0 or 1.
+template <bool kOne, Loss kLoss = Loss::kSquaredError>
 class ValueSearch {
  public:
   ValueSearch(const TrainingData& data, const GrowOptions& options, const NodeValues<kOne>& node)
@@ -47,7 +47,7 @@ class ValueSearch {
     weight_ = static_cast<double>(node_.total()[0]);
     for (int j = 1; j < node_.stride(); ++j)
       mean_[j] = static_cast<double>(node_.total()[j]) / weight_;
-    if constexpr (kPoisson) {
+    if constexpr (kLoss != Loss::kSquaredError) {
       std::copy_n(node_.total(), node_.stride(), left_.begin());
       whole_ = 0;
       for (int j = 1; j < node_.stride(); ++j)
@@ -78,7 +78,7 @@ class ValueSearch {
 
   // The decrease of the squared error by a split with this score; see NodeValues for its unit.
   double gain(double score) const {
-    if constexpr (kPoisson) return score - whole_;
+    if constexpr (kLoss != Loss::kSquaredError) return score - whole_;
     return weight_ * score * (kOne ? node_.factor(0) : 1);
   }
 
@@ -169,7 +169,7 @@ class ValueSearch {
 
   // The score with left_ on the left if it is above `best`, else `best`.
   double improve(double best) const {
-    if constexpr (kPoisson) return improve_deviance(best);
+    if constexpr (kLoss != Loss::kSquaredError) return improve_deviance(best);
     const double left = static_cast<double>(left_[0]);
     const double denominator = left * (weight_ - left);
     double squares = 0;
@@ -180,7 +180,7 @@ class ValueSearch {
     return squares > best * denominator ? squares / denominator : best;
   }
 
-  // The same by the deviance. Where all targets are 0, it has no bound.
+  // The same by the deviance. Where all targets are 0, it has no bound; entropy has.
   double improve_deviance(double best) const {
     const double left = static_cast<double>(left_[0]);
     double score = 0;
@@ -191,10 +191,10 @@ class ValueSearch {
     }
     return score > best ? score : best;
   }
-  // S ln(S / W); minus infinity if S is 0.
+  // S ln(S / W); of the deviance minus infinity if S is 0.
   double term(int j, int64_t part, double weight) const {
     const double sum = node_.in_units(j - 1, static_cast<double>(part), weight);
-    if (!(sum > 0)) return -std::numeric_limits<double>::infinity();
+    if (!(sum > 0)) return kLoss == Loss::kEntropy ? 0 : -std::numeric_limits<double>::infinity();
     return sum * QuickLogarithm::of(sum / weight);
   }
 

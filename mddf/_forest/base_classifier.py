@@ -1,0 +1,206 @@
+"""What forests that classify share."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics import accuracy_score
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from mddf._base.elementary import log
+from mddf._data.class_outputs import ClassOutputs, named_classes, shares_by_output
+from mddf._data.estimators import ProbabilityClassifier
+from mddf._data.plain import class_factors, plain_array
+from mddf._data.sampling import RowWeights, row_weights
+from mddf._data.targets import Classes
+from mddf._data.validation import naming
+from mddf._ensemble.stages import FittedStages
+from mddf._forest.base import Forest
+from mddf._forest.parameters import CLASS_CRITERIA, CONSTRAINTS, ENTROPIES
+from mddf._trees import predictor
+from mddf._trees.arrays import shares
+
+
+class BaseForest(Forest, ProbabilityClassifier):
+    """What both forests that classify share; use one of them."""
+
+    _oob_name = "oob_decision_function_"
+    # With several outputs: how many numbers in leaves stand for each.
+    _class_columns: list[int] | None = None
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **CONSTRAINTS,
+        "criterion": [StrOptions(set(CLASS_CRITERIA))],
+        "bootstrap": ["boolean", StrOptions({"balanced"})],
+        "class_weight": [StrOptions({"balanced", "balanced_subsample"}), dict, list, None],
+    }
+
+    @property
+    def n_outputs_(self) -> int:
+        """How many outputs there are."""
+        check_is_fitted(self, "_trees")
+        return 1 if self._class_columns is None else len(self._class_columns)
+
+    @property
+    def _balances_trees(self) -> bool:  # type: ignore[override]
+        return self.class_weight == "balanced_subsample"
+
+    def _read(self, y: Any, weights: Any) -> Classes | ClassOutputs:
+        if sparse.issparse(y):
+            raise ValueError("y must be dense: sparse multilabel-indicator for y is not supported")
+        if y is None:
+            return Classes.read(y)
+        with naming("y"):
+            given = plain_array(y, "y")
+        if given.ndim != 2 or given.shape[1] < 2:
+            return Classes.read(y)
+        if self.bootstrap == "balanced":
+            raise ValueError(
+                "bootstrap='balanced' is for the classes of one output, got y of shape "
+                f"{given.shape}"
+            )
+        return ClassOutputs.read(given, self.criterion in ENTROPIES)
+
+    def _n_scores(self, target: Classes | ClassOutputs) -> int:
+        if isinstance(target, ClassOutputs):
+            return len(target.classes)
+        n_classes = len(target.classes)
+        return n_classes if n_classes > 2 else 1
+
+    @property
+    def _width(self) -> int:
+        return len(self.classes_) if self._class_columns is None else sum(self._class_columns)
+
+    def _learnt(self, target: Classes | ClassOutputs) -> dict[str, Any]:
+        if isinstance(target, ClassOutputs):
+            return {
+                "classes_": target.classes,
+                "n_classes_": [len(classes) for classes in target.classes],
+                "_class_columns": target.n_columns,
+            }
+        return {
+            "classes_": target.classes,
+            "n_classes_": len(target.classes),
+            "_class_columns": None,
+        }
+
+    def _check_again(self, target: Classes | ClassOutputs) -> None:
+        before = self.classes_ if isinstance(self.classes_, list) else [self.classes_]
+        now = target.classes if isinstance(target.classes, list) else [target.classes]
+        if len(before) != len(now) or not all(map(np.array_equal, before, now)):
+            raise ValueError(
+                "with warm_start=True, y must have the classes of the fit before, "
+                f"{[c.tolist() for c in before]}, got {[c.tolist() for c in now]}"
+            )
+        if isinstance(target, ClassOutputs) and target.n_columns != self._class_columns:
+            raise ValueError(
+                "with warm_start=True and several outputs, criterion must be of the kind of the "
+                f"fit before, Gini or entropy, got {self.criterion!r}"
+            )
+
+    def _row_weights(self, target: Classes | ClassOutputs, weights: Any) -> RowWeights:
+        if isinstance(target, ClassOutputs):
+            factors = target.factors(self.class_weight, weights)
+            return row_weights(weights, factors, np.arange(len(target.labels)))
+        if isinstance(self.class_weight, list):
+            raise ValueError("class_weight can be a list only for several outputs of y")
+        factors = class_factors(self.class_weight, target.classes, target.key, weights)
+        return row_weights(weights, factors, target.key)
+
+    def _by_output(self, means: np.ndarray) -> list[np.ndarray]:
+        assert self._class_columns is not None
+        return shares_by_output(means, self.n_classes_, self._class_columns)
+
+    def _score_out_of_bag(
+        self, target: Classes | ClassOutputs, sums: np.ndarray, n_trees: np.ndarray
+    ) -> dict[str, Any]:
+        seen = n_trees > 0
+        if isinstance(target, ClassOutputs):
+            means = np.full((len(sums), sums.shape[1] // 2), np.nan)
+            means[seen] = (sums[seen, ::2] + sums[seen, 1::2]) / n_trees[seen, None]
+            each = shares_by_output(means, [*map(len, target.classes)], target.n_columns)
+            decision = np.zeros((len(sums), max(part.shape[1] for part in each), len(each)))
+            for j, part in enumerate(each):
+                decision[:, : part.shape[1], j] = part
+            decision[~seen] = np.nan
+            given = named_classes(target.classes, target.labels[seen].T)
+            found = named_classes(target.classes, [part[seen].argmax(axis=1) for part in each])
+            score = self._scored(_share_all_right, given, found)
+        else:
+            decision = shares(sums)
+            labels, votes = target.key[seen], decision[seen].argmax(axis=1)
+            score = self._scored(accuracy_score, target.classes[labels], target.classes[votes])
+        return {"oob_decision_function_": decision, "oob_score_": score}
+
+    def _read_stages(self, X: Any, read: Any) -> Any:
+        check_is_fitted(self, "_trees")
+
+        def read_rows(rows: Any) -> Any:
+            means = predictor.mean_vectors(self._trees, rows, self._width, n_jobs=self.n_jobs)
+            (found,) = read(iter([means]))
+            return found
+
+        return [self._read_rows(X, read_rows, 24 * self._width)]
+
+    def predict_proba(self, X: Any) -> Any:
+        """Class probabilities.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or a list of these if there are several outputs
+            Columns in the order of `classes_`.
+        """
+        found = super().predict_proba(X)
+        return found if self._class_columns is None else self._by_output(found)
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Natural logarithm of `predict_proba`; minus infinity where that is 0."""
+        if self._class_columns is None:
+            return super().predict_log_proba(X)
+        return [log(part) for part in self.predict_proba(X)]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of the largest probability.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_outputs) if there are several outputs
+        """
+        return super().predict(X)
+
+    def _best(self, probabilities: np.ndarray) -> np.ndarray:
+        if self._class_columns is None:
+            return super()._best(probabilities)
+        each = self._by_output(probabilities)
+        return named_classes(self.classes_, [part.argmax(axis=1) for part in each])
+
+    def _fitted_stages(self) -> FittedStages:
+        check_is_fitted(self, "_trees")
+        if self._class_columns is not None:
+            raise ValueError(
+                "explanations, graphs and costs are of forests with classes of one output, got "
+                f"one with {self.n_outputs_} outputs"
+            )
+        return super()._fitted_stages()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _share_all_right(y_true: np.ndarray, y_pred: np.ndarray) -> float:
+    """Share of samples for which all outputs are right."""
+    return float(np.mean(np.all(y_true == y_pred, axis=1)))

@@ -1,0 +1,283 @@
+"""Several labels of a sample, and several outputs of classes."""
+
+import pickle
+
+import naive
+import numpy as np
+import pandas as pd
+import pytest
+from forest_cases import FORESTS, few_trees, rows_of
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import make_multilabel_classification
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.ensemble import RandomForestClassifier as TheirForest
+from sklearn.inspection import permutation_importance
+from sklearn.metrics import f1_score
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
+from sklearn.multioutput import ClassifierChain
+from sklearn.preprocessing import MultiLabelBinarizer
+
+from mddf import CompletelyRandomForestClassifier, RandomForestClassifier, cost, explain
+
+both = pytest.mark.parametrize("Forest", FORESTS)
+criteria = pytest.mark.parametrize("criterion", ["gini", "entropy"])
+WORDS = np.array(["low", "middle", "high"])
+
+
+def mixed(n=200, seed=0, missing=0.0):
+    """Outputs of two, three and one classes, and a table."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5))
+    a = (X[:, 0] + 0.3 * rng.normal(size=n) > 0).astype(int)
+    b = np.searchsorted([-0.5, 0.8], X[:, 1] - X[:, 0])
+    X[rng.random(X.shape) < missing] = np.nan
+    return X, np.stack([a, b, np.full(n, 7)], axis=1)
+
+
+def labels(n=300, seed=0):
+    return make_multilabel_classification(n, 12, n_classes=6, random_state=seed)
+
+
+def gini(labels, weights, entropy):
+    """Mean over outputs of weighted impurities."""
+    columns = [np.unique(column, return_inverse=True)[1] for column in labels.T]
+    return np.mean([naive.impurity(np.bincount(c, weights), entropy) for c in columns])
+
+
+@criteria
+@pytest.mark.parametrize("weighted", [False, True])
+def test_splits_and_leaves_are_those_of_the_twin(criterion, weighted):
+    """Every split has the largest decrease of the mean impurity; leaves hold shares."""
+    X, y = mixed(70, missing=0.1)
+    X = np.round(2 * X)
+    weights = np.random.default_rng(1).integers(1, 4, len(y)) if weighted else np.ones(len(y))
+    options = {"bootstrap": False, "max_features": None, "criterion": criterion}
+    forest = RandomForestClassifier(1, random_state=0, **options).fit(X, y, weights)
+    codes, entropy = rows_of(forest, X, coded=True), criterion == "entropy"
+    (nodes,) = naive.decode(forest._trees[0])
+    said = forest.predict_proba(X)
+    for node, here, _ in naive.visit(nodes, codes, np.arange(len(y))):
+        whole = gini(y[here], weights[here], entropy)
+
+        def worth(left, here=here, whole=whole):
+            sides = here[left], here[~left]
+            return whole - sum(gini(y[side], weights[side], entropy) for side in sides)
+
+        if node.is_leaf:
+            assert whole == pytest.approx(0, abs=1e-12) or all(
+                len(np.unique(column)) == 1 for column in codes[here].T
+            )
+            for j, part in enumerate(said):
+                shares = [
+                    np.average(y[here, j] == c, weights=weights[here]) for c in forest.classes_[j]
+                ]
+                np.testing.assert_allclose(part[here], np.tile(shares, (len(here), 1)), atol=1e-12)
+            continue
+        left = np.array([node.goes_left(int(c)) for c in codes[here, node.column]])
+        best = 0.0
+        for column in codes[here].T:
+            for code in np.unique(column[column < naive.MISSING]):
+                below = (column <= code) & (column != naive.MISSING)
+                for side in (below, below | (column == naive.MISSING)):
+                    if 0 < side.sum() < len(here):
+                        best = max(best, worth(side))
+        assert worth(left) == pytest.approx(best, abs=1e-9)
+
+
+@criteria
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"max_depth": 4},
+        {"max_leaf_nodes": 12},
+        {"min_impurity_decrease": 0.01},
+        {"ccp_alpha": 0.005},
+        {"min_samples_leaf": 9},
+        {"max_depth": 4, "class_weight": "balanced"},
+        {"max_depth": 4, "class_weight": [{0: 1, 1: 3}, {0: 2, 1: 1, 2: 1}, {7: 2}]},
+    ],
+    ids=str,
+)
+def test_the_same_trees_as_scikit_learns(criterion, options):
+    X, y = mixed(150)
+    options = {"criterion": criterion, "bootstrap": False, "max_features": None, **options}
+    ours, theirs = (
+        Forest(1, random_state=0, **options).fit(X, y)
+        for Forest in (RandomForestClassifier, TheirForest)
+    )
+    a, b = ours.predict_proba(X), theirs.predict_proba(X)
+    assert [part.shape for part in a] == [part.shape for part in b]
+    same = [np.isclose(p, q, atol=1e-6).all(axis=1).mean() for p, q in zip(a, b, strict=True)]
+    assert min(same) > 0.85  # of splits that are worth the same, either may take another
+    tree, other = ours.estimators_[0].tree_, theirs.estimators_[0].tree_
+    if min(same) == 1 and tree.node_count == other.node_count:
+        assert np.isclose(tree.impurity[0], other.impurity[0])
+        np.testing.assert_allclose(tree.value[0], other.value[0], atol=1e-7)
+
+
+@both
+def test_what_predictions_look_like(Forest):
+    X, y = mixed(missing=0.1)
+    named = np.empty(y.shape, object)
+    named[:, 0], named[:, 1], named[:, 2] = y[:, 0], WORDS[y[:, 1]], y[:, 2]
+    forest = Forest(20, random_state=0).fit(X, named)
+    assert forest.n_outputs_ == 3
+    assert forest.n_classes_ == [2, 3, 1]
+    assert [list(classes) for classes in forest.classes_] == [
+        [0, 1],
+        ["high", "low", "middle"],
+        [7],
+    ]
+    probabilities = forest.predict_proba(X)
+    for part, logs, n in zip(probabilities, forest.predict_log_proba(X), (2, 3, 1), strict=True):
+        assert part.shape == (200, n)
+        np.testing.assert_allclose(part.sum(axis=1), 1)
+        np.testing.assert_allclose(np.exp(logs), part)
+    said = forest.predict(X)
+    assert said.shape == named.shape
+    assert np.mean(said == named) > 0.95
+    frame = pd.DataFrame({"a": y[:, 0], "b": WORDS[y[:, 1]], "c": y[:, 2]})
+    assert np.array_equal(Forest(20, random_state=0).fit(X, frame).predict(X), said)
+    numbers = Forest(20, random_state=0).fit(X, y)
+    assert numbers.predict(X).dtype == y.dtype
+    assert forest.apply(X).shape == (200, 20)
+    assert forest.feature_importances_.sum() == pytest.approx(1)
+
+
+@both
+@criteria
+def test_as_good_as_scikit_learns(Forest, criterion):
+    X, y = labels(1200)
+    train, test = slice(800), slice(800, None)
+    Theirs = TheirForest if Forest is RandomForestClassifier else ExtraTreesClassifier
+    options = {"criterion": criterion, "random_state": 0}
+    theirs = Theirs(60, max_features=Forest().max_features, **options)
+    scores = [
+        f1_score(y[test], forest.fit(X[train], y[train]).predict(X[test]), average="micro")
+        for forest in (Forest(60, **options), theirs)
+    ]
+    assert scores[0] > scores[1] - 0.03
+
+
+@few_trees
+@both
+@criteria
+def test_what_must_not_change_the_result(Forest, criterion):
+    X, y = mixed(missing=0.1)
+    options = {"criterion": criterion, "random_state": 1}
+    forest = Forest(20, **options).fit(X, y)
+    proba = np.hstack(forest.predict_proba(X))
+    for n_jobs in (2, 3):
+        many = Forest(20, n_jobs=n_jobs, **options).fit(X, y)
+        assert np.array_equal(np.hstack(many.predict_proba(X)), proba)
+    order = np.random.default_rng(0).permutation(len(y))
+    shuffled = Forest(20, **options).fit(X[order], y[order])
+    assert np.array_equal(np.hstack(shuffled.predict_proba(X)), proba)
+    steps = Forest(7, warm_start=True, **options).fit(X, y).set_params(n_estimators=20)
+    assert np.array_equal(np.hstack(steps.fit(X, y).predict_proba(X)), proba)
+    again = pickle.loads(pickle.dumps(forest))
+    assert np.array_equal(np.hstack(again.predict_proba(X)), proba)
+    copies = np.random.default_rng(1).integers(0, 4, len(y))
+    rows = np.repeat(np.arange(len(y)), copies)
+    plain = {"bootstrap": False, **options}
+    weighted = Forest(5, **plain).fit(X, y, copies.astype(float)).predict_proba(X)
+    repeated = Forest(5, **plain).fit(X[rows], y[rows]).predict_proba(X)
+    if Forest is CompletelyRandomForestClassifier:
+        np.testing.assert_allclose(np.hstack(weighted), np.hstack(repeated), atol=1e-12)
+
+
+@few_trees
+@both
+def test_out_of_bag(Forest):
+    X, y = mixed()
+    options = {"bootstrap": True, "oob_score": True, "random_state": 0}
+    forest = Forest(40, **options).fit(X, y)
+    decision = forest.oob_decision_function_
+    assert decision.shape == (200, 3, 3)
+    assert np.all(decision[:, 2, 0] == 0)
+    np.testing.assert_allclose(decision.sum(axis=1), 1)
+    said = np.stack(
+        [
+            classes[decision[:, : len(classes), j].argmax(axis=1)]
+            for j, classes in enumerate(forest.classes_)
+        ],
+        axis=1,
+    )
+    assert forest.oob_score_ == np.mean(np.all(said == y, axis=1))
+    seen = []
+
+    def score(y_true, y_pred):
+        seen.append((y_true, y_pred))
+        return 0.25
+
+    assert Forest(40, **options | {"oob_score": score}).fit(X, y).oob_score_ == 0.25
+    assert np.array_equal(seen[0][0], y)
+    assert np.array_equal(seen[0][1], said)
+    steps = Forest(10, bootstrap=True, warm_start=True, random_state=0).fit(X, y)
+    steps.set_params(n_estimators=40, oob_score=True).fit(X, y)
+    assert np.array_equal(steps.oob_decision_function_, decision)
+
+
+@both
+def test_trees_one_by_one(Forest):
+    X, y = mixed()
+    forest = Forest(5, random_state=0).fit(X, y)
+    means = np.mean([np.hstack(tree.predict_proba(X)) for tree in forest.estimators_], axis=0)
+    np.testing.assert_allclose(means, np.hstack(forest.predict_proba(X)), atol=1e-12)
+    assert forest.estimators_[0].predict(X).shape == y.shape
+    assert forest.estimators_[0].tree_.value.shape[1:] == (3, 3)
+
+
+def test_in_scikit_learns_tools():
+    X, y = labels()
+    forest = RandomForestClassifier(10, random_state=0)
+    assert cross_val_score(forest, X, y, cv=3).mean() > 0.2
+    found = cross_validate(forest, X, y, cv=3, scoring=["f1_micro", "roc_auc", "accuracy"])
+    assert found["test_roc_auc"].mean() > 0.75
+    search = GridSearchCV(forest, {"max_leaf_nodes": [4, 40]}, cv=3, scoring="f1_micro")
+    assert search.fit(X, y).best_params_ == {"max_leaf_nodes": 40}
+    assert permutation_importance(clone(forest).fit(X, y), X, y, n_repeats=2).importances.shape
+    chain = ClassifierChain(forest, random_state=0).fit(X, y)
+    assert chain.predict(X).shape == y.shape
+    words = MultiLabelBinarizer().fit_transform([{"a"}, {"b"}, {"a", "b"}] * 30)
+    assert RandomForestClassifier(3).fit(np.arange(90)[:, None], words).predict([[1]]).shape == (
+        1,
+        2,
+    )
+
+
+def test_what_does_not_do():
+    X, y = mixed(60)
+    forest = RandomForestClassifier(2, random_state=0)
+    for options, target, message in [
+        ({}, sparse.csr_matrix(y), "y must be dense"),
+        ({}, y + 0.5, "Unknown label type|continuous"),
+        ({}, np.where(y == 1, np.nan, y), "y"),
+        ({"class_weight": "balanced_subsample"}, y, "class_weight of several outputs"),
+        ({"class_weight": {0: 1}}, y, "class_weight of several outputs"),
+        ({"class_weight": [{0: 1, 1: 2}]}, y, "a dict for each of the 3 outputs, got 1"),
+        ({"class_weight": [{0: 1, 1: 2}]}, y[:, 0], "class_weight can be a list only"),
+        ({"bootstrap": "balanced"}, y, "bootstrap='balanced' is for the classes of one output"),
+        ({"monotonic_cst": [1, 0, 0, 0, 0]}, y, "monotonic_cst is for one score"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            clone(forest).set_params(**options).fit(X, target)
+    fitted = clone(forest).set_params(warm_start=True).fit(X, y).set_params(n_estimators=3)
+    for target in (y[:, 0], y[:, :2], y + 1):
+        with pytest.raises(ValueError, match="y must have the classes of the fit before"):
+            fitted.fit(X, target)
+    with pytest.raises(ValueError, match="criterion must be of the kind of the fit before"):
+        fitted.set_params(criterion="entropy").fit(X, y)
+    for ask in (cost, explain.tree_arrays):
+        with pytest.raises(ValueError, match="of forests with classes of one output"):
+            ask(fitted)
+
+
+@both
+def test_one_column_is_one_output(Forest):
+    X, y = mixed(60)
+    with pytest.warns(match="column-vector"):
+        forest = Forest(3, random_state=0).fit(X, y[:, :1])
+    assert forest.n_outputs_ == 1
+    assert forest.predict(X).shape == (60,)
