@@ -183,6 +183,20 @@ def warn_of_numbers(path: Any, table: Any, lines: np.ndarray, form: Format) -> N
             )
 
 
+def warn_of_blanks(path: Any, table: Any, lines: np.ndarray) -> None:
+    """Warn of words that differ from others of their column by blanks at their ends alone."""
+    for name in table.select_dtypes(exclude=["number", "bool"]):
+        words = {word for word in table[name].dropna().unique() if isinstance(word, str)}
+        if odd := sorted(word for word in words if word.strip() in words - {word}):
+            row = int((table[name] == odd[0]).to_numpy().argmax())
+            warnings.warn(
+                f"{path}, line {lines[row]}: column {name!r} has {odd[0]!r} besides "
+                f"{odd[0].strip()!r}, which are different words, but differ by blanks alone",
+                UserWarning,
+                stacklevel=2,
+            )
+
+
 def looks_like_number(text: str) -> bool:
     """Whether a text is a number, perhaps with marks of decimals, thousands or percent."""
     for plain in (text, text.replace(",", "."), text.replace(",", ""), text.replace(".", "")):

@@ -80,6 +80,7 @@ def read_training(
     X = _calendar(path, X, lines, dates)
     if warn:
         csvs.warn_of_numbers(path, X, lines, form)
+        csvs.warn_of_blanks(path, table.drop(columns=list(drop)), lines)
     words = X.select_dtypes(exclude=["number", "bool"]).columns
     # As `read_rows` has them, also True and False.
     texts = csvs.read(path, form, words)[0][words] if len(words) else X[words]
@@ -117,9 +118,12 @@ def read_rows(
     has_labels = target in table and table[target].notna().any()
     y = table[target].to_numpy() if has_labels else None
     if y is not None and labels is not None:
-        if unknown := sorted(map(repr, {*y.tolist()} - {*labels.tolist()})):
+        known = {*labels.tolist()}
+        if unknown := sorted(map(repr, {*y.tolist()} - known)):
+            row = next(i for i, label in enumerate(y.tolist()) if label not in known)
             raise SystemExit(
-                f"the labels of {path} must be in training too; got {', '.join(unknown)}"
+                f"the labels of {path} must be in training too; got {', '.join(unknown)}, line "
+                f"{lines[row]} first"
             )
         y = y.astype(labels.dtype)
     if like["columns"] is None:

@@ -20,8 +20,8 @@ from pathlib import Path
 
 FORMAT = "mddf cell 1"
 PACKAGES = (
-    "mddf", "numpy", "scipy", "scikit-learn", "pandas", "xgboost", "lightgbm", "catboost",
-    "scikit-learn-intelex", "ydf", "fastforest",
+    "mddf", "numpy", "scipy", "scikit-learn", "pandas", "xgboost", "xgboost-cpu", "lightgbm",
+    "catboost", "scikit-learn-intelex", "ydf", "fastforest",
 )  # fmt: skip
 PARTS = ("key", "settings", "result", "provenance")
 

@@ -88,7 +88,10 @@ def test_broken_files_are_refused_in_a_line(tmp_path, name):
             r"table.csv, line 3: column 'size' must hold numbers, got '\?'",
         ),
         ({"kind": [0, 1]}, "must have a column 'size', as in training; got kind"),
-        ({"size": [1, 2], "kind": [0, 7]}, "labels of .* must be in training too; got 7"),
+        (
+            {"size": [1, 2], "kind": [0, 7]},
+            "labels of .* must be in training too; got 7, line 3 first",
+        ),
     ],
 )
 def test_test_tables_that_do_not_fit(tmp_path, columns, message):
@@ -140,3 +143,20 @@ def test_parquet(tmp_path):
     path.write_bytes(b"PAR1")
     with pytest.raises(SystemExit, match=r"t\.parquet cannot be read as a table"):
         read_training(path, "kind")
+
+
+def test_words_that_differ_by_blanks_are_shown_with_their_line(tmp_path):
+    words = {"kind": ["a", "b", "a ", "b"], "city": ["oslo", "\trome", "rome", "rome"]}
+    path = csv(tmp_path / "t.csv", size=[1, 2, 3, 4], **words)
+    with pytest.warns(UserWarning, match="besides") as found:
+        X, y = read_training(path, "kind", warn=True)
+    shown = [str(one.message).partition("t.csv, ")[2].partition(", which")[0] for one in found]
+    assert shown == [
+        "line 4: column 'kind' has 'a ' besides 'a'",
+        "line 3: column 'city' has '\\trome' besides 'rome'",
+    ]
+    assert y.tolist() == words["kind"]  # they stay as they are
+    assert X["city"].tolist() == words["city"]
+    read_training(path, "kind", ["city"])  # not asked for: no warning
+    clean = csv(tmp_path / "c.csv", size=[1, 2], kind=[" a", "b"], city=["a b", "ab"])
+    read_training(clean, "kind", warn=True)

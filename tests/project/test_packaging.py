@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -33,6 +34,29 @@ def test_core_dependencies():
     core = {line.split(">")[0].strip() for line in requires if "extra ==" not in line}
     expected = "numpy scipy scikit-learn joblib tqdm threadpoolctl narwhals"
     assert core == set(expected.split())
+
+
+@pytest.mark.parametrize("extra", ["bench", "league", "docs", "all"])
+@pytest.mark.parametrize(
+    ("platform", "expected"),
+    [("linux", "xgboost-cpu"), ("win32", "xgboost-cpu"), ("darwin", "xgboost")],
+)
+def test_one_build_of_xgboost_for_each_platform(platform, expected, extra):
+    requirements = pytest.importorskip("packaging.requirements")
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+
+    def names(extra):
+        for line in extras[extra]:
+            found = requirements.Requirement(line)
+            if found.name == "mddf":
+                for of in found.extras:
+                    yield from names(of)
+            elif found.marker is None or found.marker.evaluate({"sys_platform": platform}):
+                yield found.name
+
+    assert {name for name in names(extra) if "xgboost" in name} == {expected}
 
 
 def test_the_source_folder_says_what_to_do(tmp_path):
