@@ -56,7 +56,7 @@ class BaseDeepForest(HoldsMembers, Layered):
         "n_layers": [COUNT, StrOptions({"auto"})],
         "n_estimators": [COUNT, StrOptions({"auto"})],
         "preset": "no_validation",
-        "time_limit": [Within(Real, 0, None, closed="neither"), None],
+        "time_limit": [Within(Real, 0, 1e9, closed="right"), None],
         "members": [StrOptions({"auto"}), "array-like"],
         "cv": ["cv_object", StrOptions({"auto"})],
     }

@@ -1,4 +1,4 @@
-"""Logistic regression by scikit-learn on scaled numbers and one column for each category."""
+"""Linear models by scikit-learn on scaled numbers and one column for each category."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.linear_model import LogisticRegression
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.linear_model import LogisticRegression, Ridge
 
 from mddf._base.elementary import class_probabilities
 from mddf._base.serialization import register_serializable
@@ -113,11 +113,45 @@ class Encoding:
         return sparse.hstack([scaled, indicators], format="csr")
 
 
-@register_serializable("logistic regression")
-class LinearClassifier(ClassifierMixin, BaseEstimator):
-    """A logistic regression on tables: means for missing numbers, missing values as a category.
+class _Linear(BaseEstimator):
+    """What the classifier and the regressor share: scaled numbers, a column for each category.
 
     Scaling is part of the coefficients once it is fitted, so that one row takes microseconds.
+    """
+
+    categorical: Any
+
+    def _encoding(self, X: np.ndarray) -> Encoding:
+        """That of training rows, which is kept."""
+        self.n_features_in_ = X.shape[1]
+        encoding = Encoding.of(X, np.asarray(self.categorical, bool))
+        self.means_, self.places_ = encoding.means, encoding.places
+        return encoding
+
+    def _keep(self, encoding: Encoding, coefficients: np.ndarray, intercept: np.ndarray) -> None:
+        """Keep coefficients of shape (n_scores, n_encoded), of scaled numbers."""
+        scales = encoding.scales
+        self.numbers_ = (coefficients[:, : len(scales)] / scales).T.copy()
+        self.categories_ = np.zeros((encoding.n_codes + 1, len(coefficients)))
+        self.categories_[:-1] = coefficients[:, len(scales) :].T
+        self.intercept_ = intercept
+
+    @property
+    def encoding_(self) -> Encoding:
+        """How rows are encoded: with scales of 1, as the coefficients know of them."""
+        categorical = np.asarray(self.categorical, bool)
+        return Encoding(categorical, self.means_, np.ones(len(self.means_)), self.places_)
+
+    def _scores(self, X: np.ndarray) -> np.ndarray:
+        """Of shape (n_rows, n_scores)."""
+        encoding = self.encoding_
+        scores = product(encoding.centred(X), self.numbers_, by_columns=True) + self.intercept_
+        return scores + sums_in_turn(self.categories_[encoding.places_of(X)])
+
+
+@register_serializable("logistic regression")
+class LinearClassifier(ClassifierMixin, _Linear):
+    """A logistic regression on tables: means for missing numbers, missing values as a category.
 
     Parameters
     ----------
@@ -154,41 +188,54 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         y : ndarray of shape (n_samples,)
         sample_weight : ndarray of shape (n_samples,), default=None
         """
-        self.n_features_in_ = X.shape[1]
         self.classes_ = np.unique(y)
-        encoding = Encoding.of(X, np.asarray(self.categorical, bool))
-        self.means_, self.places_ = encoding.means, encoding.places
-        n_codes, scales = encoding.n_codes, encoding.scales
-        n_scores = len(self.classes_) if len(self.classes_) > 2 else 1
+        encoding = self._encoding(X)
         if len(self.classes_) < 2:
-            coefficients, self.intercept_ = np.zeros((1, len(scales) + n_codes)), np.zeros(1)
+            n_columns = len(encoding.scales) + encoding.n_codes
+            self._keep(encoding, np.zeros((1, n_columns)), np.zeros(1))
         else:
             model = LogisticRegression(C=self.C, max_iter=200, tol=1e-3)
             model.fit(encoding.matrix(X), y, sample_weight)
-            coefficients, self.intercept_ = model.coef_, model.intercept_
-        self.numbers_ = (coefficients[:, : len(scales)] / scales).T.copy()
-        self.categories_ = np.zeros((n_codes + 1, n_scores))
-        self.categories_[:-1] = coefficients[:, len(scales) :].T
+            self._keep(encoding, model.coef_, model.intercept_)
         return self
-
-    @property
-    def encoding_(self) -> Encoding:
-        """How rows are encoded: with scales of 1, as the coefficients know of them."""
-        categorical = np.asarray(self.categorical, bool)
-        return Encoding(categorical, self.means_, np.ones(len(self.means_)), self.places_)
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Probabilities of the classes, shape (n_rows, n_classes)."""
         if len(self.classes_) == 1:
             return np.ones((len(X), 1))
-        encoding = self.encoding_
-        scores = product(encoding.centred(X), self.numbers_, by_columns=True) + self.intercept_
-        scores += sums_in_turn(self.categories_[encoding.places_of(X)])
-        return class_probabilities(scores)
+        return class_probabilities(self._scores(X))
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """The most probable classes."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+@register_serializable("linear ridge regression")
+class LinearRegressor(RegressorMixin, _Linear):
+    """A ridge regression on tables, whose columns are as those of `LinearClassifier`.
+
+    Parameters
+    ----------
+    categorical : ndarray of bool of shape (n_features,)
+    alpha : float, default=1.0
+        Strength of the penalty on the coefficients.
+    """
+
+    def __init__(self, categorical: Any, alpha: float = 1.0) -> None:
+        self.categorical = categorical
+        self.alpha = alpha
+
+    def fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None) -> Self:
+        """Fit numbers, of shape (n_samples,) or (n_samples, n_outputs)."""
+        encoding, values = self._encoding(X), np.reshape(y, (len(X), -1))
+        model = Ridge(self.alpha).fit(encoding.matrix(X), values, sample_weight)
+        coefficients = np.reshape(model.coef_, (values.shape[1], -1))
+        self._keep(encoding, coefficients, np.reshape(model.intercept_, -1))
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Numbers of shape (n_rows, n_outputs)."""
+        return self._scores(X)
 
 
 def _entries(categories: Any) -> np.ndarray:

@@ -7,11 +7,6 @@ from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
-from sklearn.compose import ColumnTransformer
-from sklearn.impute import SimpleImputer
-from sklearn.linear_model import Ridge
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from mddf._base.messages import short
 from mddf._data.validation import is_list
@@ -23,7 +18,7 @@ from mddf._gradient.classifier import GradientBoostingClassifier
 from mddf._gradient.regressor import GradientBoostingRegressor
 from mddf._members.external import blaming, check_external
 from mddf._members.kernel import KernelClassifier, KernelRegressor
-from mddf._members.linear import LinearClassifier
+from mddf._members.linear import LinearClassifier, LinearRegressor
 from mddf._members.named import split_names
 from mddf._members.spec import MemberSpec
 
@@ -59,19 +54,6 @@ _LEFT_TO_THE_LAYER = {
 Makers = dict[str, Callable[[], Any]]
 
 
-def linear(model: Any, categorical: np.ndarray) -> Pipeline:
-    """A linear model on scaled numbers and one column for each category."""
-    numeric = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
-    encoder = OneHotEncoder(handle_unknown="ignore")
-    fill = SimpleImputer(strategy="constant", fill_value=-1, keep_empty_features=True)
-    categories = make_pipeline(fill, encoder)
-    encode = ColumnTransformer(
-        [("numbers", numeric, ~categorical), ("categories", categories, categorical)],
-        sparse_threshold=0.3,
-    )
-    return Pipeline([("encode", encode), ("model", model)])
-
-
 def named_classifiers(n_estimators: int, categorical: np.ndarray) -> Makers:
     """What makes the named members of a classifier."""
     return {
@@ -96,7 +78,7 @@ def named_regressors(n_estimators: int, categorical: np.ndarray) -> Makers:
         ),
         "boosted": lambda: GradientBoostingRegressor(**_BOOSTING),
         "kernel": lambda: KernelRegressor(categorical),
-        "linear": lambda: linear(Ridge(), categorical),
+        "linear": lambda: LinearRegressor(categorical),
     }
 
 

@@ -24,7 +24,7 @@ from mddf._members.kernel import (
     KernelRegressor,
     NormalScores,
 )
-from mddf._members.linear import Encoding, LinearClassifier
+from mddf._members.linear import Encoding, LinearClassifier, LinearRegressor
 
 from ._boosting import add_scores, add_softmax
 from ._graph import Graph
@@ -69,7 +69,8 @@ def add_external(
         scores = add_scores(graph, X, last, codes_of)
         probabilities = add_softmax(graph, scores, last.n_trees_per_iteration_)
     elif isinstance(last, LinearClassifier) and len(last.classes_) > 1:
-        probabilities = _add_linear(graph, X, last)
+        scores = _add_linear(graph, X, last)
+        probabilities = add_softmax(graph, scores, len(last.intercept_))
     elif isinstance(last, KernelClassifier):
         values = _add_kernel(graph, X, last)
         scaled = graph.add("Mul", values, graph.constant(last.scale_))
@@ -105,6 +106,8 @@ def add_external_regressor(graph: Graph, X: str, regressor: Any, codes_of: Any =
         return add_scores(graph, X, last, codes_of)
     if isinstance(last, KernelRegressor):
         return _add_kernel(graph, X, last)
+    if isinstance(last, LinearRegressor):
+        return _add_linear(graph, X, last)
     if isinstance(last, DummyRegressor):
         return graph.repeat(last.constant_, X)
     raise _refusal(regressor)
@@ -134,12 +137,11 @@ def _add_logistic(graph: Graph, X: str, model: Any) -> str:
     return add_softmax(graph, scores, len(model.intercept_))
 
 
-def _add_linear(graph: Graph, X: str, model: LinearClassifier) -> str:
+def _add_linear(graph: Graph, X: str, model: LinearClassifier | LinearRegressor) -> str:
     encoded = _add_encoding(graph, X, model.encoding_)
     coefficients = np.vstack([model.numbers_, model.categories_[:-1]])
     product = graph.add("MatMul", encoded, graph.constant(coefficients))
-    scores = graph.add("Add", product, graph.constant(model.intercept_[None]))
-    return add_softmax(graph, scores, len(model.intercept_))
+    return graph.add("Add", product, graph.constant(model.intercept_[None]))
 
 
 def _add_kernel(graph: Graph, X: str, model: KernelClassifier | KernelRegressor) -> str:

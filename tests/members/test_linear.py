@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from threadpoolctl import threadpool_limits
@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from mddf import DeepForestClassifier
 from mddf._base.elementary import class_probabilities
 from mddf._members.kernel import KernelClassifier, KernelRegressor
-from mddf._members.linear import Encoding, LinearClassifier
+from mddf._members.linear import Encoding, LinearClassifier, LinearRegressor
 
 CATEGORICAL = np.array([False, True, False, True, False])
 
@@ -66,10 +66,12 @@ def test_rows_are_predicted_alike_alone_and_together(kind, n_classes):
 
 
 @pytest.mark.parametrize("n_outputs", [1, 2])
-@pytest.mark.parametrize("gamma", [0.5, None])
-def test_numbers_of_rows_are_predicted_alike_alone_and_together(gamma, n_outputs):
+@pytest.mark.parametrize(
+    "kind", [partial(KernelRegressor, gamma=0.5), KernelRegressor, LinearRegressor]
+)
+def test_numbers_of_rows_are_predicted_alike_alone_and_together(kind, n_outputs):
     X, new = table(300, 0), table(211, 1)
-    model = KernelRegressor(CATEGORICAL, gamma).fit(X, numbers(X, n_outputs))
+    model = kind(CATEGORICAL).fit(X, numbers(X, n_outputs))
     together = model.predict(new)
     assert together.shape == (211, n_outputs)
     for rows in (slice(0, 1), slice(7, 8), slice(3, 36), slice(100, 211)):
@@ -101,14 +103,19 @@ def test_linear_is_the_usual_pipeline(n_classes, categorical):
         SimpleImputer(strategy="constant", fill_value=-1, keep_empty_features=True),
         OneHotEncoder(handle_unknown="ignore"),
     )
-    pipeline = make_pipeline(
-        ColumnTransformer([("n", numbers, ~categorical), ("c", codes, categorical)]),
-        LogisticRegression(max_iter=200, tol=1e-3),
-    )
+    encode = ColumnTransformer([("n", numbers, ~categorical), ("c", codes, categorical)])
+    pipeline = make_pipeline(encode, LogisticRegression(max_iter=200, tol=1e-3))
     pipeline.fit(X, y, logisticregression__sample_weight=weights)
     model = LinearClassifier(categorical).fit(X, y, weights)
     np.testing.assert_allclose(model.predict_proba(new), pipeline.predict_proba(new), atol=1e-5)
     np.testing.assert_array_equal(model.predict(new), pipeline.predict(new))
+    values = np.column_stack([y, X[:, 0] ** 2 if not np.isnan(X[:, 0]).any() else y**2])
+    for targets in (values, values[:, 0]):
+        pipeline = make_pipeline(encode, Ridge(tol=1e-10)).fit(
+            X, targets, ridge__sample_weight=weights
+        )
+        found = LinearRegressor(categorical).fit(X, targets, weights).predict(new)
+        np.testing.assert_allclose(found, pipeline.predict(new).reshape(found.shape), atol=1e-2)
 
 
 @pytest.mark.parametrize("n_classes", [2, 12])
