@@ -29,7 +29,8 @@ autodoc_default_options = {
     "members": True,
     "inherited-members": "BaseEstimator",
     "exclude-members": "set_fit_request, set_score_request, set_transform_request, "
-    "set_inverse_transform_request, set_partial_fit_request, get_metadata_routing, set_output",
+    "set_inverse_transform_request, set_partial_fit_request, set_predict_request, "
+    "set_predict_proba_request, set_decision_function_request, get_metadata_routing, set_output",
 }
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say more
