@@ -10,10 +10,8 @@ from mddf.baselines import (
     LPBoostClassifier,
     QuadBoostClassifier,
 )
-from mddf.baselines._boosting.fixed_learners import fixed_learners
-from mddf.baselines._boosting.linear_program import solve_c_form, solve_nu_form
-from mddf.baselines._boosting.losses import LOSSES
 from mddf.datasets import load
+from naive_boosting import full_lpboost, full_lpboost_c, stump_votes
 from sklearn.linear_model import Lasso, Ridge
 
 from mddf.analysis import adaboost_training_bounds
@@ -62,7 +60,8 @@ def test_deepboost_objective_is_what_it_says_and_never_rises(real, loss, params)
     objective = np.concatenate([[start], model.history_["objective"]])
     assert (np.diff(objective) <= 1e-12).all()
     cost = 0.01 + 0.001 * np.array([tree_nodes(size, params) for size in sizes_of(model)])
-    risk = LOSSES[loss].value(1 - y * model.decision_function(X)).mean()
+    u = np.exp(1 - y * model.decision_function(X))
+    risk = np.mean(u if loss == "exponential" else np.log2(1 + u))
     assert risk + cost @ abs(model.estimator_weights_) == pytest.approx(objective[-1], rel=1e-9)
 
 
@@ -112,7 +111,7 @@ def test_quadboost_decrease_is_exact(real, penalty):
 
 def test_quadboost_limits_are_lasso_and_ridge(real):
     X, y = real
-    H = fixed_learners("stumps", X, 2)[1].T.astype(float)
+    H = stump_votes(X, 2).T.astype(float)
     exact = {"fit_intercept": False, "tol": 1e-15}
     lasso = Lasso(alpha=0.05, max_iter=1_000_000, **exact).fit(H, y)
     model = QuadBoostClassifier("l1", lambda_=0.05, n_thresholds=2, n_estimators=10**6).fit(X, y)
@@ -129,9 +128,9 @@ def test_lpboost_reaches_the_full_program(real, nu):
     model = LPBoostClassifier(nu, weak_learners="stumps", n_thresholds=3, n_estimators=500).fit(
         X, y
     )
-    values = fixed_learners("stumps", X, 3)[1] * y
+    values = stump_votes(X, 3) * y
     cap = np.full(len(y), 1 / nu / len(y))
-    full = solve_nu_form(np.vstack([values, -values]), cap).objective
+    full = full_lpboost(np.vstack([values, -values]).T, cap)
     history = model.history_
     assert history["objective"][-1] == pytest.approx(full, abs=1e-7)
     assert (history["gap"] >= 0).all()
@@ -148,8 +147,8 @@ def test_lpboost_c_form_reaches_the_full_program(real):
     model = LPBoostClassifier(
         C=0.05, weak_learners="stumps", n_thresholds=3, n_estimators=500
     ).fit(X, y)
-    values = fixed_learners("stumps", X, 3)[1] * y
-    full = solve_c_form(np.vstack([values, -values]), np.full(len(y), 0.05)).objective
+    values = stump_votes(X, 3) * y
+    full = full_lpboost_c(np.vstack([values, -values]).T, np.full(len(y), 0.05))
     slack = np.maximum(1 - y * model.decision_function(X), 0)
     primal = abs(model.estimator_weights_).sum() + 0.05 * slack.sum()
     assert primal == pytest.approx(full, rel=1e-6)

@@ -10,13 +10,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from mddf.baselines import AdaBoostClassifier, MultiGrainedScanner
-from table_cases import read
+from table_cases import read, read_frame
 
 from mddf import RandomForestClassifier
-from mddf._data.category_mask import category_mask
-from mddf._data.cells import missing_cells
-from mddf._data.frame import frame_table, is_frame
-from mddf._data.table import Cells
 
 FRAMES = {
     "pandas": pd.DataFrame,
@@ -26,6 +22,18 @@ FRAMES = {
     "pyarrow": pa.table,
 }
 every_frame = pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
+
+
+def are_words(table):
+    """Which columns are categories where the user does not say."""
+    return [table.column(c).is_categorical for c in range(table.shape[1])]
+
+
+def assert_same(values, expected, name):
+    """Check that cells are the same, or missing in both."""
+    missing, also = pd.isna(values), pd.isna(expected)
+    np.testing.assert_array_equal(missing, also, name)
+    assert all(a == b for a, b in zip(values[~missing], expected[~missing], strict=True)), name
 
 
 @every_frame
@@ -38,15 +46,14 @@ def test_columns_of_a_frame(make):
             "flag": [True, None, False],
         }
     )
-    assert is_frame(X)
     table = read(X)
     assert table.shape == (3, 4)
     assert table.names == ["size", "word", "count", "flag"]
-    assert category_mask(table, "from_dtype").tolist() == [False, True, False, False]
+    assert are_words(table) == [False, True, False, False]
     expected = [[1.5, 1, 1], [np.nan, 2, np.nan], [3, 3, 0]]
     np.testing.assert_array_equal(table.numbers([0, 2, 3]), expected)
     assert table.column(1).values[[0, 2]].tolist() == ["a", "b"]
-    assert missing_cells(table.column(1).values).tolist() == [False, True, False]
+    assert table.column(1).missing.tolist() == [False, True, False]
     assert [table.column(c).kind for c in range(4)] == ["number", "text", "number", "number"]
 
 
@@ -82,7 +89,7 @@ def test_batches_of_pyarrow_have_words():
     batch = pa.RecordBatch.from_arrays(cells, names=["a", "word"])
     table = read(batch)
     assert table.names == ["a", "word"]
-    assert category_mask(table, "from_dtype").tolist() == [False, True]
+    assert are_words(table) == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -93,12 +100,6 @@ def test_lazy_frames_are_refused(model):
     for lazy in (X.lazy(), nw.from_native(X.lazy())):
         with pytest.raises(TypeError, match=r"X must be there .* LazyFrame: .*X\.collect\(\)"):
             model.fit(lazy, [0, 1])
-
-
-def test_other_things_are_no_frames():
-    frame = pd.DataFrame({"size": [1.5, np.nan]})
-    for X in (frame.to_numpy(), [[1]], frame["size"], None):
-        assert not is_frame(X)
 
 
 def test_types_of_pandas():
@@ -117,7 +118,7 @@ def test_types_of_pandas():
     )
     words = [True, True, False, False, False, False, False, False, False]
     table = read(frame)
-    assert category_mask(table, "from_dtype").tolist() == words
+    assert are_words(table) == words
     numbers = table.numbers([2, 3, 4, 5, 6, 8])
     nan = np.nan
     np.testing.assert_array_equal(numbers, [[1, 1, 1, 0, 1.5, nan], [nan, nan, 2, 2, nan, 3]])
@@ -159,33 +160,30 @@ def _mixed_frames():
 
 @pytest.mark.parametrize("X", list(_mixed_frames()), ids=lambda X: type(X).__module__)
 def test_few_rows_are_read_at_once_like_many(X, monkeypatch):
-    at_once = frame_table(X)
+    at_once = read(X)
     monkeypatch.setattr("mddf._data.frame._FEW_CELLS", 0)
-    by_column = frame_table(X)
+    by_column = read(X)
     for c, name in enumerate(at_once.names):
         assert at_once.column(c).kind == by_column.column(c).kind, name
         assert at_once.column(c).is_categorical == by_column.column(c).is_categorical, name
         values, expected = at_once.column(c).values, by_column.column(c).values
         assert [type(v) for v in values] == [type(v) for v in expected], name
-        same = (values == expected) | (missing_cells(values) & missing_cells(expected))
-        assert np.asarray(same, bool).all(), name
+        assert_same(values, expected, name)
         if not by_column.column(c).is_categorical and "when" not in name:
             np.testing.assert_array_equal(at_once.numbers([c]), by_column.numbers([c]), name)
 
 
 def test_factors_are_the_values(monkeypatch):
     X = next(_mixed_frames())
-    in_memory = frame_table(X)
-    assert all(isinstance(in_memory.column(c).cells, Cells) for c in range(X.shape[1]))
+    in_memory = read(X)
     monkeypatch.setattr("mddf._data.frame._FEW_CELLS", 0)
-    table = frame_table(X)
+    table = read(X)
     for c, name in enumerate(table.names):
         numbers, different = table.column(c).cells
         values, expected = different[numbers], in_memory.column(c).values
-        same = (values == expected) | (missing_cells(values) & missing_cells(expected))
-        assert np.asarray(same, bool).all(), name
+        assert_same(values, expected, name)
     lists = pd.DataFrame({"lists": [[1], [2]]})
-    assert isinstance(frame_table(lists).column(0).cells, Cells)
+    assert read(lists).column(0).values.tolist() == [[1], [2]]
 
 
 def test_names_may_be_equal_or_numbers():
@@ -193,7 +191,7 @@ def test_names_may_be_equal_or_numbers():
     for names in (["a", "a"], [0, 1], ["b", 1]):
         frame = pd.DataFrame(X)
         frame.columns = names
-        np.testing.assert_array_equal(frame_table(frame).numbers(range(2)), X)
+        np.testing.assert_array_equal(read_frame(frame).numbers(range(2)), X)
 
 
 def test_objects_that_are_numbers():
@@ -201,9 +199,8 @@ def test_objects_that_are_numbers():
     X[::7, 1] = np.nan
     y = X[:, 0] > 0.5
     objects = pd.DataFrame(X).astype(object)
-    assert not category_mask(read(objects), "from_dtype").any()
-    words = category_mask(frame_table(objects.assign(word="a")), "from_dtype")
-    assert words.tolist() == [False, False, True]
+    assert are_words(read(objects)) == [False, False]
+    assert are_words(read_frame(objects.assign(word="a"))) == [False, False, True]
     forest = RandomForestClassifier(5, random_state=0).fit(X, y)
     of_objects = RandomForestClassifier(5, random_state=0).fit(objects, y)
     assert np.array_equal(forest.apply(X), of_objects.apply(objects))

@@ -6,10 +6,9 @@ import pytest
 from boosted_cases import TABLES, frame_of_few_levels
 from made_models import labels_of, number_table, table_with_missing
 from shapley import shapley
+from table_cases import read_again
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor, cost
-from mddf._data.reading import read_table
-from mddf._gradient import stages
 from mddf.explain import ImportancesDisplay, importances, shap_values, tree_arrays
 
 GROWTH = ["symmetric", "leaf-wise"]
@@ -39,7 +38,7 @@ def raw_of(model, X):
 
 
 def cells_of(model, X):
-    return np.array(model._binner.numbers(read_table(model, X, reset=False)), float)
+    return np.array(model._binner.numbers(read_again(model, X)), float)
 
 
 def goes_left(tree, node, value):
@@ -150,7 +149,7 @@ def test_shapley_values_of_target_statistics_by_enumeration(grow_policy, n_class
     player = np.concatenate([[0, 1, 2, 3], np.repeat([1, 2, 4], width)])
     found, trees = shap_values(model, X[:4]), tree_arrays(model)
     assert {1, 4} <= {player[f] for tree in trees for f in tree.feature if f >= 4}
-    rows = model._binner.levels(read_table(model, X[:4], reset=False), [1, 2])
+    rows = model._binner.levels(read_again(model, X[:4]), [1, 2])
     codes = model._statistics.transform(rows)
     bins = model._statistics.bins
     statistics = bins.values[bins.start[:-1] + codes]  # on the same side of all thresholds
@@ -247,7 +246,7 @@ def test_trees_in_parts(monkeypatch):
     for grow_policy in GROWTH:
         model = made(X, grow_policy, 3)
         whole = shap_values(model, X[:5]).values, [tree.value for tree in tree_arrays(model)]
-        monkeypatch.setattr(stages, "_LEAVES_TOGETHER", 8)
+        monkeypatch.setattr("mddf._gradient.stages._LEAVES_TOGETHER", 8)
         assert len(model._fitted_stages().members[0].models) > 2
         parts = shap_values(model, X[:5]).values, [tree.value for tree in tree_arrays(model)]
         monkeypatch.undo()

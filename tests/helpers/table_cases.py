@@ -6,6 +6,7 @@ import pytest
 
 from mddf import RandomForestClassifier
 from mddf._data import blocks
+from mddf._data.frame import frame_table
 from mddf._data.reading import read_table
 
 BLOCK_BYTES, FEWEST_ROWS = blocks._BLOCK_BYTES, blocks._FEWEST
@@ -14,6 +15,16 @@ BLOCK_BYTES, FEWEST_ROWS = blocks._BLOCK_BYTES, blocks._FEWEST
 def read(X, **options):
     """The table of what is passed as X, of a new estimator."""
     return read_table(RandomForestClassifier(), X, reset=True, **options)
+
+
+def read_frame(X):
+    """The table of a frame, whatever its columns are called."""
+    return frame_table(X)
+
+
+def read_again(model, X, **options):
+    """The table of what is passed as X to a fitted model."""
+    return read_table(model, X, reset=False, **options)
 
 
 @contextmanager

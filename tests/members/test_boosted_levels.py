@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import log_loss
+from table_cases import read_again
 
 from mddf import DeepForestClassifier, DeepForestRegressor, cost
-from mddf._data.reading import read_table
 from mddf.explain import importances, shap_values
 
 GIVEN = {"n_estimators": 5, "random_state": 0}
@@ -46,7 +46,7 @@ def test_the_mean_of_the_folds_each_of_which_has_statistics(Model, n_outputs):
     assert len(models) == 3
     new, _ = problem(Model, n=300, seed=1)
     new.loc[:9, "trade"] = "new"
-    table = read_table(model, new, reset=False)
+    table = read_again(model, new)
     codes = model._binner.transform(table)
     levels = model._binner.levels(table, [1, 2])
     means = []

@@ -27,11 +27,9 @@ OTHERS = {
     "estimators/test_engines.py",
     "estimators/test_refusals.py",
     "estimators/test_stored_names.py",
-    "explain/test_boosted_trees.py",
     "gradient/test_growing.py",
     "gradient/test_statistics.py",
     "members/test_boosted.py",
-    "members/test_boosted_levels.py",
     "members/test_linear.py",
     "trees/test_growing.py",
 }
