@@ -56,7 +56,10 @@ class TreeEnsemble:
     @property
     def estimators_samples_(self) -> list[np.ndarray]:
         """The rows that each tree was grown on, ascending, as often as it drew them."""
-        return [np.repeat(np.arange(len(counts)), counts) for counts in self._sample_counts()]
+        return [
+            np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+            for counts in self._sample_counts()
+        ]
 
     def _sample_counts(self) -> Iterator[np.ndarray]:
         """How often each tree drew each row."""
