@@ -34,6 +34,10 @@ STUDIES = {
         "--datasets digits-49 --rounds 2 --thin 3 --runs 2",
         "table1 table2 table3",
     ),
+    "report.coverage": (
+        "--datasets iris --methods deep%forest --rows 90",
+        "sets",
+    ),
     "report.explain": ("--datasets iris --n-estimators 5 --rows 3", "agreement noise"),
     "report.imbalance": ("--methods forest%5,mdDF", "imbalance"),
     "reproduce.layers": (
