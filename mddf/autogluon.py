@@ -65,7 +65,8 @@ class _Model(AbstractModel):
         if isinstance(num_cpus, int):
             given.setdefault("n_jobs", max(1, num_cpus))
         if time_limit is not None and "time_limit" in kind().get_params():
-            given.setdefault("time_limit", max(0.0, time_limit))
+            # A deep forest may take a tenth more.
+            given.setdefault("time_limit", max(1.0, 0.9 * time_limit))
         return kind(**given)
 
     def _predict_proba(self, X: Any, **kwargs: Any) -> np.ndarray:

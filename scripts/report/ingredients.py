@@ -10,15 +10,12 @@ and more. Fits have one thread.
 """
 
 import pickle
-import runpy
 import time
 
 import numpy as np
 import pandas as pd
-from _lab import data, tables
+from _lab import data, held_out, tables
 from _lab.study import Study
-from sklearn.metrics import log_loss, roc_auc_score
-from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
 
 from mddf import (
@@ -41,35 +38,6 @@ LEFT_OUT = {
     "one-layer": (),
     "leaf-wise-too": (),
 }
-OWN = {}
-
-
-def own_sets(path):
-    """What a file of own sets holds."""
-    if path not in OWN:
-        OWN[path] = runpy.run_path(path)
-    return OWN[path]
-
-
-def keys(options):
-    """A cell for each set and each method."""
-    sets = [*options.datasets, *(own_sets(options.own_sets)["NAMES"] if options.own_sets else ())]
-    return [
-        {"set": name, "seed": seed, "method": method}
-        for name in dict.fromkeys(sets)
-        for seed in range(options.seeds)
-        for method in options.methods
-    ]
-
-
-def table(options, name):
-    """X, y and a task."""
-    if options.own_sets and name in own_sets(options.own_sets)["NAMES"]:
-        X, y, task, *_ = own_sets(options.own_sets)["load"](name)
-        return X, np.asarray(y), task
-    found = data.load(data.Source(name, options.data_home))
-    n_classes = len(np.unique(found.y))
-    return found.X, np.asarray(found.y), "binary" if n_classes == 2 else "multiclass"
 
 
 def estimator(method, task, seed):
@@ -85,29 +53,15 @@ def estimator(method, task, seed):
     return Forest(n_layers, members=members, random_state=seed, n_jobs=1)
 
 
-def loss(model, X, y, task):
-    """On new rows."""
-    if task == "regression":
-        return float(np.sqrt(np.mean((model.predict(X) - y) ** 2)))
-    probabilities = model.predict_proba(X)
-    if task == "binary":
-        return 1 - roc_auc_score(y == model.classes_[1], probabilities[:, 1])
-    return log_loss(y, probabilities, labels=model.classes_)
-
-
 def cell(options, set, seed, method):
-    X, y, task = table(options, set)
-    strata = None if task == "regression" else data.strata_of(y)
-    train, test = train_test_split(
-        np.arange(len(y)), test_size=1 / 3, random_state=seed, stratify=strata
-    )
+    X, y, task, train, test = held_out.split(options, set, seed)
     model = estimator(method, task, seed)
     start = time.process_time()
     model.fit(_safe_indexing(X, train), y[train])
     return {
         "rows": len(train),
         "cpu_seconds": time.process_time() - start,
-        "loss": loss(model, _safe_indexing(X, test), y[test], task),
+        "loss": held_out.loss(model, _safe_indexing(X, test), y[test], task),
         "megabytes": len(pickle.dumps(model)) / 1e6,
     }
 
@@ -140,7 +94,7 @@ def report(frame, options):
 
 
 study = Study(
-    globals(), "ingredients", keys, datasets=list(data.BUNDLED), own_sets="",
+    globals(), "ingredients", held_out.keys, datasets=list(data.BUNDLED), own_sets="",
     methods=dict.fromkeys(LEFT_OUT), seeds=1,
     quick={"datasets": ["wine"], "methods": ["default", "no-kernel"]},
 )  # fmt: skip

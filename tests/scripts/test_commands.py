@@ -52,6 +52,11 @@ STUDIES = {
         "--datasets iris --methods mdDF,gcForest",
         "mddf gcforest",
     ),
+    "report.autogluon_stack": ("--datasets iris --methods deep-forest own", "stack stack-by-set"),
+    "report.elo": (
+        "--datasets iris --methods deep-forest-fast random-forest lightgbm-bag",
+        "elo elo-by-set",
+    ),
     "report.ingredients": (
         "--datasets iris --methods default,no-kernel",
         "ingredients ingredients-by-set",
@@ -82,6 +87,7 @@ WITHOUT_SETS = (
     "reproduce.losses",
 )
 NEEDS = {"bench.export": "onnxruntime", "report.explain": "shap"}
+NEEDS |= {"report.autogluon_stack": "autogluon.tabular", "report.elo": "lightgbm"}
 
 
 def path_of(name):

@@ -472,7 +472,7 @@ def test_members_are_left_out(script, tmp_path):
     )
     options = run.parse(["--datasets", "wine", "--own-sets", str(tmp_path / "own.py")])
     options.methods = ["no-boosted"]
-    assert [key["set"] for key in run.keys(options)] == ["wine", "numbers"]
+    assert [key["set"] for key in run.held_out.keys(options)] == ["wine", "numbers"]
     model = run.estimator("no-boosted", "regression", 0)
     assert model.members == ["random", "completely-random", "kernel", "linear"]
     model = run.estimator("leaf-wise-too", "binary", 0)
