@@ -33,7 +33,11 @@ def fit_cost(model, split):
     peak = None if before is None else (peak_bytes() - before) / 2**20
     if hasattr(model, "predict_proba"):
         predict, _, found = cost(model.predict_proba, split.X_test, least=0.05)
-        score = np.mean(model.classes_[found.argmax(axis=1)] == split.y_test)
+        if isinstance(found, list):  # of several labels
+            found = np.stack([part[:, -1] > 0.5 for part in found], axis=1)
+            score = np.mean(found == split.y_test)
+        else:
+            score = np.mean(model.classes_[found.argmax(axis=1)] == split.y_test)
     else:
         predict, _, found = cost(model.predict, split.X_test, least=0.05)
         score = r2_score(split.y_test, found)

@@ -10,11 +10,13 @@
 Both sides get the same numbers (categories as codes), trees and one core, in turns; ratios are
 medians of scikit-learn's CPU time through mddf's, and a bracket holds the ratio aimed at. The
 targets of "curves" and "many curves" are numbers, and 100 R2 takes the place of accuracy; "genes"
-are 200 rows of 20 000 columns. Other measures: the speed of two threads (aim: 1.85 of one),
-predict_proba of one row beyond what scikit-learn's validation takes (aim: 120 us), bytes per cell
-of X at the peak of a fit beyond data and model, and how the time grows with the rows; and what it
-costs in accuracy to deal the rows out at random to parts that each grow their share of the trees,
-and to average the probabilities. "binning" finds the bins of the columns, as doubles, and codes
+are 200 rows of 20 000 columns; forests of "leaves" have 200 leaves, best first, those of "medians"
+the absolute error as criterion, and "labels" are ten of a row, of which the accuracy is the mean.
+Other measures: the speed of two threads (aim: 1.85 of one), predict_proba of one row beyond what
+scikit-learn's validation takes (aim: 120 us), bytes per cell of X at the peak of a fit beyond data
+and model, and how the time grows with the rows; and what it costs in accuracy to deal the rows out
+at random to parts that each grow their share of the trees, and to average the probabilities.
+"binning" finds the bins of the columns, as doubles, and codes
 them; its peer is KBinsDiscretizer, by quantiles of all rows. "peers" puts other libraries beside
 mddf, with classes as numbers and missing values as -1, which all take; what a library makes of the
 numbers is part of its time. What they are given is in _lab/libraries.py.
@@ -30,7 +32,7 @@ import numpy as np
 from _lab import bench, data, libraries, models, tables
 from _lab.study import Study
 from sklearn import ensemble
-from sklearn.datasets import make_classification
+from sklearn.datasets import make_classification, make_multilabel_classification
 from sklearn.metrics import log_loss
 from sklearn.preprocessing import KBinsDiscretizer
 from sklearn.utils.validation import validate_data
@@ -52,9 +54,20 @@ REGRESSORS = {
         partial(ensemble.ExtraTreesRegressor, max_features=1),
     ),
 }
-CURVES = {"curves": (20_000, 16), "many curves": (200_000, 50)}
+# Made sets for what forests can be asked to do beyond their defaults.
+ASKED: dict[str, dict] = {
+    "leaves": {"max_leaf_nodes": 200},
+    "medians": {"criterion": "absolute_error"},
+    "labels": {},
+}
+CURVES = {
+    "curves": (20_000, 16),
+    "many curves": (200_000, 50),
+    "leaves": (20_000, 16),
+    "medians": (4_000, 16),
+}
 MADE = {**CURVES, "genes": (200, 20_000)}
-SETS = ("adult", "letter", "satimage", "synthetic", "mnist", *MADE)
+SETS = ("adult", "letter", "satimage", "synthetic", "mnist", *MADE, "labels")
 # The ratios that the project aims at.
 AIMS = {
     (name, kind): {"fit_s_ratio": fit, "predict_s_ratio": 3 if name in CURVES else 5}
@@ -66,6 +79,7 @@ AIMS = {
         strict=True,
     )
 }
+AIMS |= {(name, kind): {"fit_s_ratio": 4} for name in ASKED for kind in CLASSIFIERS}
 AIMS |= {(*key, "oneDAL"): {"fit_s_ratio": 4, "predict_s_ratio": 2} for key in AIMS}
 
 
@@ -74,6 +88,8 @@ def load(name, data_home):
     n_test = 1000 if name == "genes" else 20_000
     if name == "synthetic":
         X, y = make_classification(200_000, 50, n_informative=15, n_classes=3, random_state=0)
+    elif name == "labels":
+        X, y = make_multilabel_classification(20_000 + n_test, 20, n_classes=10, random_state=0)
     elif name in MADE:
         rng, (n_rows, n_columns) = np.random.default_rng(0), MADE[name]
         X = rng.normal(size=(n_rows + n_test, n_columns))
@@ -87,7 +103,11 @@ def load(name, data_home):
 
 def forests(name):
     """The forests of both sides that a set is for."""
-    return REGRESSORS if name in CURVES else CLASSIFIERS
+    pairs = REGRESSORS if name in CURVES else CLASSIFIERS
+    options = ASKED.get(name, {})
+    return {
+        kind: tuple(partial(make, **options) for make in makes) for kind, makes in pairs.items()
+    }
 
 
 def fit(make, split, n_trees, seed, n_jobs=1):

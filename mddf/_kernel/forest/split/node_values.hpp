@@ -66,12 +66,18 @@ class NodeValues {
     samples_ = samples;
     n_ = n;
     for (int j = 0; j < k; ++j) least_[j] = most_[j] = fixed(samples[0].row)[j];
-    for (int64_t i = 0; i < n; ++i) {
-      const int64_t* from = fixed(samples[i].row);
+    for (int64_t first = 0; first < n; first += kAtOnce) {
+      const int64_t last = std::min(first + kAtOnce, n);
+      for (int64_t i = first; i < last; ++i)
+        std::copy_n(fixed(samples[i].row), k, value_.begin() + i * k);
       for (int j = 0; j < k; ++j) {
-        const int64_t value = value_[i * k + j] = from[j];
-        least_[j] = std::min(least_[j], value);
-        most_[j] = std::max(most_[j], value);
+        int64_t least = least_[j], most = most_[j];  // in registers
+        for (int64_t i = first; i < last; ++i) {
+          least = std::min(least, value_[i * k + j]);
+          most = std::max(most, value_[i * k + j]);
+        }
+        least_[j] = least;
+        most_[j] = most;
       }
     }
   }
@@ -91,13 +97,9 @@ class NodeValues {
       factor_[j] = target_.scale[j] * power_of_four(shift_[j] - ValueTarget::kBits);
       power_[j] = static_cast<double>(uint64_t{1} << shift_[j]);
       total_[1 + j] = 0;
-      for (int64_t i = 0; i < n_; ++i) {
-        const uint64_t distance = static_cast<uint64_t>(value_[i * k + j] - least_[j]);
-        const int64_t part = weighted(distance, samples_[i].weight, shift_[j], all_ones);
-        cell_[i * (k + 1) + 1 + j] = part;
-        total_[1 + j] += part;
-      }
     }
+    for (int64_t first = 0; first < n_; first += kAtOnce)
+      for (int j = 0; j < k; ++j) total_[1 + j] += fill_output(j, first, all_ones);
   }
 
   // What parts and weights of an output come to, as a share of the bound on all targets.
@@ -187,6 +189,22 @@ class NodeValues {
 
  private:
   static constexpr double kUnit = 0x1p-61;
+  static constexpr int64_t kAtOnce = 256;  // samples, whose values stay near
+
+  // Makes the cells of an output, of some samples from the first on; returns their sum.
+  int64_t fill_output(int j, int64_t first, bool all_ones) {
+    const int k = n_outputs(), shift = shift_[j];
+    const int64_t last = std::min(first + kAtOnce, n_), least = least_[j];
+    int64_t sum = 0;
+    for (int64_t i = first; i < last; ++i) {
+      const uint64_t distance = static_cast<uint64_t>(value_[i * k + j] - least);
+      const int64_t part = weighted(distance, samples_[i].weight, shift, all_ones);
+      cell_[i * (k + 1) + 1 + j] = part;
+      sum += part;
+    }
+    return sum;
+  }
+
   const int64_t* fixed(uint32_t row) const { return target_.fixed + int64_t{row} * n_outputs(); }
 
   // 4^n for n of at most 30 in absolute value, or a product of two such.
