@@ -78,6 +78,13 @@ class AsksBoostedTrees:
         return self._read_rows(X, self._trees.leaves, 8 * self._trees.n_trees)
 
     @property
+    def max_depth_(self) -> int | None:
+        """Levels of the deepest symmetric tree; None of others."""
+        check_is_fitted(self, "_trees")
+        levels = np.diff(self._trees.arrays["first_split"])
+        return int(levels.max(initial=0)) if self._trees.symmetric else None
+
+    @property
     def feature_importances_(self) -> Any:
         """What the splits of each feature improved, scaled to sum 1; zeros without splits."""
         check_is_fitted(self, "_trees")

@@ -27,18 +27,13 @@ from mddf._data.validation import (
     unchanged_on_failure,
 )
 from mddf._gradient.asking import AsksBoostedTrees
-from mddf._gradient.growing import Boosted, Stopping, boost, boost_folds
-from mddf._gradient.losses import Labels
+from mddf._gradient.choosing import MANY_ROWS, Trials, chooses
+from mddf._gradient.growing import Boosted, Stopping, boost
 from mddf._gradient.options import LEAF_WISE, MOST_LEAVES, SYMMETRIC, kernel_options
 from mddf._gradient.rows import Rows, within_range
 from mddf._gradient.statistics import FEWEST_LEVELS, Encoding
 from mddf._gradient.trees import BoostedTrees
 from mddf._trees.grower import draw_seeds
-
-# From so many samples on, early_stopping="auto" holds some out.
-_MANY_ROWS = 10000
-# Up to so many, and from so few on, it chooses the number of trees on folds.
-_FEW_ROWS, _N_FOLDS = 30, 3
 
 
 class GradientBoosting(AsksBoostedTrees):
@@ -208,17 +203,20 @@ class GradientBoosting(AsksBoostedTrees):
                 self._entropy = drawn.tolist()
             rows = Rows.of(binned, values, weights, binner.all_levels(table))
             validation = X_val, y_val, sample_weight_val
+            on_trial = False
             if any(part is not None for part in validation):
                 rows = rows.with_others(*self._read_validation(*validation, binner, target))
+            elif chooses(self, len(rows.train), target):
+                on_trial = True
             elif self._holds_out(len(rows.train)):
                 rows = rows.split(target, self.validation_fraction, self._entropy)
-            fitted = self._boost(rows, target, binner, self._trees if again else None)
+            fitted = self._boost(rows, target, binner, self._trees if again else None, on_trial)
             self.__dict__.update(fitted, _binner=binner, **self._learnt(target))
         return self
 
     def _holds_out(self, n_rows: int) -> bool:
         if self.early_stopping == "auto":
-            return n_rows > _MANY_ROWS
+            return n_rows > MANY_ROWS
         return bool(self.early_stopping)
 
     def _read_validation(
@@ -242,22 +240,30 @@ class GradientBoosting(AsksBoostedTrees):
         return binner.transform(table), values, weights, binner.all_levels(table)
 
     def _boost(
-        self, rows: Rows, target: Any, binner: Binner, before: BoostedTrees | None
+        self,
+        rows: Rows,
+        target: Any,
+        binner: Binner,
+        before: BoostedTrees | None,
+        on_trial: bool,
     ) -> dict[str, Any]:
         """Attributes, from trees that are grown here after those that there are."""
         n_before = before.n_trees if before else 0
         self._check_before(before, n_before)
-        encoding, statistics, chosen = None, None, None
+        model: Any = self
+        encoding, statistics, chosen, trials = None, None, None, None
         if rows.levels is not None and target.n_classes != 1:
             encoding = Encoding.of(
                 rows.levels, rows.y, target.n_classes, self._entropy, self.max_bins
             )
-        options = kernel_options(self, rows.table, target, binner.categorical_, encoding)
+        if on_trial:
+            trials = Trials.of(self, rows, target, binner.categorical_, encoding, self._entropy)
         seeds = draw_seeds(self._entropy, self.max_iter)[n_before:]
-        if self._chooses_on_folds(rows, target):
-            chosen = self._scores_of_folds(rows, target, options, seeds, encoding)
-        if chosen is not None:
+        if trials is not None:
+            model = trials.of_best_depth(self)
+            chosen = trials.scores(model)
             seeds = seeds[: max(1, int(chosen.argmax()))]
+        options = kernel_options(model, rows.table, target, binner.categorical_, encoding)
         if encoding is not None:
             rows, statistics = rows.ordered(
                 encoding, n_before, self._statistics if before else None
@@ -327,48 +333,6 @@ class GradientBoosting(AsksBoostedTrees):
             shown=type(self).__name__ if self.verbose else None,
             n_jobs=self.n_jobs,
         )
-
-    def _chooses_on_folds(self, rows: Rows, target: Any) -> bool:
-        by_loss = isinstance(self.scoring, str) and self.scoring == "loss"
-        return (
-            isinstance(self.early_stopping, str)
-            and by_loss
-            and not self.warm_start
-            and target.n_classes != 1
-            and len(rows.held_out) == 0
-            and len(rows.train) >= _FEW_ROWS
-        )
-
-    def _scores_of_folds(
-        self,
-        rows: Rows,
-        target: Any,
-        options: _core.BoostOptions,
-        seeds: np.ndarray,
-        encoding: Encoding | None,
-    ) -> np.ndarray | None:
-        """Minus the held-out loss over some folds, before the first tree and after each one."""
-        folds = rows.folds(_N_FOLDS, isinstance(target, Labels))
-        if folds is None:
-            return None
-        models = boost_folds(
-            rows.table,
-            rows.y,
-            rows.weights,
-            folds,
-            options,
-            seeds,
-            symmetric=self.grow_policy == SYMMETRIC,
-            patience=int(self.n_iter_no_change),
-            keys=rows.keys if self.subsample < 1 else None,
-            encoding=encoding,
-            n_jobs=self.n_jobs,
-        )
-        held_out = [part for _, part in folds]
-        shares = [
-            len(part) if rows.weights is None else rows.weights[part].sum() for part in held_out
-        ]
-        return np.average([model.scores for model in models], axis=0, weights=shares)
 
     def _quantile(self) -> float:
         """The quantile of a loss that has one."""

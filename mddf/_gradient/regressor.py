@@ -55,8 +55,8 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     max_leaf_nodes : int or None, default=31
         Most leaves of a leaf-wise tree.
     max_depth : int or None, default=None
-        Most edges from the root to a leaf. None stands for 6 in symmetric trees, for which 16 is
-        the most, and for no limit in others.
+        Most edges from the root to a leaf, at most 16 in symmetric trees. None stands for no limit
+        in others; in these for 6, or what `early_stopping` chooses.
     min_samples_leaf : int, default=1
         Fewest samples of a leaf. A leaf of a symmetric tree stays as it is where the split of its
         level would leave fewer on a side.
@@ -85,11 +85,12 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         Features in no group are one more.
     early_stopping : "auto" or bool, default="auto"
         Whether some samples are held out, and no more trees grown when their score has not become
-        better for a while; the trees after the best score are dropped. "auto" does so from 10001
-        samples on. Of fewer, it chooses the number of trees by the loss on three folds, and grows
-        as many on all samples: unless they are fewer than 30, or `warm_start` or another `scoring`
-        is asked for. If `fit` is given an `X_val`, that is scored, and False only keeps the best
-        round.
+        better for a while; the trees after the best score are dropped. "auto" does so above 10000
+        samples, and up to 100000 grows as many trees again, on all of them. Up to 10000, the loss
+        on three folds chooses their number. Symmetric trees without a `max_depth` race before:
+        those of depth 4, 6 and 8, with fewer and larger steps. With fewer than 30 samples,
+        `warm_start` or another `scoring`, nothing is chosen that way. If `fit` is given an
+        `X_val`, that is scored, and False only keeps the best round.
     scoring : str, callable or None, default="loss"
         What held-out samples are scored by: the loss, a scorer of scikit-learn's, or None for
         R2. Other scores than the loss take more time.
@@ -115,6 +116,8 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         Only if X has string column names.
     n_iter_ : int
         Number of trees that are kept.
+    max_depth_ : int or None
+        Levels of the deepest symmetric tree; None of others.
     n_trees_per_iteration_ : int
         1.
     do_early_stopping_ : bool

@@ -20,7 +20,7 @@ from mddf._gradient.rows import Rows
 @growth
 def test_warm_start_is_growing_at_once(Model, grow_policy):
     X, y = problem(Model)
-    options = {"grow_policy": grow_policy, "subsample": 0.7, "random_state": 3}
+    options = {"grow_policy": grow_policy, "subsample": 0.7, "random_state": 3, "max_depth": 6}
     whole = Model(max_iter=25, **options).fit(X, y)
     model = Model(max_iter=10, warm_start=True, **options).fit(X, y)
     model = pickle.loads(pickle.dumps(model)).set_params(max_iter=25).fit(X, y)
@@ -119,7 +119,8 @@ def test_rounds_are_chosen_on_folds_of_few_samples(Model):
     assert model.do_early_stopping_
     assert model.n_iter_ == max(1, model.validation_score_.argmax()) < 300
     assert len(model.train_score_) == model.n_iter_ + 1
-    same = Model(**options | {"max_iter": model.n_iter_}, early_stopping=False).fit(X, y)
+    chosen = {"max_iter": model.n_iter_, "max_depth": model.max_depth_}
+    same = Model(**options | chosen, early_stopping=False).fit(X, y)
     assert np.array_equal(answers(model, X), answers(same, X))
     order = rng.permutation(600)
     moved = Model(**options, n_jobs=2).fit(X[order], y[order])
