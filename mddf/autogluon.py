@@ -106,7 +106,7 @@ class DeepForestModel(_Model):
 
     ag_key = "MDDF"
     ag_name = "DeepForest"
-    ag_priority = 65
+    ag_priority = 95  # before the others: it takes seconds, and is often the best alone
     _classifier = DeepForestClassifier
     _regressor = DeepForestRegressor
     _default_ag_args_ensemble_extra: ClassVar[dict[str, Any]] = {"use_child_oof": True}
@@ -178,7 +178,7 @@ class GradientBoostingModel(_Model):
 
     ag_key = "MDDF_GBM"
     ag_name = "MDDFGradientBoosting"
-    ag_priority = 75
+    ag_priority = 92
     _classifier = GradientBoostingClassifier
     _regressor = GradientBoostingRegressor
 
