@@ -121,7 +121,7 @@ def chosen(options, default, task="classification") -> dict[str, Method]:
     values: dict[str, dict] = {}
     for name, parameter, value in sorted(options.set, key=lambda given: given[:2]):
         values.setdefault(name, {})[parameter] = value
-    all_among("--methods: must be among", names, methods)
+    all_among("--methods: must be among", names, [*own, *METHODS])
     all_among("--method: must be among --methods:", own, names)
     all_among("--set: must be among", values, names)
     found = {}
