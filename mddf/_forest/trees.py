@@ -110,7 +110,8 @@ class ForestTree:
         """The arrays by nodes, an object of scikit-learn's own.
 
         `n_node_samples` counts a sample as often as a bootstrap drew it. Impurities of regression
-        are what leaves differ by: how targets differ within a leaf is not kept.
+        are what leaves differ by: how targets differ within a leaf is not kept. Of absolute errors
+        they are NaN, and so are importances of the tree.
 
         Raises
         ------
@@ -279,10 +280,17 @@ class _RegressingTree(ForestTree):
 
     def _impurities(self) -> np.ndarray:
         nodes, means = self._nodes, self._values
-        away = means - means[0]
         assert nodes.weight is not None  # 0 but in leaves
-        squares = nodes.gather(nodes.weight[:, None] * away**2)
-        return np.maximum(0, squares / self._weights[:, None] - away**2).mean(axis=1)
+        weight, total = nodes.weight[:, None], self._weights[:, None]
+        if self.criterion == "absolute_error":  # of leaves, it does not add up to that of nodes
+            return np.full(len(means), np.nan)
+        if self.criterion == "poisson":
+            logs = np.log(means, out=np.zeros_like(means), where=means > 0)
+            terms = nodes.gather(weight * means * logs) / total
+            return np.maximum(0, terms - means * logs).mean(axis=1)
+        away = means - means[0]
+        squares = nodes.gather(weight * away**2)
+        return np.maximum(0, squares / total - away**2).mean(axis=1)
 
     def predict(self, X: Any, check_input: bool = True) -> np.ndarray:
         """The mean target of the leaf that each sample ends in."""

@@ -141,6 +141,24 @@ def test_importances_are_the_mean_of_the_trees(kind, options, weighted):
     np.testing.assert_allclose(np.mean(of_trees, 0), forest.feature_importances_, atol=1e-6)
 
 
+@pytest.mark.parametrize("criterion", ["squared_error", "friedman_mse", "poisson"])
+@pytest.mark.parametrize("options", [{}, {"max_leaf_nodes": 9}, {"ccp_alpha": 0.01}])
+def test_importances_by_other_criteria(criterion, options):
+    X, y = table()
+    forest = RandomForestRegressor(6, criterion=criterion, random_state=0, **options)
+    forest.fit(X, np.exp(y + X[:, 3]))
+    of_trees = [tree.feature_importances_ for tree in forest if tree.get_depth()]
+    np.testing.assert_allclose(np.mean(of_trees, 0), forest.feature_importances_, atol=1e-6)
+    assert all(tree.tree_.weighted_n_node_samples[0] == len(X) for tree in forest)
+
+
+def test_impurities_of_absolute_errors_are_not_made_up():
+    X, y = table()
+    forest = RandomForestRegressor(3, criterion="absolute_error", random_state=0).fit(X, y)
+    np.testing.assert_allclose(np.mean([t.predict(X) for t in forest], 0), forest.predict(X))
+    assert np.isnan(forest[0].tree_.impurity).all()
+
+
 @pytest.mark.parametrize("bootstrap", [True, False])
 @kinds
 def test_samples_are_those_that_reached_the_leaves(kind, bootstrap):
