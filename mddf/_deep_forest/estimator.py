@@ -42,6 +42,8 @@ from mddf._members.spec import MemberSpec
 
 # External estimators see numbers up to this one, whose squares add up without overflow.
 LARGEST = 1e100
+# Boosting by rounds of many numbers has fewer rounds, but so many.
+_FEWEST_ROUNDS = 100
 
 
 class BaseDeepForest(HoldsMembers, Layered):
@@ -152,7 +154,9 @@ class BaseDeepForest(HoldsMembers, Layered):
         members = self._members(task, categorical)
         for member in members:
             if member.kind == "boosted":
-                member.model.set_params(**preset.boosting)
+                model = member.model.set_params(**preset.boosting)
+                fewer = max(_FEWEST_ROUNDS, int(model.max_iter / task.numbers_of_a_round))
+                model.set_params(max_iter=min(model.max_iter, fewer))
         external = [member for member in members if member.needs_numbers]
         if weights.row is not None:
             for member in external:

@@ -30,7 +30,8 @@ _DEPTHS: tuple[dict[str, Any], ...] = (
     {"max_depth": 2, "l2_regularization": 10.0},
 )
 _HALF = {"max_features": 0.5}
-_DEPTH_FOLDS, _FAST = 2, {"learning_rate": 0.15, "max_iter": 200}
+_DEPTH_FOLDS, _FAST = 2, {"learning_rate": 0.15}
+_MOST_ROUNDS, _FEWEST_ROUNDS = 200, 50
 # Of the time that is left, for each trial.
 _SHARE = 0.05
 # Of these rounds, the best one comes before this share if more would not be better.
@@ -196,8 +197,13 @@ def choose_boosting(
     options, losses = [trial.options for trial in trials], [trial.loss for trial in trials]
     outcomes = _outcomes(options, losses, losses.index(best.loss))
     log.note("options", member.name, outcomes, len(task.target), len(parts))
-    settled = best.n_rounds < _SETTLED * _FAST["max_iter"] and not training.clock.runs
+    settled = best.n_rounds < _SETTLED * _n_rounds(task) and not training.clock.runs
     return best.options, best.of_first, settled
+
+
+def _n_rounds(task: Any) -> int:
+    """Rounds of a trial."""
+    return max(_FEWEST_ROUNDS, int(_MOST_ROUNDS / task.numbers_of_a_round))
 
 
 class _Tried(NamedTuple):
@@ -217,7 +223,7 @@ def _tried(
     task: Any,
     entropy: tuple[int, ...],
 ) -> _Tried:
-    model = clone(member.model).set_params(**_FAST, **options)
+    model = clone(member.model).set_params(**_FAST, max_iter=_n_rounds(task), **options)
     fitted = training.boost(replace(member, model=model), parts, entropy, share=_SHARE)
     vectors = np.concatenate([of_fold for _, of_fold in fitted])
     loss = float(np.average(task.least_losses(vectors), weights=task.weight))

@@ -123,6 +123,11 @@ class ClassificationTask:
         """
         return 3 if self.n_columns > 2 else 1
 
+    @property
+    def numbers_of_a_round(self) -> float:
+        """What a round of boosting costs: numbers in a leaf, over those of two classes."""
+        return max(1.0, self.n_columns / 2)
+
     def means(self, sums: np.ndarray, n_trees: np.ndarray) -> np.ndarray:
         """Forecasts from sums over trees; see `grower.Grown`."""
         return shares(sums)
@@ -222,6 +227,11 @@ class RegressionTask:
     def strata(self) -> np.ndarray:
         """What folds are to have equal shares of: nothing."""
         return np.zeros(len(self.target), np.uint16)
+
+    @property
+    def numbers_of_a_round(self) -> float:
+        """What a round of boosting costs: a tree for each output."""
+        return float(self.n_columns)
 
     @property
     def cells(self) -> ValueTarget:

@@ -91,6 +91,15 @@ def test_the_same_for_any_number_of_jobs_and_rows(Model):
         np.testing.assert_array_equal(getattr(one, method)(X[rows]), together[rows])
 
 
+@pytest.mark.parametrize(("n_classes", "expected"), [(2, 240), (3, 160), (4, 120)])
+def test_rounds_of_many_classes_are_fewer(n_classes, expected, monkeypatch):
+    for name, value in {"learning_rate": 0.001, "max_iter": 240}.items():
+        monkeypatch.setitem(members._BOOSTING, name, value)
+    X, y = problem(150, n_classes)
+    model = DeepForestClassifier(1, members=["boosted"], cv=2, **GIVEN).fit(X, y)
+    assert model._layers[0].members[0].models[0].n_rounds == expected
+
+
 def test_one_class():
     X, _ = problem(60)
     model = DeepForestClassifier(members=["boosted"], **GIVEN).fit(X, np.full(60, "a"))

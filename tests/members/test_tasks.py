@@ -32,3 +32,10 @@ def test_weights_of_drawn_rows_are_those_of_these_rows_alone():
     alone = regression_task(y[rows], weight[rows])
     expected = alone.drawn_weights(numbers[:, rows], np.arange(300), 10)
     np.testing.assert_array_equal(task.drawn_weights(numbers, rows, 10), expected)
+
+
+def test_what_a_round_of_boosting_costs():
+    for n_classes, cost in ((2, 1), (3, 1.5), (10, 5)):
+        task = classification_task(np.arange(20) % n_classes, calibrate=True)
+        assert task.numbers_of_a_round == cost
+    assert regression_task(np.random.default_rng(0).normal(size=(9, 4))).numbers_of_a_round == 4
