@@ -12,7 +12,6 @@ pytestmark = pytest.mark.slow
 
 PRIVATE = "a private part of scikit-learn's"
 CHANCE = "another random stream: close to the bound by chance"
-OUTPUTS = "several outputs of classes"
 REASONS = {
     "test_forest_classifier_oob.*X2-y2.*-RandomForest": CHANCE,
     r"test_forest_regressor_oob\[True-X0-y0-0.7": CHANCE,
@@ -26,14 +25,10 @@ REASONS = {
     "test_forest_multioutput_integral_regression_target": PRIVATE,  # how rows are drawn
     "test_estimators_samples": "a clone of a tree is grown by scikit-learn",
     "test_warm_start_oob": "what trees drew is known of fits with warm_start=True",
+    "test_classifier_error_oob_score_multiclass_multioutput": "outputs of many classes are scored",
+    "test_class_weight_balanced_and_bootstrap_multi_output": "balanced_subsample: of one output",
+    "test_class_weight_errors": "a warm start keeps its classes",
     "test_friedman_mse_deprecation": "friedman_mse is the squared error, and not deprecated",
-    # Of which some may pass.
-    "test_forest_classifier_oob.*X3-y3": OUTPUTS,
-    "test_multioutput": OUTPUTS,
-    "test_classes_shape": OUTPUTS,
-    "test_sparse_input.*Classifier": OUTPUTS,
-    "test_class_weight_errors": OUTPUTS,
-    "test_class_weight_balanced_and_bootstrap_multi_output": OUTPUTS,
 }
 # Nothing of mddf's is in them.
 UNUSED = {
@@ -64,5 +59,4 @@ def global_random_seed(request):
 def expected_failures(request):
     for pattern, reason in REASONS.items():
         if re.match(pattern, request.node.name):
-            strict = reason != OUTPUTS
-            request.node.add_marker(pytest.mark.xfail(reason=reason, strict=strict))
+            request.node.add_marker(pytest.mark.xfail(reason=reason, strict=True))
