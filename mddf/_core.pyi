@@ -50,6 +50,10 @@ ReadUint16sInOrder = Annotated[
     NDArray[numpy.uint16], dict(shape=(None,), order="C", device="cpu", writable=False)
 ]
 Uint64s = Annotated[NDArray[numpy.uint64], dict(shape=(None,))]
+ReadInt64TableInOrder = Annotated[
+    NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu", writable=False)
+]
+Int32Table = Annotated[NDArray[numpy.int32], dict(shape=(None, None))]
 ReadUint64sInOrder = Annotated[
     NDArray[numpy.uint64], dict(shape=(None,), order="C", device="cpu", writable=False)
 ]
@@ -72,9 +76,6 @@ ReadInt32TableInOrder = Annotated[
 ]
 ReadUint8Array = Annotated[NDArray[numpy.uint8], dict(writable=False)]
 ReadUint16Array = Annotated[NDArray[numpy.uint16], dict(writable=False)]
-ReadInt64TableInOrder = Annotated[
-    NDArray[numpy.int64], dict(shape=(None, None), order="C", device="cpu", writable=False)
-]
 ReadInt64Array = Annotated[NDArray[numpy.int64], dict(writable=False)]
 ReadFloat64Array = Annotated[NDArray[numpy.float64], dict(writable=False)]
 ReadInt32Array = Annotated[NDArray[numpy.int32], dict(writable=False)]
@@ -358,6 +359,15 @@ def apply_bins_to_sparse(
 def hash_rows(
     codes: ReadUint8TableInOrder, n_columns: int, labels: ReadUint16sInOrder
 ) -> Uint64s: ...
+def leaf_quantiles(
+    leaves: ReadInt64TableInOrder,
+    leaf_start: ReadInt64sInOrder,
+    rows: ReadInt32sInOrder,
+    weights: ReadFloat64sInOrder,
+    rank: ReadInt32sInOrder,
+    shares: ReadFloat64sInOrder,
+    cancel: Cancel | None = None,
+) -> Int32Table: ...
 
 class TreeReader:
     def __init__(

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from mddf import _core
 from mddf._base.messages import short
 from mddf._base.serialization import register_serializable
 from mddf._trees.arrays import is_mapped
 
-# Targets looked at together when quantiles are wanted.
-_AT_ONCE = 2**20
 # Shares are sums of doubles: a quantile is reached when less than this is missing.
 _SLACK = 1e-9
 # Of LeafTargets: kinds of numbers, and dimensions.
@@ -131,26 +130,37 @@ class LeafTargets:
             y, weights, np.concatenate(leaves), tree_start, np.concatenate(rows), leaf_start
         )
 
-    def find(self, trees: Any, codes: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-        """Targets that share leaves with rows, and their shares in each tree.
-
-        Returns
-        -------
-        values : ndarray of shape (n_rows, n_trees * most, n_outputs)
-        shares : ndarray of shape (n_rows, n_trees * most)
-            0 where there is no target; those of a tree sum to 1.
-        """
-        kept, shares = [], []
+    def find(self, trees: Any, codes: np.ndarray) -> np.ndarray:
+        """The leaves that rows end in, by their place among `leaves`: (n_rows, n_trees)."""
+        found = np.empty((len(codes), len(self.tree_start) - 1), np.int64)
         for t, of_tree in enumerate(_leaf_columns(trees, codes)):
             begin, end = self.tree_start[t : t + 2]
-            leaf = begin + np.searchsorted(self.leaves[begin:end], of_tree)
-            at = self.leaf_start[leaf, None] + np.arange(most)
-            there = at < self.leaf_start[leaf + 1, None]
-            rows = self.rows[np.where(there, at, 0)]
-            weight = np.where(there, self.weights[rows], 0)
-            kept.append(rows)
-            shares.append(weight / weight.sum(axis=1, keepdims=True))
-        return self.y[np.hstack(kept)], np.hstack(shares)
+            leaves = self.leaves[begin:end]
+            if len(codes) < len(leaves):
+                found[:, t] = begin + np.searchsorted(leaves, of_tree)
+                continue
+            place = np.zeros(leaves[-1] + 1, np.int64)
+            place[leaves] = np.arange(begin, end)
+            found[:, t] = place[np.minimum(of_tree, leaves[-1])]
+        return found
+
+    @classmethod
+    def joined(cls, parts: Sequence[LeafTargets]) -> LeafTargets:
+        """Those of several fits as one."""
+        if len(parts) == 1:
+            return parts[0]
+        n_samples = np.cumsum([0, *(len(part.y) for part in parts)])
+        n_rows = np.cumsum([0, *(len(part.rows) for part in parts)])
+        n_leaves = np.cumsum([0, *(len(part.leaves) for part in parts)])
+        each = range(len(parts))
+        return cls(
+            np.concatenate([part.y for part in parts]),
+            np.concatenate([part.weights for part in parts]),
+            np.concatenate([part.leaves for part in parts]),
+            np.concatenate([[0], *(parts[i].tree_start[1:] + n_leaves[i] for i in each)]),
+            np.concatenate([parts[i].rows + n_samples[i] for i in each]).astype(np.int32),
+            np.concatenate([[0], *(parts[i].leaf_start[1:] + n_rows[i] for i in each)]),
+        )
 
 
 def _require(holds: Any, message: str) -> None:
@@ -202,26 +212,18 @@ def predict_quantiles(
     -------
     ndarray of shape (n_rows, n_outputs, n_quantiles)
     """
-    most = max(targets.most for targets, _ in parts)
-    n_outputs = parts[0][0].y.shape[1]
     for targets, trees in parts:
         fits = len(targets.tree_start) - 1 == sum(block.n_trees for block in trees)
-        _require(fits, "they must be of as many trees as there are")
-    out = np.empty((len(codes), n_outputs, len(quantiles)))
-    n_trees = sum(len(targets.tree_start) - 1 for targets, _ in parts)
-    size = max(1, _AT_ONCE // (n_trees * most * n_outputs))
-    for first in range(0, len(codes), size):
-        here = codes[first : first + size]
-        found = [targets.find(trees, here, most) for targets, trees in parts]
-        values = np.concatenate([values for values, _ in found], axis=1)
-        shares = np.concatenate([shares for _, shares in found], axis=1) / n_trees
-        for j in range(n_outputs):
-            order = np.argsort(values[..., j], axis=1, kind="stable")
-            reached = np.cumsum(np.take_along_axis(shares, order, axis=1), axis=1)
-            reached[:, -1] = 1
-            ordered = np.take_along_axis(values[..., j], order, axis=1)
-            # The first with a share of its own: what only fills up has none.
-            for q, quantile in enumerate(quantiles):
-                place = np.argmax(reached >= max(quantile - _SLACK, _SLACK), axis=1)
-                out[first : first + size, j, q] = ordered[np.arange(len(here)), place]
+        _require(targets.most and fits, "they must be of as many trees as there are")
+    targets = LeafTargets.joined([targets for targets, _ in parts])
+    leaves = targets.find([block for _, trees in parts for block in trees], codes)
+    shares = np.maximum(quantiles - _SLACK, _SLACK)
+    starts, rows = (np.ascontiguousarray(a) for a in (targets.leaf_start, targets.rows))
+    weights = np.ascontiguousarray(targets.weights)
+    out = np.empty((len(codes), targets.y.shape[1], len(quantiles)))
+    for j, y in enumerate(targets.y.T):
+        order = np.argsort(y, kind="stable")
+        rank = np.empty(len(y), np.int32)
+        rank[order] = np.arange(len(y), dtype=np.int32)
+        out[:, j] = y[order][_core.leaf_quantiles(leaves, starts, rows, weights, rank, shares)]
     return out

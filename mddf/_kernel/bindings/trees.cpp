@@ -1,5 +1,6 @@
 #include "bindings/tables.hpp"
 #include "bindings/tree_reader.hpp"
+#include "forest/predict/leaf_quantiles.hpp"
 #include "forest/predict/predict.hpp"
 #include "forest/predict/predict_numbers.hpp"
 
@@ -131,8 +132,66 @@ cancel : Cancel or None
 }  // namespace
 }  // namespace mddf
 
+namespace mddf {
+namespace {
+
+Out<int32_t, 2> leaf_quantiles(In<int64_t, 2> leaves, In<int64_t, 1> leaf_start,
+                               In<int32_t, 1> rows, In<double, 1> weights, In<int32_t, 1> rank,
+                               In<double, 1> shares, Cancel* cancel) {
+  const int64_t n_rows = leaves.shape(0), n_trees = leaves.shape(1);
+  const int64_t n_leaves = static_cast<int64_t>(leaf_start.shape(0)) - 1;
+  const KeptSamples kept{as_span(leaf_start), as_span(rows), as_span(weights), as_span(rank)};
+  check(n_leaves >= 1 && n_trees >= 1, "leaf_start, leaves: expected at least one leaf and tree");
+  check_length("rank", rank.shape(0), weights.shape(0));
+  int64_t before = 0;
+  check_each("leaf_start", leaf_start, "places in rows that do not fall", [&](int64_t start) {
+    const bool fits = before <= start && start <= kept.rows.size;
+    before = start;
+    return fits;
+  });
+  check_each("rows", rows, "samples",
+             [&](int32_t row) { return 0 <= row && row < kept.weights.size; });
+  for (int64_t i = 0; i < n_rows * n_trees; ++i)
+    check(0 <= leaves.data()[i] && leaves.data()[i] < n_leaves, "leaves: a leaf is out of range");
+  const size_t n_shares = shares.shape(0);
+  std::vector<int32_t> found(static_cast<size_t>(n_rows) * n_shares);
+  without_gil(cancel, [&](Interrupt& interrupt) {
+    LeafQuantiles quantiles(kept, as_span(shares));
+    for (int64_t row = 0; row < n_rows; ++row) {
+      interrupt.poll(16 * n_trees);
+      quantiles.find(leaves.data() + row * n_trees, n_trees, found.data() + row * n_shares);
+    }
+  });
+  return to_numpy<int32_t, 2>(std::move(found), {leaves.shape(0), n_shares});
+}
+
+}  // namespace
+}  // namespace mddf
+
 void bind_trees(nanobind::module_& m) {
   using namespace mddf;
+  m.def("leaf_quantiles", &leaf_quantiles, arg("leaves").noconvert(), arg("leaf_start").noconvert(),
+        arg("rows").noconvert(), arg("weights").noconvert(), arg("rank").noconvert(),
+        arg("shares").noconvert(), arg("cancel").none() = nb::none(),
+        R"(Ranks of quantiles of the targets that are kept of rows' leaves.
+
+Parameters
+----------
+leaves : int64 array of shape (n_rows, n_trees)
+    The leaf of each tree that each row ends in.
+leaf_start : int64 array of shape (n_leaves + 1,)
+rows : int32 array
+    The samples that are kept of leaf l are rows[leaf_start[l]:leaf_start[l + 1]].
+weights : float64 array of shape (n_samples,)
+rank : int32 array of shape (n_samples,)
+    Of the samples by their targets.
+shares : float64 array of shape (n_shares,)
+cancel : Cancel or None
+
+Returns
+-------
+int32 array of shape (n_rows, n_shares)
+    The least rank that at least such a share of the weight does not exceed; trees weigh alike.)");
   nb::class_<TreeReader> reader(
       m, "TreeReader",
       "Trees in arrays that are read in place; see mddf._trees.arrays.Trees, which wraps it.");
