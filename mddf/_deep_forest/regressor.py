@@ -44,7 +44,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     preset : {"default", "fast", "best"}, default="default"
         What parameters are that are left at "auto". "fast" takes about a third of the time: one
         layer, 50 trees, fewer rounds of boosting, no kernel, half of the kinds of forests. "best"
-        takes as long as it takes, some ten times as long: 300 trees, boosted trees of half the
+        takes some two to five times as long: 300 trees, boosted trees of half the
         rate, leaf-wise ones beside them, three times as many folds.
     time_limit : float or None, default=None
         Seconds that fit may take, of which it makes what it can: fewer trees, members and layers
