@@ -23,6 +23,8 @@ _DEFAULTS = {
     "grow_policy": "leaf-wise",
     "min_samples_leaf": 20,
     "l2_regularization": 0.0,
+    "max_features": 1.0,
+    "subsample": 1.0,
     "n_iter_no_change": 10,
     "tol": 1e-7,
 }
