@@ -26,6 +26,7 @@ from tqdm import tqdm
 
 from . import csvs, estimators, files, rows, scores
 
+_PENALTIES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 DESCRIPTION = """\
 Compare mddf's models with scikit-learn's on a table, all at their defaults, on the
 same folds of a cross-validation, with as many threads each. Categories are one-hot
@@ -126,7 +127,7 @@ def _models(task: str, options: argparse.Namespace, X: Any) -> dict[str, BaseEst
     forest = RandomForestClassifier if classes else RandomForestRegressor
     boosting = HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor
     boosted = boosting(**seed, categorical_features=list(range(len(words))))
-    linear = LogisticRegression(max_iter=1000) if classes else RidgeCV(np.logspace(-3, 3, 13))
+    linear = LogisticRegression(max_iter=1000) if classes else RidgeCV(_PENALTIES)
     return {
         "mddf deep-forest": estimators.make("deep-forest", task, options),
         "mddf gradient-boosting": estimators.make("gradient-boosting", task, plain),

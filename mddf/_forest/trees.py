@@ -15,6 +15,7 @@ from sklearn.tree import (
 )
 from sklearn.tree._tree import Tree
 
+from mddf._base.elementary import log
 from mddf._data.class_outputs import named_classes, shares_by_output
 from mddf._data.reading import read_table
 from mddf._data.validation import resolve_max_features
@@ -257,8 +258,8 @@ class _ClassifyingTree(ForestTree):
     def _impurity(self, shares: np.ndarray) -> np.ndarray:
         if self.criterion == "gini":
             return np.maximum(0, 1 - np.square(shares).sum(axis=1))
-        logs = np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
-        return np.maximum(0, -(shares * logs).sum(axis=1))
+        bits = log(np.where(shares > 0, shares, 1)) / log(2)
+        return np.maximum(0, -(shares * bits).sum(axis=1))
 
     def predict_proba(self, X: Any, check_input: bool = True) -> Any:
         """Class distribution of the leaf that each sample ends in; a list of several outputs."""
@@ -285,7 +286,7 @@ class _RegressingTree(ForestTree):
         if self.criterion == "absolute_error":  # of leaves, it does not add up to that of nodes
             return np.full(len(means), np.nan)
         if self.criterion == "poisson":
-            logs = np.log(means, out=np.zeros_like(means), where=means > 0)
+            logs = log(np.where(means > 0, means, 1))
             terms = nodes.gather(weight * means * logs) / total
             return np.maximum(0, terms - means * logs).mean(axis=1)
         away = means - means[0]

@@ -158,8 +158,8 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     >>> from mddf import GradientBoostingRegressor
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = GradientBoostingRegressor(max_iter=50, random_state=0).fit(X, y)
-    >>> round(model.score(X, y), 1)
-    0.7
+    >>> bool(model.score(X, y) > 0.6)
+    True
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

@@ -33,7 +33,8 @@ class Cost:
         other libraries are made of is not counted. Of a symmetric tree, the split of a level is
         one node.
     n_bytes : int
-        Memory that the model's arrays take, those about its training included.
+        Memory that the model's arrays take, those about its training, and those that intervals
+        alone ask, included.
     microseconds_per_row : float
         To predict one of many rows of numbers on one thread of this machine.
     microseconds_per_call : float
@@ -93,12 +94,13 @@ def cost(model: Any) -> Cost:
     fitted = fitted_stages(model)
     parts = list(_parts(vars(model), set()))
     blocks = [part for part in parts if isinstance(part, TreeBlock | BoostedTrees)]
+    asked = [part for part in _parts(fitted.stages, set()) if not isinstance(part, np.ndarray)]
     arrays = [part for part in parts if isinstance(part, np.ndarray)]
     rows = _made_up_rows(fitted.binner, fitted.columns_of_levels)
     seconds = median(_seconds(model, rows) for _ in range(_REPEATS))
     return Cost(
-        sum(block.n_trees for block in blocks),
-        sum(block.n_nodes for block in blocks),
+        sum(block.n_trees for block in asked),
+        sum(block.n_nodes for block in asked),
         sum(block.n_bytes for block in blocks) + sum(array.nbytes for array in arrays),
         1e6 * seconds / len(rows),
         1e6 * _seconds_of_one(model, _as_passed(model, rows[:1])),

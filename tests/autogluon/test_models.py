@@ -55,7 +55,7 @@ KINDS = ["binary", "multiclass", "regression"]
 
 def test_mddf_does_not_import_it():
     code = "import mddf, sys; print('autogluon' in sys.modules, 'mddf.autogluon' in sys.modules)"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    found = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
     assert found.stdout.split() == ["False", "False"]
 
 
