@@ -92,6 +92,6 @@ def test_chains_of_imports_are_short():
         return [module, *max(map(longest, below), key=len, default=[])]
 
     # Of an editable install the folders beside the package are modules, too.
-    others = ("mddf.tests", "mddf.scripts", "mddf.examples")
+    others = ("mddf.tests", "mddf.scripts", "mddf.examples", "mddf.docs")
     modules = [module for module in graph.modules if not module.startswith(others)]
     assert len(max(map(longest, modules), key=len)) <= 12
