@@ -158,7 +158,7 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     >>> from mddf import GradientBoostingRegressor
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = GradientBoostingRegressor(max_iter=50, random_state=0).fit(X, y)
-    >>> bool(model.score(X, y) > 0.6)
+    >>> bool(model.score(X, y) > 0.5)
     True
     """
 
