@@ -74,7 +74,7 @@ def test_the_same_trees_as_scikit_learns(criterion, options, weighted):
     # Of splits that are worth the same, as those by medians often are, either may take another.
     same = np.isclose(*said, rtol=1e-6, atol=1e-6)
     assert same.mean() > (0.7 if criterion == "absolute_error" else 0.9)
-    assert abs(n_leaves[0] - n_leaves[1]) <= 1
+    assert abs(n_leaves[0] - n_leaves[1]) <= (3 if criterion == "absolute_error" else 1)
 
 
 @pytest.mark.parametrize("options", [o for o in GROWTH if "monotonic_cst" not in o], ids=str)
