@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -19,21 +20,21 @@ _COMMANDS = {
 }
 
 
-def parser() -> argparse.ArgumentParser:
-    """What understands the words of a command line."""
+def parser(words: Sequence[str]) -> argparse.ArgumentParser:
+    """What understands a command line of these words; other commands are not imported."""
     found = argparse.ArgumentParser(
         "mddf", description="Deep forests for tables: fit, predict, explain, compare."
     )
     found.add_argument("--version", action="version", version=f"mddf {mddf.__version__}")
     commands = found.add_subparsers(metavar="COMMAND", required=True)
     for name, short in _COMMANDS.items():
-        of_name = import_module(f"mddf._command.{name}")
         raw = argparse.RawDescriptionHelpFormatter
-        own = commands.add_parser(
-            name, help=short, description=of_name.DESCRIPTION, formatter_class=raw
-        )
-        of_name.add_options(own)
-        own.set_defaults(run=of_name.run, command=name)
+        own = commands.add_parser(name, help=short, formatter_class=raw)
+        if name in words:
+            of_name = import_module(f"mddf._command.{name}")
+            own.description = of_name.DESCRIPTION
+            of_name.add_options(own)
+            own.set_defaults(run=of_name.run, command=name)
     return found
 
 
@@ -43,7 +44,8 @@ def _warn(message: Any, *_: Any, **__: Any) -> None:
 
 def main(argv: list[str] | None = None) -> None:
     """Run a command; what the user can mend ends it with one line."""
-    options = parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    options = parser(words).parse_args(words)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # deprecations are for developers
         warnings.simplefilter("default", UserWarning)

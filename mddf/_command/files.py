@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+import joblib
 
 from mddf.export._skops import skops_types
 
@@ -67,10 +69,8 @@ def write_table(path: Path, table: Any) -> None:
 def write_model(path: Path, model: Any, like: dict[str, Any], form: Format) -> None:
     """A fitted model, and what later tables must be like."""
     found = {"model": model, "like": like, "format": asdict(form)}
+    dump = need("skops.io", "skops").dump if path.suffix == ".skops" else joblib.dump
     with replacing(path) as new:
-        dump: Callable[..., Any] = need(
-            *(("skops.io", "skops") if path.suffix == ".skops" else ("joblib", "skops"))
-        ).dump
         dump(found, new)
 
 
@@ -82,7 +82,7 @@ def read_model(path: Path) -> tuple[Any, dict[str, Any], Format]:
         if path.suffix == ".skops":
             found = need("skops.io", "skops").load(path, trusted=skops_types())
         else:
-            found = need("joblib", "skops").load(path)
+            found = joblib.load(path)
         form: dict[str, Any] = {name: value if name in ("sep", "decimal") else tuple(value)
                 for name, value in found["format"].items()}  # fmt: skip
         return found["model"], found["like"], Format(**form)

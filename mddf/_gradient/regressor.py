@@ -158,8 +158,8 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     >>> from mddf import GradientBoostingRegressor
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = GradientBoostingRegressor(max_iter=50, random_state=0).fit(X, y)
-    >>> bool(model.score(X, y) > 0.5)
-    True
+    >>> round(model.score(X, y), 1)
+    0.6
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {

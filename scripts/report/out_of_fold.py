@@ -10,7 +10,6 @@ help or not, and of mdDF and gcForest. In a log-loss, probabilities count as 0.0
 "multiclass" or "regression", which is left out) and more. Fits have one thread.
 """
 
-import runpy
 import time
 from contextlib import nullcontext
 from functools import partial
@@ -18,6 +17,7 @@ from unittest.mock import patch
 
 import numpy as np
 from _lab import data, tables
+from _lab.held_out import own_sets
 from _lab.study import Study
 from mddf.baselines import GCForestClassifier
 from sklearn.model_selection import train_test_split
@@ -35,14 +35,6 @@ METHODS = {
 }
 DEEP = ("deep forest", "one layer", "two layers")
 FLOOR = 1e-4
-OWN = {}
-
-
-def own_sets(path):
-    """What a file of own sets holds."""
-    if path not in OWN:
-        OWN[path] = runpy.run_path(path)
-    return OWN[path]
 
 
 def keys(options):

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from forest_cases import FORESTS
 from sklearn.base import is_regressor
 from sklearn.ensemble import RandomForestClassifier as TheirForest
@@ -19,6 +20,7 @@ from mddf import (
     RandomForestRegressor,
 )
 
+BEFORE_1_8 = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8)
 CRITERIA = ["gini", "entropy", "squared_error", "absolute_error", "poisson"]
 GROWTH = [
     {},
@@ -61,6 +63,8 @@ def both_trees(criterion, **options):
 @pytest.mark.parametrize("options", GROWTH, ids=str)
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_the_same_trees_as_scikit_learns(criterion, options, weighted):
+    if weighted and criterion == "absolute_error" and BEFORE_1_8:
+        pytest.skip("scikit-learn weighs medians otherwise before version 1.8")
     X, y = made(criterion)
     weights = np.random.default_rng(1).integers(1, 4, len(y)) if weighted else None
     ours, theirs = (
@@ -74,7 +78,7 @@ def test_the_same_trees_as_scikit_learns(criterion, options, weighted):
     # Of splits that are worth the same, as those by medians often are, either may take another.
     same = np.isclose(*said, rtol=1e-6, atol=1e-6)
     assert same.mean() > (0.7 if criterion == "absolute_error" else 0.9)
-    assert abs(n_leaves[0] - n_leaves[1]) <= (3 if criterion == "absolute_error" else 1)
+    assert abs(n_leaves[0] - n_leaves[1]) <= 1
 
 
 @pytest.mark.parametrize("options", [o for o in GROWTH if "monotonic_cst" not in o], ids=str)

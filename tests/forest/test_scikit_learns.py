@@ -3,9 +3,8 @@
 Each passes, or stands in a list with its reason, which docs/forests.md repeats for users.
 """
 
-import re
-
 import pytest
+from peers_tests import expected_failures, found_in, global_random_seed  # noqa: F401
 from scikit_learns_forests import peers_tests
 
 pytestmark = pytest.mark.slow
@@ -40,23 +39,5 @@ UNUSED = {
     "test_random_trees_embedding_feature_names_out",
 }
 
-
-def _tests():
-    for name, test in vars(peers_tests()).items():
-        if name.startswith("test_") and name not in UNUSED:
-            yield name, test
-
-
-globals().update(_tests())
-
-
-@pytest.fixture(params=[0])
-def global_random_seed(request):
-    return request.param
-
-
-@pytest.fixture(autouse=True)
-def expected_failures(request):
-    for pattern, reason in REASONS.items():
-        if re.match(pattern, request.node.name):
-            request.node.add_marker(pytest.mark.xfail(reason=reason, strict=True))
+globals().update(found_in([peers_tests()], UNUSED))
+expected = expected_failures(REASONS)

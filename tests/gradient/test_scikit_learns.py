@@ -3,10 +3,9 @@
 Each passes, or stands in a list with its reason.
 """
 
-import re
-
 import pytest
 from hist_gradient_boosting import peers_tests
+from peers_tests import expected_failures, found_in, global_random_seed  # noqa: F401
 
 pytestmark = [
     pytest.mark.slow,
@@ -58,24 +57,5 @@ UNUSED = {
     "test_bounded_value_min_gain_to_split",
 }
 
-
-def _tests():
-    for module in MODULES:
-        for name, test in vars(peers_tests(module)).items():
-            if name.startswith("test_") and name not in UNUSED:
-                yield name, test
-
-
-globals().update(_tests())
-
-
-@pytest.fixture(params=[0])
-def global_random_seed(request):
-    return request.param
-
-
-@pytest.fixture(autouse=True)
-def expected_failures(request):
-    for pattern, reason in REASONS.items():
-        if re.match(pattern, request.node.name):
-            request.node.add_marker(pytest.mark.xfail(reason=reason, strict=True))
+globals().update(found_in(map(peers_tests, MODULES), UNUSED))
+expected = expected_failures(REASONS)

@@ -5,13 +5,10 @@ scikit-learn's own tests can so be run on it, as far as they look at what estima
 
 from __future__ import annotations
 
-import importlib.util
-import inspect
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 
 import numpy as np
-import pytest
-import sklearn.ensemble
+from peers_tests import adapted, of_module
 
 import mddf
 from mddf._data.reading import read_table
@@ -54,18 +51,6 @@ class _Tree:
 
 
 def _adapted(Model):
-    own = inspect.signature(Model.__init__)
-    signature = own.replace(
-        parameters=[
-            p.replace(default=_DEFAULTS.get(p.name, p.default)) for p in own.parameters.values()
-        ]
-    )
-
-    def __init__(self, *args, **options):
-        given = signature.bind(self, *args, **options)
-        given.apply_defaults()
-        Model.__init__(*given.args, **given.kwargs)
-
     def _raw_predict(self, X):
         return self._trees.raw(self._binner.transform(read_table(self, X, reset=False)))
 
@@ -73,9 +58,7 @@ def _adapted(Model):
         groups = interaction_groups(self.interaction_cst, n_features)
         return None if groups is None else [set(np.flatnonzero(group)) for group in groups]
 
-    __init__.__signature__ = signature
     parts = {
-        "__init__": __init__,
         "_raw_predict": _raw_predict,
         "_predictors": property(
             lambda self: [[_Tree(self._trees, t)] for t in range(self._trees.n_trees)]
@@ -83,27 +66,14 @@ def _adapted(Model):
         "_random_seed": property(lambda self: self._entropy),
         "_check_interaction_cst": _check_interaction_cst,
     }
-    return type(f"Hist{Model.__name__}", (Model,), parts)
+    return adapted(f"Hist{Model.__name__}", Model, _DEFAULTS, __name__, **parts)
 
 
 HistGradientBoostingClassifier = _adapted(mddf.GradientBoostingClassifier)
 HistGradientBoostingRegressor = _adapted(mddf.GradientBoostingRegressor)
 
 
-def _raises(kind, match=None):
-    """What is refused is the same, but not by the same words."""
-    return pytest.raises(kind)
-
-
 def peers_tests(name: str) -> ModuleType:
     """scikit-learn's tests of a module of its histogram gradient boosting, for mddf's."""
-    found = importlib.util.find_spec(f"sklearn.ensemble._hist_gradient_boosting.tests.{name}")
-    assert found is not None
-    module = importlib.util.module_from_spec(found)
-    with pytest.MonkeyPatch.context() as patch:
-        for Model in (HistGradientBoostingClassifier, HistGradientBoostingRegressor):
-            patch.setattr(sklearn.ensemble, Model.__name__, Model)
-        assert found.loader is not None
-        found.loader.exec_module(module)
-    vars(module)["pytest"] = SimpleNamespace(**vars(pytest) | {"raises": _raises})
-    return module
+    models = (HistGradientBoostingClassifier, HistGradientBoostingRegressor)
+    return of_module(f"_hist_gradient_boosting.tests.{name}", models)

@@ -26,5 +26,6 @@ def test_there_are_some():
 
 @pytest.mark.parametrize("line", SHOWN)
 def test_command_is_understood(line):
-    options = parser().parse_args(shlex.split(line)[1:])
+    words = shlex.split(line)[1:]
+    options = parser(words).parse_args(words)
     assert callable(options.run)
