@@ -229,7 +229,7 @@ def _check_counts(y: np.ndarray, weights: np.ndarray | None) -> None:
     if np.any(counts < 0):
         raise ValueError(
             "y must not have negative values, which are not allowed for criterion='poisson', got "
-            f"{short(counts.min())}"
+            f"{counts.min():g}"
         )
     if not np.all(counts.sum(axis=0) > 0):
         raise ValueError("y must have a sum above 0 for criterion='poisson', got zeros alone")
