@@ -52,9 +52,9 @@ def run(options: argparse.Namespace) -> None:
         if (value := getattr(options, name)) < 1:
             raise SystemExit(f"--{name.replace('_', '-')} must be at least 1, got {value}")
     files.check_new("--out", options.out, (".html", *files.TABLES), options.overwrite)
-    csvs.need("shap", "explain")
+    csvs.need("shap", "commands")
     if options.out.suffix == ".html":
-        csvs.need("matplotlib", "plots").use("agg")
+        csvs.need("matplotlib", "commands").use("agg")
     model, like, form = files.read_model(options.model)
     table, _ = rows.read_rows(options.table, like, None, form)
     X = table.head(options.rows)
@@ -120,7 +120,7 @@ def _shown(value: Any) -> str:
 
 def _bars(cells: Any, row: Any, names: list[str]) -> str:
     """The largest contributions of a row as bars, and the sum of all others."""
-    pyplot = csvs.need("matplotlib.pyplot", "plots")
+    pyplot = csvs.need("matplotlib.pyplot", "commands")
     values = row[names].astype(float)
     order = values.abs().sort_values(ascending=False, kind="stable").index
     shown, rest = list(order[:_SHOWN]), list(order[_SHOWN:])

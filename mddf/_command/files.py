@@ -19,7 +19,7 @@ from .rows import visible
 
 MODELS = (".skops", ".joblib")
 TABLES = (".csv", ".parquet")
-EXTRAS = {".skops": ("skops", "skops"), ".parquet": ("pyarrow", "parquet")}
+EXTRAS = {".skops": ("skops", "commands"), ".parquet": ("pyarrow", "commands")}
 
 
 def check_new(option: str, path: Path, ends: tuple[str, ...], overwrite: bool) -> None:
@@ -69,7 +69,7 @@ def write_table(path: Path, table: Any) -> None:
 def write_model(path: Path, model: Any, like: dict[str, Any], form: Format) -> None:
     """A fitted model, and what later tables must be like."""
     found = {"model": model, "like": like, "format": asdict(form)}
-    dump = need("skops.io", "skops").dump if path.suffix == ".skops" else joblib.dump
+    dump = need("skops.io", "commands").dump if path.suffix == ".skops" else joblib.dump
     with replacing(path) as new:
         dump(found, new)
 
@@ -80,7 +80,7 @@ def read_model(path: Path) -> tuple[Any, dict[str, Any], Format]:
         raise SystemExit(f"the model must end in {' or '.join(MODELS)}, got {visible(path)}")
     try:
         if path.suffix == ".skops":
-            found = need("skops.io", "skops").load(path, trusted=skops_types())
+            found = need("skops.io", "commands").load(path, trusted=skops_types())
         else:
             found = joblib.load(path)
         form: dict[str, Any] = {name: value if name in ("sep", "decimal") else tuple(value)

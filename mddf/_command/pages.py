@@ -67,7 +67,7 @@ def table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
 
 def picture(figure: Any, caption: str) -> str:
     """A figure of matplotlib, which is closed."""
-    pyplot = need("matplotlib.pyplot", "plots")
+    pyplot = need("matplotlib.pyplot", "commands")
     found = io.StringIO()
     with pyplot.rc_context({"svg.hashsalt": "mddf", "svg.fonttype": "none"}):
         nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))

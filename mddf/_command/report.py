@@ -42,7 +42,7 @@ class Study:
 
 def check_extras() -> None:
     """End the command if there is nothing to draw with."""
-    need("matplotlib", "plots").use("agg")
+    need("matplotlib", "commands").use("agg")
 
 
 def of_fit(study: Study, saved_as: str) -> tuple[str, str]:
@@ -102,7 +102,7 @@ def _scores(study: Study, predicted: np.ndarray, classes: Any, found: dict[str, 
 
 
 def _axes(width: float = 5, height: float = 4) -> tuple[Any, Any]:
-    pyplot = need("matplotlib.pyplot", "plots")
+    pyplot = need("matplotlib.pyplot", "commands")
     return pyplot.subplots(figsize=(width, height), layout="constrained")
 
 
