@@ -151,3 +151,38 @@ def gradients(problem, raw, y, weights):
         hessian = exp(-sign * f)
         gradient = sign * hessian
     return gradient[:, None], hessian[:, None]
+
+
+def mean_loss(problem, raw, y, weights, large):
+    """The mean loss of rows, but for what does not depend on raw predictions."""
+    total = weight = 0.0
+    for loss, count in zip(losses(problem, raw, y, large), weights, strict=True):
+        total += count * loss
+        weight += count
+    return total / weight
+
+
+def losses(problem, raw, y, large):
+    """The loss of each row; `large` is from where on Huber's is linear."""
+
+    def power(of):
+        return exp(np.clip(of, -500, 500))
+
+    if problem.loss == "softmax":
+        most = raw.max(axis=1)
+        total = np.zeros(len(raw))
+        for column in exp(raw - most[:, None]).T:
+            total += column
+        return log(total) + most - raw[np.arange(len(raw)), y.astype(int)]
+    f = raw[:, 0]
+    rest, size = y - f, np.abs(y - f)
+    return {
+        "squared_error": lambda: rest * rest / 2,
+        "absolute_error": lambda: size,
+        "quantile": lambda: np.where(rest >= 0, problem.quantile, problem.quantile - 1) * rest,
+        "huber": lambda: np.where(size <= large, rest * rest / 2, large * (size - large / 2)),
+        "poisson": lambda: power(f) - y * f,
+        "gamma": lambda: f + y * power(-f),
+        "log_loss": lambda: np.maximum(f, 0) + log(1 + exp(-np.abs(f))) - y * f,
+        "exponential": lambda: power(np.where(y > 0, -f, f)),
+    }[problem.loss]()

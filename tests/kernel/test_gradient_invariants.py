@@ -17,6 +17,7 @@ from gradient_cases import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive_losses import mean_loss, weighted_quantile
 
 from mddf import _core
 
@@ -216,3 +217,27 @@ def test_columns_without_use():
     problem.codes[:] = 0
     trees, _ = grown(problem, range(4))
     assert len(trees["column"]) == 0
+
+
+@pytest.mark.parametrize("weights", [None, "whole", "real"])
+@pytest.mark.parametrize("rate", [0.3, 30.0])
+@pytest.mark.parametrize("wide_vectors", [True, False])
+@pytest.mark.parametrize(("loss", "n_classes"), [*((name, 3) for name in LOSSES), ("softmax", 40)])
+def test_losses_are_those_of_each_row(loss, n_classes, wide_vectors, rate, weights):
+    problem = make_problem(
+        5, 150, weights, loss=loss, n_classes=n_classes, symmetric=False, learning_rate=rate,
+        quantile=0.6, max_depth=3,
+    )  # fmt: skip
+    rows = problem.train  # the same rows are held out, whose losses are found by other code
+    options = options_of(problem, wide_vectors=wide_vectors)
+    booster = _core.GradientBooster(
+        table_of(problem), problem.y, problem.weights, rows, rows, options
+    )
+    y = problem.y[rows]
+    times = np.ones(len(rows)) if weights is None else problem.weights[rows]
+    for seed in range(6):
+        booster.grow(np.array([seed], np.uint64), watch_training=True)
+        raw = booster.raw(best=False).reshape(len(rows), -1)
+        large = weighted_quantile(abs(y - raw[:, 0]), times, problem.quantile)
+        assert booster.losses()[-1] == mean_loss(problem, raw, y, times, large)
+    assert np.array_equal(booster.losses(), booster.train_losses())

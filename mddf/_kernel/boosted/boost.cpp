@@ -32,6 +32,20 @@ std::vector<double> begin_with(const std::vector<double>& start, const double* g
   return raw;
 }
 
+// So many that their numbers stay near.
+int64_t rows_together(int width) { return std::max<int64_t>(1, LossOf::kMostRows / width); }
+
+// In the order of the rows, whatever the number of threads.
+double mean_of(const std::vector<double>& losses, const std::vector<double>& weights, int64_t n) {
+  double sum = 0, total = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const double weight = weights.empty() ? 1 : weights[i];
+    sum += weight * losses[i];
+    total += weight;
+  }
+  return total > 0 ? sum / total : 0;
+}
+
 }  // namespace
 
 Booster::Booster(std::shared_ptr<const TableCodes> codes, const Bins& bins, const Target& target,
@@ -83,7 +97,7 @@ bool Booster::grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, dou
     interrupt.poll(n * (width + 8));
     Random random(seeds[round]);
     draw_rows(random);
-    set_gradients(team);
+    if (!are_gradients_set_) set_gradients(team);
     const Gradients gradients{gradient_, hessian_,       largest_gradient_, largest_hessian_,
                               width,     {whole, total}, is_drawn_};
     const GrownTree grown = grower_->grow(gradients, random, team, interrupt);
@@ -91,6 +105,7 @@ bool Booster::grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, dou
         LeafAdder(gradients, summed_weights_, grown.tree, options_.wide()).sums(team);
     const std::vector<double> values = leaf_values(grown, sums);
     add_to_raw(grown.tree, values, team);
+    are_gradients_set_ = false;
     add_to_held_out(grown.tree, values);
     std::vector<double> weights = sums.weights;
     for (double& weight : weights) weight *= weight_unit_;
@@ -110,14 +125,17 @@ void Booster::set_gradients(Team& team) {
   const int width = trees_.width;
   const bool weighs = !whole_weights_ && !weights_.empty();
   largest_gradient_ = largest_hessian_ = 0;
+  are_gradients_set_ = true;
+  if (watches_training_) loss_of_.resize(std::max(loss_of_.size(), train_.size()));
   std::mutex merging;
   team.ranges(static_cast<int64_t>(train_.size()), kFewRows, [&](int64_t first, int64_t last) {
-    const int64_t together = std::max<int64_t>(1, 1024 / width);  // rows, that stay near
+    const int64_t together = rows_together(width);
     double largest_gradient = 0, largest_hessian = 0;
     for (int64_t row = first; row < last; row += together) {
       const int64_t n = std::min(together, last - row);
       double *gradient = gradient_.data() + row * width, *hessian = hessian_.data() + row * width;
-      loss_.gradients(raw_.data() + row * width, y_.data() + row, n, gradient, hessian);
+      loss_.gradients(raw_.data() + row * width, y_.data() + row, n, gradient, hessian,
+                      watches_training_ ? loss_of_.data() + row : nullptr);
       for (int64_t i = 0; weighs && i < n * width; ++i) {
         gradient[i] *= weights_[row + i / width];
         hessian[i] *= weights_[row + i / width];
@@ -149,28 +167,27 @@ void Booster::add_to_raw(const Grown& tree, const std::vector<double>& values, T
   });
 }
 
+// Those of training rows are found with the next round's gradients.
 void Booster::note_loss(Team& team) {
-  if (watches_training_) train_losses_.push_back(mean_loss(raw_, y_, weights_, team));
+  if (watches_training_) {
+    set_gradients(team);
+    train_losses_.push_back(mean_of(loss_of_, weights_, static_cast<int64_t>(train_.size())));
+  }
   if (held_out_.empty()) return;
   if (losses_.empty()) best_raw_ = held_raw_;
-  losses_.push_back(mean_loss(held_raw_, held_y_, held_weights_, team));
+  losses_.push_back(held_out_loss(team));
 }
 
-double Booster::mean_loss(const std::vector<double>& raw, const std::vector<double>& y,
-                          const std::vector<double>& weights, Team& team) {
-  const auto n = static_cast<int64_t>(y.size());
-  loss_of_.resize(std::max(loss_of_.size(), y.size()));
+double Booster::held_out_loss(Team& team) {
+  const auto n = static_cast<int64_t>(held_out_.size());
+  loss_of_.resize(std::max(loss_of_.size(), held_out_.size()));
   team.ranges(n, kFewRows, [&](int64_t first, int64_t last) {
-    for (int64_t i = first; i < last; ++i)
-      loss_of_[i] = loss_.of(raw.data() + i * trees_.width, y[i]);
+    const int64_t width = trees_.width, together = rows_together(trees_.width);
+    for (int64_t row = first; row < last; row += together)
+      loss_.losses(held_raw_.data() + row * width, held_y_.data() + row,
+                   std::min(together, last - row), loss_of_.data() + row);
   });
-  double sum = 0, total = 0;  // in the order of the rows, whatever the number of threads
-  for (int64_t i = 0; i < n; ++i) {
-    const double weight = weights.empty() ? 1 : weights[i];
-    sum += weight * loss_of_[i];
-    total += weight;
-  }
-  return total > 0 ? sum / total : 0;
+  return mean_of(loss_of_, held_weights_, n);
 }
 
 void Booster::draw_rows(Random& random) {

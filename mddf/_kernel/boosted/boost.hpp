@@ -59,8 +59,7 @@ class Booster {
   std::vector<double> newton_values(const LeafSums& sums) const;
   std::vector<double> quantile_values(const Grown& tree) const;
   void add_to_held_out(const Grown& tree, const std::vector<double>& values);
-  double mean_loss(const std::vector<double>& raw, const std::vector<double>& y,
-                   const std::vector<double>& weights, Team& team);
+  double held_out_loss(Team& team);
   void note_loss(Team& team);
 
   Options options_;
@@ -76,7 +75,8 @@ class Booster {
   double weight_unit_ = 1;
   std::vector<double> start_, raw_, held_raw_, best_raw_;
   std::vector<double> gradient_, hessian_;
-  std::vector<double> loss_of_;  // of each row, while they are added up
+  bool are_gradients_set_ = false;  // they are those of the raw predictions
+  std::vector<double> loss_of_;     // of each row, while they are added up
   double largest_gradient_ = 0, largest_hessian_ = 0;
   std::vector<uint8_t> is_drawn_;
   std::unique_ptr<Grower> grower_;

@@ -1,4 +1,4 @@
-// Exponentials of many numbers.
+// Exponentials and logarithms of many numbers.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +38,31 @@ MDDF_INLINE void exponentials(double* x, int64_t n) {
     double of_two;
     std::memcpy(&of_two, &bits, sizeof of_two);
     x[i] = power * of_two;
+  }
+}
+
+// Writes the logarithm of x over each finite x from 1 on: the bits of `logarithm`, without its
+// branches.
+MDDF_INLINE void logarithms(double* x, int64_t n) {
+  constexpr double kShift = 0x1p52;
+  for (int64_t i = 0; i < n; ++i) {
+    constexpr uint64_t kLeast = 0x3fe6a09e667f3bcd;  // sqrt(1/2)
+    uint64_t bits, shifted;
+    std::memcpy(&bits, &x[i], sizeof bits);
+    const uint64_t exponent = (bits - kLeast) >> 52;
+    bits -= exponent << 52;
+    double part, k;
+    std::memcpy(&part, &bits, sizeof part);
+    std::memcpy(&shifted, &kShift, sizeof shifted);
+    shifted |= exponent;  // the lowest bits of 2^52 + k are those of k
+    std::memcpy(&k, &shifted, sizeof k);
+    k -= kShift;
+    const double s = (part - 1) / (part + 1), square = s * s;
+    constexpr double kTerms[] = {2.0 / 23, 2.0 / 21, 2.0 / 19, 2.0 / 17, 2.0 / 15, 2.0 / 13,
+                                 2.0 / 11, 2.0 / 9,  2.0 / 7,  2.0 / 5,  2.0 / 3};
+    double sum = 0;
+    for (const double term : kTerms) sum = sum * square + term;
+    x[i] = k * detail::kLn2High + (2 * s + (s * square * sum + k * detail::kLn2Low));
   }
 }
 

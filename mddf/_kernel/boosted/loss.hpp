@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "boosted/exponentials.hpp"
@@ -81,64 +82,96 @@ class LossOf {
     large_ = weighted_quantile(std::move(sizes), weights, options_.quantile);
   }
 
-  // Negative gradients and hessians of n rows, `width` of each for a row. The rows should be so few
-  // that their numbers stay near.
-  void gradients(const double* raw, const double* y, int64_t n, double* gradient,
-                 double* hessian) const {
-    simd::with_vectors(options_.wide(), [=]() MDDF_INLINED {
-      switch (options_.loss) {
-        case Loss::kSquared:
-          return of_numbers<Loss::kSquared>(raw, y, n, gradient, hessian);
-        case Loss::kAbsolute:
-          return of_numbers<Loss::kAbsolute>(raw, y, n, gradient, hessian);
-        case Loss::kQuantile:
-          return of_numbers<Loss::kQuantile>(raw, y, n, gradient, hessian);
-        case Loss::kHuber:
-          return of_numbers<Loss::kHuber>(raw, y, n, gradient, hessian);
-        case Loss::kPoisson:
-          return of_numbers<Loss::kPoisson>(raw, y, n, gradient, hessian);
-        case Loss::kGamma:
-          return of_numbers<Loss::kGamma>(raw, y, n, gradient, hessian);
-        case Loss::kLogistic:
-          return of_numbers<Loss::kLogistic>(raw, y, n, gradient, hessian);
-        case Loss::kExponential:
-          return of_numbers<Loss::kExponential>(raw, y, n, gradient, hessian);
-        case Loss::kSoftmax:
-          return of_classes(raw, y, n, gradient, hessian);
+  static constexpr int64_t kMostRows = 1024;  // of one call
+
+  // Negative gradients and hessians of n rows, `width` of each for a row, and their losses, but for
+  // what does not depend on the prediction, or null. The rows should be so few that their numbers
+  // stay near.
+  void gradients(const double* raw, const double* y, int64_t n, double* gradient, double* hessian,
+                 double* losses) const {
+    with_loss([=](auto loss) MDDF_INLINED {
+      if constexpr (loss() == Loss::kSoftmax) {
+        of_classes(raw, y, n, gradient, hessian, losses);
+      } else {
+        of_numbers<loss()>(raw, y, n, gradient, hessian);
+        if (losses) losses_of_numbers<loss()>(raw, y, n, losses);
       }
     });
   }
 
-  // The loss of a row, but for what does not depend on the prediction.
-  double of(const double* raw, double y) const {
-    const double f = raw[0], rest = y - f, size = std::fabs(rest);
-    switch (options_.loss) {
-      case Loss::kSquared:
-        return rest * rest / 2;
-      case Loss::kAbsolute:
-        return size;
-      case Loss::kQuantile:
-        return rest >= 0 ? options_.quantile * rest : (options_.quantile - 1) * rest;
-      case Loss::kHuber:
-        return size <= large_ ? rest * rest / 2 : large_ * (size - large_ / 2);
-      case Loss::kPoisson:
-        return exponential(as_exponent(f)) - y * f;
-      case Loss::kGamma:
-        return f + y * exponential(as_exponent(-f));
-      case Loss::kLogistic:
-        return std::max(f, 0.0) + logarithm(1 + exponential(-std::fabs(f))) - y * f;
-      case Loss::kExponential:
-        return exponential(as_exponent(y > 0 ? -f : f));
-      case Loss::kSoftmax:
-        break;
-    }
-    const double most = *std::max_element(raw, raw + width_);
-    double sum = 0;
-    for (int k = 0; k < width_; ++k) sum += exponential(raw[k] - most);
-    return logarithm(sum) + most - raw[static_cast<int>(y)];
+  // Only the losses.
+  void losses(const double* raw, const double* y, int64_t n, double* losses) const {
+    std::vector<double> powers(options_.loss == Loss::kSoftmax ? n * width_ : 0);
+    double* to_powers = powers.data();
+    with_loss([=](auto loss) MDDF_INLINED {
+      if constexpr (loss() == Loss::kSoftmax)
+        of_classes(raw, y, n, to_powers, nullptr, losses);
+      else
+        losses_of_numbers<loss()>(raw, y, n, losses);
+    });
   }
 
  private:
+  // Calls work(loss), a constant, with vectors.
+  template <class Work>
+  void with_loss(const Work& work) const {
+    simd::with_vectors(options_.wide(), [&]() MDDF_INLINED {
+      switch (options_.loss) {
+        case Loss::kSquared:
+          return work(std::integral_constant<Loss, Loss::kSquared>());
+        case Loss::kAbsolute:
+          return work(std::integral_constant<Loss, Loss::kAbsolute>());
+        case Loss::kQuantile:
+          return work(std::integral_constant<Loss, Loss::kQuantile>());
+        case Loss::kHuber:
+          return work(std::integral_constant<Loss, Loss::kHuber>());
+        case Loss::kPoisson:
+          return work(std::integral_constant<Loss, Loss::kPoisson>());
+        case Loss::kGamma:
+          return work(std::integral_constant<Loss, Loss::kGamma>());
+        case Loss::kLogistic:
+          return work(std::integral_constant<Loss, Loss::kLogistic>());
+        case Loss::kExponential:
+          return work(std::integral_constant<Loss, Loss::kExponential>());
+        case Loss::kSoftmax:
+          return work(std::integral_constant<Loss, Loss::kSoftmax>());
+      }
+    });
+  }
+
+  template <Loss kLoss>
+  MDDF_INLINE void losses_of_numbers(const double* raw, const double* y, int64_t n,
+                                     double* losses) const {
+    const double quantile = options_.quantile, large = large_;
+    if constexpr (kLoss == Loss::kLogistic) {
+      for (int64_t i = 0; i < n; ++i) losses[i] = as_exponent(-std::fabs(raw[i]));
+      exponentials(losses, n);
+      for (int64_t i = 0; i < n; ++i) losses[i] += 1;
+      logarithms(losses, n);
+    } else if constexpr (Options::needs_exponential(kLoss)) {
+      for (int64_t i = 0; i < n; ++i) losses[i] = as_exponent(exponent<kLoss>(raw[i], y[i]));
+      exponentials(losses, n);
+    }
+    for (int64_t i = 0; i < n; ++i)
+      losses[i] = loss_of<kLoss>(y[i], raw[i], losses[i], quantile, large);
+  }
+
+  // `power`: what the loss needs of an exponential.
+  template <Loss kLoss>
+  MDDF_INLINE static double loss_of(double y, double f, double power, double quantile,
+                                    double large) {
+    const double rest = y - f, size = std::fabs(rest);
+    if constexpr (kLoss == Loss::kSquared) return rest * rest / 2;
+    if constexpr (kLoss == Loss::kAbsolute) return size;
+    if constexpr (kLoss == Loss::kQuantile) return (rest >= 0 ? quantile : quantile - 1) * rest;
+    if constexpr (kLoss == Loss::kHuber)
+      return size <= large ? rest * rest / 2 : large * (size - large / 2);
+    if constexpr (kLoss == Loss::kPoisson) return power - y * f;
+    if constexpr (kLoss == Loss::kGamma) return f + y * power;
+    if constexpr (kLoss == Loss::kLogistic) return (f > 0 ? f : 0) + power - y * f;
+    return power;
+  }
+
   template <Loss kLoss>
   MDDF_INLINE void of_numbers(const double* raw, const double* y, int64_t n, double* gradient,
                               double* hessian) const {
@@ -190,21 +223,26 @@ class LossOf {
     }
   }
 
+  // Gradients and hessians, or if the latter are null only the losses; these may be null.
   MDDF_INLINE void of_classes(const double* raw, const double* y, int64_t n, double* gradient,
-                              double* hessian) const {
+                              double* hessian, double* losses) const {
     const int width = width_;
+    double most[kMostRows], sums[kMostRows];
     for (int64_t i = 0; i < n; ++i) {
       const double* of_row = raw + i * width;
-      double most = of_row[0];
-      for (int k = 1; k < width; ++k) most = of_row[k] > most ? of_row[k] : most;
-      for (int k = 0; k < width; ++k) gradient[i * width + k] = as_exponent(of_row[k] - most);
+      most[i] = of_row[0];
+      for (int k = 1; k < width; ++k) most[i] = of_row[k] > most[i] ? of_row[k] : most[i];
+      for (int k = 0; k < width; ++k) gradient[i * width + k] = as_exponent(of_row[k] - most[i]);
     }
     exponentials(gradient, n * width);
     for (int64_t i = 0; i < n; ++i) {
+      const double* powers = gradient + i * width;
+      sums[i] = 0;
+      for (int k = 0; k < width; ++k) sums[i] += powers[k];
+    }
+    for (int64_t i = 0; i < n && hessian; ++i) {
       double *to = gradient + i * width, *to_hessian = hessian + i * width;
-      double sum = 0;
-      for (int k = 0; k < width; ++k) sum += to[k];
-      const double share = 1 / sum;
+      const double share = 1 / sums[i];
       for (int k = 0; k < width; ++k) {
         const double p = to[k] * share;
         to[k] = -p;
@@ -212,6 +250,10 @@ class LossOf {
       }
       to[static_cast<int>(y[i])] += 1;
     }
+    if (!losses) return;
+    logarithms(sums, n);
+    for (int64_t i = 0; i < n; ++i)
+      losses[i] = sums[i] + most[i] - raw[i * width + static_cast<int>(y[i])];
   }
 
   const Options& options_;
