@@ -52,6 +52,10 @@ class AdaBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         callable, of shape (n_samples, n_learners).
     n_thresholds : int, default=10
         Thresholds per feature of ``weak_learners="stumps"``, at most 65535.
+    categorical_features : "from_dtype", array of bool, int or str, or None, default="from_dtype"
+        Which features are categories: a mask, column numbers or names. "from_dtype" takes a
+        DataFrame's columns of categories or strings. Trees ask for one category at a time; those
+        that fit did not see count as missing.
     early_stopping : bool, default=False
         Hold back a share of the rows and keep the number of rounds with the least mean of
         exp(-y f) on them.
@@ -116,6 +120,7 @@ class AdaBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         max_depth: int = 1,
         weak_learners: Any = None,
         n_thresholds: int = 10,
+        categorical_features: Any = "from_dtype",
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
@@ -128,6 +133,7 @@ class AdaBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         self.max_depth = max_depth
         self.weak_learners = weak_learners
         self.n_thresholds = n_thresholds
+        self.categorical_features = categorical_features
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change

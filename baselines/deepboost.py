@@ -73,6 +73,10 @@ class DeepBoostClassifier(BaseBoostingClassifier):
     step : {"majorizer", "exact"}, default="majorizer"
         "majorizer" is the paper's closed form, exact for the exponential loss and short for the
         logistic one; "exact" searches the minimum along the coordinate.
+    categorical_features : "from_dtype", array of bool, int or str, or None, default="from_dtype"
+        Which features are categories: a mask, column numbers or names. "from_dtype" takes a
+        DataFrame's columns of categories or strings. Trees ask for one category at a time; those
+        that fit did not see count as missing.
     early_stopping : bool, default=False
         Hold back a share of the rows and keep the number of rounds with the least mean loss on
         them.
@@ -147,6 +151,7 @@ class DeepBoostClassifier(BaseBoostingClassifier):
         search: Any = "layerwise",
         complexity: Any = "paper",
         step: Any = "majorizer",
+        categorical_features: Any = "from_dtype",
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
@@ -163,6 +168,7 @@ class DeepBoostClassifier(BaseBoostingClassifier):
         self.search = search
         self.complexity = complexity
         self.step = step
+        self.categorical_features = categorical_features
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change

@@ -55,6 +55,10 @@ class LPBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         Thresholds per feature of ``weak_learners="stumps"``, at most 65535.
     tol : float, default=1e-8
         How far an edge must lie above beta for a further round.
+    categorical_features : "from_dtype", array of bool, int or str, or None, default="from_dtype"
+        Which features are categories: a mask, column numbers or names. "from_dtype" takes a
+        DataFrame's columns of categories or strings. Trees ask for one category at a time; those
+        that fit did not see count as missing.
     early_stopping : bool, default=False
         Hold back a share of the rows and keep the number of rounds with the least error on them.
     validation_fraction : float, default=0.1
@@ -135,6 +139,7 @@ class LPBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         weak_learners: Any = None,
         n_thresholds: int = 10,
         tol: Any = 1e-8,
+        categorical_features: Any = "from_dtype",
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
@@ -150,6 +155,7 @@ class LPBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         self.weak_learners = weak_learners
         self.n_thresholds = n_thresholds
         self.tol = tol
+        self.categorical_features = categorical_features
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change

@@ -54,6 +54,10 @@ class QuadBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         Thresholds per feature of "stumps", at most 65535.
     tol : float, default=1e-20
         Stop when the best move lowers the objective by no more.
+    categorical_features : "from_dtype", array of bool, int or str, or None, default="from_dtype"
+        Which features are categories: a mask, column numbers or names. "from_dtype" takes a
+        DataFrame's columns of categories or strings. Trees ask for one category at a time; those
+        that fit did not see count as missing.
     early_stopping : bool, default=False
         Hold back a share of the rows and keep the number of rounds with the least quadratic risk
         on them.
@@ -126,6 +130,7 @@ class QuadBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         weak_learners: Any = "stumps",
         n_thresholds: int = 10,
         tol: Any = 1e-20,
+        categorical_features: Any = "from_dtype",
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
@@ -141,6 +146,7 @@ class QuadBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
         self.weak_learners = weak_learners
         self.n_thresholds = n_thresholds
         self.tol = tol
+        self.categorical_features = categorical_features
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change

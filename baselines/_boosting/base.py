@@ -11,19 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
+from sklearn.metrics import accuracy_score
 from sklearn.model_selection import train_test_split
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.messages import short
 from mddf._base.parallel import progress_bar
 from mddf._base.serialization import Saved
+from mddf._data.binner import Binner
 from mddf._data.plain import all_weights, encode_labels, known_labels
-from mddf._data.reading import read_numbers
 from mddf._data.validation import COUNT, JOBS, MOST, Within, check_lengths, unchanged_on_failure
 from mddf._ensemble.margin_loss import class_margins
 
+from .columns import SeenColumns, as_numbers, read_rows
 from .early_stopping import Monitor
 from .ensemble import Ensemble, History, Round, history_of
 from .probabilities import put_ahead
@@ -41,6 +44,7 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
 
     _parameter_constraints: dict[str, Any] = {
         "n_estimators": [COUNT],
+        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "early_stopping": ["boolean"],
         "validation_fraction": [Within(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Within(Integral, 1, None, closed="left")],
@@ -49,7 +53,11 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
         "verbose": ["verbose"],
     }
 
+    _binner: Binner
+    _columns: SeenColumns | None
+    n_features_in_: int
     n_estimators: int
+    categorical_features: Any
     early_stopping: bool
     validation_fraction: float
     n_iter_no_change: int
@@ -78,8 +86,10 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Finite numbers. Missing values and columns of a category or string dtype are refused:
-            the splits, and the complexities that count them, are thresholds on numbers.
+            Numbers, NaN where missing, or a data frame, whose columns of categories or text are
+            taken as `categorical_features` says. Trees ask whether a category is there; missing
+            values go to the side of a threshold that is better for training, and where fit saw
+            none in a column they count as its median.
         y : array-like of shape (n_samples,)
             Class labels, at least two different ones.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -102,16 +112,24 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
         return self
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
-        X = _read_numbers(self, X, reset=True)
-        check_lengths(X, y=y)
+        table = read_rows(self, X, reset=True)
+        check_lengths(table, y=y)
         classes, codes = encode_labels(y)
-        weight = all_weights(sample_weight, len(X))
+        weight = all_weights(sample_weight, table.shape[0])
         used = _used_rows(weight)
+        binner = Binner(self.categorical_features)
+        binner.learn_kinds(table, None if used.all() else used.astype(float))
+        X = as_numbers(binner, table)
         if not used.all():
             X, weight = X[used], weight[used]
             present, codes = np.unique(codes[used], return_inverse=True)
             classes = classes[present]
         self.classes_ = classes
+        self._binner, self._columns = binner, None
+        if self._grows_trees():
+            of_codes = {c: encoder.n_codes for c, encoder in binner.encoders_.items()}
+            self._columns = SeenColumns.learn(X, weight, of_codes)
+            X = self._columns.of(X)
         if len(classes) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes with positive weight;"
@@ -121,6 +139,10 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
             self._fit_two_classes(X, 2.0 * codes - 1.0, weight)
         else:
             self._fit_one_vs_rest(X, codes, weight)
+
+    def _grows_trees(self) -> bool:
+        """Whether weak learners are trees, which see columns of finite numbers alone."""
+        return True
 
     def _fit_two_classes(self, X: Any, signs: Any, weight: Any) -> None:
         monitor = None
@@ -193,7 +215,9 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
 
     def _fit_one_vs_rest(self, X: Any, codes: np.ndarray, weight: Any) -> None:
         seed = check_random_state(self.random_state).randint(MOST)
-        inner = clone(self).set_params(n_jobs=None, verbose=0, random_state=int(seed))
+        inner = clone(self).set_params(
+            n_jobs=None, verbose=0, random_state=int(seed), categorical_features=None
+        )
         with config_context(enable_metadata_routing=True):
             inner.set_fit_request(sample_weight=True)
             n_jobs = None if self.n_jobs is None else min(int(self.n_jobs), len(self.classes_))
@@ -203,9 +227,20 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
         self.history_ = _stack([fitted.history_ for fitted in rest.estimators_])
         self.n_iter_ = max(ensemble.n_rounds for ensemble in self.ensembles_)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if self.__sklearn_is_fitted__() and "_binner" not in vars(self):  # of version 0.1
+            self._binner = Binner.of_numbers(self.n_features_in_)
+            self._columns = SeenColumns.plain(self.n_features_in_)
+
     def __sklearn_is_fitted__(self) -> bool:
         # By default any attribute that ends in _ would count, such as the parameter lambda_.
         return hasattr(self, "ensembles_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
 
     def _counts(self) -> Iterator[Any]:
         yield "n_iter_", self.n_iter_, max(ensemble.n_rounds for ensemble in self.ensembles_)
@@ -217,7 +252,8 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
 
     def _validated(self, X: Any) -> FloatArray:
         check_is_fitted(self)
-        return _read_numbers(self, X, reset=False)
+        numbers = as_numbers(self._binner, read_rows(self, X, reset=False))
+        return numbers if self._columns is None else self._columns.of(numbers)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return f(x) = sum_j alpha_j h_j(x).
@@ -281,6 +317,11 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
         for decision in self.staged_decision_function(X):
             yield self._probabilities(decision)
 
+    def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
+        """Yield the accuracy after every round, as scikit-learn's AdaBoost does."""
+        for labels in self.staged_predict(X):
+            yield accuracy_score(y, labels, sample_weight=sample_weight)
+
     def margins(self, X: Any, y: Any, normalize: Any = True) -> np.ndarray:
         """Return the margins of labelled rows.
 
@@ -336,7 +377,10 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
                 raise AttributeError(
                     "feature_importances_ needs trees; given weak learners have no features"
                 )
-            shares.append(ensemble.learners.importances(ensemble.weights(), self.n_features_in_))
+            columns = self._columns
+            assert columns is not None
+            seen = ensemble.learners.importances(ensemble.weights(), len(columns.sources))
+            shares.append(columns.shares(seen, self.n_features_in_))
         with_splits = [share for share in shares if share.any()]
         return np.mean(with_splits or shares, axis=0)
 
@@ -371,17 +415,3 @@ def _stack(histories: list[History]) -> History:
             row[: len(history[key])] = history[key]
         stacked[key] = rows
     return stacked
-
-
-def _read_numbers(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
-    """X as numbers in double precision, none of them missing."""
-    cells = np.asarray(read_numbers(estimator, X, reset=reset), np.float64)
-    missing = np.argwhere(np.isnan(cells))
-    if len(missing):
-        row, column = missing[0]
-        raise ValueError(
-            f"Input X contains NaN: {type(estimator).__name__} takes no missing values, got "
-            f"{len(missing)}, the first of them in row {row}, column {column}; impute them first, "
-            "for example with SimpleImputer"
-        )
-    return cells

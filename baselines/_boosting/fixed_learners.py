@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mddf._base.messages import warn
 
+from .columns import EXTREME
 from .weak_learners import FloatArray, GivenLearners, Learner, Learners, WeakTrees
 
 
@@ -31,9 +32,12 @@ def stump_dictionary(X: FloatArray, n_thresholds: int) -> WeakTrees:
     Returns
     -------
     WeakTrees
-        n_thresholds trees of three nodes per feature that is not constant.
+        n_thresholds trees of three nodes per feature that is not constant, missing values aside.
     """
     low, high = X.min(axis=0), X.max(axis=0)
+    if np.any(low == -EXTREME) or np.any(high == EXTREME):
+        low = X.min(axis=0, initial=EXTREME, where=X > -EXTREME)
+        high = X.max(axis=0, initial=-EXTREME, where=X < EXTREME)
     features = np.flatnonzero(low < high)
     share = np.arange(1, n_thresholds + 1) / (n_thresholds + 1)
     thresholds = low[features, None] * (1 - share) + high[features, None] * share
@@ -104,6 +108,10 @@ class FromWeakLearners:
 
     weak_learners: Any
     voters: Any
+
+    def _grows_trees(self) -> bool:
+        given = (self.weak_learners, self.voters)
+        return all(learners is None or isinstance(learners, str) for learners in given)
 
     def _given_learners(self) -> Any:
         if isinstance(self.voters, str) and self.voters == "deprecated":

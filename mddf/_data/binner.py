@@ -61,6 +61,14 @@ class Binner:
         self.n_jobs = n_jobs
         self.many_levels = many_levels
 
+    @classmethod
+    def of_numbers(cls, n_columns: int) -> Binner:
+        """One that knows columns of numbers, and no bins."""
+        made = cls()
+        made.categorical_ = np.zeros(n_columns, bool)
+        made.encoders_, made.kinds_ = {}, [NUMBER] * n_columns
+        return made
+
     def fit_transform(
         self, table: Table, sample_weight: np.ndarray | None = None, *, n_spare: int = 0
     ) -> BinnedTable:
@@ -80,7 +88,7 @@ class Binner:
         """
         if sample_weight is not None and np.all(sample_weight == sample_weight[0]):
             sample_weight = None
-        self._learn_categories(table, sample_weight)
+        self.learn_kinds(table, sample_weight)
         codes, by_column = empty_codes(table.shape[0], table.shape[1] + n_spare)
         rows = drawn_rows(
             self._blocks_of_numbers(table), table.shape[0], table.bin_rows, sample_weight
@@ -231,7 +239,8 @@ class Binner:
             return True
         raise TypeError(f"column {column.place} of X must hold {before}s as in fit, got {now}")
 
-    def _learn_categories(self, table: Table, weights: np.ndarray | None) -> None:
+    def learn_kinds(self, table: Table, weights: np.ndarray | None) -> None:
+        """Learn what the columns hold, and the categories, but no bins: enough for `numbers`."""
         self.categorical_ = category_mask(table, self.categorical_features)
         self.encoders_: dict[int, CategoryEncoder] = {}
         self.kinds_: list[str | None] = [NUMBER] * table.shape[1]

@@ -249,7 +249,7 @@ def test_arrays_of_words_are_refused_with_a_remedy(model, dtype, iris):
     X, y = iris
     words = np.where(X > 3, "high", "low").astype(dtype)
     message = (
-        r"X must hold numbers, .*got '(high|low)' in row 0.*; encode text first, .*OneHotEncoder"
+        r"X must hold numbers, .*got '(high|low)' in row 0.*; .* unless categorical_features gives"
     )
     with pytest.raises(ValueError, match=message):
         clone(model).fit(words, y)
@@ -266,21 +266,14 @@ def test_frames_and_categories(model, iris):
     assert list(fitted.feature_names_in_) == list("abcd")
     np.testing.assert_array_equal(fitted.predict(frame), clone(model).fit(X, y).predict(X))
     frame["b"] = pd.cut(frame["b"], 3, labels=["low", "middle", "high"])
-    message = r"takes numeric features only; got text in column 1, 'b', and 1 columns"
-    with pytest.raises(ValueError, match=message):
-        clone(model).fit(frame, y)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(TypeError, match=r"'b' of X must hold numbers as in fit, got text"):
         fitted.predict(frame)
-    frame["b"] = np.array(["low", "high"], dtype=object)[y % 2]
-    with pytest.raises(ValueError, match=message):
-        clone(model).fit(frame, y)
+    assert clone(model).fit(frame, y).score(frame, y) > 0.6
+    with pytest.raises((TypeError, ValueError), match="X must hold numbers"):
+        clone(model).set_params(categorical_features=None).fit(frame, y)
     frame["b"] = X[:, 1].astype(object)
     numbers = clone(model).fit(frame, y).predict(frame)
     np.testing.assert_array_equal(numbers, clone(model).fit(X, y).predict(X))
-    X = X.copy()
-    X[0, 0] = np.nan
-    with pytest.raises(ValueError, match="Input X contains NaN"):
-        clone(model).fit(X, y)
 
 
 def test_progress_bar_only_when_asked(cancer, capsys):

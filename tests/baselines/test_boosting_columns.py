@@ -1,0 +1,223 @@
+"""Missing values and categories in the weak learners of all four boosting classifiers."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from mddf.baselines import (
+    AdaBoostClassifier,
+    DeepBoostClassifier,
+    LPBoostClassifier,
+    QuadBoostClassifier,
+)
+from mddf.baselines._boosting.columns import EXTREME, SeenColumns, weighted_medians
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import StackingClassifier, VotingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+ALL = [
+    AdaBoostClassifier(12),
+    AdaBoostClassifier(12, max_depth=2),
+    AdaBoostClassifier(12, weak_learners="stumps"),
+    DeepBoostClassifier(12),
+    DeepBoostClassifier(12, hypotheses="stumps"),
+    QuadBoostClassifier(n_estimators=40),
+    LPBoostClassifier(nu=0.4, n_estimators=30),
+]
+
+
+def mixed(n=160, n_classes=2):
+    """A frame of numbers with gaps that matter, a category and text; its classes."""
+    rng = np.random.default_rng(3)
+    number = rng.normal(size=n)
+    colour = rng.choice(["red", "green", "blue", "grey"], n)
+    size = rng.choice(["s", "m", "l"], n)
+    score = number + 2 * (colour == "green") - 2 * (size == "s") + 0.2 * rng.normal(size=n)
+    number = np.where(rng.random(n) < 0.2, np.nan, number)
+    text = np.where(rng.random(n) < 0.1, None, size)
+    frame = pd.DataFrame(
+        {"number": number, "colour": pd.Categorical(colour), "size": text, "noise": score[::-1]}
+    )
+    y = np.digitize(score, [0.0] if n_classes == 2 else [-1.0, 1.0])
+    return frame, y
+
+
+def slow_columns(X, weight):
+    """What trees see of an array of numbers, cell by cell."""
+    columns = []
+    for column in X.T:
+        missing = np.isnan(column)
+        if not missing.any():
+            columns.append(column)
+            continue
+        for fill in (-EXTREME, EXTREME):
+            columns.append(np.array([fill if np.isnan(cell) else cell for cell in column]))
+    columns += [np.isnan(column).astype(float) for column in X.T if np.isnan(column).any()]
+    return np.column_stack(columns)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("model", ALL, ids=str)
+def test_frames_with_gaps_and_categories(model, n_classes):
+    X, y = mixed(n_classes=n_classes)
+    fitted = clone(model).fit(X, y)
+    assert fitted.score(X, y) > (0.85 if n_classes == 2 else 0.7)
+    assert fitted.feature_importances_.shape == (4,)
+    assert fitted.feature_importances_.sum() == pytest.approx(1)
+    assert fitted.feature_importances_[[0, 1, 2]].sum() > 0.5
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X))
+    # A category that fit did not see counts as missing.
+    new = X.assign(colour="violet")
+    np.testing.assert_array_equal(fitted.predict(new), fitted.predict(X.assign(colour=None)))
+
+
+@pytest.mark.parametrize("model", ALL, ids=str)
+def test_gaps_are_as_columns_made_by_hand(model):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    X[rng.random(X.shape) < [0.3, 0.1, 0.0]] = np.nan
+    by_hand = slow_columns(X, np.ones(len(X)))
+    fitted = clone(model).fit(X, y)
+    np.testing.assert_array_equal(
+        fitted.decision_function(X), clone(model).fit(by_hand, y).decision_function(by_hand)
+    )
+
+
+def test_a_gap_goes_to_the_better_side_of_a_threshold():
+    X = np.array([[1.0], [2.0], [3.0], [4.0], [np.nan], [np.nan]])
+    for side in (0, 1):
+        y = np.array([0, 0, 1, 1, side, side])
+        stump = AdaBoostClassifier(1).fit(X, y)
+        np.testing.assert_array_equal(stump.predict(X), y)
+        np.testing.assert_array_equal(stump.predict([[-1e300], [1e300]]), [0, 1])
+
+
+@pytest.mark.parametrize("model", ALL, ids=str)
+def test_missing_alone_can_tell_classes(model):
+    X = np.array([[1.0], [2.0], [np.nan]] * 10)
+    y = np.isnan(X[:, 0]).astype(int)
+    assert clone(model).fit(X, y).score(X, y) == 1
+
+
+@pytest.mark.parametrize("model", ALL, ids=str)
+def test_new_gaps_count_as_the_median(model):
+    X, y = np.random.default_rng(1).normal(size=(91, 3)), np.arange(91) % 2
+    y[X[:, 0] > 0] = 1
+    fitted = clone(model).fit(X, y)
+    gaps = X.copy()
+    gaps[::2, 0] = np.nan
+    filled = np.where(np.isnan(gaps), np.median(X, axis=0), gaps)
+    np.testing.assert_array_equal(fitted.decision_function(gaps), fitted.decision_function(filled))
+    # A row of weight k is the same as k rows, also there.
+    weight = np.arange(91) % 3
+    weighed = clone(model).fit(X, y, weight)
+    copied = clone(model).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    np.testing.assert_allclose(
+        weighed.decision_function(gaps), copied.decision_function(gaps), atol=1e-6
+    )
+
+
+def test_weighted_medians():
+    rng = np.random.default_rng(2)
+    X, weight = rng.integers(0, 9, (31, 4)).astype(float), rng.integers(1, 5, 31).astype(float)
+    copies = np.repeat(X, weight.astype(int), axis=0)
+    expected = np.sort(copies, axis=0)[(len(copies) - 1) // 2]
+    np.testing.assert_array_equal(weighted_medians(X, weight), expected)
+    np.testing.assert_array_equal(weighted_medians(copies, np.ones(len(copies))), expected)
+
+
+def test_columns_of_categories_are_indicators():
+    numbers = np.array([[0.5, 1.0], [np.nan, np.nan], [2.0, 0.0]])
+    seen = SeenColumns.learn(numbers, np.ones(3), {1: 2})
+    expected = [
+        [0.5, 0.5, 0, 1, 0, 0],
+        [-EXTREME, EXTREME, 0, 0, 1, 1],
+        [2.0, 2.0, 1, 0, 0, 0],
+    ]
+    np.testing.assert_array_equal(seen.of(numbers), expected)
+    np.testing.assert_array_equal(seen.shares(np.full(6, 1 / 6), 2), [0.5, 0.5])
+
+
+@pytest.mark.parametrize("model", ALL, ids=str)
+def test_categories_by_number_and_by_type_are_the_same(model):
+    X, y = mixed()
+    frame = X[["number", "colour"]]
+    array = frame.assign(colour=frame["colour"].cat.codes.astype(float)).to_numpy()
+    by_type = clone(model).fit(frame, y).decision_function(frame)
+    named = clone(model).set_params(categorical_features=[1]).fit(array, y)
+    # Codes are in the order of the categories, and so are columns.
+    order = frame["colour"].cat.categories.tolist()
+    assert order == sorted(order)
+    np.testing.assert_array_equal(named.decision_function(array), by_type)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("model", ALL, ids=str)
+def test_all_categories_and_early_stopping(model, n_classes):
+    X, y = mixed(n_classes=n_classes)
+    fitted = clone(model).set_params(early_stopping=True, random_state=0)
+    fitted.fit(X[["colour", "size"]], y)
+    assert fitted.predict_proba(X[["colour", "size"]]).shape == (len(y), n_classes)
+
+
+def test_a_column_without_a_value():
+    X, y = mixed()
+    X = X.assign(number=np.nan)
+    model = AdaBoostClassifier(5).fit(X, y)
+    assert model.feature_importances_[0] == 0
+    with pytest.raises(TypeError, match="colour"):
+        model.predict(X.assign(colour=1.5))
+
+
+def test_given_learners_see_codes_and_gaps():
+    X, y = mixed()
+    seen = []
+
+    def learner(cells):
+        seen.append(cells)
+        return np.where(cells[:, 1] == 1, 1.0, -1.0)
+
+    model = AdaBoostClassifier(2, weak_learners=[learner]).fit(X, y)
+    assert np.isnan(seen[0]).any()
+    np.testing.assert_array_equal(model.predict(X), (X["colour"] == "green").astype(int))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("model", ALL, ids=str)
+def test_meta_estimators_around(model, n_classes):
+    model = clone(model).set_params(n_estimators=8)
+    X, y = mixed(n_classes=n_classes)
+    words = np.array(["low", "middle", "high"])[y]
+    calibrated = CalibratedClassifierCV(clone(model), cv=3).fit(X, words)
+    np.testing.assert_allclose(calibrated.predict_proba(X).sum(axis=1), 1)
+    for voting in ("hard", "soft"):
+        vote = VotingClassifier([("a", clone(model)), ("b", AdaBoostClassifier(3))], voting=voting)
+        assert vote.fit(X, words).score(X, words) > 0.6
+    stack = StackingClassifier([("a", clone(model))], LogisticRegression(), cv=3).fit(X, words)
+    assert stack.score(X, words) > 0.6
+    assert set(stack.predict(X)) <= set(words)
+    assert cross_val_score(clone(model), X, words, cv=3).mean() > 0.5
+
+
+def test_metadata_of_weights_reaches_a_calibrated_model():
+    X, y = mixed()
+    weight = np.arange(len(y)) % 2
+    calibrated = CalibratedClassifierCV(AdaBoostClassifier(4), cv=2, ensemble=False)
+    calibrated.fit(X, y, sample_weight=weight)
+    alone = AdaBoostClassifier(4).fit(X, y, weight)
+    inner = calibrated.calibrated_classifiers_[0].estimator
+    np.testing.assert_array_equal(inner.decision_function(X), alone.decision_function(X))
+
+
+def test_in_a_pipeline():
+    X, y = mixed()
+    numbers = X[["number", "noise"]]
+    piped = make_pipeline(StandardScaler(), AdaBoostClassifier(9)).fit(numbers, y)
+    assert piped.score(numbers, y) == AdaBoostClassifier(9).fit(numbers, y).score(numbers, y)
