@@ -377,10 +377,12 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
                 raise AttributeError(
                     "feature_importances_ needs trees; given weak learners have no features"
                 )
-            columns = self._columns
-            assert columns is not None
-            seen = ensemble.learners.importances(ensemble.weights(), len(columns.sources))
-            shares.append(columns.shares(seen, self.n_features_in_))
+            columns, weights = self._columns, ensemble.weights()
+            if columns is None:
+                shares.append(ensemble.learners.importances(weights, self.n_features_in_))
+            else:
+                seen = ensemble.learners.importances(weights, len(columns.sources))
+                shares.append(columns.shares(seen, self.n_features_in_))
         with_splits = [share for share in shares if share.any()]
         return np.mean(with_splits or shares, axis=0)
 

@@ -216,7 +216,48 @@ class GivenLearners:
         return GivenLearners(self.learners, chosen if self.chosen is None else self.chosen[chosen])
 
 
-Learners = WeakTrees | GivenLearners
+@register_serializable("fitted base classifiers")
+@dataclass(frozen=True, eq=False)
+class FittedLearners:
+    """Classifiers of labels in {-1, +1}, one for each round that fitted one.
+
+    Parameters
+    ----------
+    estimators : list of fitted classifiers
+    """
+
+    estimators: list[Any]
+
+    @classmethod
+    def joined(cls, parts: Iterable[FittedLearners]) -> FittedLearners:
+        """Put the classifiers of several one after another."""
+        return cls([estimator for part in parts for estimator in part.estimators])
+
+    def __len__(self) -> int:
+        return len(self.estimators)
+
+    def values(self, X: FloatArray) -> NDArray[np.int8]:
+        """Votes of every classifier on every row, shape (n_learners, n_samples)."""
+        made = [np.asarray(estimator.predict(X)) for estimator in self.estimators]
+        return np.reshape(made, (len(made), len(X))).astype(np.int8)
+
+    def votes(self, X: FloatArray, weights: FloatArray) -> FloatArray:
+        """Weighted sum of the votes, shape (n_samples,)."""
+        return weighted_sum(self.values(X).T.astype(float), weights)
+
+    def take(self, chosen: NDArray[np.int64]) -> FittedLearners:
+        """Keep only some of the classifiers."""
+        return FittedLearners([self.estimators[k] for k in chosen.tolist()])
+
+    def importances(self, weights: FloatArray, n_features: int) -> FloatArray:
+        """Mean of the classifiers' importances by their weights, shape (n_features,)."""
+        shares = np.zeros(n_features)
+        for weight, estimator in zip(weights, self.estimators, strict=True):
+            shares += abs(weight) * np.asarray(estimator.feature_importances_)
+        return shares / shares.sum() if shares.sum() > 0 else shares
+
+
+Learners = WeakTrees | GivenLearners | FittedLearners
 
 
 def _values(learner: Learner, X: FloatArray, n_axes: tuple[int, ...]) -> FloatArray:

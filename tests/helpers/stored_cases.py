@@ -150,6 +150,8 @@ def _boosting():
             if "weak_learners" in given.get_params():
                 given.set_params(weak_learners=learners)
                 yield f"{Boosting.__name__}, {name}", given, NUMBERS, WORDS == "setosa", {}
+    fits = AdaBoostClassifier(3, estimator=LogisticRegression())
+    yield "AdaBoost, fits of an estimator", fits, NUMBERS, WORDS, {}
 
 
 def _gradient_boosting():
