@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from queue import SimpleQueue
-from threading import Thread
+from threading import Thread, Timer
+from time import monotonic
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,6 +19,11 @@ from mddf._core import Cancel
 
 # A function, its arguments and its named ones, as joblib's `delayed` gives them.
 Task = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
+
+
+class TimeIsUp(Exception):
+    """A limit of time ended work that is of no use in part."""
+
 
 # Below this number of cells, starting threads takes longer than they save.
 _FEW_CELLS = 2**22
@@ -80,6 +86,21 @@ def stopped_on_error() -> Iterator[Cancel]:
     except BaseException:
         cancel.stop()
         raise
+
+
+@contextmanager
+def stopped_at(until: float, cancel: Cancel) -> Iterator[None]:
+    """Stop the kernel's calls that got the flag at a time, as `monotonic` has it."""
+    if until == np.inf:
+        yield
+        return
+    timer = Timer(max(0.0, until - monotonic()), cancel.stop)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def from_threads(tasks: Iterable[Task], n_jobs: int, cancel: Cancel) -> Iterator[Any]:

@@ -179,6 +179,11 @@ class LayerTrainer:
     show_bar: bool = False
 
     @property
+    def limits(self) -> dict[str, Any]:
+        """When growing ends in any case, and what then; see `grower.growing`."""
+        return {}
+
+    @property
     def everything(self) -> np.ndarray:
         """All rows."""
         return np.arange(len(self.order), dtype=np.int32)
@@ -259,6 +264,7 @@ class LayerTrainer:
             n_jobs=self.n_jobs,
             verbose=self.show_bar,
             description=description,
+            **self.limits,
         )
         with closing(grown):
             yield from zip(blocks, grown, strict=True)

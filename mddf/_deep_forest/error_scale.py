@@ -66,12 +66,13 @@ class ErrorScale:
             )
             for of_fold, (train, held_out) in zip(seeds, training.folds, strict=True)
         ]
-        grown = grower.grow(training.features, target.cells, blocks, n_jobs=training.n_jobs)
+        named = {"n_jobs": training.n_jobs} | training.limits
+        grown = grower.grow(training.features, target.cells, blocks, **named)
         said, times = np.zeros_like(errors), np.zeros(n_rows)
         for (_, held_out), of_block in zip(training.folds, grown, strict=True):
             assert of_block.sums is not None
             said[held_out] += of_block.sums[:, ::2] + of_block.sums[:, 1::2]
-            times[held_out] += n_each
+            times[held_out] += np.asarray(of_block.n_trees)
         trees = [tree for of_block in grown for tree in of_block.trees]
         made = cls(trees, target.exponents, floor)
         return made, made._scales(said / np.maximum(times, 1)[:, None])

@@ -201,6 +201,7 @@ class BaseDeepForest(HoldsMembers, Layered):
         self._layers, features = fitted_layers(
             growth.stack,
             entropy,
+            growth.log,
             refit=self.refit and growth.has_time_to_refit(),
             leaderboard=self.leaderboard_,
         )

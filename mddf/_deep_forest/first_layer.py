@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any
 
 import numpy as np
 
 from mddf._cascade.trainer import MeanOfFolds, Part, Trained, View
+from mddf._deep_forest.clock import TimeIsUp
 from mddf._deep_forest.log import FitLog
 from mddf._deep_forest.race import goes_on, is_enough, race
 from mddf._deep_forest.training import OnFolds, Training, leaderboard_row, parts_of
@@ -17,7 +18,8 @@ from mddf._members.spec import MemberSpec
 
 # Shares of what is left of the time for forests, boosted trees, and a member that is fitted by
 # itself, on one fold if each of its rows takes so long.
-_SHARE_OF_FORESTS, _SHARE_OF_BOOSTING, _SHARE_OF_ONE = 0.5, 0.5, 0.4
+_SHARE_OF_FORESTS, _SHARE_OF_BOOSTING, _SHARE_OF_ONE = 0.5, 0.7, 0.4
+_SHARE_OF_RACE = 0.2
 _SECONDS_OF_A_ROW = 3e-4
 
 
@@ -50,9 +52,10 @@ def fit_on_folds(
     left = [i for i in range(len(members)) if i not in lost]
     raced = set(fits.found)
     fits.keep_to_time([i for i in left if i in raced and members[i].is_forest])
-    fits.fit([i for i in left if i in raced and i not in fits.no_time], fits.parts[1:], 1)
     others = [i for i in left if i not in raced]
-    fits.fit([i for i in others if members[i].is_forest], fits.parts, 0)
+    with training.clock.cut(_SHARE_OF_FORESTS):
+        fits.fit([i for i in left if i in raced and i not in fits.no_time], fits.parts[1:], 1)
+        fits.fit([i for i in others if members[i].is_forest], fits.parts, 0)
     for i in others:
         if members[i].is_boosted:
             fits.boost(i)
@@ -68,9 +71,8 @@ def fit_on_folds(
     vectors = np.stack([fits.found[i].vectors for i in left])
     unknown = dict.fromkeys(training.task.figures(vectors[0]), np.nan)
     forests = [fits.found[i].models[0] for i in lost if members[i].is_forest]
-    log_of_no_time = [(members[i].name, np.nan, "left out") for i in sorted(fits.no_time)]
-    if log_of_no_time:
-        log.note("time limit", "", log_of_no_time, len(training.order), 1)
+    for i, decision in sorted(fits.cuts().items()):
+        log.cut(members[i].name, decision, len(training.order))
     return OnFolds(
         [members[i] for i in left],
         vectors,
@@ -89,7 +91,8 @@ def _losers(fits: _Fits, tried: Mapping[int, tuple[np.ndarray, bool]], log: FitL
         racing = [i for i in racing if not members[i].needs_numbers]
     if len(racing) < 2 or not is_enough(len(training.order), len(held_out)):
         return []
-    fits.fit([i for i in racing if i not in tried], fits.parts[:1], 0)
+    with training.clock.cut(_SHARE_OF_RACE):
+        fits.fit([i for i in racing if i not in tried], fits.parts[:1], 0)
     forecasts = [tried[i][0] if i in tried else fits.found[i].vectors[held_out] for i in racing]
     weights, losses = race(training.task.of_rows(held_out), forecasts, (*fits.entropy, 12))
     lost, found = [], []
@@ -101,6 +104,10 @@ def _losers(fits: _Fits, tried: Mapping[int, tuple[np.ndarray, bool]], log: FitL
         found.append((members[i].name, loss, decision))
     log.note("race", "", found, len(held_out), 1)
     return lost
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}" + "s" * (n != 1)
 
 
 class _Fits:
@@ -115,6 +122,7 @@ class _Fits:
         self.found: dict[int, Trained] = {}
         self.seconds: dict[int, float] = {}
         self.no_time: set[int] = set()  # members that were left out for it
+        self._fewer: dict[int, str] = {}  # how many rounds of others it left
 
     def fit(self, numbers: Iterable[int], parts: Sequence[Part], first: int) -> None:
         """Fit all but boosted trees on parts, which follow `first` others."""
@@ -181,11 +189,29 @@ class _Fits:
 
     def boost(self, i: int) -> None:
         """Boosted trees on all folds."""
-        start = perf_counter()
+        start, training = perf_counter(), self.training
         member, entropy = self.members[i], (*self.entropy, 5, i)
-        fitted = self.training.boost(member, self.parts, entropy, share=_SHARE_OF_BOOSTING)
+        share, must = _SHARE_OF_BOOSTING, not self.found
+        end = training.clock.until(share)
+        try:
+            fitted = training.boost(member, self.parts, entropy, share=share, must=must)
+        except TimeIsUp:
+            self.no_time.add(i)
+            return
+        if monotonic() > end:
+            self._fewer[i] = _count(fitted[0][0].n_rounds, "round")
         self._join(i, fitted, self.parts)
         self._took(i, perf_counter() - start)
+
+    def cuts(self) -> dict[int, str]:
+        """What the limit of time ended or left out, of members by their numbers."""
+        cuts = self._fewer | dict.fromkeys(self.no_time, "left out")
+        for i, trained in self.found.items() if self.training.clock.runs else ():
+            if self.members[i].is_forest and i not in cuts:
+                n_trees = min(sum(t.n_trees for t in grown.trees) for grown in trained.models)
+                if n_trees < self.members[i].model.n_estimators:
+                    cuts[i] = _count(n_trees, "tree")
+        return cuts
 
     def _join(self, i: int, fitted: Sequence[Any], parts: Sequence[Part]) -> None:
         keep = self.keep or self.members[i].is_boosted

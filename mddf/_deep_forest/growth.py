@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mddf._data.sampling import mean_error, n_counted
+from mddf._deep_forest.clock import TimeIsUp
 from mddf._deep_forest.first_layer import fit_on_folds
 from mddf._deep_forest.limits import within_limit
 from mddf._deep_forest.log import FitLog
@@ -30,6 +31,12 @@ from mddf._members.spec import MemberSpec
 from mddf._members.tasks import ClassificationTask
 from mddf._trees.grower import Grown
 
+# What the vote takes of a number that a member forecasts.
+_SECONDS_OF_A_FORECAST = 3e-6
+# Of the time that is left, for the choice of a kind of forests' options.
+_SHARE_OF_OPTIONS = 0.1
+# Members are fitted again if that is to fit into this share.
+_SHARE_OF_REFIT = 0.7
 # A later layer is tried if so many times the seconds of the first one fit into this share of what
 # is left.
 _LATER_TIMES, _SHARE_OF_LATER = 3.0, 0.7
@@ -161,16 +168,20 @@ class Growth:
 
     def grow(self) -> None:
         """Grow layers until they no longer help, and weigh their members."""
-        given = (self.members, self.training, self.entropy, self.log)
-        self.members, has_time = within_limit(*given)
-        self._choose_options(has_time)
-        self._add_first_layer()
+        training = self.training
+        seconds_of_vote = _SECONDS_OF_A_FORECAST * len(training.order) * training.task.n_columns
+        with training.clock.kept_back(seconds_of_vote):
+            given = (self.members, training, self.entropy, self.log)
+            self.members, has_time = within_limit(*given)
+            self._choose_options(has_time)
+            start, found = perf_counter(), self._first_layer()
+        self._add_first_layer(found, start)
         for number in range(1, self.n_layers):
             if reason := self._why_stop(number):
                 self.stop_reason = reason
                 break
             strength = self.later.strength
-            if not self._add_later_layer(number):
+            if not self._has_added(number):
                 self.later.strength = strength  # of a layer that is not there
                 break
         self.report.finish(self.stack.vote.weights)
@@ -183,7 +194,11 @@ class Growth:
             for layer, of_layer in zip(self.stack.layers, weights, strict=True)
         )
         n_folds = len(training.folds)
-        return training.clock.allows(seconds * training.task.n_times / (n_folds - 1 or 1), 0.7)
+        seconds *= training.task.n_times / (n_folds - 1 or 1)
+        has_time = training.clock.allows(seconds, _SHARE_OF_REFIT)
+        if not has_time:
+            self.log.cut("members", "not fitted again on all samples", len(training.order))
+        return has_time
 
     def _choose_options(self, has_time: bool) -> None:
         """Give the named forests the options that losses on unseen samples favour."""
@@ -192,7 +207,13 @@ class Growth:
             if named:
                 given = (self.training, (*self.entropy, 3), self.log)
                 few = trials if has_time else trials[:1]
-                self.chosen[kind] = choose_options(named[0], few, *given)
+                try:
+                    with self.training.clock.cut(_SHARE_OF_OPTIONS, whole=True):
+                        self.chosen[kind] = choose_options(named[0], few, *given)
+                except TimeIsUp:
+                    self.chosen[kind] = trials[0]
+                    n_rows = len(self.training.order)
+                    self.log.cut("options", "not all tried", n_rows, named[0].name)
             for member in named:
                 member.model.set_params(**self.chosen[kind])
         for number, member in enumerate(self.members if has_time else ()):
@@ -213,14 +234,17 @@ class Growth:
         if self.checkpoint is not None:
             self.checkpoint.save(number, *found.to_store())
 
-    def _add_first_layer(self) -> None:
-        """Fit all members on the folds."""
-        start = perf_counter()
+    def _first_layer(self) -> OnFolds:
+        """All members on the folds."""
         found = self._stored(0, self.members)
         if found is None:
             given = (self.members, self.training, self.entropy, self.log, self._tried)
             found = fit_on_folds(*given, keep=self.later.keep)
             self._store(0, found)
+        return found
+
+    def _add_first_layer(self, found: OnFolds, start: float) -> None:
+        """Weigh the members."""
         self._seconds_of_first = perf_counter() - start
         layer = GrownLayer.of(self.training.task, found)
         vote = self.stack.vote_with(layer)
@@ -264,6 +288,16 @@ class Growth:
         members = [member for layer in self.stack.layers for member in layer.members]
         weighed = zip(members, self.stack.vote.weights, strict=True)
         return any(member.is_forest and weight > 0 for member, weight in weighed)
+
+    def _has_added(self, number: int) -> bool:
+        """Whether a later layer helps, and there was time to see it."""
+        try:
+            with self.training.clock.cut(_SHARE_OF_LATER, whole=True):
+                return self._add_later_layer(number)
+        except TimeIsUp:
+            self.stop_reason = f"time_limit ended the trial of layer {number + 1}"
+            self.log.cut(f"layer {number + 1}", "not kept", len(self.training.order))
+            return False
 
     def _add_later_layer(self, number: int) -> bool:
         """Fit a later layer, if it helps."""

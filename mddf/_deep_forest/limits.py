@@ -64,10 +64,9 @@ def within_limit(
         )
         if share * least < _FEWEST_TREES:
             warn(
-                f"time_limit={clock.limit:g} is too short for this table: there is one forest of "
-                f"{n_trees} trees for each fold, which may take longer"
+                f"time_limit={clock.limit:g} is too short for this table: there is one forest, of "
+                f"{n_trees} trees or fewer for each fold, which may take longer"
             )
-            return forests, False
     by_name = {forest.name: forest for forest in forests}
     left = [by_name.get(member.name, member) for member in members]
     return [m for m in left if not m.is_forest or m.name in by_name], chooses

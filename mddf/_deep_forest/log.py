@@ -57,6 +57,10 @@ class FitLog:
             where = f"{n_rows} samples, {n_folds} folds" if n_folds else f"{n_rows} samples"
             print_line(f"  {what}: {each}; {where}, {seconds:.1f} CPU s")
 
+    def cut(self, what: str, decision: str, n_rows: int, member: str = "") -> None:
+        """Keep what a limit of time ended or left out."""
+        self.note("time limit", member, [(what, np.nan, decision)], n_rows, 0)
+
 
 def _shown(found: tuple[str, float, str]) -> str:
     candidate, loss, decision = found

@@ -10,13 +10,23 @@ import numpy as np
 
 from mddf._base.serialization import to_plain
 from mddf._cascade.trainer import Part, View
+from mddf._deep_forest.clock import TimeIsUp
 from mddf._deep_forest.layers import DeepLayer, FittedMember
+from mddf._deep_forest.log import FitLog
 from mddf._deep_forest.stack import GrownLayer, Stack
 from mddf._ensemble.columns import columns_of
 
+# Of the time that is left, for members that are fitted again on all samples.
+_SHARE_OF_REFIT = 0.85
+
 
 def fitted_layers(
-    stack: Stack, entropy: tuple[int, ...], *, refit: bool, leaderboard: Sequence[dict[str, Any]]
+    stack: Stack,
+    entropy: tuple[int, ...],
+    log: FitLog,
+    *,
+    refit: bool,
+    leaderboard: Sequence[dict[str, Any]],
 ) -> tuple[list[DeepLayer], list[np.ndarray]]:
     """Layers of the members that are kept, and their out-of-fold vectors as columns.
 
@@ -25,6 +35,7 @@ def fitted_layers(
     stack : Stack
     entropy : tuple of int
         Of the seeds.
+    log : FitLog
     refit : bool
         Whether members are trained once more on all samples.
     leaderboard : sequence of dict
@@ -41,7 +52,7 @@ def fitted_layers(
         kept = [i for i in range(len(layer.members)) if of_layer[i] > 0 or i in inputs]
         models = {i: layer.models[i] for i in kept}
         if refit:
-            models |= _trained_again(stack, number, kept, entropy)
+            models |= _trained_in_time(stack, number, kept, entropy, log)
         unit = stack.training.task.unit
         members = [_fitted(layer, i, models[i], float(of_layer[i]), unit) for i in kept]
         sizes = {member.name: len(pickle.dumps(to_plain(member.models))) for member in members}
@@ -84,6 +95,19 @@ def _tried(layer: GrownLayer, members: list[FittedMember]) -> list[np.ndarray] |
         for member, of_folds in zip(layer.members, layer.models, strict=True)
         if member.is_forest
     ] + list(layer.lost_importances)
+
+
+def _trained_in_time(
+    stack: Stack, number: int, kept: list[int], entropy: tuple[int, ...], log: FitLog
+) -> dict[int, list[Any]]:
+    """The same as `_trained_again`; nothing if the time does not suffice."""
+    try:
+        with stack.training.clock.cut(_SHARE_OF_REFIT, whole=True):
+            return _trained_again(stack, number, kept, entropy)
+    except TimeIsUp:
+        n_rows = len(stack.training.order)
+        log.cut(f"layer {number + 1}", "not fitted again on all samples", n_rows)
+        return {}
 
 
 def _trained_again(

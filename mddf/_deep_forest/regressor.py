@@ -47,10 +47,11 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         takes some two to five times as long: 300 trees, boosted trees of half the
         rate, leaf-wise ones beside them, three times as many folds.
     time_limit : float or None, default=None
-        Seconds that fit may take, of which it makes what it can: fewer trees, members and layers
-        than without, and models of the folds where there is no time to fit again. It may take a
-        tenth more, and where the limit is too short for a forest of a few trees, as long as that
-        takes, with a warning. The same seed gives the same bits only without a limit.
+        Seconds that fit may take, of which it makes what it can: fewer trees, rounds, members and
+        layers than without, and models of the folds where there is no time to fit again;
+        `fit_report_` lists what was cut as steps called "time limit". It may take a tenth more.
+        Where the limit is too short to read the table and grow a tree for each fold, it takes as
+        long as that does, with a warning. The same seed gives the same bits only without a limit.
     n_estimators : int or "auto", default="auto"
         Trees of each named forest, 100 by default.
     members : "auto" or list, default="auto"

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from mddf._base.parallel import job_count
 from mddf._cascade.trainer import LayerTrainer, Part
 from mddf._data.binned_table import BinnedTable
 from mddf._data.binning import Bins, apply_bins, find_bins
 from mddf._data.folds import Folds
 from mddf._data.levels import Levels
 from mddf._data.sampling import row_hashes
-from mddf._deep_forest.clock import Clock
+from mddf._deep_forest.clock import Clock, TimeIsUp
 from mddf._members.boosted import BoostedModel, boost_parts, boosting_options
 from mddf._members.external import blaming
 from mddf._members.external_fit import Frames
@@ -25,6 +26,8 @@ from mddf._members.spec import MemberSpec
 from mddf._members.tasks import RegressionTask
 from mddf._trees.grower import Grown
 
+# Of the time for boosted trees, that in which they are to start.
+_SHARE_TO_START = 0.8
 # Of the margins' loss: those of `MDDFClassifier`.
 TARGET_MARGIN, MU = 0.9, 0.1
 # On which members of other packages are tried.
@@ -111,12 +114,27 @@ class Training(LayerTrainer):
                 pass
         self.fit_member(member, parts_of(self.folds[:1]), entropy)
 
+    @property
+    def limits(self) -> dict[str, Any]:
+        """See LayerTrainer."""
+        return {"until": self.clock.end, "whole": self.clock.whole} if self.clock.runs else {}
+
     def fit_member(
         self, member: MemberSpec, parts: Sequence[Part], entropy: Sequence[int]
     ) -> list[tuple[Any, np.ndarray]]:
         """A member that is fitted by itself on parts of the rows, as `fit` gives it."""
         frames = self.frames if member.is_external else None
-        return self.fit(member.model, parts, entropy, member.name, frames=frames)
+        n_at_once = len(parts)
+        if self.clock.whole:
+            n_at_once = job_count(self.n_jobs, len(parts), require=None)
+        fitted = []
+        for first in range(0, len(parts), n_at_once):
+            if self.clock.whole and self.clock.left < 0:
+                raise TimeIsUp
+            some = parts[first : first + n_at_once]
+            seeds = (*entropy, first) if first else entropy
+            fitted += self.fit(member.model, some, seeds, member.name, frames=frames)
+        return fitted
 
     def boost(
         self,
@@ -125,17 +143,23 @@ class Training(LayerTrainer):
         entropy: Any,
         n_rounds: Any = None,
         share: float = 1.0,
+        *,
+        must: bool = True,
     ) -> list[tuple[BoostedModel, np.ndarray]]:
         """Boosted trees on parts of the rows, and what they predict of those held out.
 
-        Without `n_rounds`, those of the least loss over all parts that are grown in a share of
-        the time that is left.
+        Without `n_rounds`, those of the least loss over all parts. Fewer of them, if a share of
+        the time that is left is over before; without `must`, `TimeIsUp` is raised where that
+        does not suffice to start and to grow some.
         """
         rows = [(part[0], part[1]) for part in parts]
         table, task, weights = self.features, self.task, self.weights.row
         given = (member.model, table, task, weights, rows, self.keys, entropy, n_rounds)
         named: dict[str, Any] = {"screens": member.kind is not None, "levels": self.levels}
-        return boost_parts(*given, self.n_jobs, until=self.clock.until(share), **named)
+        named |= {"until": self.clock.until(share), "whole": self.clock.whole}
+        if self.clock.runs and not must:
+            named["start_by"] = self.clock.until(_SHARE_TO_START * share)
+        return boost_parts(*given, self.n_jobs, **named)
 
     @property
     def raw_columns(self) -> np.ndarray:

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from mddf._cascade.trainer import Part, View
 from mddf._data.sampling import mean_error, n_counted
+from mddf._deep_forest.clock import TimeIsUp
 from mddf._deep_forest.log import FitLog
 from mddf._deep_forest.training import MU, TARGET_MARGIN, Training, parts_of
 from mddf._ensemble.coefficients import MarginHistory, Reweighting
@@ -176,7 +177,7 @@ def choose_boosting(
     """The depth of boosted trees that wins on few folds with few, fast rounds, as parameters.
 
     Then, whether half of the features for each split are better than all. In wide tables, whose
-    rows are too few to tell, the depth is the middle one.
+    rows are too few to tell, the depth is the middle one, as where time does not suffice to try.
 
     Returns
     -------
@@ -190,9 +191,14 @@ def choose_boosting(
         return _DEPTHS[1], None, False
     parts = parts_of(training.folds[:_DEPTH_FOLDS])
     task = training.task.of_rows(np.concatenate([part.held_out for part in parts]))
-    trials = [_tried(member, options, training, parts, task, entropy) for options in _DEPTHS]
-    best = min(trials, key=attrgetter("loss"))
-    trials.append(_tried(member, best.options | _HALF, training, parts, task, entropy))
+    given = (training, parts, task, entropy)
+    try:
+        trials = [_tried(member, options, *given) for options in _DEPTHS]
+        best = min(trials, key=attrgetter("loss"))
+        trials.append(_tried(member, best.options | _HALF, *given))
+    except TimeIsUp:
+        log.cut("depths", "not all tried", len(training.order), member.name)
+        return _DEPTHS[1], None, False
     best = min(trials, key=attrgetter("loss"))
     options, losses = [trial.options for trial in trials], [trial.loss for trial in trials]
     outcomes = _outcomes(options, losses, losses.index(best.loss))
@@ -224,7 +230,7 @@ def _tried(
     entropy: tuple[int, ...],
 ) -> _Tried:
     model = clone(member.model).set_params(**_FAST, max_iter=_n_rounds(task), **options)
-    fitted = training.boost(replace(member, model=model), parts, entropy, share=_SHARE)
+    fitted = training.boost(replace(member, model=model), parts, entropy, share=_SHARE, must=False)
     vectors = np.concatenate([of_fold for _, of_fold in fitted])
     loss = float(np.average(task.least_losses(vectors), weights=task.weight))
     return _Tried(options, loss, fitted[0][1], fitted[0][0].n_rounds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from time import monotonic
@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 
 from mddf import _core
-from mddf._base.parallel import Task, from_threads, job_count, progress_bar, stopped_on_error
+from mddf._base.parallel import (
+    Task,
+    TimeIsUp,
+    from_threads,
+    job_count,
+    progress_bar,
+    stopped_on_error,
+)
 from mddf._core import BoostOptions, Cancel
 from mddf._data.binned_table import BinnedTable
 from mddf._gradient.rows import Rows
@@ -22,6 +29,8 @@ from mddf._gradient.trees import BoostedTrees
 _STEP = 10
 # The same of several models that are to have the same number of rounds.
 _STEP_OF_FOLDS = 25
+# Of a copy of a training row, on a fast processor.
+_SECONDS_OF_A_STATISTIC = 1e-7
 # Cells of the table that are worth a thread.
 _CELLS_OF_A_THREAD = 2**16
 # What splits have.
@@ -253,6 +262,33 @@ class _Run:
         return Boosted(self.trees().first(best), np.array(scores), of_training, best_raw)
 
 
+def _steps_until(n: int, patience: int, until: float) -> Iterator[tuple[int, int]]:
+    """Rounds of several models, some at a time; fewer than `n` where time ends.
+
+    A step is to take half of the time that is left at most, if rounds take as long as so far.
+    """
+    if until == np.inf:
+        yield from _steps(n, _STEP_OF_FOLDS if patience else n)
+        return
+    start, first, size = monotonic(), 0, 1
+    while first < n:
+        yield first, min(first + size, n)
+        first = min(first + size, n)
+        now = monotonic()
+        if now >= until:
+            return
+        fitting = int((until - now) / 2 / max(1e-9, (now - start) / first))
+        size = max(1, min(2 * size, _STEP_OF_FOLDS, fitting))
+
+
+def _seconds_of_statistics(encoding: Encoding | None, folds: Sequence[Sequence[Any]]) -> float:
+    """About what they take of a processor, at least."""
+    if encoding is None:
+        return 0.0
+    n_copies = encoding.n_copies * sum(len(train) for train, _ in folds)
+    return _SECONDS_OF_A_STATISTIC * n_copies * encoding.n_columns
+
+
 def boost_folds(
     table: BinnedTable,
     y: np.ndarray,
@@ -266,6 +302,8 @@ def boost_folds(
     keys: np.ndarray | None = None,
     encoding: Encoding | None = None,
     until: float = np.inf,
+    start_by: float = np.inf,
+    whole: bool = False,
     n_jobs: int | None = None,
 ) -> list[Boosted]:
     """The models of a cross-validation, grown side by side on one table, of equally many rounds.
@@ -285,7 +323,12 @@ def boost_folds(
         Of columns of many categories: each model gets statistics of its training rows, and the
         options are those of a table with copies and columns of statistics.
     until : float, default=inf
-        When to stop in any case, as `time.monotonic` has it.
+        When to stop in any case, as `time.monotonic` has it, after a round at least.
+    start_by : float, default=inf
+        When all models are to have their rows and statistics: `TimeIsUp` is raised where they are
+        not going to.
+    whole : bool, default=False
+        Whether fewer rounds than all are of no use then: `TimeIsUp` is raised.
     n_jobs : int, default=None
         Number of threads; does not change the result.
 
@@ -315,16 +358,28 @@ def boost_folds(
             )
             return booster, codes, statistics
 
-        started = each(start, *zip(*rows, strict=True))
+        n_at_once = len(rows) if start_by == np.inf else n_threads
+        if monotonic() + _seconds_of_statistics(encoding, rows) / n_threads > start_by:
+            raise TimeIsUp
+        started, begin = [], monotonic()
+        for first in range(0, len(rows), n_at_once):
+            some = rows[first : first + n_at_once]
+            started += each(start, *zip(*some, strict=True))
+            now = monotonic()
+            if now + (now - begin) * (len(rows) / len(started) - 1) > start_by:
+                raise TimeIsUp
         boosters = [booster for booster, *_ in started]
-        for first, last in _steps(len(seeds), _STEP_OF_FOLDS if patience else len(seeds)):
+        for first, last in _steps_until(len(seeds), patience, until):
             given = (seeds[first:last], 0, 0.0, False, None, cancel)
             each(lambda booster, given=given: booster.grow(*given), boosters)
+            best = last
             if patience:
                 losses = shares @ np.stack([booster.losses() for booster in boosters])
                 best = int(losses.argmin())
-                if last - best >= patience or monotonic() > until:
+                if last - best >= patience:
                     break
+            if whole and last < len(seeds) and monotonic() > until:
+                raise TimeIsUp
 
         def finish(booster: _core.GradientBooster, codes: np.ndarray, statistics: Any) -> Any:
             n_columns = table.bins.n_columns + (statistics.n_columns if statistics else 0)

@@ -143,6 +143,8 @@ def boost_parts(
     *,
     screens: bool = True,
     until: float = np.inf,
+    start_by: float = np.inf,
+    whole: bool = False,
     levels: Levels | None = None,
 ) -> list[tuple[BoostedModel, np.ndarray]]:
     """Boosted models of parts of the rows, and what they predict of the rows held out.
@@ -162,7 +164,7 @@ def boost_parts(
         Rounds of all models; None takes the number, up to `max_iter`, with the least loss over
         the rows held out, or `max_iter` itself without early stopping.
     n_jobs : int or None
-    until : float, default=inf
+    until, start_by, whole
         When to stop in any case; see `boost_folds`.
     screens : bool, default=True
         Whether a split looks at some columns only of tables that have far more than rows.
@@ -202,6 +204,8 @@ def boost_parts(
             keys=keys,
             encoding=encodings[number],
             until=until,
+            start_by=start_by,
+            whole=whole,
             n_jobs=n_jobs,
         )
         for number, y in enumerate(outputs)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -13,13 +15,15 @@ from mddf import _core
 from mddf._base.backends import in_order, shared
 from mddf._base.parallel import (
     Task,
+    TimeIsUp,
     from_threads,
     job_count,
     progress_bar,
     shares_memory,
+    stopped_at,
     stopped_on_error,
 )
-from mddf._core import Cancel, HeldOut, ValueTarget
+from mddf._core import Cancel, Cancelled, HeldOut, ValueTarget
 from mddf._core import ClassTarget as ClassTarget
 from mddf._core import Sampling as Sampling
 from mddf._core import TreeOptions as TreeOptions
@@ -31,6 +35,8 @@ OUT_OF_BAG = HeldOut.OUT_OF_BAG
 # A thread grows trees of at most so many rows in all at once: what they take is there twice until
 # they are done.
 _MOST_ROWS = 2**22
+# Trees that a call grows if time may end it.
+_FEW_TREES = 3
 
 
 class GrowsTrees:
@@ -154,6 +160,60 @@ def _pieces(blocks: Sequence[Block], n_jobs: int, most: int) -> Iterator[tuple[i
             yield index, first, min(first + size, len(block.seeds))
 
 
+def grown_until(
+    table: BinnedTable,
+    target: ClassTarget | ValueTarget,
+    blocks: Sequence[Block],
+    until: float,
+    *,
+    whole: bool,
+    n_jobs: int | None = None,
+) -> list[Grown]:
+    """Grow blocks of trees until a time, as `monotonic` has it: a few of each at a time.
+
+    Parameters
+    ----------
+    whole : bool
+        Whether fewer trees are of no use: `TimeIsUp` is raised then. If not, each block has a
+        tree, however long that takes.
+
+    See :func:`growing` for the others.
+    """
+    most = max((len(block.seeds) for block in blocks), default=0)
+    pieces = [
+        (i, first, min(last, len(block.seeds)))
+        for first, last in pairwise([0, *range(1, most, _FEW_TREES), most])
+        for i, block in enumerate(blocks)
+        if first < len(block.seeds)
+    ]
+    n_jobs, at_home = job_count(n_jobs, len(pieces), require=None), shares_memory()
+    everywhere = shared_table(table)
+    of_target, *of_blocks = shared([target, *blocks])
+    grown = [Grown() for _ in blocks]
+
+    def grow_pieces(some: Sequence[tuple[int, int, int]], until: float) -> None:
+        with stopped_on_error() as cancel, stopped_at(until, cancel):
+            tasks: Iterator[Task] = (
+                (_grow_chunk, (*everywhere, of_target, of_blocks[i], first, last, cancel), {})
+                for i, first, last in some
+            )
+            results = from_threads(tasks, n_jobs, cancel) if at_home else in_order(tasks, n_jobs)
+            arriving = iter(results)
+            for number, (i, *_) in enumerate(some, 1):
+                _collect(grown[i], next(arriving))
+                if monotonic() > until and number < len(some):
+                    raise Cancelled
+
+    n_first = 0 if whole else len(blocks)
+    grow_pieces(pieces[:n_first], np.inf)
+    try:
+        grow_pieces(pieces[n_first:], until)
+    except Cancelled:
+        if whole:
+            raise TimeIsUp from None
+    return grown
+
+
 def growing(
     table: BinnedTable,
     target: ClassTarget | ValueTarget,
@@ -162,6 +222,8 @@ def growing(
     n_jobs: int | None = None,
     verbose: bool | int = False,
     description: str = "growing",
+    until: float = np.inf,
+    whole: bool = False,
 ) -> Generator[Grown]:
     """Grow blocks of trees in parallel: in threads, or as a joblib backend in force has it.
 
@@ -177,6 +239,8 @@ def growing(
         Show a progress bar that counts trees.
     description : str
         What the bar says.
+    until, whole
+        See :func:`grown_until`; no bar is shown where there is an end.
 
     Yields
     ------
@@ -184,6 +248,9 @@ def growing(
         Of each block, as soon as it is there. Close the generator where work on these may fail:
         the others grow on until then.
     """
+    if until < np.inf:
+        yield from grown_until(table, target, blocks, until, whole=whole, n_jobs=n_jobs)
+        return
     total = sum(len(block.seeds) for block in blocks)
     n_jobs = job_count(n_jobs, total, require=None)
     most, at_home = 64, shares_memory()

@@ -15,7 +15,7 @@ from mddf.baselines import AdaBoostClassifier, GCForestClassifier, MultiGrainedS
 from tqdm import tqdm
 
 from mddf import MDDFClassifier, RandomForestClassifier, _core
-from mddf._base.parallel import from_threads, in_threads, stopped_on_error
+from mddf._base.parallel import from_threads, in_threads, stopped_at, stopped_on_error
 
 # What is interrupted after a while, and how long it had to go on otherwise: for minutes.
 PREPARED = """
@@ -280,6 +280,21 @@ def test_results_that_nobody_wants_are_not_computed():
         next(results)
         results.close()
     assert begun == [0]
+
+
+@pytest.mark.parametrize(("seconds", "stops"), [(np.inf, False), (1e3, False), (-1.0, True)])
+def test_a_flag_is_set_at_a_time(seconds, stops):
+    with stopped_on_error() as cancel, stopped_at(time.monotonic() + seconds, cancel):
+        time.sleep(0.1 if stops else 0)
+        if stops:
+            with pytest.raises(_core.Cancelled):
+                _core.find_bins(np.zeros((9, 1)), None, 0, 1, 255, cancel)
+        else:
+            _core.find_bins(np.zeros((9, 1)), None, 0, 1, 255, cancel)
+    for one in threading.enumerate():
+        if isinstance(one, threading.Timer):
+            one.join(5)
+            assert not one.is_alive()
 
 
 # Backends

@@ -1,7 +1,4 @@
-"""Presets, and limits of time."""
-
-import time
-import warnings
+"""Presets."""
 
 import numpy as np
 import pytest
@@ -9,7 +6,6 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
 from mddf import DeepForestClassifier, DeepForestRegressor
-from mddf._deep_forest.clock import Clock
 from mddf._deep_forest.presets import PRESETS
 
 BOTH = pytest.mark.parametrize(
@@ -76,63 +72,3 @@ def test_a_preset_that_there_is_not(preset, hint):
     message = rf"^preset must be one of \('default', 'fast', 'best'\), {hint}"
     with pytest.raises(ValueError, match=message):
         DeepForestClassifier(preset=preset).fit([[0], [1]], [0, 1])
-
-
-@pytest.mark.parametrize("limit", [0, -1.0, np.nan, "1", [1]])
-def test_a_limit_that_is_none(limit):
-    with pytest.raises(ValueError, match="time_limit"):
-        DeepForestRegressor(time_limit=limit).fit([[0], [1]], [0, 1])
-
-
-@BOTH
-def test_a_limit_that_is_too_short_gives_a_small_forest_with_a_warning(Model, load):
-    X, y = load(return_X_y=True)
-    with pytest.warns(UserWarning, match="time_limit=1e-06 is too short"):
-        model = Model(time_limit=1e-6, random_state=0).fit(X, y)
-    assert members_of(model) == {"random"}
-    assert model.score(X, y) > 0.3
-    assert model.stop_reason_ == "time_limit has no time for a later layer"
-
-
-@BOTH
-def test_a_limit_that_is_long_enough_changes_little(Model, load):
-    X, y = load(return_X_y=True)
-    members = ["random", "boosted", "linear"]
-    given = {"members": members, "n_estimators": 10, "random_state": 0}
-    limited = Model(time_limit=1000.0, **given).fit(X, y)
-    assert members_of(limited) == set(members)
-    assert {row["step"] for row in limited.fit_report_} >= {"options", "layer 1", "kept"}
-    assert limited.score(X, y) == pytest.approx(Model(**given).fit(X, y).score(X, y), abs=0.05)
-
-
-def test_what_is_left_out_for_time_is_in_the_report(monkeypatch):
-    X, y = load_breast_cancer(return_X_y=True)
-    monkeypatch.setattr("mddf._deep_forest.first_layer._SECONDS_OF_A_ROW", 1e6)
-    model = DeepForestClassifier(
-        1, time_limit=100, members=["random", "linear"], n_estimators=5, random_state=0
-    ).fit(X, y)
-    (row,) = [row for row in model.fit_report_ if row["step"] == "time limit"]
-    assert (row["candidate"], row["decision"]) == ("linear", "left out")
-    assert [r["weight"] for r in model.leaderboard_ if r["member"] == "linear"] == [0.0]
-
-
-def test_members_of_users_alone_are_fitted_whatever_the_limit():
-    X, y = load_breast_cancer(return_X_y=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model = DeepForestClassifier(time_limit=1e-6, members=["linear"]).fit(X, y)
-    assert members_of(model) == {"linear"}
-
-
-def test_the_clock():
-    clock = Clock()
-    assert not clock.runs
-    assert clock.left == np.inf
-    assert clock.allows(1e9)
-    clock = Clock(50.0)
-    assert 40 < clock.left <= 50
-    assert clock.allows(20, share=0.5)
-    assert not clock.allows(30, share=0.5)
-    assert clock.until(0.5) <= time.monotonic() + 25
-    assert clock.pace >= 1
-    assert Clock(1e-9).left < 0

@@ -1,6 +1,7 @@
 """When boosting stops and goes on, and the models of folds."""
 
 import pickle
+from time import monotonic
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from boosted_cases import answers, both, growth, numbers, problem
 from sklearn.metrics import log_loss
 
 from mddf import GradientBoostingClassifier, _core
+from mddf._base.parallel import TimeIsUp
 from mddf._data.binned_table import coded_table
 from mddf._data.binner import Binner
 from mddf._data.binning import Bins
@@ -107,6 +109,31 @@ def test_folds_are_models_of_their_rows():
     for (_, held_out), one in zip(folds, every, strict=True):
         assert one.trees.n_trees == len(seeds)
         assert np.array_equal(one.raw, one.trees.raw(binned.codes[held_out]))
+
+
+def test_time_ends_folds():
+    X, y = numbers(300)
+    binned = Binner(None).fit_transform(ArrayTable(X))
+    folds = [(np.setdiff1d(np.arange(300), part), part) for part in np.split(np.arange(300), 3)]
+    options = _core.BoostOptions("squared_error", max_depth=4, l2=3.0)
+    given = (binned, y, None, folds, options, np.arange(50, dtype=np.uint64))
+    past, future = monotonic() - 1, monotonic() + 1e6
+
+    def rounds(**limits):
+        return {one.trees.n_trees for one in boost_folds(*given, symmetric=True, **limits)}
+
+    assert rounds(until=past) == rounds(until=past, patience=5) == {1}
+    whole = boost_folds(*given, symmetric=True)
+    for until in ({}, {"until": future}, {"until": future, "start_by": future, "whole": True}):
+        for one, same in zip(whole, boost_folds(*given, symmetric=True, **until), strict=True):
+            assert np.array_equal(one.raw, same.raw)
+    for limits in ({"start_by": past}, {"until": past, "whole": True}):
+        with pytest.raises(TimeIsUp):
+            rounds(**limits)
+    assert len(rounds(until=future, patience=5)) == 1
+    for left in (1e-3, 0.01, 0.1):
+        (n_trees,) = rounds(until=monotonic() + left)
+        assert 1 <= n_trees <= 50
 
 
 @both

@@ -1,6 +1,7 @@
 """Target statistics of categories of many levels."""
 
 import pickle
+from time import monotonic
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 from sklearn.metrics import log_loss
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor, _core
+from mddf._base.parallel import TimeIsUp
 from mddf._data.binner import Binner
 from mddf._data.frame import FrameTable
 from mddf._data.levels import Levels
@@ -277,6 +279,21 @@ def test_folds_see_their_training_rows_alone(n_classes):
         *(table, y, None, folds, options, seeds), symmetric=True, patience=5, encoding=encoding
     )
     assert len({model.trees.n_trees for model in chosen}) == 1
+
+
+def test_statistics_that_take_too_long_are_not_begun(monkeypatch):
+    X, y = people()
+    table, of, y = coded(X, y)
+    encoding = Encoding.of(of, y, 0, [1, 2], 255)
+    options = _core.BoostOptions("squared_error", n_copies=encoding.n_copies)
+    folds = [(np.arange(400), np.arange(400, 600)), (np.arange(200, 600), np.arange(200))]
+    seeds = np.arange(20, dtype=np.uint64)
+    named = {"symmetric": True, "encoding": encoding, "start_by": monotonic() + 1e3}
+    assert len(boost_folds(table, y, None, folds, options, seeds, **named)) == 2
+    monkeypatch.setattr("mddf._gradient.growing._SECONDS_OF_A_STATISTIC", 1e3)
+    monkeypatch.setattr("mddf._gradient.growing.Rows", None)
+    with pytest.raises(TimeIsUp):
+        boost_folds(table, y, None, folds, options, seeds, **named)
 
 
 def test_many_classes_and_columns():

@@ -1,5 +1,6 @@
 from dataclasses import replace
 from itertools import pairwise
+from time import monotonic
 
 import naive
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from forest_cases import bin_table, rows_of
 
 import mddf
+from mddf._base.parallel import TimeIsUp
 from mddf._data import binner, binning
 from mddf._data.binning import find_bins
 from mddf._trees import grower, predictor
@@ -67,6 +69,58 @@ def test_n_jobs_changes_nothing(problem, n_jobs):
             assert b.importances is None
         else:
             assert np.array_equal(a.importances, b.importances)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("whole", [False, True])
+def test_time_that_suffices_changes_nothing(problem, n_jobs, whole):
+    table, y, rows = problem
+    blocks = blocks_of(rows)
+    plain = grower.grow(table, y, blocks)
+    until = monotonic() + 1e6
+    limited = grower.grow(table, y, blocks, until=until, whole=whole, n_jobs=n_jobs)
+    for a, b in zip(plain, limited, strict=True):
+        assert all_nodes(a) == all_nodes(b)
+        for name in ("sums", "n_trees", "importances"):
+            assert np.array_equal(getattr(a, name), getattr(b, name))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_time_ends_growing(problem, n_jobs):
+    table, y, rows = problem
+    blocks = blocks_of(rows)
+    with pytest.raises(TimeIsUp):
+        grower.grow(table, y, blocks, until=monotonic() - 1, whole=True, n_jobs=n_jobs)
+    first = [replace(block, seeds=block.seeds[:1]) for block in blocks]
+    few = grower.grow(table, y, blocks, until=monotonic() - 1, n_jobs=n_jobs)
+    for a, b in zip(grower.grow(table, y, first), few, strict=True):
+        assert all_nodes(a) == all_nodes(b)
+        assert np.array_equal(a.sums, b.sums)
+        assert np.array_equal(a.n_trees, b.n_trees)
+    assert grower.grow(table, y, [], until=0.0) == []
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_time_ends_a_tree_in_the_middle(whole):
+    rng = np.random.default_rng(0)
+    X, rows = rng.normal(size=(60_000, 10)), np.arange(60_000, dtype=np.int32)
+    table, y = (
+        bin_table(X, find_bins(X)),
+        ClassTarget(rng.integers(0, 2, 60_000).astype(np.uint16), 2),
+    )
+    trees = {"options": TreeOptions(), "sampling": Sampling(rows), "held_out": rows[:9]}
+    blocks = [Block(seeds=grower.draw_seeds(1, 1000), **trees)]
+    start = monotonic()
+    if whole:
+        with pytest.raises(TimeIsUp):
+            grower.grow(table, y, blocks, until=start + 0.3, whole=True, n_jobs=2)
+    else:
+        (grown,) = grower.grow(table, y, blocks, until=start + 0.3, n_jobs=2)
+        n_trees = sum(trees.n_trees for trees in grown.trees)
+        assert 1 <= n_trees < 1000
+        assert set(grown.n_trees) == {n_trees}
+        assert grown.sums.sum() == pytest.approx(9 * n_trees)
+    assert monotonic() - start < 10
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 64])
