@@ -66,9 +66,10 @@ def test_splits_of_several_parents():
     assert np.array_equal(found[:, 0], codes[:, 0] > 3)
 
 
-@pytest.mark.parametrize("symmetric", [True, False])
-def test_threads_of_a_team_work(symmetric):
-    problem = make_problem(3, n_rows=20_000, symmetric=symmetric, max_depth=5)
+@pytest.mark.parametrize(("symmetric", "subsample"), [(True, 1.0), (False, 1.0), (False, 0.6)])
+def test_threads_of_a_team_work(symmetric, subsample):
+    options = {"symmetric": symmetric, "subsample": subsample, "max_depth": 5}
+    problem = make_problem(3, n_rows=20_000, **options)
     expected = booster_of(problem)
     booster, team, done = booster_of(problem), _core.BoostTeam(2), []
     helper = Thread(target=lambda: done.append(team.help()))

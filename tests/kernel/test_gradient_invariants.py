@@ -241,3 +241,25 @@ def test_losses_are_those_of_each_row(loss, n_classes, wide_vectors, rate, weigh
         large = weighted_quantile(abs(y - raw[:, 0]), times, problem.quantile)
         assert booster.losses()[-1] == mean_loss(problem, raw, y, times, large)
     assert np.array_equal(booster.losses(), booster.train_losses())
+
+
+@pytest.mark.parametrize("train", ["all", "first", "some", "copies"])
+@pytest.mark.parametrize(("symmetric", "subsample"), [(True, 0.6), (False, 0.6), (False, 1.0)])
+def test_each_training_row_gets_the_value_of_its_leaf(symmetric, subsample, train):
+    problem = make_problem(8, 300, symmetric=symmetric, subsample=subsample, max_leaf_nodes=12)
+    rows = np.arange(300, dtype=np.int32)
+    rng = np.random.default_rng(0)
+    problem.train = {
+        "all": rows,
+        "first": rows[:200],
+        "some": rng.permutation(rows)[:200],
+        "copies": rng.choice(rows, 400),
+    }[train]
+    booster = booster_of(problem)
+    booster.grow(np.arange(6, dtype=np.uint64), watch_training=True)
+    raw = np.tile(booster.start, (300, 1))
+    y, ones = problem.y[problem.train], np.ones(len(problem.train))
+    for t, loss in enumerate(booster.train_losses()):
+        if t:
+            trees_of(booster.trees(), problem).add_raw(problem.codes, t - 1, t, raw)
+        assert loss == mean_loss(problem, raw[problem.train], y, ones, 0)

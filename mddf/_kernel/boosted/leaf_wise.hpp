@@ -32,7 +32,7 @@ class LeafWiseGrower {
       const std::pair<int, int> children = divide(round, best, tree, team);
       if (n_leaves < options_.max_leaf_nodes) search(round, children, random, team, interrupt);
     }
-    finish(tree, team);
+    finish(round, tree, team);
     return tree;
   }
 
@@ -281,33 +281,31 @@ class LeafWiseGrower {
     return (node.is_right ? tree.right : tree.left)[node.parent];
   }
 
-  // Numbers the leaves, and finds those of rows that were not drawn, too.
-  void finish(Grown& tree, Team& team) {
-    for (const Node& node : nodes_) {
-      if (node.is_split) continue;
-      if (node.parent >= 0) child_of(tree, node) = -1 - static_cast<int32_t>(tree.limits.size());
-      tree.limits.push_back(node.leaf.limits);
-    }
-    tree.leaf_of.resize(columns_.n_rows());
-    const std::vector<int32_t>& numbers = columns_.rows();
-    if (lists_.size() < columns_.n_rows()) {
-      team.ranges(columns_.n_rows(), kFewRows, [&](int64_t first, int64_t last) {
-        for (int64_t i = first; i < last; ++i)
-          tree.leaf_of[i] = leaf_at(tree, columns_, numbers[i]);
-      });
-      return;
-    }
+  // Numbers the leaves, and finds those of rows that were not drawn, too: only these are walked
+  // down the tree.
+  void finish(const RoundOf& round, Grown& tree, Team& team) {
+    const int64_t n = columns_.n_rows();
+    tree.leaf_of.resize(n);
     std::vector<uint16_t>& leaf_of = columns_.are_all() ? tree.leaf_of : leaf_of_number_;
     leaf_of.resize(std::max(leaf_of.size(), static_cast<size_t>(columns_.n_table_rows())));
-    uint16_t leaf = 0;
     for (const Node& node : nodes_) {
       if (node.is_split) continue;
+      const auto leaf = static_cast<uint16_t>(tree.limits.size());
+      if (node.parent >= 0) child_of(tree, node) = -1 - int32_t{leaf};
+      tree.limits.push_back(node.leaf.limits);
       const LeafRows<kWidth> rows = lists_.of(node.first, node.last);
       for (int64_t k = 0; k < rows.n; ++k) leaf_of[rows.rows[k]] = leaf;
-      ++leaf;
     }
-    if (columns_.are_all()) return;
-    for (int64_t i = 0; i < columns_.n_rows(); ++i) tree.leaf_of[i] = leaf_of[numbers[i]];
+    if (columns_.are_all() && lists_.size() == n) return;
+    const std::vector<int32_t>&numbers = columns_.rows(), &drawn = round.drawn;
+    team.ranges(n, kFewRows, [&](int64_t first, int64_t last) {
+      auto next = std::lower_bound(drawn.begin(), drawn.end(), first);
+      for (int64_t i = first; i < last; ++i) {
+        const bool is_drawn = next != drawn.end() && *next == i;
+        next += is_drawn;
+        tree.leaf_of[i] = is_drawn ? leaf_of[numbers[i]] : leaf_at(tree, columns_, numbers[i]);
+      }
+    });
   }
 
   static constexpr int64_t kLittle = int64_t{1} << 14;  // cells
