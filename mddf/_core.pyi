@@ -674,6 +674,8 @@ class BoostOptions:
         counting: str = "cheaper",
         wide_vectors: bool = True,
     ) -> None: ...
+    @property
+    def symmetric(self) -> bool: ...
 
 class GradientTrees:
     def __init__(

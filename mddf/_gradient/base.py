@@ -310,9 +310,8 @@ class GradientBoosting(AsksBoostedTrees):
         before: BoostedTrees | None,
         stops: bool,
     ) -> Boosted:
-        symmetric = self.grow_policy == SYMMETRIC
         if target.n_classes == 1:
-            return Boosted.nothing(rows.table.bins.n_columns, symmetric)
+            return Boosted.nothing(rows.table.bins.n_columns, options.symmetric)
         return boost(
             rows.table,
             rows.y,
@@ -321,7 +320,6 @@ class GradientBoosting(AsksBoostedTrees):
             rows.held_out,
             options,
             seeds,
-            symmetric=symmetric,
             stopping=Stopping(
                 int(self.n_iter_no_change) if stops else 0,
                 float(self.tol),

@@ -98,7 +98,7 @@ class Trials:
         rows, patience = self.rows, int(model.n_iter_no_change)
         options = kernel_options(model, rows.table, self.target, self.categorical, self.encoding)
         seeds = draw_seeds(self.entropy, model.max_iter)
-        symmetric, draws = model.grow_policy == SYMMETRIC, model.subsample < 1
+        draws = model.subsample < 1
         if len(self.folds) == 1:  # whose one model may have all threads
             train, held_out = self.folds[0]
             rows = replace(rows, train=train, held_out=held_out)
@@ -106,14 +106,12 @@ class Trials:
                 rows, _ = rows.ordered(self.encoding)
             return boost(
                 *(rows.table, rows.y, rows.weights, rows.train, rows.held_out, options, seeds),
-                symmetric=symmetric,
                 stopping=Stopping(patience, float(model.tol)),
                 keys=rows.keys if draws else None,
                 n_jobs=model.n_jobs,
             ).scores
         models = boost_folds(
             *(rows.table, rows.y, rows.weights, self.folds, options, seeds),
-            symmetric=symmetric,
             patience=patience,
             keys=rows.keys if draws else None,
             encoding=self.encoding,

@@ -113,7 +113,6 @@ def boost(
     options: BoostOptions,
     seeds: np.ndarray,
     *,
-    symmetric: bool,
     stopping: Stopping | None = None,
     start: np.ndarray | None = None,
     watch_training: bool = False,
@@ -135,8 +134,6 @@ def boost(
     options : BoostOptions
     seeds : ndarray of uint64
         One for each round.
-    symmetric : bool
-        As in the options.
     stopping : Stopping or None, default=None
         None stops never, but keeps the best round, too.
     start : ndarray of shape (n_rows, n_scores), default=None
@@ -156,7 +153,6 @@ def boost(
     """
     given = (table, y, weights, train, held_out, options, seeds)
     named: dict[str, Any] = {
-        "symmetric": symmetric,
         "stopping": stopping or Stopping(),
         "start": start,
         "watch_training": watch_training,
@@ -183,7 +179,6 @@ def _boost(
     options: Any,
     seeds: np.ndarray,
     *,
-    symmetric: Any,
     stopping: Any,
     start: Any,
     watch_training: Any,
@@ -195,7 +190,8 @@ def _boost(
     booster = _core.GradientBooster(
         table.cells, y, weights, train, held_out, options, start, cancel, keys
     )
-    run = _Run(booster, symmetric, table.bins.n_columns, stopping, watch_training, team, cancel)
+    n_columns = table.bins.n_columns
+    run = _Run(booster, options.symmetric, n_columns, stopping, watch_training, team, cancel)
     shown_bar = progress_bar(len(seeds), shown or "", "tree", shown=shown is not None)
     with closing(team) if team else nullcontext(), shown_bar as bar:
         if stopping.score is None or not len(held_out):
@@ -297,7 +293,6 @@ def boost_folds(
     options: BoostOptions,
     seeds: np.ndarray,
     *,
-    symmetric: bool,
     patience: int = 0,
     keys: np.ndarray | None = None,
     encoding: Encoding | None = None,
@@ -383,7 +378,7 @@ def boost_folds(
 
         def finish(booster: _core.GradientBooster, codes: np.ndarray, statistics: Any) -> Any:
             n_columns = table.bins.n_columns + (statistics.n_columns if statistics else 0)
-            trees = BoostedTrees(booster.trees(), symmetric, n_columns, booster.start)
+            trees = BoostedTrees(booster.trees(), options.symmetric, n_columns, booster.start)
             trees = trees.first(best).compact()
             losses = -booster.losses()
             return Boosted(trees, losses, np.zeros(0), trees.raw(codes, 1), statistics)

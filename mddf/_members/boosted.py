@@ -20,7 +20,7 @@ from mddf._data.validation import MOST
 from mddf._ensemble.stages import StageMember
 from mddf._gradient.growing import boost_folds
 from mddf._gradient.losses import Labels, Numbers
-from mddf._gradient.options import SYMMETRIC, kernel_options
+from mddf._gradient.options import kernel_options
 from mddf._gradient.rows import within_range
 from mddf._gradient.statistics import Encoding, TargetStatistics, with_statistics
 from mddf._gradient.trees import BoostedTrees
@@ -199,7 +199,6 @@ def boost_parts(
             parts,
             options,
             draw_seeds((*entropy, number), model.max_iter if n_rounds is None else n_rounds),
-            symmetric=model.grow_policy == SYMMETRIC,
             patience=int(model.n_iter_no_change) if n_rounds is None else 0,
             keys=keys,
             encoding=encodings[number],

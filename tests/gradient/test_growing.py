@@ -93,11 +93,11 @@ def test_folds_are_models_of_their_rows():
     options = _core.BoostOptions("squared_error", max_depth=4, l2=3.0)
     seeds = np.arange(50, dtype=np.uint64)
     given = (options, seeds)
-    found = boost_folds(binned, y, None, folds, *given, symmetric=True, patience=5, n_jobs=2)
+    found = boost_folds(binned, y, None, folds, *given, patience=5, n_jobs=2)
     totals, n_trees = 0, found[0].trees.n_trees
     for (train, held_out), one in zip(folds, found, strict=True):
         rows = train.astype(np.int32), held_out.astype(np.int32)
-        alone = boost(binned, y, None, *rows, *given, symmetric=True)
+        alone = boost(binned, y, None, *rows, *given)
         assert np.array_equal(one.scores, alone.scores)
         assert np.array_equal(one.raw, one.trees.raw(binned.codes[held_out]))
         assert one.trees.n_trees == n_trees
@@ -105,7 +105,7 @@ def test_folds_are_models_of_their_rows():
         if n_trees == alone.trees.n_trees:
             np.testing.assert_allclose(one.raw, alone.raw, atol=1e-5)  # compact trees
     assert n_trees == totals.argmax()
-    every = boost_folds(binned, y, None, folds, *given, symmetric=True)
+    every = boost_folds(binned, y, None, folds, *given)
     for (_, held_out), one in zip(folds, every, strict=True):
         assert one.trees.n_trees == len(seeds)
         assert np.array_equal(one.raw, one.trees.raw(binned.codes[held_out]))

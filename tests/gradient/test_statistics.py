@@ -258,7 +258,7 @@ def test_folds_see_their_training_rows_alone(n_classes):
     seeds = np.arange(20, dtype=np.uint64)
 
     def models(targets, n_jobs):
-        given = {"symmetric": True, "encoding": Encoding.of(of, targets, n_classes, [1, 2], 255)}
+        given = {"encoding": Encoding.of(of, targets, n_classes, [1, 2], 255)}
         return boost_folds(table, targets, None, folds, options, seeds, **given, n_jobs=n_jobs)
 
     found = models(y, 2)
@@ -267,7 +267,7 @@ def test_folds_see_their_training_rows_alone(n_classes):
         rows, statistics = rows.ordered(encoding)
         none = np.zeros(0, np.int32)
         given = (rows.table, rows.y, None, rows.train, none, options, seeds)
-        alone = boost(*given, symmetric=True).trees.compact()
+        alone = boost(*given).trees.compact()
         codes = np.hstack([table.codes[held_out], statistics.transform(of.of_rows(held_out))])
         codes[:, of.columns] = 0
         assert np.array_equal(found[k].raw, alone.raw(codes))
@@ -275,9 +275,7 @@ def test_folds_see_their_training_rows_alone(n_classes):
         other = y.copy()
         other[held_out] = np.random.default_rng(k).permutation(y[held_out])
         assert np.array_equal(models(other, 1)[k].raw, found[k].raw)
-    chosen = boost_folds(
-        *(table, y, None, folds, options, seeds), symmetric=True, patience=5, encoding=encoding
-    )
+    chosen = boost_folds(*(table, y, None, folds, options, seeds), patience=5, encoding=encoding)
     assert len({model.trees.n_trees for model in chosen}) == 1
 
 

@@ -157,7 +157,8 @@ void bind_boost_options(nb::module_& m) {
            arg("subsample") = 1.0, arg("n_copies") = 1, arg("quantile") = 0.5,
            arg("category_smoothing") = 10.0, arg("monotonic").none().noconvert() = nb::none(),
            arg("interactions").none().noconvert() = nb::none(), arg("counting") = "cheaper",
-           arg("wide_vectors") = true);
+           arg("wide_vectors") = true)
+      .def_prop_ro("symmetric", [](const BoostOptions& of) { return of.options().symmetric; });
 }
 
 }  // namespace mddf::gradient
