@@ -123,6 +123,7 @@ class Binner:
         n_spare: int = 0,
         numbers: np.ndarray | None = None,
         wanted: np.ndarray | None = None,
+        levels: Levels | None = None,
     ) -> np.ndarray:
         """Code a table for asking trees about it.
 
@@ -135,6 +136,8 @@ class Binner:
             What `numbers` gives is put there, for both at the price of one.
         wanted : ndarray of bool of shape (n_columns,), default=None
             The codes of other columns are 0, or right. None for all.
+        levels : Levels or None, default=None
+            What is known of some columns, whose cells are not looked up again.
 
         Returns
         -------
@@ -145,9 +148,9 @@ class Binner:
         for columns in table.blocks():
             part = slice(columns.start, columns.stop)
             if numbers is None:
-                block = self._block(table, columns, unseen)
+                block = self._block(table, columns, unseen, levels)
             else:
-                numbers[:, part] = block = self._numbers(table, columns, unseen)
+                numbers[:, part] = block = self._numbers(table, columns, unseen, levels)
             apply_bins(
                 block,
                 self.bins_.columns(columns.start, columns.stop),
@@ -280,21 +283,29 @@ class Binner:
                     self.kinds_[columns[i]] = None
 
     def _block(
-        self, table: Table, columns: range, unseen: dict[str, float] | None = None
+        self,
+        table: Table,
+        columns: range,
+        unseen: dict[str, float] | None = None,
+        levels: Levels | None = None,
     ) -> np.ndarray | sparse.csc_matrix:
         """What `_numbers` gives; a sparse matrix, if that says the same in far fewer cells."""
         if self.categorical_[columns.start : columns.stop].any():
-            return self._numbers(table, columns, unseen)
+            return self._numbers(table, columns, unseen, levels)
         stored = table.stored(columns)
         return self._numbers(table, columns, unseen) if stored is None else stored
 
     def _numbers(
-        self, table: Table, columns: range, unseen: dict[str, float] | None = None
+        self,
+        table: Table,
+        columns: range,
+        unseen: dict[str, float] | None = None,
+        levels: Levels | None = None,
     ) -> np.ndarray:
         """Some columns as numbers.
 
         What holds another kind of thing than at fit is refused. Of a table that is new, `unseen`
-        takes the columns of mostly new categories.
+        takes the columns of mostly new categories. `levels`: what is known of some columns.
         """
         numeric = self._surely_numeric(table, columns)
         if numeric.all():
@@ -305,7 +316,12 @@ class Binner:
             if self.is_missing(column, columns[i]):
                 continue
             if self.categorical_[columns[i]]:
-                block[:, i] = codes = self.encoders_[columns[i]].codes(column)
+                encoder = self.encoders_[columns[i]]
+                if levels is not None and columns[i] in levels.columns:
+                    codes = encoder.codes_of_levels(levels.of_column(columns[i]))
+                else:
+                    codes = encoder.codes(column)
+                block[:, i] = codes
                 if unseen is not None:
                     self._see(codes, column, columns[i], unseen)
             else:
@@ -417,6 +433,8 @@ class NewRows:
         self, table: Table, with_numbers: bool, n_spare: int = 0
     ) -> tuple[np.ndarray, np.ndarray | None]:
         options: dict[str, Any] = {"n_spare": n_spare, "wanted": self._wanted}
+        if table is self._table:
+            options["levels"] = self._levels
         if with_numbers and table.is_read_whole:
             numbers = np.empty(table.shape)
             return self._binner.transform(table, numbers=numbers, **options), numbers

@@ -29,6 +29,10 @@ class Levels:
         """Those of some rows."""
         return Levels(self.columns, self.numbers[rows], self.counts)
 
+    def of_column(self, column: int) -> np.ndarray:
+        """Those of one column of the table."""
+        return self.numbers[:, self.columns.index(column)]
+
     def and_others(self, others: Levels) -> Levels:
         """Those of more rows, below."""
         return Levels(self.columns, np.vstack([self.numbers, others.numbers]), self.counts)

@@ -237,7 +237,8 @@ class GradientBoosting(AsksBoostedTrees):
                 weights = within_range(all_weights(sample_weight, table.shape[0]))
         with naming("y_val"):
             values = self._read_more(y, target, weights)
-        return binner.transform(table), values, weights, binner.all_levels(table)
+        levels = binner.all_levels(table)
+        return binner.transform(table, levels=levels), values, weights, levels
 
     def _boost(
         self,

@@ -11,6 +11,7 @@ from sklearn.metrics import log_loss
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor, _core
 from mddf._base.parallel import TimeIsUp
 from mddf._data.binner import Binner
+from mddf._data.categories import CategoryEncoder
 from mddf._data.frame import FrameTable
 from mddf._data.levels import Levels
 from mddf._gradient.growing import boost, boost_folds
@@ -303,3 +304,22 @@ def test_many_classes_and_columns():
     assert model._statistics.n_columns == (12 + 45) * 8
     assert model.predict_proba(X).shape == (400, 11)
     assert model.feature_importances_.shape == (12,)
+
+
+@pytest.mark.parametrize("as_objects", [True, False])
+def test_levels_are_looked_up_once(as_objects, monkeypatch):
+    X, y = problem(GradientBoostingClassifier, n=900)
+    X = X.astype({"town": object if as_objects else "category"})
+    new = X[600:].reset_index(drop=True)
+    new.loc[::5, "trade"] = "new"
+    model = GradientBoostingClassifier(max_iter=5).fit(X[:600], y[:600])
+    binner, table = model._binner, FrameTable(new)
+    levels = binner.all_levels(table)
+    assert np.array_equal(binner.transform(table, levels=levels), binner.transform(table))
+    asked = []
+    codes = CategoryEncoder.codes
+    monkeypatch.setattr(
+        CategoryEncoder, "codes", lambda self, column: asked.append(1) or codes(self, column)
+    )
+    model.predict(new)
+    assert len(asked) == 1  # the colour, which has few levels
