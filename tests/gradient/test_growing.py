@@ -120,12 +120,12 @@ def test_time_ends_folds():
     past, future = monotonic() - 1, monotonic() + 1e6
 
     def rounds(**limits):
-        return {one.trees.n_trees for one in boost_folds(*given, symmetric=True, **limits)}
+        return {one.trees.n_trees for one in boost_folds(*given, **limits)}
 
     assert rounds(until=past) == rounds(until=past, patience=5) == {1}
-    whole = boost_folds(*given, symmetric=True)
+    whole = boost_folds(*given)
     for until in ({}, {"until": future}, {"until": future, "start_by": future, "whole": True}):
-        for one, same in zip(whole, boost_folds(*given, symmetric=True, **until), strict=True):
+        for one, same in zip(whole, boost_folds(*given, **until), strict=True):
             assert np.array_equal(one.raw, same.raw)
     for limits in ({"start_by": past}, {"until": past, "whole": True}):
         with pytest.raises(TimeIsUp):
