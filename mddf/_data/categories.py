@@ -201,8 +201,8 @@ def _is_number(text: str) -> bool:
 def warn_of_unseen(shares: Mapping[str, float]) -> None:
     """Warn of columns by their places, of most of whose rows fit did not see the category."""
     if shares:
-        listed = ", ".join(f"{place} ({share:.0%} of the rows)" for place, share in shares.items())
+        listed = "; ".join(f"column {place}: {share:.0%}" for place, share in shares.items())
         warn(
-            "most of these columns' rows hold categories that fit did not see, which are treated "
-            f"as missing: {listed}"
+            "most rows hold categories that fit did not see, which are treated as missing; "
+            f"{listed} of the rows"
         )

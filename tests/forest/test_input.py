@@ -115,7 +115,9 @@ def test_frames_with_categories(Forest):
     assert np.array_equal(other.predict_proba(objects), forest.predict_proba(frame))
     # Unseen and missing categories.
     new = frame[400:420].assign(color="violet", word=None)
-    with pytest.warns(UserWarning, match=r"fit did not see.*: 1, 'color' \(100% of the rows\)"):
+    with pytest.warns(
+        UserWarning, match=r"fit did not see.*; column 1, 'color': 100% of the rows"
+    ):
         probabilities = forest.predict_proba(new)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1)
     with pytest.raises(ValueError, match="feature names"):
