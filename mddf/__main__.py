@@ -45,7 +45,7 @@ def _warn(message: Any, *_: Any, **__: Any) -> None:
 def main(argv: list[str] | None = None) -> None:
     """Run a command; what the user can mend ends it with one line."""
     words = sys.argv[1:] if argv is None else argv
-    options = parser(words).parse_args(words)
+    options = parser(words).parse_args(words or ["--help"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # deprecations are for developers
         warnings.simplefilter("default", UserWarning)

@@ -22,6 +22,7 @@ from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.utils._param_validation import InvalidParameterError
 from tqdm import tqdm
 
 from . import csvs, estimators, files, rows, scores
@@ -62,13 +63,20 @@ def run(options: argparse.Namespace) -> None:
     X, y = rows.read_training(
         options.table, options.target, options.drop, options.task, form, warn=True
     )
+    X = X.dropna(axis=1, how="all")  # scikit-learn's boosting has no bins for such columns
     task = rows.task_of(y) if options.task == "auto" else options.task
     folds = _folds(options, X, y, task)
     models = _models(task, options, X)
     cells = [(name, model, fold) for fold in folds for name, model in models.items()]
     bar = tqdm(cells, desc="fits", leave=False)
     pd = csvs.need("pandas", "data")
-    found = pd.DataFrame([_cell(name, model, X, y, fold) for name, model, fold in bar])
+    failed: dict[str, str] = {}
+    found = pd.DataFrame([_cell(name, model, X, y, fold, failed) for name, model, fold in bar])
+    for name, why in failed.items():
+        warnings.warn(f"{name} is left out, since it failed: {why}", UserWarning, stacklevel=2)
+    found = found[~found["model"].isin(failed)]
+    if found.empty:
+        raise SystemExit(f"no model can be fitted to the folds of {options.table}")
     if options.out is not None:
         files.write_table(options.out, found)
     kinds = scores.names(np.unique(y) if task == "classification" else None)
@@ -138,18 +146,28 @@ def _models(task: str, options: argparse.Namespace, X: Any) -> dict[str, BaseEst
     }
 
 
-def _cell(name: str, model: Any, X: Any, y: np.ndarray, fold: Any) -> dict[str, Any]:
-    """Scores and times of a model on a fold."""
+def _cell(
+    name: str, model: Any, X: Any, y: np.ndarray, fold: Any, failed: dict[str, str]
+) -> dict[str, Any]:
+    """Scores and times of a model on a fold; why it fails goes to `failed`."""
     train, test = fold
+    if name in failed:
+        return {"model": name}
     start = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of unknown categories and the like, in every fold
-        fitted = clone(model).fit(X.iloc[train], y[train])
-        done = time.perf_counter()
-        classes = getattr(fitted, "classes_", None)
-        ask = fitted.predict if classes is None else fitted.predict_proba
-        predicted = ask(X.iloc[test])
-        asked = time.perf_counter() - done
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of unknown categories and the like, in every fold
+            fitted = clone(model).fit(X.iloc[train], y[train])
+            done = time.perf_counter()
+            classes = getattr(fitted, "classes_", None)
+            ask = fitted.predict if classes is None else fitted.predict_proba
+            predicted = ask(X.iloc[test])
+            asked = time.perf_counter() - done
+    except InvalidParameterError:  # of --set
+        raise
+    except Exception as error:  # of this model alone, such as too few rows for its folds
+        failed[name] = " ".join(str(error).split()) or type(error).__name__
+        return {"model": name}
     found = scores.scores(y[test], predicted, classes)
     cost = {"fit_seconds": done - start, "predict_seconds": asked}
     return {"model": name, **found, **cost}

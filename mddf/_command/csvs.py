@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import codecs
 import csv
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -23,9 +24,13 @@ class Format:
     text: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
+    thousands: str = ""
+    encoding: str = "utf-8-sig"  # with a byte order mark or without
+    day_first: bool = False
 
 
 PLAIN = Format()
+_SHEETS = (".xlsx", ".xls", ".xlsm", ".ods")
 
 
 def need(module: str, extra: str) -> Any:
@@ -39,17 +44,33 @@ def need(module: str, extra: str) -> Any:
 
 
 def add_options(group: Any) -> None:
-    """The options of all commands that read CSV files."""
-    group.add_argument("--sep", default=",", type=_mark, help="between cells (default: ,)")
-    group.add_argument("--decimal", default=".", type=_mark, help="decimal mark (default: .)")
-    group.add_argument(
-        "--missing", nargs="+", default=[], help="cells that are missing, such as ?"
-    )
+    """The options of all commands that read CSV files to learn from."""
+    add_marks(group)
     holds = {"text": "categories", "numbers": "numbers, or the file is refused", "dates": "dates"}
     for name, hold in holds.items():
         group.add_argument(
             f"--{name}", nargs="+", default=[], metavar="COLUMN", help=f"columns that hold {hold}"
         )
+    group.add_argument(
+        "--day-first", action="store_true",
+        help="3/4/2024 is in April (3.4.2024 always is; default: in March)",
+    )  # fmt: skip
+
+
+def add_marks(group: Any, default: str = "") -> None:
+    """Options of how a CSV file is written; `default` says what counts without them."""
+    of = {"sep": ",", "decimal": ".", "thousands": "none", "encoding": "UTF-8"}
+    shown = {name: f"(default: {default or mark})" for name, mark in of.items()}
+    group.add_argument("--sep", type=_mark, help=f"between cells {shown['sep']}")
+    group.add_argument("--decimal", type=_mark, help=f"decimal mark {shown['decimal']}")
+    group.add_argument("--thousands", type=_mark, help=f"their mark {shown['thousands']}")
+    group.add_argument(
+        "--encoding", type=_encoding, help=f"such as cp1252 of Windows {shown['encoding']}"
+    )
+    group.add_argument(
+        "--missing", nargs="+", default=[],
+        help=f"cells that are missing, such as ? {shown['sep'] if default else ''}",
+    )  # fmt: skip
 
 
 def _mark(text: str) -> str:
@@ -63,10 +84,29 @@ def _mark(text: str) -> str:
 _mark.__name__ = "character"  # argparse names it
 
 
-def format_of(options: argparse.Namespace) -> Format:
-    """The format that the options of a command say."""
+def _encoding(text: str) -> str:
+    """The name of an encoding that Python knows."""
+    try:
+        found = codecs.lookup(text).name
+    except LookupError:
+        raise ValueError from None
+    return PLAIN.encoding if found == "utf-8" else found
+
+
+_encoding.__name__ = "encoding"
+
+
+def format_of(options: argparse.Namespace, base: Format = PLAIN) -> Format:
+    """The format that the options of a command say, for the rest that of another file."""
+    marks = {n: getattr(options, n, None) for n in ("sep", "decimal", "thousands", "encoding")}
     lists = {n: tuple(getattr(options, n, ())) for n in ("missing", "text", "numbers", "dates")}
-    return Format(getattr(options, "sep", ","), getattr(options, "decimal", "."), **lists)
+    given: dict[str, Any] = {name: value for name, value in (marks | lists).items() if value}
+    if getattr(options, "day_first", False):
+        given["day_first"] = True
+    found = replace(base, **given)
+    if found.thousands == found.decimal:
+        raise SystemExit(f"--thousands must differ from --decimal, got {found.decimal!r} for both")
+    return found
 
 
 def read(path: Any, form: Format = PLAIN, text: Any = ()) -> tuple[Any, np.ndarray]:
@@ -78,6 +118,8 @@ def read(path: Any, form: Format = PLAIN, text: Any = ()) -> tuple[Any, np.ndarr
     name's end says, lines are numbers of rows from 1.
     """
     pd = need("pandas", "data")
+    if Path(path).suffix.lower() in _SHEETS:
+        raise SystemExit(f"{path} cannot be read as a table: save the sheet as CSV")
     try:
         if Path(path).suffix == ".parquet":
             return _read_parquet(path, form, text)
@@ -85,18 +127,31 @@ def read(path: Any, form: Format = PLAIN, text: Any = ()) -> tuple[Any, np.ndarr
         with warnings.catch_warnings():  # of cells after the last delimiter, which are empty
             warnings.simplefilter("ignore", pd.errors.ParserWarning)
             found = pd.read_csv(
-                path, sep=form.sep, decimal=form.decimal, na_values=list(form.missing),
-                dtype=dict.fromkeys([*text, *form.text], str), index_col=index,
+                path, sep=form.sep, decimal=form.decimal, thousands=form.thousands or None,
+                na_values=list(form.missing), encoding=form.encoding, index_col=index,
+                dtype=dict.fromkeys([*text, *form.text, *form.dates], str),
             )  # fmt: skip
     except SystemExit:
         raise
     except Exception as error:  # of the file, its compression, or the reader
-        raise SystemExit(f"{path} cannot be read as a table: {error}") from None
+        raise SystemExit(f"{path} cannot be read as a table: {_why(path, form, error)}") from None
     found = found.reset_index(drop=True)
     last = found.columns[-1] if len(header) else None
     if last is not None and not header[-1].strip() and found[last].isna().all():
         found = found.drop(columns=last)  # all lines end in a delimiter, the header too
     return found, np.array(lines[: len(found)], int)
+
+
+def _why(path: Any, form: Format, error: Exception) -> str:
+    """Why a file cannot be read, in a line."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror[0].lower() + error.strerror[1:]
+    if not isinstance(error, UnicodeError):
+        return " ".join(str(error).split())
+    with Path(path).open("rb") as file:
+        marked = file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    other = "utf-16" if marked else "cp1252 (Windows, Western Europe) or another one"
+    return f"its text is not {form.encoding.removesuffix('-sig')}: say --encoding {other}"
 
 
 def _read_parquet(path: Any, form: Format, text: Any) -> tuple[Any, np.ndarray]:
@@ -105,6 +160,7 @@ def _read_parquet(path: Any, form: Format, text: Any) -> tuple[Any, np.ndarray]:
     found.columns = [str(name) for name in found]
     if form.missing:
         found = found.replace(list(form.missing), np.nan)
+    _differ(path, list(found))
     for name in {*text, *form.text} & {*found}:
         found[name] = found[name].astype(str).where(found[name].notna())
     return found, np.arange(1, len(found) + 1)
@@ -117,8 +173,8 @@ def _outline(path: Any, form: Format) -> tuple[list[str], list[int], Any]:
     header: list[str] | None = None
     lines: list[int] = []
     sizes: list[int] = []
-    ends_empty, end = True, 0
-    with get_handle(path, "r", compression="infer", encoding="utf-8") as handle:
+    ends_empty, end, first_row = True, 0, ""
+    with get_handle(path, "r", compression="infer", encoding=form.encoding) as handle:
         reader = csv.reader(handle.handle, delimiter=form.sep)
         for cells in reader:
             start, end = end + 1, reader.line_num
@@ -126,33 +182,49 @@ def _outline(path: Any, form: Format) -> tuple[list[str], list[int], Any]:
                 continue
             if header is None:
                 header = cells
-                if len(header) == 1 and (seen := [sep for sep in ";\t|" if sep in header[0]]):
-                    raise SystemExit(
-                        f"{path} must have {form.sep!r} between columns, got {header[0]!r}: say "
-                        f"--sep {seen[0]!r}"
-                    )
                 continue
+            first_row = first_row or cells[0]
             lines.append(start)
             sizes.append(len(cells))
             ends_empty &= not cells[-1].strip()
-    n = len(header or ())
+    if header is None:
+        raise SystemExit(f"{path} must have a header and rows, got an empty file")
+    seen = [sep for sep in ",;\t|" if sep in header[0] and (sep in first_row or not lines)]
+    if len(header) == 1 and seen:
+        raise SystemExit(
+            f"{path} must have {form.sep!r} between columns, got {header[0]!r}: say "
+            f"--sep {seen[0]!r}"
+        )
+    _differ(path, header)
+    n = len(header)
     more = bool(sizes) and min(sizes) == max(sizes) == n + 1
     if not more and (wrong := [i for i, size in enumerate(sizes) if size != n]):
         first = wrong[0]
         raise SystemExit(
             f"{path}, line {lines[first]}: must have {n} cells as the header, got {sizes[first]}"
         )
-    return header or [], lines, (False if ends_empty else 0) if more else None
+    return header, lines, (False if ends_empty else 0) if more else None
+
+
+def _differ(path: Any, names: list[str]) -> None:
+    """End the command if two columns have one name; those without are others' to judge."""
+    if twice := [name for name in dict.fromkeys(names) if name.strip() and names.count(name) > 1]:
+        places = [str(place) for place, name in enumerate(names, 1) if name == twice[0]]
+        raise SystemExit(
+            f"the columns of {path} must have different names, got {twice[0]!r} for columns "
+            f"{', '.join(places[:-1])} and {places[-1]}"
+        )
 
 
 def check(path: Any, table: Any, lines: np.ndarray, form: Format) -> None:
     """End the command if columns of numbers hold others, or infinite ones; say which line."""
     for name in form.numbers:
         if name in table and table[name].dtype.kind not in "iufb":
-            row = _first_text(table[name])
+            row = first_text(table[name])
             raise SystemExit(
                 f"{path}, line {lines[row]}: column {name!r} must hold numbers, got "
-                f"{table[name].iloc[row]!r}: say what is missing by --missing, or --decimal"
+                f"{table[name].iloc[row]!r}: name missing cells by "
+                "--missing and the marks by --decimal and --thousands"
             )
     for name in table.select_dtypes("number"):
         if (wrong := np.isinf(table[name].to_numpy(float))).any():
@@ -163,52 +235,7 @@ def check(path: Any, table: Any, lines: np.ndarray, form: Format) -> None:
             )
 
 
-def warn_of_numbers(path: Any, table: Any, lines: np.ndarray, form: Format) -> None:
-    """Warn of columns of text that mostly look like numbers; they are taken as categories."""
-    for name in table.select_dtypes(exclude=["number", "bool"]):
-        if name in form.text:
-            continue
-        cells = table[name].dropna().astype(str)
-        there = cells.unique()
-        numbers = sum(map(looks_like_number, there))
-        if 2 * numbers > len(there):
-            row = _first_text(table[name])
-            warnings.warn(
-                f"{path}: column {name!r} is text and taken as categories, but {numbers} of its "
-                f"{len(there)} values look like numbers; line {lines[row]} has "
-                f"{table[name].iloc[row]!r}. If it holds numbers, name missing cells by "
-                f"--missing and the decimal mark by --decimal; else --text {name!r}",
-                UserWarning,
-                stacklevel=2,
-            )
-
-
-def warn_of_blanks(path: Any, table: Any, lines: np.ndarray) -> None:
-    """Warn of words that differ from others of their column by blanks at their ends alone."""
-    for name in table.select_dtypes(exclude=["number", "bool"]):
-        words = {word for word in table[name].dropna().unique() if isinstance(word, str)}
-        if odd := sorted(word for word in words if word.strip() in words - {word}):
-            row = int((table[name] == odd[0]).to_numpy().argmax())
-            warnings.warn(
-                f"{path}, line {lines[row]}: column {name!r} has {odd[0]!r} besides "
-                f"{odd[0].strip()!r}, which are different words, but differ by blanks alone",
-                UserWarning,
-                stacklevel=2,
-            )
-
-
-def looks_like_number(text: str) -> bool:
-    """Whether a text is a number, perhaps with marks of decimals, thousands or percent."""
-    for plain in (text, text.replace(",", "."), text.replace(",", ""), text.replace(".", "")):
-        try:
-            float(plain.strip().removesuffix("%").replace(",", "."))
-        except ValueError:
-            continue
-        return True
-    return False
-
-
-def _first_text(column: Any) -> int:
+def first_text(column: Any) -> int:
     """The first row whose cell no number is, as pandas reads them."""
     pd = need("pandas", "data")
     wrong = column.notna() & pd.to_numeric(column.astype(str), errors="coerce").isna()

@@ -29,6 +29,14 @@ def setting(text: str) -> tuple[str, Any]:
         return name, value
 
 
+def share(text: str) -> float:
+    """A number between 0 and 1, both excluded."""
+    value = float(text)
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"must lie between 0 and 1, got {text!r}")
+    return value
+
+
 def make(name: str, task: str, options: argparse.Namespace) -> BaseEstimator:
     """An estimator of mddf for a task, with the seed, threads and --set of a command."""
     kind = getattr(mddf, OF_TASKS[name][task == "regression"])

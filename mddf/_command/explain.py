@@ -44,6 +44,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="of the draw (default: 0)")
     parser.add_argument("--overwrite", action="store_true", help="the file that is there")
+    csvs.add_marks(parser.add_argument_group("the tables"), "as in the fit")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -56,6 +57,7 @@ def run(options: argparse.Namespace) -> None:
     if options.out.suffix == ".html":
         csvs.need("matplotlib", "commands").use("agg")
     model, like, form = files.read_model(options.model)
+    form = csvs.format_of(options, form)
     table, _ = rows.read_rows(options.table, like, None, form)
     X = table.head(options.rows)
     others = table

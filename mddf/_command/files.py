@@ -78,12 +78,14 @@ def read_model(path: Path) -> tuple[Any, dict[str, Any], Format]:
     """What `write_model` wrote; a file of skops runs nothing that it holds."""
     if path.suffix not in MODELS:
         raise SystemExit(f"the model must end in {' or '.join(MODELS)}, got {visible(path)}")
+    if not path.exists():
+        raise SystemExit(f"the model must be a file that is there, got {visible(path)}")
     try:
         if path.suffix == ".skops":
             found = need("skops.io", "commands").load(path, trusted=skops_types())
         else:
             found = joblib.load(path)
-        form: dict[str, Any] = {name: value if name in ("sep", "decimal") else tuple(value)
+        form: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value
                 for name, value in found["format"].items()}  # fmt: skip
         return found["model"], found["like"], Format(**form)
     except SystemExit:

@@ -44,7 +44,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--drop", nargs="+", default=[], metavar="COLUMN", help="left out")
     parser.add_argument("--test", type=Path, metavar="TABLE", help="held-out rows of another file")
     parser.add_argument(
-        "--holdout", type=_share, default=0.2, help="share of rows held out (default: 0.2)"
+        "--holdout",
+        type=estimators.share,
+        default=0.2,
+        help="share of rows held out (default: 0.2)",
     )
     parser.add_argument("--seed", type=int, default=0, help="(default: 0)")
     parser.add_argument("--n-jobs", type=int, default=-1, help="threads (default: -1, all cores)")
@@ -53,16 +56,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     csvs.add_options(parser.add_argument_group("the table"))
 
 
-def _share(text: str) -> float:
-    value = float(text)
-    if not 0 < value < 1:
-        raise argparse.ArgumentTypeError(f"must lie between 0 and 1, got {text!r}")
-    return value
-
-
 def run(options: argparse.Namespace) -> None:
     """Read, hold out, fit, write the report, fit to all rows, save."""
-    stem = options.table.name.split(".")[0]
+    if not options.table.is_file():
+        raise SystemExit(
+            f"the table must be a file that is there, got {rows.visible(options.table)}"
+        )
+    stem = options.table.name.split(".")[0] or "model"
     out = options.out or Path(f"{stem}.skops")
     page = options.report or out.with_suffix(".html")
     files.check_new("--out", out, files.MODELS, options.overwrite)
@@ -96,7 +96,7 @@ def run(options: argparse.Namespace) -> None:
     files.write_model(out, model, like, form)
     files.write_text(page, text)
     print(f"{task} of {options.target!r}: {len(X)} rows, {X.shape[1]} features")
-    print(f"scores on {len(test[1])} held-out rows: {summary}")
+    print(f"scores on {report.counted(len(test[1]), 'held-out row')}: {summary}")
     print(f"model: {out}\nreport: {page}")
 
 
@@ -110,21 +110,29 @@ def _held_out(
         if y_test is None:
             raise SystemExit(f"--test: {options.test} must have labels in {options.target!r}")
         return (X, y), (X_test, y_test)
-    counts = np.unique(y, return_counts=True)[1] if task == "classification" else np.array([2])
+    labels = y if task == "classification" else np.zeros(len(y))
+    _, of_row, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    alone = counts[of_row] == 1  # the only row of its class is one to fit to
+    if alone.all():
+        raise SystemExit(
+            f"{options.table} must have two rows or more of a class to hold some out, got "
+            f"{len(counts)} classes in {len(y)} rows of {options.target!r}"
+            + ("; --task regression predicts numbers" if y.dtype.kind in "iuf" else "")
+        )
     try:
-        parts = train_test_split(
-            X, y, test_size=options.holdout, random_state=options.seed,
-            stratify=y if task == "classification" and counts.min() > 1 else None,
+        train, test = train_test_split(
+            np.flatnonzero(~alone), test_size=options.holdout, random_state=options.seed,
+            stratify=labels[~alone] if task == "classification" else None,
         )  # fmt: skip
     except ValueError as error:
         raise SystemExit(
             f"{options.table} must have enough rows to hold out {options.holdout:g} of them: "
             f"{error}"
         ) from None
-    X_train, X_test, y_train, y_test = parts
-    if task == "classification" and len(np.unique(y_train)) < len(counts):
+    train = np.concatenate([train, np.flatnonzero(alone)])
+    if len(np.unique(labels[train])) < len(counts):
         raise SystemExit(
-            f"{options.table} must have two rows or more of each class to hold some out, got "
-            f"{counts.min()} of the rarest"
+            f"{options.table} must have enough rows of each class to hold out "
+            f"{options.holdout:g} of them, got {counts.min()} of the rarest"
         )
-    return (X_train, y_train), (X_test, y_test)
+    return (X.iloc[train], y[train]), (X.iloc[test], y[test])

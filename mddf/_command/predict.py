@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from . import csvs, files, rows
+from . import csvs, estimators, files, rows
 
 DESCRIPTION = """\
 Predict the rows of a table by a model of `mddf fit`.
@@ -33,9 +33,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--keep", nargs="+", default=[], metavar="COLUMN", help="of the table, such as its key"
     )
     parser.add_argument(
-        "--interval", type=float, metavar="COVERAGE", help="of regressions, such as 0.9"
+        "--interval", type=estimators.share, metavar="COVERAGE", help="of regressions, such as 0.9"
     )
     parser.add_argument("--overwrite", action="store_true", help="the file that is there")
+    csvs.add_marks(parser.add_argument_group("the table"), "as in the fit")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -43,6 +44,7 @@ def run(options: argparse.Namespace) -> None:
     if options.out is not None:
         files.check_new("--out", options.out, files.TABLES, options.overwrite)
     model, like, form = files.read_model(options.model)
+    form = csvs.format_of(options, form)
     X, _ = rows.read_rows(options.table, like, None, form)
     found = predictions(model, X, like["target"], options.interval)
     if options.keep:

@@ -53,7 +53,7 @@ def of_fit(study: Study, saved_as: str) -> tuple[str, str]:
     found = scores.scores(y, predicted, classes)
     parts = [
         _summary(study),
-        pages.heading(f"Scores on {len(y)} held-out rows"),
+        pages.heading(f"Scores on {counted(len(y), 'held-out row')}"),
         _scores(study, predicted, classes, found),
         *(
             _of_classes(y, predicted, classes)
@@ -71,7 +71,14 @@ def of_fit(study: Study, saved_as: str) -> tuple[str, str]:
         pages.paragraph(_versions(), "note"),
     ]
     title = f"{study.target}: {study.task} by {type(study.model).__name__}"
-    return pages.page(title, parts), ", ".join(f"{k} {v:.4g}" for k, v in found.items())
+    return pages.page(title, parts), ", ".join(
+        f"{name} {value:.4g}" for name, value in found.items() if np.isfinite(value)
+    )
+
+
+def counted(n: int, what: str) -> str:
+    """A number of things."""
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
 def _summary(study: Study) -> str:
@@ -153,6 +160,8 @@ def _of_numbers(y: np.ndarray, predicted: np.ndarray) -> list[str]:
 
 def _importances(study: Study) -> str:
     X, y = study.test
+    if len(y) < 2:
+        return pages.paragraph("At least two held-out rows are needed to measure importances.")
     display = ImportancesDisplay.from_estimator(
         study.model, X, y, random_state=0, n_repeats=3, max_samples=500
     )
@@ -191,6 +200,8 @@ def _columns(X: Any) -> str:
         if str(column.dtype) == "category":
             most = column.value_counts().head(3).index.astype(str)
             kind, holds = "category", f"{column.nunique()} values: {', '.join(most)}"
+        elif column.isna().all():
+            kind, holds = "number", "nothing"
         else:
             kind, holds = "number", f"{column.min():.4g} to {column.max():.4g}"
         rows.append((name, kind, holds, f"{100 * column.isna().mean():.1f} %"))

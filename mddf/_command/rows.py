@@ -9,7 +9,7 @@ import numpy as np
 
 from mddf._base.messages import nearest
 
-from . import csvs
+from . import csvs, hints
 from .csvs import PLAIN, Format, need
 
 _MOST_NAMES = 12
@@ -56,16 +56,16 @@ def read_training(
     )
     X, y = table.drop(columns=[target, *drop]), table[target]
     task = task_of(y) if task == "auto" else task
-    unnamed = [name for name in table if name.startswith("Unnamed: ")]
+    unnamed = [name for name in X if name.startswith("Unnamed: ")]
     for wrong, why in (
         (unnamed, f"the columns of {path} must have names, got {', '.join(unnamed)}; a table of "
-         "pandas is written without its row numbers by to_csv(..., index=False)"),
+         f"pandas is written without its row numbers by to_csv(..., index=False), or --drop them"),
         (min(len(X) - 1, X.shape[1]) < 1, f"{path} must have at least 2 rows, and a column of "
          f"features besides the labels; got {len(X)} rows and the columns {', '.join(table)}"),
-        (y.isna().any(), f"the labels of {path} must be complete, got missing ones in {target!r}, "
-         f"line {lines[y.isna().to_numpy().argmax()]} first"),
+        (y.isna().any(), f"the labels of {path} must be complete, got {y.isna().sum()} missing in "
+         f"{target!r}, line {lines[y.isna().to_numpy().argmax()]} first: leave such rows out"),
         (task == "classification" and y.nunique() == 1,
-         f"the labels of {path} must be of two classes or more, got {y.iloc[0]!r} alone"),
+         f"the labels of {path} must be of two classes or more, got {y.tolist()[0]!r} alone"),
         (task == "classification" and y.dtype.kind == "f" and (y % 1 != 0).any(),
          f"column {target!r} of {path} must hold classes, got numbers that are not whole"),
         (task == "regression" and y.dtype.kind not in "iufb",
@@ -77,10 +77,11 @@ def read_training(
     if task == "regression":
         csvs.check(path, table[[target]], lines, form)
     dates = [name for name in form.dates if name in X]
-    X = _calendar(path, X, lines, dates)
+    X = _calendar(path, X, lines, dates, form.day_first)
     if warn:
-        csvs.warn_of_numbers(path, X, lines, form)
-        csvs.warn_of_blanks(path, table.drop(columns=list(drop)), lines)
+        there = table.drop(columns=[*drop, *dates])
+        hints.warn_of_text(path, there, lines, form, target)
+        hints.warn_of_blanks(path, there, lines)
     words = X.select_dtypes(exclude=["number", "bool"]).columns
     # As `read_rows` has them, also True and False.
     texts = csvs.read(path, form, words)[0][words] if len(words) else X[words]
@@ -112,7 +113,9 @@ def read_rows(
     With labels of training, those of the table must be among them.
     """
     target, text = like["target"], labels is not None and labels.dtype.kind not in "iufb"
-    table, lines = csvs.read(path, form, [*like["categories"], *([target] if text else [])])
+    table, lines = csvs.read(
+        path, form, [*like["categories"], *like.get("dates", ()), *([target] if text else [])]
+    )
     if table.empty:
         raise SystemExit(f"{path} must have rows, got none")
     has_labels = target in table and table[target].notna().any()
@@ -128,11 +131,10 @@ def read_rows(
         y = y.astype(labels.dtype)
     if like["columns"] is None:
         return table.drop(columns=[target], errors="ignore").to_numpy(), y
-    table = _calendar(
-        path, table, lines, [name for name in like.get("dates", ()) if name in table]
-    )
+    there = ", ".join(map(visible, table))
+    dates = [name for name in like.get("dates", ()) if name in table]
+    table = _calendar(path, table, lines, dates, form.day_first)
     if missing := [name for name in like["columns"] if name not in table]:
-        there = ", ".join(map(visible, table))
         lost = _source_of_date(missing[0], like)
         raise SystemExit(
             f"{path} must have a column {lost!r}, as in training; got {there}"
@@ -140,6 +142,9 @@ def read_rows(
         )
     X = table[like["columns"]].astype(dict.fromkeys(like["categories"], "category"))
     numbers = set(like["columns"]) - set(like["categories"])
+    for name in numbers:  # True and False with gaps are objects
+        if X[name].dtype == object and X[name].dropna().map(type).eq(bool).all():
+            X[name] = X[name].astype(float)
     csvs.check(path, X, lines, replace(form, numbers=tuple(n for n in X if n in numbers)))
     return X, y
 
@@ -149,7 +154,7 @@ def _source_of_date(name: str, like: dict[str, Any]) -> str:
     return source if source in like.get("dates", ()) else name
 
 
-def _calendar(path: Any, table: Any, lines: np.ndarray, dates: Any) -> Any:
+def _calendar(path: Any, table: Any, lines: np.ndarray, dates: Any, day_first: bool) -> Any:
     """The table with columns of numbers in place of those of dates.
 
     These are days since 1970, month, weekday (0 is Monday) and hour. Cells that are no dates end
@@ -158,12 +163,15 @@ def _calendar(path: Any, table: Any, lines: np.ndarray, dates: Any) -> Any:
     pd = need("pandas", "data")
     for name in dates:
         column = table[name]
-        found = pd.to_datetime(column, errors="coerce", format="mixed", utc=True)
+        found = _times(column, day_first)
         if (wrong := (found.isna() & column.notna()).to_numpy()).any():
             row = int(wrong.argmax())
+            cell = column.iloc[row]
+            other = _times(column.iloc[[row]], not day_first).notna().all()
+            hint = f": {'leave out' if day_first else 'say'} --day-first" if other else ""
             raise SystemExit(
-                f"{path}, line {lines[row]}: column {name!r} must hold dates, got "
-                f"{column.iloc[row]!r}"
+                f"{path}, line {lines[row]}: column {name!r} must hold dates"
+                f"{', the month first' if other and not day_first else ''}, got {cell!r}{hint}"
             )
         days = (found - pd.Timestamp("1970-01-01", tz="UTC")) / pd.Timedelta(days=1)
         when = found.dt
@@ -173,3 +181,25 @@ def _calendar(path: Any, table: Any, lines: np.ndarray, dates: Any) -> Any:
         for i, (part, values) in enumerate(parts.items()):
             table.insert(place + i, f"{name}.{part}", values.astype(float))
     return table
+
+
+def _times(column: Any, day_first: bool) -> Any:
+    """Times of cells, NaT for what is none. With dots, as in 3.4.2024, the day is first.
+
+    Cells are read one by one, so that what they mean does not depend on others: pandas guesses
+    the order from the first, and swaps day and month where it does not do.
+    """
+    pd = need("pandas", "data")
+    if column.dtype.kind == "M":
+        return pd.to_datetime(column, utc=True)
+    cells = column.astype(str).where(column.notna())
+    parts = cells.str.extract(r"^\s*(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d\d)(?!\d)(.*)$")
+    found = pd.to_datetime(cells, errors="coerce", format="mixed", utc=True)
+    if (short := parts[1].notna()).any():
+        parts = parts[short]
+        swapped = (parts[1] == ".") | day_first
+        day, month = parts[0].where(swapped, parts[2]), parts[2].where(swapped, parts[0])
+        century = np.where(parts[3].str.len() == 4, "", np.where(parts[3] < "69", "20", "19"))
+        text = century + parts[3] + "-" + month.str.zfill(2) + "-" + day.str.zfill(2) + parts[4]
+        found[short] = pd.to_datetime(text, errors="coerce", format="mixed", utc=True)
+    return found

@@ -60,7 +60,7 @@ def test_versions(tmp_path):
         (["--help"], 0, "predictions of a table's rows"),
         (["--version"], 0, __version__),
         (["fit", "--help"], 0, "A fifth of the rows is held out"),
-        ([], 2, "required: COMMAND"),
+        ([], 0, "predictions of a table's rows"),
         (["foo"], 2, "invalid choice"),
         (["fit", "a.csv", "--target", "y", "--holdout", "2"], 2, "must lie between 0 and 1"),
         (["fit", "a.csv", "--target", "y", "--set", "n"], 2, "must be parameter=value, got 'n'"),
@@ -167,7 +167,9 @@ def test_comparison(folder, capsys):
             ["fit", "wine.csv", "--target", "kin"],
             r"must be .* got 'kin' \(did you mean 'kind'\?\)",
         ),
-        (["fit", "no.csv", "--target", "kind"], "no.csv cannot be read as a table"),
+        (["fit", "no.csv", "--target", "kind"], "must be a file that is there, got no.csv"),
+        (["fit", ".", "--target", "kind"], r"the table must be a file that is there, got \."),
+        (["bench", "no.csv", "--target", "kind"], "no.csv cannot be read as a table: no such"),
         (
             ["fit", "wine.csv", "--target", "kind", "--out", "m.pkl"],
             "must end in .skops or .joblib",
@@ -177,10 +179,15 @@ def test_comparison(folder, capsys):
         (["fit", "wine.csv", "--target", "kind", "--set", "n_layer=1"], "did you mean 'n_layers'"),
         (["fit", "wine.csv", "--target", "kind", "--set", "n_layers=-1"], "mddf fit: .*n_layers"),
         (["fit", "wine.csv", "--target", "kind", "--task", "regression"], "must hold numbers"),
-        (["fit", "wine.csv", "--target", "day"], "two rows or more of each class"),
+        (
+            ["fit", "wine.csv", "--target", "day"],
+            "two rows or more of a class .* 178 classes in 178 rows",
+        ),
         (["bench", "wine.csv", "--target", "kind", "--folds", 1], "--folds must be at least 2"),
         (["bench", "wine.csv", "--target", "kind", "--folds", 90], "rarest class, 48, got 90"),
+        (["bench", "wine.csv", "--target", "kind", "--set", "n_layers=-1"], "n_layers"),
         (["predict", "wine.csv", "wine.csv"], "model must end in .skops or .joblib"),
+        (["predict", "no.skops", "wine.csv"], "must be a file that is there, got no.skops"),
         (["predict", "bad.skops", "wine.csv"], "cannot be read as a model of `mddf fit`"),
         (["explain", "bad.skops", "wine.csv", "--rows", 0], "--rows must be at least 1, got 0"),
     ],
@@ -192,6 +199,64 @@ def test_what_a_user_can_mend_takes_a_line(folder, arguments, message):
         run(*arguments)
     assert "\n" not in str(ended.value)
     assert sorted(folder.iterdir()) == before
+
+
+def test_the_only_row_of_a_class_is_one_to_fit_to(folder, capsys):
+    table = pd.read_csv("wine.csv")
+    table.loc[3, "kind"] = "orange"
+    table.to_csv("rare.csv", index=False)
+    for seed in range(2):
+        run("fit", "rare.csv", "--target", "kind", "--drop", "day", "--seed", seed, *QUICK,
+            "--overwrite")  # fmt: skip
+        shown = capsys.readouterr().out
+        assert "scores on 36 held-out rows: accuracy" in shown
+        assert "nan" not in shown  # areas under curves need all classes
+
+
+def test_a_table_of_three_rows(folder, capsys):
+    pd.read_csv("diabetes.csv").head(3).to_csv("few.csv", index=False)
+    with pytest.raises(SystemExit, match="got 3 classes in 3 rows of 'target'; --task regression"):
+        run("fit", "few.csv", "--target", "target")
+    run("fit", "few.csv", "--target", "target", "--task", "regression", *QUICK)
+    shown = capsys.readouterr()
+    assert not shown.err
+    assert "scores on 1 held-out row: RMSE" in shown.out
+    assert "At least two held-out rows" in (folder / "few.html").read_text()
+
+
+def test_columns_without_cells(folder, capsys):
+    pd.read_csv("wine.csv").assign(note=None).to_csv("gaps.csv", index=False)
+    run("fit", "gaps.csv", "--target", "kind", "--drop", "day", *QUICK)
+    assert ">nothing<" in (folder / "gaps.html").read_text()
+    capsys.readouterr()
+    run("bench", "gaps.csv", "--target", "kind", "--drop", "day", "--folds", 2, "--set",
+        *QUICK[1:3])  # fmt: skip
+    shown = capsys.readouterr()
+    assert "scikit-learn boosting" in shown.out
+    assert "failed" not in shown.err
+
+
+def test_models_that_fail_are_named_beside_the_others(folder, capsys):
+    pd.read_csv("diabetes.csv").head(3).to_csv("few.csv", index=False)
+    run("bench", "few.csv", "--target", "target", "--folds", 2, "--task", "regression", "--set",
+        *QUICK[1:3])  # fmt: skip
+    shown = capsys.readouterr()
+    assert "warning: mddf deep-forest is left out, since it failed: " in shown.err
+    assert "mddf deep-forest" not in shown.out
+    assert "mddf random-forest" in shown.out
+
+
+def test_later_tables_written_otherwise(folder):
+    table = pd.read_csv("wine.csv").drop(columns="day")
+    table.to_csv("german.csv", index=False, sep=";", decimal=",", encoding="utf-16")
+    marks = ["--sep", ";", "--decimal", ",", "--encoding", "utf-16"]
+    run("fit", "german.csv", "--target", "kind", *marks, *QUICK)
+    run("predict", "german.skops", "german.csv", "--out", "a.csv")
+    marks = ["--sep", ",", "--decimal", ".", "--encoding", "utf-8"]
+    run("predict", "german.skops", "wine.csv", "--out", "b.csv", *marks)
+    assert (folder / "a.csv").read_bytes() == (folder / "b.csv").read_bytes()
+    run("explain", "german.skops", "wine.csv", "--rows", 1, "--out", "why.csv", *marks)
+    assert len(pd.read_csv("why.csv")) == 1
 
 
 def test_files_are_replaced_only_if_asked(folder, monkeypatch):

@@ -146,3 +146,82 @@ def test_options_of_files():
     assert found == csvs.Format(sep="\t", missing=("?", "-"), text=("a",))
     with pytest.raises(SystemExit):
         parser.parse_args(["--sep", "ab"])
+
+
+@pytest.mark.parametrize(
+    ("encoding", "options", "message"),
+    [
+        ("utf-8-sig", {}, None),
+        ("cp1252", {}, "not utf-8: say --encoding cp1252"),
+        ("cp1252", {"encoding": "cp1252"}, None),
+        ("utf-16", {}, "not utf-8: say --encoding utf-16"),
+        ("utf-16", {"encoding": "utf-16"}, None),
+        ("cp1252", {"encoding": "utf-16"}, "not utf-16"),
+    ],
+)
+def test_encodings(tmp_path, encoding, options, message):
+    path = tmp_path / "t.csv"
+    # A name in quotes at the beginning: a byte order mark must not hide them.
+    path.write_text('"size, m²",city\n1,Köln\n2,"Bonn\nRhein"\n3,Aachen\n', encoding=encoding)
+    form = csvs.Format(**options)
+    if message is not None:
+        with pytest.raises(SystemExit, match=f"t.csv cannot be read as a table: .*{message}"):
+            csvs.read(path, form)
+        return
+    found, lines = csvs.read(path, form)
+    assert list(found) == ["size, m²", "city"]
+    assert found["city"].tolist() == ["Köln", "Bonn\nRhein", "Aachen"]
+    assert lines.tolist() == [2, 3, 5]
+
+
+def test_marks_of_thousands(write):
+    path = write("size;kind", "1.234,5;a", "-12;b", "1.000.000;a")
+    found, _ = csvs.read(path, csvs.Format(sep=";", decimal=",", thousands="."))
+    assert found["size"].tolist() == [1234.5, -12, 1000000]
+    options = SimpleNamespace(thousands=".")
+    with pytest.raises(SystemExit, match=r"--thousands must differ from --decimal, got '\.'"):
+        csvs.format_of(options)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("t.csv", "", "must have a header and rows, got an empty file"),
+        ("t.csv", "\n\n", "must have a header and rows, got an empty file"),
+        ("t.csv", "a,b,a\n1,2,3\n", "different names, got 'a' for columns 1 and 3"),
+        ("t.csv", "a,a,a\n1,2,3\n", "different names, got 'a' for columns 1, 2 and 3"),
+        ("t.xlsx", "PK\x03", "t.xlsx cannot be read as a table: save the sheet as CSV"),
+        ("t.csv", None, "t.csv cannot be read as a table: no such file or directory"),
+        ("t.csv", "a;b\n1;2\n", "must have ',' between columns, got 'a;b': say --sep ';'"),
+        ("t.csv", "a\tb\n1\t2\n", r"say --sep '\\t'"),
+    ],
+)
+def test_files_that_are_no_tables(tmp_path, name, text, message):
+    path = tmp_path / name
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(SystemExit, match=message):
+        csvs.read(path)
+
+
+def test_columns_with_marks_in_their_names(write):
+    found, _ = csvs.read(write("a;b", "1", "2"))
+    assert list(found) == ["a;b"]
+    with pytest.raises(SystemExit, match="say --sep ','"):
+        csvs.read(write("a,b", "1,2"), csvs.Format(sep=";"))
+
+
+def test_later_files_may_be_written_otherwise():
+    import argparse
+
+    parser = argparse.ArgumentParser()
+    csvs.add_marks(parser, "as in the fit")
+    fitted = csvs.Format(sep=";", decimal=",", text=("a",), missing=("?",))
+    assert csvs.format_of(parser.parse_args([]), fitted) == fitted
+    found = csvs.format_of(
+        parser.parse_args(["--sep", ",", "--decimal", ".", "--encoding", "latin1"]), fitted
+    )
+    assert found == csvs.Format(text=("a",), missing=("?",), encoding="iso8859-1")
+    assert csvs.format_of(parser.parse_args(["--encoding", "UTF8"])) == csvs.Format()
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--encoding", "klingon"])

@@ -1,5 +1,6 @@
 """Tables of files for fits and predictions."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -160,3 +161,57 @@ def test_words_that_differ_by_blanks_are_shown_with_their_line(tmp_path):
     read_training(path, "kind", ["city"])  # not asked for: no warning
     clean = csv(tmp_path / "c.csv", size=[1, 2], kind=[" a", "b"], city=["a b", "ab"])
     read_training(clean, "kind", warn=True)
+
+
+def test_true_and_false_of_training_may_have_gaps_later(tmp_path):
+    X, _ = read_training(csv(tmp_path / "t.csv", a=[True, False, True], kind=[1, 0, 1]), "kind")
+    later, _ = read_rows(csv(tmp_path / "l.csv", a=[True, None, False]), kinds(X, "kind"))
+    np.testing.assert_array_equal(later["a"], [1, np.nan, 0])
+    with pytest.raises(SystemExit, match=r"line 2: column 'a' must hold numbers, got 'yes'"):
+        read_rows(csv(tmp_path / "l.csv", a=["yes", None]), kinds(X, "kind"))
+
+
+@pytest.mark.parametrize(
+    ("cells", "day_first", "dates"),
+    [
+        (["2024-03-04", "20240304"], False, ["2024-03-04"] * 2),
+        ([2023, 2024], False, ["2023-01-01", "2024-01-01"]),  # years, not nanoseconds
+        (["3.4.2024", "13.4.2024"], False, ["2024-04-03", "2024-04-13"]),
+        (["3/4/2024", "4/13/24"], False, ["2024-03-04", "2024-04-13"]),
+        (["3/4/2024", "13-4-24"], True, ["2024-04-03", "2024-04-13"]),
+        (["3/4/2024 18:30", "4/13/1999"], False, ["2024-03-04 18:30", "1999-04-13"]),
+        (["3/4/2024", "13/4/2024"], False, "line 3.*, the month first, got '13/4/2024': say --d"),
+        (["3/4/2024", "4/13/2024"], True, "line 3.* dates, got '4/13/2024': leave out --day-fir"),
+        (["3/4/2024", "31/31/2024"], True, "line 3.* must hold dates, got '31/31/2024'$"),
+    ],
+)
+def test_days_and_months(tmp_path, cells, day_first, dates):
+    path = csv(tmp_path / "t.csv", day=cells, kind=[1, 0])
+    form = Format(dates=("day",), day_first=day_first, thousands="")
+    if isinstance(dates, str):
+        with pytest.raises(SystemExit, match=dates):
+            read_training(path, "kind", form=form)
+        return
+    X, _ = read_training(path, "kind", form=form)
+    days = (pd.to_datetime(dates, format="mixed") - pd.Timestamp(0)) / pd.Timedelta(days=1)
+    assert X["day.days"].tolist() == days.tolist()
+
+
+def test_text_that_may_be_meant_otherwise(tmp_path):
+    n = 30
+    columns = {
+        "id": [f"K{i}" for i in range(n)],
+        "day": [f"{1 + i}.5.2024" for i in range(n)],
+        "city": ["oslo", "rome"] * (n // 2),
+        "kind": [f"{i}.000,5" for i in range(n)],
+    }
+    path = csv(tmp_path / "t.csv", **columns)
+    with pytest.warns(UserWarning, match="is text and taken as categories") as found:
+        read_training(path, "kind", warn=True)
+    shown = [str(one.message) for one in found]
+    assert len(shown) == 3
+    assert "'id' is text and taken as categories, but has 30 different values in 30" in shown[0]
+    assert "'day' is text and taken as categories, but looks like dates: --dates" in shown[1]
+    assert "'kind' is text and taken as categories, but 30 of its 30" in shown[2]
+    form = Format(text=("id", "kind"), dates=("day",))
+    read_training(path, "kind", form=form, warn=True)  # said to be so: no warning

@@ -1,0 +1,73 @@
+"""Warnings of tables that read well, but may not hold what they seem to."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .csvs import Format, first_text
+
+_DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}([-/.])\d{1,2}\2(\d{4}|\d\d))(\D|$)")
+_FEW = 10  # values of text, of which nothing can be said
+
+
+def warn_of_text(path: Any, table: Any, lines: np.ndarray, form: Format, target: str = "") -> None:
+    """Warn of columns of text that look like numbers, dates or keys; they are categories.
+
+    Labels, in the column `target`, may be dates or keys: their classes are counted elsewhere.
+    """
+    for name in table.select_dtypes(exclude=["number", "bool"]):
+        if name in form.text:
+            continue
+        column = table[name].dropna().astype(str)
+        there = column.unique()
+        if 2 * sum(bool(_DATE.match(text)) for text in there) > len(there):
+            if name != target:
+                _warn(
+                    f"{path}: column {name!r} is text and taken as categories, but looks like "
+                    f"dates: --dates {name!r} makes numbers of them"
+                )
+        elif 2 * (n := sum(map(looks_like_number, there))) > len(there):
+            row = first_text(table[name])
+            _warn(
+                f"{path}: column {name!r} is text and taken as categories, but {n} of its "
+                f"{len(there)} values look like numbers; line {lines[row]} has "
+                f"{table[name].iloc[row]!r}. If it holds numbers, name missing cells by "
+                f"--missing and the marks by --decimal and --thousands; else --text {name!r}"
+            )
+        elif name != target and len(there) > _FEW and 2 * len(there) > len(column):
+            _warn(
+                f"{path}: column {name!r} is text and taken as categories, but has {len(there)} "
+                f"different values in {len(column)} rows, from which little can be learned: "
+                f"--drop {name!r} if it is a key; else --text {name!r}"
+            )
+
+
+def warn_of_blanks(path: Any, table: Any, lines: np.ndarray) -> None:
+    """Warn of words that differ from others of their column by blanks at their ends alone."""
+    for name in table.select_dtypes(exclude=["number", "bool"]):
+        words = {word for word in table[name].dropna().unique() if isinstance(word, str)}
+        if odd := sorted(word for word in words if word.strip() in words - {word}):
+            row = int((table[name] == odd[0]).to_numpy().argmax())
+            _warn(
+                f"{path}, line {lines[row]}: column {name!r} has {odd[0]!r} besides "
+                f"{odd[0].strip()!r}, which are different words, but differ by blanks alone"
+            )
+
+
+def looks_like_number(text: str) -> bool:
+    """Whether a text is a number, perhaps with marks of decimals, thousands or percent."""
+    for plain in (text, text.replace(",", "."), text.replace(",", ""), text.replace(".", "")):
+        try:
+            float(plain.strip().removesuffix("%").replace(",", "."))
+        except ValueError:
+            continue
+        return True
+    return False
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, UserWarning, stacklevel=3)
