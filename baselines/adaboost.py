@@ -21,7 +21,6 @@ from mddf._data.validation import Within, finite
 from ._boosting.base import BaseBoostingClassifier
 from ._boosting.ensemble import Round
 from ._boosting.fixed_learners import FromWeakLearners, fixed_learners
-from ._boosting.probabilities import logistic_probabilities
 from ._boosting.search import LEAST_ERROR, TreeSearch, UsedTrees
 from ._boosting.weak_learners import TIE, FittedLearners, WeakTrees
 
@@ -167,8 +166,8 @@ class AdaBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
     def _loss(self, margin: np.ndarray) -> Any:
         return exp(-margin)
 
-    def _link(self, f: np.ndarray) -> Any:
-        return logistic_probabilities(2 * f)
+    def _link(self) -> str:
+        return "exponential"
 
     def _grows_trees(self) -> bool:
         return self.estimator is None and super()._grows_trees()

@@ -17,7 +17,6 @@ from ._boosting.base import BaseBoostingClassifier
 from ._boosting.complexity import complexity_table
 from ._boosting.ensemble import Round
 from ._boosting.losses import LOSSES
-from ._boosting.probabilities import logistic_probabilities
 from ._boosting.search import LEAST_ERROR, TreeSearch, UsedTrees
 from ._boosting.steps import exact_step, majorizer_step
 from ._boosting.weak_learners import WeakTrees
@@ -210,8 +209,8 @@ class DeepBoostClassifier(BaseBoostingClassifier):
     def _loss(self, margin: np.ndarray) -> Any:
         return LOSSES[self.loss].value(1 - margin)
 
-    def _link(self, f: np.ndarray) -> Any:
-        return logistic_probabilities(LOSSES[self.loss].log_odds(f))
+    def _link(self) -> str:
+        return self.loss
 
     def _boost(self, X: Any, y: Any, sample_weight: Any, monitor: Any) -> Any:
         names = ("objective", "weighted_error", "edge", "step", "n_learners", "tree_size")

@@ -13,7 +13,6 @@ from mddf._data.validation import Within, finite
 
 from ._boosting.base import BaseBoostingClassifier
 from ._boosting.fixed_learners import FromWeakLearners, fixed_learners
-from ._boosting.probabilities import linear_probabilities
 
 
 class QuadBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
@@ -158,8 +157,8 @@ class QuadBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
     def _loss(self, margin: np.ndarray) -> Any:
         return (1 - margin) ** 2
 
-    def _link(self, f: np.ndarray) -> Any:
-        return linear_probabilities(f)
+    def _link(self) -> str:
+        return "linear"
 
     def _boost(self, X: Any, y: Any, sample_weight: Any, monitor: Any) -> Any:
         learners, values = fixed_learners(self._given_learners(), X, self.n_thresholds)

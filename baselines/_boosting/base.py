@@ -29,7 +29,7 @@ from mddf._ensemble.margin_loss import class_margins
 from .columns import SeenColumns, as_numbers, read_rows
 from .early_stopping import Monitor
 from .ensemble import Ensemble, History, Round, history_of
-from .probabilities import put_ahead
+from .probabilities import NEAR_TOP, probabilities, put_ahead
 from .weak_learners import FloatArray, GivenLearners, Learners, WeakTrees
 
 
@@ -76,8 +76,8 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
         """Loss of the margins y f(x), for early stopping."""
 
     @abstractmethod
-    def _link(self, f: FloatArray) -> FloatArray:
-        """Probabilities of all classes given f, one column for each class if more than two."""
+    def _link(self) -> str:
+        """By which name :func:`probabilities` knows how f becomes probabilities."""
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -242,6 +242,13 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
         tags.input_tags.allow_nan = True
         return tags
 
+    def _exported(self) -> Any:
+        """What `mddf.export.to_onnx` reads."""
+        from .graph import VoteGraph
+
+        check_is_fitted(self)
+        return VoteGraph(self)
+
     def _counts(self) -> Iterator[Any]:
         yield "n_iter_", self.n_iter_, max(ensemble.n_rounds for ensemble in self.ensembles_)
 
@@ -292,7 +299,7 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
         return self.classes_[self._codes(decision)]
 
     def _probabilities(self, decision: Any) -> Any:
-        p = self._link(decision)
+        p = probabilities(decision, self._link())
         return put_ahead(p, self._codes(decision)) if self.n_iter_ else p
 
     def staged_decision_function(self, X: Any) -> Iterator[FloatArray]:
@@ -403,8 +410,7 @@ def _columns(decisions: list[FloatArray]) -> FloatArray:
         return decisions[0]
     f = np.column_stack(decisions)
     top = f.max(axis=1, keepdims=True)
-    # Classes that tie but for rounding errors tie: the first of them is predicted.
-    return np.where(top - f <= 1e-12 * (1 + np.abs(top)), top, f)
+    return np.where(top - f <= NEAR_TOP * (1 + np.abs(top)), top, f)
 
 
 def _stack(histories: list[History]) -> History:

@@ -15,6 +15,9 @@ from .weak_learners import FloatArray, Learners, WeakTrees
 
 History = dict[str, NDArray[Any]]
 
+#: A vote of less than this share of all weights is a tie.
+NEAR_TIE = 1e-13
+
 #: What histories count in integers.
 _COUNTS = {"n_learners", "tree_size"}
 
@@ -167,5 +170,5 @@ class Ensemble:
 
 def _exact_ties(f: FloatArray, weights: FloatArray) -> FloatArray:
     """Set to 0 where the votes cancel but for rounding errors, so that these do not decide."""
-    f[np.abs(f) <= 1e-13 * np.abs(weights).sum()] = 0.0
+    f[np.abs(f) <= NEAR_TIE * np.abs(weights).sum()] = 0.0
     return f

@@ -8,7 +8,31 @@ from numpy.typing import NDArray
 from mddf._base.elementary import exp, expit, log, softmax
 from mddf._ensemble.margin_loss import project_to_simplex
 
+from .losses import LOSSES
 from .weak_learners import FloatArray
+
+#: Votes of classes that differ by less than this share tie: the first of them is predicted.
+NEAR_TOP = 1e-12
+
+
+def probabilities(f: FloatArray, link: str) -> FloatArray:
+    """Probabilities of all classes.
+
+    Parameters
+    ----------
+    f : array of shape (n_samples,) or (n_samples, n_classes)
+        The vote for the second of two classes, or for each of several.
+    link : "exponential", "logistic" or "linear"
+        The loss whose minimiser f is; "linear" for the quadratic loss and the soft margin.
+
+    Returns
+    -------
+    array of shape (n_samples, n_classes)
+        Rows that sum to 1.
+    """
+    if link == "linear":
+        return linear_probabilities(f)
+    return logistic_probabilities(LOSSES[link].log_odds(f))
 
 
 def logistic_probabilities(log_odds: FloatArray) -> FloatArray:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mddf._base.messages import short
+from mddf._data.binner import Binner
 from mddf._data.binning import Bins
 from mddf._inspection.stages import coded_stages, fitted_stages
 from mddf._trees.decoding import thresholds
@@ -134,8 +135,13 @@ def category_codes(model: Any) -> dict[int, list[Any]]:
     dict of int to list
         From the column to its categories. Rare ones that share a code are a list in its place.
     """
+    return categories_by_code(fitted_stages(model).binner)
+
+
+def categories_by_code(binner: Binner) -> dict[int, list[Any]]:
+    """The categories that a binner knows, as `category_codes` has them."""
     found = {}
-    for column, encoder in fitted_stages(model).binner.encoders_.items():
+    for column, encoder in binner.encoders_.items():
         there = encoder.categories.tolist()
         if encoder.rare is not None:
             shared = encoder.rare.tolist()

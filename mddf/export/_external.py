@@ -6,14 +6,10 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_regressor
-from sklearn.compose import ColumnTransformer
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression, LogisticRegressionCV, Ridge
 from sklearn.multioutput import MultiOutputRegressor
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from mddf._base.messages import short
 from mddf._members.kernel import (
@@ -28,6 +24,7 @@ from mddf._members.linear import Encoding, LinearClassifier, LinearRegressor
 
 from ._boosting import add_scores, add_softmax
 from ._graph import Graph
+from ._steps import STEPS, add_steps, split_steps
 
 # Members of these kinds may have seen one class alone.
 _ONE_CLASS_ALLOWED = LinearClassifier | DummyClassifier
@@ -62,7 +59,8 @@ def add_external(
         Value of shape (n_rows, n_classes).
     """
     _refuse_others(classifier, codes_of)
-    X, last = _add_steps(graph, X, classifier)
+    steps, last = split_steps(classifier)
+    X = add_steps(graph, X, steps)
     if isinstance(last, LogisticRegression | LogisticRegressionCV):
         probabilities = _add_logistic(graph, X, last)
     elif isinstance(last, HistGradientBoostingClassifier):
@@ -94,7 +92,8 @@ def add_external_regressor(graph: Graph, X: str, regressor: Any, codes_of: Any =
         Value of shape (n_rows, n_outputs).
     """
     _refuse_others(regressor, codes_of)
-    X, last = _add_steps(graph, X, regressor)
+    steps, last = split_steps(regressor)
+    X = add_steps(graph, X, steps)
     if isinstance(last, Ridge | LinearRegression):
         coefficients = graph.constant(np.atleast_2d(last.coef_).T)
         product = graph.add("MatMul", X, coefficients)
@@ -120,15 +119,6 @@ def _refuse_others(model: Any, codes_of: Any) -> None:
             "to_onnx takes members of other packages that were fitted on numbers, or histogram "
             f"gradient boosting; got a data frame with categories and {short(model)}"
         )
-
-
-def _add_steps(graph: Graph, X: str, model: Any) -> tuple[str, object]:
-    """Append what comes before the last step of a pipeline; its value, and that step."""
-    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else []
-    *transformers, last = steps or [model]
-    for transformer in transformers:
-        X = _add_step(graph, X, transformer, model)
-    return X, last
 
 
 def _add_logistic(graph: Graph, X: str, model: Any) -> str:
@@ -226,48 +216,6 @@ def _columns_of(graph: Graph, mask: np.ndarray) -> str:
     return graph.constant(np.flatnonzero(mask), np.int64)
 
 
-def _add_step(graph: Graph, X: str, step: Any, classifier: Any) -> str:
-    """Append a transformer."""
-    if step is None or (isinstance(step, str) and step == "passthrough"):
-        return X
-    if isinstance(step, Pipeline):
-        for _, inner in step.steps:
-            X = _add_step(graph, X, inner, classifier)
-        return X
-    if isinstance(step, StandardScaler):
-        if step.with_mean:
-            X = graph.add("Sub", X, graph.constant(step.mean_))
-        return graph.add("Div", X, graph.constant(step.scale_)) if step.with_std else X
-    if isinstance(step, SimpleImputer) and step.indicator_ is None:
-        values = np.asarray(step.statistics_, float)
-        if np.isnan(step.missing_values) and not np.isnan(values).any():
-            return graph.add("Where", graph.add("IsNaN", X), graph.constant(values), X)
-    if isinstance(step, OneHotEncoder) and step.drop is None and not step._infrequent_enabled:
-        return _add_one_hot(graph, X, step)
-    if isinstance(step, ColumnTransformer):
-        return _add_columns(graph, X, step, classifier)
-    raise _refusal(classifier)
-
-
-def _add_one_hot(graph: Graph, X: str, encoder: OneHotEncoder) -> str:
-    parts = []
-    for column, categories in enumerate(encoder.categories_):
-        value = graph.add("Gather", X, graph.constant([column], np.int64), axis=1)
-        equal = graph.add("Equal", value, graph.constant(categories[None]))
-        parts.append(graph.cast(equal, np.float64))
-    return graph.add("Concat", *parts, axis=1)
-
-
-def _add_columns(graph: Graph, X: str, transformer: ColumnTransformer, classifier: Any) -> str:
-    parts = []
-    for _, step, columns in transformer.transformers_:
-        chosen = np.arange(transformer.n_features_in_)[columns]
-        if len(chosen) and not (isinstance(step, str) and step == "drop"):
-            part = graph.add("Gather", X, graph.constant(chosen, np.int64), axis=1)
-            parts.append(_add_step(graph, part, step, classifier))
-    return graph.add("Concat", *parts, axis=1)
-
-
 def _refusal(model: Any) -> TypeError:
     kinds, last = "classifiers", "a LogisticRegression and a HistGradientBoostingClassifier, alone"
     if is_regressor(model):
@@ -277,7 +225,6 @@ def _refusal(model: Any) -> TypeError:
             "MultiOutputRegressor,"
         )
     return TypeError(
-        f"of {kinds} that are not forests of mddf, to_onnx takes {last} or after a SimpleImputer "
-        "of NaN without an indicator, a StandardScaler, a OneHotEncoder that keeps all, or these "
-        f"in a ColumnTransformer; got {short(model)}"
+        f"of {kinds} that are not forests of mddf, to_onnx takes {last} or after {STEPS}; "
+        f"got {short(model)}"
     )

@@ -7,17 +7,19 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_regressor
+from sklearn.base import BaseEstimator, is_regressor
 
 from mddf._data.categories import CategoryEncoder
 from mddf._data.cells import NUMBER, missing_cells
-from mddf._data.reading import read_table
-from mddf._inspection.stages import feature_names, fitted_stages
-from mddf.explain._arrays import category_codes
+from mddf._data.reading import read_numbers, read_table
+from mddf._inspection.stages import feature_names
+from mddf.explain._arrays import categories_by_code
 
+from ._exported import Exported, binner_of
 from ._graph import ML, Graph
 from ._precision import checked
 from ._statistics import Levels
+from ._steps import split_steps
 
 
 def onnx_inputs(model: Any, X: Any, *, dtype: Any = None) -> dict[str, np.ndarray]:
@@ -30,8 +32,8 @@ def onnx_inputs(model: Any, X: Any, *, dtype: Any = None) -> dict[str, np.ndarra
 
     Parameters
     ----------
-    model : forest, gradient boosting, deep forest or cascade of mddf
-        Fitted.
+    model : forest, gradient boosting, deep forest, cascade or boosting baseline of mddf
+        Fitted; or a pipeline that `to_onnx` takes.
     X : array or DataFrame of shape (n_samples, n_features)
     dtype : float32 or float64, default=None
         The one that `to_onnx` was given; None means float32.
@@ -41,9 +43,15 @@ def onnx_inputs(model: Any, X: Any, *, dtype: Any = None) -> dict[str, np.ndarra
     dict of str to ndarray
     """
     dtype = checked(dtype)
+    steps, last = split_steps(model)
+    if steps:
+        binner_of(last)
+        return {"X": _numbers_of_pipeline(model, X).astype(dtype, copy=False)}
+    model = last
     names = input_names(model)
     table = read_table(model, X, reset=False, categorical_features=model.categorical_features)
-    binner, categories = fitted_stages(model).binner, category_codes(model)
+    binner = binner_of(model)
+    categories = categories_by_code(binner)
     if not categories:
         return {"X": np.asarray(binner.numbers(table), dtype)}
     found = {}
@@ -66,7 +74,7 @@ def onnx_inputs(model: Any, X: Any, *, dtype: Any = None) -> dict[str, np.ndarra
 
 def input_names(model: Any) -> list[str]:
     """Names of the graph's inputs; those of features that it cannot have are refused."""
-    if not category_codes(model):
+    if not binner_of(model).encoders_:
         return ["X"]
     names = feature_names(model)
     outputs = ["variable"] if is_regressor(model) else ["label", "probabilities"]
@@ -121,17 +129,17 @@ def is_utf8(text: str) -> bool:
     return True
 
 
-def add_inputs(graph: Graph, model: Any, dtype: Any) -> tuple[str, Levels]:
+def add_inputs(graph: Graph, model: Any, made: Exported, dtype: Any) -> tuple[str, Levels]:
     """The features as one table of doubles, categories as codes, NaN where missing.
 
     Also the levels of the columns that have target statistics.
     """
-    categories, levels = category_codes(model), dict[int, tuple[str, int]]()
+    levels = dict[int, tuple[str, int]]()
+    binner, of_levels = made.binner, made.columns_of_levels
+    categories = categories_by_code(binner)
     if not categories:
-        X = graph.input("X", dtype, [None, model.n_features_in_])
-        return (X if dtype == np.float64 else graph.cast(X, np.float64)), {}
-    fitted, columns = fitted_stages(model), []
-    binner, of_levels = fitted.binner, fitted.columns_of_levels
+        return _add_table(graph, model.n_features_in_, dtype), {}
+    columns = []
     for column, name in enumerate(input_names(model)):
         text = column in categories and _is_text(binner, column, name)
         value = graph.input(name, str if text else dtype, [None, 1])
@@ -145,6 +153,45 @@ def add_inputs(graph: Graph, model: Any, dtype: Any) -> tuple[str, Levels]:
             value = _add_encoder(graph, value, name, pairs, text, dtype, np.nan)
         columns.append(graph.cast(value, np.float64))
     return graph.add("Concat", *columns, axis=1), levels
+
+
+def add_numbers(graph: Graph, pipeline: Any, dtype: Any) -> str:
+    """The features of a pipeline as one table of doubles; categories are refused."""
+    _, last = split_steps(pipeline)
+    if encoders := binner_of(last).encoders_:
+        raise TypeError(
+            "the last step of a pipeline must see numbers alone in to_onnx, got categories in "
+            f"{len(encoders)} columns; export that step by itself, with its own inputs"
+        )
+    return _add_table(graph, _n_features(pipeline), dtype)
+
+
+def _n_features(pipeline: Any) -> int:
+    # A pipeline asks its first step, which may be none.
+    return getattr(pipeline, "n_features_in_", split_steps(pipeline)[1].n_features_in_)
+
+
+def _add_table(graph: Graph, n_columns: int, dtype: Any) -> str:
+    X = graph.input("X", dtype, [None, n_columns])
+    return X if dtype == np.float64 else graph.cast(X, np.float64)
+
+
+def _numbers_of_pipeline(pipeline: Any, X: Any) -> np.ndarray:
+    """The columns that a pipeline saw in fit, by their names if it knows them."""
+    reader = BaseEstimator()
+    numbers = read_numbers(reader, X, reset=True)
+    names = getattr(pipeline, "feature_names_in_", None)
+    given = getattr(reader, "feature_names_in_", None)
+    if names is not None and given is not None:
+        places = {name: place for place, name in enumerate(given)}
+        if absent := [name for name in names if name not in places]:
+            raise ValueError(f"X must have the columns that fit saw, got none {absent[0]!r}")
+        numbers = numbers[:, [places[name] for name in names]]
+    if numbers.shape[1] != _n_features(pipeline):
+        raise ValueError(
+            f"X must have {_n_features(pipeline)} columns as in fit, got {numbers.shape[1]}"
+        )
+    return numbers
 
 
 def _add_levels(

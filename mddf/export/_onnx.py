@@ -6,15 +6,19 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import is_regressor
 
 from mddf._base.messages import short
-from mddf._inspection.stages import fitted_stages
+from mddf._inspection.stages import feature_names, fitted_stages
 
+from ._exported import Exported, own_description
 from ._graph import Graph
-from ._inputs import add_inputs, input_names, is_utf8
-from ._precision import checked, warn_of_rounding
+from ._inputs import add_inputs, add_numbers, input_names, is_utf8
+from ._precision import checked, lossy_columns, warn_of_rounded_steps, warn_of_rounding
 from ._stages import add_stages
+from ._statistics import Levels
+from ._steps import add_steps, split_steps
 
 
 def to_onnx(model: Any, *, dtype: Any = None) -> Any:
@@ -28,10 +32,11 @@ def to_onnx(model: Any, *, dtype: Any = None) -> Any:
 
     Parameters
     ----------
-    model : forest, gradient boosting, deep forest or cascade of mddf
+    model : forest, gradient boosting, deep forest, cascade or boosting baseline of mddf
         Fitted. Members from outside must be scikit-learn's linear models (logistic regression,
         ridge regression) or histogram gradient boosting, alone or in a pipeline after a
-        ``SimpleImputer``, a ``StandardScaler`` or a ``OneHotEncoder``.
+        ``SimpleImputer``, a ``StandardScaler`` or a ``OneHotEncoder``. A model can be the last
+        step of such a pipeline, too, if all of its features are numbers.
     dtype : float32 or float64, default=None
         Of the numbers that go in and come out. None means float32, with a warning if that does
         not hold the numbers which fit saw in some column that trees ask for, or that members see
@@ -65,23 +70,52 @@ def to_onnx(model: Any, *, dtype: Any = None) -> Any:
         import_module("onnx")
     except ImportError as error:
         raise ImportError('to_onnx needs the package onnx: pip install "mddf[onnx]"') from error
-    fitted = fitted_stages(model)
+    steps, last = split_steps(model)
+    made: Exported = own_description(last) or _ExportedStages(last)
     if dtype is None:
-        warn_of_rounding(model, fitted)
+        if steps:
+            warn_of_rounded_steps()
+        else:
+            warn_of_rounding(feature_names(last), made.lossy_columns())
     dtype = checked(dtype)
-    graph = Graph(input_names(model))
-    raw, levels = add_inputs(graph, model, dtype)
-    outcome = add_stages(graph, raw, levels, fitted, is_regressor(model))
-    if is_regressor(model):
-        n_outputs = fitted.stages[-1].members[0].n_columns
-        graph.output(graph.cast(outcome, dtype), "variable", dtype, [None, n_outputs])
-        return graph.model(type(model).__name__, import_module("mddf").__version__)
-    label_type, classes = _label_type(model.classes_)
-    label = graph.add("ArgMax", outcome, axis=1, keepdims=0)
-    label = graph.add("Gather", graph.constant(classes, classes.dtype), label)
+    if steps:
+        graph = Graph(["X"])
+        raw = add_steps(graph, add_numbers(graph, model, dtype), steps)
+        levels: Levels = {}
+    else:
+        graph = Graph(input_names(last))
+        raw, levels = add_inputs(graph, last, made, dtype)
+    outcome, code = made.add(graph, raw, levels)
+    name, version = type(model).__name__, import_module("mddf").__version__
+    if is_regressor(last):
+        graph.output(graph.cast(outcome, dtype), "variable", dtype, [None, made.n_outputs])
+        return graph.model(name, version)
+    label_type, classes = _label_type(last.classes_)
+    label = graph.add("Gather", graph.constant(classes, classes.dtype), code)
     graph.output(label, "label", label_type, [None])
     graph.output(graph.cast(outcome, dtype), "probabilities", dtype, [None, len(classes)])
-    return graph.model(type(model).__name__, import_module("mddf").__version__)
+    return graph.model(name, version)
+
+
+class _ExportedStages:
+    """A model that consists of stages."""
+
+    def __init__(self, model: Any) -> None:
+        self.fitted, self.is_regressor = fitted_stages(model), is_regressor(model)
+        self.binner = self.fitted.binner
+        self.columns_of_levels = self.fitted.columns_of_levels
+        self.n_outputs = self.fitted.stages[-1].members[0].n_columns
+
+    def lossy_columns(self) -> NDArray[np.bool_]:
+        """Those that trees ask for, or members see that are no trees."""
+        return lossy_columns(self.fitted)
+
+    def add(self, graph: Graph, raw: str, levels: Levels) -> tuple[str, str]:
+        """Append all stages; numbers have no labels."""
+        outcome = add_stages(graph, raw, levels, self.fitted, self.is_regressor)
+        if self.is_regressor:
+            return outcome, ""
+        return outcome, graph.add("ArgMax", outcome, axis=1, keepdims=0)
 
 
 def _label_type(classes: np.ndarray) -> tuple[Any, ...]:

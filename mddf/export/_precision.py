@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mddf._base.messages import short, warn
 from mddf._ensemble.stages import FittedStages
-from mddf._inspection.stages import feature_names
 
 
 def checked(dtype: Any) -> np.dtype:
@@ -22,18 +22,21 @@ def checked(dtype: Any) -> np.dtype:
     return found
 
 
-def warn_of_rounding(model: Any, fitted: FittedStages) -> None:
-    """Warn if single precision does not hold numbers that fit saw in columns which matter.
+def lossy_columns(fitted: FittedStages) -> NDArray[np.bool_]:
+    """Columns that matter, of which single precision does not hold what fit saw.
 
-    The values of bins show them. A bin of several numbers knows the middle of the lowest
-    and the highest alone: a column with such bins is real numbers, unless all middles are held.
+    The values of bins show that. A bin of several numbers knows the middle of the lowest and the
+    highest alone: a column with such bins is real numbers, unless all middles are held.
     """
     bins = fitted.binner.bins_
     with np.errstate(over="ignore"):
         is_rounded = bins.values.astype(np.float32) != bins.values
-    lossy = np.logical_or.reduceat(is_rounded, bins.start[:-1]) & _matter(fitted)
+    return np.logical_or.reduceat(is_rounded, bins.start[:-1]) & _matter(fitted)
+
+
+def warn_of_rounding(names: list[str], lossy: NDArray[np.bool_]) -> None:
+    """Warn if single precision does not hold numbers that fit saw in columns which matter."""
     if lossy.any():
-        names = feature_names(model)
         warn(
             "the graph takes single precision, which rounds numbers such as fit saw in "
             f"{np.count_nonzero(lossy)} of {len(names)} columns ({names[np.argmax(lossy)]!r} is "
@@ -41,6 +44,16 @@ def warn_of_rounding(model: Any, fitted: FittedStages) -> None:
             "Pass dtype=numpy.float64 to to_onnx and onnx_inputs, or dtype=numpy.float32 if that "
             "is meant",
         )
+
+
+def warn_of_rounded_steps() -> None:
+    """Warn that single precision may not hold what goes into a pipeline."""
+    warn(
+        "the graph takes single precision, and a pipeline does not keep whether that holds the "
+        "numbers which fit saw: of rows next to thresholds it may say other things than Python "
+        "does. Pass dtype=numpy.float64 to to_onnx and onnx_inputs, or dtype=numpy.float32 if "
+        "that is meant",
+    )
 
 
 def _matter(fitted: FittedStages) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_models import TABLES, frame_table, labels_of, number_table, table_with_missing
-from mddf.baselines import AdaBoostClassifier, GCForestClassifier
+from mddf.baselines import GCForestClassifier
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.impute import SimpleImputer
@@ -341,7 +341,7 @@ def test_refusals():
     with pytest.raises(ValueError, match="dtype must be float32 or float64, got 'int'"):
         to_onnx(forest, dtype="int")
     with pytest.raises(TypeError, match="model must be a forest of mddf"):
-        to_onnx(AdaBoostClassifier(2).fit(X, y))
+        to_onnx(LogisticRegression().fit(X, y))
     external = MDDFClassifier(1, forests=["random", ExtraTreesClassifier(2)], **CASCADE).fit(X, y)
     with pytest.raises(TypeError, match="to_onnx takes a LogisticRegression"):
         to_onnx(external, dtype=np.float64)
