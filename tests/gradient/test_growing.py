@@ -55,6 +55,18 @@ def test_early_stopping(Model, scoring):
 
 
 @both
+@growth
+def test_a_validation_set_is_not_trained_on(Model, grow_policy):
+    X, y = problem(Model, 900)
+    options = {"max_iter": 15, "learning_rate": 0.3, "random_state": 0}
+    options |= {"grow_policy": grow_policy, "early_stopping": False}
+    alone = Model(**options).fit(X[:200], y[:200])
+    watched = Model(**options).fit(X[:200], y[:200], X_val=X[200:], y_val=y[200:])
+    assert np.array_equal(answers(alone, X), answers(watched, X))
+    assert np.array_equal(alone.train_score_, watched.train_score_)
+
+
+@both
 def test_a_validation_set(Model):
     X, y = problem(Model, 900)
     options = {"max_iter": 200, "learning_rate": 0.3, "n_iter_no_change": 10, "random_state": 0}

@@ -263,3 +263,23 @@ def test_each_training_row_gets_the_value_of_its_leaf(symmetric, subsample, trai
         if t:
             trees_of(booster.trees(), problem).add_raw(problem.codes, t - 1, t, raw)
         assert loss == mean_loss(problem, raw[problem.train], y, ones, 0)
+
+
+@pytest.mark.parametrize("subsample", [1.0, 0.6])
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_other_rows_of_the_table_change_nothing(symmetric, loss, subsample):
+    options = {"symmetric": symmetric, "subsample": subsample, "max_leaf_nodes": 12}
+    problem = make_problem(9, 3000, loss=loss, **options)
+    first, every = np.arange(200, dtype=np.int32), np.zeros(2, np.int32)
+    few = replace(problem, codes=problem.codes[:200].copy(), y=problem.y[:200], train=first)
+    found = []
+    for case in (few, replace(problem, train=first)):
+        booster = _core.GradientBooster(
+            table_of(case), case.y, None, first, every, options_of(case)
+        )
+        booster.grow(np.arange(5, dtype=np.uint64))
+        found.append(booster.trees())
+    assert same(*found)
+    leaf_weights = np.add.reduceat(found[1]["weight"], found[1]["first_leaf"][:-1])
+    assert np.array_equal(leaf_weights, np.full(5, 200.0))

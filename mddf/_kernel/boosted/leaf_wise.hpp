@@ -286,8 +286,9 @@ class LeafWiseGrower {
   void finish(const RoundOf& round, Grown& tree, Team& team) {
     const int64_t n = columns_.n_rows();
     tree.leaf_of.resize(n);
+    // The table may have more rows, as those of a validation set, but none of them is in the tree.
+    if (!columns_.are_all()) leaf_of_number_.resize(columns_.n_table_rows());
     std::vector<uint16_t>& leaf_of = columns_.are_all() ? tree.leaf_of : leaf_of_number_;
-    leaf_of.resize(std::max(leaf_of.size(), static_cast<size_t>(columns_.n_table_rows())));
     for (const Node& node : nodes_) {
       if (node.is_split) continue;
       const auto leaf = static_cast<uint16_t>(tree.limits.size());
