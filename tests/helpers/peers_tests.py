@@ -1,4 +1,4 @@
-"""scikit-learn's own tests with mddf's estimators in place of its own."""
+"""Other packages' own tests with mddf's estimators in place of theirs."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ def adapted(name, Model, defaults, module, **parts):
     return type(name, (Model,), {"__init__": __init__, "__module__": module, **parts})
 
 
-def of_module(name: str, Models, marks=pytest.mark) -> ModuleType:
-    """A module of tests below `sklearn.ensemble`, which sees other models under these names."""
-    found = importlib.util.find_spec(f"sklearn.ensemble.{name}")
+def of_module(name: str, Models, marks=pytest.mark, package=sklearn.ensemble) -> ModuleType:
+    """A module of tests below a package, in which it sees other models under these names."""
+    found = importlib.util.find_spec(f"{package.__name__}.{name}")
     assert found is not None
     assert found.loader is not None
     module = importlib.util.module_from_spec(found)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pytest, "mark", marks)
         for Model in Models:
-            patch.setattr(sklearn.ensemble, Model.__name__, Model)
+            patch.setattr(package, Model.__name__, Model)
         found.loader.exec_module(module)
     # What is refused or warned of is the same, but not by the same words.
     plain = {"raises": lambda kind, match=None: pytest.raises(kind),

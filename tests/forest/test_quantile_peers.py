@@ -1,0 +1,97 @@
+"""Quantile regression forests as quantile-forest has them, beside it where it is installed."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes
+from sklearn.metrics import mean_pinball_loss
+from value_cases import REGRESSORS
+
+from mddf import RandomForestRegressor
+
+DECILES = np.arange(11) / 10
+
+
+def steps(n_of_each, n_steps=6, n_outputs=1):
+    """A column of few values, with targets of their own for each: all trees have these leaves."""
+    rng = np.random.default_rng(n_of_each)
+    X = np.repeat(np.arange(n_steps), n_of_each)[:, None] * 1.0
+    y = 100 * X + rng.normal(size=(len(X), n_outputs))
+    order = rng.permutation(len(X))
+    return X[order], (y[order, 0] if n_outputs == 1 else y[order])
+
+
+def fitted(Forest, X, y, n_of_each):
+    options = {"bootstrap": False, "min_samples_leaf": n_of_each, "random_state": 0}
+    return Forest(3, keep_targets=n_of_each, **options).fit(X, y)
+
+
+def peer(Forest, X, y, **options):
+    """quantile-forest's fit of the same kind."""
+    package = pytest.importorskip("quantile_forest", reason="needs quantile-forest")
+    kind = "RandomForest" if Forest is RandomForestRegressor else "ExtraTrees"
+    Model = getattr(package, f"{kind}QuantileRegressor")
+    return Model(max_samples_leaf=None, random_state=0, **options).fit(X, y)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+@pytest.mark.parametrize("Forest", REGRESSORS)
+def test_deciles_of_eleven_targets_are_these(Forest, n_outputs):
+    X, y = steps(11, n_outputs=n_outputs)
+    rows = np.arange(6.0)[:, None]
+    found = fitted(Forest, X, y, 11).predict(rows, quantiles=DECILES)
+    expected = [np.sort(y[X[:, 0] == step], axis=0).T for step in range(6)]
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+@pytest.mark.parametrize("quantiles", [0.5, [0.5], [0.1, 0.5, 0.9]], ids=str)
+@pytest.mark.parametrize("Forest", REGRESSORS)
+def test_shapes_and_values_of_quantile_forest(Forest, quantiles, n_outputs):
+    X, y = steps(11, n_outputs=n_outputs)
+    theirs = peer(Forest, X, y, n_estimators=3, bootstrap=False, min_samples_leaf=11)
+    rows = np.arange(6.0)[:, None]
+    found = fitted(Forest, X, y, 11).predict(rows, quantiles=quantiles)
+    expected = theirs.predict(rows, quantiles=quantiles)
+    if quantiles == [0.5]:  # a list of one keeps its axis here, as indices of numpy do
+        expected = expected[..., None]
+    np.testing.assert_allclose(found, expected, rtol=1e-12, strict=True)
+
+
+@pytest.mark.parametrize("n_of_each", [2, 5, 8, 13])
+@pytest.mark.parametrize("Forest", REGRESSORS)
+def test_quantiles_are_targets_next_to_interpolated_ones(Forest, n_of_each):
+    X, y = steps(n_of_each)
+    options = {"n_estimators": 1, "bootstrap": False, "min_samples_leaf": n_of_each}
+    theirs, rows = peer(Forest, X, y, **options), np.arange(6.0)[:, None]
+    levels = [0, 0.05, 0.25, 0.37, 0.5, 0.8, 0.95, 1]
+    found = fitted(Forest, X, y, n_of_each).predict(rows, quantiles=levels)
+    low, high = (
+        theirs.predict(rows, levels, interpolation=kind, weighted_quantile=False)
+        for kind in ("lower", "higher")
+    )
+    assert np.all((low <= found) & (found <= high))
+    assert np.isin(found, y).all()
+
+
+def test_both_forests_are_as_good():
+    X, y = load_diabetes(return_X_y=True)
+    options = {"max_features": 0.3, "min_samples_leaf": 5, "random_state": 0}
+    options |= {"n_estimators": 60, "bootstrap": True}
+    ours = RandomForestRegressor(keep_targets=100, **options).fit(X[:300], y[:300])
+    options.pop("random_state")
+    theirs = peer(RandomForestRegressor, X[:300], y[:300], **options)
+    levels = [0.1, 0.5, 0.9]
+    found, expected = (forest.predict(X[300:], quantiles=levels) for forest in (ours, theirs))
+    for level, a, b in zip(levels, found.T, expected.T, strict=True):
+        losses = [mean_pinball_loss(y[300:], one, alpha=level) for one in (a, b)]
+        assert losses[0] == pytest.approx(losses[1], rel=0.05)
+    assert np.mean((y[300:] >= found[:, 0]) & (y[300:] <= found[:, 2])) == pytest.approx(
+        np.mean((y[300:] >= expected[:, 0]) & (y[300:] <= expected[:, 2])), abs=0.06
+    )
+
+
+def test_missing_values_need_no_values_here():
+    X, y = steps(11)
+    X[X == 5] = np.nan  # quantile-forest refuses them
+    found = fitted(RandomForestRegressor, X, y, 11).predict([[np.nan]], quantiles=DECILES)
+    np.testing.assert_array_equal(found[0], np.sort(y[np.isnan(X[:, 0])]))
