@@ -334,7 +334,17 @@ class LayerTrainer:
         rows = [(part[0], part[1]) for part in parts]
         task, n_jobs = self.task, self.n_jobs
         return fit_external(
-            model, X, task.target, task.n_columns, weights, rows, entropy, n_jobs, name, frames
+            model,
+            X,
+            task.y,
+            task.n_columns,
+            weights,
+            rows,
+            entropy,
+            n_jobs,
+            name,
+            frames,
+            task.widths,
         )
 
     def train_estimator(

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from mddf._base.messages import short
 from mddf._core import ValueTarget
-from mddf._data.plain import class_factors, encode_labels
+from mddf._data.plain import class_factors, encode_labels, plain_array
 from mddf._data.validation import naming
 
 _ONE = 2**61  # as the kernel has it
@@ -30,19 +31,29 @@ class ClassOutputs:
     classes : list of ndarray
         Of each output.
     labels : ndarray of uint16 of shape (n_samples, n_outputs)
-    entropy : bool
-        Whether trees are grown by entropy, which needs a number for each class.
+    every_class : bool
+        Whether there is a number for each class, which entropy needs, and vectors of layers have.
     """
 
     classes: list[np.ndarray]
     labels: np.ndarray
-    entropy: bool
+    every_class: bool
 
     @classmethod
-    def read(cls, y: np.ndarray, entropy: bool) -> ClassOutputs:
+    def read(cls, y: np.ndarray, every_class: bool) -> ClassOutputs:
         """From an array of shape (n_samples, n_outputs) that a user passed as y."""
         read = [encode_labels(column) for column in y.T]
-        return cls([classes for classes, _ in read], np.stack([n for _, n in read], 1), entropy)
+        labels = np.stack([labels for _, labels in read], axis=1)
+        return cls([classes for classes, _ in read], labels, every_class)
+
+    def of_rows(self, rows: np.ndarray) -> ClassOutputs:
+        """The same of some samples."""
+        return replace(self, labels=self.labels[rows])
+
+    @property
+    def n_classes(self) -> list[int]:
+        """Of each output."""
+        return [len(classes) for classes in self.classes]
 
     @cached_property
     def key(self) -> np.ndarray:
@@ -52,9 +63,12 @@ class ClassOutputs:
     @cached_property
     def n_columns(self) -> list[int]:
         """Numbers that stand for each output."""
-        return [
-            len(classes) if self.entropy or len(classes) > 2 else 1 for classes in self.classes
-        ]
+        return [n if self.every_class or n > 2 else 1 for n in self.n_classes]
+
+    @cached_property
+    def places(self) -> np.ndarray:
+        """Of the samples' classes among those of all outputs side by side, as `labels`."""
+        return self.labels + np.cumsum([0, *self.n_classes[:-1]])
 
     @cached_property
     def cells(self) -> ValueTarget:
@@ -64,7 +78,7 @@ class ClassOutputs:
             shown = np.arange(len(classes)) if n > 1 else np.array([len(classes) - 1])
             found.append(labels[:, None] == shown)
             # The impurity of two classes is twice the variance of either.
-            scale += [1.0 if n == 1 or self.entropy else 0.5] * n
+            scale += [1.0 if n == 1 or self.every_class else 0.5] * n
         return ValueTarget(np.hstack(found).astype(np.int64) * _ONE, np.array(scale))
 
     def factors(self, class_weight: Any, weights: np.ndarray | None) -> np.ndarray | None:
@@ -90,6 +104,17 @@ class ClassOutputs:
             if factors is not None:
                 product *= factors[labels]
         return product
+
+
+def several_outputs(y: Any) -> np.ndarray | None:
+    """A user's y as an array of two columns or more; None if it has classes of one output."""
+    if sparse.issparse(y):
+        raise ValueError("y must be dense: sparse multilabel-indicator for y is not supported")
+    if y is None:
+        return None
+    with naming("y"):
+        given = plain_array(y, "y")
+    return given if given.ndim == 2 and given.shape[1] > 1 else None
 
 
 def shares_by_output(

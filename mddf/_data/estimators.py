@@ -15,6 +15,7 @@ from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import Renamed, nearest, warn
 from mddf._base.serialization import Saved
 from mddf._data.blocks import last
+from mddf._data.class_outputs import named_classes
 
 
 class TableEstimator(Saved, BaseEstimator):
@@ -61,7 +62,11 @@ class ProbabilityClassifier(ClassifierMixin, TableEstimator):
         """
         raise NotImplementedError
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def _by_output(self, probabilities: np.ndarray) -> Any:
+        """What users get of probabilities: a list where there are several outputs."""
+        return probabilities
+
+    def predict_proba(self, X: Any) -> Any:
         """Class probabilities.
 
         Parameters
@@ -70,16 +75,16 @@ class ProbabilityClassifier(ClassifierMixin, TableEstimator):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_classes)
+        ndarray of shape (n_samples, n_classes), or a list of these if there are several outputs
             Columns in the order of `classes_`.
         """
         (found,) = self._read_stages(X, lambda stages: [last(stages)])
-        return found
+        return self._by_output(found)
 
-    def predict_log_proba(self, X: Any) -> np.ndarray:
+    def predict_log_proba(self, X: Any) -> Any:
         """Natural logarithm of `predict_proba`; minus infinity where that is 0."""
-        (found,) = self._read_stages(X, lambda stages: [log(last(stages))])
-        return found
+        found = self.predict_proba(X)
+        return [log(part) for part in found] if isinstance(found, list) else log(found)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of the largest probability.
@@ -90,13 +95,23 @@ class ProbabilityClassifier(ClassifierMixin, TableEstimator):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,), or (n_samples, n_outputs) if there are several outputs
         """
         (found,) = self._read_stages(X, lambda stages: [self._best(last(stages))])
         return found
 
     def _best(self, probabilities: np.ndarray) -> np.ndarray:
-        return self.classes_[probabilities.argmax(axis=1)]
+        each = self._by_output(probabilities)
+        if isinstance(each, list):
+            return named_classes(self.classes_, [part.argmax(axis=1) for part in each])
+        return self.classes_[each.argmax(axis=1)]
+
+
+def takes_outputs(tags: Any) -> Any:
+    """Tags of a classifier that takes several labels or outputs."""
+    tags.classifier_tags.multi_label = True
+    tags.target_tags.multi_output = True
+    return tags
 
 
 class TableRegressor(RegressorMixin, TableEstimator):
@@ -132,10 +147,10 @@ class LayeredClassifier(ProbabilityClassifier):
 
         Yields
         ------
-        ndarray of shape (n_samples, n_classes)
+        ndarray of shape (n_samples, n_classes), or a list of these if there are several outputs
             Once for each layer that is kept and has a weight above 0, or one before it.
         """
-        yield from self._read_stages(X, list)
+        yield from map(self._by_output, self._read_stages(X, list))
 
     def staged_predict(self, X: Any) -> Iterator[Any]:
         """What `predict` would say after each layer.
@@ -146,7 +161,7 @@ class LayeredClassifier(ProbabilityClassifier):
 
         Yields
         ------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,), or (n_samples, n_outputs) if there are several outputs
             As often as `staged_predict_proba`.
         """
         yield from self._read_stages(X, lambda stages: [*map(self._best, stages)])

@@ -9,24 +9,25 @@ from sklearn.metrics import get_scorer_names
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mddf._base.messages import short
 from mddf._cascade.layered import column_names
-from mddf._data.estimators import LayeredClassifier
+from mddf._data.class_outputs import ClassOutputs, named_classes, several_outputs
+from mddf._data.estimators import LayeredClassifier, takes_outputs
 from mddf._data.plain import class_factors, encode_labels
 from mddf._data.sampling import row_weights
 from mddf._data.validation import refuse_class
 from mddf._deep_forest.estimator import BaseDeepForest
 from mddf._deep_forest.growth import Growth
-from mddf._ensemble.conformal import Scores, check_coverage, counted, warn_of_few
+from mddf._deep_forest.sets import PredictsSets, class_scores
 from mddf._ensemble.scoring import MARGIN_RATIO, out_of_fold_score
 from mddf._ensemble.vote import Calibration
 from mddf._gradient.classifier import GradientBoostingClassifier
+from mddf._members.class_outputs_task import ClassOutputsTask
 from mddf._members.members import AUTO, named_classifiers, resolve_members
 from mddf._members.spec import MemberSpec
 from mddf._members.tasks import ClassificationTask
 
 
-class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
+class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     """A deep forest that is accurate, calibrated and small without being tuned.
 
     Every layer holds forests of four kinds that differ in how many features they look at for a
@@ -91,8 +92,9 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
     scoring : str or callable, default="log-loss"
         What the members' weights are chosen by: "log-loss", "margin-ratio", or a scorer of
         scikit-learn's.
-    class_weight : dict, "balanced" or None, default=None
-        Factors of the sample weights by class.
+    class_weight : dict, list of dict, "balanced" or None, default=None
+        Factors of the sample weights by class. Of several outputs "balanced", or a list with a
+        dict for each; the factors of a sample's classes are multiplied.
     categorical_features : "from_dtype", array of bool, int or str, or None, \
             default="from_dtype"
         Which features are categories, as in `RandomForestClassifier`.
@@ -113,7 +115,9 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
+    classes_ : ndarray of shape (n_classes,), or a list of these if there are several outputs
+    n_classes_ : int, or a list of them
+    n_outputs_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if X has string column names.
@@ -124,7 +128,7 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
     label_smoothing_ : float
         Share of the probabilities that calibration spreads over the classes evenly, half a
         sample's worth, so that none is 0.
-    oof_probabilities_ : ndarray of shape (n_samples, n_classes)
+    oof_probabilities_ : ndarray of shape (n_samples, n_classes), or a list of these
         Out-of-fold probabilities of the training samples by all layers that are kept, calibrated.
         Their log-loss is about that of new samples: no model that they come from, in any layer,
         has seen the label of its sample, nor has one whose vectors such a model was trained on.
@@ -150,7 +154,8 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
     min_samples_leaf_ : dict of str to int
         Chosen for the named forests.
     strength_ : float
-        Share of the margins' losses in how the second layer draws samples.
+        Share of the margins' losses in how the second layer draws samples; 0 if there are several
+        outputs.
     stop_reason_ : str
         Why there are no more layers.
     feature_importances_ : ndarray of shape (n_features,)
@@ -172,6 +177,11 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
     fold decides whether the others are worth their time: a layer that is not kept costs about a
     tenth of a fit, one that is kept a third to a half. Splits of your own by `cv` are merged to
     four; with fewer than three there is one layer.
+
+    With several labels or outputs, `y` has a column for each, and layers see the class vectors of
+    all of them. Forests learn all at once, and so do smooth models; boosted trees, logistic
+    regressions and models of other packages are fitted to one at a time. Log-losses are means over
+    the outputs, exponents are common to them, and an accuracy is that of all together.
 
     References
     ----------
@@ -198,7 +208,7 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         **BaseDeepForest._parameter_constraints,
         "calibrate": ["boolean"],
         "scoring": [StrOptions({*get_scorer_names(), "log-loss", MARGIN_RATIO}), callable],
-        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "class_weight": [StrOptions({"balanced"}), dict, list, None],
     }
 
     def __init__(
@@ -245,17 +255,23 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         calibration = vote.calibration
         self.exponent_ = calibration.exponent
         self.label_smoothing_ = calibration.label_smoothing
-        self.oof_probabilities_ = vote.probabilities
-        labels, weights = growth.training.task.target, growth.training.weights.sample
-        own = 1 - vote.probabilities[np.arange(len(labels)), labels]
-        counts = counted(len(labels), weights)
-        of_classes = [labels == label for label in range(vote.probabilities.shape[1])]
-        self._scores = [Scores.of(own[rows], counts[rows]) for rows in of_classes]
         self.strength_ = growth.later.strength
         self.min_samples_leaf_ = {k: v["min_samples_leaf"] for k, v in growth.chosen.items()}
+        self.oof_probabilities_ = self._by_output(vote.probabilities)
+        labels, weights = growth.training.task.y, growth.training.weights.sample
+        if self._widths is None:
+            self._scores = class_scores(vote.probabilities, labels, weights)
+            return
+        each = zip(self.oof_probabilities_, labels.T, strict=True)
+        self._scores = [class_scores(*of_output, weights) for of_output in each]
 
     def _read(self, y: Any, given: Any) -> tuple[Any, ...]:
         refuse_class("scoring", self.scoring)
+        several = several_outputs(y)
+        if several is not None:
+            return self._read_outputs(ClassOutputs.read(several, every_class=True), given)
+        if isinstance(self.class_weight, list):
+            raise ValueError("class_weight can be a list only for several outputs of y")
         classes, labels = encode_labels(y)
         factors = class_factors(self.class_weight, classes, labels, given)
         weights = row_weights(given, factors, labels)
@@ -272,9 +288,21 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
         )
         return task, weights, {"classes_": classes}, classes[labels]
 
+    def _read_outputs(self, outputs: ClassOutputs, given: Any) -> tuple[Any, ...]:
+        """The same of several outputs."""
+        factors = outputs.factors(self.class_weight, given)
+        weights = row_weights(given, factors, np.arange(len(outputs.labels)))
+        score = None
+        if self.scoring != "log-loss":
+            score = out_of_fold_score(self.scoring, outputs.classes, outputs.labels, given)
+        options: dict[str, Any] = {"score": score, "measure": self.scoring}
+        task = ClassOutputsTask(outputs, weights.row, calibrate=self.calibrate, **options)
+        named = named_classes(outputs.classes, outputs.labels.T)
+        return task, weights, {"classes_": outputs.classes}, named
+
     def _members(self, task: Any, categorical: np.ndarray) -> list[MemberSpec]:
-        makers = named_classifiers(self._preset.n_estimators, categorical)
-        return resolve_members(
+        makers = named_classifiers(self._preset.n_estimators, categorical, task.widths)
+        members = resolve_members(
             self._members_of(AUTO, GradientBoostingClassifier),
             makers,
             AUTO,
@@ -283,93 +311,58 @@ class DeepForestClassifier(BaseDeepForest, LayeredClassifier):
             max_bins=self.max_bins,
             own_parameters=self._own_parameters(),
         )
+        for member in members if task.widths is not None else ():
+            if getattr(member.model, "bootstrap", None) == "balanced":
+                raise ValueError(
+                    "bootstrap='balanced' is for the classes of one output, got the member "
+                    f"{member.name!r} and {len(task.widths)} outputs"
+                )
+        return members
+
+    @property
+    def _widths(self) -> list[int] | None:
+        """Classes of each of several outputs."""
+        return self.n_classes_ if isinstance(self.classes_, list) else None
+
+    @property
+    def n_classes_(self) -> Any:
+        """How many classes there are; a list of several outputs."""
+        check_is_fitted(self, "_layers")
+        several = isinstance(self.classes_, list)
+        return [len(of_one) for of_one in self.classes_] if several else len(self.classes_)
+
+    @property
+    def n_outputs_(self) -> int:
+        """How many outputs there are."""
+        check_is_fitted(self, "_layers")
+        return len(self.classes_) if isinstance(self.classes_, list) else 1
 
     @property
     def _width(self) -> int:
-        return len(self.classes_)
+        return len(self.classes_) if self._widths is None else sum(self._widths)
 
     @property
     def _outputs(self) -> list[str]:
-        return column_names(self.classes_)
+        if self._widths is None:
+            return column_names(self.classes_)
+        return [
+            f"output{number}_{name}"
+            for number, classes in enumerate(self.classes_)
+            for name in column_names(classes)
+        ]
+
+    def _by_output(self, probabilities: np.ndarray) -> Any:
+        if self._widths is None:
+            return probabilities
+        return np.split(probabilities, np.cumsum(self._widths)[:-1], axis=1)
+
+    def __sklearn_tags__(self) -> Any:
+        return takes_outputs(super().__sklearn_tags__())
 
     # Asking.
 
     def _finish(self) -> dict[str, Any]:
-        return {"calibration": Calibration(self.exponent_, self.label_smoothing_)}
-
-    def predict_set(self, X: Any, coverage: float = 0.9, *, by_class: bool = False) -> np.ndarray:
-        """Sets of classes that hold the class of new samples in a given share of cases.
-
-        A class belongs to the set if its probability is not below that which so large a share of
-        the training samples gave, out-of-fold, to their own class, with the correction for a
-        finite number of them that conformal prediction makes: the least ambiguous sets [1]_.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        coverage : float, default=0.9
-            Between 0 and 1.
-        by_class : bool, default=False
-            Whether the share holds among the samples of every class, each of which has a bound
-            of its own then, and not over all samples alone.
-
-        Returns
-        -------
-        ndarray of bool of shape (n_samples, n_classes)
-            Columns in the order of `classes_`. Where the accuracy is above `coverage`, sets of
-            samples about which the model is least sure are empty: with the most probable class in
-            them, the coverage would be above what was asked for.
-
-        Warns
-        -----
-        UserWarning
-            If there were fewer than ``coverage / (1 - coverage)`` training samples, or of a class
-            with `by_class`, to learn from: all classes, or this one, are then in every set.
-
-        Notes
-        -----
-        There is no chance in it: equal samples have equal sets. Sets that add up probabilities
-        from the largest one (APS, RAPS) cover hard and easy samples more alike; they are larger
-        on average, or need random numbers to be exact. Probabilities here are calibrated, for
-        which the least ambiguous sets are the smallest ones of their coverage [1]_.
-
-        As for `DeepForestRegressor.predict_interval`, training samples are judged by models that
-        did not see them, and the coverage is over samples from where these came from.
-
-        References
-        ----------
-        .. [1] M. Sadinle, J. Lei and L. Wasserman, "Least ambiguous set-valued classifiers with
-           bounded error levels", Journal of the American Statistical Association 114, 2019.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from mddf import DeepForestClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> forest = DeepForestClassifier(n_estimators=20, random_state=0).fit(X[::2], y[::2])
-        >>> sets = forest.predict_set(X[1::2], coverage=0.95)
-        >>> bool(sets[range(75), y[1::2]].mean() > 0.9)
-        True
-        """
-        coverage = check_coverage(coverage)
-        check_is_fitted(self, "_layers")
-        parts = self._scores if by_class else [Scores.joined(self._scores)]
-        bounds = np.array([part.threshold(coverage) for part in parts])
-        if np.isinf(bounds).any():
-            self._warn_of_few(coverage, parts, bounds, by_class)
-        return 1 - self.predict_proba(X) <= bounds
-
-    def _warn_of_few(
-        self, coverage: float, parts: list[Scores], bounds: np.ndarray, by_class: bool
-    ) -> None:
-        if not by_class:
-            warn_of_few(coverage, parts[0].n, "all classes are in every set")
-            return
-        few = np.flatnonzero(np.isinf(bounds))
-        smallest = min(few, key=lambda label: parts[label].n)
-        name = short(self.classes_.tolist()[smallest])
-        outcome = f"{len(few)} of {len(parts)} classes are in every set"
-        warn_of_few(coverage, parts[smallest].n, outcome, f" of class {name}")
+        return {"calibration": Calibration(self.exponent_, self.label_smoothing_, self._widths)}
 
     def _member_score(self, row: dict[str, Any]) -> float:
         if self.scoring in ("log-loss", "neg_log_loss"):

@@ -199,7 +199,7 @@ class _Fits:
             self.no_time.add(i)
             return
         if monotonic() > end:
-            self._fewer[i] = _count(fitted[0][0].n_rounds, "round")
+            self._fewer[i] = _count(max(fitted[0][0].rounds, default=0), "round")
         self._join(i, fitted, self.parts)
         self._took(i, perf_counter() - start)
 

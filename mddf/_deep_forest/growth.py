@@ -26,9 +26,7 @@ from mddf._deep_forest.tuning import (
     reweighting_factors,
 )
 from mddf._ensemble.checkpoints import Checkpoint
-from mddf._ensemble.vote import sharpened
 from mddf._members.spec import MemberSpec
-from mddf._members.tasks import ClassificationTask
 from mddf._trees.grower import Grown
 
 # What the vote takes of a number that a member forecasts.
@@ -75,7 +73,7 @@ class LaterLayers:
         nested, rows = self.nested, self.nested.folds[0][1]
         yield nested.flattered(members, self.stack.features(number), (3, number))
         self._nest(number, [0])
-        if number == 1 and isinstance(self.training.task, ClassificationTask):
+        if number == 1 and self.training.task.has_margins:
 
             def look(trial: list[MemberSpec], strength: float) -> np.ndarray:
                 grown = [nested.grow(0, trial, self._factors(0, strength), (5, number))]
@@ -330,7 +328,7 @@ class Growth:
         """Whether a layer helps on the first outer fold, by log-loss or squared error."""
         rows = self.later.nested.folds[0][1]
         task, mean = self.training.task.of_rows(rows), self.stack.vote.mean[rows]
-        forecasts = [mean, *(sharpened(v, task.own_exponent(v)) for v in found.vectors)]
+        forecasts = [mean, *(task.sharpened(v, task.own_exponent(v)) for v in found.vectors)]
         weighed = zip(task.weigh(forecasts), forecasts, strict=True)
         mean_after: Any = sum(weight * of_one for weight, of_one in weighed if weight)
         before, after = task.calibration(mean)(mean), task.calibration(mean_after)(mean_after)

@@ -160,8 +160,7 @@ class NestedFolds:
                 continue
             entropy, of_pairs = (*self.entropy, 1, i, seed), parts_of(parts)
             if member.is_boosted:
-                n_rounds = of_folds[0].n_rounds
-                fitted = self.training.boost(member, of_pairs, entropy, n_rounds)
+                fitted = self.training.boost(member, of_pairs, entropy, of_folds[0].rounds)
             else:
                 fitted = self.training.fit_member(member, of_pairs, entropy)
             found[i] = [vectors for _, vectors in fitted]

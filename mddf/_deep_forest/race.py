@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from mddf._ensemble.vote import sharpened
-
 # With fewer samples held out, or in all, all go on: they are quick, and chance decides.
 _FEWEST_HELD_OUT, _FEWEST = 50, 400
 # Weights are means over so many halves of the samples held out, of so many steps.
@@ -43,7 +41,7 @@ def race(
     -------
     weights, losses : ndarray of shape (n_members,)
     """
-    votes = [sharpened(of_one, task.own_exponent(of_one)) for of_one in forecasts]
+    votes = [task.sharpened(of_one, task.own_exponent(of_one)) for of_one in forecasts]
     rng, n = np.random.default_rng(np.random.SeedSequence(tuple(entropy))), len(votes[0])
     weights = np.zeros(len(votes))
     for _ in range(_DRAWS):

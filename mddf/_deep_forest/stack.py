@@ -12,9 +12,8 @@ from mddf._data.binning import apply_bins
 from mddf._deep_forest.training import Features, OnFolds, Training
 from mddf._ensemble.columns import columns_of
 from mddf._ensemble.margin_loss import class_margins
-from mddf._ensemble.vote import Calibration, sharpened
+from mddf._ensemble.vote import Calibration
 from mddf._members.spec import MemberSpec
-from mddf._members.tasks import ClassificationTask
 
 # Of vectors of more columns than this, the next layer sees the weighted mean.
 MOST_COLUMNS = 300
@@ -42,7 +41,7 @@ class GrownLayer:
     def of(cls, task: Any, found: OnFolds) -> GrownLayer:
         """From members on folds."""
         exponents = [task.own_exponent(of_member) for of_member in found.vectors]
-        votes = [sharpened(v, e) for v, e in zip(found.vectors, exponents, strict=True)]
+        votes = [task.sharpened(v, e) for v, e in zip(found.vectors, exponents, strict=True)]
         lost = found.lost_importances
         given = (found.members, found.vectors, np.stack(votes), exponents, found.models)
         return cls(*given, found.seconds, lost_importances=lost)
@@ -79,7 +78,7 @@ class Vote:
 
     def margins(self, task: Any) -> np.ndarray | None:
         """Those of the average; of numbers none."""
-        if not isinstance(task, ClassificationTask):
+        if not task.has_margins:
             return None
         return class_margins(self.mean, task.target)
 
@@ -150,9 +149,11 @@ class Stack:
         """
         before, task = self.layers[number - 1], self.training.task
         codes = apply_bins(columns_of(vectors, before.average_weights), self.features(number).bins)
-        if len(self.layers) > 1 or not isinstance(task, ClassificationTask):
+        if len(self.layers) > 1 or not task.has_margins:
             return codes, None
         weights, exponents = self.vote.weights, before.exponents
         votes = zip(before.inputs, vectors, strict=True)
-        mean: Any = sum(weights[i] * sharpened(v, exponents[i]) for i, v in votes if weights[i])
+        mean: Any = sum(
+            weights[i] * task.sharpened(v, exponents[i]) for i, v in votes if weights[i]
+        )
         return codes, class_margins(mean, task.target[rows])

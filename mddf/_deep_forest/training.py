@@ -100,7 +100,8 @@ class Training(LayerTrainer):
                 self._try(member, (*entropy, 13, number))
             if member.is_boosted:
                 with blaming(member.name, "be fitted"):
-                    boosting_options(member.model, self.features, self.task)
+                    for n_classes in sorted({n for _, n in self.task.outputs}):
+                        boosting_options(member.model, self.features, n_classes)
 
     def _try(self, member: MemberSpec, entropy: tuple[int, ...]) -> None:
         train, held_out = self.folds[0]
@@ -141,20 +142,20 @@ class Training(LayerTrainer):
         member: MemberSpec,
         parts: Sequence[Any],
         entropy: Any,
-        n_rounds: Any = None,
+        rounds: Sequence[int] | None = None,
         share: float = 1.0,
         *,
         must: bool = True,
     ) -> list[tuple[BoostedModel, np.ndarray]]:
         """Boosted trees on parts of the rows, and what they predict of those held out.
 
-        Without `n_rounds`, those of the least loss over all parts. Fewer of them, if a share of
+        Without `rounds`, those of the least loss over all parts. Fewer of them, if a share of
         the time that is left is over before; without `must`, `TimeIsUp` is raised where that
         does not suffice to start and to grow some.
         """
         rows = [(part[0], part[1]) for part in parts]
         table, task, weights = self.features, self.task, self.weights.row
-        given = (member.model, table, task, weights, rows, self.keys, entropy, n_rounds)
+        given = (member.model, table, task, weights, rows, self.keys, entropy, rounds)
         named: dict[str, Any] = {"screens": member.kind is not None, "levels": self.levels}
         named |= {"until": self.clock.until(share), "whole": self.clock.whole}
         if self.clock.runs and not must:

@@ -233,4 +233,4 @@ def _tried(
     fitted = training.boost(replace(member, model=model), parts, entropy, share=_SHARE, must=False)
     vectors = np.concatenate([of_fold for _, of_fold in fitted])
     loss = float(np.average(task.least_losses(vectors), weights=task.weight))
-    return _Tried(options, loss, fitted[0][1], fitted[0][0].n_rounds)
+    return _Tried(options, loss, fitted[0][1], max(fitted[0][0].rounds, default=0))

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import get_scorer
 
 from mddf._base.messages import short
+from mddf._data.class_outputs import named_classes
 from mddf._data.validation import naming
 from mddf._ensemble.margin_loss import class_margins, margin_ratio
 
@@ -31,13 +32,18 @@ class OutOfFold(ClassifierMixin, BaseEstimator):
         """The classes."""
         return self.classes
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """X itself."""
-        return X
+    def predict_proba(self, X: Any) -> Any:
+        """X itself, or its parts by outputs."""
+        if not isinstance(self.classes, list):
+            return X
+        return np.split(X, np.cumsum([len(of_one) for of_one in self.classes])[:-1], axis=1)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of the largest probability."""
-        return self.classes[X.argmax(axis=1)]
+        if not isinstance(self.classes, list):
+            return self.classes[X.argmax(axis=1)]
+        said = [part.argmax(axis=1) for part in self.predict_proba(X)]
+        return named_classes(self.classes, said)
 
 
 def needed_gain(tol: Any, scoring: Any) -> Callable[[float], float]:
@@ -68,14 +74,18 @@ def out_of_fold_score(
     ----------
     scoring : str, callable or None
         "margin-ratio", a scorer of scikit-learn's, or None for accuracy.
-    classes : ndarray of shape (n_classes,)
-    labels : ndarray of int of shape (n_samples,)
+    classes : ndarray of shape (n_classes,), or a list of these
+        Of several outputs a list.
+    labels : ndarray of int of shape (n_samples,) or (n_samples, n_outputs)
     sample_weight : ndarray of shape (n_samples,) or None
     """
 
     def weights(rows: Any) -> Any:
         return None if sample_weight is None else sample_weight[rows]
 
+    several = isinstance(classes, list)
+    if scoring == MARGIN_RATIO and several:
+        raise ValueError(f"scoring={scoring!r} is for classes of one output, got {len(classes)}")
     if scoring == MARGIN_RATIO:
         return lambda probabilities, rows=_ALL: (
             -margin_ratio(class_margins(probabilities, labels[rows]), weights(rows))
@@ -83,7 +93,7 @@ def out_of_fold_score(
     scorer = get_scorer("accuracy" if scoring is None else scoring)
     weighed = sample_weight is not None and "sample_weight" in inspect.signature(scorer).parameters
     stand_in = OutOfFold(classes)
-    y = classes[labels]
+    y = named_classes(classes, labels.T) if several else classes[labels]
 
     def score(probabilities: Any, rows: Any = _ALL) -> Any:
         options = {"sample_weight": weights(rows)} if weighed else {}

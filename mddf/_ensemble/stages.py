@@ -186,7 +186,7 @@ class FittedStages:
         Whether predictions are the average of all members by their weights and exponents; else
         they are that of the last stage's columns.
     calibration : Calibration
-        Of the average.
+        Of the average, and how many classes each of several outputs has.
     units : Units or None
         Those of the targets, if predictions are numbers that were standardised.
     link : Labels, Numbers or None
@@ -288,7 +288,9 @@ class FittedStages:
                 continue
             for member, of_member in zip(stage.members, vectors, strict=True):
                 if member.weight > 0:
-                    total = total + member.weight * sharpened(of_member, member.exponent)
+                    total = total + member.weight * sharpened(
+                        of_member, member.exponent, self.calibration.widths
+                    )
                     weight += member.weight
             if weight > 0:
                 yield total / weight

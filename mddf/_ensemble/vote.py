@@ -24,28 +24,59 @@ _VOTE_SHRINKAGE = 100
 # Samples that are unlike all others, as R. Krichevsky and V. Trofimov (IEEE T-IT 1981) count them.
 _UNSEEN = 0.5
 
+# Of several outputs, whose classes are side by side: how many each has. None is one output.
+Widths = Sequence[int] | None
+
 
 def own_probabilities(vectors: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """What vectors (..., n_samples, n_classes) say of each sample's own class."""
+    """What vectors (..., n_samples, n_classes) say of each sample's own class.
+
+    Of several outputs, whose classes are side by side, `labels` are the places of a sample's own,
+    of shape (n_samples, n_outputs), and so are the results.
+    """
+    if labels.ndim == 2:
+        return np.take_along_axis(vectors, labels, axis=-1)
     return np.take_along_axis(
         vectors, labels.reshape((1,) * (vectors.ndim - 2) + (-1, 1)).astype(np.int64), axis=-1
     )[..., 0]
 
 
 def log_losses(vectors: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Minus the logarithm of each sample's own probability, which counts as ``FLOOR`` at least."""
-    return -log(np.maximum(own_probabilities(vectors, labels), FLOOR))
+    """Minus the logarithm of each sample's own probability, which counts as ``FLOOR`` at least.
+
+    Of several outputs their mean.
+    """
+    losses = -log(np.maximum(own_probabilities(vectors, labels), FLOOR))
+    return losses.mean(axis=-1) if labels.ndim == 2 else losses
 
 
-def sharpened(probabilities: np.ndarray, exponent: float) -> np.ndarray:
+def of_each_output(
+    change: Callable[[np.ndarray], np.ndarray], probabilities: np.ndarray, widths: Widths
+) -> np.ndarray:
+    """What `change` makes of the probabilities of each output, side by side again."""
+    if widths is None:
+        return change(probabilities)
+    if len(set(widths)) == 1:
+        shape = probabilities.shape
+        return change(probabilities.reshape(*shape[:-1], -1, widths[0])).reshape(shape)
+    parts = np.split(probabilities, np.cumsum(widths)[:-1], axis=-1)
+    return np.concatenate([change(part) for part in parts], axis=-1)
+
+
+def sharpened(probabilities: np.ndarray, exponent: float, widths: Widths = None) -> np.ndarray:
     """Probabilities to the power of an exponent, scaled to sum 1: temperature scaling.
 
     The order of the classes stays; C. Guo et al., ICML 2017, with 1 / temperature as exponent.
+    With `widths`, those of each output, which has so many classes.
     """
     if exponent == 1:
         return probabilities
-    least = min(FLOOR, 1 / probabilities.shape[-1])
-    return softmax(exponent * log(np.maximum(probabilities, least)))
+
+    def of_output(part: np.ndarray) -> np.ndarray:
+        least = min(FLOOR, 1 / part.shape[-1])
+        return softmax(exponent * log(np.maximum(part, least)))
+
+    return of_each_output(of_output, probabilities, widths)
 
 
 def smoothed(probabilities: np.ndarray, share: float) -> np.ndarray:
@@ -56,7 +87,11 @@ def smoothed(probabilities: np.ndarray, share: float) -> np.ndarray:
 
 
 def fit_exponent(
-    probabilities: np.ndarray, labels: np.ndarray, weight: Any = None, shrinkage: int = 0
+    probabilities: np.ndarray,
+    labels: np.ndarray,
+    weight: Any = None,
+    shrinkage: int = 0,
+    widths: Widths = None,
 ) -> float:
     """The exponent whose :func:`sharpened` probabilities have the least mean log-loss.
 
@@ -64,11 +99,14 @@ def fit_exponent(
     ----------
     probabilities : ndarray of shape (n_samples, n_classes)
         Of samples that the model was not trained on.
-    labels : ndarray of int of shape (n_samples,)
+    labels : ndarray of int of shape (n_samples,), or (n_samples, n_outputs)
+        As `own_probabilities` has them.
     weight : ndarray of shape (n_samples,) or None, default=None
     shrinkage : int, default=0
         So many samples make the logarithm of the exponent count half; with fewer it is nearer
         to 1.
+    widths : sequence of int, default=None
+        Classes of each of several outputs.
 
     Returns
     -------
@@ -79,7 +117,7 @@ def fit_exponent(
         return 1.0
 
     def loss(logarithm: float) -> float:
-        losses = log_losses(sharpened(probabilities, float(exp(logarithm))), labels)
+        losses = log_losses(sharpened(probabilities, float(exp(logarithm)), widths), labels)
         return float(np.average(losses, weights=weight))
 
     found = minimize_scalar(loss, bounds=(_COLDEST, _HOTTEST), method="bounded")
@@ -101,23 +139,31 @@ class Calibration:
         Share of the probabilities that is spread evenly over the classes: that of half a sample.
         If the samples are few and easily separated, the exponent of least out-of-fold loss alone
         leaves the other classes no probability.
+    widths : sequence of int or None
+        Classes of each of several outputs.
     """
 
     exponent: float = 1.0
     label_smoothing: float = 0.0
+    widths: Widths = None
 
     def __call__(self, probabilities: np.ndarray) -> np.ndarray:
         """Calibrated probabilities, whose order is the same."""
-        return smoothed(sharpened(probabilities, self.exponent), self.label_smoothing)
+        sharp = sharpened(probabilities, self.exponent, self.widths)
+        return of_each_output(
+            lambda part: smoothed(part, self.label_smoothing), sharp, self.widths
+        )
 
 
 UNCALIBRATED = Calibration()
 
 
-def calibration(probabilities: np.ndarray, labels: np.ndarray, weight: Any = None) -> Calibration:
+def calibration(
+    probabilities: np.ndarray, labels: np.ndarray, weight: Any = None, widths: Widths = None
+) -> Calibration:
     """The calibration of averaged out-of-fold probabilities; see `fit_exponent`."""
-    exponent = fit_exponent(probabilities, labels, weight, _VOTE_SHRINKAGE)
-    return Calibration(exponent, _UNSEEN / (n_counted(len(labels), weight) + _UNSEEN))
+    exponent = fit_exponent(probabilities, labels, weight, _VOTE_SHRINKAGE, widths)
+    return Calibration(exponent, _UNSEEN / (n_counted(len(labels), weight) + _UNSEEN), widths)
 
 
 def greedy_weights(
@@ -137,7 +183,8 @@ def greedy_weights(
     ----------
     vectors : sequence of ndarray of shape (n_samples, n_classes)
         Of samples that no forecast was trained on.
-    labels : ndarray of int of shape (n_samples,)
+    labels : ndarray of int of shape (n_samples,), or (n_samples, n_outputs)
+        As `own_probabilities` has them.
     score : callable or None, default=None
         From probabilities to a number, larger if better; None means log-loss.
     weight : ndarray of shape (n_samples,) or None, default=None
@@ -152,7 +199,9 @@ def greedy_weights(
         kept = [np.maximum(own_probabilities(v, labels), FLOOR) for v in vectors]
 
         def judge(total: Any, n: int) -> Any:
-            return -float(np.average(-log(total / n), weights=weight))
+            losses = -log(total / n)
+            losses = losses.mean(axis=-1) if losses.ndim == 2 else losses
+            return -float(np.average(losses, weights=weight))
     else:
         kept = list(vectors)
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mddf._base.elementary import log
-from mddf._data.class_outputs import ClassOutputs, named_classes, shares_by_output
-from mddf._data.estimators import ProbabilityClassifier
-from mddf._data.plain import class_factors, plain_array
+from mddf._data.class_outputs import (
+    ClassOutputs,
+    named_classes,
+    several_outputs,
+    shares_by_output,
+)
+from mddf._data.estimators import ProbabilityClassifier, takes_outputs
+from mddf._data.plain import class_factors
 from mddf._data.sampling import RowWeights, row_weights
 from mddf._data.targets import Classes
-from mddf._data.validation import naming
-from mddf._ensemble.stages import FittedStages
 from mddf._forest.base import Forest
 from mddf._forest.parameters import CLASS_CRITERIA, CONSTRAINTS, ENTROPIES
 from mddf._trees import predictor
@@ -49,13 +50,8 @@ class BaseForest(Forest, ProbabilityClassifier):
         return self.class_weight == "balanced_subsample"
 
     def _read(self, y: Any, weights: Any) -> Classes | ClassOutputs:
-        if sparse.issparse(y):
-            raise ValueError("y must be dense: sparse multilabel-indicator for y is not supported")
-        if y is None:
-            return Classes.read(y)
-        with naming("y"):
-            given = plain_array(y, "y")
-        if given.ndim != 2 or given.shape[1] < 2:
+        given = several_outputs(y)
+        if given is None:
             return Classes.read(y)
         if self.bootstrap == "balanced":
             raise ValueError(
@@ -78,7 +74,7 @@ class BaseForest(Forest, ProbabilityClassifier):
         if isinstance(target, ClassOutputs):
             return {
                 "classes_": target.classes,
-                "n_classes_": [len(classes) for classes in target.classes],
+                "n_classes_": target.n_classes,
                 "_class_columns": target.n_columns,
             }
         return {
@@ -110,9 +106,10 @@ class BaseForest(Forest, ProbabilityClassifier):
         factors = class_factors(self.class_weight, target.classes, target.key, weights)
         return row_weights(weights, factors, target.key)
 
-    def _by_output(self, means: np.ndarray) -> list[np.ndarray]:
-        assert self._class_columns is not None
-        return shares_by_output(means, self.n_classes_, self._class_columns)
+    def _by_output(self, probabilities: np.ndarray) -> Any:
+        if self._class_columns is None:
+            return probabilities
+        return shares_by_output(probabilities, self.n_classes_, self._class_columns)
 
     def _score_out_of_bag(
         self, target: Classes | ClassOutputs, sums: np.ndarray, n_trees: np.ndarray
@@ -145,60 +142,8 @@ class BaseForest(Forest, ProbabilityClassifier):
 
         return [self._read_rows(X, read_rows, 24 * self._width)]
 
-    def predict_proba(self, X: Any) -> Any:
-        """Class probabilities.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes), or a list of these if there are several outputs
-            Columns in the order of `classes_`.
-        """
-        found = super().predict_proba(X)
-        return found if self._class_columns is None else self._by_output(found)
-
-    def predict_log_proba(self, X: Any) -> Any:
-        """Natural logarithm of `predict_proba`; minus infinity where that is 0."""
-        if self._class_columns is None:
-            return super().predict_log_proba(X)
-        return [log(part) for part in self.predict_proba(X)]
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class of the largest probability.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), or (n_samples, n_outputs) if there are several outputs
-        """
-        return super().predict(X)
-
-    def _best(self, probabilities: np.ndarray) -> np.ndarray:
-        if self._class_columns is None:
-            return super()._best(probabilities)
-        each = self._by_output(probabilities)
-        return named_classes(self.classes_, [part.argmax(axis=1) for part in each])
-
-    def _fitted_stages(self) -> FittedStages:
-        check_is_fitted(self, "_trees")
-        if self._class_columns is not None:
-            raise ValueError(
-                "explanations, graphs and costs are of forests with classes of one output, got "
-                f"one with {self.n_outputs_} outputs"
-            )
-        return super()._fitted_stages()
-
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        tags.target_tags.multi_output = True
-        return tags
+        return takes_outputs(super().__sklearn_tags__())
 
 
 def _share_all_right(y_true: np.ndarray, y_pred: np.ndarray) -> float:

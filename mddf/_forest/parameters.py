@@ -92,7 +92,8 @@ def in_unit_of_trees(
     """
     if not isinstance(values, Values):
         n_outputs = 1 if values is None else len(values.classes)
-        gini = 1.0 if values is None else 0.5  # of two classes, twice the variance
+        every_class = values is None or values.every_class
+        gini = 1.0 if every_class else 0.5  # of two classes, twice the variance
         return impurity * n_outputs * (_BIT if criterion in ENTROPIES else gini)
     power = 2 if _LOSSES[criterion] == Loss.SQUARED_ERROR else 1
     with np.errstate(over="ignore", under="ignore"):

@@ -34,7 +34,13 @@ def fitted_stages(model: Any) -> FittedStages:
             "GCForestClassifier, a DeepForestClassifier or a DeepForestRegressor, got "
             + short(model)
         )
-    return model._fitted_stages()
+    fitted = model._fitted_stages()
+    if isinstance(getattr(model, "classes_", None), list):
+        raise ValueError(
+            "explanations, graphs and costs are of models with classes of one output, got one "
+            f"with {len(model.classes_)} outputs"
+        )
+    return fitted
 
 
 def refuse_untraceable(model: Any, remedy: str) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,6 @@ from mddf._gradient.rows import within_range
 from mddf._gradient.statistics import Encoding, TargetStatistics, with_statistics
 from mddf._gradient.trees import BoostedTrees
 from mddf._members.screening import most_columns
-from mddf._members.tasks import ClassificationTask
 from mddf._trees.grower import draw_seeds
 
 
@@ -41,16 +41,20 @@ class BoostedModel:
     is_classifier : bool
     statistics : list of TargetStatistics or None
         Of each output, which the trees see beside the features; None if no column has many levels.
+    widths : list of int or None, default=None
+        Of a classifier of several outputs, the classes of each; there are trees for those with
+        two or more.
     """
 
     trees: list[BoostedTrees]
     is_classifier: bool
     statistics: list[TargetStatistics] | None = None
+    widths: list[int] | None = None
 
     @property
-    def n_rounds(self) -> int:
-        """Trees of an output."""
-        return self.trees[0].n_trees if self.trees else 0
+    def rounds(self) -> list[int]:
+        """Trees of each output that is learnt."""
+        return [trees.n_trees for trees in self.trees]
 
     def vectors(self, rows: AskedRows, n_jobs: Any = None) -> np.ndarray:
         """Probabilities of classes, or numbers, of rows whose codes are those of the features."""
@@ -66,6 +70,14 @@ class BoostedModel:
 
     def finish(self, raw: list[np.ndarray], n_rows: int) -> np.ndarray:
         """The same from raw predictions."""
+        if self.widths is not None:
+            each = iter(raw)
+            return np.hstack(
+                [
+                    class_probabilities(next(each)) if n > 1 else np.ones((n_rows, 1))
+                    for n in self.widths
+                ]
+            )
         if not raw:
             return np.ones((n_rows, 1))
         return class_probabilities(raw[0]) if self.is_classifier else np.hstack(raw)
@@ -116,14 +128,14 @@ class BoostedFolds(StageMember):
 def boosting_options(
     model: Any,
     table: BinnedTable,
-    task: Any,
+    n_classes: int,
     encoding: Encoding | None = None,
     most_features: int = MOST,
 ) -> Any:
     """What the kernel boosts by; values that this table or these targets forbid are refused."""
     target: Any = Numbers("squared_error", 0)
-    if isinstance(task, ClassificationTask):
-        target = Labels("log_loss", np.arange(task.n_columns))
+    if n_classes:
+        target = Labels("log_loss", np.arange(n_classes))
     model = clone(model)
     model.n_features_in_ = table.bins.n_columns  # which constraints are checked against
     categorical = table.bins.categorical > 0
@@ -138,7 +150,7 @@ def boost_parts(
     parts: Any,
     keys: np.ndarray,
     entropy: Any,
-    n_rounds: int | None,
+    rounds: Sequence[int] | None,
     n_jobs: Any,
     *,
     screens: bool = True,
@@ -160,9 +172,10 @@ def boost_parts(
         By which rows are drawn.
     entropy : sequence of int
         Of the random states.
-    n_rounds : int or None
-        Rounds of all models; None takes the number, up to `max_iter`, with the least loss over
-        the rows held out, or `max_iter` itself without early stopping.
+    rounds : sequence of int or None
+        Those of all models, for each output that is learnt; None takes the number, up to
+        `max_iter`, with the least loss over the rows held out, or `max_iter` itself without early
+        stopping.
     n_jobs : int or None
     until, start_by, whole
         When to stop in any case; see `boost_folds`.
@@ -171,48 +184,47 @@ def boost_parts(
     levels : Levels or None, default=None
         Of the columns of many categories, which trees then see target statistics of.
     """
-    is_classifier = isinstance(task, ClassificationTask)
-    if is_classifier and task.n_columns == 1:
-        return [(BoostedModel([], True), np.ones((len(rows), 1))) for _, rows in parts]
+    # A single class is not to be learnt.
+    outputs = [(i, y.astype(float), n) for i, (y, n) in enumerate(task.outputs) if n != 1]
+    if not outputs:
+        empty = BoostedModel([], True, None, task.widths)
+        return [(empty, empty.finish([], len(rows))) for _, rows in parts]
     if weights is not None:
         parts = [(rows_with_weight(train, weights), held_out) for train, held_out in parts]
         weights = within_range(weights)
-    outputs = [task.target.astype(float)] if is_classifier else list(task.target.T)
-    if n_rounds is None and not model.early_stopping:
-        n_rounds = model.max_iter
+    if rounds is None and not model.early_stopping:
+        rounds = [model.max_iter] * len(outputs)
     most = MOST
     if screens:
         most = min(most_columns(len(train), table.bins.n_columns) for train, _ in parts)
-    n_classes = task.n_columns if is_classifier else 0
-    encodings = [
-        None
-        if levels is None
-        else Encoding.of(levels, y, n_classes, (*entropy, number), model.max_bins)
-        for number, y in enumerate(outputs)
-    ]
-    options = boosting_options(model, table, task, encodings[0], most)
-    of_outputs = [
-        boost_folds(
+    of_outputs, start = [], monotonic()
+    for place, (number, y, n_classes) in enumerate(outputs):
+        n_rounds = model.max_iter if rounds is None else rounds[place]
+        encoding = None
+        if levels is not None:
+            encoding = Encoding.of(levels, y, n_classes, (*entropy, number), model.max_bins)
+        share = (place + 1) / len(outputs)  # of the time, which all outputs have alike
+        grown = boost_folds(
             table,
             np.ascontiguousarray(y),
             weights,
             parts,
-            options,
-            draw_seeds((*entropy, number), model.max_iter if n_rounds is None else n_rounds),
-            patience=int(model.n_iter_no_change) if n_rounds is None else 0,
+            boosting_options(model, table, n_classes, encoding, most),
+            draw_seeds((*entropy, number), n_rounds),
+            patience=int(model.n_iter_no_change) if rounds is None else 0,
             keys=keys,
-            encoding=encodings[number],
-            until=until,
-            start_by=start_by,
+            encoding=encoding,
+            until=start + share * (until - start),
+            start_by=start + share * (start_by - start),
             whole=whole,
             n_jobs=n_jobs,
         )
-        for number, y in enumerate(outputs)
-    ]
+        of_outputs.append(grown)
     found = []
     for number, (_, held_out) in enumerate(parts):
         of_part = [of_output[number] for of_output in of_outputs]
         known = [grown.statistics for grown in of_part if grown.statistics is not None]
-        one = BoostedModel([grown.trees for grown in of_part], is_classifier, known or None)
+        trees, is_classifier = [grown.trees for grown in of_part], outputs[0][2] > 0
+        one = BoostedModel(trees, is_classifier, known or None, task.widths)
         found.append((one, one.finish([grown.raw for grown in of_part], len(held_out))))
     return found

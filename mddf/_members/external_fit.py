@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from mddf._base.parallel import job_count, shares_memory
 from mddf._base.serialization import is_serializable
 from mddf._base.thread_limits import one_thread
 from mddf._data.sampling import rows_with_weight
+from mddf._members.by_output import ByOutput
 from mddf._members.external import blaming, kind_of, unfitted, weight_parameter
 
 # Makes data frames of rows of numbers.
@@ -32,6 +33,9 @@ def external_vectors(estimator: Any, X: Any, n_columns: int, name: str = "") -> 
     Of a classifier, which may have seen only some classes, probabilities of all of them.
     `name` is how errors call it.
     """
+    if isinstance(estimator, ByOutput):
+        each = zip(estimator.models, estimator.widths, strict=True)
+        return np.hstack([external_vectors(model, X, n, name) for model, n in each])
     name = name or type(estimator).__name__
     if kind_of(estimator) != "classifier":
         with blaming(name, "predict"):
@@ -87,7 +91,22 @@ def _fit_external(
     name: str,
     config: dict[str, Any],
     frames: Frames | None,
+    widths: Sequence[int] | None,
 ) -> tuple[Any, np.ndarray | None]:
+    if widths is not None and not getattr(estimator, "_learns_outputs", False):
+        seeds = np.random.SeedSequence(seed).generate_state(len(widths))
+        models = [
+            _fit_external(
+                estimator, X, y, weights, n, train, None, int(own), name, config, frames, None
+            )[0]
+            for y, n, own in zip(target.T, widths, seeds, strict=True)
+        ]
+        by_output = ByOutput(models, list(widths))
+        if held_out is None:
+            return by_output, None
+        with one_thread(), config_context(**config):
+            seen_rows = (frames or np.asarray)(X[held_out])
+            return by_output, external_vectors(by_output, seen_rows, n_columns, name)
     fitted = unfitted(estimator)
     random = np.random.RandomState(seed)
     _set_random_states(fitted, random)
@@ -129,6 +148,7 @@ def fit_external(
     n_jobs: Any,
     name: str = "",
     frames: Frames | None = None,
+    widths: Sequence[int] | None = None,
 ) -> list[Any]:
     """Fit clones of a classifier or regressor on parts of the rows.
 
@@ -137,8 +157,8 @@ def fit_external(
     estimator : estimator
         If its fit takes no weights, it gets rows that are drawn in proportion to them.
     X : ndarray of shape (n_samples, n_features)
-    target : ndarray of uint16 of shape (n_samples,), or float64 of (n_samples, n_columns)
-        Classes, or numbers.
+    target : ndarray of uint16 of shape (n_samples,) or (n_samples, n_outputs), or float64
+        Classes, or numbers, which have shape (n_samples, n_columns).
     n_columns : int
         Classes, or outputs.
     weights : ndarray of shape (n_samples,) or None
@@ -151,6 +171,8 @@ def fit_external(
         How errors call the estimator; by default what its class is called.
     frames : callable or None, default=None
         Makes what the estimator sees of rows of X.
+    widths : sequence of int, default=None
+        Classes of each of several outputs; most estimators are then fitted to one at a time.
 
     Returns
     -------
@@ -170,7 +192,7 @@ def fit_external(
     name = name or type(estimator).__name__
     tasks = (
         delayed(_fit_external)(
-            estimator, *everywhere, n_columns, *part, int(seed), name, config, frames
+            estimator, *everywhere, n_columns, *part, int(seed), name, config, frames, widths
         )
         for part, seed in zip(parts, seeds, strict=True)
     )

@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 
 from mddf._base.elementary import exp, softmax
 from mddf._base.serialization import register_serializable
-from mddf._ensemble.vote import fit_exponent
+from mddf._ensemble.vote import fit_exponent, of_each_output
 from mddf._members.linear import Encoding, product
 
 # At most so many landmarks, and rows to learn from.
@@ -278,10 +278,36 @@ def _leave_one_out(
 
 @register_serializable("kernel ridge classifier")
 class KernelClassifier(ClassifierMixin, KernelRidge):
-    """Classes as 1 and -1; what is fitted to them is scaled so that its softmax is calibrated."""
+    """Classes as 1 and -1; what is fitted to them is scaled so that its softmax is calibrated.
+
+    Parameters
+    ----------
+    categorical, gamma, width, penalty, random_state
+        As `KernelRidge` has them.
+    n_classes : list of int or None, default=None
+        Of each of several outputs, whose classes are numbers from 0. All share a kernel, a penalty
+        and a scale, and the columns of `predict_proba` are the classes of all side by side.
+    """
 
     _tried = 300  # classes ask for less precision
     _calibrates = True
+
+    def __init__(
+        self,
+        categorical: Any,
+        gamma: float | None = None,
+        width: float | None = None,
+        penalty: float | None = None,
+        random_state: Any = None,
+        n_classes: list[int] | None = None,
+    ) -> None:
+        super().__init__(categorical, gamma, width, penalty, random_state)
+        self.n_classes = n_classes
+
+    @property
+    def _learns_outputs(self) -> bool:
+        """Which `fit_external` asks for."""
+        return self.n_classes is not None
 
     def fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None) -> Self:
         """Fit.
@@ -289,20 +315,32 @@ class KernelClassifier(ClassifierMixin, KernelRidge):
         Parameters
         ----------
         X : ndarray of float64 of shape (n_samples, n_features)
-        y : ndarray of shape (n_samples,)
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : ndarray of shape (n_samples,), default=None
         """
-        self.classes_, labels = np.unique(y, return_inverse=True)
-        values = np.where(labels[:, None] == np.arange(len(self.classes_)), 1.0, -1.0)
+        if self.n_classes is None:
+            self.classes_, labels = np.unique(y, return_inverse=True)
+            own = labels[:, None] == np.arange(len(self.classes_))
+        else:
+            self.classes_ = np.arange(sum(self.n_classes))
+            labels = y + np.cumsum([0, *self.n_classes[:-1]])
+            own = np.zeros((len(y), len(self.classes_)), bool)
+            np.put_along_axis(own, labels, True, axis=1)
+        values = np.where(own, 1.0, -1.0)
         rows, held_out, weight = self._learn(X, values, sample_weight)
         self.scale_ = 1.0
         if len(rows) > 1:
-            self.scale_ = fit_exponent(softmax(held_out), labels[rows], weight)
+            said, widths = self._softmax(held_out), self.n_classes
+            self.scale_ = fit_exponent(said, labels[rows], weight, widths=widths)
         return self
+
+    def _softmax(self, scores: np.ndarray) -> np.ndarray:
+        """Of each output."""
+        return of_each_output(softmax, scores, self.n_classes)
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Probabilities of the classes, shape (n_rows, n_classes)."""
-        return softmax(self.scale_ * self._values(X))
+        return self._softmax(self.scale_ * self._values(X))
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """The most probable classes."""

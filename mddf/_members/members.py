@@ -54,8 +54,11 @@ _LEFT_TO_THE_LAYER = {
 Makers = dict[str, Callable[[], Any]]
 
 
-def named_classifiers(n_estimators: int, categorical: np.ndarray) -> Makers:
-    """What makes the named members of a classifier."""
+def named_classifiers(
+    n_estimators: int, categorical: np.ndarray, widths: Sequence[int] | None = None
+) -> Makers:
+    """What makes the named members of a classifier; `widths` are classes of several outputs."""
+    n_classes = None if widths is None else list(widths)
     return {
         "random": lambda: RandomForestClassifier(n_estimators),
         "random-half": lambda: RandomForestClassifier(n_estimators, max_features=0.5),
@@ -64,7 +67,7 @@ def named_classifiers(n_estimators: int, categorical: np.ndarray) -> Makers:
             n_estimators, max_features="sqrt"
         ),
         "boosted": lambda: GradientBoostingClassifier(**_BOOSTING),
-        "kernel": lambda: KernelClassifier(categorical),
+        "kernel": lambda: KernelClassifier(categorical, n_classes=n_classes),
         "linear": lambda: LinearClassifier(categorical),
     }
 

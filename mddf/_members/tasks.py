@@ -14,6 +14,7 @@ from mddf._ensemble.margin_loss import class_margins, margin_moments, margin_rat
 from mddf._ensemble.vote import (
     UNCALIBRATED,
     Calibration,
+    Widths,
     calibration,
     error_weights,
     fit_exponent,
@@ -36,7 +37,7 @@ _BY_CHANCE = 30
 _LEAST_WEIGHT = 0.05
 
 
-def _weights_of(rows: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None:
+def weights_of(rows: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None:
     """Weights of some rows; None where all count alike or none has any."""
     return None if weight is None or not weight[rows].any() else weight[rows]
 
@@ -65,11 +66,13 @@ class ClassificationTask:
         What that is called.
     """
 
-    shown = ("log_loss", "accuracy", "margin_ratio")
+    shown: tuple[str, ...] = ("log_loss", "accuracy", "margin_ratio")
     trials: ClassVar[dict[str, list[dict[str, Any]]]] = _TRIALS
     enough = 50  # samples for which 5 folds are as good as 10
     unit = 1.0
-    values = None  # that are learnt: classes are not numbers
+    has_margins = True
+    values: Any = None  # that are learnt: classes are not numbers
+    widths: Widths = None  # of several outputs
 
     def __init__(
         self,
@@ -96,9 +99,19 @@ class ClassificationTask:
 
     def of_rows(self, rows: np.ndarray) -> ClassificationTask:
         """The same of some samples, judged by log-loss."""
-        weight = _weights_of(rows, self.weight)
+        weight = weights_of(rows, self.weight)
         labels = self.target[rows]
         return ClassificationTask(labels, self.n_columns, weight, calibrate=self.calibrate)
+
+    @property
+    def y(self) -> np.ndarray:
+        """What estimators are fitted to that are no forests."""
+        return self.target
+
+    @property
+    def outputs(self) -> list[tuple[np.ndarray, int]]:
+        """Of each output, what boosting learns, and the number of classes."""
+        return [(self.target, self.n_columns)]
 
     @property
     def key(self) -> np.ndarray:
@@ -136,22 +149,26 @@ class ClassificationTask:
         """Of each sample."""
         return log_losses(forecasts, self.target)
 
+    def sharpened(self, forecasts: np.ndarray, exponent: float) -> np.ndarray:
+        """Forecasts to the power of an exponent."""
+        return sharpened(forecasts, exponent, self.widths)
+
     def least_losses(self, forecasts: np.ndarray) -> np.ndarray:
         """Those of forecasts that are made as sharp as is best."""
-        exponent = fit_exponent(forecasts, self.target, self.weight)
-        return log_losses(sharpened(forecasts, exponent), self.target)
+        exponent = fit_exponent(forecasts, self.target, self.weight, widths=self.widths)
+        return log_losses(self.sharpened(forecasts, exponent), self.target)
 
     def own_exponent(self, forecasts: np.ndarray) -> float:
         """The exponent of a member's forecasts in the average; near 1 with few samples."""
         if not self.calibrate:
             return 1.0
-        return fit_exponent(forecasts, self.target, self.weight, _SHRINKAGE)
+        return fit_exponent(forecasts, self.target, self.weight, _SHRINKAGE, self.widths)
 
     def calibration(self, forecasts: np.ndarray) -> Calibration:
         """Of averaged forecasts."""
         if not self.calibrate:
             return UNCALIBRATED
-        return calibration(forecasts, self.target, self.weight)
+        return calibration(forecasts, self.target, self.weight, self.widths)
 
     def weigh(self, forecasts: Any) -> np.ndarray:
         """Weights of members in the average: with few samples, chosen by chance in part."""
@@ -164,7 +181,7 @@ class ClassificationTask:
 
     def drawn_weights(self, forecasts: Any, rows: np.ndarray, n_steps: int) -> np.ndarray:
         """Weights by the log-loss of some samples, in a few steps."""
-        drawn, weight = [of_one[rows] for of_one in forecasts], _weights_of(rows, self.weight)
+        drawn, weight = [of_one[rows] for of_one in forecasts], weights_of(rows, self.weight)
         return greedy_weights(drawn, self.target[rows], None, weight, n_steps)
 
     def _scored(self, forecasts: np.ndarray) -> float:
@@ -208,6 +225,8 @@ class RegressionTask:
     score = None
     ignorance = 0.0
     n_times = 1
+    has_margins = False
+    widths: Widths = None  # numbers are not classes
 
     def __init__(self, y: np.ndarray, weight: np.ndarray | None) -> None:
         self.target, self.n_columns, self.weight = y, y.shape[1], weight
@@ -216,7 +235,17 @@ class RegressionTask:
 
     def of_rows(self, rows: np.ndarray) -> RegressionTask:
         """The same of some samples."""
-        return RegressionTask(self.target[rows], _weights_of(rows, self.weight))
+        return RegressionTask(self.target[rows], weights_of(rows, self.weight))
+
+    @property
+    def y(self) -> np.ndarray:
+        """What estimators are fitted to that are no forests."""
+        return self.target
+
+    @property
+    def outputs(self) -> list[tuple[np.ndarray, int]]:
+        """Of each output, what boosting learns; no classes."""
+        return [(output, 0) for output in self.target.T]
 
     @property
     def key(self) -> np.ndarray:
@@ -246,6 +275,10 @@ class RegressionTask:
         """Of each sample."""
         return squared_errors(forecasts, self.target)
 
+    def sharpened(self, forecasts: np.ndarray, exponent: float) -> np.ndarray:
+        """There is nothing to sharpen."""
+        return forecasts
+
     def least_losses(self, forecasts: np.ndarray) -> np.ndarray:
         """Of each sample: there is nothing to sharpen."""
         return self.losses(forecasts)
@@ -264,7 +297,7 @@ class RegressionTask:
 
     def drawn_weights(self, forecasts: Any, rows: np.ndarray, n_steps: int) -> np.ndarray:
         """Weights by the squared error of some samples, in a few steps."""
-        drawn, weight = [of_one[rows] for of_one in forecasts], _weights_of(rows, self.weight)
+        drawn, weight = [of_one[rows] for of_one in forecasts], weights_of(rows, self.weight)
         return error_weights(drawn, self.target[rows], weight, n_steps)
 
     def figures(self, forecasts: np.ndarray) -> dict[str, float]:

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from forest_cases import FORESTS, few_trees, rows_of
+from made_outputs import mixed_outputs, six_labels
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import make_multilabel_classification
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.ensemble import RandomForestClassifier as TheirForest
 from sklearn.inspection import permutation_importance
@@ -25,20 +25,6 @@ criteria = pytest.mark.parametrize("criterion", ["gini", "entropy"])
 WORDS = np.array(["low", "middle", "high"])
 
 
-def mixed(n=200, seed=0, missing=0.0):
-    """Outputs of two, three and one classes, and a table."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 5))
-    a = (X[:, 0] + 0.3 * rng.normal(size=n) > 0).astype(int)
-    b = np.searchsorted([-0.5, 0.8], X[:, 1] - X[:, 0])
-    X[rng.random(X.shape) < missing] = np.nan
-    return X, np.stack([a, b, np.full(n, 7)], axis=1)
-
-
-def labels(n=300, seed=0):
-    return make_multilabel_classification(n, 12, n_classes=6, random_state=seed)
-
-
 def gini(labels, weights, entropy):
     """Mean over outputs of weighted impurities."""
     columns = [np.unique(column, return_inverse=True)[1] for column in labels.T]
@@ -49,7 +35,7 @@ def gini(labels, weights, entropy):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_splits_and_leaves_are_those_of_the_twin(criterion, weighted):
     """Every split has the largest decrease of the mean impurity; leaves hold shares."""
-    X, y = mixed(70, missing=0.1)
+    X, y = mixed_outputs(70, missing=0.1)
     X = np.round(2 * X)
     weights = np.random.default_rng(1).integers(1, 4, len(y)) if weighted else np.ones(len(y))
     options = {"bootstrap": False, "max_features": None, "criterion": criterion}
@@ -100,7 +86,7 @@ def test_splits_and_leaves_are_those_of_the_twin(criterion, weighted):
     ids=str,
 )
 def test_the_same_trees_as_scikit_learns(criterion, options):
-    X, y = mixed(150)
+    X, y = mixed_outputs(150)
     options = {"criterion": criterion, "bootstrap": False, "max_features": None, **options}
     ours, theirs = (
         Forest(1, random_state=0, **options).fit(X, y)
@@ -118,7 +104,7 @@ def test_the_same_trees_as_scikit_learns(criterion, options):
 
 @both
 def test_what_predictions_look_like(Forest):
-    X, y = mixed(missing=0.1)
+    X, y = mixed_outputs(missing=0.1)
     named = np.empty(y.shape, object)
     named[:, 0], named[:, 1], named[:, 2] = y[:, 0], WORDS[y[:, 1]], y[:, 2]
     forest = Forest(20, random_state=0).fit(X, named)
@@ -148,7 +134,7 @@ def test_what_predictions_look_like(Forest):
 @both
 @criteria
 def test_as_good_as_scikit_learns(Forest, criterion):
-    X, y = labels(1200)
+    X, y = six_labels(1200)
     train, test = slice(800), slice(800, None)
     Theirs = TheirForest if Forest is RandomForestClassifier else ExtraTreesClassifier
     options = {"criterion": criterion, "random_state": 0}
@@ -164,7 +150,7 @@ def test_as_good_as_scikit_learns(Forest, criterion):
 @both
 @criteria
 def test_what_must_not_change_the_result(Forest, criterion):
-    X, y = mixed(missing=0.1)
+    X, y = mixed_outputs(missing=0.1)
     options = {"criterion": criterion, "random_state": 1}
     forest = Forest(20, **options).fit(X, y)
     proba = np.hstack(forest.predict_proba(X))
@@ -190,7 +176,7 @@ def test_what_must_not_change_the_result(Forest, criterion):
 @few_trees
 @both
 def test_out_of_bag(Forest):
-    X, y = mixed()
+    X, y = mixed_outputs()
     options = {"bootstrap": True, "oob_score": True, "random_state": 0}
     forest = Forest(40, **options).fit(X, y)
     decision = forest.oob_decision_function_
@@ -221,7 +207,7 @@ def test_out_of_bag(Forest):
 
 @both
 def test_trees_one_by_one(Forest):
-    X, y = mixed()
+    X, y = mixed_outputs()
     forest = Forest(5, random_state=0).fit(X, y)
     means = np.mean([np.hstack(tree.predict_proba(X)) for tree in forest.estimators_], axis=0)
     np.testing.assert_allclose(means, np.hstack(forest.predict_proba(X)), atol=1e-12)
@@ -230,7 +216,7 @@ def test_trees_one_by_one(Forest):
 
 
 def test_in_scikit_learns_tools():
-    X, y = labels()
+    X, y = six_labels()
     forest = RandomForestClassifier(10, random_state=0)
     assert cross_val_score(forest, X, y, cv=3).mean() > 0.2
     found = cross_validate(forest, X, y, cv=3, scoring=["f1_micro", "roc_auc", "accuracy"])
@@ -248,7 +234,7 @@ def test_in_scikit_learns_tools():
 
 
 def test_what_does_not_do():
-    X, y = mixed(60)
+    X, y = mixed_outputs(60)
     forest = RandomForestClassifier(2, random_state=0)
     for options, target, message in [
         ({}, sparse.csr_matrix(y), "y must be dense"),
@@ -270,13 +256,13 @@ def test_what_does_not_do():
     with pytest.raises(ValueError, match="criterion must be of the kind of the fit before"):
         fitted.set_params(criterion="entropy").fit(X, y)
     for ask in (cost, explain.tree_arrays):
-        with pytest.raises(ValueError, match="of forests with classes of one output"):
+        with pytest.raises(ValueError, match="of models with classes of one output"):
             ask(fitted)
 
 
 @both
 def test_one_column_is_one_output(Forest):
-    X, y = mixed(60)
+    X, y = mixed_outputs(60)
     with pytest.warns(match="column-vector"):
         forest = Forest(3, random_state=0).fit(X, y[:, :1])
     assert forest.n_outputs_ == 1

@@ -1,7 +1,9 @@
-"""Tasks of deep forests, of labels and numbers."""
+"""Tasks of deep forests, of labels, of several outputs and of numbers."""
 
 import numpy as np
 
+from mddf._data.class_outputs import ClassOutputs
+from mddf._members.class_outputs_task import ClassOutputsTask
 from mddf._members.tasks import ClassificationTask, RegressionTask
 
 
@@ -9,6 +11,12 @@ def classification_task(labels, weight=None, *, calibrate=True):
     """Of labels from 0 on."""
     n_classes = int(labels.max()) + 1
     return ClassificationTask(labels.astype(np.uint16), n_classes, weight, calibrate=calibrate)
+
+
+def outputs_task(labels, weight=None, *, calibrate=True):
+    """Of a column of labels for each output."""
+    outputs = ClassOutputs.read(labels, every_class=True)
+    return ClassOutputsTask(outputs, weight, calibrate=calibrate)
 
 
 def regression_task(y, weight=None):

@@ -63,7 +63,7 @@ def test_boosted_members_have_trees():
     boosted = [m for member in members if not member.is_forest for m in member.models]
     assert boosted
     forests = 6 * sum(member.is_forest for member in members)
-    assert found.n_trees == forests + sum(one.n_rounds for one in boosted)
+    assert found.n_trees == forests + sum(sum(one.rounds) for one in boosted)
     alone = cost(DeepForestClassifier(members=["boosted"], random_state=0).fit(X, labels_of(X)))
     assert alone.n_nodes > alone.n_trees > 0
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from made_tasks import classification_task, outputs_task
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV
 
@@ -18,7 +19,6 @@ from mddf._deep_forest import growth
 from mddf._members import members
 from mddf._members.boosted import BoostedModel, boost_parts
 from mddf._members.members import grows_on_codes
-from mddf._members.tasks import ClassificationTask
 
 GIVEN = {"n_estimators": 5, "random_state": 0}
 
@@ -42,8 +42,8 @@ def test_a_deep_forest_of_boosted_trees_is_the_mean_of_the_folds(n_classes):
     (row,) = model.leaderboard_
     models = model._layers[0].members[0].models
     assert len(models) == 3
-    assert len({one.n_rounds for one in models}) == 1
-    assert 0 < models[0].n_rounds < 1000
+    assert len({sum(one.rounds) for one in models}) == 1
+    assert 0 < sum(models[0].rounds) < 1000
     codes = Binner(None, 255, None).fit_transform(ArrayTable(X), None).codes
     mean = np.mean([one.vectors(AskedRows(codes)) for one in models], axis=0)
     np.testing.assert_allclose(model.predict_proba(X), mean, rtol=1e-9)
@@ -60,8 +60,8 @@ def test_many_rounds_are_cut_to_the_best():
     X, y = rng.normal(size=(120, 4)), rng.integers(0, 2, 120)
     model = DeepForestClassifier(1, members=["boosted"], **GIVEN).fit(X, y)
     (member,) = model._layers[0].members
-    assert {one.n_rounds for one in member.models} == {member.models[0].n_rounds}
-    assert member.models[0].n_rounds < 20  # there is nothing to be learnt
+    assert {sum(one.rounds) for one in member.models} == {sum(member.models[0].rounds)}
+    assert sum(member.models[0].rounds) < 20  # there is nothing to be learnt
 
 
 @pytest.mark.parametrize("n_outputs", [1, 2])
@@ -97,7 +97,7 @@ def test_rounds_of_many_classes_are_fewer(n_classes, expected, monkeypatch):
         monkeypatch.setitem(members._BOOSTING, name, value)
     X, y = problem(150, n_classes)
     model = DeepForestClassifier(1, members=["boosted"], cv=2, **GIVEN).fit(X, y)
-    assert model._layers[0].members[0].models[0].n_rounds == expected
+    assert model._layers[0].members[0].models[0].rounds == [expected]
 
 
 def test_one_class():
@@ -127,14 +127,14 @@ def test_wide_tables():
 def test_as_many_rounds_as_are_asked_for(n_rounds):
     X, y = problem(60)
     table = Binner(None).fit_transform(ArrayTable(X))
-    task = ClassificationTask(y.astype(np.uint16), 2, None, calibrate=False)
+    task = classification_task(y, calibrate=False)
     rows = np.arange(60)
     folds = [(rows[:40], rows[40:]), (rows[20:], rows[:20])]
     keys = rows.astype(np.uint64)
     boosting = GradientBoostingClassifier(max_iter=50)
-    fitted = boost_parts(boosting, table, task, None, folds, keys, (1,), n_rounds, None)
+    fitted = boost_parts(boosting, table, task, None, folds, keys, (1,), [n_rounds], None)
     for (model, predicted), (train, held_out) in zip(fitted, folds, strict=True):
-        assert model.n_rounds == n_rounds
+        assert model.rounds == [n_rounds]
         np.testing.assert_array_equal(predicted, model.vectors(AskedRows(table.codes[held_out])))
         if n_rounds == 0:  # the shares of the classes
             np.testing.assert_allclose(predicted[:, 1], y[train].mean())
@@ -166,8 +166,8 @@ def test_boosting_of_a_user_grows_on_the_folds_with_its_parameters(n_classes):
     models = kept_models(model)
     assert len(models) == (10 if n_classes == 1 else 5)
     assert all(isinstance(one, BoostedModel) for one in models)
-    assert {one.n_rounds for one in models} == {models[0].n_rounds}
-    assert 0 < models[0].n_rounds <= 40
+    assert {sum(one.rounds) for one in models} == {sum(models[0].rounds)}
+    assert 0 < sum(models[0].rounds) <= 40
     assert not any(trees.symmetric for one in models for trees in one.trees)
     assert not hasattr(boosting, "n_features_in_")
     score = {1: 0.6, 2: 0.8, 3: 0.65}[n_classes]
@@ -178,7 +178,7 @@ def test_all_rounds_are_grown_without_early_stopping():
     X, y = problem(120)
     boosting = GradientBoostingClassifier(max_iter=30, early_stopping=False)
     model = DeepForestClassifier(1, members=[boosting], **GIVEN).fit(X, y)
-    assert {one.n_rounds for one in kept_models(model)} == {30}
+    assert {sum(one.rounds) for one in kept_models(model)} == {30}
 
 
 OTHERWISE = {
@@ -247,3 +247,30 @@ def test_searches_find_parameters_of_boosting_in_a_layer():
     search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(X, y)
     assert search.best_params_["boosted__learning_rate"] == 0.3
     assert search.best_estimator_.get_params()["boosted__max_iter"] == 20
+
+
+def test_several_outputs_are_boosted_one_by_one():
+    X, y = problem(90, 3)
+    y = np.stack([y, np.full(90, 4), (y > 0) ^ (X[:, 3] > 0)], axis=1)
+    table = Binner(None).fit_transform(ArrayTable(X))
+    rows = np.arange(90)
+    folds = [(rows[:60], rows[60:]), (rows[30:], rows[:30])]
+    keys = rows.astype(np.uint64)
+    boosting = GradientBoostingClassifier(max_iter=40)
+
+    def boosted(task, rounds=None):
+        return boost_parts(boosting, table, task, None, folds, keys, (1,), rounds, None)
+
+    found = boosted(outputs_task(y, calibrate=False))
+    first = boosted(classification_task(y[:, 0], calibrate=False))
+    assert len(found[0][0].rounds) == 2  # there is nothing to learn of a single class
+    for (model, predicted), (one, alone), (_, held_out) in zip(found, first, folds, strict=True):
+        assert model.rounds[0] == one.rounds[0]
+        np.testing.assert_array_equal(predicted[:, :3], alone)
+        assert np.all(predicted[:, 3] == 1)
+        np.testing.assert_allclose(predicted[:, 4:].sum(axis=1), 1)
+        np.testing.assert_array_equal(predicted, model.vectors(AskedRows(table.codes[held_out])))
+    again = boosted(outputs_task(y, calibrate=False), found[0][0].rounds)
+    for (model, predicted), (one, same) in zip(found, again, strict=True):
+        assert model.rounds == one.rounds
+        np.testing.assert_allclose(predicted, same, atol=0.2)

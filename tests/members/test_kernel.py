@@ -184,3 +184,25 @@ def test_normal_scores_of_any_column():
     assert (scores[:, 1:] == 0).all()
     order = np.argsort(X[~np.isnan(X[:, 0]), 0])
     assert (np.diff(seen[order]) >= 0).all()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_several_outputs_share_what_is_a_kernel(weighted):
+    """One output is as without; more have the functions of each, with the common parameters."""
+    X = table(120, 0)
+    y = np.stack([smooth(X) > 0, np.digitize(smooth(X), [-0.5, 0.7]), X[:, 1] > 0], axis=1) * 1
+    weight = np.random.default_rng(1).uniform(1, 2, 120) if weighted else None
+    options = {"categorical": CATEGORY, "random_state": 0}
+    alone = KernelClassifier(**options).fit(X, y[:, 1], weight)
+    same = KernelClassifier(**options, n_classes=[3]).fit(X, y[:, 1:2], weight)
+    np.testing.assert_array_equal(alone.predict_proba(X), same.predict_proba(X))
+    several = KernelClassifier(**options, n_classes=[2, 4, 2]).fit(X, y, weight)
+    parts = np.split(several.predict_proba(X), [2, 6], axis=1)
+    for part, own in zip(parts, y.T, strict=True):
+        np.testing.assert_allclose(part.sum(axis=1), 1)
+        assert np.mean(part.argmax(axis=1) == own) > 0.9
+        one = KernelClassifier(**options).set_params(**several.chosen()).fit(X, own, weight)
+        one.scale_ = several.scale_
+        found = one.predict_proba(X)
+        if part.shape[1] == found.shape[1]:
+            np.testing.assert_allclose(part, found, atol=1e-9)

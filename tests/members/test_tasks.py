@@ -1,7 +1,8 @@
 """Classes and numbers: what a layer's members are weighed by."""
 
 import numpy as np
-from made_tasks import classification_task, regression_task
+import pytest
+from made_tasks import classification_task, outputs_task, regression_task
 from naive_votes import forecasts, greedy_weights
 
 
@@ -39,3 +40,64 @@ def test_what_a_round_of_boosting_costs():
         task = classification_task(np.arange(20) % n_classes, calibrate=True)
         assert task.numbers_of_a_round == cost
     assert regression_task(np.random.default_rng(0).normal(size=(9, 4))).numbers_of_a_round == 4
+
+
+@pytest.mark.parametrize("widths", [(2, 2, 2), (3, 1, 2)], ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_several_outputs_are_judged_by_the_means_of_theirs(widths, weighted):
+    """Losses, exponents, calibration and weights, against a task for each output."""
+    rng = np.random.default_rng(0)
+    labels = np.stack([np.arange(500) % n for n in widths], axis=1)
+    rng.shuffle(labels)
+    vectors = [rng.dirichlet(np.ones(n), (3, 500)) for n in widths]
+    for of_output, own in zip(vectors, labels.T, strict=True):
+        of_output[:2, np.arange(500), own] += 0.7
+        of_output /= of_output.sum(axis=-1, keepdims=True)
+    joint = np.concatenate(vectors, axis=-1)
+    weight = rng.uniform(0.5, 2, 500) if weighted else None
+    task = outputs_task(labels, weight)
+    each = [classification_task(own, weight) for own in labels.T]
+
+    def mean(losses):
+        return np.average(losses, weights=weight)
+
+    def losses(of_one, exponent=1.0):
+        parts = zip(each, np.split(of_one, np.cumsum(widths)[:-1], axis=1), strict=True)
+        return np.mean([one.losses(one.sharpened(part, exponent)) for one, part in parts], axis=0)
+
+    for of_one in joint:
+        np.testing.assert_allclose(task.losses(of_one), losses(of_one))
+        np.testing.assert_allclose(task.losses(task.sharpened(of_one, 1.7)), losses(of_one, 1.7))
+        tried = [mean(losses(of_one, exponent)) for exponent in np.geomspace(0.25, 10, 200)]
+        assert mean(task.least_losses(of_one)) <= min(tried) + 1e-4
+        calibrated = task.calibration(of_one)(of_one)
+        ends = np.cumsum(widths)[:-1]
+        for part in np.split(calibrated, ends, axis=1):
+            np.testing.assert_allclose(part.sum(axis=1), 1)
+            assert part.min() > 0
+    said = [of_output.argmax(axis=-1)[0] for of_output in vectors]
+    right = np.all(np.stack(said, axis=1) == labels, axis=1)
+    assert np.isclose(task.figures(joint[0])["accuracy"], mean(right))
+    weights = task.weigh(joint)
+    assert weights[2] == 0
+    best = min(
+        mean(losses(np.tensordot([share, 1 - share, 0], joint, 1)))
+        for share in np.linspace(0, 1, 26)
+    )
+    assert mean(losses(np.tensordot(weights, joint, 1))) <= best + 1e-3
+    rows = rng.permutation(500)[:200]
+    few = task.of_rows(rows)
+    np.testing.assert_allclose(few.losses(joint[0][rows]), losses(joint[0])[rows])
+
+
+def test_one_of_several_outputs_alone():
+    """A task of a single output, whose twin is that of plain classes: the same to the last bit."""
+    labels, vectors = forecasts(n=600)
+    single = classification_task(labels, calibrate=True)
+    joint = outputs_task(labels[:, None])
+    assert single.own_exponent(vectors[0]) == joint.own_exponent(vectors[0])
+    assert single.calibration(vectors[0]).exponent == joint.calibration(vectors[0]).exponent
+    np.testing.assert_array_equal(single.weigh(vectors), joint.weigh(vectors))
+    np.testing.assert_array_equal(
+        single.calibration(vectors[0])(vectors[0]), joint.calibration(vectors[0])(vectors[0])
+    )

@@ -1,0 +1,121 @@
+"""Sets of classes that hold the class of new samples in a given share of cases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from mddf._base.messages import short
+from mddf._ensemble.conformal import Scores, check_coverage, counted, warn_of_few
+
+
+def class_scores(
+    probabilities: np.ndarray, labels: np.ndarray, weights: np.ndarray | None
+) -> list[Scores]:
+    """Of the samples of each class, one less what they gave to it out-of-fold."""
+    own = 1 - probabilities[np.arange(len(labels)), labels]
+    counts = counted(len(labels), weights)
+    of_classes = [labels == label for label in range(probabilities.shape[1])]
+    return [Scores.of(own[rows], counts[rows]) for rows in of_classes]
+
+
+class PredictsSets:
+    """A classifier that keeps `class_scores` of its samples, of several outputs a list of them."""
+
+    classes_: Any
+    predict_proba: Any
+    _scores: list[Any]
+
+    def predict_set(self, X: Any, coverage: float = 0.9, *, by_class: bool = False) -> Any:
+        """Sets of classes that hold the class of new samples in a given share of cases.
+
+        A class belongs to the set if its probability is not below that which so large a share of
+        the training samples gave, out-of-fold, to their own class, with the correction for a
+        finite number of them that conformal prediction makes: the least ambiguous sets [1]_.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        coverage : float, default=0.9
+            Between 0 and 1.
+        by_class : bool, default=False
+            Whether the share holds among the samples of every class, each of which has a bound
+            of its own then, and not over all samples alone.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_samples, n_classes)
+            Columns in the order of `classes_`; a list of these if there are several outputs, each
+            of which is covered by itself. Where the accuracy is above `coverage`, sets of
+            samples about which the model is least sure are empty: with the most probable class in
+            them, the coverage would be above what was asked for.
+
+        Warns
+        -----
+        UserWarning
+            If there were fewer than ``coverage / (1 - coverage)`` training samples, or of a class
+            with `by_class`, to learn from: all classes, or this one, are then in every set.
+
+        Notes
+        -----
+        There is no chance in it: equal samples have equal sets. Sets that add up probabilities
+        from the largest one (APS, RAPS) cover hard and easy samples more alike; they are larger
+        on average, or need random numbers to be exact. Probabilities here are calibrated, for
+        which the least ambiguous sets are the smallest ones of their coverage [1]_.
+
+        As for `DeepForestRegressor.predict_interval`, training samples are judged by models that
+        did not see them, and the coverage is over samples from where these came from.
+
+        References
+        ----------
+        .. [1] M. Sadinle, J. Lei and L. Wasserman, "Least ambiguous set-valued classifiers with
+           bounded error levels", Journal of the American Statistical Association 114, 2019.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from mddf import DeepForestClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> forest = DeepForestClassifier(n_estimators=20, random_state=0).fit(X[::2], y[::2])
+        >>> sets = forest.predict_set(X[1::2], coverage=0.95)
+        >>> bool(sets[range(75), y[1::2]].mean() > 0.9)
+        True
+        """
+        coverage = check_coverage(coverage)
+        check_is_fitted(self, "_layers")
+        found = self.predict_proba(X)
+        if not isinstance(found, list):
+            return _sets(found, self._scores, self.classes_, coverage, by_class)
+        each = zip(found, self._scores, self.classes_, strict=True)
+        return [_sets(*of_output, coverage, by_class) for of_output in each]
+
+
+def _sets(
+    probabilities: np.ndarray,
+    scores: list[Scores],
+    classes: np.ndarray,
+    coverage: float,
+    by_class: bool,
+) -> np.ndarray:
+    """The sets of one output."""
+    parts = scores if by_class else [Scores.joined(scores)]
+    bounds = np.array([part.threshold(coverage) for part in parts])
+    if np.isinf(bounds).any():
+        _warn_of_few(coverage, parts, bounds, classes if by_class else None)
+    return 1 - probabilities <= bounds
+
+
+def _warn_of_few(
+    coverage: float, parts: list[Scores], bounds: np.ndarray, classes: np.ndarray | None
+) -> None:
+    """Of all samples, or of those of classes."""
+    if classes is None:
+        warn_of_few(coverage, parts[0].n, "all classes are in every set")
+        return
+    few = np.flatnonzero(np.isinf(bounds))
+    smallest = min(few, key=lambda label: parts[label].n)
+    name = short(classes.tolist()[smallest])
+    outcome = f"{len(few)} of {len(parts)} classes are in every set"
+    warn_of_few(coverage, parts[smallest].n, outcome, f" of class {name}")

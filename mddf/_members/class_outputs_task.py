@@ -1,0 +1,119 @@
+"""The task of a deep forest whose samples have a class of each of several outputs."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mddf._core import ValueTarget
+from mddf._data.class_outputs import ClassOutputs
+from mddf._members.tasks import ClassificationTask, weights_of
+
+# Samples whose classes together are those of fewer others count as of one stratum.
+_LEAST_STRATUM = 10
+
+
+class ClassOutputsTask(ClassificationTask):
+    """Classes of several outputs, judged by the mean of their log-losses.
+
+    Forecasts hold the probabilities of the classes of all outputs side by side. Targets are the
+    places of a sample's classes among these, of shape (n_samples, n_outputs).
+
+    Parameters
+    ----------
+    outputs : ClassOutputs
+        With a number for each class.
+    weight, calibrate, score, measure
+        As `ClassificationTask` has them. Exponents are common to all outputs.
+    """
+
+    shown = ("log_loss", "accuracy")
+    has_margins = False
+
+    def __init__(
+        self,
+        outputs: ClassOutputs,
+        weight: np.ndarray | None,
+        *,
+        calibrate: bool,
+        score: Any = None,
+        measure: Any = "log-loss",
+    ) -> None:
+        super().__init__(
+            outputs.places,
+            sum(outputs.n_classes),
+            weight,
+            calibrate=calibrate,
+            score=score,
+            measure=measure,
+        )
+        self.values, self.widths = outputs, outputs.n_classes
+
+    @cached_property
+    def cells(self) -> ValueTarget:  # type: ignore[override]
+        """What the kernel grows on."""
+        return self.values.cells
+
+    def of_rows(self, rows: np.ndarray) -> ClassOutputsTask:
+        """The same of some samples, judged by log-loss."""
+        weight = weights_of(rows, self.weight)
+        return ClassOutputsTask(self.values.of_rows(rows), weight, calibrate=self.calibrate)
+
+    @property
+    def y(self) -> np.ndarray:
+        """What estimators are fitted to that are no forests."""
+        return self.values.labels
+
+    @property
+    def outputs(self) -> list[tuple[np.ndarray, int]]:
+        """Of each output, what boosting learns, and the number of classes."""
+        return list(zip(self.values.labels.T, self.values.n_classes, strict=True))
+
+    @property
+    def key(self) -> np.ndarray:
+        """What the order of rows goes by."""
+        return self.values.key
+
+    @cached_property
+    def strata(self) -> np.ndarray:
+        """What folds are to have equal shares of: classes of all outputs together."""
+        _, strata, counts = np.unique(
+            self.values.labels, axis=0, return_inverse=True, return_counts=True
+        )
+        strata = strata.reshape(-1) + 1
+        return np.where(counts[strata - 1] < _LEAST_STRATUM, 0, strata)
+
+    @property
+    def ignorance(self) -> Any:
+        """The forecast of a sample that no tree predicts."""
+        return np.repeat(1 / np.array(self.values.n_classes), self.values.n_classes)
+
+    @property
+    def n_times(self) -> int:
+        """How many times as many trees a forest of all samples has as that of a fold."""
+        return 1
+
+    @property
+    def numbers_of_a_round(self) -> float:
+        """What a round of boosting costs: numbers in leaves, over those of two classes."""
+        return float(sum(max(1.0, n / 2) for n in self.values.n_classes))
+
+    def means(self, sums: np.ndarray, n_trees: np.ndarray) -> np.ndarray:
+        """Forecasts from sums over trees; see `grower.Grown`."""
+        return (sums[:, ::2] + sums[:, 1::2]) / n_trees[:, None]
+
+    def figures(self, forecasts: np.ndarray) -> dict[str, float]:
+        """Scores of a member's forecasts; the accuracy is of all outputs together."""
+        ends = np.cumsum(self.values.n_classes)[:-1]
+        said = [part.argmax(axis=1) for part in np.split(forecasts, ends, axis=1)]
+        right = np.all(np.stack(said, axis=1) == self.values.labels, axis=1)
+        return {
+            "log_loss": float(np.average(self.losses(forecasts), weights=self.weight)),
+            "accuracy": float(np.average(right, weights=self.weight)),
+        }
+
+    def vote_figures(self, forecasts: np.ndarray) -> dict[str, float]:
+        """Scores of a weighted average of members; of "score", larger is better."""
+        return self.figures(forecasts) | {"score": self._scored(forecasts)}

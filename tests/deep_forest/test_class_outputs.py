@@ -1,0 +1,284 @@
+"""Deep forests of several labels of a sample, and of several outputs of classes."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_outputs import mixed_outputs, six_labels
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils import estimator_checks
+
+from mddf import DeepForestClassifier, RandomForestClassifier, cost, explain
+
+SMALL = {"n_estimators": 5, "cv": 2, "random_state": 0}
+MEMBERS = ["random", "completely-random-sqrt", "boosted", "kernel", "linear"]
+WORDS = np.array(["low", "middle", "high"])
+
+
+def mixed(n=200, missing=0.1):
+    """Outputs of two, one and three classes, and a table."""
+    X, y = mixed_outputs(n, missing)
+    return X, y[:, [0, 2, 1]]
+
+
+def codes(y):
+    """The numbers of classes, by columns."""
+    return [np.unique(column, return_inverse=True)[1] for column in np.asarray(y).T]
+
+
+def mean_log_loss(probabilities, y):
+    each = zip(probabilities, codes(y), strict=True)
+    own = [part[np.arange(len(part)), label] for part, label in each]
+    return -np.log(np.maximum(own, 1e-4)).mean()
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = mixed()
+    return X, y, DeepForestClassifier(members=MEMBERS, **SMALL).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        estimator_checks.check_classifier_multioutput,
+        estimator_checks.check_classifiers_multilabel_output_format_predict,
+        estimator_checks.check_classifiers_multilabel_output_format_predict_proba,
+    ],
+)
+def test_sklearn_checks_of_all_members(check):
+    """Those of several labels; all checks run on few members in `test_deep_forest.py`."""
+    check("DeepForestClassifier", DeepForestClassifier(members=MEMBERS, **SMALL))
+
+
+def test_what_predictions_look_like(fitted):
+    X, y, model = fitted
+    assert model.n_outputs_ == 3
+    assert model.n_classes_ == [2, 1, 3]
+    assert [of_one.tolist() for of_one in model.classes_] == [[0, 1], [7], [0, 1, 2]]
+    said, logs = model.predict_proba(X), model.predict_log_proba(X)
+    each = zip(said, logs, model.oof_probabilities_, (2, 1, 3), strict=True)
+    for part, log, held_out, n in each:
+        assert part.shape == held_out.shape == (200, n)
+        np.testing.assert_allclose(part.sum(axis=1), 1)
+        np.testing.assert_allclose(np.exp(log), part)
+    predicted = model.predict(X)
+    assert predicted.shape == y.shape
+    assert predicted.dtype == y.dtype
+    assert np.mean(predicted == y) > 0.9
+    best = [part.argmax(axis=1) for part in model.oof_probabilities_]
+    assert np.mean(np.array(best) == codes(y), axis=1).min() > 0.75
+    (*_, last) = model.staged_predict_proba(X)
+    assert all(map(np.array_equal, last, said))
+    (*_, last) = model.staged_predict(X)
+    assert np.array_equal(last, predicted)
+    names = model.get_feature_names_out()
+    assert names[1] == f"layer1_{model._layers[0].members[0].name}_output0_1"
+    assert model.transform(X[:3]).shape == (3, len(names))
+    assert {"log_loss", "accuracy"} <= set(model.leaderboard_[0])
+    assert np.isclose(model.history_["log_loss"][0], -model.history_["score"][0])
+
+
+def test_words_and_frames(fitted):
+    X, y, numbers = fitted
+    named = pd.DataFrame({"a": y[:, 0], "b": y[:, 1], "c": WORDS[y[:, 2]]})
+    model = DeepForestClassifier(members=["random", "linear"], **SMALL).fit(X, named)
+    assert model.classes_[2].tolist() == ["high", "low", "middle"]
+    assert np.mean(model.predict(X) == named.to_numpy(object)) > 0.9
+    assert numbers.predict(X).dtype == y.dtype
+
+
+def test_log_losses_are_those_of_the_outputs(fitted):
+    """The figures of the first layer, from its held-out vectors, output by output."""
+    X, y = mixed()
+    model = DeepForestClassifier(1, members=["random"], calibrate=False, **SMALL)
+    vectors = model.fit_transform(X, y)
+    parts = np.split(vectors, [2, 3], axis=1)
+    (row,) = model.leaderboard_
+    assert row["log_loss"] == pytest.approx(mean_log_loss(parts, y), rel=1e-6)
+    right = np.all(np.array([part.argmax(axis=1) for part in parts]) == codes(y), axis=0)
+    assert row["accuracy"] == pytest.approx(right.mean())
+
+
+@pytest.mark.parametrize("refit", [True, False])
+def test_what_must_not_change_the_result(refit, tmp_path):
+    X, y = mixed()
+    options = {**SMALL, "refit": refit, "members": ["random", "boosted", "linear"]}
+    model = DeepForestClassifier(**options).fit(X, y)
+    proba = np.hstack(model.predict_proba(X))
+    two = DeepForestClassifier(n_jobs=2, **options).fit(X, y)
+    assert np.array_equal(np.hstack(two.predict_proba(X)), proba)
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(np.hstack(again.predict_proba(X)), proba)
+    for _ in range(2):  # the second one goes on from what the first one has left
+        kept = DeepForestClassifier(checkpoint=tmp_path / "kept", **options).fit(X, y)
+        assert np.array_equal(np.hstack(kept.predict_proba(X)), proba)
+    single = [np.hstack(model.predict_proba(row)) for row in X[:5, None]]
+    np.testing.assert_allclose(np.vstack(single), proba[:5], atol=1e-12)
+
+
+def test_labels_help_one_another():
+    """The joint model is better than forests, and than a deep forest for each label."""
+    X, y = six_labels(700)
+    train, test = slice(300), slice(300, None)
+    options = {"n_estimators": 10, "random_state": 0}
+    joint = DeepForestClassifier(**options).fit(X[train], y[train])
+    forest = RandomForestClassifier(100, random_state=0).fit(X[train], y[train])
+    said = joint.predict_proba(X[test])
+    loss = mean_log_loss(said, y[test])
+    assert loss < 0.95 * mean_log_loss(forest.predict_proba(X[test]), y[test])
+    alone = [
+        DeepForestClassifier(**options).fit(X[train], column).predict_proba(X[test])
+        for column in y[train, :2].T
+    ]
+    assert mean_log_loss(said[:2], y[test, :2]) < 1.01 * mean_log_loss(alone, y[test, :2])
+    assert mean_log_loss(joint.oof_probabilities_, y[train]) == pytest.approx(loss, abs=0.04)
+
+
+def test_nothing_is_found_in_noise():
+    """Not even where one label is a copy of another, and rows are near copies."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(150, 4)), 2, axis=0) + 1e-3 * rng.normal(size=(300, 4))
+    y = np.repeat(rng.integers(0, 2, (300, 1)), 2, axis=1)
+    model = DeepForestClassifier(n_estimators=10, random_state=0).fit(X, y)
+    assert model.n_layers_ == 1
+    assert mean_log_loss(model.oof_probabilities_, y) > 0.68
+
+
+@pytest.mark.parametrize(
+    "weights", [None, "copies", "balanced", [{0: 1, 1: 3}, {7: 1}, {0: 2, 1: 1, 2: 1}]], ids=str
+)
+def test_weights(weights):
+    X, y = mixed()
+    given = {}
+    options = {**SMALL, "members": MEMBERS}
+    if weights == "copies":
+        given["sample_weight"] = np.random.default_rng(1).integers(0, 4, len(y)).astype(float)
+    elif weights is not None:
+        options["class_weight"] = weights
+    model = DeepForestClassifier(**options).fit(X, y, **given)
+    assert np.mean(model.predict(X) == y) > 0.85
+    if isinstance(weights, list):
+        plain = DeepForestClassifier(**{**options, "class_weight": None}).fit(X, y)
+        said, before = model.predict_proba(X)[0], plain.predict_proba(X)[0]
+        assert said[:, 1].mean() > before[:, 1].mean()
+
+
+def test_class_weights_are_those_of_rows():
+    """Factors of a row's classes are multiplied, as scikit-learn does."""
+    X, y = mixed()
+    each = [{0: 1, 1: 4}, {7: 2}, {0: 2, 1: 1, 2: 1}]
+    factors = np.prod([[each[j][c] for c in y[:, j]] for j in range(3)], axis=0)
+    options = {**SMALL, "members": ["completely-random"], "n_layers": 1, "calibrate": False}
+    weighted = DeepForestClassifier(class_weight=each, **options).fit(X, y)
+    same = DeepForestClassifier(**options).fit(X, y, factors.astype(float))
+    for a, b in zip(weighted.predict_proba(X), same.predict_proba(X), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-12)
+
+
+def test_members_of_other_packages_learn_one_output_each():
+    X, y = mixed(missing=0.0)
+    rows = np.arange(len(y))
+    folds = [(rows[rows % 2 != i], rows[rows % 2 == i]) for i in range(2)]
+    member = LogisticRegression()
+    model = DeepForestClassifier(1, members=[member], cv=folds, calibrate=False)
+    vectors = np.split(model.fit_transform(X, y), [2, 3], axis=1)
+    for train, held_out in folds:
+        for j in (0, 2):
+            one = LogisticRegression().fit(X[train], y[train, j])
+            np.testing.assert_allclose(
+                vectors[j][held_out], one.predict_proba(X[held_out]), atol=1e-6
+            )
+    assert np.all(vectors[1] == 1)
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    neighbours = DeepForestClassifier(members=[KNeighborsClassifier(), "random"], **SMALL)
+    assert np.mean(neighbours.fit(frame, y).predict(frame) == y) > 0.85
+
+
+def test_a_class_that_a_fold_does_not_have():
+    X, y = mixed(60)
+    y[:, 1] = 0
+    y[7, 1], y[9, 2] = 1, 3
+    members = [*MEMBERS, KNeighborsClassifier()]
+    model = DeepForestClassifier(members=members, **SMALL).fit(np.nan_to_num(X), y)
+    assert [part.shape[1] for part in model.predict_proba(np.nan_to_num(X))] == [2, 2, 4]
+
+
+def test_outputs_of_one_class_each():
+    X, _ = mixed(50)
+    model = DeepForestClassifier(members=MEMBERS, **SMALL).fit(X, np.ones((50, 2), int))
+    assert [part.tolist() for part in model.predict_proba(X[:2])] == [[[1.0], [1.0]]] * 2
+
+
+def test_in_scikit_learns_tools():
+    X, y = six_labels(200)
+    model = DeepForestClassifier(1, members=["random", "linear"], **SMALL)
+    found = cross_validate(model, X, y, cv=3, scoring=["f1_micro", "roc_auc", "accuracy"])
+    assert found["test_roc_auc"].mean() > 0.75
+    search = GridSearchCV(model, {"max_bins": [3, 255]}, cv=2, scoring="f1_micro").fit(X, y)
+    assert search.score(X, y) > 0.5
+    assert model.fit(X, y).score(X, y) == np.mean(np.all(model.predict(X) == y, axis=1))
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc", "f1_micro", "accuracy"])
+def test_scorers(scoring):
+    X, y = six_labels(150)
+    options = {**SMALL, "members": ["random", "linear"], "scoring": scoring}
+    model = DeepForestClassifier(**options).fit(X, y)
+    assert np.isfinite(model.history_["score"]).all()
+
+
+def test_groups_and_splitters():
+    X, y = mixed()
+    groups = np.arange(200) // 4
+    for cv in (3, GroupKFold(3)):
+        model = DeepForestClassifier(members=["random"], n_estimators=4, cv=cv, random_state=0)
+        assert np.mean(model.fit(X, y, groups=groups).predict(X) == y) > 0.85
+
+
+@pytest.mark.parametrize("by_class", [False, True])
+def test_sets_of_each_output(by_class):
+    X, y = mixed(900, missing=0.0)
+    model = DeepForestClassifier(1, members=["random", "linear"], **SMALL).fit(X[:500], y[:500])
+    found = model.predict_set(X[500:], coverage=0.9, by_class=by_class)
+    for j, (sets, label) in enumerate(zip(found, codes(y[500:]), strict=True)):
+        assert sets.shape == (400, model.n_classes_[j])
+        covered = sets[np.arange(400), label]
+        assert covered.mean() > 0.85
+        if by_class:
+            assert min(covered[label == c].mean() for c in range(sets.shape[1])) > 0.8
+
+
+def test_one_column_is_one_output():
+    X, y = mixed(60)
+    with pytest.warns(match="column-vector"):
+        model = DeepForestClassifier(members=["random"], **SMALL).fit(X, y[:, :1])
+    assert model.n_outputs_ == 1
+    assert model.n_classes_ == 2
+    assert model.predict(X).shape == (60,)
+
+
+def test_what_does_not_do(fitted):
+    X, y, model = fitted
+    balanced = {"members": [RandomForestClassifier(2, bootstrap="balanced")]}
+    for options, target, message in [
+        ({}, sparse.csr_matrix(y), "y must be dense"),
+        ({}, y + 0.5, "Unknown label type|continuous"),
+        ({}, np.where(y == 1, np.nan, y), "y"),
+        ({"class_weight": {0: 1}}, y, "class_weight of several outputs"),
+        ({"class_weight": [{0: 1, 1: 2}]}, y, "a dict for each of the 3 outputs, got 1"),
+        ({"class_weight": [{0: 1, 1: 2}]}, y[:, 0], "class_weight can be a list only"),
+        ({"scoring": "margin-ratio"}, y, "scoring='margin-ratio' is for classes of one output"),
+        ({"scoring": "accuracy"}, y, "scoring .*multiclass-multioutput is not supported"),
+        (balanced, y, "'balanced' is for the classes of one output, got the member 'RandomFo"),
+    ]:
+        parameters = {**SMALL, "members": ["random"], **options}
+        with pytest.raises(ValueError, match=message):
+            DeepForestClassifier(**parameters).fit(X, target)
+    for ask in (cost, lambda model: explain.importances(model, X, y)):
+        with pytest.raises(ValueError, match="of models with classes of one output"):
+            ask(model)
