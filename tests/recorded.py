@@ -86,6 +86,13 @@ def mixed():
     return frame, np.array(["low", "middle", "high"])[y]
 
 
+def several():
+    """The same table, and for each row three labels: words, of two, one and three kinds."""
+    X, y = mixed()
+    rest = np.where(np.nan_to_num(X["a"]) > 0, "yes", "no"), np.full(len(y), "same")
+    return X, np.column_stack([*rest, y])
+
+
 def images():
     """Little pictures with a bright spot where the class says."""
     rng = np.random.default_rng(4)
@@ -111,7 +118,7 @@ def results(model, X, y, sample_weight=None) -> dict[str, np.ndarray]:
     asked = "predict" if is_regressor(model) else "predict_proba"
     for method in (asked, "decision_function", "apply"):
         if hasattr(model, method):
-            found[method] = getattr(model, method)(unseen)
+            found[method] = _joined(getattr(model, method)(unseen))
     names = (
         "oob_decision_function_",
         "oob_prediction_",
@@ -123,8 +130,14 @@ def results(model, X, y, sample_weight=None) -> dict[str, np.ndarray]:
     for name in (*names, "margins_", "weights_", "layer_importances_"):
         value = getattr(model, name, None)
         if value is not None:
-            found[name] = np.asarray(value)
+            found[name] = _joined(value)
     return found
+
+
+def _joined(value) -> np.ndarray:
+    """What is a list of arrays of several outputs, as one array."""
+    several = isinstance(value, list) and np.ndim(value[0]) == 2
+    return np.hstack(value) if several else np.asarray(value)
 
 
 Case = Callable[[], dict[str, np.ndarray]]
@@ -161,6 +174,9 @@ def _forests() -> dict[str, Case]:
         bagged = partial(kind, 15, bootstrap=True, oob_score=True, random_state=6)
         cases[f"{short}, missing"] = _case(bagged, partial(numbers, missing=0.2))
         cases[f"{short}, mixed"] = _case(bagged, mixed)
+        cases[f"{short}, several outputs"] = _case(bagged, several)
+        by_entropy = partial(bagged, criterion="entropy", class_weight="balanced")
+        cases[f"{short}, several outputs, entropy"] = _case(by_entropy, several)
         cases[f"{short}, many rows"] = _case(
             partial(kind, 4, random_state=0), partial(numbers, 9000, 8, 4, seed=8)
         )
@@ -386,6 +402,14 @@ def _deep_forests() -> dict[str, Case]:
             partial(classify, refit=False, n_jobs=2), partial(numbers, missing=0.1)
         ),
         "deep forest, mixed, weights": _case(classify, mixed, sample_weight=weights("real")),
+        "deep forest, several outputs": _case(
+            partial(DeepForestClassifier, **{**small, "members": [*members, "boosted"]}), several
+        ),
+        "deep forest, several outputs, weights": _case(
+            partial(classify, refit=False, class_weight="balanced"),
+            several,
+            sample_weight=weights("whole"),
+        ),
         "deep forest regressor": _case(make, curve),
         "deep forest regressor, folds kept, two jobs": _case(
             partial(make, refit=False, n_jobs=2), partial(curve, 2, missing=0.1)

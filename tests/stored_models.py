@@ -95,10 +95,11 @@ def models():
 
 
 def says(model, X):
-    """What a model makes of rows."""
+    """What a model makes of rows; of several outputs, side by side."""
     if is_regressor(model):
         return model.predict(X)
-    return model.predict_proba(X) if hasattr(model, "predict_proba") else model.transform(X)
+    found = model.predict_proba(X) if hasattr(model, "predict_proba") else model.transform(X)
+    return np.hstack(found) if isinstance(found, list) else found
 
 
 def write(folder):

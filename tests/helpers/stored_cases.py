@@ -117,6 +117,10 @@ def _deep_forests():
         yield f"deep regressor, refit={refit}", regressor, table("frame"), TARGETS, {}
     model = DeepForestClassifier(**DEEP, members=own, scoring="accuracy")
     yield "deep forest, own members", model, NUMBERS, WORDS, {}
+    several = np.column_stack([WORDS, WORDS == "setosa"]).astype(str)
+    for name, members in {"named": named, "own": own}.items():
+        model = DeepForestClassifier(**DEEP, members=members)
+        yield f"deep forest, several outputs, {name} members", model, NUMBERS, several, {}
     model = DeepForestClassifier(**{**DEEP, "cv": StratifiedKFold(2)}, class_weight="balanced")
     yield "deep forest, two classes", model, NUMBERS, WORDS == "setosa", {"sample_weight": WEIGHTS}
     yield (
