@@ -74,7 +74,7 @@ def fit_on_folds(
     for i, decision in sorted(fits.cuts().items()):
         log.cut(members[i].name, decision, len(training.order))
     return OnFolds(
-        [members[i] for i in left],
+        [fits.members[i] for i in left],
         vectors,
         [fits.found[i].models for i in left],
         np.array([fits.seconds[i] for i in left]),
@@ -116,7 +116,7 @@ class _Fits:
     def __init__(
         self, members: list[MemberSpec], training: Training, entropy: tuple[int, ...], keep: bool
     ) -> None:
-        self.members, self.training, self.entropy, self.keep = members, training, entropy, keep
+        self.members, self.training, self.entropy, self.keep = [*members], training, entropy, keep
         self.parts = parts_of(training.folds, keep)
         self.folding = MeanOfFolds.of(training.task, training.folds)
         self.found: dict[int, Trained] = {}
@@ -176,7 +176,7 @@ class _Fits:
         if first == 0:
             fitted = self._fitted(member, parts[:1], entropy)
             if isinstance(fitted[0][0], KernelRidge):
-                member.model.set_params(**fitted[0][0].chosen())
+                self.members[i] = member = member.with_chosen(fitted[0][0].chosen())
             self._join(i, fitted, parts[:1])
             parts = parts[1:]
         if parts:

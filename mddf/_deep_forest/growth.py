@@ -106,8 +106,10 @@ class LaterLayers:
         if nested.level == 1:
             members = [first.members[i] for i in first.inputs]
             models = [first.models[i] for i in first.inputs]
-            wanted = list(outer) if number == 1 else range(len(nested.folds))
-            nested.fit_pairs(wanted, members, models, partial(stack.read, 1))
+            # A fit that goes on with a later layer takes the steps of one that was not stopped.
+            steps = [outer] if number == 1 else [[0], range(1, len(nested.folds))]
+            for wanted in steps:
+                nested.fit_pairs(list(wanted), members, models, partial(stack.read, 1))
         while nested.level < number:
             following, before = nested.level + 1, stack.layers[nested.level]
             members = [before.members[i] for i in before.inputs]

@@ -237,14 +237,14 @@ class OnFolds:
     lost_importances: tuple[np.ndarray, ...] = ()
 
     def to_store(self) -> tuple[Any, ...]:
-        """Names, arrays and plain models, for a checkpoint."""
+        """Names, what was chosen, arrays and plain models, for a checkpoint."""
         models = [
             [(of_fold.trees, of_fold.importances) for of_fold in of_folds]
             if member.is_forest
             else of_folds
             for member, of_folds in zip(self.members, self.models, strict=True)
         ]
-        names = [member.name for member in self.members]
+        names = [(member.name, member.chosen) for member in self.members]
         rest = self.seconds, self.pruned, self.strength, list(self.lost_importances)
         return names, self.vectors, models, *rest
 
@@ -253,7 +253,7 @@ class OnFolds:
         cls,
         members: list[MemberSpec],
         training: Training,
-        names: list[str],
+        names: list[tuple[str, dict[str, Any] | None]],
         vectors: np.ndarray,
         models: list[Any],
         seconds: np.ndarray,
@@ -263,7 +263,7 @@ class OnFolds:
     ) -> OnFolds:
         """What `to_store` gave, of some of these members."""
         by_name = {member.name: member for member in members}
-        found = [by_name[name] for name in names]
+        found = [by_name[name].with_chosen(chosen) for name, chosen in names]
         shape = len(found), len(training.order), training.task.n_columns
         if vectors.shape != shape or seconds.shape != shape[:1]:
             raise ValueError(f"its vectors must have shape {shape}")

@@ -28,6 +28,8 @@ class MemberSpec:
         are kept, whose mean is better than one model that is fitted on all rows.
     is_external : bool, default=False
         Whether it is a user's estimator, which sees the columns of a data frame as they are.
+    chosen : dict or None, default=None
+        Parameters of the model that its fit on the first fold has chosen for all others.
     """
 
     name: str
@@ -35,6 +37,13 @@ class MemberSpec:
     kind: str | None
     is_boosted: bool = False
     is_external: bool = False
+    chosen: dict[str, Any] | None = None
+
+    def with_chosen(self, chosen: dict[str, Any] | None) -> MemberSpec:
+        """The same with these parameters, if there are any."""
+        if chosen is None:
+            return self
+        return replace(self, model=clone(self.model).set_params(**chosen), chosen=chosen)
 
     @property
     def is_forest(self) -> bool:

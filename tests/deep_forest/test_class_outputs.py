@@ -107,7 +107,7 @@ def test_log_losses_are_those_of_the_outputs(fitted):
 @pytest.mark.parametrize("refit", [True, False])
 def test_what_must_not_change_the_result(refit, tmp_path):
     X, y = mixed()
-    options = {**SMALL, "refit": refit, "members": ["random", "boosted", "linear"]}
+    options = {**SMALL, "refit": refit, "members": ["random", "boosted", "kernel", "linear"]}
     model = DeepForestClassifier(**options).fit(X, y)
     proba = np.hstack(model.predict_proba(X))
     two = DeepForestClassifier(n_jobs=2, **options).fit(X, y)
