@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import cholesky, eigh, solve_triangular
-from scipy.spatial.distance import cdist, pdist
+from scipy.spatial.distance import cdist
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.linear_model import Ridge
@@ -43,6 +43,8 @@ _TRIED_KERNELS = 400
 _GAUSSIAN_GAIN = 1.01
 # Quantiles of a column that are kept, and what a category counts beside a normal variable.
 _KNOTS, INDICATOR = 256, 0.5
+# Of how many rows, and levels of a column in the mean, it is faster to compare the levels.
+_FEW_ROWS, _MANY_LEVELS = 32, 16
 
 
 @register_serializable("normal scores")
@@ -78,13 +80,50 @@ class NormalScores:
             scores.append(np.rint(ndtri(below) / GRAIN) * GRAIN)
         return cls(encoding, values, scores)
 
-    def dense(self, X: np.ndarray) -> np.ndarray:
-        """Rows as columns; a missing number is the median."""
-        encoded = INDICATOR * self.encoding.dense(X)
-        for place, column in enumerate(X[:, ~self.encoding.categorical].T):
+    def numbers(self, X: np.ndarray) -> np.ndarray:
+        """Scores of the numeric columns; a missing number is the median."""
+        numbers = X[:, ~self.encoding.categorical]
+        encoded = np.empty(numbers.shape)
+        for place, column in enumerate(numbers.T):
             found = np.interp(column, self.values[place], self.scores[place])
             encoded[:, place] = np.where(np.isnan(column), 0.0, found)
         return encoded
+
+    def dense(self, X: np.ndarray) -> np.ndarray:
+        """Rows as columns."""
+        encoded = INDICATOR * self.encoding.dense(X)
+        encoded[:, : len(self.values)] = self.numbers(X)
+        return encoded
+
+    def distances(self, X: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Sums of absolute differences from training rows, as `dense` gave these.
+
+        Terms are added up one after the other, numbers first. Where levels are many, what differs
+        is counted by the columns of categories, which are far fewer than their indicators.
+        """
+        encoding = self.encoding
+        if len(X) < _FEW_ROWS or encoding.n_codes < _MANY_LEVELS * len(encoding.places):
+            return cdist(self.dense(X), others, "cityblock")
+        n_numbers = len(self.values)
+        found = cdist(self.numbers(X), others[:, :n_numbers], "cityblock")
+        n_different = _n_different(encoding.places_of(X), others[:, n_numbers:])
+        for n_added in range(int(n_different.max())):
+            np.add(found, INDICATOR, out=found, where=n_different > n_added)
+        return found
+
+
+def _n_different(places: np.ndarray, indicators: np.ndarray) -> np.ndarray:
+    """In how many indicators rows differ from training rows, by the places of their ones.
+
+    A training row has one for each column of categories; others have none, and -1 as the place,
+    for what was not seen.
+    """
+    of_others = np.nonzero(indicators)[1].reshape(len(indicators), places.shape[1])
+    found = np.zeros((len(places), len(indicators)), np.int16)
+    for own, other in zip(places.T, of_others.T, strict=True):
+        found += np.where(own < 0, 1, 2).astype(np.int16)[:, None]
+        found -= 2 * (own[:, None] == other).astype(np.int16)
+    return found
 
 
 class KernelRidge(BaseEstimator):
@@ -190,7 +229,8 @@ class KernelRidge(BaseEstimator):
         @cache
         def normal_scores() -> tuple[NormalScores, float]:
             scores = NormalScores.of(X, encoding)
-            distances = pdist(scores.dense(X[few]), "cityblock")
+            distances = scores.distances(X[few], scores.dense(X[few]))
+            distances = distances[np.triu_indices(len(distances), 1)]
             return scores, (float(np.median(distances)) if len(distances) else 0.0) or 1.0
 
         def take(kernel: dict[str, Any]) -> None:
@@ -217,10 +257,11 @@ class KernelRidge(BaseEstimator):
     def _similarities(self, X: np.ndarray) -> Iterator[np.ndarray]:
         """The kernel of rows and landmarks, some rows at a time."""
         for first in range(0, len(X), _BLOCK):
-            rows = self._encoded(X[first : first + _BLOCK])
+            rows = X[first : first + _BLOCK]
             if isinstance(self.encoding_, NormalScores):
-                distances = cdist(rows, self.landmarks_, "cityblock")
+                distances = self.encoding_.distances(rows, self.landmarks_)
             else:
+                rows = self._encoded(rows)
                 squares = np.square(self.landmarks_).sum(axis=1)
                 distances = np.square(rows).sum(axis=1)[:, None] + squares
                 distances -= 2 * rows @ self.landmarks_.T

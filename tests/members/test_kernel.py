@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from naive_votes import fit_exponent, log_losses
+from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.linear_model import Ridge, RidgeCV
 from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
@@ -206,3 +207,35 @@ def test_several_outputs_share_what_is_a_kernel(weighted):
         found = one.predict_proba(X)
         if part.shape[1] == found.shape[1]:
             np.testing.assert_allclose(part, found, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_numbers", [0, 1, 4])
+@pytest.mark.parametrize("levels", [(100,), (250, 3), (90, 60, 200)])
+def test_distances_by_levels_are_those_by_indicators(n_numbers, levels):
+    """To the last bit, for what was not seen and what is missing, too, and for any row alone."""
+    rng = np.random.default_rng(len(levels))
+    categories = [rng.integers(0, n, 300).astype(float) for n in levels]
+    numbers = list(rng.normal(size=(n_numbers, 300)) ** 3)
+    X = np.column_stack(categories + numbers)
+    X[::7, 0] = np.nan
+    categorical = np.arange(X.shape[1]) < len(levels)
+    scores = kernel.NormalScores.of(X, kernel.Encoding.of(X, categorical))
+    assert scores.encoding.n_codes >= kernel._MANY_LEVELS * len(levels)
+    landmarks, asked = scores.dense(X[:40]), X[100:].copy()
+    asked[::3, len(levels) - 1] = 255
+    asked[::5, -1] = np.nan
+    found = scores.distances(asked, landmarks)
+    assert np.array_equal(found, cdist(scores.dense(asked), landmarks, "cityblock"))
+    alone = [scores.distances(asked[i : i + 1], landmarks) for i in range(9)]
+    assert np.array_equal(np.vstack(alone), found[:9])
+
+
+@pytest.mark.parametrize("kind", ["width", "gamma"])
+def test_many_levels_predict_the_same_by_either_way(kind, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 120, (500, 2)), rng.normal(size=500)])
+    y = np.isin(X[:, 0] % 7, [1, 2]) + 0.2 * X[:, 2]
+    given = {"categorical": np.array([True, True, False]), kind: 1.0, "random_state": 0}
+    by_levels = KernelRegressor(**given).fit(X, y).predict(X)
+    monkeypatch.setattr(kernel, "_MANY_LEVELS", np.inf)
+    assert np.array_equal(by_levels, KernelRegressor(**given).fit(X, y).predict(X))
