@@ -85,7 +85,8 @@ class MultiGrainedScanner(Saved, TransformerMixin, BaseEstimator):
     max_bins : int, default=255
         Bins of a channel, 2 to 255. All cells of a channel share their bins.
     n_jobs : int or None, default=None
-        Number of threads, as joblib understands it. Does not change the result.
+        Number of threads: None is one (or what `joblib.parallel_config` says), -1 all cores.
+        The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
         Draws the folds and the trees.
     verbose : bool or int, default=False

@@ -134,7 +134,8 @@ class MDDFClassifier(BaseCascade):
     class_weight : dict, "balanced" or None, default=None
         Factors of the sample weights by class.
     n_jobs : int, default=None
-        Number of threads, as joblib understands it; the result does not depend on it.
+        Number of threads: None is one (or what `joblib.parallel_config` says), -1 all cores.
+        The result does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of folds, trees and descent.
     verbose : int, default=0

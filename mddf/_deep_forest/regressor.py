@@ -76,7 +76,8 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     max_bins : int, default=255
         Most bins of a numeric feature, and most categories.
     n_jobs : int, default=None
-        Number of jobs, as joblib understands it; the result does not depend on it.
+        Number of threads: None is one (or what `joblib.parallel_config` says), -1 all cores.
+        The result does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of folds, trees and other members.
     verbose : int, default=0

@@ -58,7 +58,8 @@ class RandomForestClassifier(BaseForest):
         "balanced_subsample" does so in each tree's own sample. Of several outputs "balanced", or a
         dict for each: factors are multiplied.
     n_jobs : int, default=None
-        Number of threads, as joblib understands it; the result does not depend on it.
+        Number of threads: None is one (or what `joblib.parallel_config` says), -1 all cores.
+        The result does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the trees' random streams.
     verbose : int, default=0
@@ -195,7 +196,8 @@ class CompletelyRandomForestClassifier(BaseForest):
         "balanced_subsample" does so in each tree's own sample. Of several outputs "balanced", or a
         dict for each: factors are multiplied.
     n_jobs : int, default=None
-        Number of threads, as joblib understands it; the result does not depend on it.
+        Number of threads: None is one (or what `joblib.parallel_config` says), -1 all cores.
+        The result does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the trees' random streams.
     verbose : int, default=0

@@ -55,7 +55,8 @@ class RandomForestRegressor(BaseForestRegressor):
         Whether to predict every sample by the trees that did not draw it, and score this by
         R2 or by ``oob_score(y_true, y_pred)``. Needs a bootstrap.
     n_jobs : int, default=None
-        Number of threads, as joblib understands it; the result does not depend on it.
+        Number of threads: None is one (or what `joblib.parallel_config` says), -1 all cores.
+        The result does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the trees' random streams.
     verbose : int, default=0
@@ -190,7 +191,8 @@ class CompletelyRandomForestRegressor(BaseForestRegressor):
         Whether to predict every sample by the trees that did not draw it, and score this by
         R2 or by ``oob_score(y_true, y_pred)``. Needs a bootstrap.
     n_jobs : int, default=None
-        Number of threads, as joblib understands it; the result does not depend on it.
+        Number of threads: None is one (or what `joblib.parallel_config` says), -1 all cores.
+        The result does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of the trees' random streams.
     verbose : int, default=0

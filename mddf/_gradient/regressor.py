@@ -103,7 +103,8 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     warm_start : bool, default=False
         Whether fit keeps the trees that there are and grows those that are missing.
     n_jobs : int, default=None
-        Number of threads, as joblib understands it; the result does not depend on it.
+        Number of threads: None is one (or what `joblib.parallel_config` says), -1 all cores.
+        The result does not depend on it.
     random_state : int, RandomState or None, default=None
         Seed of what is drawn: samples, features, and those held out.
     verbose : int, default=0

@@ -30,7 +30,8 @@ class LayersDisplay:
     """How a cascade or a deep forest grew: scores, margins and weights by layer.
 
     Make one by :meth:`from_estimator`. All figures are out-of-fold. Of a deep forest that
-    regresses there are errors in place of margins.
+    regresses there are errors in place of margins. If a single layer was grown, its members take
+    the place of the layers: the score and the weight of each, and a line for all together.
 
     Parameters
     ----------
@@ -119,6 +120,9 @@ class LayersDisplay:
             _check_axes("axes", axis)
         self.figure_ = self.axes_[0].figure
         layer, n_kept = self.history["layer"], len(self.alphas)
+        if len(layer) == 1:
+            self._draw_members()
+            return self
         self._draw_scores(self.axes_[0], layer)
         self._draw_margins(self.axes_[1], layer)
         self._draw_vote(self.axes_[2], layer[:n_kept])
@@ -127,6 +131,32 @@ class LayersDisplay:
             axis.set_xticks(layer[:: -(-len(layer) // 12)])
             axis.set_xlim(layer[0] - 0.6, layer[-1] + 0.6)
         return self
+
+    def _draw_members(self) -> None:
+        """What a single layer shows: its members beside each other."""
+        scores, margins, vote = self.axes_
+        found = self.member_scores[0]
+        names = self.members or [f"member {i}" for i in range(1, len(found) + 1)]
+        places = np.arange(len(names))
+        scores.plot(found, places, "o", color="0.4", label="a member alone")
+        scores.axvline(self.history["score"][0], label="all members")
+        scores.set_yticks(places, names)
+        scores.set(title="out-of-fold score", xlabel="score", ylim=(len(names) - 0.5, -0.5))
+        scores.legend()
+        if self.margins is None:
+            self._draw_margins(margins, self.history["layer"])
+            margins.set_xticks([])
+        else:
+            margins.hist(self.margins[0], bins=30)
+            margins.axvline(0, color="0.5", linewidth=0.8)
+            margins.set(title="out-of-fold margins", xlabel="margin", ylabel="samples")
+        if self.members is None:  # forests have no weights but the layer's
+            self._draw_vote(vote, self.history["layer"])
+            vote.set(xlabel="layer", xticks=[1])
+            return
+        vote.barh(places, self.alphas[0], color="tab:blue")
+        vote.set_yticks(places, names)
+        vote.set(title="weights of the members", xlabel="weight", ylim=(len(names) - 0.5, -0.5))
 
     def _draw_scores(self, axis: Any, layer: np.ndarray) -> None:
         n_kept = len(self.alphas)
@@ -170,7 +200,7 @@ class LayersDisplay:
                 axis.bar(layer, weight, 0.6, below, label=name)
                 below = below + weight
         axis.set(title="weights of the members", ylabel="weight")
-        axis.legend()
+        axis.legend(loc="center left", bbox_to_anchor=(1, 0.5))  # bars fill the axes
 
 
 class ImportancesDisplay:

@@ -96,8 +96,8 @@ def importances(
         Rows that "permutation" draws for each shuffling, if there are more: their number, or their
         share of all in (0, 1].
     n_jobs : int, default=None
-        Features that "permutation" shuffles at the same time, as joblib understands it, in
-        threads.
+        Threads in which "permutation" shuffles features: None is one (unless
+        `joblib.parallel_config` says more), -1 is all cores.
     random_state : int, RandomState or None, default=None
         Of "permutation".
     verbose : int, default=0
