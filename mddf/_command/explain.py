@@ -82,14 +82,14 @@ def contributions(model: Any, X: Any, background: Any) -> Any:
     found = shap_values(model, X, background=background)
     values, base = found.values, np.asarray(found.base_values)
     if is_classifier(model):
-        said = model.predict_proba(X).argmax(axis=1)
+        likely = model.predict_proba(X).argmax(axis=1)
         everywhere = np.arange(len(X))
         if values.ndim == 2:  # the score of the second class
-            sign = np.where(said == 1, 1, -1)
+            sign = np.where(likely == 1, 1, -1)
             values, base = values * sign[:, None], base * sign
         else:
-            values, base = values[everywhere, :, said], base[everywhere, said]
-        head = {"predicted": model.classes_[said]}
+            values, base = values[everywhere, :, likely], base[everywhere, likely]
+        head = {"predicted": model.classes_[likely]}
     else:
         head = {"predicted": model.predict(X)}
     head["explained"] = base + values.sum(axis=1)
@@ -117,7 +117,7 @@ def _page(model: Any, X: Any, found: Any, target: str, n_background: int) -> str
 
 
 def _shown(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
+    return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
 
 
 def _bars(cells: Any, row: Any, names: list[str]) -> str:

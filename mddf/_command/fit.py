@@ -81,15 +81,15 @@ def run(options: argparse.Namespace) -> None:
         start = time.perf_counter()
         judged = clone(model).fit(*train)
         seconds = time.perf_counter() - start
-    told = list(dict.fromkeys(str(warning.message) for warning in caught))
+    warned = list(dict.fromkeys(str(warning.message) for warning in caught))
     study = report.Study(
-        options.table.name, options.target, task, X, judged, train, test, seconds, told,
+        options.table.name, options.target, task, X, judged, train, test, seconds, warned,
         {name: str(value) for name, value in options.set} | {"random_state": str(options.seed)},
     )  # fmt: skip
     text, summary = report.of_fit(study, out.name)
     if options.test is None:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # told in the report
+            warnings.simplefilter("ignore")  # the report has them
             model.fit(X, y)
     else:
         model = judged

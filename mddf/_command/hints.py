@@ -11,7 +11,7 @@ import numpy as np
 from .csvs import Format, first_text
 
 _DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}([-/.])\d{1,2}\2(\d{4}|\d\d))(\D|$)")
-_FEW = 10  # values of text, of which nothing can be said
+_FEW = 10  # values of text, too few to judge by
 
 
 def warn_of_text(path: Any, table: Any, lines: np.ndarray, form: Format, target: str = "") -> None:

@@ -117,12 +117,12 @@ def _of_classes(y: np.ndarray, predicted: np.ndarray, classes: np.ndarray) -> li
     from sklearn.calibration import CalibrationDisplay
     from sklearn.metrics import ConfusionMatrixDisplay, RocCurveDisplay
 
-    said = classes[predicted.argmax(axis=1)]
+    likely = classes[predicted.argmax(axis=1)]
     parts = [pages.heading("Are the probabilities right?")]
     figure, axis = _axes()
     two = len(classes) == 2
     sure = predicted[:, 1] if two else predicted.max(axis=1)
-    right = y == classes[1] if two else said == y
+    right = y == classes[1] if two else likely == y
     n_bins = int(np.clip(len(y) // 30, 2, 10))
     CalibrationDisplay.from_predictions(
         right, sure, n_bins=n_bins, strategy="quantile", ax=axis, name="model", pos_label=True
@@ -140,7 +140,7 @@ def _of_classes(y: np.ndarray, predicted: np.ndarray, classes: np.ndarray) -> li
         size = 3 + 0.3 * len(classes)
         figure, axis = _axes(size + 1, size)
         ConfusionMatrixDisplay.from_predictions(
-            y, said, labels=classes, ax=axis, cmap="cividis", xticks_rotation="vertical",
+            y, likely, labels=classes, ax=axis, cmap="cividis", xticks_rotation="vertical",
             include_values=len(classes) <= 12,
         )  # fmt: skip
         parts.append(pages.picture(figure, "Confusion matrix of the held-out rows"))
@@ -203,7 +203,7 @@ def _columns(X: Any) -> str:
         elif column.isna().all():
             kind, holds = "number", "nothing"
         else:
-            kind, holds = "number", f"{column.min():.4g} to {column.max():.4g}"
+            kind, holds = "number", f"{column.min():.6g} to {column.max():.6g}"
         rows.append((name, kind, holds, f"{100 * column.isna().mean():.1f} %"))
     found = pages.table(["column", "kind", "holds", "missing"], rows)
     n_more = X.shape[1] - len(rows)

@@ -36,11 +36,11 @@ def scores(y: np.ndarray, predicted: np.ndarray, classes: Any = None) -> dict[st
             "MAE": metrics.mean_absolute_error(y, predicted),
             "R2": metrics.r2_score(y, predicted) if len(y) > 1 else np.nan,
         }
-    said = classes[predicted.argmax(axis=1)]
+    likely = classes[predicted.argmax(axis=1)]
     there = np.unique(y)
     found = {
-        "accuracy": metrics.accuracy_score(y, said),
-        "balanced accuracy": np.mean([np.mean(said[y == label] == label) for label in there]),
+        "accuracy": metrics.accuracy_score(y, likely),
+        "balanced accuracy": np.mean([np.mean(likely[y == label] == label) for label in there]),
         "log-loss": metrics.log_loss(y, predicted, labels=classes),
         "ROC AUC": np.nan,
     }
@@ -68,7 +68,7 @@ def intervals(
 
 
 def constant(y: np.ndarray, n_rows: int, classes: Any = None) -> np.ndarray:
-    """What is said without looking at the features: shares of the classes, or the mean."""
+    """What is predicted without the features: shares of the classes, or the mean."""
     nothing = np.zeros((len(y), 1))
     if classes is None:
         return DummyRegressor().fit(nothing, y).predict(np.zeros((n_rows, 1)))

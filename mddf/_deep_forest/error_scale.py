@@ -68,14 +68,14 @@ class ErrorScale:
         ]
         named = {"n_jobs": training.n_jobs} | training.limits
         grown = grower.grow(training.features, target.cells, blocks, **named)
-        said, times = np.zeros_like(errors), np.zeros(n_rows)
+        sums, times = np.zeros_like(errors), np.zeros(n_rows)
         for (_, held_out), of_block in zip(training.folds, grown, strict=True):
             assert of_block.sums is not None
-            said[held_out] += of_block.sums[:, ::2] + of_block.sums[:, 1::2]
+            sums[held_out] += of_block.sums[:, ::2] + of_block.sums[:, 1::2]
             times[held_out] += np.asarray(of_block.n_trees)
         trees = [tree for of_block in grown for tree in of_block.trees]
         made = cls(trees, target.exponents, floor)
-        return made, made._scales(said / np.maximum(times, 1)[:, None])
+        return made, made._scales(sums / np.maximum(times, 1)[:, None])
 
     def _scales(self, means: np.ndarray) -> np.ndarray:
         scales = np.ldexp(means, self.exponents) + self.floor
