@@ -13,6 +13,7 @@ from mddf.baselines import AdaBoostClassifier, MultiGrainedScanner
 from table_cases import read, read_frame
 
 from mddf import RandomForestClassifier
+from mddf._data.frame import frame_table
 
 FRAMES = {
     "pandas": pd.DataFrame,
@@ -216,3 +217,45 @@ def test_sparse_columns_of_pandas_are_numbers_for_all():
     X, y = pd.DataFrame({"a": pd.arrays.SparseArray(dense), "b": dense[::-1]}), dense > 1
     found = AdaBoostClassifier(2).fit(X, y).predict(X)
     assert np.array_equal(found, AdaBoostClassifier(2).fit(X.to_numpy(), y).predict(X.to_numpy()))
+
+
+def _odd_frames():
+    n = 6
+    numbers = np.array([2**60 + 1, 3, 2**60 + 1, 5, 3, 3])
+    words = np.array(["a", "b", None, "a", "c", "b"], object)
+    category = pd.Series(words).astype("category")
+    large = pd.Series(numbers).astype("category")
+    when = pd.Series(pd.date_range("2020-01-01", periods=n))
+    return {
+        "text": pd.DataFrame({"a": words, "b": words[::-1]}),
+        "strings": pd.DataFrame({"a": pd.array(words, "string"), "b": pd.array(words, "string")}),
+        "categories": pd.DataFrame({"a": category, "b": category}),
+        "other categories": pd.DataFrame({"a": category, "b": category[::-1].to_numpy(object)}),
+        "categories of numbers": pd.DataFrame({"a": large, "b": np.linspace(0, 1, n)}),
+        "large and broken numbers": pd.DataFrame(
+            {"a": large, "b": pd.Series(np.arange(n) / 2).astype("category")}
+        ),
+        "a bit of all": pd.DataFrame(
+            {
+                "a": words, "b": category, "c": large, "d": np.arange(n), "e": words == "a",
+                "f": pd.array([1, None] * 3, "Int64"), "g": when.astype("category"),
+                "h": pd.array(words, "string"), "i": np.linspace(0, 1, n, dtype=np.float32),
+            }
+        ),
+        "names that are equal": pd.DataFrame(np.array([words, words]).T, columns=["a", "a"]),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _odd_frames())
+def test_a_row_has_the_cells_of_a_whole_frame(name):
+    X = _odd_frames()[name]
+    whole = frame_table(X)
+    for row in range(len(X)):
+        alone = frame_table(X.iloc[row : row + 1])
+        for c in range(X.shape[1]):
+            if whole.types[c].kind is None:
+                found, expected = alone.column(c), whole.column(c)
+                assert found.missing[0] == expected.missing[row]
+                if not found.missing[0]:
+                    assert found.values[0] == expected.values[row]
+                    assert hash(found.values[0]) == hash(expected.values[row])
