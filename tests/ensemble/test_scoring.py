@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine
+from sklearn.metrics import get_scorer
 
 from mddf import MDDFClassifier
 from mddf._ensemble.scoring import OneSEStopper, needed_gain, out_of_fold_score
@@ -48,6 +49,22 @@ def fewest_of(scoring, labels, layers, units, weight=None):
     for of_layer, found in zip(layers, scores, strict=True):
         fewest.add(of_layer, found)
     return fewest.below(int(np.argmax(scores)))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("scoring", [None, "accuracy"])
+def test_accuracy_is_that_of_scikit_learn(scoring, weighted):
+    """To the last bit."""
+    rng = np.random.default_rng(0)
+    classes, labels = np.array(["a", "b", "c"]), rng.integers(0, 3, 101)
+    weight = rng.random(101) * 1e3 if weighted else None
+    probabilities = rng.dirichlet(np.ones(3), 101).round(1)  # some are equal
+    given = (classes, labels, weight)
+    found, expected = (out_of_fold_score(of, *given) for of in (scoring, get_scorer("accuracy")))
+    for rows in (slice(None), rng.integers(0, 101, 57)):
+        score = found(probabilities[rows], rows)
+        assert score == expected(probabilities[rows], rows)
+        assert isinstance(score, float)
 
 
 def own_probability(estimator, X, y):
