@@ -27,8 +27,11 @@ def elo(losses: pd.DataFrame, anchor: str) -> pd.Series:
     games = wins + wins.T
     strength = np.ones(len(wins))
     for _ in range(_STEPS):  # Hunter's minorisation
+        before = strength
         strength = wins.sum(axis=1) / (games / np.add.outer(strength, strength)).sum(axis=1)
         strength /= np.exp(np.log(strength).mean())
+        if np.allclose(strength, before, rtol=1e-13, atol=0):
+            break
     rating = pd.Series(400 * np.log10(strength), index=losses.columns)
     return rating + 1000 - rating[anchor]
 
