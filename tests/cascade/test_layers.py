@@ -377,7 +377,9 @@ def test_depth_limits_are_for_random_forests_without_their_own():
 class Odd(GaussianNB):
     """A classifier whose probabilities are made to be wrong."""
 
-    wrong = staticmethod(lambda p: p)
+    def __init__(self, wrong=None, priors=None, var_smoothing=1e-9):
+        super().__init__(priors=priors, var_smoothing=var_smoothing)
+        self.wrong = wrong
 
     def predict_proba(self, X):
         return self.wrong(super().predict_proba(X))
@@ -397,13 +399,13 @@ class Odd(GaussianNB):
     ids=["NaN", "infinity", "negative", "columns"],
 )
 @pytest.mark.parametrize("kind", ["mddf", "gcforest", "deep forest"])
-def test_members_that_say_nonsense_are_named(kind, wrong, message, monkeypatch):
+def test_members_that_say_nonsense_are_named(kind, wrong, message):
     X, y = load_iris(return_X_y=True)
-    monkeypatch.setattr(Odd, "wrong", staticmethod(wrong))
+    odd = Odd(wrong)
     model = {
-        "mddf": MDDFClassifier(1, forests=["random", Odd()], n_estimators=2),
-        "gcforest": GCForestClassifier(1, forests=["random", Odd()], n_estimators=2),
-        "deep forest": DeepForestClassifier(1, members=["random", Odd()], n_estimators=2),
+        "mddf": MDDFClassifier(1, forests=["random", odd], n_estimators=2),
+        "gcforest": GCForestClassifier(1, forests=["random", odd], n_estimators=2),
+        "deep forest": DeepForestClassifier(1, members=["random", odd], n_estimators=2),
     }[kind]
     with pytest.raises(
         ValueError, match=rf"^the member 'Odd( of forests\[1\])?' must give .*{message}"

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from counting import CountsRows
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
@@ -10,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mddf import DeepForestClassifier
-from mddf._deep_forest import growth, training
+from mddf._deep_forest import training
 
 DEEP = {"n_layers": 1, "n_estimators": 3, "cv": 3, "random_state": 0}
 
@@ -40,16 +41,17 @@ def wrong_members():
     [pytest.param(*case, id=case[0]) for case in wrong_members()],
 )
 def test_values_that_other_packages_refuse_are_found_before_any_work(
-    package, member, message, data, monkeypatch
+    package, member, message, data
 ):
     X, y = data
     if isinstance(member, tuple):
         name, options = member
         member = getattr(pytest.importorskip(package), name)(**options)
-    monkeypatch.setattr(growth.Growth, "grow", lambda self: pytest.fail("work was done"))
+    CountsRows.n_rows.clear()
     begins = "^the member 'mine' cannot be fitted: "
     with pytest.raises((ValueError, RuntimeError), match=f"{begins}(.|\n)*{message}"):
-        DeepForestClassifier(members=["random", ("mine", member)], **DEEP).fit(X, y)
+        DeepForestClassifier(members=[CountsRows(), ("mine", member)], **DEEP).fit(X, y)
+    assert max(CountsRows.n_rows) <= 40  # of 200 in a fold
 
 
 def test_members_that_few_rows_are_too_few_for_are_fitted(data):

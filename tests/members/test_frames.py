@@ -36,10 +36,9 @@ class Spy(ClassifierMixin, BaseEstimator):
 
 
 @pytest.fixture
-def seen(monkeypatch):
-    found: list = []
-    monkeypatch.setattr(Spy, "seen", found)
-    return found
+def seen():
+    Spy.seen.clear()
+    return Spy.seen
 
 
 def table(n=90, missing=True):
