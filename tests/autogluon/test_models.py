@@ -1,8 +1,5 @@
 """Custom models of AutoGluon, which the extra `autogluon` brings."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -51,12 +48,6 @@ SMALL = {
     "GradientBoostingModel": {"max_iter": 40, "learning_rate": 0.2},
 }
 KINDS = ["binary", "multiclass", "regression"]
-
-
-def test_mddf_does_not_import_it():
-    code = "import mddf, sys; print('autogluon' in sys.modules, 'mddf.autogluon' in sys.modules)"
-    found = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
-    assert found.stdout.split() == ["False", "False"]
 
 
 def test_what_is_missing_is_named():

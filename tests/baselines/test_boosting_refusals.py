@@ -53,7 +53,7 @@ def small(n_classes):
     return X, (X[:, 0] + X[::-1, 1] > 0) + (0 if n_classes == 2 else (X[:, 1] > 0.5))
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [2, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("model", "name"), PARAMETERS, ids=named)
 def test_any_value_of_a_parameter_works_or_is_named(model, name, n_classes):
     options = {k: v for k, v in RELEVANT.get(name, {}).items() if k in model.get_params()}

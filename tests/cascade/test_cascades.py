@@ -50,7 +50,7 @@ def draws_rows(cascade):
 
 @sklearn_checks(
     [
-        MDDFClassifier(n_layers=2, n_estimators=10),
+        MDDFClassifier(n_layers=2, n_estimators=4),
         MDDFClassifier(reweighting="weights", **WEIGHING),
         GCForestClassifier(n_layers=2, n_estimators=10, keep_layers="fewest", calibrate=True),
         GCForestClassifier(**WEIGHING, refit=True),

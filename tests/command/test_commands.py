@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -17,12 +18,18 @@ from mddf.__main__ import main
 pytest.importorskip("matplotlib", reason='needs "mddf[plots]"')
 pytest.importorskip("skops", reason='needs "mddf[skops]"')
 QUICK = ["--set", "n_estimators=5", "members=['random', 'linear']", "--n-jobs", "1"]
+FIT = ["fit", "wine.csv", "--target", "kind", "--drop", "day"]
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """An empty folder with a table of each kind."""
     monkeypatch.chdir(tmp_path)
+    write_tables()
+    return tmp_path
+
+
+def write_tables():
     rng = np.random.default_rng(0)
     kinds = load_wine(as_frame=True).frame.iloc[:, [0, 1, 2, 6, -1]]
     kinds = kinds.rename(columns={"target": "kind"}).sample(frac=1, random_state=0)
@@ -33,6 +40,23 @@ def folder(tmp_path, monkeypatch):
     kinds.to_csv("wine.csv", index=False)
     numbers = load_diabetes(as_frame=True).frame[["age", "bmi", "s5", "target"]][:150]
     numbers.to_csv("diabetes.csv", index=False)
+
+
+@pytest.fixture(scope="module")
+def once_fitted(tmp_path_factory):
+    """A folder where `mddf fit` ran on the table of classes."""
+    path = tmp_path_factory.mktemp("fitted")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(path)
+        write_tables()
+        run(*FIT, *QUICK)
+    return path
+
+
+@pytest.fixture
+def fitted_folder(once_fitted, tmp_path, monkeypatch):
+    """A copy of it."""
+    monkeypatch.chdir(shutil.copytree(once_fitted, tmp_path, dirs_exist_ok=True))
     return tmp_path
 
 
@@ -137,12 +161,12 @@ def test_other_estimators(folder, capsys):
         run("predict", "g.joblib", "diabetes.csv", "--interval", 0.9)
 
 
-def test_same_bits_for_every_number_of_threads(folder):
-    for n_jobs in (1, 2):
-        run("fit", "wine.csv", "--target", "kind", "--drop", "day", *QUICK[:-1], n_jobs,
-            "--out", f"{n_jobs}.skops")  # fmt: skip
-        run("predict", f"{n_jobs}.skops", "wine.csv", "--out", f"{n_jobs}.csv")
-    assert (folder / "1.csv").read_bytes() == (folder / "2.csv").read_bytes()
+def test_same_bits_for_every_number_of_threads(fitted_folder):
+    run(*FIT, *QUICK[:-1], 2, "--out", "other.skops")
+    for name in ("wine", "other"):
+        run("predict", f"{name}.skops", "wine.csv", "--out", f"by-{name}.csv")
+    one, other = (fitted_folder / f"by-{name}.csv" for name in ("wine", "other"))
+    assert one.read_bytes() == other.read_bytes()
 
 
 def test_comparison(folder, capsys):
@@ -259,8 +283,8 @@ def test_later_tables_written_otherwise(folder):
     assert len(pd.read_csv("why.csv")) == 1
 
 
-def test_files_are_replaced_only_if_asked(folder, monkeypatch):
-    run("fit", "wine.csv", "--target", "kind", "--drop", "day", *QUICK)
+def test_files_are_replaced_only_if_asked(fitted_folder, monkeypatch):
+    folder = fitted_folder
     before = (folder / "wine.skops").read_bytes()
     with pytest.raises(SystemExit, match=r"--out: wine\.skops is there already: --overwrite"):
         run("fit", "wine.csv", "--target", "kind")
@@ -270,7 +294,7 @@ def test_files_are_replaced_only_if_asked(folder, monkeypatch):
 
     monkeypatch.setattr("skops.io.dump", fail)
     with pytest.raises(SystemExit, match="mddf fit: no space left on device"):
-        run("fit", "wine.csv", "--target", "kind", "--drop", "day", "--overwrite", *QUICK)
+        run(*FIT, "--overwrite", *QUICK)
     assert (folder / "wine.skops").read_bytes() == before
     assert sorted(path.name for path in folder.iterdir()) == [
         "diabetes.csv", "wine.csv", "wine.html", "wine.skops",
@@ -295,9 +319,9 @@ def test_warnings_are_in_the_report_and_on_the_screen(folder, capsys, monkeypatc
     assert "something &lt;odd&gt;" in (folder / "odd.html").read_text()
 
 
-def test_a_browser_shows_the_report(folder):
+def test_a_browser_shows_the_report(fitted_folder):
     playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
-    run("fit", "wine.csv", "--target", "kind", "--drop", "day", *QUICK)
+    page_of_fit = (fitted_folder / "wine.html").as_uri()
     with playwright.sync_playwright() as started:
         options = ["--no-sandbox", "--disable-background-networking", "--disable-component-update"]
         path = next(filter(os.path.exists, ("/usr/bin/chromium", "/usr/bin/google-chrome")), None)
@@ -309,8 +333,8 @@ def test_a_browser_shows_the_report(folder):
         asked, broken = [], []
         page.on("request", lambda request: asked.append(request.url))
         page.on("console", lambda message: broken.append(message.text))
-        page.goto((folder / "wine.html").as_uri())
-        assert asked == [(folder / "wine.html").as_uri()]
+        page.goto(page_of_fit)
+        assert asked == [page_of_fit]
         assert not broken
         assert page.title() == "kind: classification by DeepForestClassifier"
         assert page.locator("h1").inner_text() == page.title()

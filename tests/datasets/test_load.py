@@ -130,17 +130,6 @@ def test_array_of_codes(tictactoe):
         assert words == frame[name].tolist()
 
 
-def test_importing_is_light():
-    run("""
-        import sys
-        import sklearn.preprocessing  # loads pandas itself where it is installed
-        before = set(sys.modules)
-        import mddf.datasets
-        new = set(sys.modules) - before
-        assert not {"pandas", "pooch", "matplotlib", "xgboost"} & new
-    """)
-
-
 def test_without_pandas_and_pooch(tictactoe, balance_home):
     run(f"""
         import sys

@@ -194,7 +194,7 @@ def test_check(capsys, tmp_path, data_home):
     assert re.search(r"abalone .* not here\n", capsys.readouterr().out)
 
 
-@pytest.mark.parametrize("option", [[], ["--markdown"]])
+@pytest.mark.parametrize("option", [[], pytest.param(["--markdown"], marks=pytest.mark.slow)])
 def test_whoever_reads_may_stop(option):
     unread, written = os.pipe()
     os.close(unread)
@@ -204,11 +204,11 @@ def test_whoever_reads_may_stop(option):
     assert (done.returncode, done.stderr) == (1, b"")
 
 
-def test_listing_of_unknown_names():
-    command = [sys.executable, "-P", "-m", "mddf.datasets", "irs"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "did you mean 'iris'" in done.stderr
+def test_listing_of_unknown_names(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["irs"])
+    assert ended.value.code == 2
+    assert "did you mean 'iris'" in capsys.readouterr().err
 
 
 def test_documented_options_are_the_registry():

@@ -11,6 +11,8 @@ from threadpoolctl import threadpool_info
 
 from mddf import DeepForestClassifier, DeepForestRegressor
 
+pytestmark = pytest.mark.usefixtures("few_rounds")
+
 SMALL = {"n_estimators": 5, "members": ["random", "completely-random"], "random_state": 0}
 
 
@@ -30,10 +32,9 @@ class Spy(GaussianNB):
 
 
 @pytest.fixture
-def seen(monkeypatch):
-    found: list = []
-    monkeypatch.setattr(Spy, "seen", found)
-    return found
+def seen():
+    Spy.seen.clear()
+    return Spy.seen
 
 
 def rows_of(n, n_columns=4, seed=0):

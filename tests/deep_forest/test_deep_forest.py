@@ -46,8 +46,8 @@ def draws_rows(model):
 @pytest.mark.filterwarnings("ignore:transform was given the table that the model")
 @sklearn_checks(
     [
-        DeepForestClassifier(n_estimators=5, members=FORESTS),
-        DeepForestClassifier(1, n_estimators=5, members=["random", "linear"], refit=False, cv=3),
+        DeepForestClassifier(n_estimators=5, members=FORESTS, cv=2),
+        DeepForestClassifier(1, n_estimators=5, members=["random", "linear"], refit=False, cv=2),
     ],
     draws_rows,
 )
@@ -395,7 +395,7 @@ def test_the_leaderboard_has_all_that_were_tried(data):
 
 def test_the_report_of_a_fit_has_decisions_with_evidence_and_cost(data):
     X, y, *_ = data
-    X, y = np.tile(X, (4, 1)), np.tile(y, 4)
+    X, y = np.tile(X, (2, 1)), np.tile(y, 2)
     members = ["random", "boosted", DummyClassifier(strategy="uniform")]
     model = DeepForestClassifier(n_estimators=10, members=members, random_state=0).fit(X, y)
     table = pd.DataFrame(model.fit_report_)

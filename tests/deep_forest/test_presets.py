@@ -8,6 +8,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 from mddf import DeepForestClassifier, DeepForestRegressor
 from mddf._deep_forest.presets import PRESETS
 
+pytestmark = pytest.mark.usefixtures("few_rounds")
+
 BOTH = pytest.mark.parametrize(
     ("Model", "load"),
     [(DeepForestClassifier, load_breast_cancer), (DeepForestRegressor, load_diabetes)],

@@ -36,8 +36,8 @@ def draws_rows(model):
 @pytest.mark.filterwarnings("ignore:transform was given the table that the model")
 @sklearn_checks(
     [
-        DeepForestRegressor(n_estimators=5, members=FORESTS),
-        DeepForestRegressor(1, n_estimators=5, members=["random", "linear"], refit=False, cv=3),
+        DeepForestRegressor(n_estimators=5, members=FORESTS, cv=2),
+        DeepForestRegressor(1, n_estimators=5, members=["random", "linear"], refit=False, cv=2),
     ],
     draws_rows,
 )
@@ -211,7 +211,7 @@ def test_columns_without_a_value_in_all_rows_or_a_fold(kind, beside, data):
     X, y, *_ = data
     plain = pd.DataFrame(X).rename(columns=str).assign(**beside)
     frame = plain.assign(empty=EMPTY[kind])
-    model = DeepForestRegressor(1, n_estimators=3, cv=3, random_state=0)
+    model = DeepForestRegressor(1, n_estimators=3, cv=2, random_state=0)
     assert np.isfinite(model.fit(frame, y).predict(frame)).all()
     linear = clone(model).set_params(members=["linear"])
     found, expected = linear.fit(frame, y), clone(linear).fit(plain, y)
@@ -252,13 +252,13 @@ def test_constant_targets_are_given_back(value, data):
     np.testing.assert_array_equal(model.predict_interval(X[40:50]), value)
 
 
-@pytest.mark.parametrize("power", [-990, -40, 40, 990])
-def test_the_unit_of_targets_does_not_matter(power, data):
+def test_the_unit_of_targets_does_not_matter(data):
     X, y, new, _ = data
     plain = DeepForestRegressor(**SMALL).fit(X, y)
-    other = DeepForestRegressor(**SMALL).fit(X, np.ldexp(y, power))
-    np.testing.assert_array_equal(other.predict(new), np.ldexp(plain.predict(new), power))
-    assert other.history_["r2"].tolist() == plain.history_["r2"].tolist()
+    for power in (-990, -40, 40, 990):
+        other = DeepForestRegressor(**SMALL).fit(X, np.ldexp(y, power))
+        np.testing.assert_array_equal(other.predict(new), np.ldexp(plain.predict(new), power))
+        assert other.history_["r2"].tolist() == plain.history_["r2"].tolist()
 
 
 def test_huge_targets_stay_finite():

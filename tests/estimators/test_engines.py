@@ -31,9 +31,6 @@ from mddf._data.binned_table import BinnedTable, spare_bins
 from mddf._data.binning import join_bins
 from mddf._trees import predictor
 
-ENGINES = ("dask", "ray")
-
-
 pytestmark = [pytest.mark.usefixtures("time_limit"), few_trees]
 
 
@@ -91,16 +88,8 @@ def gradient_bits():
 BITS = (forest_bits, cascade_bits, deep_bits, scanner_bits, gradient_bits)
 
 
-# On Ray the cascades stand for all: every task costs it a tenth of a second.
-ENGINES_AND_BITS = [
-    pytest.param(
-        engine,
-        bits,
-        marks=pytest.mark.slow if engine == "ray" and bits is not cascade_bits else (),
-    )
-    for engine in ENGINES
-    for bits in BITS
-]
+# On Ray every task costs a tenth of a second: test_a_small_cascade_on_ray stands for these.
+SLOW_ON_RAY = ["dask", pytest.param("ray", marks=pytest.mark.slow)]
 
 
 def assert_same_bits(bits, engine, n_jobs):
@@ -111,7 +100,8 @@ def assert_same_bits(bits, engine, n_jobs):
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize(("engine", "bits"), ENGINES_AND_BITS)
+@pytest.mark.parametrize("bits", BITS)
+@pytest.mark.parametrize("engine", SLOW_ON_RAY)
 def test_the_same_bits_as_threads(engine, bits, many_rows, request):
     request.getfixturevalue(engine)
     assert_same_bits(bits, engine, -1)
@@ -130,15 +120,32 @@ def test_the_same_bits_in_processes(bits, many_rows):
     assert_same_bits(bits, "loky", 2)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", SLOW_ON_RAY)
 def test_errors_arrive(engine, request):
     """What fails on a worker fails here, and nothing is half fitted."""
     request.getfixturevalue(engine)
+    assert_errors_arrive(engine)
+
+
+def assert_errors_arrive(engine):
     X, y = three_classes()
     model = GCForestClassifier(1, forests=[LogisticRegression(C="no number")], random_state=0)
     with parallel_config(engine, n_jobs=-1), pytest.raises(ValueError, match="'C' parameter"):
         model.fit(X, y)
     assert not hasattr(model, "classes_")
+
+
+def test_a_small_cascade_on_ray(many_rows, ray):
+    X, y = three_classes()
+    forests = ["random", DecisionTreeClassifier()]
+    model = GCForestClassifier(1, n_estimators=2, forests=forests, cv=2, random_state=0)
+
+    def bits():
+        model.fit(X, y)
+        return [model.predict_proba(X), model.oof_probabilities_]
+
+    assert_same_bits(bits, "ray", -1)
+    assert_errors_arrive("ray")
 
 
 # What is sent
@@ -264,7 +271,7 @@ def until(condition, seconds=240):
 
 def test_a_worker_that_is_killed_costs_only_its_chunks(dask):
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(8000, 10)), rng.integers(0, 2, 8000)
+    X, y = rng.normal(size=(4000, 10)), rng.integers(0, 2, 4000)
     forest = RandomForestClassifier(400, random_state=0, min_samples_leaf=5)
     expected = forest.fit(X, y).predict_proba(X[:500])
     pids = dask.run(os.getpid)
@@ -295,8 +302,8 @@ def test_a_worker_that_is_killed_costs_only_its_chunks(dask):
 @pytest.mark.parametrize("n_killed", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_a_cascade_outlives_its_workers(dask, n_killed):
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(3000, 10)), rng.integers(0, 2, 3000)
-    cascade = MDDFClassifier(2, n_estimators=20, cv=5, early_stopping=False, random_state=0)
+    X, y = rng.normal(size=(2000, 10)), rng.integers(0, 2, 2000)
+    cascade = MDDFClassifier(2, n_estimators=20, cv=3, early_stopping=False, random_state=0)
     expected = cascade.fit(X, y).predict_proba(X[:500])
     dask.wait_for_workers(2, timeout=240)
     pids = [*dask.run(os.getpid).values()][:n_killed]

@@ -24,13 +24,14 @@ from mddf._base import parallel
 from mddf._trees import grower
 
 MOST = 2**31 - 1
+TWO = ["random", "completely-random"]
 MODELS = [
     RandomForestClassifier(3, random_state=0),
     CompletelyRandomForestClassifier(3, random_state=0),
     RandomForestRegressor(3, random_state=0),
     CompletelyRandomForestRegressor(3, random_state=0),
-    MDDFClassifier(1, n_estimators=2, cv=2, random_state=0),
-    GCForestClassifier(1, n_estimators=1, cv=2, random_state=0),
+    MDDFClassifier(1, n_estimators=2, forests=TWO, cv=2, random_state=0),
+    GCForestClassifier(1, n_estimators=1, forests=TWO, cv=2, random_state=0),
     MultiGrainedScanner([2, 3], n_estimators=2, min_samples_leaf=1, cv=2, random_state=0),
     DeepForestClassifier(1, n_estimators=2, members=["random"], cv=2, random_state=0),
     DeepForestRegressor(1, n_estimators=2, members=["random"], cv=2, random_state=0),
@@ -47,7 +48,7 @@ RELEVANT = {
     "strength": {"n_layers": 2},
     "strides": {"windows": [2]},
     "target_margin": {"n_layers": 2},
-    "tol": {"n_layers": 3},
+    "tol": {"n_layers": 2},
     "transform_layers": {"n_layers": 2},
 }
 PARAMETERS = [(model, name) for model in MODELS for name in model.get_params(deep=False)]

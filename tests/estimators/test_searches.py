@@ -95,14 +95,20 @@ def assert_same_results(model, engine, n_jobs):
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.fixture(params=[1, 2])
-def dask_threads(request):
+@pytest.fixture(params=[1, 2], scope="module")
+def threads_there(request):
     """A client of one worker with so many threads of this process."""
     distributed = pytest.importorskip("distributed")
     with distributed.Client(
         n_workers=1, threads_per_worker=request.param, processes=False, dashboard_address=None
     ) as client:
         yield client
+
+
+@pytest.fixture
+def dask_threads(threads_there):
+    with threads_there.as_current():
+        yield threads_there
 
 
 def threads_of_pool(client) -> int:
@@ -113,9 +119,9 @@ def threads_of_pool(client) -> int:
 @pytest.mark.parametrize("name", CASCADES)
 def test_cross_validation_in_threads_of_dask(name, dask_threads):
     X, y = problem(CASCADES[name])
-    expected = cross_val_score(CASCADES[name], X, y, cv=3)
+    expected = cross_val_score(CASCADES[name], X, y, cv=2)
     with parallel_config("dask"):
-        found = cross_val_score(CASCADES[name], X, y, cv=3, error_score="raise")
+        found = cross_val_score(CASCADES[name], X, y, cv=2, error_score="raise")
     np.testing.assert_array_equal(found, expected)
     # Each thread that left the pool to wait has come back.
     assert threads_of_pool(dask_threads) <= sum(dask_threads.ncores().values())
@@ -125,7 +131,7 @@ def test_cross_validation_in_processes_of_dask(dask):
     model = CASCADES["mddf"]
     X, y = problem(model)
     expected = cross_val_score(model, X, y, cv=2)
-    with parallel_config("dask"):
+    with dask.as_current(), parallel_config("dask"):
         found = cross_val_score(model, X, y, cv=2, error_score="raise")
     np.testing.assert_array_equal(found, expected)
 
@@ -173,7 +179,7 @@ def test_errors_leave_the_pool_of_threads_whole(dask_threads):
     X, y = problem(CASCADES["mddf"])
     failing = GCForestClassifier(1, forests=["random", Failing()], **LAYERS)
     with parallel_config("dask"):
-        for _ in range(3):
+        for _ in range(2):
             with pytest.raises(ValueError, match="on purpose"):
                 cross_val_score(failing, X, y, cv=2, error_score="raise")
         found = cross_val_score(CASCADES["mddf"], X, y, cv=2)

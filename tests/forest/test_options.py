@@ -121,7 +121,7 @@ def test_warm_start_refuses(data):
 
 
 @both
-def test_pickles_are_small_and_load_in_another_process(Forest, tmp_path):
+def test_pickles_are_small(Forest):
     X, y = load_digits(return_X_y=True)
     forest = Forest(20, random_state=0).fit(X, y)
     data = pickle.dumps(forest)
@@ -130,15 +130,20 @@ def test_pickles_are_small_and_load_in_another_process(Forest, tmp_path):
     Theirs = SklearnForest if Forest is RandomForestClassifier else ExtraTreesClassifier
     theirs = Theirs(20, max_features=forest.max_features, random_state=0).fit(X, y)
     assert len(data) < len(pickle.dumps(theirs)) / 4
-    (tmp_path / "forest.pickle").write_bytes(data)
-    np.save(tmp_path / "X.npy", X)
+
+
+def test_pickles_load_in_another_process(data, tmp_path):
+    X, y = data
+    forests = [Forest(5, random_state=0).fit(X, y) for Forest in FORESTS]
+    (tmp_path / "forests.pickle").write_bytes(pickle.dumps((forests, X)))
     code = (
         "import pickle, numpy as np\n"
-        "forest = pickle.load(open('forest.pickle', 'rb'))\n"
-        "np.save('found.npy', forest.predict_proba(np.load('X.npy')))\n"
+        "forests, X = pickle.load(open('forests.pickle', 'rb'))\n"
+        "np.save('found.npy', [forest.predict_proba(X) for forest in forests])\n"
     )
     subprocess.run([sys.executable, "-P", "-c", code], check=True, cwd=tmp_path, timeout=60)
-    assert np.array_equal(np.load(tmp_path / "found.npy"), forest.predict_proba(X))
+    expected = [forest.predict_proba(X) for forest in forests]
+    assert np.array_equal(np.load(tmp_path / "found.npy"), expected)
 
 
 @both

@@ -347,7 +347,7 @@ def case_of(forest, X, y):
 def test_every_option_is_seen_in_the_trees(options, limits, data):
     X, y = data[0][:120], data[1][:120]
     with watched_growth() as blocks:
-        forest = RandomForestRegressor(2, random_state=0, **options).fit(X, y)
+        forest = RandomForestRegressor(1, random_state=0, **options).fit(X, y)
     case = case_of(forest, X, y)
     rows = case.order()
     trees = [nodes for block in forest._trees for nodes in naive.decode(block)]

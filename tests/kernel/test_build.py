@@ -14,9 +14,18 @@ def test_needs_no_library_of_the_compiler():
     assert b"msvcp140" not in Path(_core.__file__).read_bytes().lower()
 
 
-def test_import_gives_no_warning(tmp_path):
-    command = [sys.executable, "-W", "error", "-c", "import mddf"]
-    subprocess.run(command, cwd=tmp_path, check=True)
+def test_import_gives_no_warning_and_loads_no_extra(tmp_path):
+    code = (
+        "import sys, sklearn.preprocessing\n"  # loads pandas itself, where it is installed
+        "before = set(sys.modules)\n"
+        "import mddf, mddf.baselines, mddf.datasets, mddf.explain, mddf.export\n"
+        "extras = {'shap', 'onnx', 'onnxruntime', 'skops', 'matplotlib', 'numba', 'pandas',\n"
+        "          'pooch', 'xgboost', 'autogluon', 'mddf.autogluon'}\n"
+        "print(sorted(extras & (set(sys.modules) - before)))"
+    )
+    command = [sys.executable, "-W", "error", "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"
 
 
 def test_build_options():

@@ -83,7 +83,7 @@ def test_all_columns_that_vary_are_split_equally_often(n_rows):
     codes = (rng.random((n_rows, 12)) < 0.25) * rng.integers(1, 4, (n_rows, 12))
     codes[:, [3, 7]] = 0
     case = make_numeric(codes, np.arange(4.0), rng.integers(0, 2, n_rows))
-    n_trees = 60000 // n_rows
+    n_trees = 30000 // n_rows
     trees = case.grow(rng.integers(0, 2**60, n_trees), random_thresholds=True, max_features=1)
     ranks = {}  # of the chosen column among those that vary, by how many these are
     first = np.zeros(12, int)

@@ -63,7 +63,8 @@ def test_other_tables_keep_all_columns(n_rows, n_columns):
 @pytest.mark.parametrize(
     ("Model", "shape", "n_classes", "seconds"),
     [
-        (DeepForestClassifier, (100, 5000), 2, 3),
+        (DeepForestClassifier, (60, 3000), 2, 2),
+        pytest.param(DeepForestClassifier, (100, 5000), 2, 3, marks=pytest.mark.slow),
         pytest.param(DeepForestClassifier, (80, 2000), 10, 6, marks=pytest.mark.slow),
         pytest.param(DeepForestRegressor, (60, 300), None, 6, marks=pytest.mark.slow),
         pytest.param(DeepForestClassifier, (100, 20000), 2, 20, marks=pytest.mark.slow),

@@ -35,6 +35,7 @@ EXAMPLES = [
     for page, blocks in BLOCKS.items()
     for code in (["\n".join(blocks)] if page in WHOLE else blocks)
 ]
+LONG = ("docs/few-rows.md", "docs/tutorial.md")  # many seconds
 
 EXTRAS = {
     "docs/explaining.md": ("matplotlib", "shap"),
@@ -51,7 +52,13 @@ def test_there_are_examples():
     assert set(shown) == set(PAGES)
 
 
-@pytest.mark.parametrize(("page", "code"), EXAMPLES, ids=range(len(EXAMPLES)))
+@pytest.mark.parametrize(
+    ("page", "code"),
+    [
+        pytest.param(page, code, marks=pytest.mark.slow if page in LONG else (), id=str(number))
+        for number, (page, code) in enumerate(EXAMPLES)
+    ],
+)
 @pytest.mark.filterwarnings("ignore:Matplotlib is currently using agg")
 def test_example(page, code, request, monkeypatch, tmp_path):
     for extra in EXTRAS.get(page, ()):

@@ -86,6 +86,7 @@ WITHOUT_SETS = (
     "bench.workers",
     "reproduce.losses",
 )
+RUN_BY_CI = ("bench.cascade", "bench.forest")  # outside the repository, in .ci/run
 NEEDS = {"bench.export": "onnxruntime", "report.explain": "shap"}
 NEEDS |= {"report.autogluon_stack": "autogluon.tabular", "report.elo": "lightgbm"}
 
@@ -139,7 +140,10 @@ def results(tmp_path_factory):
     return tmp_path_factory.mktemp("results")
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name in RUN_BY_CI else ()) for name in STUDIES],
+)
 def test_quick_form(script, name, results, capsys, monkeypatch):
     pytest.importorskip(NEEDS.get(name, "pandas"))
     monkeypatch.chdir(results)

@@ -337,6 +337,7 @@ def test_curves_of_the_comparison(script):
         assert found["auc"] > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("data_home")
 def test_length_of_the_call_leaks(script, tmp_path, capsys):
     arguments = ["--splits", "1", "--max-rows", "6000", "--datasets", "bank", "bank-no-duration"]
