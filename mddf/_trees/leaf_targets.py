@@ -119,11 +119,13 @@ class LeafTargets:
         for seed, of_tree in zip(seeds, _leaf_columns(trees, codes), strict=True):
             keys = (hashes[there] ^ seed) * np.uint64(0x9E3779B97F4A7C15)
             order = there[np.lexsort((keys, of_tree[there]))]
-            found, first = np.unique(of_tree[order], return_index=True)
-            rank = np.arange(len(order)) - np.repeat(first, np.diff([*first, len(order)]))
-            leaves.append(found)
+            in_order = of_tree[order]
+            first = np.flatnonzero(np.diff(in_order, prepend=-1))
+            sizes = np.diff(first, append=len(order))
+            rank = np.arange(len(order)) - np.repeat(first, sizes)
+            leaves.append(in_order[first])
             rows.append(order[rank < most])
-            counts.append(np.minimum(np.diff([*first, len(order)]), most))
+            counts.append(np.minimum(sizes, most))
         tree_start = np.cumsum([0, *map(len, leaves)])
         leaf_start = np.cumsum(np.concatenate([[0], *counts]))
         return cls(
