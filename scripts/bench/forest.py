@@ -12,6 +12,8 @@ medians of scikit-learn's CPU time through mddf's, and a bracket holds the ratio
 targets of "curves" and "many curves" are numbers, and 100 R2 takes the place of accuracy; "genes"
 are 200 rows of 20 000 columns; forests of "leaves" have 200 leaves, best first, those of "medians"
 the absolute error as criterion, and "labels" are ten of a row, of which the accuracy is the mean.
+Forests of "quantiles" are asked for three, and their accuracy is that of medians; the peer is the
+package quantile-forest, without which they are left out.
 Other measures: the speed of two threads (aim: 1.85 of one), predict_proba of one row beyond what
 scikit-learn's validation takes (aim: 120 us), bytes per cell of X at the peak of a fit beyond data
 and model, and how the time grows with the rows; and what it costs in accuracy to deal the rows out
@@ -25,6 +27,8 @@ numbers is part of its time. What they are given is in _lab/libraries.py.
 import math
 import warnings
 from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from itertools import product
 from statistics import median
 
@@ -54,17 +58,60 @@ REGRESSORS = {
         partial(ensemble.ExtraTreesRegressor, max_features=1),
     ),
 }
+
+
+class Quantiles:
+    """A forest that is asked for three quantiles, and predicts the median."""
+
+    def __init__(self, make, n_trees, **options):
+        self.forest = make(n_trees, **options)
+
+    def fit(self, X, y):
+        """Fit the forest."""
+        self.forest.fit(X, y)
+
+    def predict(self, X):
+        """The medians; both other quantiles are found, too."""
+        return self.forest.predict(X, quantiles=[0.1, 0.5, 0.9])[:, 1]
+
+
+def peer_of_quantiles(name, n_trees, **options):
+    """quantile-forest's, with all targets of the leaves."""
+    make = getattr(import_module("quantile_forest"), name)
+    return Quantiles(partial(make, max_samples_leaf=None), n_trees, **options)
+
+
+def own_quantiles(make, n_trees, **options):
+    """The same of mddf."""
+    return Quantiles(partial(make, keep_targets=10_000), n_trees, **options)
+
+
+QUANTILES = {
+    "random": tuple(
+        partial(make, min_samples_leaf=5)
+        for make in (
+            partial(own_quantiles, mddf.RandomForestRegressor),
+            partial(peer_of_quantiles, "RandomForestQuantileRegressor"),
+        )
+    ),
+    "completely random": (
+        partial(own_quantiles, mddf.CompletelyRandomForestRegressor),
+        partial(peer_of_quantiles, "ExtraTreesQuantileRegressor", max_features=1),
+    ),
+}
 # Made sets for what forests can be asked to do beyond their defaults.
 ASKED: dict[str, dict] = {
     "leaves": {"max_leaf_nodes": 200},
     "medians": {"criterion": "absolute_error"},
     "labels": {},
+    "quantiles": {},
 }
 CURVES = {
     "curves": (20_000, 16),
     "many curves": (200_000, 50),
     "leaves": (20_000, 16),
     "medians": (4_000, 16),
+    "quantiles": (10_000, 16),
 }
 MADE = {**CURVES, "genes": (200, 20_000)}
 SETS = ("adult", "letter", "satimage", "synthetic", "mnist", *MADE, "labels")
@@ -85,7 +132,7 @@ AIMS |= {(*key, "oneDAL"): {"fit_s_ratio": 4, "predict_s_ratio": 2} for key in A
 
 def load(name, data_home):
     """A set as numbers, or a made one."""
-    n_test = 1000 if name == "genes" else 20_000
+    n_test = {"genes": 1000, "quantiles": 2000}.get(name, 20_000)
     if name == "synthetic":
         X, y = make_classification(200_000, 50, n_informative=15, n_classes=3, random_state=0)
     elif name == "labels":
@@ -104,6 +151,8 @@ def load(name, data_home):
 def forests(name):
     """The forests of both sides that a set is for."""
     pairs = REGRESSORS if name in CURVES else CLASSIFIERS
+    if name == "quantiles":
+        pairs = QUANTILES
     options = ASKED.get(name, {})
     return {
         kind: tuple(partial(make, **options) for make in makes) for kind, makes in pairs.items()
@@ -114,10 +163,11 @@ def fit(make, split, n_trees, seed, n_jobs=1):
     """What a fit costs, with the bytes of each node of the model's pickle."""
     model = make(n_trees, random_state=seed, n_jobs=n_jobs)
     found = bench.fit_cost(model, split)
-    if hasattr(model, "_trees"):
-        n_nodes = sum(block.n_nodes for block in model._trees)
+    forest = getattr(model, "forest", model)
+    if hasattr(forest, "_trees"):
+        n_nodes = sum(block.n_nodes for block in forest._trees)
     else:
-        n_nodes = sum(tree.tree_.node_count for tree in model.estimators_)
+        n_nodes = sum(tree.tree_.node_count for tree in forest.estimators_)
     return {**found, "bytes_per_node": found["pickle_bytes"] / n_nodes}
 
 
@@ -281,6 +331,9 @@ MEASURES = {
 
 
 def prepare(options, parser):
+    if "quantiles" in options.datasets and find_spec("quantile_forest") is None:
+        print('quantiles left out: needs quantile-forest: pip install "mddf[peers]"')
+        options.datasets = [name for name in options.datasets if name != "quantiles"]
     if "peers" in options.measures:
         there = libraries.FORESTS["random"]
         options.libraries = list(models.present({n: there[n] for n in options.libraries}))

@@ -11,7 +11,7 @@ from sklearn.metrics import balanced_accuracy_score
 
 import mddf
 
-peers = pytest.importorskip("imblearn.ensemble", reason="needs imbalanced-learn")
+peers = pytest.importorskip("imblearn.ensemble", reason='needs "mddf[peers]"')
 Peer = peers.BalancedRandomForestClassifier
 
 

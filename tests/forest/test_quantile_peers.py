@@ -27,7 +27,7 @@ def fitted(Forest, X, y, n_of_each):
 
 def peer(Forest, X, y, **options):
     """quantile-forest's fit of the same kind."""
-    package = pytest.importorskip("quantile_forest", reason="needs quantile-forest")
+    package = pytest.importorskip("quantile_forest", reason='needs "mddf[peers]"')
     kind = "RandomForest" if Forest is RandomForestRegressor else "ExtraTrees"
     Model = getattr(package, f"{kind}QuantileRegressor")
     return Model(max_samples_leaf=None, random_state=0, **options).fit(X, y)

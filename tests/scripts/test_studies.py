@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import make_moons
+from sklearn.datasets import load_diabetes, make_moons
 
 
 @pytest.mark.parametrize("method", ["mddf", "gcforest", "mddf-np"])
@@ -384,6 +384,18 @@ def test_forests_of_both_sides(script):
     assert 0 < used < 1
     assert (wall > 0, result) == (True, sum(range(10**6)))
     assert lab.peak_bytes() > 10**7
+
+
+@pytest.mark.parametrize("kind", ["random", "completely random"])
+def test_forests_of_quantiles(script, kind, monkeypatch, capsys):
+    bench, (X, y) = script("bench.forest"), load_diabetes(return_X_y=True)
+    split = script("_lab.data").Split(X[:300], y[:300], X[300:], y[300:])
+    found = bench.fit(bench.forests("quantiles")[kind][0], split, 20, 0)
+    assert found["accuracy"] > 10
+    monkeypatch.setattr(bench, "find_spec", lambda name: None)
+    options = bench.parse(["--datasets", "quantiles", "letter"])
+    assert options.datasets == ["letter"]
+    assert capsys.readouterr().out.startswith("quantiles left out: needs quantile-forest")
 
 
 @pytest.mark.parametrize("kind", ["random", "completely random"])
