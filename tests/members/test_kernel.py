@@ -142,7 +142,7 @@ def test_the_kernel_with_the_least_leave_one_out_error_is_taken():
     X, y = table(60, 0), smooth(table(60, 0))[:, None]
     found = KernelRegressor(CATEGORY, random_state=0).fit(X, y)
     errors = []
-    for options in kernel._KERNELS:
+    for options in KernelRegressor._kernels:
         one = KernelRegressor(CATEGORY, **options, random_state=0).fit(X, y)
         encoded = one._encoded(X)
         twin_kernel = rbf_kernel if "gamma" in options else laplacian_kernel
@@ -158,7 +158,7 @@ def test_the_kernel_with_the_least_leave_one_out_error_is_taken():
                 held_out.append((centre + similar[row, others] @ twin)[0])
             least = min(least, np.mean((np.array(held_out) - y[:, 0]) ** 2))
         errors.append(least)
-    chosen = errors[kernel._KERNELS.index(found.kernel_)]
+    chosen = errors[KernelRegressor._kernels.index(found.kernel_)]
     assert chosen <= 1.02 * min(errors)  # the twin has no intercept beside the mean
     again = clone(found).set_params(**found.chosen()).fit(X, y)
     assert (again.kernel_, again.penalty_) == (found.kernel_, found.penalty_)
@@ -171,6 +171,17 @@ def test_smooth_functions_get_a_gaussian_kernel_and_others_that_of_laplace(scale
     y = X @ [1, 2, -1] + np.abs(np.sin(scale * X)).sum(axis=1) * (kind == "width")
     model = KernelRegressor(NONE, random_state=0).fit(X, y)
     assert list(model.kernel_) == [kind]
+
+
+def test_numbers_that_change_fast_get_narrow_bumps_and_classes_never_do():
+    X = np.random.default_rng(0).normal(size=(1300, 3))
+    y = np.sin(2 * X[:, 0]) * np.cos(2 * X[:, 1])
+    model = KernelRegressor(NONE, random_state=0).fit(X[:1000], y[:1000])
+    wide = clone(model).set_params(gamma=0.25).fit(X[:1000], y[:1000])
+    assert model.kernel_ == {"gamma": 1.0}
+    errors = [np.mean((one.predict(X[1000:])[:, 0] - y[1000:]) ** 2) for one in (model, wide)]
+    assert errors[0] < 0.9 * errors[1]
+    assert KernelClassifier(NONE, random_state=0).fit(X, y > 0).kernel_ != {"gamma": 1.0}
 
 
 def test_normal_scores_of_any_column():
