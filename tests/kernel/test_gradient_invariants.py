@@ -222,7 +222,7 @@ def test_columns_without_use():
 @pytest.mark.parametrize("weights", [None, "whole", "real"])
 @pytest.mark.parametrize("rate", [0.3, 30.0])
 @pytest.mark.parametrize("wide_vectors", [True, False])
-@pytest.mark.parametrize(("loss", "n_classes"), [*((name, 3) for name in LOSSES), ("softmax", 40)])
+@pytest.mark.parametrize(("loss", "n_classes"), [*((name, 3) for name in LOSSES), ("softmax", 41)])
 def test_losses_are_those_of_each_row(loss, n_classes, wide_vectors, rate, weights):
     problem = make_problem(
         5, 150, weights, loss=loss, n_classes=n_classes, symmetric=False, learning_rate=rate,

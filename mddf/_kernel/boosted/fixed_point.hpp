@@ -30,15 +30,18 @@ constexpr int kNoScale = INT32_MIN;  // of numbers that are 0, or nearly
 inline double largest_of(const double* values, int64_t n, bool wide) {
   double largest = 0;
   simd::with_vectors(wide, [&]() MDDF_INLINED {
-    constexpr int kLanes = 16;
+    // So many, and a number of them that is not known before, that no compiler unrolls the loop in
+    // place of making vectors of it.
+    constexpr int64_t kLanes = 64;
     double most[kLanes] = {};
-    int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes)
-      for (int j = 0; j < kLanes; ++j) {
-        const double size = std::fabs(values[i + j]);
+    for (int64_t i = 0; i < n; i += kLanes) {
+      const double* of = values + i;
+      const int64_t m = std::min(kLanes, n - i);
+      for (int64_t j = 0; j < m; ++j) {
+        const double size = std::fabs(of[j]);
         most[j] = size > most[j] ? size : most[j];
       }
-    for (; i < n; ++i) most[0] = std::fmax(most[0], std::fabs(values[i]));
+    }
     for (const double size : most) largest = std::fmax(largest, size);
   });
   return largest;

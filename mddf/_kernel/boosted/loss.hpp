@@ -223,6 +223,17 @@ class LossOf {
     }
   }
 
+  // In several chains, none of which waits for the others.
+  MDDF_INLINE static double largest_number(const double* of, int n) {
+    double most[4] = {of[0], of[0], of[0], of[0]};
+    int k = 0;
+    for (; k + 4 <= n; k += 4)
+      for (int j = 0; j < 4; ++j) most[j] = of[k + j] > most[j] ? of[k + j] : most[j];
+    for (; k < n; ++k) most[0] = of[k] > most[0] ? of[k] : most[0];
+    for (int j = 1; j < 4; ++j) most[0] = most[j] > most[0] ? most[j] : most[0];
+    return most[0];
+  }
+
   // Gradients and hessians, or if the latter are null only the losses; these may be null.
   MDDF_INLINE void of_classes(const double* raw, const double* y, int64_t n, double* gradient,
                               double* hessian, double* losses) const {
@@ -230,9 +241,11 @@ class LossOf {
     double most[kMostRows], sums[kMostRows];
     for (int64_t i = 0; i < n; ++i) {
       const double* of_row = raw + i * width;
-      most[i] = of_row[0];
-      for (int k = 1; k < width; ++k) most[i] = of_row[k] > most[i] ? of_row[k] : most[i];
-      for (int k = 0; k < width; ++k) gradient[i * width + k] = as_exponent(of_row[k] - most[i]);
+      most[i] = largest_number(of_row, width);
+      for (int k = 0; k < width; ++k) {
+        const double exponent = of_row[k] - most[i];  // never above 0
+        gradient[i * width + k] = exponent > -kMostExponent ? exponent : -kMostExponent;
+      }
     }
     exponentials(gradient, n * width);
     for (int64_t i = 0; i < n; ++i) {
