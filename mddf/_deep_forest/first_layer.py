@@ -50,35 +50,49 @@ def fit_on_folds(
     fits = _Fits(members, training, entropy, keep)
     lost = _losers(fits, tried, log)
     left = [i for i in range(len(members)) if i not in lost]
-    raced = set(fits.found)
+    _fit_left(fits, left)
+    for i, decision in sorted(fits.cuts().items()):
+        log.cut(members[i].name, decision, len(training.order))
+    return _on_folds(
+        fits, [i for i in left if i not in fits.no_time], sorted({*lost, *fits.no_time})
+    )
+
+
+def _fit_left(fits: _Fits, left: Sequence[int]) -> None:
+    """Fit the members that are left on all folds, or on the others than that of the race.
+
+    Forests first, then boosted trees, then what may take longest; of these, a fold by itself shows
+    whether the time suffices for more.
+    """
+    members, clock, raced = fits.members, fits.training.clock, set(fits.found)
     fits.keep_to_time([i for i in left if i in raced and members[i].is_forest])
     others = [i for i in left if i not in raced]
-    with training.clock.cut(_SHARE_OF_FORESTS):
+    with clock.cut(_SHARE_OF_FORESTS):
         fits.fit([i for i in left if i in raced and i not in fits.no_time], fits.parts[1:], 1)
         fits.fit([i for i in others if members[i].is_forest], fits.parts, 0)
     for i in others:
         if members[i].is_boosted:
             fits.boost(i)
     alone = [i for i in others if members[i].needs_numbers]
-    if training.clock.runs:
+    if clock.runs:
         fits.fit(alone, fits.parts[:1], 0)
-        alone = [i for i in alone if i in fits.found]
-        fits.fit(alone, fits.parts[1:], 1)
+        fits.fit([i for i in alone if i in fits.found], fits.parts[1:], 1)
     else:
         fits.fit(alone, fits.parts, 0)
-    left = [i for i in left if i not in fits.no_time]
-    lost = sorted({*lost, *fits.no_time})
-    vectors = np.stack([fits.found[i].vectors for i in left])
-    unknown = dict.fromkeys(training.task.figures(vectors[0]), np.nan)
-    forests = [fits.found[i].models[0] for i in lost if members[i].is_forest]
-    for i, decision in sorted(fits.cuts().items()):
-        log.cut(members[i].name, decision, len(training.order))
+
+
+def _on_folds(fits: _Fits, left: Sequence[int], lost: Sequence[int]) -> OnFolds:
+    """What was fitted, of members that are left, and what the leaderboard shows of the others."""
+    members, found, seconds = fits.members, fits.found, fits.seconds
+    vectors = np.stack([found[i].vectors for i in left])
+    unknown = dict.fromkeys(fits.training.task.figures(vectors[0]), np.nan)
+    forests = [found[i].models[0] for i in lost if members[i].is_forest]
     return OnFolds(
-        [fits.members[i] for i in left],
+        [members[i] for i in left],
         vectors,
-        [fits.found[i].models for i in left],
-        np.array([fits.seconds[i] for i in left]),
-        [leaderboard_row(0, members[i].name, unknown, fits.seconds.get(i, 0.0)) for i in lost],
+        [found[i].models for i in left],
+        np.array([seconds[i] for i in left]),
+        [leaderboard_row(0, members[i].name, unknown, seconds.get(i, 0.0)) for i in lost],
         lost_importances=tuple(grown.importances for grown in forests),
     )
 

@@ -18,7 +18,7 @@ from mddf._data.folds import Folds
 from mddf._data.levels import Levels
 from mddf._data.sampling import row_hashes
 from mddf._deep_forest.clock import Clock, TimeIsUp
-from mddf._members.boosted import BoostedModel, boost_parts, boosting_options
+from mddf._members.boosted import BoostedModel, BoostingData, boost_parts, boosting_options
 from mddf._members.external import blaming
 from mddf._members.external_fit import Frames
 from mddf._members.screening import is_wide, screened
@@ -154,13 +154,13 @@ class Training(LayerTrainer):
         does not suffice to start and to grow some.
         """
         rows = [(part[0], part[1]) for part in parts]
-        table, task, weights = self.features, self.task, self.weights.row
-        given = (member.model, table, task, weights, rows, self.keys, entropy, rounds)
-        named: dict[str, Any] = {"screens": member.kind is not None, "levels": self.levels}
-        named |= {"until": self.clock.until(share), "whole": self.clock.whole}
+        data = BoostingData(self.features, self.task, self.weights.row, self.keys, self.levels)
+        limits: dict[str, Any] = {"until": self.clock.until(share), "whole": self.clock.whole}
         if self.clock.runs and not must:
-            named["start_by"] = self.clock.until(_SHARE_TO_START * share)
-        return boost_parts(*given, self.n_jobs, **named)
+            limits["start_by"] = self.clock.until(_SHARE_TO_START * share)
+        screens = member.kind is not None
+        given = (member.model, data, rows, entropy, rounds, self.n_jobs)
+        return boost_parts(*given, screens=screens, **limits)
 
     @property
     def raw_columns(self) -> np.ndarray:

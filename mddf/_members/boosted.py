@@ -142,13 +142,32 @@ def boosting_options(
     return kernel_options(model, table, target, categorical, encoding, most_features)
 
 
+@dataclass(frozen=True)
+class BoostingData:
+    """What boosted trees are trained on, whatever the parts.
+
+    Attributes
+    ----------
+    table : BinnedTable
+    task : ClassificationTask or RegressionTask
+    weights : ndarray of shape (n_samples,) or None
+    keys : ndarray of uint64 of shape (n_samples,)
+        By which rows are drawn.
+    levels : Levels or None, default=None
+        Of the columns of many categories, which trees then see target statistics of.
+    """
+
+    table: BinnedTable
+    task: Any
+    weights: np.ndarray | None
+    keys: np.ndarray
+    levels: Levels | None = None
+
+
 def boost_parts(
     model: Any,
-    table: BinnedTable,
-    task: Any,
-    weights: np.ndarray | None,
+    data: BoostingData,
     parts: Any,
-    keys: np.ndarray,
     entropy: Any,
     rounds: Sequence[int] | None,
     n_jobs: Any,
@@ -157,19 +176,14 @@ def boost_parts(
     until: float = np.inf,
     start_by: float = np.inf,
     whole: bool = False,
-    levels: Levels | None = None,
 ) -> list[tuple[BoostedModel, np.ndarray]]:
     """Boosted models of parts of the rows, and what they predict of the rows held out.
 
     Parameters
     ----------
     model : GradientBoostingClassifier or GradientBoostingRegressor
-    table : BinnedTable
-    task : ClassificationTask or RegressionTask
-    weights : ndarray of shape (n_samples,) or None
+    data : BoostingData
     parts : list of (train, held out)
-    keys : ndarray of uint64 of shape (n_samples,)
-        By which rows are drawn.
     entropy : sequence of int
         Of the random states.
     rounds : sequence of int or None
@@ -181,9 +195,8 @@ def boost_parts(
         When to stop in any case; see `boost_folds`.
     screens : bool, default=True
         Whether a split looks at some columns only of tables that have far more than rows.
-    levels : Levels or None, default=None
-        Of the columns of many categories, which trees then see target statistics of.
     """
+    table, task, weights = data.table, data.task, data.weights
     # A single class is not to be learnt.
     outputs = [(i, y.astype(float), n) for i, (y, n) in enumerate(task.outputs) if n != 1]
     if not outputs:
@@ -201,8 +214,8 @@ def boost_parts(
     for place, (number, y, n_classes) in enumerate(outputs):
         n_rounds = model.max_iter if rounds is None else rounds[place]
         encoding = None
-        if levels is not None:
-            encoding = Encoding.of(levels, y, n_classes, (*entropy, number), model.max_bins)
+        if data.levels is not None:
+            encoding = Encoding.of(data.levels, y, n_classes, (*entropy, number), model.max_bins)
         share = (place + 1) / len(outputs)  # of the time, which all outputs have alike
         grown = boost_folds(
             table,
@@ -212,7 +225,7 @@ def boost_parts(
             boosting_options(model, table, n_classes, encoding, most),
             draw_seeds((*entropy, number), n_rounds),
             patience=int(model.n_iter_no_change) if rounds is None else 0,
-            keys=keys,
+            keys=data.keys,
             encoding=encoding,
             until=start + share * (until - start),
             start_by=start + share * (start_by - start),

@@ -17,7 +17,7 @@ from mddf._data.asked import AskedRows
 from mddf._data.binner import Binner
 from mddf._data.table import ArrayTable
 from mddf._members import members
-from mddf._members.boosted import BoostedModel, boost_parts
+from mddf._members.boosted import BoostedModel, BoostingData, boost_parts
 from mddf._members.members import grows_on_codes
 
 GIVEN = {"n_estimators": 5, "random_state": 0}
@@ -132,7 +132,8 @@ def test_as_many_rounds_as_are_asked_for(n_rounds):
     folds = [(rows[:40], rows[40:]), (rows[20:], rows[:20])]
     keys = rows.astype(np.uint64)
     boosting = GradientBoostingClassifier(max_iter=50)
-    fitted = boost_parts(boosting, table, task, None, folds, keys, (1,), [n_rounds], None)
+    data = BoostingData(table, task, None, keys)
+    fitted = boost_parts(boosting, data, folds, (1,), [n_rounds], None)
     for (model, predicted), (train, held_out) in zip(fitted, folds, strict=True):
         assert model.rounds == [n_rounds]
         np.testing.assert_array_equal(predicted, model.vectors(AskedRows(table.codes[held_out])))
@@ -260,7 +261,8 @@ def test_several_outputs_are_boosted_one_by_one():
     boosting = GradientBoostingClassifier(max_iter=40)
 
     def boosted(task, rounds=None):
-        return boost_parts(boosting, table, task, None, folds, keys, (1,), rounds, None)
+        data = BoostingData(table, task, None, keys)
+        return boost_parts(boosting, data, folds, (1,), rounds, None)
 
     found = boosted(outputs_task(y, calibrate=False))
     first = boosted(classification_task(y[:, 0], calibrate=False))
