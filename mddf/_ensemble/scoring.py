@@ -90,11 +90,12 @@ def out_of_fold_score(
         return lambda probabilities, rows=_ALL: (
             -margin_ratio(class_margins(probabilities, labels[rows]), weights(rows))
         )
-    if scoring in (None, "accuracy"):  # what scikit-learn's scorer gives, without its checks
+    if scoring in (None, "accuracy") and not several:
+        # What scikit-learn's scorer gives, without its checks.
         return lambda probabilities, rows=_ALL: float(
             np.average(probabilities.argmax(axis=1) == labels[rows], weights=weights(rows))
         )
-    scorer = get_scorer(scoring)
+    scorer = get_scorer("accuracy" if scoring is None else scoring)
     weighed = sample_weight is not None and "sample_weight" in inspect.signature(scorer).parameters
     stand_in = OutOfFold(classes)
     y = named_classes(classes, labels.T) if several else classes[labels]
