@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from counting import CountsRows
+from counting import CountsRows, CountsRowsOfNumbers
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
@@ -10,8 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mddf import DeepForestClassifier
-from mddf._deep_forest import training
+from mddf import DeepForestClassifier, DeepForestRegressor
 
 DEEP = {"n_layers": 1, "n_estimators": 3, "cv": 3, "random_state": 0}
 
@@ -64,12 +63,29 @@ def test_members_that_few_rows_are_too_few_for_are_fitted(data):
         DeepForestClassifier(members=[KNeighborsClassifier(201)], **DEEP).fit(X, y)
 
 
+class NotesLabels(GaussianNB):
+    """Notes the first column and the labels that it is fitted on."""
+
+    seen: list = []
+
+    def fit(self, X, y, sample_weight=None):
+        self.seen.append((X[:, 0], y))
+        return super().fit(X, y, sample_weight)
+
+
 def test_members_are_tried_on_rows_of_all_classes():
-    strata = np.repeat([3, 1, 2], [500, 1, 90])
-    rows = np.arange(10, 591)
-    few = training._few(rows, strata)
-    assert set(few) <= set(rows)
-    assert np.bincount(strata[few]).tolist() == [0, 1, 13, 13]
-    assert np.ptp(few[strata[few] == 3]) > 480
-    assert len(training._few(rows, np.zeros(600, int))) == 40
-    assert len(training._few(rows[:7], np.zeros(600, int))) == 7
+    y = np.repeat([2, 0, 1], [240, 3, 60])
+    X = np.column_stack([np.arange(303.0), np.random.default_rng(0).normal(size=303)])
+    NotesLabels.seen.clear()
+    DeepForestClassifier(members=[NotesLabels()], **DEEP).fit(X, y)
+    numbers, labels = NotesLabels.seen[0]
+    assert np.bincount(labels.astype(int)).tolist() == [2, 13, 13]  # two of three rows in a fold
+    assert np.ptp(numbers[labels == 2]) > 200
+
+
+@pytest.mark.parametrize(("n_rows", "n_seen"), [(303, 40), (12, 8)])
+def test_numbers_are_tried_on_some_rows(n_rows, n_seen):
+    X = np.random.default_rng(0).normal(size=(n_rows, 2))
+    CountsRowsOfNumbers.n_rows.clear()
+    DeepForestRegressor(members=[CountsRowsOfNumbers()], **DEEP).fit(X, X[:, 0])
+    assert CountsRowsOfNumbers.n_rows[0] == n_seen
