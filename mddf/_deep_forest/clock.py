@@ -32,7 +32,7 @@ class Clock:
         self.limit, self.end, self.whole = limit, float("inf"), False
         self._start = monotonic(), process_time()
         if limit is not None:
-            self.end = self._start[0] + _SHARE * limit
+            self.end = self._start[0] + _SHARE * float(limit)  # single precision holds no clock
 
     @property
     def pace(self) -> float:

@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -70,6 +71,13 @@ def test_members_of_users_alone_are_fitted_whatever_the_limit():
         warnings.simplefilter("error")
         model = DeepForestClassifier(time_limit=1e-6, members=["linear"]).fit(X, y)
     assert weights_of(model) == {"linear": 1.0}
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.longdouble, np.int8, Fraction, int])
+def test_limits_of_any_type_end_at_the_same_time(kind):
+    found = Clock(kind(40)).end
+    assert type(found) is float
+    assert found == pytest.approx(Clock(40.0).end, abs=5)
 
 
 def test_the_clock():

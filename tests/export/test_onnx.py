@@ -174,7 +174,7 @@ def test_categories_that_were_all_missing(nothing):
             new = X.assign(**{name: cells})
             _, probabilities = runtime_outputs(model, new)
             with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "most of these columns")
+                warnings.filterwarnings("ignore", "most rows hold categories")
                 assert np.array_equal(probabilities, model.predict_proba(new))
     with pytest.raises(TypeError, match="'word' of X must hold texts as in fit, got number"):
         onnx_inputs(model, X.assign(word=2.0))
