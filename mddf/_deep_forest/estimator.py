@@ -132,15 +132,11 @@ class BaseDeepForest(HoldsMembers, Layered):
         explicit: dict[str, Any] = {name: n for name, n in given.items() if n != "auto"}
         return replace(preset, **explicit)
 
-    def _members_of(self, auto: Sequence[str], boosting: type) -> Any:
+    def _members_of(self, auto: Sequence[str]) -> Any:
         """The parameter `members`, where "auto" is what the preset makes of these names."""
         if not (isinstance(self.members, str) and self.members == "auto"):
             return self.members
-        preset = self._preset
-        members: list[Any] = [name for name in auto if name not in preset.without]
-        if preset.leaf_wise is not None:
-            members.append(("leaf-wise", boosting(**preset.leaf_wise)))
-        return members
+        return [name for name in auto if name not in self._preset.without]
 
     def _fit(
         self, X: Any, y: Any, sample_weight: Any, groups: Any, *, with_features: bool
@@ -191,6 +187,7 @@ class BaseDeepForest(HoldsMembers, Layered):
             entropy,
             self._checked_checkpoint(training, members, given),
             n_layers=preset.n_layers,
+            depths=preset.depths,
             keep=not self.refit or clock.runs,
             verbose=self.verbose > 0,
         )
@@ -237,9 +234,6 @@ class BaseDeepForest(HoldsMembers, Layered):
         (seed,) = np.random.SeedSequence((*entropy, 1)).generate_state(1)
         (outer_seed,) = np.random.SeedSequence((*entropy, 10)).generate_state(1)
         folds = make_folds(cv, X, y, strata, int(seed), groups)
-        n_repeats = self._preset.n_repeats if isinstance(self.cv, str) else 1
-        for more in np.random.SeedSequence((*entropy, 13)).generate_state(n_repeats - 1):
-            folds = [*folds, *make_folds(cv, X, y, strata, int(more), groups)]
         together = groups is not None or gives_folds(self.cv)
         return Training(
             **vars(trainer),

@@ -129,6 +129,8 @@ class Growth:
     checkpoint : Checkpoint or None
     n_layers : int
         Most layers.
+    depths : tuple of int
+        Of the named boosted trees, which race.
     keep : bool
         Whether the models of folds are those that predict.
     verbose : bool
@@ -153,11 +155,12 @@ class Growth:
         checkpoint: Checkpoint | None,
         *,
         n_layers: int,
+        depths: tuple[int, ...],
         keep: bool,
         verbose: bool,
     ) -> None:
         self.training, self.members, self.entropy = training, members, entropy
-        self.checkpoint, self.n_layers = checkpoint, n_layers
+        self.checkpoint, self.n_layers, self.depths = checkpoint, n_layers, depths
         self.stack, self.log = Stack(training), FitLog(verbose)
         self.later = LaterLayers(self.stack, (*entropy, 9), keep, self.log)
         self.report = Report(verbose)
@@ -219,7 +222,9 @@ class Growth:
         for number, member in enumerate(self.members if has_time else ()):
             if member.kind == "boosted":
                 entropy = (*self.entropy, 11, number)
-                options, *found = choose_boosting(member, self.training, entropy, self.log)
+                options, *found = choose_boosting(
+                    member, self.depths, self.training, entropy, self.log
+                )
                 member.model.set_params(**options)
                 if found[0] is not None:
                     self._tried[number] = found

@@ -17,20 +17,17 @@ class Preset:
     n_layers, n_estimators : int
     without : tuple of str
         Names that "auto" leaves out of the members.
-    leaf_wise : dict or None
-        Parameters of leaf-wise boosted trees that are one more member.
     boosting : dict
         Parameters of the named boosted trees.
-    n_repeats : int
-        How often rows are divided into folds, each time in another way.
+    depths : tuple of int
+        Of these, which race.
     """
 
     n_layers: int = 2
     n_estimators: int = 100
     without: tuple[str, ...] = ()
-    leaf_wise: dict[str, Any] | None = None
     boosting: dict[str, Any] = field(default_factory=dict)
-    n_repeats: int = 1
+    depths: tuple[int, ...] = (6, 4, 2)
 
 
 PRESETS = {
@@ -43,14 +40,8 @@ PRESETS = {
     ),
     "best": Preset(
         n_estimators=300,
-        leaf_wise={
-            "grow_policy": "leaf-wise",
-            "learning_rate": 0.05,
-            "max_iter": 4000,
-            "min_samples_leaf": 5,
-        },
         boosting={"learning_rate": 0.05, "max_iter": 4000},
-        n_repeats=3,
+        depths=(8, 6, 4, 2),
     ),
 }
 

@@ -24,12 +24,9 @@ _STRENGTHS = (0.0, 0.25, 1.0)
 _TREES = 40
 _TREES_OF_A_FOLD = 15  # about as many as do not draw a sample
 _FEWEST_ROWS = 50
-# Depths of boosted trees, on so many folds, in fewer and faster rounds.
-_DEPTHS: tuple[dict[str, Any], ...] = (
-    {"max_depth": 6, "l2_regularization": 3.0},
-    {"max_depth": 4, "l2_regularization": 10.0},
-    {"max_depth": 2, "l2_regularization": 10.0},
-)
+# Depths of boosted trees race on so many folds, in fewer and faster rounds; without a race it is
+# the one in the middle. Deep trees are regularised less.
+_MIDDLE, _DEEP = 4, 6
 _HALF = {"max_features": 0.5}
 _DEPTH_FOLDS, _FAST = 2, {"learning_rate": 0.15}
 _MOST_ROUNDS, _FEWEST_ROUNDS = 200, 50
@@ -172,7 +169,11 @@ def choose_strength(
 
 
 def choose_boosting(
-    member: MemberSpec, training: Training, entropy: tuple[int, ...], log: FitLog
+    member: MemberSpec,
+    depths: Sequence[int],
+    training: Training,
+    entropy: tuple[int, ...],
+    log: FitLog,
 ) -> tuple[dict[str, Any], np.ndarray | None, bool]:
     """The depth of boosted trees that wins on few folds with few, fast rounds, as parameters.
 
@@ -188,23 +189,28 @@ def choose_boosting(
         Whether more rounds would not be better; unknown where time may have ended them.
     """
     if is_wide(len(training.order), training.n_raw):
-        return _DEPTHS[1], None, False
+        return _of_depth(_MIDDLE), None, False
     parts = parts_of(training.folds[:_DEPTH_FOLDS])
     task = training.task.of_rows(np.concatenate([part.held_out for part in parts]))
     given = (training, parts, task, entropy)
     try:
-        trials = [_tried(member, options, *given) for options in _DEPTHS]
+        trials = [_tried(member, _of_depth(depth), *given) for depth in depths]
         best = min(trials, key=attrgetter("loss"))
         trials.append(_tried(member, best.options | _HALF, *given))
     except TimeIsUp:
         log.cut("depths", "not all tried", len(training.order), member.name)
-        return _DEPTHS[1], None, False
+        return _of_depth(_MIDDLE), None, False
     best = min(trials, key=attrgetter("loss"))
     options, losses = [trial.options for trial in trials], [trial.loss for trial in trials]
     outcomes = _outcomes(options, losses, losses.index(best.loss))
     log.note("options", member.name, outcomes, len(task.target), len(parts))
     settled = best.n_rounds < _SETTLED * _n_rounds(task) and not training.clock.runs
     return best.options, best.of_first, settled
+
+
+def _of_depth(depth: int) -> dict[str, Any]:
+    """Parameters of boosting."""
+    return {"max_depth": depth, "l2_regularization": 3.0 if depth >= _DEEP else 10.0}
 
 
 def _n_rounds(task: Any) -> int:

@@ -40,16 +40,16 @@ METHODS = [
     "extra-trees",
 ]
 SETS = ["airfoil", "concrete", "insurance", "german", "pima"]
+PRESETS = {"deep-forest": "default", "deep-forest-fast": "fast", "deep-forest-best": "best"}
 FOLDS, ROUNDS, PATIENCE = 8, 4000, 100
 
 
 def single(method, task, seed):
     """An estimator that is fitted once."""
     common, number = {"random_state": seed, "n_jobs": 1}, task == "regression"
-    if method == "deep-forest":
-        return (DeepForestRegressor if number else DeepForestClassifier)(**common)
-    if method == "deep-forest-fast":
-        return (DeepForestRegressor if number else DeepForestClassifier)(preset="fast", **common)
+    if method in PRESETS:
+        Model = DeepForestRegressor if number else DeepForestClassifier
+        return Model(preset=PRESETS[method], **common)
     if method == "boosting":
         return (GradientBoostingRegressor if number else GradientBoostingClassifier)(**common)
     if method == ANCHOR:

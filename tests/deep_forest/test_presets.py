@@ -1,5 +1,8 @@
 """Presets."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -32,20 +35,20 @@ def test_the_fast_preset_has_fewer_members_and_one_layer(Model, load):
 
 @pytest.mark.parametrize("Model", [DeepForestClassifier, DeepForestRegressor])
 def test_the_best_preset_has_more_of_all(Model, monkeypatch):
-    few = {"max_iter": 20, "learning_rate": 0.3}
-    best = PRESETS["best"]
-    small = best.__class__(
-        n_estimators=8, boosting=few, leaf_wise={**best.leaf_wise, **few}, n_repeats=3
-    )
+    default, best = PRESETS["default"], PRESETS["best"]
+    assert best.n_estimators > default.n_estimators
+    assert set(best.depths) > set(default.depths)
+    small = replace(best, n_estimators=8, boosting={"max_iter": 20, "learning_rate": 0.3})
     monkeypatch.setitem(PRESETS, "best", small)
     X, y = load_breast_cancer(return_X_y=True)
     model = Model(1, preset="best", random_state=0).fit(X[:200], y[:200])
-    assert "leaf-wise" in members_of(model)
-    n_folds = 5 if Model is DeepForestClassifier else 10
-    for member in model._layers[0].members:
-        if member.name in ("boosted", "leaf-wise"):
-            assert len(member.models) == 3 * n_folds
-    assert {row["folds"] for row in model.fit_report_ if row["step"] == "layer 1"} == {3 * n_folds}
+    default_model = Model(1, n_estimators=8, random_state=0).fit(X[:200], y[:200])
+    assert members_of(model) == members_of(default_model)
+    for one, depths in ((model, best.depths), (default_model, default.depths)):
+        tried = [r for r in one.fit_report_ if (r["step"], r["member"]) == ("options", "boosted")]
+        found = [int(re.match("max_depth=([0-9]+)", row["candidate"])[1]) for row in tried]
+        assert tuple(found[:-1]) == depths  # last, the best one on half of the features
+        assert found[-1] in depths
 
 
 def test_parameters_that_are_given_beat_the_preset():
