@@ -6,6 +6,7 @@
 
 #include "bindings/call.hpp"
 #include "common/reserve.hpp"
+#include "forest/split/node_labels.hpp"
 
 namespace mddf {
 namespace {
@@ -173,6 +174,8 @@ FixedValues::FixedValues(In<int64_t, 2> fixed, In<double, 1> scale)
       refuse("fixed: expected numbers from -2^61 to 2^61, got " + std::to_string(fixed_.data()[i]));
   check_each("scale", scale_, "shares from 0 to 1",
              [](double scale) { return 0 <= scale && scale <= 1; });
+  labels_ = NodeLabels::rows_of(fixed_.data(), static_cast<int64_t>(fixed_.shape(0)),
+                                static_cast<int>(fixed_.shape(1)));
 }
 
 RowSampling::RowSampling(In<int32_t, 1> rows, int64_t n_draws,

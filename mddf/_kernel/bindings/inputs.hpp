@@ -93,7 +93,8 @@ class FixedValues {
   const In<int64_t, 2>& fixed() const { return fixed_; }
   const In<double, 1>& scale() const { return scale_; }
   ValueTarget target() const {
-    return {fixed_.data(), static_cast<int>(fixed_.shape(1)), scale_.data()};
+    return {fixed_.data(), static_cast<int>(fixed_.shape(1)), scale_.data(),
+            labels_.empty() ? nullptr : labels_.data()};
   }
   size_t n_rows() const { return fixed_.shape(0); }
   size_t width() const { return 2 * fixed_.shape(1); }
@@ -101,6 +102,7 @@ class FixedValues {
  private:
   In<int64_t, 2> fixed_;
   In<double, 1> scale_;
+  std::vector<int32_t> labels_;
 };
 
 class RowSampling {

@@ -30,8 +30,10 @@
 namespace mddf {
 
 // `Search` finds splits by a loss.
-template <bool kOne, class Search>
+template <class Node, class Search>
 class ValueGrower {
+  static constexpr bool kOne = Node::kOne;
+
  public:
   ValueGrower(const ValueGrower&) = delete;
   ValueGrower(const ValueTraining& data, const GrowOptions& options, Interrupt& interrupt)
@@ -115,7 +117,7 @@ class ValueGrower {
   }
 
   // From now on, sums are of distances from the least target of these samples.
-  void measure_from(NodeValues<kOne>& least, const RowSample* samples, int64_t n) {
+  void measure_from(Node& least, const RowSample* samples, int64_t n) {
     least.look(samples, n);
     least.fill();
     from_ = &least;
@@ -219,8 +221,11 @@ class ValueGrower {
     writer_.leaf(frame.index, payload(frame), static_cast<double>(frame.sums.weight));
   }
   uint32_t payload(const Frame& frame) {
-    const uint32_t payload = options_.loss == Loss::kAbsoluteError ? writer_.median_payload(node_)
-                                                                   : writer_.mean_payload(node_);
+    uint32_t payload;
+    if constexpr (Search::kMedians)
+      payload = writer_.median_payload(node_);
+    else
+      payload = writer_.mean_payload(node_);
     if (options_.is_monotonic()) writer_.clip_last(bounds_[frame.index]);
     return payload;
   }
@@ -282,9 +287,11 @@ class ValueGrower {
     const Sums counted = count_left ? add_up(to, n_left) : add_up(to + n_left, n - n_left);
     const Sums other = {frame.sums.weight - counted.weight, frame.sums.part - counted.part};
     const Sums &of_left = count_left ? counted : other, &of_right = count_left ? other : counted;
-    if (from_root_)
-      writer_.gain(split.column, from_->gain(static_cast<double>(of_left.weight), of_left.part,
-                                             static_cast<double>(of_right.weight), of_right.part));
+    if constexpr (kOne)
+      if (from_root_)
+        writer_.gain(split.column,
+                     from_->gain(static_cast<double>(of_left.weight), of_left.part,
+                                 static_cast<double>(of_right.weight), of_right.part));
     send_unseen(split, of_left.weight > of_right.weight, to + n_left, n - n_left, data_.matrix,
                 data_.bins);
     const uint32_t left = writer_.inner(frame.index, split);
@@ -306,7 +313,7 @@ class ValueGrower {
   double predict(const RowSample* samples, int64_t n) {
     side_.look(samples, n);
     predicted_.clear();
-    if (options_.loss == Loss::kAbsoluteError)
+    if constexpr (Search::kMedians)
       side_.append_medians(predicted_);
     else
       side_.append_means(predicted_);
@@ -330,8 +337,8 @@ class ValueGrower {
   const bool from_root_;
   const bool wide_;
   double weight_ = 0;  // of the tree's samples
-  NodeValues<kOne> node_, root_, subtree_, side_;
-  const NodeValues<kOne>* from_ = &root_;  // whose least target sums are measured from
+  Node node_, root_, subtree_, side_;
+  const Node* from_ = &root_;  // whose least target sums are measured from
   Search search_;
   ColumnPool pool_;
   ValueWriter writer_;

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
-#include <type_traits>
 #include <vector>
 
 #include "common/interrupt.hpp"
@@ -18,6 +17,7 @@
 #include "forest/grow/row_counts.hpp"
 #include "forest/predict/walker.hpp"
 #include "forest/split/absolute_search.hpp"
+#include "forest/split/node_labels.hpp"
 #include "forest/split/node_values.hpp"
 #include "forest/split/value_search.hpp"
 #include "forest/tree/pruning.hpp"
@@ -34,7 +34,7 @@ inline int weight_exponent(double most, bool whole) {
   return 31 - exponent;
 }
 
-template <bool kOne, class Search>
+template <class Node, class Search>
 class ValueBlockGrower {
  public:
   ValueBlockGrower(const ValueBlockGrower&) = delete;
@@ -120,35 +120,65 @@ class ValueBlockGrower {
   RowCounts counts_;
   Walker walker_;
   const HeldOut held_out_;
-  ValueGrower<kOne, Search> grower_;
+  ValueGrower<Node, Search> grower_;
   std::vector<RowSample> all_samples_;  // without a bootstrap: every tree's samples
 };
 
-template <bool kOne>
-GrownValueTrees grow_values(const ValueTraining& data, const GrowOptions& options,
-                            const Sampling& sampling, const HeldOut& held_out,
-                            const Span<uint64_t>& seeds, double* importances,
-                            Interrupt& interrupt) {
-  const auto grow = [&](auto* search) {
-    using Search = std::remove_pointer_t<decltype(search)>;
-    return ValueBlockGrower<kOne, Search>(data, options, sampling, held_out, interrupt)
-        .grow(seeds, importances);
-  };
-  if (options.loss == Loss::kPoisson)
-    return grow(static_cast<ValueSearch<kOne, Loss::kPoisson>*>(nullptr));
-  if (options.loss == Loss::kEntropy)
-    return grow(static_cast<ValueSearch<kOne, Loss::kEntropy>*>(nullptr));
-  if (options.loss == Loss::kAbsoluteError)
-    return grow(static_cast<AbsoluteSearch<kOne>*>(nullptr));
-  return grow(static_cast<ValueSearch<kOne>*>(nullptr));
+template <class Node, class Search>
+GrownValueTrees grow_with(const ValueTraining& data, const GrowOptions& options,
+                          const Sampling& sampling, const HeldOut& held_out,
+                          const Span<uint64_t>& seeds, double* importances, Interrupt& interrupt) {
+  return ValueBlockGrower<Node, Search>(data, options, sampling, held_out, interrupt)
+      .grow(seeds, importances);
+}
+
+// Whether the weight of a tree's samples is a whole number of 31 bits, as NodeLabels counts.
+inline bool counts_weights(const Sampling& sampling) {
+  int64_t longest = 1;
+  for (int64_t part = 1; part < sampling.parts.size; ++part)
+    longest = std::max(longest, sampling.parts.data[part] - sampling.parts.data[part - 1]);
+  const int64_t times =
+      sampling.whole_parts ? longest : std::max<int64_t>(1, sampling.parts.size - 1);
+  const double n_rows = sampling.n_draws > 0
+                            ? static_cast<double>(sampling.n_draws) * static_cast<double>(times)
+                            : static_cast<double>(sampling.rows.size);
+  double most = 1;
+  for (int64_t i = 0; sampling.weights && i < sampling.rows.size; ++i) {
+    const double weight = sampling.weights[sampling.rows.data[i]];
+    if (weight != std::floor(weight)) return false;
+    most = std::max(most, weight);
+  }
+  return n_rows * most <= INT32_MAX;
 }
 
 inline GrownValueTrees grow_block(const ValueTraining& data, const GrowOptions& options,
                                   const Sampling& sampling, const HeldOut& held_out,
                                   const Span<uint64_t>& seeds, double* importances,
                                   Interrupt& interrupt) {
-  const auto grow = data.target.n_outputs == 1 ? &grow_values<true> : &grow_values<false>;
-  return grow(data, options, sampling, held_out, seeds, importances, interrupt);
+  const bool one = data.target.n_outputs == 1;
+  const bool counts = data.target.labels && counts_weights(sampling);
+  const auto chosen = [&] {
+    using One = NodeValues<true>;
+    using Several = NodeValues<false>;
+    constexpr Loss entropy = Loss::kEntropy, poisson = Loss::kPoisson;
+    switch (options.loss) {
+      case Loss::kPoisson:
+        return one ? &grow_with<One, ValueSearch<One, poisson>>
+                   : &grow_with<Several, ValueSearch<Several, poisson>>;
+      case Loss::kEntropy:
+        return one      ? &grow_with<One, ValueSearch<One, entropy>>
+               : counts ? &grow_with<NodeLabels, ValueSearch<NodeLabels, entropy>>
+                        : &grow_with<Several, ValueSearch<Several, entropy>>;
+      case Loss::kAbsoluteError:
+        return one ? &grow_with<One, AbsoluteSearch<true>>
+                   : &grow_with<Several, AbsoluteSearch<false>>;
+      default:
+        return one      ? &grow_with<One, ValueSearch<One>>
+               : counts ? &grow_with<NodeLabels, ValueSearch<NodeLabels>>
+                        : &grow_with<Several, ValueSearch<Several>>;
+    }
+  }();
+  return chosen(data, options, sampling, held_out, seeds, importances, interrupt);
 }
 
 }  // namespace mddf

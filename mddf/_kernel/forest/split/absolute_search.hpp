@@ -25,6 +25,8 @@ namespace mddf {
 template <bool kOne>
 class AbsoluteSearch {
  public:
+  static constexpr bool kMedians = true;  // in leaves
+
   AbsoluteSearch(const TrainingData& data, const GrowOptions& options, const NodeValues<kOne>& node)
       : data_(data),
         options_(options),

@@ -23,15 +23,19 @@ struct ValueTarget {
   static constexpr int kBits = 61;
   const int64_t* fixed;
   int n_outputs;
-  const double* scale;  // by output: the square of its unit, as a share of the largest
+  const double* scale;              // by output: the square of its unit, as a share of the largest
+  const int32_t* labels = nullptr;  // the same as NodeLabels has it, if all are 0 or 1
 };
 
 using ValueTraining = Training<ValueTarget>;
 
 // `kOne`: there is one output, as the compiler then knows.
-template <bool kOne>
+template <bool kOneOutput>
 class NodeValues {
  public:
+  static constexpr bool kOne = kOneOutput;
+  using Cell = int64_t;
+
   explicit NodeValues(const ValueTarget& target)
       : target_(target),
         total_(n_outputs() + 1),
@@ -46,6 +50,10 @@ class NodeValues {
   int stride() const { return n_outputs() + 1; }
   static void add(int64_t* to, const int64_t* cell, int n) {
     for (int j = 0; j < n; ++j) to[j] += cell[j];
+  }
+  // Adds what a mask, 0 or -1, leaves of a cell.
+  static void add(int64_t* to, const int64_t* cell, int n, int64_t mask) {
+    for (int j = 0; j < n; ++j) to[j] += cell[j] & mask;
   }
 
   // Whether the targets of a node's samples are all the same.

@@ -27,10 +27,15 @@ namespace mddf {
 //
 // By the Poisson deviance it is worth what the sum of S ln(S / W) of both sides, S now the sum of
 // targets, is more than that of the node. Entropy is the same of numbers that are 0 or 1.
-template <bool kOne, Loss kLoss = Loss::kSquaredError>
+template <class Node, Loss kLoss = Loss::kSquaredError>
 class ValueSearch {
+  static constexpr bool kOne = Node::kOne;
+  using Cell = typename Node::Cell;
+
  public:
-  ValueSearch(const TrainingData& data, const GrowOptions& options, const NodeValues<kOne>& node)
+  static constexpr bool kMedians = false;  // leaves hold means
+
+  ValueSearch(const TrainingData& data, const GrowOptions& options, const Node& node)
       : data_(data), options_(options), node_(node), left_(node.stride()), mean_(node.stride()) {
     sums_.resize(kAtOnce * 256 * node.stride());
     rows_.resize(kAtOnce * 256);
@@ -45,12 +50,12 @@ class ValueSearch {
     samples_ = samples;
     n_ = n;
     weight_ = static_cast<double>(node_.total()[0]);
-    for (int j = 1; j < node_.stride(); ++j)
+    for (int j = 1; j <= node_.n_outputs(); ++j)
       mean_[j] = static_cast<double>(node_.total()[j]) / weight_;
     if constexpr (kLoss != Loss::kSquaredError) {
       std::copy_n(node_.total(), node_.stride(), left_.begin());
       whole_ = 0;
-      for (int j = 1; j < node_.stride(); ++j)
+      for (int j = 1; j <= node_.n_outputs(); ++j)
         whole_ += node_.unit(j - 1) * term(j, left_[j], weight_);
     }
   }
@@ -88,9 +93,8 @@ class ValueSearch {
     std::fill(left_.begin(), left_.end(), 0);
     int64_t rows_left = 0;
     for (int64_t i = 0; i < n_; ++i) {
-      const int64_t goes_left = !split.goes_right(codes[i]);  // no branch: it is a coin
-      const int64_t* cell = node_.cell(i);
-      for (int j = 0; j < node_.stride(); ++j) left_[j] += cell[j] & -goes_left;
+      const Cell goes_left = !split.goes_right(codes[i]);  // no branch: it is a coin
+      Node::add(left_.data(), node_.cell(i), node_.stride(), -goes_left);
       rows_left += goes_left;
     }
     if (allows(split.column, rows_left)) split.score = improve(split.score);
@@ -109,7 +113,7 @@ class ValueSearch {
     const int stride = node_.stride();
     const int64_t step = data_.matrix.column(columns[0], n_).step;
     const uint8_t* codes[kColumns];
-    int64_t* sums[kColumns];
+    Cell* sums[kColumns];
     for (int c = 0; c < kColumns; ++c) {
       codes[c] = data_.matrix.column(columns[c], n_).data;
       sums[c] = sums_.data() + c * 256 * stride;
@@ -120,7 +124,7 @@ class ValueSearch {
       for (int c = 0; c < kColumns; ++c) {
         const uint8_t code = codes[c][at];
         seen_[c].insert(code);
-        NodeValues<kOne>::add(sums[c] + code * stride, node_.cell(i), stride);
+        Node::add(sums[c] + code * stride, node_.cell(i), stride);
       }
     }
     if (!options_.limits_leaves()) return;
@@ -173,7 +177,7 @@ class ValueSearch {
     const double left = static_cast<double>(left_[0]);
     const double denominator = left * (weight_ - left);
     double squares = 0;
-    for (int j = 1; j < node_.stride(); ++j) {
+    for (int j = 1; j <= node_.n_outputs(); ++j) {
       const double distance = static_cast<double>(left_[j]) - mean_[j] * left;
       squares += kOne ? distance * distance : node_.factor(j - 1) * (distance * distance);
     }
@@ -184,7 +188,7 @@ class ValueSearch {
   double improve_deviance(double best) const {
     const double left = static_cast<double>(left_[0]);
     double score = 0;
-    for (int j = 1; j < node_.stride(); ++j) {
+    for (int j = 1; j <= node_.n_outputs(); ++j) {
       const double of_left = term(j, left_[j], left);
       const double of_right = term(j, node_.total()[j] - left_[j], weight_ - left);
       score += node_.unit(j - 1) * (of_left + of_right);
@@ -224,7 +228,7 @@ class ValueSearch {
   // all sets. For more, the means of each output in turn.
   void search_categories(int32_t column, Split& best) {
     if (has_missing_) groups_[n_groups_++] = missing_;
-    for (int j = 1; j < node_.stride(); ++j) {
+    for (int j = 1; j <= node_.n_outputs(); ++j) {
       for (int g = 0; g < n_groups_; ++g)
         groups_[g].order = static_cast<double>(sums_of(groups_[g])[j]) /
                            static_cast<double>(sums_of(groups_[g])[0]);
@@ -249,22 +253,20 @@ class ValueSearch {
     }
   }
 
-  const int64_t* sums_of(const Group& group) const {
-    return sums_.data() + group.at * node_.stride();
-  }
+  const Cell* sums_of(const Group& group) const { return sums_.data() + group.at * node_.stride(); }
   void take(const Group& group, int64_t& rows_left) {
-    NodeValues<kOne>::add(left_.data(), sums_of(group), node_.stride());
+    Node::add(left_.data(), sums_of(group), node_.stride());
     rows_left += group.rows;
   }
 
   const TrainingData& data_;
   const GrowOptions options_;
-  const NodeValues<kOne>& node_;
+  const Node& node_;
   double least_weight_ = 0, weight_ = 0, whole_ = 0;
   Bounds bounds_;
   const RowSample* samples_ = nullptr;
   int64_t n_ = 0;
-  std::vector<int64_t> left_, sums_;
+  std::vector<Cell> left_, sums_;
   std::vector<double> mean_;
   std::vector<uint32_t> rows_;
   std::array<CodeSet, kAtOnce> seen_;

@@ -16,14 +16,14 @@ class ValueWriter : public NodeWriter<GrownValueTrees> {
   using NodeWriter::NodeWriter;
 
   // A leaf of samples that were looked at, and their weight.
-  template <bool kOne>
-  void mean_leaf(uint32_t index, const NodeValues<kOne>& node, double weight) {
+  template <class Node>
+  void mean_leaf(uint32_t index, const Node& node, double weight) {
     leaf(index, mean_payload(node), weight);
   }
   // A leaf of samples whose targets are all those of this row.
-  template <bool kOne>
-  void row_leaf(uint32_t index, const NodeValues<kOne>& node, uint32_t row, double weight) {
-    leaf(index, next_row<kOne>(), weight);
+  template <class Node>
+  void row_leaf(uint32_t index, const Node& node, uint32_t row, double weight) {
+    leaf(index, next_row<Node::kOne>(), weight);
     node.append_row(row, trees_->leaf_value);
   }
   // The same, of samples that were looked at: all have the target of the i-th one.
@@ -33,15 +33,15 @@ class ValueWriter : public NodeWriter<GrownValueTrees> {
   }
 
   // What a leaf with samples that were looked at holds: their means, or their medians.
-  template <bool kOne>
-  uint32_t mean_payload(const NodeValues<kOne>& node) {
-    const uint32_t row = next_row<kOne>();
+  template <class Node>
+  uint32_t mean_payload(const Node& node) {
+    const uint32_t row = next_row<Node::kOne>();
     node.append_means(trees_->leaf_value);
     return row;
   }
-  template <bool kOne>
-  uint32_t median_payload(NodeValues<kOne>& node) {
-    const uint32_t row = next_row<kOne>();
+  template <class Node>
+  uint32_t median_payload(Node& node) {
+    const uint32_t row = next_row<Node::kOne>();
     node.append_medians(trees_->leaf_value);
     return row;
   }
