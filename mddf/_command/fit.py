@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> None:
     task = rows.task_of(y) if options.task == "auto" else options.task
     like = rows.kinds(X, options.target, form.dates)
     model = estimators.make(options.estimator, task, options)
-    train, test = _held_out(options, X, y, task, like, form)
+    train, test = held_out(options, X, y, task, like, form)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         start = time.perf_counter()
@@ -100,7 +100,7 @@ def run(options: argparse.Namespace) -> None:
     print(f"model: {out}\nreport: {page}")
 
 
-def _held_out(
+def held_out(
     options: argparse.Namespace, X: Any, y: np.ndarray, task: str, like: Any, form: csvs.Format
 ) -> tuple[tuple[Any, np.ndarray], tuple[Any, np.ndarray]]:
     """The rows to fit to and those held out."""

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import joblib
 import numpy as np
@@ -12,8 +13,15 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_diabetes, load_wine
 
-from mddf import DeepForestClassifier, GradientBoostingRegressor, __version__
+from mddf import (
+    DeepForestClassifier,
+    GradientBoostingRegressor,
+    RandomForestRegressor,
+    __version__,
+)
 from mddf.__main__ import main
+from mddf._command.csvs import PLAIN
+from mddf._command.fit import held_out
 
 pytest.importorskip("matplotlib", reason='needs "mddf[plots]"')
 pytest.importorskip("skops", reason='needs "mddf[skops]"')
@@ -170,6 +178,7 @@ def test_same_bits_for_every_number_of_threads(fitted_folder):
 
 
 def test_comparison(folder, capsys):
+    pd.read_csv("wine.csv").assign(note=None).to_csv("wine.csv", index=False)  # no cells
     run("bench", "wine.csv", "--target", "kind", "--drop", "day", "--folds", 2, "--n-jobs", 1,
         "--set", *QUICK[1:3], "--out", "folds.csv")  # fmt: skip
     said = capsys.readouterr().out
@@ -225,16 +234,17 @@ def test_what_a_user_can_mend_takes_a_line(folder, arguments, message):
     assert sorted(folder.iterdir()) == before
 
 
-def test_the_only_row_of_a_class_is_one_to_fit_to(folder, capsys):
-    table = pd.read_csv("wine.csv")
-    table.loc[3, "kind"] = "orange"
-    table.to_csv("rare.csv", index=False)
-    for seed in range(2):
-        run("fit", "rare.csv", "--target", "kind", "--drop", "day", "--seed", seed, *QUICK,
-            "--overwrite")  # fmt: skip
-        shown = capsys.readouterr().out
-        assert "scores on 36 held-out rows: accuracy" in shown
-        assert "nan" not in shown  # areas under curves need all classes
+@pytest.mark.parametrize("seed", range(5))
+def test_the_only_row_of_a_class_is_one_to_fit_to(seed):
+    X, y = pd.DataFrame({"a": range(40)}), np.array(["red", "rosé"] * 20, object)
+    y[3] = "orange"
+    options = SimpleNamespace(test=None, holdout=0.2, seed=seed, table="t.csv", target="kind")
+    (X_train, y_train), (X_test, y_test) = held_out(options, X, y, "classification", {}, PLAIN)
+    assert "orange" in y_train
+    assert len(y_test) == 8
+    assert np.array_equal(y[X_train["a"]], y_train)
+    assert np.array_equal(y[X_test["a"]], y_test)
+    assert sorted([*X_train["a"], *X_test["a"]]) == list(range(40))
 
 
 def test_a_table_of_three_rows(folder, capsys):
@@ -248,26 +258,28 @@ def test_a_table_of_three_rows(folder, capsys):
     assert "At least two held-out rows" in (folder / "few.html").read_text()
 
 
-def test_columns_without_cells(folder, capsys):
+def test_columns_without_cells(folder):
     pd.read_csv("wine.csv").assign(note=None).to_csv("gaps.csv", index=False)
     run("fit", "gaps.csv", "--target", "kind", "--drop", "day", *QUICK)
     assert ">nothing<" in (folder / "gaps.html").read_text()
-    capsys.readouterr()
-    run("bench", "gaps.csv", "--target", "kind", "--drop", "day", "--folds", 2, "--set",
-        *QUICK[1:3])  # fmt: skip
-    shown = capsys.readouterr()
-    assert "scikit-learn boosting" in shown.out
-    assert "failed" not in shown.err
 
 
-def test_models_that_fail_are_named_beside_the_others(folder, capsys):
-    pd.read_csv("diabetes.csv").head(3).to_csv("few.csv", index=False)
-    run("bench", "few.csv", "--target", "target", "--folds", 2, "--task", "regression", "--set",
-        *QUICK[1:3])  # fmt: skip
+class Refusing(RandomForestRegressor):
+    def fit(self, X, y):
+        raise ValueError("too few\nrows")
+
+
+def test_models_that_fail_are_named_beside_the_others(folder, capsys, monkeypatch):
+    models = {"first": RandomForestRegressor(2), "second": Refusing(2)}
+    monkeypatch.setattr("mddf._command.bench._models", lambda *_: dict(models))
+    run("bench", "diabetes.csv", "--target", "target", "--folds", 2)
     shown = capsys.readouterr()
-    assert "warning: mddf deep-forest is left out, since it failed: " in shown.err
-    assert "mddf deep-forest" not in shown.out
-    assert "mddf random-forest" in shown.out
+    assert "warning: second is left out, since it failed: too few rows" in shown.err
+    assert "second" not in shown.out
+    assert "first" in shown.out
+    del models["first"]
+    with pytest.raises(SystemExit, match=r"no model can be fitted to the folds of diabetes\.csv"):
+        run("bench", "diabetes.csv", "--target", "target", "--folds", 2)
 
 
 def test_later_tables_written_otherwise(folder):
