@@ -287,7 +287,7 @@ def test_statistics_that_take_too_long_are_not_begun(monkeypatch):
     options = _core.BoostOptions("squared_error", n_copies=encoding.n_copies)
     folds = [(np.arange(400), np.arange(400, 600)), (np.arange(200, 600), np.arange(200))]
     seeds = np.arange(20, dtype=np.uint64)
-    named = {"symmetric": True, "encoding": encoding, "start_by": monotonic() + 1e3}
+    named = {"encoding": encoding, "start_by": monotonic() + 1e3}
     assert len(boost_folds(table, y, None, folds, options, seeds, **named)) == 2
     monkeypatch.setattr("mddf._gradient.growing._SECONDS_OF_A_STATISTIC", 1e3)
     monkeypatch.setattr("mddf._gradient.growing.Rows", None)
