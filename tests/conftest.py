@@ -53,6 +53,14 @@ def data_home():
 
 
 @pytest.fixture(autouse=True)
+def figures_are_closed():
+    """Or matplotlib warns of many in whichever test opens the twentieth."""
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
+
+
+@pytest.fixture(autouse=True)
 def only_data_that_is_asked_for(request, monkeypatch, tmp_path_factory):
     """A test that forgets to ask for `data_home` fails wherever it runs."""
     if "data_home" not in request.fixturenames:

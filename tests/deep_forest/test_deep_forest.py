@@ -47,7 +47,7 @@ def draws_rows(model):
 @sklearn_checks(
     [
         DeepForestClassifier(n_estimators=5, members=FORESTS, cv=2),
-        DeepForestClassifier(1, n_estimators=5, members=["random", "linear"], refit=False, cv=2),
+        DeepForestClassifier(1, n_estimators=5, members=["random", "linear"], refit=False, cv=3),
     ],
     draws_rows,
 )

@@ -136,6 +136,8 @@ def test_cross_validation_in_processes_of_dask(dask):
     np.testing.assert_array_equal(found, expected)
 
 
+# Of joblib, whose dictionary of weak keys is changed by two threads.
+@pytest.mark.filterwarnings("ignore:Exception ignored in. <function _WeakKeyDictionary")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_in_threads_of_dask(name, dask_threads):

@@ -19,12 +19,6 @@ matplotlib.use("agg")
 from matplotlib import pyplot  # noqa: E402
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    pyplot.close("all")
-
-
 @pytest.mark.parametrize("Cascade", [MDDFClassifier, GCForestClassifier])
 def test_layers(Cascade):
     X = number_table()

@@ -56,7 +56,7 @@ class Team {
       if (posted_ == seen) {
         if (changed_.wait_for(lock, kPatience, [&] { return posted_ != seen; })) continue;
         lock.unlock();
-        interrupt.poll(INT64_C(1) << 40);  // looks
+        look(interrupt);
         continue;
       }
       seen = posted_;
@@ -66,6 +66,8 @@ class Team {
       n_done += take_pieces();
       lock.lock();
       if (--n_helping_ == 0) done_.notify_one();
+      lock.unlock();
+      look(interrupt);  // signals come to the main thread, which may be the one that helps
     }
   }
 
@@ -90,6 +92,8 @@ class Team {
 #endif
     }
   }
+
+  static void look(Interrupt& interrupt) { interrupt.poll(INT64_C(1) << 40); }
 
   using Piece = void (*)(void*, int64_t);
   static constexpr std::chrono::milliseconds kPatience{20};
