@@ -57,6 +57,11 @@ class Rows:
         return cls(table, y, weights, train.astype(np.int32), np.zeros(0, np.int32), levels)
 
     @cached_property
+    def row_keys(self) -> np.ndarray:
+        """Of what rows hold but for their targets: uint64 of shape (n_rows,)."""
+        return row_hashes(self.table.codes, np.zeros((self.table.n_rows, 1), np.int64))
+
+    @cached_property
     def keys(self) -> np.ndarray:
         """Of what rows hold, by which they are drawn: uint64 of shape (n_rows,)."""
         ranks = np.searchsorted(np.unique(self.y[self.train]), self.y)  # whatever its unit is
@@ -65,18 +70,27 @@ class Rows:
     def folds(self, n_folds: int, labels: bool) -> list[tuple[np.ndarray, np.ndarray]] | None:
         """Parts of the training rows to train on, and those held out, by what rows hold.
 
-        Equal rows are in one fold; if `y` has labels, each fold has its share of each. One of
-        which there are no two different rows is never held out. None if a fold would be empty.
+        Equal rows are in one fold, whatever their targets; if `y` has labels, each fold has its
+        share of each. Rows that hold all there is of a label are never held out. None if a fold
+        would be empty.
         """
         keys, y = self.keys[self.train], self.y[self.train]
+        _, group = np.unique(self.row_keys[self.train], return_inverse=True)
+        first = np.lexsort((keys, y, group))  # of the rows of a group, the first stands for all
+        first = first[np.flatnonzero(np.diff(group[first], prepend=-1))]
+        keys, y = keys[first][group], y[first][group]
         order = np.lexsort((keys, y)) if labels else np.argsort(keys, kind="stable")
         is_new = np.append(True, np.diff(keys[order].view(np.int64)) != 0)
         number = np.cumsum(is_new) - 1
         fold = np.empty(len(keys), np.int64)
         fold[order] = number % n_folds
         if labels:
-            n_different = np.bincount(y[order].astype(int), is_new)
-            fold[n_different[y.astype(int)] < 2] = n_folds
+            of_label = self.y[self.train].astype(int)
+            least, most = np.outer([n_folds, -1], np.ones(of_label.max() + 1, int))
+            np.minimum.at(least, of_label, fold)
+            np.maximum.at(most, of_label, fold)
+            alone = (least == most)[of_label]
+            fold[np.isin(group, group[alone])] = n_folds
         if np.any(np.bincount(fold, minlength=n_folds)[:n_folds] == 0):
             return None
         return [(self.train[fold != k], self.train[fold == k]) for k in range(n_folds)]
