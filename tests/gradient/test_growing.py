@@ -203,4 +203,4 @@ def test_rows_that_differ_by_their_targets_alone_do_not_stop_boosting_early():
     model = GradientBoostingClassifier(random_state=0).fit(X, y)
     assert model.n_iter_ > 20
     loss = log_loss(y, model.predict_proba(X))
-    assert loss < 1.05 * log_loss(y, [y[(X == row).all(axis=1)].mean() for row in X])
+    assert loss < 1.05 * log_loss(y, [y[(row == X).all(axis=1)].mean() for row in X])
