@@ -83,8 +83,8 @@ class ProbabilityClassifier(ClassifierMixin, TableEstimator):
 
     def predict_log_proba(self, X: Any) -> Any:
         """Natural logarithm of `predict_proba`; minus infinity where that is 0."""
-        found = self.predict_proba(X)
-        return [log(part) for part in found] if isinstance(found, list) else log(found)
+        (found,) = self._read_stages(X, lambda stages: [log(last(stages))])
+        return self._by_output(found)
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of the largest probability.
