@@ -68,7 +68,7 @@ class ClassOutputs:
     @cached_property
     def places(self) -> np.ndarray:
         """Of the samples' classes among those of all outputs side by side, as `labels`."""
-        return self.labels + np.cumsum([0, *self.n_classes[:-1]])
+        return places_of(self.labels, self.n_classes)
 
     @cached_property
     def cells(self) -> ValueTarget:
@@ -127,6 +127,11 @@ def shares_by_output(
         first += width
         found.append(np.hstack([1 - part, part]) if n == 2 and width == 1 else part)
     return found
+
+
+def places_of(labels: np.ndarray, n_classes: Sequence[int]) -> np.ndarray:
+    """Of the classes of each output among those of all side by side."""
+    return labels + np.cumsum([0, *n_classes[:-1]])
 
 
 def named_classes(classes: list[np.ndarray], numbers: Any) -> np.ndarray:

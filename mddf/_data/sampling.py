@@ -82,10 +82,14 @@ def row_hashes(codes: np.ndarray, target: np.ndarray) -> np.ndarray:
     """A fingerprint of what each row holds, as uint64; see `canonical_order`."""
     labels = target if target.dtype == np.uint16 else np.zeros(len(target), np.uint16)
     hashes = _core.hash_rows(codes, codes.shape[1], labels)
-    if labels is not target:
-        for column in target.T.astype(np.uint64):
-            hashes = (hashes ^ column) * np.uint64(0xBF58476D1CE4E5B9)
-            hashes ^= hashes >> np.uint64(31)
+    return hashes if labels is target else hashes_with(hashes, target)
+
+
+def hashes_with(hashes: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Fingerprints of rows and of numbers of shape (n_rows, n_outputs)."""
+    for column in target.T.astype(np.uint64):
+        hashes = (hashes ^ column) * np.uint64(0xBF58476D1CE4E5B9)
+        hashes ^= hashes >> np.uint64(31)
     return hashes
 
 

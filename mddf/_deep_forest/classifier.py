@@ -19,7 +19,7 @@ from mddf._deep_forest.estimator import BaseDeepForest
 from mddf._deep_forest.growth import Growth
 from mddf._deep_forest.sets import PredictsSets, class_scores
 from mddf._ensemble.scoring import MARGIN_RATIO, out_of_fold_score
-from mddf._ensemble.vote import Calibration
+from mddf._ensemble.vote import Calibration, by_output
 from mddf._members.class_outputs_task import ClassOutputsTask
 from mddf._members.members import AUTO, named_classifiers, resolve_members
 from mddf._members.spec import MemberSpec
@@ -322,20 +322,21 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     @property
     def _widths(self) -> list[int] | None:
         """Classes of each of several outputs."""
-        return self.n_classes_ if isinstance(self.classes_, list) else None
+        if not isinstance(self.classes_, list):
+            return None
+        return [len(of_one) for of_one in self.classes_]
 
     @property
     def n_classes_(self) -> Any:
         """How many classes there are; a list of several outputs."""
         check_is_fitted(self, "_layers")
-        several = isinstance(self.classes_, list)
-        return [len(of_one) for of_one in self.classes_] if several else len(self.classes_)
+        return self._width if self._widths is None else self._widths
 
     @property
     def n_outputs_(self) -> int:
         """How many outputs there are."""
         check_is_fitted(self, "_layers")
-        return len(self.classes_) if isinstance(self.classes_, list) else 1
+        return 1 if self._widths is None else len(self._widths)
 
     @property
     def _width(self) -> int:
@@ -354,7 +355,7 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     def _by_output(self, probabilities: np.ndarray) -> Any:
         if self._widths is None:
             return probabilities
-        return np.split(probabilities, np.cumsum(self._widths)[:-1], axis=1)
+        return by_output(probabilities, self._widths)
 
     def __sklearn_tags__(self) -> Any:
         return takes_outputs(super().__sklearn_tags__())

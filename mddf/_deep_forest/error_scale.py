@@ -66,8 +66,9 @@ class ErrorScale:
             )
             for of_fold, (train, held_out) in zip(seeds, training.folds, strict=True)
         ]
-        named = {"n_jobs": training.n_jobs} | training.limits
-        grown = grower.grow(training.features, target.cells, blocks, **named)
+        grown = grower.grow(
+            training.features, target.cells, blocks, n_jobs=training.n_jobs, **training.limits
+        )
         sums, times = np.zeros_like(errors), np.zeros(n_rows)
         for (_, held_out), of_block in zip(training.folds, grown, strict=True):
             assert of_block.sums is not None

@@ -15,6 +15,7 @@ from mddf._base.messages import short
 from mddf._data.class_outputs import named_classes
 from mddf._data.validation import naming
 from mddf._ensemble.margin_loss import class_margins, margin_ratio
+from mddf._ensemble.vote import by_output
 
 MARGIN_RATIO = "margin-ratio"
 _ALL = slice(None)
@@ -36,7 +37,7 @@ class OutOfFold(ClassifierMixin, BaseEstimator):
         """X itself, or its parts by outputs."""
         if not isinstance(self.classes, list):
             return X
-        return np.split(X, np.cumsum([len(of_one) for of_one in self.classes])[:-1], axis=1)
+        return by_output(X, [len(of_one) for of_one in self.classes])
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of the largest probability."""

@@ -50,6 +50,11 @@ def log_losses(vectors: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return losses.mean(axis=-1) if labels.ndim == 2 else losses
 
 
+def by_output(vectors: np.ndarray, widths: Sequence[int]) -> list[np.ndarray]:
+    """Vectors of the classes of all outputs side by side, as a list of each output's."""
+    return np.split(vectors, np.cumsum(widths)[:-1], axis=-1)
+
+
 def of_each_output(
     change: Callable[[np.ndarray], np.ndarray], probabilities: np.ndarray, widths: Widths
 ) -> np.ndarray:
@@ -59,8 +64,7 @@ def of_each_output(
     if len(set(widths)) == 1:
         shape = probabilities.shape
         return change(probabilities.reshape(*shape[:-1], -1, widths[0])).reshape(shape)
-    parts = np.split(probabilities, np.cumsum(widths)[:-1], axis=-1)
-    return np.concatenate([change(part) for part in parts], axis=-1)
+    return np.concatenate([change(part) for part in by_output(probabilities, widths)], axis=-1)
 
 
 def sharpened(probabilities: np.ndarray, exponent: float, widths: Widths = None) -> np.ndarray:

@@ -13,7 +13,7 @@ from sklearn.model_selection import train_test_split
 from mddf._data.binned_table import BinnedTable, coded_table
 from mddf._data.binning import join_bins
 from mddf._data.levels import Levels
-from mddf._data.sampling import row_hashes
+from mddf._data.sampling import hashes_with, row_hashes
 from mddf._data.validation import naming
 from mddf._gradient.losses import Labels
 from mddf._gradient.statistics import Encoding, TargetStatistics, random_orders
@@ -59,13 +59,13 @@ class Rows:
     @cached_property
     def row_keys(self) -> np.ndarray:
         """Of what rows hold but for their targets: uint64 of shape (n_rows,)."""
-        return row_hashes(self.table.codes, np.zeros((self.table.n_rows, 1), np.int64))
+        return row_hashes(self.table.codes, np.zeros((self.table.n_rows, 0), np.int64))
 
     @cached_property
     def keys(self) -> np.ndarray:
         """Of what rows hold, by which they are drawn: uint64 of shape (n_rows,)."""
         ranks = np.searchsorted(np.unique(self.y[self.train]), self.y)  # whatever its unit is
-        return row_hashes(self.table.codes, ranks.astype(np.int64)[:, None])
+        return hashes_with(self.row_keys, ranks.astype(np.int64)[:, None])
 
     def folds(self, n_folds: int, labels: bool) -> list[tuple[np.ndarray, np.ndarray]] | None:
         """Parts of the training rows to train on, and those held out, by what rows hold.
@@ -86,11 +86,14 @@ class Rows:
         fold[order] = number % n_folds
         if labels:
             of_label = self.y[self.train].astype(int)
-            least, most = np.outer([n_folds, -1], np.ones(of_label.max() + 1, int))
+            n_labels = of_label.max() + 1
+            least, most = np.full(n_labels, n_folds), np.full(n_labels, -1)
             np.minimum.at(least, of_label, fold)
             np.maximum.at(most, of_label, fold)
             alone = (least == most)[of_label]
-            fold[np.isin(group, group[alone])] = n_folds
+            stays = np.zeros(group.max() + 1, bool)
+            stays[group[alone]] = True
+            fold[stays[group]] = n_folds
         if np.any(np.bincount(fold, minlength=n_folds)[:n_folds] == 0):
             return None
         return [(self.train[fold != k], self.train[fold == k]) for k in range(n_folds)]

@@ -9,6 +9,7 @@ import numpy as np
 
 from mddf._core import ValueTarget
 from mddf._data.class_outputs import ClassOutputs
+from mddf._ensemble.vote import by_output
 from mddf._members.tasks import ClassificationTask, weights_of
 
 # Samples whose classes together are those of fewer others count as of one stratum.
@@ -82,8 +83,8 @@ class ClassOutputsTask(ClassificationTask):
         _, strata, counts = np.unique(
             self.values.labels, axis=0, return_inverse=True, return_counts=True
         )
-        strata = strata.reshape(-1) + 1
-        return np.where(counts[strata - 1] < _LEAST_STRATUM, 0, strata)
+        strata = strata.reshape(-1)
+        return np.where(counts[strata] < _LEAST_STRATUM, 0, strata + 1)
 
     @property
     def ignorance(self) -> Any:
@@ -104,16 +105,7 @@ class ClassOutputsTask(ClassificationTask):
         """Forecasts from sums over trees; see `grower.Grown`."""
         return (sums[:, ::2] + sums[:, 1::2]) / n_trees[:, None]
 
-    def figures(self, forecasts: np.ndarray) -> dict[str, float]:
-        """Scores of a member's forecasts; the accuracy is of all outputs together."""
-        ends = np.cumsum(self.values.n_classes)[:-1]
-        said = [part.argmax(axis=1) for part in np.split(forecasts, ends, axis=1)]
-        right = np.all(np.stack(said, axis=1) == self.values.labels, axis=1)
-        return {
-            "log_loss": float(np.average(self.losses(forecasts), weights=self.weight)),
-            "accuracy": float(np.average(right, weights=self.weight)),
-        }
-
-    def vote_figures(self, forecasts: np.ndarray) -> dict[str, float]:
-        """Scores of a weighted average of members; of "score", larger is better."""
-        return self.figures(forecasts) | {"score": self._scored(forecasts)}
+    def _right(self, forecasts: np.ndarray) -> np.ndarray:
+        """Whether the most probable classes are a sample's own, of all outputs together."""
+        said = [part.argmax(axis=1) for part in by_output(forecasts, self.values.n_classes)]
+        return np.all(np.stack(said, axis=1) == self.values.labels, axis=1)

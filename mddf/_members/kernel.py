@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 
 from mddf._base.elementary import exp, softmax
 from mddf._base.serialization import register_serializable
+from mddf._data.class_outputs import places_of
 from mddf._ensemble.vote import fit_exponent, of_each_output
 from mddf._members.linear import Encoding, product
 
@@ -102,6 +103,8 @@ class NormalScores:
         is counted by the columns of categories, which are far fewer than their indicators.
         """
         encoding = self.encoding
+        if not len(encoding.places):
+            return cdist(self.numbers(X), others, "cityblock")
         if len(X) < _FEW_ROWS or encoding.n_codes < _MANY_LEVELS * len(encoding.places):
             return cdist(self.dense(X), others, "cityblock")
         n_numbers = len(self.values)
@@ -365,7 +368,7 @@ class KernelClassifier(ClassifierMixin, KernelRidge):
             own = labels[:, None] == np.arange(len(self.classes_))
         else:
             self.classes_ = np.arange(sum(self.n_classes))
-            labels = y + np.cumsum([0, *self.n_classes[:-1]])
+            labels = places_of(y, self.n_classes)
             own = np.zeros((len(y), len(self.classes_)), bool)
             np.put_along_axis(own, labels, True, axis=1)
         values = np.where(own, 1.0, -1.0)

@@ -189,23 +189,26 @@ class ClassificationTask:
             return self.score(forecasts)
         return -float(np.average(self.losses(forecasts), weights=self.weight))
 
+    def _right(self, forecasts: np.ndarray) -> np.ndarray:
+        """Whether the most probable class is a sample's own."""
+        return forecasts.argmax(axis=1) == self.target
+
     def figures(self, forecasts: np.ndarray) -> dict[str, float]:
         """Scores of a member's forecasts."""
-        right = forecasts.argmax(axis=1) == self.target
         return {
             "log_loss": float(np.average(self.losses(forecasts), weights=self.weight)),
-            "accuracy": float(np.average(right, weights=self.weight)),
+            "accuracy": float(np.average(self._right(forecasts), weights=self.weight)),
         }
 
     def vote_figures(self, forecasts: np.ndarray) -> dict[str, float]:
         """Scores of a weighted average of members; of "score", larger is better."""
-        found = self.figures(forecasts)
-        score = self._scored(forecasts)
+        found = self.figures(forecasts) | {"score": self._scored(forecasts)}
+        if not self.has_margins:
+            return found
         margins = class_margins(forecasts, self.target)
         mean, spread = margin_moments(margins, self.weight)
         ratio = margin_ratio(margins, self.weight)
-        figures = {"margin_mean": mean, "margin_std": spread, "margin_ratio": ratio}
-        return found | {"score": score} | figures
+        return found | {"margin_mean": mean, "margin_std": spread, "margin_ratio": ratio}
 
 
 class RegressionTask:

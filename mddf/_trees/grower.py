@@ -160,6 +160,31 @@ def _pieces(blocks: Sequence[Block], n_jobs: int, most: int) -> Iterator[tuple[i
             yield index, first, min(first + size, len(block.seeds))
 
 
+def _most_together(table: BinnedTable) -> int:
+    """Trees that one call grows at most."""
+    return max(1, min(64, _MOST_ROWS // max(1, table.n_rows))) if shares_memory() else 64
+
+
+def _shared(table: BinnedTable, target: Any, blocks: Sequence[Block]) -> tuple[Any, ...]:
+    """The table, the target and the blocks, as calls on other machines get them, too."""
+    of_target, *of_blocks = shared([target, *blocks])
+    return (*shared_table(table), of_target), of_blocks
+
+
+def _arriving(
+    given: tuple[Any, ...], pieces: Sequence[tuple[int, int, int]], n_jobs: int, cancel: Cancel
+) -> Iterator[Any]:
+    """What pieces give, in their order."""
+    everywhere, blocks = given
+    tasks: Iterator[Task] = (
+        (_grow_chunk, (*everywhere, blocks[i], first, last, cancel), {})
+        for i, first, last in pieces
+    )
+    return iter(
+        from_threads(tasks, n_jobs, cancel) if shares_memory() else in_order(tasks, n_jobs)
+    )
+
+
 def grown_until(
     table: BinnedTable,
     target: ClassTarget | ValueTarget,
@@ -180,28 +205,23 @@ def grown_until(
     See :func:`growing` for the others.
     """
     most = max((len(block.seeds) for block in blocks), default=0)
+    step = min(_FEW_TREES, _most_together(table))
     pieces = [
         (i, first, min(last, len(block.seeds)))
-        for first, last in pairwise([0, *range(1, most, _FEW_TREES), most])
+        for first, last in pairwise([0, *range(1, most, step), most])
         for i, block in enumerate(blocks)
         if first < len(block.seeds)
     ]
-    n_jobs, at_home = job_count(n_jobs, len(pieces), require=None), shares_memory()
-    everywhere = shared_table(table)
-    of_target, *of_blocks = shared([target, *blocks])
+    n_jobs = job_count(n_jobs, len(pieces), require=None)
+    given = _shared(table, target, blocks)
     grown = [Grown() for _ in blocks]
 
-    def grow_pieces(some: Sequence[tuple[int, int, int]], until: float) -> None:
-        with stopped_on_error() as cancel, stopped_at(until, cancel):
-            tasks: Iterator[Task] = (
-                (_grow_chunk, (*everywhere, of_target, of_blocks[i], first, last, cancel), {})
-                for i, first, last in some
-            )
-            results = from_threads(tasks, n_jobs, cancel) if at_home else in_order(tasks, n_jobs)
-            arriving = iter(results)
+    def grow_pieces(some: Sequence[tuple[int, int, int]], end: float) -> None:
+        with stopped_on_error() as cancel, stopped_at(end, cancel):
+            arriving = _arriving(given, some, n_jobs, cancel)
             for number, (i, *_) in enumerate(some, 1):
                 _collect(grown[i], next(arriving))
-                if monotonic() > until and number < len(some):
+                if monotonic() > end and number < len(some):
                     raise Cancelled
 
     n_first = 0 if whole else len(blocks)
@@ -253,20 +273,11 @@ def growing(
         return
     total = sum(len(block.seeds) for block in blocks)
     n_jobs = job_count(n_jobs, total, require=None)
-    most, at_home = 64, shares_memory()
-    if at_home:
-        most = max(1, min(most, _MOST_ROWS // max(1, table.n_rows)))
-    pieces = deque(_pieces(blocks, n_jobs, most))
-    everywhere = shared_table(table)
-    of_target, *of_blocks = shared([target, *blocks])
+    pieces = deque(_pieces(blocks, n_jobs, _most_together(table)))
+    given = _shared(table, target, blocks)
     shown_bar = progress_bar(total, description, "tree", shown=verbose)
     with stopped_on_error() as cancel, shown_bar as bar:
-        tasks: Iterator[Task] = (
-            (_grow_chunk, (*everywhere, of_target, of_blocks[i], first, last, cancel), {})
-            for i, first, last in tuple(pieces)
-        )
-        results = from_threads(tasks, n_jobs, cancel) if at_home else in_order(tasks, n_jobs)
-        arriving = iter(results)
+        arriving = _arriving(given, tuple(pieces), n_jobs, cancel)
         for index in range(len(blocks)):
             grown = [Grown()]
             while pieces and pieces[0][0] == index:

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from itertools import count
 from typing import Any
 
+import narwhals.stable.v1 as nw
 import numpy as np
 from sklearn.base import BaseEstimator, is_regressor
 
@@ -178,15 +179,13 @@ def _add_table(graph: Graph, n_columns: int, dtype: Any) -> str:
 
 def _numbers_of_pipeline(pipeline: Any, X: Any) -> np.ndarray:
     """The columns that a pipeline saw in fit, by their names if it knows them."""
-    reader = BaseEstimator()
-    numbers = read_numbers(reader, X, reset=True)
     names = getattr(pipeline, "feature_names_in_", None)
-    given = getattr(reader, "feature_names_in_", None)
-    if names is not None and given is not None:
-        places = {name: place for place, name in enumerate(given)}
-        if absent := [name for name in names if name not in places]:
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if names is not None and isinstance(frame, nw.DataFrame):
+        if absent := [name for name in names if name not in frame.columns]:
             raise ValueError(f"X must have the columns that fit saw, got none {absent[0]!r}")
-        numbers = numbers[:, [places[name] for name in names]]
+        X = frame.select(list(names)).to_native()
+    numbers = read_numbers(BaseEstimator(), X, reset=True)
     if numbers.shape[1] != _n_features(pipeline):
         raise ValueError(
             f"X must have {_n_features(pipeline)} columns as in fit, got {numbers.shape[1]}"

@@ -174,7 +174,7 @@ def test_pipelines_of_frames_go_by_name():
     pipeline = make_pipeline(chosen, AdaBoostClassifier(5)).fit(X, y)
     expected = runtime_outputs(pipeline, X)
     np.testing.assert_allclose(expected[1], pipeline.predict_proba(X), rtol=0, atol=1e-12)
-    shuffled = X[list("ecbda")]
+    shuffled = X[list("ecbda")].assign(key="a text that fit did not see")
     np.testing.assert_array_equal(runtime_outputs(pipeline, shuffled)[1], expected[1])
     with pytest.raises(ValueError, match="X must have the columns that fit saw, got none 'b'"):
         onnx_inputs(pipeline, X.drop(columns="b"))
