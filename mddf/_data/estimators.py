@@ -83,8 +83,10 @@ class ProbabilityClassifier(ClassifierMixin, TableEstimator):
 
     def predict_log_proba(self, X: Any) -> Any:
         """Natural logarithm of `predict_proba`; minus infinity where that is 0."""
+        if isinstance(getattr(self, "classes_", None), list):
+            return [log(part) for part in self.predict_proba(X)]
         (found,) = self._read_stages(X, lambda stages: [log(last(stages))])
-        return self._by_output(found)
+        return found
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of the largest probability.
