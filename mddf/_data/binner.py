@@ -13,7 +13,7 @@ from mddf._data.asked import AskedRows
 from mddf._data.bin_rows import drawn_rows
 from mddf._data.binned_table import BinnedTable, coded_table, empty_codes, spare_bins
 from mddf._data.binning import apply_bins, join_bins, learn_bins
-from mddf._data.categories import CategoryEncoder, warn_of_unseen
+from mddf._data.categories import CategoryEncoder, look_up_all, warn_of_unseen
 from mddf._data.category_mask import category_mask
 from mddf._data.cells import NUMBER
 from mddf._data.levels import Levels
@@ -311,7 +311,10 @@ class Binner:
         if numeric.all():
             return table.numbers(columns)
         block = np.full((table.shape[0], len(columns)), np.nan)
-        for i in np.flatnonzero(~numeric).tolist():
+        others = np.flatnonzero(~numeric).tolist()
+        if table.together is not None:
+            others = self._look_up(table, columns, others, block, unseen, levels)
+        for i in others:
             column = table.column(columns[i])
             if self.is_missing(column, columns[i]):
                 continue
@@ -323,12 +326,34 @@ class Binner:
                     codes = encoder.codes(column)
                 block[:, i] = codes
                 if unseen is not None:
-                    self._see(codes, column, columns[i], unseen)
+                    share = np.mean(np.isnan(codes) & ~column.missing)
+                    self._see(float(share), table, columns[i], unseen)
             else:
                 numeric[i] = True
         if numeric.any():
             block[:, numeric] = table.numbers([columns[i] for i in np.flatnonzero(numeric)])
         return block
+
+    def _look_up(
+        self,
+        table: Table,
+        columns: range,
+        chosen: list[int],
+        block: np.ndarray,
+        unseen: dict[str, float] | None,
+        levels: Levels | None,
+    ) -> list[int]:
+        """Put codes of a small table's categories into a block, all at once; what is left."""
+        together, known = table.together, () if levels is None else levels.columns
+        assert together is not None
+        wanted = {c: self.kinds_[c] for i in chosen if (c := columns[i]) not in known}
+        found, codes, new = look_up_all(together, self.encoders_, wanted)
+        block[:, [c - columns.start for c in found]] = codes.T
+        if unseen is not None:
+            for c, share in zip(found, np.mean(new, axis=1).tolist(), strict=True):
+                self._see(share, table, c, unseen)
+        done = set(found)
+        return [i for i in chosen if columns[i] not in done]
 
     def _surely_numeric(self, table: Table, columns: range) -> np.ndarray:
         """Which columns hold numbers by their type, as in fit; of arrays all but categories."""
@@ -338,14 +363,10 @@ class Binner:
         as_in_fit = np.array([kind in (NUMBER, None) for kind in self.kinds_[part]])
         return ~self.categorical_[part] & as_in_fit & table.hold_numbers[part]
 
-    def _see(self, codes: np.ndarray, column: Column, c: int, unseen: dict[str, float]) -> None:
+    def _see(self, share: float, table: Table, c: int, unseen: dict[str, float]) -> None:
         """Take note of a column of mostly new categories that users were not yet warned of."""
-        n_rows = len(codes)
-        if np.count_nonzero(codes == codes) >= n_rows / 2 or c in self._warned:
-            return
-        share = np.mean(np.isnan(codes) & ~column.missing)
-        if share > 0.5:
-            unseen[column.place] = float(share)
+        if share > 0.5 and c not in self._warned:
+            unseen[table.place(c)] = share
             self._warned.add(c)
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from functools import cached_property
-from itertools import repeat
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from sklearn.preprocessing import OrdinalEncoder
 from mddf._base.messages import warn
 from mddf._data.cells import missing_cells
 from mddf._data.sampling import summed_weights
-from mddf._data.table import Column, Factors
+from mddf._data.table import Column, Factors, TogetherCells
 
 # From so many rows on it is worth saying that a column has nearly as many categories.
 _MANY_ROWS = 100
@@ -85,6 +85,11 @@ class CategoryEncoder:
         return dict(zip(known.tolist(), codes.tolist(), strict=True))
 
     @cached_property
+    def knows_objects(self) -> bool:
+        """Whether objects are looked up in `codes_by_category`: all but those of times are."""
+        return self.encoder.categories_[0].dtype.kind not in "mM"
+
+    @cached_property
     def _numbers(self) -> dict[Any, int]:
         listed = self.categories.astype(object).tolist()
         return dict(zip(listed, range(len(listed)), strict=True))
@@ -108,7 +113,7 @@ class CategoryEncoder:
         """Codes of values, NaN for what is missing or new: float64."""
         known = self.encoder.categories_[0].dtype.kind
         no_objects = values.dtype.kind != "O" and known != "O" and len(values) > _FEW_ROWS
-        if no_objects or known in "mM":
+        if no_objects or not self.knows_objects:
             return np.asarray(self.encoder.transform(values.reshape(-1, 1)).ravel())
         found = map(self.codes_by_category.get, values.tolist(), repeat(np.nan))
         return np.fromiter(found, np.float64, len(values))
@@ -196,6 +201,38 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def look_up_all(
+    together: TogetherCells,
+    encoders: Mapping[int, CategoryEncoder],
+    wanted: Mapping[int, str | None],
+) -> tuple[list[int], np.ndarray, np.ndarray]:
+    """Codes of columns of a small table that hold the kinds of things that are wanted of them.
+
+    Returns
+    -------
+    list of int
+        Which columns these are.
+    ndarray of float64 of shape (n_found, n_rows)
+        Their codes, NaN for what is missing or new.
+    ndarray of bool of shape (n_found, n_rows)
+        What is new.
+    """
+    found, places, codes = [], [], []
+    for c, kind in wanted.items():
+        at, encoder = together.places.get(c), encoders.get(c)
+        if at is None or encoder is None or kind is None or not encoder.knows_objects:
+            continue
+        if together.kinds[at] == kind:
+            found.append(c)
+            places.append(at)
+            codes.append(encoder.codes_by_category.get)
+    cells = together.values[places].tolist()
+    looked_up = chain.from_iterable(map(map, codes, cells, repeat(repeat(np.nan))))
+    shape = (len(found), together.values.shape[1])
+    of_all = np.fromiter(looked_up, np.float64, shape[0] * shape[1]).reshape(shape)
+    return found, of_all, np.isnan(of_all) & ~together.missing[places]
 
 
 def warn_of_unseen(shares: Mapping[str, float]) -> None:

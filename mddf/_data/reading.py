@@ -62,6 +62,8 @@ def read_table(estimator: Any, X: Any, *, reset: bool, categorical_features: Any
     if is_frame(X):
         _refuse_empty(X)
         table = frame_table(X)
+        if not reset and _has_names(table, estimator):
+            return table
         try:
             compare(X)
         except ValueError as error:  # of releases of scikit-learn that refuse names that are equal
@@ -121,6 +123,12 @@ def read_numbers(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
             f"columns that are no numbers in all{ENCODE}"
         )
     return np.ascontiguousarray(table.numbers(range(table.shape[1])))
+
+
+def _has_names(table: Table, estimator: Any) -> bool:
+    """Whether columns are called as in fit, all of them: scikit-learn takes longer to say so."""
+    seen = getattr(estimator, "feature_names_in_", None)
+    return seen is not None and seen.tolist() == table.names
 
 
 def _refuse_empty(X: Any) -> None:

@@ -68,6 +68,38 @@ class Factors(NamedTuple):
         return self.numbers < 0
 
 
+class TogetherCells(NamedTuple):
+    """Cells of some columns of a small table, which are no numbers by their types.
+
+    Attributes
+    ----------
+    places : dict of int to int
+        From the number of a column to its place among these.
+    values : ndarray of object of shape (n_chosen, n_rows)
+        NaN where a cell is missing.
+    missing : ndarray of bool of shape (n_chosen, n_rows)
+    kinds : list of str or None
+        What each column holds, None if nothing is there.
+    """
+
+    places: dict[int, int]
+    values: np.ndarray
+    missing: np.ndarray
+    kinds: list[str | None]
+
+    @classmethod
+    def of(cls, columns: Sequence[int], objects: np.ndarray) -> TogetherCells:
+        """Of the objects of some columns, None or the like where one is missing."""
+        values, missing = Cells.of(objects)
+        is_text = set(map(type, values[~missing])) <= {str}
+        kinds: list[str | None] = ["text"] * len(columns)
+        if not is_text:
+            kinds = [*map(kind_of_values, values)]
+        for at in np.flatnonzero(missing.all(axis=1)).tolist():
+            kinds[at] = None
+        return cls(dict(zip(columns, range(len(columns)), strict=True)), values, missing, kinds)
+
+
 class ColumnType(NamedTuple):
     """What the type of a column says of it; None where that takes a look at its values.
 
@@ -88,6 +120,7 @@ class ColumnType(NamedTuple):
 
 NUMBERS = ColumnType(NUMBER, False)
 OBJECTS = ColumnType(None, None, True)
+TEXT = ColumnType(None, True, True)
 
 
 class Column:
@@ -100,12 +133,20 @@ class Column:
     read : callable
         Gives the cells, or their factors if that is quicker.
     type_ : ColumnType
+    kind : str, default=None
+        What it holds, where that is known.
     """
 
-    def __init__(self, place: str, read: Callable[[], Cells | Factors], type_: ColumnType) -> None:
+    def __init__(
+        self,
+        place: str,
+        read: Callable[[], Cells | Factors],
+        type_: ColumnType,
+        kind: str | None = None,
+    ) -> None:
         self.place, self.type, self._read = place, type_, read
         self._cells: Cells | Factors | None = None
-        self._kind = type_.kind
+        self._kind = kind or type_.kind
 
     @property
     def cells(self) -> Cells | Factors:
@@ -217,6 +258,11 @@ class Table:
 
     def _column(self, c: int) -> Column:
         return Column(self.place(c), lambda: Cells.of(self.numbers([c])[:, 0]), NUMBERS)
+
+    @property
+    def together(self) -> TogetherCells | None:
+        """Columns that are no numbers, of a small data frame that has some."""
+        return None
 
     @cached_property
     def hold_numbers(self) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Data frames of every kind, column by column."""
 
+import warnings
 from datetime import datetime
 from decimal import Decimal
 
@@ -9,10 +10,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from mddf.baselines import AdaBoostClassifier, MultiGrainedScanner
 from table_cases import read, read_frame
 
 from mddf import RandomForestClassifier
+from mddf._data.binner import Binner
 from mddf._data.frame import frame_table
 
 FRAMES = {
@@ -259,3 +263,121 @@ def test_a_row_has_the_cells_of_a_whole_frame(name):
                 if not found.missing[0]:
                     assert found.values[0] == expected.values[row]
                     assert hash(found.values[0]) == hash(expected.values[row])
+
+
+def _odd_columns(rng, n_rows):
+    """Columns of many types of pandas', in which cells are missing."""
+    words = rng.choice(np.array(["a", "b", "c", None], object), n_rows)
+    numbers = rng.integers(-3, 3, n_rows)
+    times = pd.Series(pd.to_datetime("2020-01-01") + pd.to_timedelta(numbers, "D"))
+    holes = rng.random(n_rows) < 0.3
+    return {
+        "object": words,
+        "any": rng.choice(np.array(["a", 1, 2.5, None, pd.NA, (1, 2)], object), n_rows),
+        "str": pd.Series(words).astype("str").mask(holes),
+        "string": pd.array(words, "string"),
+        "arrow string": pd.array(words, pd.ArrowDtype(pa.string())),
+        "arrow number": pd.array(np.where(holes, None, numbers), pd.ArrowDtype(pa.int64())),
+        "category": pd.Categorical(words, [*"cba", "unused"]),
+        "category of strings": pd.Series(words).astype("string").astype("category"),
+        "category of numbers": pd.Categorical(numbers),
+        "category of floats": pd.Categorical(np.where(holes, np.nan, numbers / 2)),
+        "category of flags": pd.Categorical(numbers > 0),
+        "category of times": pd.Categorical(times.mask(holes)),
+        "category of several": pd.Categorical(words, ["a", "b", "c", 7]),
+        "whole": numbers,
+        "small": numbers.astype(np.int8),
+        "Int64": pd.array(np.where(holes, None, numbers), "Int64"),
+        "Float32": pd.array(np.where(holes, None, numbers / 3), "Float32"),
+        "flag": holes,
+        "boolean": pd.array(np.where(rng.random(n_rows) < 0.3, None, holes), "boolean"),
+        "number": np.where(holes, np.nan, numbers / 3),
+        "single": (numbers / 3).astype(np.float32),
+        "decimal": [None if hole else Decimal(2) for hole in holes],
+        "sparse": pd.arrays.SparseArray(numbers.astype(float)),
+        "empty": np.full(n_rows, None),
+    }
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 7, 40]), st.booleans())
+def test_small_frames_are_coded_like_long_ones(seed, n_rows, own_arrays):
+    rng = np.random.default_rng(seed)
+    columns, new = _odd_columns(rng, 60), _odd_columns(rng, n_rows)
+    chosen = rng.permutation([name for name in columns if name != "any"])[: rng.integers(1, 24)]
+    X, Z = (pd.DataFrame({name: made[name] for name in chosen}) for made in (columns, new))
+    Z = Z.assign(**{name: "new" for name in chosen if name == "object" and seed % 2})
+    results = []
+    with warnings.catch_warnings(record=True) as caught, pytest.MonkeyPatch.context() as patch:
+        warnings.simplefilter("always")
+        if not own_arrays:
+            patch.delattr(pd.DataFrame, "_iter_column_arrays")
+        for few_cells in (2**17, 0):
+            patch.setattr("mddf._data.frame._FEW_CELLS", few_cells)
+            try:
+                binner = Binner("from_dtype")
+                binned = binner.fit_transform(read(X))
+                caught.clear()
+                codes = binner.transform(read(Z))
+                said = sorted(str(warning.message).split("; ")[1:] for warning in caught)
+                results.append((binned.codes, binner.numbers(read(Z)), codes, said))
+            except (TypeError, ValueError) as error:
+                results.append((type(error), str(error)))
+    at_once, by_column = results
+    for found, expected in zip(at_once, by_column, strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 40]))
+def test_small_frames_of_odd_columns_are_read_like_long_ones(seed, n_rows):
+    X = pd.DataFrame(_odd_columns(np.random.default_rng(seed), n_rows))
+    with pytest.MonkeyPatch.context() as patch:
+        at_once = read(X)
+        cells = [at_once.column(c).cells for c in range(X.shape[1])]
+        patch.setattr("mddf._data.frame._FEW_CELLS", 0)
+        by_column = read(X)
+        for c, name in enumerate(X):
+            assert at_once.column(c).kind == by_column.column(c).kind, name
+            assert_same(cells[c].values, by_column.column(c).values, name)
+
+
+@pytest.mark.parametrize("n_rows", [1, 30])
+def test_small_frames_of_polars_are_numbers_at_once(n_rows, monkeypatch):
+    rng = np.random.default_rng(0)
+    numbers = rng.integers(-9, 9, n_rows)
+    X = pl.DataFrame(
+        {
+            "whole": numbers,
+            "missing": [None if number > 3 else float(number) for number in numbers],
+            "single": pl.Series((numbers / 3).astype(np.float32)),
+            "large": [2**60 + 1] * n_rows,
+            "unsigned": pl.Series([2**64 - 1] * n_rows, dtype=pl.UInt64),
+            "decimal": pl.Series([Decimal("1.25")] * n_rows, dtype=pl.Decimal(10, 2)),
+            "flag": numbers > 0,
+            "maybe": pl.Series([None] * n_rows, dtype=pl.Boolean),
+        }
+    )
+    chosen = [[*range(6)], [*range(8)], [1], [6, 2], [7]]
+    found = [read(X).numbers(columns) for columns in chosen]
+    monkeypatch.setattr("mddf._data.frame._FEW_CELLS", 0)
+    for columns, numbers in zip(chosen, found, strict=True):
+        np.testing.assert_array_equal(numbers, read(X).numbers(columns))
+
+
+@every_frame
+def test_text_that_should_be_numbers_is_named_as_text(make):
+    X = make({"size": [1.5, 2.0] * 10, "word": ["1", "x"] * 10})
+    forest = RandomForestClassifier(2, categorical_features=None)
+    with pytest.raises(ValueError, match=r"got 'x' in row 1, column 1, 'word': could not convert"):
+        forest.fit(X, [0, 1] * 10)
+
+
+def test_columns_under_other_names_are_refused_in_any_order():
+    X = pd.DataFrame({"a": [1.0, 2.0] * 10, "b": [0.0, 1.0] * 10})
+    forest = RandomForestClassifier(2, random_state=0).fit(X, [0, 1] * 10)
+    for names in (["b", "a"], ["a", "c"]):
+        with pytest.raises(ValueError, match="feature names"):
+            forest.predict(X.set_axis(names, axis=1))
+    with pytest.raises(ValueError, match="feature names"):
+        forest.predict(X[["a"]])

@@ -10,8 +10,8 @@ from sklearn.metrics import log_loss
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor, _core
 from mddf._base.parallel import TimeIsUp
+from mddf._data import binner as binner_module
 from mddf._data.binner import Binner
-from mddf._data.categories import CategoryEncoder
 from mddf._data.frame import FrameTable
 from mddf._data.levels import Levels
 from mddf._gradient.growing import boost, boost_folds
@@ -317,9 +317,13 @@ def test_levels_are_looked_up_once(as_objects, monkeypatch):
     levels = binner.all_levels(table)
     assert np.array_equal(binner.transform(table, levels=levels), binner.transform(table))
     asked = []
-    codes = CategoryEncoder.codes
-    monkeypatch.setattr(
-        CategoryEncoder, "codes", lambda self, column: asked.append(1) or codes(self, column)
-    )
+    look_up_all = binner_module.look_up_all
+
+    def counted(*arguments):
+        found = look_up_all(*arguments)
+        asked.extend(found[0])
+        return found
+
+    monkeypatch.setattr(binner_module, "look_up_all", counted)
     model.predict(new)
     assert len(asked) == 1  # the colour, which has few levels
