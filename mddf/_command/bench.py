@@ -50,7 +50,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="of models and folds (default: 0)")
     parser.add_argument("--n-jobs", type=int, default=-1, help="threads (default: -1, all cores)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="scores of all folds, .csv")
-    parser.add_argument("--overwrite", action="store_true", help="the file that is there")
+    parser.add_argument("--overwrite", action="store_true", help="replace the file that is there")
     csvs.add_options(parser.add_argument_group("the table"))
     parser.set_defaults(verbose=False)
 

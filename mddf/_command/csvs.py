@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import codecs
 import csv
+import re
 import warnings
 from dataclasses import dataclass, replace
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,8 @@ class Format:
 
 
 PLAIN = Format()
+_CODE = re.compile(r"\s*0\d+\s*")  # of countries, districts, articles
+_FIRST = 1000  # rows, enough to meet such a code
 _SHEETS = (".xlsx", ".xls", ".xlsm", ".ods")
 
 
@@ -115,7 +119,8 @@ def read(path: Any, form: Format = PLAIN, text: Any = ()) -> tuple[Any, np.ndarr
     Columns of `text` stay as they are. A file that does not do ends the command with one line:
     one whose rows have other numbers of cells than the header, above all. Rows that all have one
     cell more begin with names, as R writes them, or end in a delimiter. Of Parquet, which a
-    name's end says, lines are numbers of rows from 1.
+    name's end says, lines are numbers of rows from 1. What has marks of thousands elsewhere than
+    between groups of digits (4.10.2024) is text: pandas would leave them out.
     """
     pd = need("pandas", "data")
     if Path(path).suffix.lower() in _SHEETS:
@@ -123,13 +128,13 @@ def read(path: Any, form: Format = PLAIN, text: Any = ()) -> tuple[Any, np.ndarr
     try:
         if Path(path).suffix == ".parquet":
             return _read_parquet(path, form, text)
-        header, lines, index = _outline(path, form)
+        header, lines, index, broken = _outline(path, form)
         with warnings.catch_warnings():  # of cells after the last delimiter, which are empty
             warnings.simplefilter("ignore", pd.errors.ParserWarning)
             found = pd.read_csv(
                 path, sep=form.sep, decimal=form.decimal, thousands=form.thousands or None,
                 na_values=list(form.missing), encoding=form.encoding, index_col=index,
-                dtype=dict.fromkeys([*text, *form.text, *form.dates], str),
+                dtype=dict.fromkeys([*text, *form.text, *form.dates, *broken], str),
             )  # fmt: skip
     except SystemExit:
         raise
@@ -166,14 +171,19 @@ def _read_parquet(path: Any, form: Format, text: Any) -> tuple[Any, np.ndarray]:
     return found, np.arange(1, len(found) + 1)
 
 
-def _outline(path: Any, form: Format) -> tuple[list[str], list[int], Any]:
-    """The header, the line where each row begins, and pandas' `index_col` for the file."""
+def _outline(path: Any, form: Format) -> tuple[list[str], list[int], Any, list[str]]:
+    """The header, the line where each row begins, pandas' `index_col`, and broken columns.
+
+    These have marks of thousands where none can be.
+    """
     from pandas.io.common import get_handle
 
     header: list[str] | None = None
     lines: list[int] = []
     sizes: list[int] = []
     ends_empty, end, first_row = True, 0, ""
+    grouped = _grouped(form)
+    broken: set[int] = set()
     with get_handle(path, "r", compression="infer", encoding=form.encoding) as handle:
         reader = csv.reader(handle.handle, delimiter=form.sep)
         for cells in reader:
@@ -187,6 +197,9 @@ def _outline(path: Any, form: Format) -> tuple[list[str], list[int], Any]:
             lines.append(start)
             sizes.append(len(cells))
             ends_empty &= not cells[-1].strip()
+            if grouped is not None:
+                marked = [i for i, cell in enumerate(cells) if form.thousands in cell]
+                broken.update(i for i in marked if not grouped.fullmatch(cells[i]))
     if header is None:
         raise SystemExit(f"{path} must have a header and rows, got an empty file")
     seen = [sep for sep in ",;\t|" if sep in header[0] and (sep in first_row or not lines)]
@@ -203,7 +216,36 @@ def _outline(path: Any, form: Format) -> tuple[list[str], list[int], Any]:
         raise SystemExit(
             f"{path}, line {lines[first]}: must have {n} cells as the header, got {sizes[first]}"
         )
-    return header, lines, (False if ends_empty else 0) if more else None
+    index = (False if ends_empty else 0) if more else None
+    first = int(more and not ends_empty)  # the cell that the header's first name is of
+    return header, lines, index, [header[i - first] for i in broken if 0 <= i - first < n]
+
+
+def _grouped(form: Format) -> re.Pattern[str] | None:
+    """What numbers with marks of thousands look like; India's groups have two digits."""
+    if not form.thousands:
+        return None
+    mark, point = re.escape(form.thousands), re.escape(form.decimal)
+    return re.compile(rf"\s*[-+]?\d{{1,3}}({mark}\d{{2,3}})*{mark}\d{{3}}({point}\d*)?\s*")
+
+
+def begin_with_zero(path: Any, form: Format, names: Any) -> dict[str, tuple[int, str]]:
+    """Columns of a CSV file some of whose cells are whole numbers after a zero; lines and cells.
+
+    Of the first rows.
+    """
+    from pandas.io.common import get_handle
+
+    found: dict[str, tuple[int, str]] = {}
+    with get_handle(path, "r", compression="infer", encoding=form.encoding) as handle:
+        reader = csv.reader(handle.handle, delimiter=form.sep)
+        header = next((cells for cells in reader if any(map(str.strip, cells))), [])
+        for cells in islice(reader, _FIRST):
+            more = len(cells) > len(header) and cells[-1].strip() != ""
+            for name, cell in zip(header, cells[1:] if more else cells, strict=False):
+                if name in names and name not in found and _CODE.fullmatch(cell):
+                    found[name] = reader.line_num, cell.strip()
+    return found
 
 
 def _differ(path: Any, names: list[str]) -> None:

@@ -43,7 +43,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--n-background", type=int, default=50, help="of them, drawn (default: 50)"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the draw (default: 0)")
-    parser.add_argument("--overwrite", action="store_true", help="the file that is there")
+    parser.add_argument("--overwrite", action="store_true", help="replace the file that is there")
     csvs.add_marks(parser.add_argument_group("the tables"), "as in the fit")
 
 

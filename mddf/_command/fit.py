@@ -51,7 +51,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="(default: 0)")
     parser.add_argument("--n-jobs", type=int, default=-1, help="threads (default: -1, all cores)")
-    parser.add_argument("--overwrite", action="store_true", help="files that are there")
+    parser.add_argument("--overwrite", action="store_true", help="replace files that are there")
     parser.add_argument("--verbose", action="store_true", help="show how the fit goes")
     csvs.add_options(parser.add_argument_group("the table"))
 

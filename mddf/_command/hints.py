@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .csvs import Format, first_text
+from .csvs import Format, begin_with_zero, first_text
 
 _DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}([-/.])\d{1,2}\2(\d{4}|\d\d))(\D|$)")
 _FEW = 10  # values of text, too few to judge by
@@ -44,6 +44,18 @@ def warn_of_text(path: Any, table: Any, lines: np.ndarray, form: Format, target:
                 f"different values in {len(column)} rows, from which little can be learned: "
                 f"--drop {name!r} if it is a key; else --text {name!r}"
             )
+
+
+def warn_of_codes(path: Any, table: Any, form: Format, target: str = "") -> None:
+    """Warn of columns of numbers some of which begin with a zero, as codes of places do."""
+    if str(path).endswith(".parquet"):
+        return
+    whole = [name for name in table.select_dtypes("number") if name not in (target, *form.numbers)]
+    for name, (line, cell) in begin_with_zero(path, form, whole).items():
+        _warn(
+            f"{path}: column {name!r} is taken as numbers, but line {line} has {cell!r}, which "
+            f"looks like a code: --text {name!r} makes categories of them; else --numbers {name!r}"
+        )
 
 
 def warn_of_blanks(path: Any, table: Any, lines: np.ndarray) -> None:

@@ -35,7 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--interval", type=estimators.share, metavar="COVERAGE", help="of regressions, such as 0.9"
     )
-    parser.add_argument("--overwrite", action="store_true", help="the file that is there")
+    parser.add_argument("--overwrite", action="store_true", help="replace the file that is there")
     csvs.add_marks(parser.add_argument_group("the table"), "as in the fit")
 
 

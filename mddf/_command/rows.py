@@ -81,6 +81,7 @@ def read_training(
     if warn:
         there = table.drop(columns=[*drop, *dates])
         hints.warn_of_text(path, there, lines, form, target)
+        hints.warn_of_codes(path, there, form, target)
         hints.warn_of_blanks(path, there, lines)
     words = X.select_dtypes(exclude=["number", "bool"]).columns
     # As `read_rows` has them, also True and False.

@@ -165,7 +165,8 @@ class CategoryEncoder:
         if column.type.is_plain_text and 2 * numbers > n:
             warn(
                 f"column {column.place} is text and taken as categories, but {numbers} of "
-                f"its {n} values are numbers: if it is meant as one, turn it into one first"
+                f"its {n} values are numbers: turn it into numbers or, if they are names, into a "
+                "categorical type"
             )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_regressor
+from sklearn.pipeline import Pipeline
 
 from mddf._base.messages import short
 from mddf._data.asked import AskedRows
@@ -29,10 +30,12 @@ def fitted_stages(model: Any) -> FittedStages:
     describes = hasattr(type(model), "_fitted_stages")
     predict = getattr(type(model), response_method(model)) if describes else None
     if not getattr(predict, "__module__", "").startswith("mddf."):
+        steps = "; of a pipeline, pass model[-1], and rows that model[:-1].transform gave"
         raise TypeError(
             "model must be a forest of mddf, gradient boosting, an MDDFClassifier, a "
             "GCForestClassifier, a DeepForestClassifier or a DeepForestRegressor, got "
             + short(model)
+            + (steps if isinstance(model, Pipeline) else "")
         )
     fitted = model._fitted_stages()
     if isinstance(getattr(model, "classes_", None), list):

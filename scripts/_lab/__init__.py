@@ -2,9 +2,14 @@
 
 from mddf._command.csvs import need
 
-__all__ = ["in_a_line", "need"]
+__all__ = ["counted", "in_a_line", "need"]
 
 
 def in_a_line(error):
     """An error in a line."""
     return f"{type(error).__name__}: {error}".splitlines()[0][:300].rstrip(": ")
+
+
+def counted(n, thing):
+    """So many things, in words."""
+    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"

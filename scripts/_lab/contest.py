@@ -6,7 +6,7 @@ from functools import lru_cache
 import numpy as np
 from mddf.datasets import DataFileNotFoundError
 
-from . import cli, data, models, scores, stats, tables
+from . import cli, counted, data, models, scores, stats, tables
 
 
 def cell(options, set, seed, method, fraction=None, features="raw"):
@@ -64,7 +64,7 @@ def own_settings(options):
 
 def announce(options, rules):
     """Say what will be compared, and by which rules."""
-    print(cli.fill(f"{len(options.sources)} sets: {' '.join(options.sources)}"))
+    print(cli.fill(f"{counted(len(options.sources), 'set')}: {' '.join(options.sources)}"))
     print(cli.fill(f"methods: {', '.join(map(models.title_of, options.methods))}"))
     print(*rules, sep="\n")
 
@@ -73,9 +73,14 @@ def report(frame, options, published=None):
     """A table for each metric, and of costs."""
     order = [name for m in models.METHODS for name in (m, f"{m}-tuned")]
     frame = tables.labelled(tables.in_order(frame, "method", order))
-    there = published or {}
     metrics = [name for name in options.metric if name in frame]
-    found = [tables.score_table(m, frame, m, published=there.get(m)) for m in metrics]
+    for name in options.metric:
+        needs = scores.METRICS[name].task == "classification" and scores.METRICS[name].extra
+        there = frame.dropna(subset=name)["method"] if name in frame else []
+        if needs and (without := sorted({*frame["method"]} - {*there})):
+            title = scores.METRICS[name].title
+            print(cli.fill(f"no {title} of {', '.join(without)}: that needs predict_proba"))
+    found = [tables.score_table(m, frame, m, published=(published or {}).get(m)) for m in metrics]
     return [*found, tables.costs(frame)]
 
 
@@ -85,7 +90,7 @@ def ranking(frame, metrics):
     for name in metrics:
         values = stats.by_set(frame, name) if name in frame else []
         if len(values) and values.shape[1] > 1:
-            title = f"{scores.METRICS[name].title} ({len(values)} sets)"
+            title = f"{scores.METRICS[name].title} ({counted(len(values), 'set')})"
             found[title] = stats.ranks(values, scores.greater(name)).mean()
             differences[title] = stats.critical_difference(*values.shape)
     if not found:

@@ -7,7 +7,7 @@ import numpy as np
 
 from mddf._command import csvs
 
-from . import need, records, stats
+from . import counted, need, records, stats
 from .models import title_of
 from .scores import COSTS, METRICS, Metric
 
@@ -217,7 +217,9 @@ def score_table(name, frame, metric, published=None, greater=True) -> Table:
     values = stats.by_set(frame, metric)
     if len(values):
         ranks = stats.ranks(values, about.greater).mean()
-        lines.append(ranks.map("{:.2f}".format).rename(f"mean rank, {len(values)} sets"))
+        lines.append(
+            ranks.map("{:.2f}".format).rename(f"mean rank, {counted(len(values), 'set')}")
+        )
         ranks = ranks.reindex(shown.columns).round(2).to_frame().T
         bold.append(_is_best(ranks, greater=False).to_numpy()[0])
     shown = pd.DataFrame(lines).reindex(columns=shown.columns).rename_axis("set")

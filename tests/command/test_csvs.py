@@ -1,5 +1,6 @@
 """CSV files: their lines, delimiters, and marks."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -181,6 +182,46 @@ def test_marks_of_thousands(write):
     options = SimpleNamespace(thousands=".")
     with pytest.raises(SystemExit, match=r"--thousands must differ from --decimal, got '\.'"):
         csvs.format_of(options)
+
+
+@pytest.mark.parametrize("ends", ["", ";"])
+def test_marks_of_thousands_elsewhere_are_none(write, ends):
+    """pandas would make 3042024 of a date and 35 of 3.5."""
+    rows = ["03.04.2024;1.234;3.5;1.00.000;a", "13.04.2024;7,25;1.234;1;b"]
+    path = write("day;size;dot;india;kind", *(f"{row}{ends}" for row in rows))
+    form = csvs.Format(sep=";", decimal=",", thousands=".")
+    found, _ = csvs.read(path, form)
+    assert found["day"].tolist() == ["03.04.2024", "13.04.2024"]
+    assert found["size"].tolist() == [1234, 7.25]
+    assert found["dot"].tolist() == ["3.5", "1.234"]
+    assert found["india"].tolist() == [100000, 1]
+    three = [f"{i};{row.rsplit(';', 3)[0]}" for i, row in enumerate(rows)]
+    named = write("day;size", *three, name="r.csv")
+    assert csvs.read(named, form)[0]["day"].tolist() == ["03.04.2024", "13.04.2024"]
+    with pytest.raises(SystemExit, match=r"line 2: column 'dot' must hold numbers, got '3.5'"):
+        read_training(path, "kind", form=replace(form, numbers=("dot",)))
+    like = {"columns": ["dot", "size"], "categories": [], "target": "kind"}
+    with pytest.raises(SystemExit, match="column 'dot'"):
+        read_rows(path, like, form=form)
+
+
+def test_codes_that_begin_with_zero(write):
+    rows = ["1;01003;0;0.5;07;a", "2;11003;1;0;8;b", "3;00017;0;00.5;9;a"]
+    path = write("id;zip;flag;share;month;kind", *rows)
+    form = csvs.Format(sep=";")
+    with pytest.warns(UserWarning, match="looks like a code") as found:
+        read_training(path, "kind", form=form, warn=True)
+    shown = [str(one.message) for one in found]
+    assert len(shown) == 2
+    assert "column 'zip' is taken as numbers, but line 2 has '01003'" in shown[0]
+    assert "column 'month'" in shown[1]
+    with pytest.warns(UserWarning, match="column 'month'"):
+        read_training(path, "kind", drop=["zip"], form=form, warn=True)
+    said = replace(form, text=("zip",), numbers=("month",))
+    X, _ = read_training(path, "kind", form=said, warn=True)  # said to be so: no warning
+    assert X["zip"].tolist() == ["01003", "11003", "00017"]
+    named = write("zip;kind", *(f"{row.split(';')[1]};{i:03};a" for i, row in enumerate(rows, 5)))
+    assert csvs.begin_with_zero(named, form, ["zip", "kind"]) == {"zip": (2, "005")}
 
 
 @pytest.mark.parametrize(

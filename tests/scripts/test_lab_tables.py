@@ -36,7 +36,7 @@ def test_score_table(tables, frame):
     assert "| letter | 97.00 ± 1.41 | 98.00 ± 0.00 | 3 to 5 |" in markdown
     assert "|   published | 96.58 | 97.50 |  |" in markdown
     assert "| iris | 90.00 |  |  |" in markdown
-    assert "| mean rank, 1 sets | 2.00 | 1.00 |  |" in markdown
+    assert "| mean rank, 1 set | 2.00 | 1.00 |  |" in markdown
     assert markdown.endswith("\n\n- a note\n")
     row = table.data.set_index(["set", "method"]).loc[("letter", "rf")]
     assert row["accuracy_std"] == pytest.approx(0.01 * 2**0.5)

@@ -84,6 +84,16 @@ def test_forests_that_keep_no_targets_say_no_quantiles(run, tmp_path, capsys):
     assert "pinball" not in shown
 
 
+def test_scores_that_a_method_does_not_have_are_named(run, tmp_path, capsys):
+    arguments = "--datasets iris --methods svc rf --method svc=sklearn.svm:LinearSVC --splits 1"
+    arguments += " --metric log_loss accuracy"
+    assert run.main([*arguments.split(), "--out", str(tmp_path)]) == 0
+    shown = capsys.readouterr().out
+    assert "no log-loss of svc: that needs predict_proba" in shown
+    assert "no accuracy" not in shown
+    assert "1 set: iris" in shown
+
+
 def test_training_rows_are_capped(run):
     options = run.parse(["--datasets", "digits", "--max-train", "100", "--methods", "extratrees"])
     found = run.cell(options, "digits", 0, "extratrees")
