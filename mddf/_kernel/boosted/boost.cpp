@@ -93,14 +93,15 @@ bool Booster::grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, dou
   loss_.prepare(raw_, y_, weights_);
   if (losses_.empty() && train_losses_.empty()) note_loss(team);
   for (int64_t round = 0; round < n_seeds; ++round) {
-    if (patience > 0 && trees_.n_trees() - best_round_ >= patience) return true;
+    if (patience > 0 && trees_.n_trees() - best_round_ >= patience) break;
     interrupt.poll(n * (width + 8));
     Random random(seeds[round]);
-    draw_rows(random);
+    draw_rows(random, team);
+    note_training_loss();
     if (!are_gradients_set_) set_gradients(team);
     const Gradients gradients{gradient_, hessian_,       largest_gradient_, largest_hessian_,
                               width,     {whole, total}, is_drawn_};
-    const GrownTree grown = grower_->grow(gradients, random, team, interrupt);
+    const GrownTree& grown = grower_->grow(gradients, random, team, interrupt);
     const LeafSums sums =
         LeafAdder(gradients, summed_weights_, grown.tree, options_.wide()).sums(team);
     const std::vector<double> values = leaf_values(grown, sums);
@@ -118,6 +119,7 @@ bool Booster::grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, dou
       best_raw_ = held_raw_;
     }
   }
+  note_training_loss();
   return patience > 0 && trees_.n_trees() - best_round_ >= patience;
 }
 
@@ -171,11 +173,17 @@ void Booster::add_to_raw(const Grown& tree, const std::vector<double>& values, T
 void Booster::note_loss(Team& team) {
   if (watches_training_) {
     set_gradients(team);
-    train_losses_.push_back(mean_of(loss_of_, weights_, static_cast<int64_t>(train_.size())));
+    is_training_loss_due_ = true;
   }
   if (held_out_.empty()) return;
+  note_training_loss();
   if (losses_.empty()) best_raw_ = held_raw_;
   losses_.push_back(held_out_loss(team));
+}
+
+void Booster::note_training_loss() {
+  if (!std::exchange(is_training_loss_due_, false)) return;
+  train_losses_.push_back(mean_of(loss_of_, weights_, static_cast<int64_t>(train_.size())));
 }
 
 double Booster::held_out_loss(Team& team) {
@@ -190,21 +198,31 @@ double Booster::held_out_loss(Team& team) {
   return mean_of(loss_of_, held_weights_, n);
 }
 
-void Booster::draw_rows(Random& random) {
+void Booster::draw_rows(Random& random, Team& team) {
   const bool all = !(options_.subsample < 1);
   if (all && options_.n_copies == 1) return;
   const auto n = static_cast<int64_t>(train_.size()) / options_.n_copies;
-  const int64_t first = trees_.n_trees() % options_.n_copies * n;
-  const uint64_t of_round = keys_.empty() ? 0 : random.next();
-  is_drawn_.assign(train_.size(), 0);
-  for (int64_t i = first; i < first + n; ++i) {
-    if (all)
-      is_drawn_[i] = 1;
-    else if (keys_.empty())
-      is_drawn_[i] = random.uniform() < options_.subsample;
-    else
-      is_drawn_[i] = Random(of_round ^ keys_[i]).uniform() < options_.subsample;
+  const int64_t begin = trees_.n_trees() % options_.n_copies * n;
+  is_drawn_.resize(train_.size());
+  uint8_t* is_drawn = is_drawn_.data() + begin;
+  if (options_.n_copies > 1) std::fill(is_drawn_.begin(), is_drawn_.end(), uint8_t{0});
+  if (all) {
+    std::fill_n(is_drawn, n, uint8_t{1});
+    return;
   }
+  if (keys_.empty()) {
+    for (int64_t i = 0; i < n; ++i) is_drawn[i] = random.uniform() < options_.subsample;
+    return;
+  }
+  // The losses are added up beside, and other threads draw more of the ranges.
+  const uint64_t of_round = random.next();
+  const int64_t n_ranges = 4 * team.n_ranges(n, kFewRows);
+  team.each(1 + n_ranges, [&](int64_t piece) {
+    if (piece == 0) return note_training_loss();
+    const uint64_t* keys = keys_.data() + begin;
+    for (int64_t i = n * (piece - 1) / n_ranges; i < n * piece / n_ranges; ++i)
+      is_drawn[i] = Random(of_round ^ keys[i]).uniform() < options_.subsample;
+  });
 }
 
 std::vector<double> Booster::leaf_values(const GrownTree& grown, const LeafSums& sums) const {

@@ -52,7 +52,7 @@ class Booster {
   void watch_training() { watches_training_ = true; }
 
  private:
-  void draw_rows(Random& random);
+  void draw_rows(Random& random, Team& team);
   void set_gradients(Team& team);
   void add_to_raw(const Grown& tree, const std::vector<double>& values, Team& team);
   std::vector<double> leaf_values(const GrownTree& grown, const LeafSums& sums) const;
@@ -61,6 +61,7 @@ class Booster {
   void add_to_held_out(const Grown& tree, const std::vector<double>& values);
   double held_out_loss(Team& team);
   void note_loss(Team& team);
+  void note_training_loss();
 
   Options options_;
   LossOf loss_;
@@ -84,6 +85,7 @@ class Booster {
   std::vector<double> losses_, train_losses_;
   int64_t best_round_ = 0;
   bool watches_training_ = false;
+  bool is_training_loss_due_ = false;  // those of each row are set, and not yet added up
 };
 
 struct TreeArrays {

@@ -20,7 +20,9 @@ struct GrownTree {
 class Grower {
  public:
   virtual ~Grower() = default;
-  virtual GrownTree grow(const Gradients& of, Random& random, Team& team, Interrupt& interrupt) = 0;
+  // Valid until the next one is grown.
+  virtual const GrownTree& grow(const Gradients& of, Random& random, Team& team,
+                                Interrupt& interrupt) = 0;
 };
 
 // Splits are found with sums of kWidth numbers.
@@ -41,26 +43,34 @@ class GrowerOf : public Grower {
                                      : std::make_unique<LeafWiseGrower<kWidth, kCounted, kOutputs>>(
                                            columns, options)) {}
 
-  GrownTree grow(const Gradients& of, Random& random, Team& team, Interrupt& interrupt) override {
+  const GrownTree& grow(const Gradients& of, Random& random, Team& team,
+                        Interrupt& interrupt) override {
     rounded_.set(of, random, team);
     const int lane = kWidth > 2 ? static_cast<int>(random.below(rounded_.lanes(of.width))) : 0;
-    GrownTree grown;
     if (!rounded_.any()) {
-      grown.tree.leaf_of.assign(rounded_.rows().size(), 0);
-      grown.tree.leaf_of_way.assign(1, 0);
-      grown.tree.limits.resize(1);
-      return grown;
+      grown_ = {};
+      grown_.tree.leaf_of.assign(rounded_.rows().size(), 0);
+      grown_.tree.leaf_of_way.assign(1, 0);
+      grown_.tree.limits.resize(1);
+      return grown_;
     }
     const double smoothing =
         options_.category_smoothing * rounded_.total().of[ScorerOf::kHessian] / of.times.total;
-    const Round<kWidth, kCounted, kOutputs> round{
-        rounded_.rows(), rounded_.drawn(), rounded_.total(), scorer(of, team), smoothing, lane};
-    grown.tree = symmetric_ ? symmetric_->grow(round, random, team, interrupt)
-                            : leaf_wise_->grow(round, random, team, interrupt);
+    const Round<kWidth, kCounted, kOutputs> round{rounded_.rows(),
+                                                  rounded_.order(),
+                                                  rounded_.n_drawn(),
+                                                  rounded_.total(),
+                                                  scorer(of, team),
+                                                  smoothing,
+                                                  lane};
+    if (symmetric_)
+      symmetric_->grow(round, random, team, interrupt, grown_.tree);
+    else
+      leaf_wise_->grow(round, random, team, interrupt, grown_.tree);
     const int scale = rounded_.scale(), hessian_scale = rounded_.hessian_scale();
-    grown.value_unit = std::ldexp(1.0, hessian_scale - scale);
-    grown.score_unit = std::ldexp(1.0, hessian_scale - 2 * scale);
-    return grown;
+    grown_.value_unit = std::ldexp(1.0, hessian_scale - scale);
+    grown_.score_unit = std::ldexp(1.0, hessian_scale - 2 * scale);
+    return grown_;
   }
 
  private:
@@ -91,6 +101,7 @@ class GrowerOf : public Grower {
   Rounded<kWidth, kCounted, kOutputs> rounded_;
   std::unique_ptr<SymmetricGrower<kWidth, kCounted, kOutputs>> symmetric_;
   std::unique_ptr<LeafWiseGrower<kWidth, kCounted, kOutputs>> leaf_wise_;
+  GrownTree grown_;
 };
 
 // With sums as narrow as will do. Real weights make hessians other than 1.

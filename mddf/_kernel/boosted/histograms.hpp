@@ -22,19 +22,21 @@ struct LeafRows {
   int64_t n;
 };
 
-// Adds rows to the cells of one column, and of four: equal codes in a row wait for each other's
-// store, those of other columns do not.
-template <int kWidth>
-MDDF_INLINE void count_one(const uint8_t* codes, const LeafRows<kWidth>& of, Sums<kWidth>* cells) {
-  for (int64_t i = 0; i < of.n; ++i) cells[codes[of.rows[i]]].add(of.gradients[i]);
-}
-template <int kWidth>
-MDDF_INLINE void count_four(const uint8_t* const* codes, const LeafRows<kWidth>& of,
-                            Sums<kWidth>* const* cells) {
+// Adds rows to the cells of some columns: equal codes in a row wait for each other's store, those
+// of other columns do not.
+template <int kColumns, int kWidth>
+MDDF_INLINE void count_some(const Columns& columns, const int* chosen, const LeafRows<kWidth>& of,
+                            Sums<kWidth>* histogram) {
+  const uint8_t* codes[kColumns];
+  Sums<kWidth>* cells[kColumns];
+  for (int j = 0; j < kColumns; ++j) {
+    codes[j] = columns[chosen[j]].codes;
+    cells[j] = histogram + columns[chosen[j]].offset;
+  }
   for (int64_t i = 0; i < of.n; ++i) {
     const int32_t row = of.rows[i];
     const Sums<kWidth> gradient = of.gradients[i];
-    for (int j = 0; j < 4; ++j) cells[j][codes[j][row]].add(gradient);
+    for (int j = 0; j < kColumns; ++j) cells[j][codes[j][row]].add(gradient);
   }
 }
 
@@ -63,16 +65,18 @@ MDDF_INLINE void count_body(const Columns& columns, const Chosen& chosen,
   for (const int c : chosen)
     std::fill_n(histogram + columns[c].offset, columns[c].n_cells(), Sums<kWidth>{});
   const int* at = chosen.first;
-  for (; at + 4 <= chosen.last; at += 4) {
-    const uint8_t* codes[4];
-    Sums<kWidth>* cells[4];
-    for (int j = 0; j < 4; ++j) {
-      codes[j] = columns[at[j]].codes;
-      cells[j] = histogram + columns[at[j]].offset;
-    }
-    count_four(codes, of, cells);
+  for (; at + 4 <= chosen.last; at += 4) count_some<4>(columns, at, of, histogram);
+  switch (chosen.last - at) {
+    case 3:
+      count_some<3>(columns, at, of, histogram);
+      break;
+    case 2:
+      count_some<2>(columns, at, of, histogram);
+      break;
+    case 1:
+      count_some<1>(columns, at, of, histogram);
+      break;
   }
-  for (; at < chosen.last; ++at) count_one(columns[*at].codes, of, histogram + columns[*at].offset);
   for (const int c : chosen) add_up(columns[c], histogram + columns[c].offset);
 }
 template <int kWidth>

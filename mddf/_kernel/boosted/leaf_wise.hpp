@@ -20,8 +20,8 @@ class LeafWiseGrower {
   LeafWiseGrower(const Columns& columns, const Options& options)
       : columns_(columns), options_(options), draws_(columns, options) {}
 
-  Grown grow(const RoundOf& round, Random& random, Team& team, Interrupt& interrupt) {
-    Grown tree;
+  void grow(const RoundOf& round, Random& random, Team& team, Interrupt& interrupt, Grown& tree) {
+    tree.clear();
     begin(round, team);
     search(round, {0, -1}, random, team, interrupt);
     int n_leaves = 1;
@@ -32,14 +32,14 @@ class LeafWiseGrower {
       const std::pair<int, int> children = divide(round, best, tree, team);
       if (n_leaves < options_.max_leaf_nodes) search(round, children, random, team, interrupt);
     }
-    finish(round, tree, team);
-    return tree;
+    finish(tree, team);
   }
 
  private:
   struct Node {
     Leaf<kWidth> leaf;
-    int64_t first = 0, last = 0;  // of its rows
+    int64_t first = 0, last = 0;              // of its rows
+    int64_t first_other = 0, last_other = 0;  // of those that were not drawn
     int depth = 0, slot = -1;
     std::vector<uint8_t> groups;
     Split split;
@@ -48,10 +48,12 @@ class LeafWiseGrower {
   };
 
   void begin(const RoundOf& round, Team& team) {
-    lists_.begin(round.drawn, round.gradients, columns_.rows(), team);
+    const auto n_rows = static_cast<int64_t>(round.order.size());
+    lists_.begin(round.order, n_rows, round.gradients, columns_.rows(), team);
     Node root;
     root.leaf = {round.total, round.scorer.of_leaf(round.total), {}};
-    root.last = lists_.size();
+    root.last = root.first_other = round.n_drawn;
+    root.last_other = n_rows;
     root.groups = draws_.all_groups();
     nodes_.assign(1, root);
     free_.clear();
@@ -160,9 +162,10 @@ class LeafWiseGrower {
   void each_range(const std::vector<int>& columns, int64_t n_rows, Searched* searched, size_t n,
                   const Work& work, Team& team, Interrupt& interrupt) {
     const auto n_columns = static_cast<int64_t>(columns.size());
-    interrupt.poll(n_rows * n_columns + columns_.n_cells());
-    // Little work is not worth a call of others.
-    Team& workers = n_rows * n_columns < kLittle ? alone_ : team;
+    // To fill, to take away and to compare cells takes about as long as to count four rows in each.
+    const int64_t steps = n_rows * n_columns + 4 * columns_.n_cells();
+    interrupt.poll(steps);
+    Team& workers = steps < kLittle ? alone_ : team;  // not worth a call of others
     const int n_groups = column_ranges(team, static_cast<int>(n_columns));
     std::vector<Split> found(n_groups * n);
     workers.each(n_groups, [&](int64_t group) {
@@ -248,9 +251,13 @@ class LeafWiseGrower {
     const Column& column = columns_[split.column];
     const Sum* cells = cells_.data() + node.slot * columns_.n_cells() + column.offset;
     const Sum left = left_by_codes(column, split, cells);
-    const int64_t at = lists_.divide(node.first, node.last, column.codes, split.right.data(), team);
     const Sum right = node.leaf.sum.without(left);
     if (!column.has_missing) split.send_missing(column, left.of[kWidth - 1] > right.of[kWidth - 1]);
+    const auto divided = [&](int64_t first, int64_t last) {
+      return lists_.divide(first, last, column.codes, split.right.data(), team);
+    };
+    const int64_t at = divided(node.first, node.last);
+    const int64_t other_at = divided(node.first_other, node.last_other);
     Limits at_left, at_right;
     divide_limits(round.scorer, left, right, draws_.sign(split.column), node.leaf.limits, at_left,
                   at_right);
@@ -262,10 +269,14 @@ class LeafWiseGrower {
     child.leaf = {left, round.scorer.of_leaf(left), at_left};
     child.first = node.first;
     child.last = at;
+    child.first_other = node.first_other;
+    child.last_other = other_at;
     nodes_.push_back(child);
     child.leaf = {right, round.scorer.of_leaf(right), at_right};
     child.first = at;
     child.last = node.last;
+    child.first_other = other_at;
+    child.last_other = node.last_other;
     child.is_right = true;
     nodes_.push_back(child);
     parent_slot_ = node.slot;
@@ -281,35 +292,34 @@ class LeafWiseGrower {
     return (node.is_right ? tree.right : tree.left)[node.parent];
   }
 
-  // Numbers the leaves, and finds those of rows that were not drawn, too: only these are walked
-  // down the tree.
-  void finish(const RoundOf& round, Grown& tree, Team& team) {
+  // Numbers the leaves, and finds that of each row, drawn or not.
+  void finish(Grown& tree, Team& team) {
     const int64_t n = columns_.n_rows();
     tree.leaf_of.resize(n);
     // The table may have more rows, as those of a validation set, but none of them is in the tree.
     if (!columns_.are_all()) leaf_of_number_.resize(columns_.n_table_rows());
-    std::vector<uint16_t>& leaf_of = columns_.are_all() ? tree.leaf_of : leaf_of_number_;
+    uint16_t* leaf_of = columns_.are_all() ? tree.leaf_of.data() : leaf_of_number_.data();
+    std::vector<const Node*> leaves;
     for (const Node& node : nodes_) {
       if (node.is_split) continue;
-      const auto leaf = static_cast<uint16_t>(tree.limits.size());
-      if (node.parent >= 0) child_of(tree, node) = -1 - int32_t{leaf};
+      if (node.parent >= 0) child_of(tree, node) = -1 - static_cast<int32_t>(leaves.size());
       tree.limits.push_back(node.leaf.limits);
-      const LeafRows<kWidth> rows = lists_.of(node.first, node.last);
-      for (int64_t k = 0; k < rows.n; ++k) leaf_of[rows.rows[k]] = leaf;
+      leaves.push_back(&node);
     }
-    if (columns_.are_all() && lists_.size() == n) return;
-    const std::vector<int32_t>&numbers = columns_.rows(), &drawn = round.drawn;
+    const auto note = [&](const LeafRows<kWidth>& of, size_t leaf) {
+      for (int64_t k = 0; k < of.n; ++k) leaf_of[of.rows[k]] = static_cast<uint16_t>(leaf);
+    };
+    team.each(static_cast<int64_t>(leaves.size()), [&](int64_t l) {
+      note(lists_.of(leaves[l]->first, leaves[l]->last), l);
+      note(lists_.of(leaves[l]->first_other, leaves[l]->last_other), l);
+    });
+    if (columns_.are_all()) return;
     team.ranges(n, kFewRows, [&](int64_t first, int64_t last) {
-      auto next = std::lower_bound(drawn.begin(), drawn.end(), first);
-      for (int64_t i = first; i < last; ++i) {
-        const bool is_drawn = next != drawn.end() && *next == i;
-        next += is_drawn;
-        tree.leaf_of[i] = is_drawn ? leaf_of[numbers[i]] : leaf_at(tree, columns_, numbers[i]);
-      }
+      for (int64_t i = first; i < last; ++i) tree.leaf_of[i] = leaf_of[columns_.rows()[i]];
     });
   }
 
-  static constexpr int64_t kLittle = int64_t{1} << 14;  // cells
+  static constexpr int64_t kLittle = int64_t{1} << 14;  // steps
 
   const Columns& columns_;
   const Options& options_;

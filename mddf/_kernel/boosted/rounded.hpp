@@ -50,15 +50,20 @@ class Rounded {
   static constexpr int kBits = 30;  // of sums
 
   Rounded(int64_t n_rows, bool counts_rows, bool wide)
-      : counts_rows_(counts_rows), wide_(wide), rows_(n_rows), drawn_(n_rows), squares_(n_rows) {
-    std::iota(drawn_.begin(), drawn_.end(), 0);
+      : counts_rows_(counts_rows),
+        wide_(wide),
+        rows_(n_rows),
+        order_(n_rows),
+        n_drawn_(n_rows),
+        squares_(n_rows) {
+    std::iota(order_.begin(), order_.end(), 0);
   }
 
   static int lanes(int width) { return std::min(width, kGradients); }
 
   void set(const Gradients& of, Random& random, Team& team) {
     const int n_lanes = lanes(of.width);
-    find_drawn(of.is_drawn);
+    find_drawn(of.is_drawn, team);
     const double *gradients = of.gradient.data(), *hessians = of.hessian.data();
     double largest_gradient = of.largest_gradient, largest_hessian = of.largest_hessian;
     if (of.width > n_lanes) {
@@ -86,7 +91,9 @@ class Rounded {
   int scale() const { return scale_; }
   int hessian_scale() const { return hessian_scale_; }
   const std::vector<Sum>& rows() const { return rows_; }  // 0 of those that were not drawn
-  const std::vector<int32_t>& drawn() const { return drawn_; }
+  // Those that were drawn, and then the others.
+  const std::vector<int32_t>& order() const { return order_; }
+  int64_t n_drawn() const { return n_drawn_; }
   const Sum& total() const { return total_; }
 
   // A bound of what the leaves of any tree score in all, each of which has so much weight at least:
@@ -117,15 +124,26 @@ class Rounded {
 
   int64_t n_rows() const { return static_cast<int64_t>(rows_.size()); }
 
-  void find_drawn(const std::vector<uint8_t>& is_drawn) {
+  void find_drawn(const std::vector<uint8_t>& is_drawn, Team& team) {
     if (is_drawn.empty()) return;  // all are, as in the rounds before
-    drawn_.resize(n_rows());
-    int64_t n = 0;
-    for (int64_t i = 0; i < n_rows(); ++i) {  // without a branch that nothing can foresee
-      drawn_[n] = static_cast<int32_t>(i);
-      n += is_drawn[i] != 0;
-    }
-    drawn_.resize(n);
+    const auto n_in = [&](int64_t first, int64_t last) {
+      return std::accumulate(is_drawn.begin() + first, is_drawn.begin() + last, int64_t{0});
+    };
+    n_drawn_ = n_in(0, n_rows());
+    found_.resize(n_rows());
+    team.ranges(n_rows(), kFewRows, [&](int64_t first, int64_t last) {
+      int32_t* found = found_.data() + first;
+      int64_t n = 0, others = last - first;
+      for (int64_t i = first; i < last; ++i) {  // without a branch that nothing can foresee
+        const bool drawn = is_drawn[i] != 0;
+        found[n] = found[others - 1] = static_cast<int32_t>(i);
+        n += drawn;
+        others -= !drawn;
+      }
+      const int64_t n_before = n_in(0, first);
+      std::copy_n(found, n, order_.begin() + n_before);
+      std::copy(found + n, found + last - first, order_.begin() + n_drawn_ + first - n_before);
+    });
   }
 
   void project(const Gradients& of, Random& random, Team& team) {
@@ -256,7 +274,8 @@ class Rounded {
   bool counts_rows_;  // hessians are 1 for each row
   bool wide_;
   std::vector<Sum> rows_;
-  std::vector<int32_t> drawn_;
+  std::vector<int32_t> order_, found_;
+  int64_t n_drawn_;
   std::vector<double> projected_, means_;
   int scale_ = kNoScale, hessian_scale_ = kNoScale;
   Sum total_;

@@ -14,15 +14,16 @@ namespace mddf::gradient {
 template <int kWidth>
 class RowLists {
  public:
-  // `numbers`: which row of the table each row is.
-  void begin(const std::vector<int32_t>& drawn, const std::vector<Sums<kWidth>>& gradients,
-             const std::vector<int32_t>& numbers, Team& team) {
-    for (auto* rows : {&rows_, &rows_aside_}) rows->resize(drawn.size());
-    for (auto* rows : {&gradients_, &gradients_aside_}) rows->resize(drawn.size());
+  // The first n rows of an order. `numbers`: which row of the table each row is.
+  void begin(const std::vector<int32_t>& order, int64_t n,
+             const std::vector<Sums<kWidth>>& gradients, const std::vector<int32_t>& numbers,
+             Team& team) {
+    for (auto* rows : {&rows_, &rows_aside_}) rows->resize(n);
+    for (auto* rows : {&gradients_, &gradients_aside_}) rows->resize(n);
     team.ranges(size(), kFewRows, [&](int64_t first, int64_t last) {
       for (int64_t k = first; k < last; ++k) {
-        rows_[k] = numbers[drawn[k]];
-        gradients_[k] = gradients[drawn[k]];
+        rows_[k] = numbers[order[k]];
+        gradients_[k] = gradients[order[k]];
       }
     });
   }
@@ -55,13 +56,13 @@ class RowLists {
       }
       at += on_left;
     }
-    int64_t to = at;
-    for (const Part& part : parts) {
-      const int64_t aside = part.last - part.middle;
-      std::copy_n(rows_aside_.begin() + part.first, aside, rows_.begin() + to);
-      std::copy_n(gradients_aside_.begin() + part.first, aside, gradients_.begin() + to);
-      to += aside;
-    }
+    std::vector<int64_t> to{at};
+    for (const Part& part : parts) to.push_back(to.back() + part.last - part.middle);
+    team.each(n_parts, [&](int64_t i) {
+      const int64_t from = parts[i].first, n_aside = to[i + 1] - to[i];
+      std::copy_n(rows_aside_.begin() + from, n_aside, rows_.begin() + to[i]);
+      std::copy_n(gradients_aside_.begin() + from, n_aside, gradients_.begin() + to[i]);
+    });
     return at;
   }
 

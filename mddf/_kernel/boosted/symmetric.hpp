@@ -30,8 +30,8 @@ class SymmetricGrower {
     if (walks()) walks_ = std::make_unique<Walks>(columns);
   }
 
-  Grown grow(const RoundOf& round, Random& random, Team& team, Interrupt& interrupt) {
-    Grown tree;
+  void grow(const RoundOf& round, Random& random, Team& team, Interrupt& interrupt, Grown& tree) {
+    tree.clear();
     if (walks_) tree.leaf_of.assign(columns_.n_rows(), 0);
     tree.leaf_of_way.assign(1, 0);
     begin(round, team);
@@ -53,7 +53,6 @@ class SymmetricGrower {
     }
     for (const Leaf<kWidth>& leaf : leaves_) tree.limits.push_back(leaf.limits);
     if (!walks_) find_leaves(tree, team);
-    return tree;
   }
 
  private:
@@ -76,7 +75,7 @@ class SymmetricGrower {
     leaves_.assign(1, {round.total, round.scorer.of_leaf(round.total), {}});
     is_ordered_.assign(columns_.count(), 0);
     if (walks_) return;
-    lists_.begin(round.drawn, round.gradients, columns_.rows(), team);
+    lists_.begin(round.order, round.n_drawn, round.gradients, columns_.rows(), team);
     start_ = {0, lists_.size()};
     slot_of_ = {0};
     to_count_ = {{0, -1}};
@@ -92,8 +91,10 @@ class SymmetricGrower {
       const int c = others[i];
       const Column& column = columns_[c];
       std::vector<Sum> cells(column.n_cells());
-      for (const int32_t row : round.drawn)
+      for (int64_t k = 0; k < round.n_drawn; ++k) {
+        const int32_t row = round.order[k];
         cells[column.codes[columns_.rows()[row]]].add(round.gradients[row]);
+      }
       orders_[c].resize(column.n_bins);
       order_categories(cells.data(), column.n_bins, round.smoothing, round.lane, orders_[c].data());
       if (walks_) walks_->sort(columns_, c, orders_[c].data());
@@ -262,17 +263,18 @@ class SymmetricGrower {
     std::vector<int64_t> middle(is_split.size());
     const auto n_leaves = static_cast<int64_t>(is_split.size());
     const auto divide = [&](int64_t l, Team& workers) {
-      if (!is_split[l]) return;
       middle[l] = lists_.divide(start_[l], start_[l + 1], codes, split.right.data(), workers);
     };
-    if (n_leaves < 2 * team.n_threads()) {
-      for (int64_t l = 0; l < n_leaves; ++l) divide(l, team);
-    } else {
-      team.each(n_leaves, [&](int64_t l) {
-        Team alone;
-        divide(l, alone);
-      });
-    }
+    // Of large leaves each thread divides a part.
+    const auto is_large = [&](int64_t l) {
+      return 2 * team.n_threads() * (start_[l + 1] - start_[l]) > lists_.size();
+    };
+    Team alone;
+    for (int64_t l = 0; l < n_leaves; ++l)
+      if (is_split[l] && is_large(l)) divide(l, team);
+    team.each(n_leaves, [&](int64_t l) {
+      if (is_split[l] && !is_large(l)) divide(l, alone);
+    });
     std::vector<int64_t> start;
     std::vector<int> slots;
     to_count_.clear();

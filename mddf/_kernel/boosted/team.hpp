@@ -9,6 +9,7 @@
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "common/interrupt.hpp"
 
@@ -18,7 +19,7 @@ namespace mddf::gradient {
 // that help.
 class Team {
  public:
-  explicit Team(int n_threads = 1) : n_threads_(n_threads) {}
+  explicit Team(int n_threads = 1) : n_threads_(n_threads), shares_(n_threads) {}
   Team(const Team&) = delete;
 
   // How many threads work, if all helpers come.
@@ -49,80 +50,92 @@ class Team {
   int64_t help(Interrupt& interrupt) {
     uint64_t seen = 0;
     int64_t n_done = 0;
+    const int number = ++n_joined_ % n_threads_;
+    const auto posted = [&] { return posted_ != seen; };
+    Clock::time_point next_look = Clock::now() + kPatience;
     while (true) {
-      spin([&] { return posted_.load(std::memory_order_acquire) != seen; });
-      std::unique_lock<std::mutex> lock(mutex_);
-      if (is_closed_) return n_done;
-      if (posted_ == seen) {
-        if (changed_.wait_for(lock, kPatience, [&] { return posted_ != seen; })) continue;
-        lock.unlock();
-        look(interrupt);
-        continue;
+      if (!spin(posted)) {
+        std::unique_lock<std::mutex> lock(mutex_);
+        ++n_asleep_;
+        changed_.wait_for(lock, kPatience, posted);
+        --n_asleep_;
       }
       seen = posted_;
-      if (!has_work_) continue;  // all done before
-      ++n_helping_;
-      lock.unlock();
-      n_done += take_pieces();
-      lock.lock();
-      if (--n_helping_ == 0) done_.notify_one();
-      lock.unlock();
-      look(interrupt);  // signals come to the main thread, which may be the one that helps
+      ++n_helping_;  // before it looks whether there is work: `run` waits for whoever saw some
+      if (has_work_) n_done += take_pieces(number);
+      --n_helping_;
+      if (is_closed_) return n_done;
+      if (Clock::now() > next_look) {  // signals come to the main thread, which may be the one here
+        interrupt.poll(INT64_C(1) << 40);
+        next_look = Clock::now() + kPatience;
+      }
     }
   }
 
   void close() {
-    std::lock_guard<std::mutex> lock(mutex_);
     is_closed_ = true;
-    ++posted_;
-    changed_.notify_all();
+    post();
   }
 
  private:
-  // Waits a little without giving the processor away: to wake a thread that sleeps takes longer
-  // than much of what there is to do.
+  using Clock = std::chrono::steady_clock;
+  using Piece = void (*)(void*, int64_t);
+  static constexpr std::chrono::milliseconds kPatience{20};
+
+  // The pieces of one thread, which the others take when they have done theirs. Work is given out
+  // in the same order again and again: a thread finds near what it has written before.
+  struct alignas(64) Share {
+    std::atomic<int64_t> next{0};
+    int64_t end = 0;
+  };
+
+  // Waits a little without giving the processor away, and returns whether it is ready: to wake a
+  // thread that sleeps takes longer than much of what there is to do.
   template <class Ready>
-  static void spin(const Ready& ready) {
-    constexpr int kTries = 1000;
-    for (int i = 0; i < kTries && !ready(); ++i) {
+  static bool spin(const Ready& ready) {
+    constexpr int kTries = 4000;
+    for (int i = 0; i < kTries; ++i) {
+      if (ready()) return true;
 #if defined(__x86_64__) && defined(__GNUC__)
       __builtin_ia32_pause();
 #else
       std::this_thread::yield();
 #endif
     }
+    return ready();
   }
 
-  static void look(Interrupt& interrupt) { interrupt.poll(INT64_C(1) << 40); }
-
-  using Piece = void (*)(void*, int64_t);
-  static constexpr std::chrono::milliseconds kPatience{20};
+  void post() {
+    ++posted_;
+    if (n_asleep_ == 0) return;
+    std::lock_guard<std::mutex> lock(mutex_);  // nobody is between its last look and its sleep
+    changed_.notify_all();
+  }
 
   void run(int64_t n, Piece piece, void* given) {
     std::lock_guard<std::mutex> alone(running_);  // whoever else should give work to this team
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      piece_ = piece;
-      given_ = given;
-      n_pieces_ = n;
-      next_ = 0;
-      error_ = nullptr;
-      has_work_ = true;
-      ++posted_;
+    piece_ = piece;
+    given_ = given;
+    for (int t = 0; t < n_threads_; ++t) {
+      shares_[t].next = n * t / n_threads_;
+      shares_[t].end = n * (t + 1) / n_threads_;
     }
-    changed_.notify_all();
-    take_pieces();
-    spin([&] { return n_helping_.load(std::memory_order_acquire) == 0; });
-    std::unique_lock<std::mutex> lock(mutex_);
+    error_ = nullptr;
+    has_work_ = true;
+    post();
+    take_pieces(0);
     has_work_ = false;  // who comes now is too late
-    done_.wait(lock, [&] { return n_helping_ == 0; });
+    while (!spin([&] { return n_helping_ == 0; })) std::this_thread::yield();
     if (error_) std::rethrow_exception(error_);
   }
 
-  int64_t take_pieces() {
+  int64_t take_pieces(int number) {
     int64_t n_done = 0;
     try {
-      for (int64_t i; (i = next_.fetch_add(1)) < n_pieces_; ++n_done) piece_(given_, i);
+      for (int k = 0; k < n_threads_; ++k) {
+        Share& share = shares_[(number + k) % n_threads_];
+        for (int64_t i; (i = share.next.fetch_add(1)) < share.end; ++n_done) piece_(given_, i);
+      }
     } catch (...) {
       std::lock_guard<std::mutex> lock(mutex_);
       if (!error_) error_ = std::current_exception();
@@ -131,16 +144,15 @@ class Team {
   }
 
   const int n_threads_;
-  std::mutex mutex_, running_;
-  std::condition_variable changed_, done_;
-  std::atomic<int64_t> next_{0};
+  std::vector<Share> shares_;
   Piece piece_ = nullptr;
   void* given_ = nullptr;
-  int64_t n_pieces_ = 0;
-  std::atomic<uint64_t> posted_{0};  // changes with all that helpers should look at
-  std::atomic<int> n_helping_{0};
-  bool has_work_ = false, is_closed_ = false;
   std::exception_ptr error_;
+  std::atomic<uint64_t> posted_{0};  // changes with all that helpers should look at
+  std::atomic<bool> has_work_{false}, is_closed_{false};
+  std::atomic<int> n_helping_{0}, n_joined_{0}, n_asleep_{0};
+  std::mutex mutex_, running_;
+  std::condition_variable changed_;
 };
 
 constexpr int64_t kFewRows = 4096;  // of a thread

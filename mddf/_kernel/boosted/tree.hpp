@@ -25,6 +25,14 @@ struct Grown {
   std::vector<uint16_t> leaf_of;  // of each row
 
   int n_leaves() const { return static_cast<int>(limits.size()); }
+  void clear() {
+    splits.clear();
+    left.clear();
+    right.clear();
+    leaf_of_way.clear();
+    limits.clear();
+    leaf_of.clear();
+  }
 };
 
 // The leaf of a row of the table, of a tree that is not symmetric.
@@ -77,7 +85,8 @@ inline void find_ways(const Grown& tree, const Columns& columns, const int32_t* 
 template <int kWidth, bool kCounted, int kOutputs>
 struct Round {
   const std::vector<Sums<kWidth>>& gradients;  // zero for rows that were not drawn
-  const std::vector<int32_t>& drawn;           // those that were
+  const std::vector<int32_t>& order;           // those that were, and then the others
+  int64_t n_drawn;
   const Sums<kWidth>& total;
   Scorer<kWidth, kCounted, kOutputs> scorer;
   double smoothing;  // of categories, in units of the hessian
