@@ -1,6 +1,7 @@
 """Deep forests guided by the margin distribution."""
 
 from importlib import import_module
+from types import ModuleType
 
 try:
     import_module("mddf._core")
@@ -40,3 +41,10 @@ __all__ = [
 ]
 
 publish(globals())
+
+
+def __getattr__(name: str) -> ModuleType:
+    """The packages of mddf, imported when they are first used."""
+    if name in ("analysis", "baselines", "datasets", "explain", "export"):
+        return import_module(f"mddf.{name}")
+    raise AttributeError(f"module 'mddf' has no attribute {name!r}")

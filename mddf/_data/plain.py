@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from numbers import Integral, Number, Real
 from typing import Any
 
@@ -155,6 +156,21 @@ def _check_complete(y: Any) -> None:
         )
 
 
+@contextmanager
+def naming_row(y: Any) -> Iterator[None]:
+    """Have errors about numbers that are not finite say in which row the first one is."""
+    try:
+        yield
+    except ValueError as error:
+        odd = np.array([])
+        if isinstance(y, np.ndarray) and y.ndim and y.dtype.kind == "f":
+            odd = np.flatnonzero(~np.isfinite(y.reshape(len(y), -1)).all(axis=1))
+        if not len(odd):
+            raise
+        where = f"got {y[odd[0]].tolist()!r} in row {odd[0]} (rows that are not: {len(odd)})"
+        raise ValueError(f"{error} It must be finite, {where}") from None
+
+
 def encode_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
     """Classes in order, and the class of every sample as uint16.
 
@@ -171,7 +187,7 @@ def encode_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
             warn_of_column()
         y = column_or_1d(y)
     if y.dtype.kind == "f":
-        with np.errstate(invalid="ignore"):  # of sums of infinities
+        with np.errstate(invalid="ignore"), naming_row(y):  # of sums of infinities
             assert_all_finite(y, input_name="y")
     _check_complete(y)
     try:

@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 from mddf._base.messages import short, warn
 from mddf._base.serialization import register_serializable
 from mddf._core import ClassTarget, ValueTarget
-from mddf._data.plain import encode_labels, numbers_of, warn_of_column
+from mddf._data.plain import encode_labels, naming_row, numbers_of, warn_of_column
 from mddf._data.validation import naming
 
 # Targets are whole multiples of 2^-61 of their bound, which takes all bits of a double that is not
@@ -162,7 +162,7 @@ def finite_values(y: Any) -> np.ndarray:
     """Targets as float64, of the shape in which a user passed them as y."""
     with naming("y"):
         y = numbers_of(y, "y")
-        with np.errstate(invalid="ignore"):  # of sums of infinities
+        with np.errstate(invalid="ignore"), naming_row(y):  # of sums of infinities
             y = check_array(y, ensure_2d=False, dtype=np.float64, order="C", input_name="y")
         if y.ndim == 0:
             raise ValueError(f"y must have a target for every sample, got {short(y)}")

@@ -18,7 +18,11 @@ def test_import_gives_no_warning_and_loads_no_extra(tmp_path):
     code = (
         "import sys, sklearn.preprocessing\n"  # loads pandas itself, where it is installed
         "before = set(sys.modules)\n"
-        "import mddf, mddf.baselines, mddf.datasets, mddf.explain, mddf.export\n"
+        "import mddf\n"
+        "heavy = {'mddf.explain', 'mddf.export', 'mddf.datasets'} & set(sys.modules)\n"
+        "assert not heavy and not hasattr(mddf, 'nonesuch')\n"
+        "mddf.baselines.AdaBoostClassifier, mddf.datasets.load, mddf.analysis.sign_test\n"
+        "mddf.explain.importances, mddf.export.to_onnx  # imported when first used\n"
         "extras = {'shap', 'onnx', 'onnxruntime', 'skops', 'matplotlib', 'numba', 'pandas',\n"
         "          'pooch', 'xgboost', 'autogluon', 'mddf.autogluon'}\n"
         "print(sorted(extras & (set(sys.modules) - before)))"

@@ -135,6 +135,25 @@ def test_small_samples_are_paired(script):
     assert run.ahead(frame[frame["method"] == "rf"])["ahead"].isna().all()
 
 
+def test_small_samples_without_mddf_are_compared_with_the_first_method(script):
+    frame = pd.DataFrame(
+        [
+            {"set": "iris", "seed": seed, "method": method, "fraction": 0.1, "n_train": 10}
+            | {"accuracy": accuracy + seed / 10, "fit_seconds": 1}
+            for seed in (0, 1)
+            for method, accuracy in (("mine(k=2, j=3)", 0.8), ("rf", 0.7))
+        ]
+    )
+    run = script("run_uci")
+    assert run.compared(run.ahead(frame)) == "mine (k=2, j=3)"
+    *_, table = run.report(frame, run.parse([]))
+    assert table.shown.loc[("iris", "10", "RandomForest"), "first ahead by"] == "+10.00 ± 0.00"
+    assert "mine (k=2, j=3) minus the method" in table.title
+    frame["method"] = frame["method"].replace("mine(k=2, j=3)", "mine")
+    *_, table = run.report(frame, run.parse([]))
+    assert table.shown.loc[("iris", "10", "RandomForest"), "mine ahead by"] == "+10.00 ± 0.00"
+
+
 def test_one_method_alone_is_not_drawn(script, tmp_path):
     rows = {"set": ["iris"], "method": "rf", "seed": 0, "fraction": 0.5, "accuracy": 0.9}
     rows |= {"n_train": 10, "fit_seconds": 1}
