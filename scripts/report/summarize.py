@@ -18,7 +18,7 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
-from _lab import cli, need, pictures, records, scores, stats, tables
+from _lab import cli, counted, need, pictures, records, scores, stats, tables
 from _lab.models import title_of
 
 from mddf._command.rows import all_among
@@ -97,7 +97,7 @@ def compare(frame, metric, options):
     p = found.friedman_p
     friedman = "" if tables.pd.isna(p) else f" Friedman p = {p:.3g};"
     title = (
-        f"{metric}: mean ranks over {found.n_sets} sets;{friedman}\n"
+        f"{metric}: mean ranks over {counted(found.n_sets, 'set')};{friedman}\n"
         f"critical difference (Nemenyi, {options.level:g}) {found.critical_difference:.2f}"
     )
     shown.append(_table("ranks", metric, title, ranks, "{:.2f}"))
