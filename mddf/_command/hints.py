@@ -32,11 +32,14 @@ def warn_of_text(path: Any, table: Any, lines: np.ndarray, form: Format, target:
                 )
         elif 2 * (n := sum(map(looks_like_number, there))) > len(there):
             row = first_text(table[name])
+            cell = str(table[name].iloc[row])
+            remedy = "name missing cells by --missing and the marks by --decimal and --thousands"
+            if cell.strip().endswith("%"):
+                remedy = "take the percent signs out of the file"
             _warn(
                 f"{path}: column {name!r} is text and taken as categories, but {n} of its "
-                f"{len(there)} values look like numbers; line {lines[row]} has "
-                f"{table[name].iloc[row]!r}. If it holds numbers, name missing cells by "
-                f"--missing and the marks by --decimal and --thousands; else --text {name!r}"
+                f"{len(there)} values look like numbers; line {lines[row]} has {cell!r}. If it "
+                f"holds numbers, {remedy}; else --text {name!r}"
             )
         elif name != target and len(there) > _FEW and 2 * len(there) > len(column):
             _warn(

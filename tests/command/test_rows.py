@@ -213,5 +213,10 @@ def test_text_that_may_be_meant_otherwise(tmp_path):
     assert "'id' is text and taken as categories, but has 30 different values in 30" in shown[0]
     assert "'day' is text and taken as categories, but looks like dates: --dates" in shown[1]
     assert "'kind' is text and taken as categories, but 30 of its 30" in shown[2]
+    path_of_shares = csv(
+        tmp_path / "shares.csv", share=[f"{i}.5%" for i in range(n)], kind=columns["city"]
+    )
+    with pytest.warns(UserWarning, match=r"has '0.5%'.* take the percent signs out of the file"):
+        read_training(path_of_shares, "kind", warn=True)
     form = Format(text=("id", "kind"), dates=("day",))
     read_training(path, "kind", form=form, warn=True)  # said to be so: no warning
