@@ -100,10 +100,11 @@ def most_columns(monkeypatch):
 
 @pytest.fixture
 def few_rounds(monkeypatch):
-    """Let the boosting of deep forests end after 40 rounds instead of 2000."""
+    """Let the boosting of deep forests end after 40 rounds instead of thousands."""
     from mddf._members import members
 
-    monkeypatch.setitem(members._BOOSTING, "max_iter", 40)
+    for options in (members._BOOSTING, members._LEAF_WISE):
+        monkeypatch.setitem(options, "max_iter", 40)
 
 
 @pytest.fixture

@@ -47,9 +47,10 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         Maximum number of layers. "auto" is what `preset` has, 2 by default.
     preset : {"default", "fast", "best"}, default="default"
         What parameters are that are left at "auto". "fast" takes about a third of the time: one
-        layer, 50 trees, fewer rounds of boosting, no kernel, half of the kinds of forests. "best"
-        takes about half as long again as the default: 300 trees, and boosted trees at half the
-        rate in up to 4000 rounds, whose depth may be 8, too.
+        layer, 50 trees, fewer rounds of boosting, no kernel, no leaf-wise trees, half of the kinds
+        of forests. "best" takes about three times as long as the default: 300 trees, and boosted
+        trees at half the rate in up to 4000 rounds, whose depth may be 8, too, on the folds of
+        three splits.
     time_limit : float or None, default=None
         Seconds that fit may take, of which it makes what it can: fewer trees, rounds, members and
         layers than without, and models of the folds where there is no time to fit again;
@@ -62,16 +63,20 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     members : "auto" or list, default="auto"
         Of a layer: "random", "random-half" (half of the features for each split),
         "completely-random", "completely-random-sqrt", "boosted" (`GradientBoostingClassifier`,
-        symmetric trees of the depth that wins a race), "kernel" (ridge regression on features of a
-        Laplace or Gaussian kernel [4]_, which leave-one-out errors choose), "linear" (logistic
-        regression on scaled and one-hot features), or classifiers with ``predict_proba``, or pairs
-        of a name and one of these. Names and parameters are set as those of scikit-learn's
-        `VotingClassifier`: ``lr`` and ``lr__C`` of ``("lr", LogisticRegression())``;
-        ``members__0__max_features`` of a first member without a name. All are members of the first
-        layer, the two forests of this package with the least log-loss those of later ones. "auto"
-        means one of each name. Where columns are more than 100 and more than twice the rows, each
-        split of boosting looks at as many of them as there are rows, and 50 at least. All models
-        of folds of boosted trees have one number of rounds, that of the least out-of-fold loss.
+        symmetric trees of the depth that wins a race), "boosted-leaf-wise" (trees of 8 leaves that
+        look at .3 of the features for each node, at half the rate), "kernel" (ridge regression on
+        features of a Laplace or Gaussian kernel [4]_, which leave-one-out errors choose), "linear"
+        (logistic regression on scaled and one-hot features), or classifiers with
+        ``predict_proba``, or pairs of a name and one of these. Names and parameters are set as
+        those of scikit-learn's `VotingClassifier`: ``lr`` and ``lr__C`` of
+        ``("lr", LogisticRegression())``; ``members__0__max_features`` of a first member without a
+        name. All are members of the first layer, the two forests of this package with the least
+        log-loss those of later ones. "auto" means one of each name. Where columns are more
+        than 100 and more than twice the rows, each split of boosting looks at as many of them as
+        there are rows, and 50 at least. All models of folds of boosted trees have one number of
+        rounds, that of the least out-of-fold loss. With `cv` at "auto" and no groups, the named
+        ones have ten folds of their own where a table has up to a million cells, times half the
+        number of classes.
 
         Models of other packages get a data frame of pandas with the columns of X: categories have
         the dtype of categories, and missing values are missing. Where X is no data frame they get

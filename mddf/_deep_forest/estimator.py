@@ -29,7 +29,7 @@ from mddf._deep_forest.nested import outer_folds
 from mddf._deep_forest.presets import Preset, preset_named
 from mddf._deep_forest.refit import fitted_layers
 from mddf._deep_forest.stack import MOST_COLUMNS
-from mddf._deep_forest.training import Training
+from mddf._deep_forest.training import Training, boosting_folds, is_small
 from mddf._ensemble.checkpoints import Checkpoint, fit_inputs
 from mddf._ensemble.columns import bounded, columns_of
 from mddf._ensemble.stages import FittedStages, Stage
@@ -149,8 +149,10 @@ class BaseDeepForest(HoldsMembers, Layered):
         categorical = category_mask(table, self.categorical_features)
         members = self._members(task, categorical)
         for member in members:
-            if member.kind == "boosted":
-                model = member.model.set_params(**preset.boosting)
+            if member.is_boosted and member.kind is not None:
+                model = member.model
+                if member.kind == "boosted":
+                    model.set_params(**preset.boosting)
                 fewer = max(_FEWEST_ROUNDS, int(model.max_iter / task.numbers_of_a_round))
                 model.set_params(max_iter=min(model.max_iter, fewer))
         external = [member for member in members if member.needs_numbers]
@@ -174,7 +176,13 @@ class BaseDeepForest(HoldsMembers, Layered):
         shown = binner.numbers(X) if X is table and is_splitter(self.cv) else X
         levels = binner.all_levels(table)
         training = self._on_folds(trainer, shown, y, groups, entropy, levels)
-        training = replace(training, clock=clock)
+        repeats = preset.repeats if task.has_margins else preset.number_repeats
+        is_free = isinstance(self.cv, str) and groups is None
+        folds = boosting_folds(training, entropy, repeats) if is_free else None
+        training = replace(training, clock=clock, boosting_folds=folds)
+        for member in members:
+            if member.kind == "boosted-leaf-wise" and not is_small(training):
+                member.model.learning_rate *= 2
         columns = None
         if any(member.is_external for member in members):
             columns = FrameColumns.of(table)
@@ -187,7 +195,7 @@ class BaseDeepForest(HoldsMembers, Layered):
             entropy,
             self._checked_checkpoint(training, members, given),
             n_layers=preset.n_layers,
-            depths=preset.depths,
+            depths=preset.depths if task.has_margins else preset.number_depths,
             keep=not self.refit or clock.runs,
             verbose=self.verbose > 0,
         )

@@ -205,16 +205,21 @@ class _Fits:
         """Boosted trees on all folds."""
         start, training = perf_counter(), self.training
         member, entropy = self.members[i], (*self.entropy, 5, i)
+        parts, folding = self.parts, self.folding
+        if member.kind is not None and training.boosting_folds is not None:
+            parts = parts_of(training.boosting_folds)
+            folding = MeanOfFolds.of(training.task, training.boosting_folds)
         share, must = _SHARE_OF_BOOSTING, not self.found
         end = training.clock.until(share)
         try:
-            fitted = training.boost(member, self.parts, entropy, share=share, must=must)
+            fitted = training.boost(member, parts, entropy, share=share, must=must)
         except TimeIsUp:
             self.no_time.add(i)
             return
         if monotonic() > end:
             self._fewer[i] = _count(max(fitted[0][0].rounds, default=0), "round")
-        self._join(i, fitted, self.parts)
+        models = [model for model, _ in fitted]
+        self._add(i, Trained(models, training.join(fitted, parts, folding)))
         self._took(i, perf_counter() - start)
 
     def cuts(self) -> dict[int, str]:
@@ -228,8 +233,7 @@ class _Fits:
         return cuts
 
     def _join(self, i: int, fitted: Sequence[Any], parts: Sequence[Part]) -> None:
-        keep = self.keep or self.members[i].is_boosted
-        models = [model for model, _ in fitted] if keep else []
+        models = [model for model, _ in fitted] if self.keep else []
         self._add(i, Trained(models, self.training.join(fitted, parts, self.folding)))
 
     def _add(self, i: int, trained: Trained) -> None:

@@ -19,8 +19,11 @@ class Preset:
         Names that "auto" leaves out of the members.
     boosting : dict
         Parameters of the named boosted trees.
-    depths : tuple of int
-        Of these, which race.
+    depths, number_depths : tuple of int
+        Of these, which race, for classes and for numbers.
+    repeats, number_repeats : int
+        How often other folds are drawn, on which all named boosted trees of small tables are
+        grown; 0: they are grown on those of the layer.
     """
 
     n_layers: int = 2
@@ -28,6 +31,9 @@ class Preset:
     without: tuple[str, ...] = ()
     boosting: dict[str, Any] = field(default_factory=dict)
     depths: tuple[int, ...] = (6, 4, 2)
+    number_depths: tuple[int, ...] = (8, 6, 4, 2)
+    repeats: int = 1
+    number_repeats: int = 0
 
 
 PRESETS = {
@@ -35,13 +41,17 @@ PRESETS = {
     "fast": Preset(
         n_layers=1,
         n_estimators=50,
-        without=("random-half", "completely-random", "kernel"),
+        without=("random-half", "completely-random", "boosted-leaf-wise", "kernel"),
         boosting={"learning_rate": 0.15, "max_iter": 400},
+        number_depths=(6, 4, 2),
+        repeats=0,
     ),
     "best": Preset(
         n_estimators=300,
         boosting={"learning_rate": 0.05, "max_iter": 4000},
         depths=(8, 6, 4, 2),
+        repeats=3,
+        number_repeats=3,
     ),
 }
 

@@ -42,9 +42,9 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         Maximum number of layers. "auto" is what `preset` has, 2 by default.
     preset : {"default", "fast", "best"}, default="default"
         What parameters are that are left at "auto". "fast" takes about a third of the time: one
-        layer, 50 trees, fewer rounds of boosting, no kernel, half of the kinds of forests. "best"
-        takes about half as long again as the default: 300 trees, and boosted trees at half the
-        rate in up to 4000 rounds, whose depth may be 8, too.
+        layer, 50 trees, fewer rounds of boosting and no depth of 8, no kernel, half of the kinds
+        of forests. "best" takes about three times as long as the default: 300 trees, and boosted
+        trees at half the rate in up to 4000 rounds, on the folds of three splits of ten.
     time_limit : float or None, default=None
         Seconds that fit may take, of which it makes what it can: fewer trees, rounds, members and
         layers than without, and models of the folds where there is no time to fit again;

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,11 @@ from mddf._base.parallel import job_count
 from mddf._cascade.trainer import LayerTrainer, Part
 from mddf._data.binned_table import BinnedTable
 from mddf._data.binning import Bins, apply_bins, find_bins
-from mddf._data.folds import Folds
+from mddf._data.folds import Folds, make_folds
 from mddf._data.levels import Levels
 from mddf._data.sampling import row_hashes
 from mddf._deep_forest.clock import Clock, TimeIsUp
+from mddf._gradient.statistics import groups_of
 from mddf._members.boosted import BoostedModel, BoostingData, boost_parts, boosting_options
 from mddf._members.external import blaming
 from mddf._members.external_fit import Frames
@@ -30,6 +32,10 @@ from mddf._trees.grower import Grown
 _SHARE_TO_START = 0.8
 # Of the margins' loss: those of `MDDFClassifier`.
 TARGET_MARGIN, MU = 0.9, 0.1
+# Named boosted trees of small tables have so many folds of their own; see `Preset`.
+_BOOSTING_FOLDS = 10
+# A table is small up to so many cells, times what a round of boosting costs.
+_SMALL = 2**20
 # On which members of other packages are tried.
 _FEW_ROWS = 40
 
@@ -62,6 +68,9 @@ class Training(LayerTrainer):
         Rows of the same number, those of a group, tell nothing apart; None: each tells its own.
     levels : Levels or None, default=None
         Of the columns of many categories, for boosted trees.
+    boosting_folds : list of (train, held_out) or None, default=None
+        Of the named boosted trees, if they are others. The models of all are kept, so that more
+        folds are more data for each, and more models.
     frames : callable or None, default=None
         What users' estimators see data frames by.
     """
@@ -72,6 +81,7 @@ class Training(LayerTrainer):
     out_of_bag: bool = True
     units: np.ndarray | None = None
     levels: Levels | None = None
+    boosting_folds: Folds | None = None
     frames: Frames | None = None
 
     @cached_property
@@ -283,3 +293,23 @@ def leaderboard_row(
     """A row of the leaderboard, of a member that has no weight yet."""
     unknown = {"weight": 0.0, "seconds": float(seconds), "bytes": 0}
     return {"layer": number + 1, "member": name} | figures | unknown
+
+
+def is_small(training: Training) -> bool:
+    """Whether boosting takes little: cells, statistics included, of which each class asks."""
+    n_columns = training.n_raw
+    if training.levels is not None:
+        n_columns += len(groups_of(training.levels))
+    cells = len(training.order) * n_columns
+    return cells * training.task.numbers_of_a_round <= _SMALL
+
+
+def boosting_folds(training: Training, entropy: tuple[int, ...], repeats: int) -> Folds | None:
+    """Folds of the named boosted trees; None where they have those of the layer."""
+    has_as_many = len(training.folds) >= repeats * _BOOSTING_FOLDS
+    if has_as_many or not is_small(training):
+        return None
+    seeds = np.random.SeedSequence((*entropy, 15)).generate_state(repeats)
+    strata = training.task.strata
+    each = [make_folds(_BOOSTING_FOLDS, None, None, strata, int(seed)) for seed in seeds]
+    return list(chain(*each))

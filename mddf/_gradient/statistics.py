@@ -193,10 +193,8 @@ class Encoding:
         return len(self.groups()) * self.outputs.shape[1]
 
     def groups(self) -> list[list[int]]:
-        """Places among the columns of many levels: each one, and pairs."""
-        most = np.sort(np.argsort(-self.levels.counts, kind="stable")[:_MOST_PAIRED]).tolist()
-        pairs = [list(two) for two in combinations(most, 2)]
-        return [[place] for place in range(len(self.levels.counts))] + pairs
+        """See `groups_of`."""
+        return groups_of(self.levels)
 
     def extended(self, monotonic: np.ndarray | None, interactions: np.ndarray | None) -> Any:
         """Constraints of columns, for statistics, too: those of pairs are with both columns."""
@@ -254,6 +252,13 @@ class Encoding:
             groups, bins = self.groups(), join_bins(*bins_of)
             before = TargetStatistics(levels.columns, groups, keys_of, codes_of, bins)
         return np.hstack(coded), before
+
+
+def groups_of(levels: Levels) -> list[list[int]]:
+    """Places among the columns of many levels: each one, and pairs."""
+    most = np.sort(np.argsort(-levels.counts, kind="stable")[:_MOST_PAIRED]).tolist()
+    pairs = [list(two) for two in combinations(most, 2)]
+    return [[place] for place in range(len(levels.counts))] + pairs
 
 
 def places_of(wanted: np.ndarray, keys: np.ndarray) -> np.ndarray:

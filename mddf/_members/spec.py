@@ -22,7 +22,8 @@ class MemberSpec:
     model : estimator
         Not fitted.
     kind : str or None
-        Of a named member: "random" or "completely-random" of a forest, or "boosted".
+        Of a named member: "random" or "completely-random" of a forest, "boosted" or
+        "boosted-leaf-wise".
     is_boosted : bool, default=False
         Whether it is gradient boosting that grows on the binned table. Its models of all folds
         are kept, whose mean is better than one model that is fitted on all rows.

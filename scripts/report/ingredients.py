@@ -18,25 +18,21 @@ from _lab import data, held_out, tables
 from _lab.study import Study
 from sklearn.utils import _safe_indexing
 
-from mddf import (
-    DeepForestClassifier,
-    DeepForestRegressor,
-    GradientBoostingClassifier,
-    GradientBoostingRegressor,
-)
+from mddf import DeepForestClassifier, DeepForestRegressor
 from mddf._members.members import AUTO, AUTO_REGRESSORS
 
-# What is left out of the members, and what is added to them.
+# What is left out of the members.
 LEFT_OUT = {
     "default": (),
-    "no-boosted": ("boosted",),
+    "no-boosted": ("boosted", "boosted-leaf-wise"),
+    "no-symmetric": ("boosted",),
+    "no-leaf-wise": ("boosted-leaf-wise",),
     "no-kernel": ("kernel",),
     "no-linear": ("linear",),
     "no-forests": ("random", "random-half", "completely-random", "completely-random-sqrt"),
     "no-random": ("random", "random-half"),
     "no-completely-random": ("completely-random", "completely-random-sqrt"),
     "one-layer": (),
-    "leaf-wise-too": (),
 }
 
 
@@ -44,10 +40,6 @@ def estimator(method, task, seed):
     """The deep forest of a method."""
     regression = task == "regression"
     members = [m for m in (AUTO_REGRESSORS if regression else AUTO) if m not in LEFT_OUT[method]]
-    if method == "leaf-wise-too":
-        Boosting = GradientBoostingRegressor if regression else GradientBoostingClassifier
-        given = {"grow_policy": "leaf-wise", "min_samples_leaf": 5, "max_iter": 2000}
-        members.append(("leaf-wise", Boosting(learning_rate=0.1, random_state=seed, **given)))
     Forest = DeepForestRegressor if regression else DeepForestClassifier
     n_layers = 1 if method == "one-layer" else 2
     return Forest(n_layers, members=members, random_state=seed, n_jobs=1)

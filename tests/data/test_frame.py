@@ -299,7 +299,7 @@ def _odd_columns(rng, n_rows):
     }
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 7, 40]), st.booleans())
 def test_small_frames_are_coded_like_long_ones(seed, n_rows, own_arrays):
     rng = np.random.default_rng(seed)
@@ -328,7 +328,7 @@ def test_small_frames_are_coded_like_long_ones(seed, n_rows, own_arrays):
         np.testing.assert_array_equal(found, expected)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1, 2, 40]))
 def test_small_frames_of_odd_columns_are_read_like_long_ones(seed, n_rows):
     X = pd.DataFrame(_odd_columns(np.random.default_rng(seed), n_rows))

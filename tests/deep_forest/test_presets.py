@@ -10,6 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 
 from mddf import DeepForestClassifier, DeepForestRegressor
 from mddf._deep_forest.presets import PRESETS
+from mddf._deep_forest.training import Training
 
 pytestmark = pytest.mark.usefixtures("few_rounds")
 
@@ -37,18 +38,22 @@ def test_the_fast_preset_has_fewer_members_and_one_layer(Model, load):
 def test_the_best_preset_has_more_of_all(Model, monkeypatch):
     default, best = PRESETS["default"], PRESETS["best"]
     assert best.n_estimators > default.n_estimators
+    assert best.repeats > default.repeats
+    assert best.number_repeats > default.number_repeats
     assert set(best.depths) > set(default.depths)
     small = replace(best, n_estimators=8, boosting={"max_iter": 20, "learning_rate": 0.3})
+    depths = "depths" if Model is DeepForestClassifier else "number_depths"
     monkeypatch.setitem(PRESETS, "best", small)
     X, y = load_breast_cancer(return_X_y=True)
     model = Model(1, preset="best", random_state=0).fit(X[:200], y[:200])
     default_model = Model(1, n_estimators=8, random_state=0).fit(X[:200], y[:200])
     assert members_of(model) == members_of(default_model)
-    for one, depths in ((model, best.depths), (default_model, default.depths)):
+    for one, preset in ((model, best), (default_model, default)):
         tried = [r for r in one.fit_report_ if (r["step"], r["member"]) == ("options", "boosted")]
         found = [int(re.match("max_depth=([0-9]+)", row["candidate"])[1]) for row in tried]
-        assert tuple(found[:-1]) == depths  # last, the best one on half of the features
-        assert found[-1] in depths
+        # Last, the best one on half of the features.
+        assert tuple(found[:-1]) == getattr(preset, depths)
+        assert found[-1] in found[:-1]
 
 
 def test_parameters_that_are_given_beat_the_preset():
@@ -77,3 +82,77 @@ def test_a_preset_that_there_is_not(preset, hint):
     message = rf"^preset must be one of \('default', 'fast', 'best'\), {hint}"
     with pytest.raises(ValueError, match=message):
         DeepForestClassifier(preset=preset).fit([[0], [1]], [0, 1])
+
+
+def n_models(Model, fit_options=None, **options):
+    """How many models the boosted trees have, each on folds of its own."""
+    X, y = load_breast_cancer(return_X_y=True)
+    rows = slice(options.pop("n_rows", 120))
+    model = Model(1, n_estimators=3, members=["boosted"], random_state=0, **options)
+    model.fit(X[rows], y[rows], **(fit_options or {}))
+    return len(model._layers[0].members[0].models)
+
+
+def test_boosted_trees_of_classes_have_ten_folds_of_their_own(monkeypatch):
+    Model = DeepForestClassifier
+    assert n_models(Model) == 10
+    assert n_models(Model, preset="fast") == 5
+    assert n_models(Model, cv=3) == 3
+    assert n_models(Model, {"groups": np.arange(120) // 4}) == 5
+    assert n_models(DeepForestRegressor) == 10  # as many as the layer has
+    default = PRESETS["default"]
+    monkeypatch.setitem(PRESETS, "best", replace(default, repeats=3, number_repeats=2))
+    assert n_models(Model, preset="best") == 30
+    assert n_models(DeepForestRegressor, preset="best") == 20
+    monkeypatch.setattr("mddf._deep_forest.training._SMALL", 0)  # every table is large
+    assert n_models(Model) == 5
+    assert n_models(Model, n_rows=40) == 10
+
+
+@pytest.mark.parametrize("repeats", [1, 2])
+def test_what_boosted_trees_say_out_of_fold_is_by_models_that_did_not_see_a_row(
+    repeats, monkeypatch
+):
+    seen = []
+    boost = Training.boost
+
+    def watched(self, member, parts, *given, **options):
+        fitted = boost(self, member, parts, *given, **options)
+        seen.append((parts, fitted))
+        return fitted
+
+    monkeypatch.setattr(Training, "boost", watched)
+    monkeypatch.setitem(PRESETS, "default", replace(PRESETS["default"], repeats=repeats))
+    X, y = load_breast_cancer(return_X_y=True)
+    X, y = X[:150], y[:150]
+    model = DeepForestClassifier(1, members=["boosted-leaf-wise"], calibrate=False, random_state=0)
+    model.fit(X, y)
+    (parts, fitted) = seen[-1]
+    assert len(parts) == len(fitted) == 10 * repeats
+    total, times = np.zeros((150, 2)), np.zeros(150)
+    for part, (_, vectors) in zip(parts, fitted, strict=True):
+        assert not np.intersect1d(part.train, part.held_out).size
+        total[part.held_out] += vectors
+        times[part.held_out] += 1
+    assert np.all(times == repeats)
+    np.testing.assert_allclose(model.oof_probabilities_, total / repeats, atol=1e-12)
+    two = clone(model).set_params(n_jobs=2).fit(X, y)
+    assert np.array_equal(two.predict_proba(X), model.predict_proba(X))
+    assert np.array_equal(two.oof_probabilities_, model.oof_probabilities_)
+
+
+def test_leaf_wise_trees_of_large_tables_have_fewer_rounds(monkeypatch):
+    X, y = load_breast_cancer(return_X_y=True)
+    rates = []
+    check = Training.check
+
+    def watched(self, members, entropy):
+        rates.append(members[0].model.learning_rate)
+        check(self, members, entropy)
+
+    monkeypatch.setattr(Training, "check", watched)
+    model = DeepForestClassifier(1, members=["boosted-leaf-wise"], random_state=0)
+    model.fit(X[:60], y[:60])
+    monkeypatch.setattr("mddf._deep_forest.training._SMALL", 0)
+    model.fit(X[:60], y[:60])
+    assert rates == [0.05, 0.1]

@@ -38,7 +38,9 @@ def test_a_limit_that_is_too_short_gives_a_small_forest_with_a_warning(Model, lo
     X, y = load(return_X_y=True)
     with pytest.warns(UserWarning, match="time_limit=1e-06 is too short"):
         model = Model(time_limit=1e-6, random_state=0).fit(X, y)
-    assert weights_of(model) == {"random": 1.0, "boosted": 0.0, "kernel": 0.0, "linear": 0.0}
+    left_out = {name for name, weight in weights_of(model).items() if weight == 0}
+    assert left_out >= {"boosted", "kernel", "linear"}
+    assert weights_of(model)["random"] == 1
     assert model.score(X, y) > 0.3
     assert cuts_of(model) >= {("random", "1 tree"), ("boosted", "left out")}
     assert model.stop_reason_ == "time_limit has no time for a later layer"
