@@ -9,7 +9,10 @@ rounds and the same learning rate; symmetric trees of depth 6 against CatBoost's
 31 leaves against the others', and of more than two classes one tree a round, with a value for each
 class in a leaf, against theirs of one tree a class. Ratios: peer / ours. With "threads" among the
 measures, what a second thread gains: wall seconds of one over those of two, which need two free
-cores. Notes tell versions and settings.
+cores. With "equal", fits of as many rounds as each side needs to the worse of both sides' best
+losses on the rows for predictions, of at most --rounds. Notes tell versions and settings.
+
+    python scripts/bench/gradient.py --measures equal --tables letter --rounds 1100
 """
 
 from functools import partial
@@ -23,6 +26,7 @@ from _lab import bench, tables
 from _lab.study import Study
 from mddf.datasets import load
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.metrics import log_loss, root_mean_squared_error
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
 
@@ -127,12 +131,38 @@ def measured(make, table, _):
     predict, _, found = bench.cost(
         model.predict_proba if classes else model.predict, X_test, least=0.05
     )
+    return {"fit_s": fit, "predict_s": predict, "loss": loss_of(y_test, found, classes)}
+
+
+def loss_of(y, predicted, classes):
+    """Log-loss of probabilities, or the root of the mean squared error of numbers."""
     if classes:
-        own = found[np.arange(len(y_test)), y_test.astype(int)]
-        loss = -np.mean(np.log(np.maximum(own, 1e-15)))
-    else:
-        loss = np.sqrt(np.mean((found - y_test) ** 2))
-    return {"fit_s": fit, "predict_s": predict, "loss": float(loss)}
+        return log_loss(y, predicted, labels=np.arange(classes))
+    return root_mean_squared_error(y, predicted)
+
+
+def losses(make, table, peer):
+    """Losses on the rows for predictions, after each round."""
+    X, y, X_test, y_test, classes = table
+    if peer not in ("lightgbm", "xgboost"):
+        model = make().fit(X, y)
+        staged = model.staged_predict_proba if classes else model.staged_predict
+        return [loss_of(y_test, predicted, classes) for predicted in staged(X_test)]
+    options = {"verbose": False} if peer == "xgboost" else {}
+    model = make().fit(X, y, eval_set=[(X_test, y_test)], **options)
+    found = model.evals_result() if peer == "xgboost" else model.evals_result_
+    (found,) = found.values()
+    (found,) = found.values()
+    return found if classes or peer == "xgboost" else np.sqrt(found)
+
+
+def equal_loss(own, theirs, table, peer):
+    """The rounds that each side needs to the worse of both sides' best losses, and that loss."""
+    both = [losses(own, table, "mddf"), losses(theirs, table, peer)]
+    reached = max(min(found) for found in both)
+    return [
+        next(k for k, loss in enumerate(found, 1) if loss <= reached) for found in both
+    ], reached
 
 
 def wall(make, table, _):
@@ -145,14 +175,22 @@ def wall(make, table, _):
 
 def cell(options, measure, set, policy, peer):
     table = table_of(set)
-    own = partial(ours, policy, table[-1], options.rounds)
+    own, found = partial(ours, policy, table[-1], options.rounds), {}
     if measure == "threads":
         sides = [partial(wall, partial(own, n_jobs=n), table) for n in (2, 1)]
     else:
         theirs = partial(PEERS[peer], table[-1], options.rounds)
+        if measure == "equal":
+            (n, n_theirs), reached = equal_loss(own, theirs, table, peer)
+            own, theirs = (
+                partial(ours, policy, table[-1], n),
+                partial(PEERS[peer], table[-1], n_theirs),
+            )
+            found = {"rounds": n, "peer_rounds": n_theirs, "reached": reached}
         sides = [partial(measured, make, table) for make in (own, theirs)]
     return {
         "shape": f"{len(table[0])} x {table[0].shape[1]}",
+        **found,
         **bench.in_turns(sides, options.repeats),
     }
 
@@ -162,12 +200,19 @@ def report(frame, options):
     predict_s:.4f peer's_=peer_predict_s:.4f ratio_=predict_s_ratio:.2f
     loss:.4f peer's__=peer_loss:.4f"""
     title = f"CPU seconds of {options.rounds} rounds, one core, medians of {options.repeats}"
-    found, threads = (frame[frame.measure == measure] for measure in ("peers", "threads"))
+    found, threads, equal = (
+        frame[frame.measure == measure] for measure in ("peers", "threads", "equal")
+    )
     made = [tables.columns("gradient", title, found, shown, 2, found)] if len(found) else []
     if len(threads):
         title = f"Wall seconds of {options.rounds} rounds in two threads and in one"
         shown = "table=set shape policy two=fit_s:.3f one=peer_fit_s:.3f gain=fit_s_ratio:.2f"
         made.append(tables.columns("threads", title, threads, shown, 2, threads))
+    if len(equal):
+        title = f"CPU seconds to equal losses, one core, medians of {options.repeats}"
+        shown = """table=set shape policy peer loss=reached:.4f rounds:.0f peer's=peer_rounds:.0f
+        fit_s:.3f peer's_=peer_fit_s:.3f ratio=fit_s_ratio:.2f"""
+        made.append(tables.columns("equal", title, equal, shown, 2, equal))
     return made
 
 
@@ -176,10 +221,11 @@ def keys(options):
     peers = [peer for peer in options.peers if find_spec(peer)]
     policies = {peer: "symmetric" if peer == "catboost" else "leaf-wise" for peer in peers}
     found = [
-        {"measure": "peers", "set": table, "policy": policies[peer], "peer": peer}
+        {"measure": measure, "set": table, "policy": policies[peer], "peer": peer}
+        for measure in ("peers", "equal")
         for table in options.tables
         for peer in peers
-        if "peers" in options.measures
+        if measure in options.measures
     ]
     return found + [
         {"measure": "threads", "set": table, "policy": policy, "peer": ""}

@@ -26,7 +26,10 @@ STUDIES = {
         "--measures speed,peers,binning,threads,row,memory,growth,parts --libraries scikit-learn",
         "speed peers binning threads row memory growth parts",
     ),
-    "bench.gradient": ("--tables tiny --peers sklearn --rounds 2 --repeats 1", "gradient threads"),
+    "bench.gradient": (
+        "--tables tiny --peers sklearn --rounds 2 --repeats 1 --measures peers threads equal",
+        "gradient threads equal",
+    ),
     "bench.scale": ("--rows 2000 --columns 5", "scale"),
     "bench.workers": ("--engines loky --rows 500 --predicted 500", "workers"),
     "reproduce.comparison": ("--datasets breast_cancer,wine --rounds 3", "comparison"),
