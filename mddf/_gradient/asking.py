@@ -13,6 +13,7 @@ from mddf._data.blocks import by_blocks
 from mddf._data.reading import read_table
 from mddf._data.table import Table
 from mddf._ensemble.stages import FittedStages, one_stage
+from mddf._gradient.options import PLAIN, value_of
 from mddf._gradient.stages import BoostedMember
 from mddf._gradient.statistics import TargetStatistics, with_statistics
 from mddf._gradient.trees import BoostedTrees
@@ -24,6 +25,7 @@ class AsksBoostedTrees:
     _binner: Binner
     _trees: BoostedTrees
     _statistics: TargetStatistics | None = None
+    _chosen: dict[str, Any] | None = None  # of fits of earlier releases, which had no choice
     _target: Any  # Labels or Numbers
     categorical_features: Any
     n_jobs: Any
@@ -83,6 +85,12 @@ class AsksBoostedTrees:
         check_is_fitted(self, "_trees")
         levels = np.diff(self._trees.arrays["first_split"])
         return int(levels.max(initial=0)) if self._trees.symmetric else None
+
+    @property
+    def chosen_(self) -> dict[str, Any]:
+        """`max_features`, `l2_regularization` and `subsample` by which trees were grown."""
+        check_is_fitted(self, "_trees")
+        return dict(self._chosen or {name: value_of(self, name) for name in PLAIN})
 
     @property
     def feature_importances_(self) -> Any:

@@ -29,7 +29,15 @@ from mddf._data.validation import (
 from mddf._gradient.asking import AsksBoostedTrees
 from mddf._gradient.choosing import MANY_ROWS, Trials, chooses
 from mddf._gradient.growing import Boosted, Stopping, boost
-from mddf._gradient.options import LEAF_WISE, MOST_LEAVES, SYMMETRIC, kernel_options
+from mddf._gradient.options import (
+    AUTO,
+    LEAF_WISE,
+    MOST_LEAVES,
+    PLAIN,
+    SYMMETRIC,
+    kernel_options,
+    value_of,
+)
 from mddf._gradient.rows import Rows, within_range
 from mddf._gradient.statistics import FEWEST_LEVELS, Encoding
 from mddf._gradient.trees import BoostedTrees
@@ -53,9 +61,9 @@ class GradientBoosting(AsksBoostedTrees):
         "max_leaf_nodes": [Within(Integral, 2, MOST_LEAVES, closed="both"), None],
         "max_depth": [Within(Integral, 1, None, closed="left"), None],
         "min_samples_leaf": [Within(Integral, 1, None, closed="left")],
-        "l2_regularization": [finite()],
-        "max_features": MAX_FEATURES,
-        "subsample": [Within(Real, 0, 1, closed="right")],
+        "l2_regularization": [finite(), StrOptions({AUTO})],
+        "max_features": [*MAX_FEATURES, StrOptions({AUTO})],
+        "subsample": [Within(Real, 0, 1, closed="right"), StrOptions({AUTO})],
         "max_bins": [Within(Integral, 2, 255, closed="both")],
         "categorical_features": [StrOptions({"from_dtype"}), "array-like", None],
         "monotonic_cst": ["array-like", dict, None],
@@ -261,16 +269,16 @@ class GradientBoosting(AsksBoostedTrees):
             trials = Trials.of(self, rows, target, binner.categorical_, encoding, self._entropy)
         seeds = draw_seeds(self._entropy, self.max_iter)[n_before:]
         if trials is not None:
-            model = trials.of_best_depth(self)
+            model = trials.best(self)
             chosen = trials.scores(model)
-            seeds = seeds[: max(1, int(chosen.argmax()))]
+            seeds = seeds[: trials.best_round(model, chosen)]
         options = kernel_options(model, rows.table, target, binner.categorical_, encoding)
         if encoding is not None:
             rows, statistics = rows.ordered(
                 encoding, n_before, self._statistics if before else None
             )
         stops = bool(self.early_stopping) and len(rows.held_out) > 0
-        grown = self._grow(rows, target, options, seeds, before, stops)
+        grown = model._grow(rows, target, options, seeds, before, stops)
         trees = before.followed_by(grown.trees) if before else grown.trees
         held_out_scores = grown.scores if chosen is None else chosen
         scores = {"validation_score_": held_out_scores, "train_score_": grown.train_scores}
@@ -286,6 +294,7 @@ class GradientBoosting(AsksBoostedTrees):
             "n_iter_": trees.n_trees,
             "n_trees_per_iteration_": 1,
             "do_early_stopping_": stops or chosen is not None,
+            "_chosen": {name: value_of(model, name) for name in PLAIN},
             "is_categorical_": binner.categorical_ if binner.categorical_.any() else None,
         }
 
@@ -328,7 +337,7 @@ class GradientBoosting(AsksBoostedTrees):
             ),
             start=before.raw(rows.table.codes, self.n_jobs) if before else None,
             watch_training=True,
-            keys=rows.keys if self.subsample < 1 else None,
+            keys=rows.keys if value_of(self, "subsample") < 1 else None,
             shown=type(self).__name__ if self.verbose else None,
             n_jobs=self.n_jobs,
         )

@@ -44,13 +44,15 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     min_samples_leaf : int, default=1
         Fewest samples of a leaf. A leaf of a symmetric tree stays as it is where the split of its
         level would leave fewer on a side.
-    l2_regularization : float, default=3.0
-        Added to the sum of second derivatives in a leaf.
-    max_features : {"sqrt", "log2"}, int, float or None, default=0.5
+    l2_regularization : float or "auto", default="auto"
+        Added to the sum of second derivatives in a leaf. "auto" stands for 3, or what
+        `early_stopping` chooses.
+    max_features : {"auto", "sqrt", "log2"}, int, float or None, default="auto"
         Features drawn for each level, or for each node of a leaf-wise tree. A float is a share,
-        None means all.
-    subsample : float, default=0.8
-        Share of the samples that each tree is grown on.
+        None means all. "auto" stands for 0.5, or what `early_stopping` chooses.
+    subsample : float or "auto", default="auto"
+        Share of the samples that each tree is grown on. "auto" stands for 0.8, or what
+        `early_stopping` chooses.
     max_bins : int, default=255
         Most bins of a numeric feature.
     categorical_features : "from_dtype", array of bool, int or str, or None, \
@@ -70,10 +72,11 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         Whether some samples are held out, and no more trees grown when their score has not become
         better for a while; the trees after the best score are dropped. "auto" does so above 10000
         samples, and up to 100000 grows as many trees again, on all of them. Up to 10000, the loss
-        on three folds chooses their number. Symmetric trees without a `max_depth` race before:
-        those of depth 4, 6 and 8, with fewer and larger steps. With fewer than 30 samples,
-        `warm_start` or another `scoring`, nothing is chosen that way. If `fit` is given an
-        `X_val`, that is scored, and False only keeps the best round.
+        on three to ten folds chooses their number. Symmetric trees race before, with fewer and
+        larger steps, for what is left open: those of depth 4, 6 and 8, and other values of what
+        is "auto", see the notes. With fewer than 30 samples, `warm_start` or another `scoring`,
+        nothing is chosen that way. If `fit` is given an `X_val`, that is scored, and False only
+        keeps the best round.
     scoring : str, callable or None, default="loss"
         What held-out samples are scored by: the loss, a scorer of scikit-learn's, or None for
         accuracy. Other scores than the loss take more time.
@@ -106,6 +109,8 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         Number of trees that are kept.
     max_depth_ : int or None
         Levels of the deepest symmetric tree; None of others.
+    chosen_ : dict
+        `max_features`, `l2_regularization` and `subsample` by which trees were grown.
     n_trees_per_iteration_ : int
         1, whatever the number of classes.
     do_early_stopping_ : bool
@@ -124,6 +129,12 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     Gradients are rounded to whole numbers whose sums are exact, so that the model does not depend
     on the order of samples, but where some are drawn or held out, nor on the number of threads or
     the processor.
+
+    In the race, `max_features` 0.25 and 1.0, `l2_regularization` 0.3 and 0.05 and `subsample` 1.0
+    are tried one after the other. Those that regularise less must lower the log-loss of rows held
+    out by 1, 5 or 10 %, which they do where classes follow from features. Few rows held out say
+    little of the number of trees: to the sum of their losses comes half of the squared logarithm
+    of trees times the learning rate over 7.5.
 
     Of a feature of 32 categories or more, each category becomes the mean of its samples' targets,
     with the mean of all as one more sample; of several classes, the share of each one, of the 8
@@ -168,9 +179,9 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         max_leaf_nodes: Any = 31,
         max_depth: Any = None,
         min_samples_leaf: Any = 1,
-        l2_regularization: Any = 3.0,
-        max_features: Any = 0.5,
-        subsample: Any = 0.8,
+        l2_regularization: Any = "auto",
+        max_features: Any = "auto",
+        subsample: Any = "auto",
         max_bins: Any = 255,
         categorical_features: Any = "from_dtype",
         monotonic_cst: Any = None,

@@ -23,6 +23,19 @@ _MOST_GROUPED = 2**28
 # Of symmetric trees, by default.
 _DEPTH, _DEEPEST = 6, 16
 MOST_LEAVES = 65535
+# What "auto" stands for where nothing is chosen.
+AUTO, PLAIN = "auto", {"max_features": 0.5, "l2_regularization": 3.0, "subsample": 0.8}
+
+
+def is_auto(model: Any, parameter: str) -> bool:
+    """Whether a parameter of `PLAIN` is left to gradient boosting."""
+    value = getattr(model, parameter)
+    return isinstance(value, str) and value == AUTO
+
+
+def value_of(model: Any, parameter: str) -> Any:
+    """A parameter of `PLAIN`, or what "auto" stands for."""
+    return PLAIN[parameter] if is_auto(model, parameter) else getattr(model, parameter)
 
 
 def kernel_options(
@@ -54,9 +67,11 @@ def kernel_options(
         max_depth=min(int(depth), MOST),
         max_leaf_nodes=int(model.max_leaf_nodes or MOST_LEAVES),
         min_samples_leaf=min(int(model.min_samples_leaf), MOST),
-        l2=float(model.l2_regularization),
-        max_features=min(resolve_max_features(model.max_features, n_features), most_features),
-        subsample=float(model.subsample),
+        l2=float(value_of(model, "l2_regularization")),
+        max_features=min(
+            resolve_max_features(value_of(model, "max_features"), n_features), most_features
+        ),
+        subsample=float(value_of(model, "subsample")),
         quantile=model._quantile(),
         monotonic=monotonic,
         n_copies=1 if encoding is None else encoding.n_copies,

@@ -60,14 +60,15 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     min_samples_leaf : int, default=1
         Fewest samples of a leaf. A leaf of a symmetric tree stays as it is where the split of its
         level would leave fewer on a side.
-    l2_regularization : float, default=3.0
+    l2_regularization : float or "auto", default=3.0
         Added to the sum of second derivatives in a leaf, for the squared loss the number of
-        samples.
-    max_features : {"sqrt", "log2"}, int, float or None, default=0.5
+        samples. "auto" stands for 3, or what `early_stopping` chooses.
+    max_features : {"auto", "sqrt", "log2"}, int, float or None, default=0.5
         Features drawn for each level, or for each node of a leaf-wise tree. A float is a share,
-        None means all.
-    subsample : float, default=0.8
-        Share of the samples that each tree is grown on.
+        None means all. "auto" stands for 0.5, or what `early_stopping` chooses.
+    subsample : float or "auto", default=0.8
+        Share of the samples that each tree is grown on. "auto" stands for 0.8, or what
+        `early_stopping` chooses.
     max_bins : int, default=255
         Most bins of a numeric feature.
     categorical_features : "from_dtype", array of bool, int or str, or None, \
@@ -87,10 +88,11 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         Whether some samples are held out, and no more trees grown when their score has not become
         better for a while; the trees after the best score are dropped. "auto" does so above 10000
         samples, and up to 100000 grows as many trees again, on all of them. Up to 10000, the loss
-        on three folds chooses their number. Symmetric trees without a `max_depth` race before:
-        those of depth 4, 6 and 8, with fewer and larger steps. With fewer than 30 samples,
-        `warm_start` or another `scoring`, nothing is chosen that way. If `fit` is given an
-        `X_val`, that is scored, and False only keeps the best round.
+        on three folds chooses their number. Symmetric trees race before, with fewer and larger
+        steps, for what is left open: those of depth 4, 6 and 8, and other values of what is
+        "auto", as `GradientBoostingClassifier` notes. With fewer than 30 samples, `warm_start` or
+        another `scoring`, nothing is chosen that way. If `fit` is given an `X_val`, that is
+        scored, and False only keeps the best round.
     scoring : str, callable or None, default="loss"
         What held-out samples are scored by: the loss, a scorer of scikit-learn's, or None for
         R2. Other scores than the loss take more time.
@@ -119,6 +121,8 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
         Number of trees that are kept.
     max_depth_ : int or None
         Levels of the deepest symmetric tree; None of others.
+    chosen_ : dict
+        `max_features`, `l2_regularization` and `subsample` by which trees were grown.
     n_trees_per_iteration_ : int
         1.
     do_early_stopping_ : bool

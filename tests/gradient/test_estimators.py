@@ -26,7 +26,7 @@ def draws_rows(model):
 
 @sklearn_checks(
     [
-        GradientBoostingClassifier(),
+        GradientBoostingClassifier(max_iter=100),
         GradientBoostingClassifier(**FEW, grow_policy="leaf-wise", min_samples_leaf=5),
         GradientBoostingClassifier(**FEW, early_stopping=True, n_jobs=2),
         GradientBoostingClassifier(**FEW, subsample=0.8, n_jobs=2),

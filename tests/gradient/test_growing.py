@@ -22,7 +22,8 @@ from mddf._gradient.rows import Rows
 @growth
 def test_warm_start_is_growing_at_once(Model, grow_policy):
     X, y = problem(Model)
-    options = {"grow_policy": grow_policy, "subsample": 0.7, "random_state": 3, "max_depth": 6}
+    options = {"grow_policy": grow_policy, "random_state": 3, "max_depth": 6}
+    options |= {"subsample": 0.7, "max_features": 0.5, "l2_regularization": 3.0}
     whole = Model(max_iter=25, **options).fit(X, y)
     model = Model(max_iter=10, warm_start=True, **options).fit(X, y)
     model = pickle.loads(pickle.dumps(model)).set_params(max_iter=25).fit(X, y)
