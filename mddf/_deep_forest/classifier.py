@@ -48,7 +48,7 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     preset : {"default", "fast", "best"}, default="default"
         What parameters are that are left at "auto". "fast" takes about a third of the time: one
         layer, 50 trees, fewer rounds of boosting, no kernel, no leaf-wise trees, half of the kinds
-        of forests. "best" takes about three times as long as the default: 300 trees, and boosted
+        of forests. "best" takes about twice as long as the default: 300 trees, and boosted
         trees at half the rate in up to 4000 rounds, whose depth may be 8, too, on the folds of
         three splits.
     time_limit : float or None, default=None

@@ -43,7 +43,7 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     preset : {"default", "fast", "best"}, default="default"
         What parameters are that are left at "auto". "fast" takes about a third of the time: one
         layer, 50 trees, fewer rounds of boosting and no depth of 8, no kernel, half of the kinds
-        of forests. "best" takes about three times as long as the default: 300 trees, and boosted
+        of forests. "best" takes about twice as long as the default: 300 trees, and boosted
         trees at half the rate in up to 4000 rounds, on the folds of three splits of ten.
     time_limit : float or None, default=None
         Seconds that fit may take, of which it makes what it can: fewer trees, rounds, members and
