@@ -30,12 +30,12 @@ def fitted_stages(model: Any) -> FittedStages:
     describes = hasattr(type(model), "_fitted_stages")
     predict = getattr(type(model), response_method(model)) if describes else None
     if not getattr(predict, "__module__", "").startswith("mddf."):
-        steps = "; of a pipeline, pass model[-1], and rows that model[:-1].transform gave"
+        got = short(model)
+        if isinstance(model, Pipeline):
+            got = "a pipeline: pass model[-1], and rows that model[:-1].transform gave"
         raise TypeError(
             "model must be a forest of mddf, gradient boosting, an MDDFClassifier, a "
-            "GCForestClassifier, a DeepForestClassifier or a DeepForestRegressor, got "
-            + short(model)
-            + (steps if isinstance(model, Pipeline) else "")
+            f"GCForestClassifier, a DeepForestClassifier or a DeepForestRegressor, got {got}"
         )
     fitted = model._fitted_stages()
     if isinstance(getattr(model, "classes_", None), list):
