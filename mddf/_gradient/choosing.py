@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mddf._base.elementary import log
 from mddf._gradient.growing import Stopping, boost, boost_folds
 from mddf._gradient.losses import Labels
 from mddf._gradient.options import SYMMETRIC, is_auto, kernel_options, value_of
@@ -135,7 +136,7 @@ class Trials:
         if self.target.loss != "log_loss":
             return scores
         lengths = np.maximum(np.arange(len(scores)), 0.5) * model.learning_rate
-        return scores - np.log(lengths / _EXPECTED) ** 2 / 2 / self.n_different
+        return scores - log(lengths / _EXPECTED) ** 2 / 2 / self.n_different
 
     @cached_property
     def n_different(self) -> int:
