@@ -1,11 +1,8 @@
 """What single studies of scripts compute, beyond what test_commands.py asks of all."""
 
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_diabetes, make_moons
 
 
 @pytest.mark.parametrize("method", ["mddf", "gcforest", "mddf-np"])
@@ -249,101 +246,6 @@ def test_the_estimate_for_all_images(script):
     assert "cascade alone 98.02 %" in scanner.title
 
 
-def test_grids_and_folds_of_deepboost(script):
-    run = script("reproduce.deepboost")
-    sizes = {
-        number: [len(run.settings_of(number, m)) for m in names]
-        for number, names in run.METHODS.items()
-    }
-    assert sizes == {1: [1, 1, 7, 42], 2: [6, 30, 150], 3: [6, 30, 150]}
-    assert len(run.settings_of(1, "DeepBoost", thin=2)) == 4 * 3
-    thinned = run.settings_of(2, "DeepBoost", thin=2)
-    assert sorted({p["max_depth"] for p in thinned}) == [2, 4, 6]
-    X, y = np.arange(105.0)[:, None], np.zeros(105)
-    parts = [[set(X[:, 0]) for X, _ in run.parts_of(X, y, i, seed=0)] for i in range(10)]
-    assert sorted(len(test) for *_, test in parts) == [10] * 5 + [11] * 5
-    for i, (train, validation, test) in enumerate(parts):
-        assert validation == parts[(i + 1) % 10][2]
-        assert not train & (validation | test)
-        assert len(train | validation | test) == 105
-    assert parts[0] != [set(X[:, 0]) for X, _ in run.parts_of(X, y, 0, seed=1)]
-
-
-def test_a_run_of_deepboost_averages_ties(script, monkeypatch):
-    run = script("reproduce.deepboost")
-    X = np.random.default_rng(0).random((100, 2))
-    y = (X[:, 0] > 0.5).astype(int)  # every depth makes no mistake
-    monkeypatch.setattr(run.data, "two_classes", lambda *_: (X, y))
-    options = run.parse(["--rounds", "5", "--n-jobs", "1"])
-    result = run.cell(options, "made", 2, "AdaBoost", 3)
-    assert result["n_tied"] == result["n_settings"] == 6
-    assert result["first_setting"] == run.settings_of(2, "AdaBoost")[0]
-    assert "margins" not in result
-    margins = run.cell(options, "made", 2, "AdaBoost", 0)["margins"]
-    assert len(margins) == 80
-    assert (np.diff(margins) >= 0).all()
-    setting = {"beta": 0.0, "lambda_": 1e-5, "max_depth": 3}
-    assert run.parameters(setting) == "lambda 1e-05, depth 3"
-
-
-@pytest.mark.usefixtures("data_home")
-def test_tables_of_deepboost_leave_results_alone(script):
-    common = {"set": "heart", "table": 2, "tree_size": 3.0, "n_trees": 2, "n_tied": 1}
-    common |= {"n_settings": 6, "seconds": 1.0, "method": "DeepBoost", "seed": 0}
-    frame = pd.DataFrame([{**common, "test": 0.25}])
-    before = frame.copy()
-    (table,) = script("reproduce.deepboost").report(frame, None)
-    assert table.shown["error %"].tolist() == ["25.00 ± 0.00"]
-    pd.testing.assert_frame_equal(frame, before)
-
-
-@pytest.mark.usefixtures("data_home")
-def test_published_numbers_of_deepboost_stand_beside(script, tmp_path, capsys):
-    arguments = ["--tables", "3", "--datasets", "ionosphere", "--runs", "1", "--thin", "3"]
-    arguments += ["--rounds", "2", "--n-jobs", "1", "--out", str(tmp_path)]
-    run = script("reproduce.deepboost")
-    run.main(arguments)
-    assert "4.30 ± 1.88" in (tmp_path / "table3.md").read_text()
-    with pytest.raises(
-        SystemExit, match=r"no run 0 of Table 2: python scripts/reproduce/deepboost.py"
-    ):
-        run.main(["--plot", str(tmp_path)])
-
-
-def test_protocol_of_quadboost(script):
-    run = script("reproduce.quadboost")
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(3, 5, size=(1200, 2)), rng.integers(0, 2, 1200)
-    train, _, test, _ = run.split(X, y, seed=0)
-    assert (len(train), len(test)) == (500, 700)
-    np.testing.assert_allclose(np.arctanh(train).mean(axis=0), 0, atol=1e-9)
-    assert len(run.split(X[:41], y[:41], seed=0)[0]) == 21
-    grids = {name: tuple(map(len, run.algorithm(name, False)[:2])) for name in run.METHODS}
-    assert grids["QuadBoost-L2"] == grids["QuadBoost-Linf"] == (10, 10)
-    assert grids["AdaBoost"] == grids["QuadBoost"] == (1, 10)
-    whole, cut = (run.algorithm("AdaBoost", False, most)[1] for most in (10**6, 50_000))
-    np.testing.assert_array_equal(cut, whole[whole <= 50_000])
-    assert (whole[0], whole[-1], cut[-1]) == (100, 10**6, 46416)
-
-
-def test_tables_of_quadboost(script):
-    right = {"AdaBoost": "1111", "LPBoost": "1000"}
-    rows = [{"set": s, "method": m, "right": right[m]} for s in ("wine", "x", "y") for m in right]
-    run = script("reproduce.quadboost")
-    found = run.pairs(pd.DataFrame(rows)).set_index(["row_algorithm", "column_algorithm"])
-    assert found.loc[("AdaBoost", "LPBoost"), "wins"] == 3
-    assert found.loc[("AdaBoost", "LPBoost"), "sign_test_p"] == 0.125
-    both = found["prob_row_better"]["AdaBoost", "LPBoost"]
-    assert both + found["prob_row_better"]["LPBoost", "AdaBoost"] == pytest.approx(1)
-    assert found["prob_row_better"]["AdaBoost", "AdaBoost"] == 0.5
-    frame = pd.DataFrame(rows).assign(seconds=1.0, fit_seconds=1.0, risk=0.25)
-    one, two = run.report(frame, None)
-    assert one.shown.loc["wine", "AdaBoost"] == "0.250 (0.045)"  # the published risk on wine
-    assert two.shown.loc["LPBoost", "AdaBoost"].endswith("(0.42)")
-    (one,) = run.report(frame.iloc[[0, 3]], None)  # no set has both
-    assert one.shown.loc["wine", "LPBoost"] == ""
-
-
 def test_curves_of_the_comparison(script):
     run = script("reproduce.comparison")
     options = run.parse(["--rounds", "10"])
@@ -379,96 +281,6 @@ def test_graphs_and_explanations(script, tmp_path, capsys):
     found = explain.cell(explain.parse(["--quick", "--rows", "3"]), "wine", "forest")
     assert [row["correlation"] > 0.7 for row in found["agreement"]] == [True, True]
     assert [row["kind"] for row in found["noise"]] == ["held-out", "permutation", "impurity"]
-
-
-def test_cascade_and_its_peer(script):
-    bench = script("bench.cascade")
-    options = bench.parse(["--n-estimators", "2", "--rows", "200"])
-    for side in ("mddf", "peer"):
-        assert bench.measure(side, options, "breast_cancer", 0)["accuracy"] > 80
-
-
-def test_forests_of_both_sides(script):
-    bench, lab = script("bench.forest"), script("_lab.bench")
-    split = bench.load("curves", None)
-    split = script("_lab.data").Split(
-        *(part[:500] for part in vars(split).values() if part is not None)
-    )
-    found = bench.fit(bench.forests("curves")["random"][0], split, 5, 0)
-    assert 20 < found["accuracy"] < 90
-    assert found["bytes_per_node"] > 7
-    pairs = lab.in_turns([lambda seed: {"s": 1 + seed}, lambda seed: {"s": 4.0}], 3)
-    assert pairs == {"s": 2, "peer_s": 4, "s_ratio": 2}
-    used, wall, result = lab.cost(sum, range(10**6))
-    assert 0 < used < 1
-    assert (wall > 0, result) == (True, sum(range(10**6)))
-    assert lab.peak_bytes() > 10**7
-
-
-@pytest.mark.parametrize("kind", ["random", "completely random"])
-def test_forests_of_quantiles(script, kind, monkeypatch, capsys):
-    bench, (X, y) = script("bench.forest"), load_diabetes(return_X_y=True)
-    split = script("_lab.data").Split(X[:300], y[:300], X[300:], y[300:])
-    found = bench.fit(bench.forests("quantiles")[kind][0], split, 20, 0)
-    assert found["accuracy"] > 10
-    monkeypatch.setattr(bench, "find_spec", lambda name: None)
-    options = bench.parse(["--datasets", "quantiles", "letter"])
-    assert options.datasets == ["letter"]
-    assert capsys.readouterr().out.startswith("quantiles left out: needs quantile-forest")
-
-
-@pytest.mark.parametrize("kind", ["random", "completely random"])
-@pytest.mark.parametrize("task", ["classification", "regression"])
-def test_forests_of_libraries(script, kind, task):
-    bench, libraries = script("bench.forest"), script("_lab.libraries")
-    (X, y), split = make_moons(300, noise=0.1, random_state=0), script("_lab.data").Split
-    split = bench.alike(split(X[:200], y[:200] + 5, X[200:], y[200:] + 5), task)
-    plan, missing = libraries.Plan(10, 200, 2, task), []
-    for name, method in libraries.FORESTS[kind].items():
-        if why := method.missing(task):
-            missing.append(why)
-            continue
-        found = bench.library(method, split, plan, 0)
-        assert found["accuracy"] > 80, name
-        assert 1e3 < found["pickle_bytes"] < 1e7, name
-        assert ("log_loss" in found) == (task == "classification")
-        if task == "classification":
-            assert found["log_loss"] < 0.5, name
-        if name == "oneDAL":  # it hands what it cannot do to scikit-learn
-            model = script("_lab.models").build(method, 0, task=task, budget=plan)
-            assert hasattr(model.fit(split.X, split.y), "_onedal_estimator")
-    if missing:
-        pytest.skip("; ".join(missing))
-
-
-def test_libraries_that_are_not_installed_are_left_out_with_a_line(script, monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "ydf", None)
-    options = script("bench.forest").parse(
-        ["--measures", "peers", "--libraries", "YDF", "scikit-learn"]
-    )
-    assert options.libraries == ["scikit-learn"]
-    assert 'YDF left out: YDF is not installed: pip install "mddf[peers]"' in (
-        capsys.readouterr().out
-    )
-
-
-def test_sides_by_side(script):
-    sides = {
-        "a": lambda seed: {"s": None, "n": 3, "t_s": 2.0},
-        "b": lambda seed: {"t_s": 1 + seed},
-    }
-    found = script("_lab.bench").side_by_side(sides, 3)
-    assert found["a"] == {"n": 3, "t_s": 2, "t_s_ratio": 1}
-    assert found["b"] == {"t_s": 2, "t_s_ratio": 1}
-
-
-def test_columns_that_all_libraries_try(script):
-    plan = script("_lab.libraries").Plan
-    for n_columns in range(1, 800):
-        found = plan(10, 100, n_columns)
-        assert int(np.float32(found.share) * np.float32(n_columns)) == found.n_tried
-        assert round(found.share * n_columns) == found.n_tried == int(n_columns**0.5)
-        assert plan(10, 100, n_columns, "regression").share == 1
 
 
 def test_out_of_fold_figures(script, tmp_path):

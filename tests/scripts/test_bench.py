@@ -1,0 +1,97 @@
+"""What benchmarks of scripts/bench compare, beyond what test_commands.py asks of all."""
+
+import sys
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes, make_moons
+
+
+def test_cascade_and_its_peer(script):
+    bench = script("bench.cascade")
+    options = bench.parse(["--n-estimators", "2", "--rows", "200"])
+    for side in ("mddf", "peer"):
+        assert bench.measure(side, options, "breast_cancer", 0)["accuracy"] > 80
+
+
+def test_forests_of_both_sides(script):
+    bench, lab = script("bench.forest"), script("_lab.bench")
+    split = bench.load("curves", None)
+    split = script("_lab.data").Split(
+        *(part[:500] for part in vars(split).values() if part is not None)
+    )
+    found = bench.fit(bench.forests("curves")["random"][0], split, 5, 0)
+    assert 20 < found["accuracy"] < 90
+    assert found["bytes_per_node"] > 7
+    pairs = lab.in_turns([lambda seed: {"s": 1 + seed}, lambda seed: {"s": 4.0}], 3)
+    assert pairs == {"s": 2, "peer_s": 4, "s_ratio": 2}
+    used, wall, result = lab.cost(sum, range(10**6))
+    assert 0 < used < 1
+    assert (wall > 0, result) == (True, sum(range(10**6)))
+    assert lab.peak_bytes() > 10**7
+
+
+@pytest.mark.parametrize("kind", ["random", "completely random"])
+def test_forests_of_quantiles(script, kind, monkeypatch, capsys):
+    bench, (X, y) = script("bench.forest"), load_diabetes(return_X_y=True)
+    split = script("_lab.data").Split(X[:300], y[:300], X[300:], y[300:])
+    found = bench.fit(bench.forests("quantiles")[kind][0], split, 20, 0)
+    assert found["accuracy"] > 10
+    monkeypatch.setattr(bench, "find_spec", lambda name: None)
+    options = bench.parse(["--datasets", "quantiles", "letter"])
+    assert options.datasets == ["letter"]
+    assert capsys.readouterr().out.startswith("quantiles left out: needs quantile-forest")
+
+
+@pytest.mark.parametrize("kind", ["random", "completely random"])
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_forests_of_libraries(script, kind, task):
+    bench, libraries = script("bench.forest"), script("_lab.libraries")
+    (X, y), split = make_moons(300, noise=0.1, random_state=0), script("_lab.data").Split
+    split = bench.alike(split(X[:200], y[:200] + 5, X[200:], y[200:] + 5), task)
+    plan, missing = libraries.Plan(10, 200, 2, task), []
+    for name, method in libraries.FORESTS[kind].items():
+        if why := method.missing(task):
+            missing.append(why)
+            continue
+        found = bench.library(method, split, plan, 0)
+        assert found["accuracy"] > 80, name
+        assert 1e3 < found["pickle_bytes"] < 1e7, name
+        assert ("log_loss" in found) == (task == "classification")
+        if task == "classification":
+            assert found["log_loss"] < 0.5, name
+        if name == "oneDAL":  # it hands what it cannot do to scikit-learn
+            model = script("_lab.models").build(method, 0, task=task, budget=plan)
+            assert hasattr(model.fit(split.X, split.y), "_onedal_estimator")
+    if missing:
+        pytest.skip("; ".join(missing))
+
+
+def test_libraries_that_are_not_installed_are_left_out_with_a_line(script, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "ydf", None)
+    options = script("bench.forest").parse(
+        ["--measures", "peers", "--libraries", "YDF", "scikit-learn"]
+    )
+    assert options.libraries == ["scikit-learn"]
+    assert 'YDF left out: YDF is not installed: pip install "mddf[peers]"' in (
+        capsys.readouterr().out
+    )
+
+
+def test_sides_by_side(script):
+    sides = {
+        "a": lambda seed: {"s": None, "n": 3, "t_s": 2.0},
+        "b": lambda seed: {"t_s": 1 + seed},
+    }
+    found = script("_lab.bench").side_by_side(sides, 3)
+    assert found["a"] == {"n": 3, "t_s": 2, "t_s_ratio": 1}
+    assert found["b"] == {"t_s": 2, "t_s_ratio": 1}
+
+
+def test_columns_that_all_libraries_try(script):
+    plan = script("_lab.libraries").Plan
+    for n_columns in range(1, 800):
+        found = plan(10, 100, n_columns)
+        assert int(np.float32(found.share) * np.float32(n_columns)) == found.n_tried
+        assert round(found.share * n_columns) == found.n_tried == int(n_columns**0.5)
+        assert plan(10, 100, n_columns, "regression").share == 1

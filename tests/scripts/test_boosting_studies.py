@@ -1,0 +1,100 @@
+"""What the studies of DeepBoost's and QuadBoost's papers compute."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+
+def test_grids_and_folds_of_deepboost(script):
+    run = script("reproduce.deepboost")
+    sizes = {
+        number: [len(run.settings_of(number, m)) for m in names]
+        for number, names in run.METHODS.items()
+    }
+    assert sizes == {1: [1, 1, 7, 42], 2: [6, 30, 150], 3: [6, 30, 150]}
+    assert len(run.settings_of(1, "DeepBoost", thin=2)) == 4 * 3
+    thinned = run.settings_of(2, "DeepBoost", thin=2)
+    assert sorted({p["max_depth"] for p in thinned}) == [2, 4, 6]
+    X, y = np.arange(105.0)[:, None], np.zeros(105)
+    parts = [[set(X[:, 0]) for X, _ in run.parts_of(X, y, i, seed=0)] for i in range(10)]
+    assert sorted(len(test) for *_, test in parts) == [10] * 5 + [11] * 5
+    for i, (train, validation, test) in enumerate(parts):
+        assert validation == parts[(i + 1) % 10][2]
+        assert not train & (validation | test)
+        assert len(train | validation | test) == 105
+    assert parts[0] != [set(X[:, 0]) for X, _ in run.parts_of(X, y, 0, seed=1)]
+
+
+def test_a_run_of_deepboost_averages_ties(script, monkeypatch):
+    run = script("reproduce.deepboost")
+    X = np.random.default_rng(0).random((100, 2))
+    y = (X[:, 0] > 0.5).astype(int)  # every depth makes no mistake
+    monkeypatch.setattr(run.data, "two_classes", lambda *_: (X, y))
+    options = run.parse(["--rounds", "5", "--n-jobs", "1"])
+    result = run.cell(options, "made", 2, "AdaBoost", 3)
+    assert result["n_tied"] == result["n_settings"] == 6
+    assert result["first_setting"] == run.settings_of(2, "AdaBoost")[0]
+    assert "margins" not in result
+    margins = run.cell(options, "made", 2, "AdaBoost", 0)["margins"]
+    assert len(margins) == 80
+    assert (np.diff(margins) >= 0).all()
+    setting = {"beta": 0.0, "lambda_": 1e-5, "max_depth": 3}
+    assert run.parameters(setting) == "lambda 1e-05, depth 3"
+
+
+@pytest.mark.usefixtures("data_home")
+def test_tables_of_deepboost_leave_results_alone(script):
+    common = {"set": "heart", "table": 2, "tree_size": 3.0, "n_trees": 2, "n_tied": 1}
+    common |= {"n_settings": 6, "seconds": 1.0, "method": "DeepBoost", "seed": 0}
+    frame = pd.DataFrame([{**common, "test": 0.25}])
+    before = frame.copy()
+    (table,) = script("reproduce.deepboost").report(frame, None)
+    assert table.shown["error %"].tolist() == ["25.00 ± 0.00"]
+    pd.testing.assert_frame_equal(frame, before)
+
+
+@pytest.mark.usefixtures("data_home")
+def test_published_numbers_of_deepboost_stand_beside(script, tmp_path, capsys):
+    arguments = ["--tables", "3", "--datasets", "ionosphere", "--runs", "1", "--thin", "3"]
+    arguments += ["--rounds", "2", "--n-jobs", "1", "--out", str(tmp_path)]
+    run = script("reproduce.deepboost")
+    run.main(arguments)
+    assert "4.30 ± 1.88" in (tmp_path / "table3.md").read_text()
+    with pytest.raises(
+        SystemExit, match=r"no run 0 of Table 2: python scripts/reproduce/deepboost.py"
+    ):
+        run.main(["--plot", str(tmp_path)])
+
+
+def test_protocol_of_quadboost(script):
+    run = script("reproduce.quadboost")
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(3, 5, size=(1200, 2)), rng.integers(0, 2, 1200)
+    train, _, test, _ = run.split(X, y, seed=0)
+    assert (len(train), len(test)) == (500, 700)
+    np.testing.assert_allclose(np.arctanh(train).mean(axis=0), 0, atol=1e-9)
+    assert len(run.split(X[:41], y[:41], seed=0)[0]) == 21
+    grids = {name: tuple(map(len, run.algorithm(name, False)[:2])) for name in run.METHODS}
+    assert grids["QuadBoost-L2"] == grids["QuadBoost-Linf"] == (10, 10)
+    assert grids["AdaBoost"] == grids["QuadBoost"] == (1, 10)
+    whole, cut = (run.algorithm("AdaBoost", False, most)[1] for most in (10**6, 50_000))
+    np.testing.assert_array_equal(cut, whole[whole <= 50_000])
+    assert (whole[0], whole[-1], cut[-1]) == (100, 10**6, 46416)
+
+
+def test_tables_of_quadboost(script):
+    right = {"AdaBoost": "1111", "LPBoost": "1000"}
+    rows = [{"set": s, "method": m, "right": right[m]} for s in ("wine", "x", "y") for m in right]
+    run = script("reproduce.quadboost")
+    found = run.pairs(pd.DataFrame(rows)).set_index(["row_algorithm", "column_algorithm"])
+    assert found.loc[("AdaBoost", "LPBoost"), "wins"] == 3
+    assert found.loc[("AdaBoost", "LPBoost"), "sign_test_p"] == 0.125
+    both = found["prob_row_better"]["AdaBoost", "LPBoost"]
+    assert both + found["prob_row_better"]["LPBoost", "AdaBoost"] == pytest.approx(1)
+    assert found["prob_row_better"]["AdaBoost", "AdaBoost"] == 0.5
+    frame = pd.DataFrame(rows).assign(seconds=1.0, fit_seconds=1.0, risk=0.25)
+    one, two = run.report(frame, None)
+    assert one.shown.loc["wine", "AdaBoost"] == "0.250 (0.045)"  # the published risk on wine
+    assert two.shown.loc["LPBoost", "AdaBoost"].endswith("(0.42)")
+    (one,) = run.report(frame.iloc[[0, 3]], None)  # no set has both
+    assert one.shown.loc["wine", "LPBoost"] == ""
