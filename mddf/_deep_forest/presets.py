@@ -41,7 +41,7 @@ PRESETS = {
     "fast": Preset(
         n_layers=1,
         n_estimators=50,
-        without=("random-half", "completely-random", "boosted-leaf-wise", "kernel"),
+        without=("random-half", "completely-random", "boosted-leaf-wise", "kernel", "network"),
         boosting={"learning_rate": 0.15, "max_iter": 400},
         number_depths=(6, 4, 2),
         repeats=0,

@@ -20,6 +20,7 @@ from mddf._members.external import blaming, check_external
 from mddf._members.kernel import KernelClassifier, KernelRegressor
 from mddf._members.linear import LinearClassifier, LinearRegressor
 from mddf._members.named import split_names
+from mddf._members.network import NetworkClassifier, NetworkRegressor
 from mddf._members.spec import MemberSpec
 
 # Of each kind of forest, one that looks at few columns for each split and one that looks at more.
@@ -32,9 +33,10 @@ AUTO = (
     "boosted-leaf-wise",
     "kernel",
     "linear",
+    "network",
 )
 # Leaf-wise trees beside symmetric ones lower log-losses, but not squared errors.
-AUTO_REGRESSORS = ("random", "completely-random", "boosted", "kernel", "linear")
+AUTO_REGRESSORS = ("random", "completely-random", "boosted", "kernel", "linear", "network")
 # Of boosting in a layer, which finds out how many rounds are best.
 _BOOSTING = {
     "learning_rate": 0.1,
@@ -84,6 +86,7 @@ def named_classifiers(
         "boosted-leaf-wise": lambda: GradientBoostingClassifier(**_LEAF_WISE),
         "kernel": lambda: KernelClassifier(categorical, n_classes=n_classes),
         "linear": lambda: LinearClassifier(categorical),
+        "network": lambda: NetworkClassifier(categorical),
     }
 
 
@@ -98,6 +101,7 @@ def named_regressors(n_estimators: int, categorical: np.ndarray) -> Makers:
         "boosted-leaf-wise": lambda: GradientBoostingRegressor(**_LEAF_WISE),
         "kernel": lambda: KernelRegressor(categorical),
         "linear": lambda: LinearRegressor(categorical),
+        "network": lambda: NetworkRegressor(categorical),
     }
 
 

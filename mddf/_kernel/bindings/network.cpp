@@ -1,0 +1,133 @@
+#include "network/train.hpp"
+
+#include "bindings/arrays.hpp"
+#include "bindings/call.hpp"
+#include "common/wide.hpp"
+#include "network/product.hpp"
+
+namespace mddf {
+namespace {
+
+using nb::arg;
+
+nb::list train_network(In<float, 2> inputs, In<float, 2> targets,
+                       const std::optional<In<float, 1>>& weights, int64_t width, int64_t n_hidden,
+                       int64_t n_epochs, int64_t batch, double rate, double dropout, double decay,
+                       bool are_classes, uint64_t seed) {
+  const auto n = static_cast<int64_t>(inputs.shape(0));
+  check_at_least("rows", n, 1);
+  check_length("targets", targets.shape(0), inputs.shape(0));
+  check_at_least("outputs", static_cast<int64_t>(targets.shape(1)), 1);
+  if (weights) check_length("weights", weights->shape(0), inputs.shape(0));
+  check_range("width", width, 1, 4096);
+  check_range("n_hidden", n_hidden, 1, 16);
+  check_at_least("n_epochs", n_epochs, 1);
+  check_at_least("batch", batch, 1);
+  check(dropout >= 0 && dropout <= 0.9, "dropout must be in [0, 0.9]");
+  const network::Rows rows{inputs.data(),
+                           targets.data(),
+                           data_or_null(weights),
+                           n,
+                           static_cast<int64_t>(inputs.shape(1)),
+                           static_cast<int64_t>(targets.shape(1))};
+  const network::Options options{width, n_hidden, n_epochs,    batch, rate,
+                                 dropout, decay,  are_classes, seed};
+  auto layers = without_gil(nullptr, [&](Interrupt& interrupt) {
+    return network::train(rows, options, interrupt);
+  });
+  nb::list found;
+  for (network::Dense& layer : layers) {
+    const auto n_in = static_cast<size_t>(layer.n_in), n_out = static_cast<size_t>(layer.n_out);
+    found.append(nb::make_tuple(to_numpy<float, 2>(std::move(layer.weights), {n_in, n_out}),
+                                to_numpy(std::move(layer.biases))));
+  }
+  return found;
+}
+
+Out<double, 2> dense_layer(In<double, 2> inputs, In<float, 2> weights, In<float, 1> biases,
+                           bool activate) {
+  check_length("weights", weights.shape(0), inputs.shape(1));
+  check_length("biases", biases.shape(0), weights.shape(1));
+  const auto n = static_cast<int64_t>(inputs.shape(0));
+  const auto n_in = static_cast<int64_t>(weights.shape(0));
+  const auto n_out = static_cast<int64_t>(weights.shape(1)), out = network::padded(n_out);
+  std::vector<double> found(n * n_out);
+  without_gil(nullptr, [&](Interrupt& interrupt) {
+    constexpr int64_t kRows = 64;
+    std::vector<double> used(n_in * out), sums(kRows * out);
+    for (int64_t i = 0; i < n_in; ++i)
+      std::copy_n(weights.data() + i * n_out, n_out, used.data() + i * out);
+    for (int64_t first = 0; first < n; first += kRows) {
+      const int64_t n_rows = std::min(kRows, n - first);
+      for (int64_t i = 0; i < n_rows; ++i)
+        std::copy_n(biases.data(), n_out, sums.data() + i * out);
+      const double* rows = inputs.data() + first * n_in;
+#ifdef MDDF_AVX2
+      if (simd::supported())
+        simd::call_wide([&]() MDDF_INLINED {
+          network::add_product<true>(rows, n_in, used.data(), out, n_rows, n_in, out, sums.data(),
+                                     out);
+        });
+      else
+#endif
+        network::add_product<false>(rows, n_in, used.data(), out, n_rows, n_in, out, sums.data(),
+                                    out);
+      for (int64_t i = 0; i < n_rows; ++i)
+        for (int64_t j = 0; j < n_out; ++j) {
+          const double sum = sums[i * out + j];
+          found[(first + i) * n_out + j] = activate ? network::activation(sum) : sum;
+        }
+      interrupt.poll(n_rows * n_in * out / 8 + 1);
+    }
+  });
+  return to_numpy<double, 2>(std::move(found),
+                             {static_cast<size_t>(n), static_cast<size_t>(n_out)});
+}
+
+}  // namespace
+}  // namespace mddf
+
+void bind_network(nanobind::module_& m) {
+  using namespace mddf;
+  m.def("train_network", &train_network, arg("inputs").noconvert(), arg("targets").noconvert(),
+        arg("weights").noconvert().none(), arg("width"), arg("n_hidden"), arg("n_epochs"),
+        arg("batch"), arg("rate"), arg("dropout"), arg("decay"), arg("are_classes"), arg("seed"),
+        R"(Fit a network of dense layers; the same bits on every processor.
+
+Parameters
+----------
+inputs : float32 array of shape (n, n_inputs)
+targets : float32 array of shape (n, n_outputs)
+    Shares of classes, or numbers.
+weights : float32 array of shape (n,) or None
+    Their mean is 1.
+width, n_hidden : int
+    Units of a hidden layer, and how many of these there are.
+n_epochs, batch : int
+    How often all rows are seen, and how many a step takes.
+rate : float
+    Of learning, at its highest.
+dropout : float
+    Share of the hidden units that a step leaves out.
+decay : float
+    Of the weights.
+are_classes : bool
+    Whether the log-loss of the softmax is minimised; else the squared error.
+seed : int
+
+Returns
+-------
+list of (weights, biases)
+    Of each layer: float32 arrays of shapes (n_in, n_out) and (n_out,).)");
+  m.def("dense_layer", &dense_layer, arg("inputs").noconvert(), arg("weights").noconvert(),
+        arg("biases").noconvert(), arg("activate"),
+        R"(Return what a layer makes of rows, each of which is computed by itself.
+
+Parameters
+----------
+inputs : float64 array of shape (n, n_in)
+weights : float32 array of shape (n_in, n_out)
+biases : float32 array of shape (n_out,)
+activate : bool
+    Whether sums below 0 become sum / (1 - sum).)");
+}

@@ -1,0 +1,198 @@
+"""Small networks of dense layers on normal scores, which fit smooth functions of many columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_random_state
+
+from mddf import _core
+from mddf._base.elementary import softmax
+from mddf._base.serialization import register_serializable
+from mddf._members.kernel import INDICATOR, NormalScores
+from mddf._members.linear import Encoding
+
+# Of each hidden layer.
+_WIDTH, _N_HIDDEN, _BATCH = 64, 2, 128
+# Numbers of the table as it is encoded, at most, and products of a network's fit: fewer rows or
+# epochs beyond that.
+_MOST_CELLS, _MOST_PRODUCTS = 2**24, 1.2e10
+_BLOCK = 1024
+
+
+class Network(BaseEstimator):
+    """What the classifier and the regressor share; use one of them.
+
+    Numbers are their normal scores, beside indicators of missing values and of categories. Two
+    hidden layers follow, by stochastic gradients that are the same bits on every machine: Adam, a
+    rate that rises and falls, dropout for classes, and scales of the inputs that are learned, as
+    in D. Holzmüller, L. Grinsztajn and I. Steinwart, "Better by default", NeurIPS 2024. Networks
+    that start elsewhere are averaged.
+
+    Parameters
+    ----------
+    categorical : ndarray of bool of shape (n_features,)
+        Which columns hold codes of categories, below 256.
+    n_networks : int, default=4
+    random_state : int, RandomState or None, default=None
+        Of their weights at the start, of the order of rows and of dropout.
+
+    Attributes
+    ----------
+    encoding_ : NormalScores
+    missing_ : ndarray of int
+        Columns that have an indicator of missing values.
+    weights_ : list of ndarray of float32 of shape (n_networks, n_in, n_out)
+        Of each layer.
+    biases_ : list of ndarray of float32 of shape (n_networks, n_out)
+    """
+
+    _are_classes: ClassVar[bool]
+    _n_epochs: ClassVar[int]  # at most
+    _rate: ClassVar[float]
+    _dropout: ClassVar[float]
+    _decay: ClassVar[float] = 0.01
+
+    def __init__(self, categorical: Any, n_networks: int = 4, random_state: Any = None) -> None:
+        self.categorical = categorical
+        self.n_networks = n_networks
+        self.random_state = random_state
+
+    def _learn(
+        self, X: np.ndarray, targets: np.ndarray, sample_weight: np.ndarray | None
+    ) -> None:
+        """Fit targets of shape (n_samples, n_outputs)."""
+        self.n_features_in_ = X.shape[1]
+        random, categorical = check_random_state(self.random_state), np.asarray(self.categorical)
+        self.encoding_ = NormalScores.of(X, Encoding.of(X, categorical.astype(bool)))
+        self.missing_ = np.flatnonzero(np.isnan(X).any(axis=0) & ~categorical.astype(bool))
+        n_inputs = X.shape[1] + self.encoding_.encoding.n_codes + len(self.missing_)
+        n_products = 3 * _WIDTH * (n_inputs + (_N_HIDDEN - 1) * _WIDTH + targets.shape[1])
+        most_rows = max(_BATCH, int(min(_MOST_CELLS / n_inputs, _MOST_PRODUCTS / n_products)))
+        rows = slice(None) if len(X) <= most_rows else random.permutation(len(X))[:most_rows]
+        inputs = self._encoded(X[rows]).astype(np.float32)
+        weight = None
+        if sample_weight is not None:
+            weight = sample_weight[rows]
+            weight = (weight / weight.mean()).astype(np.float32)
+        n_epochs = min(self._n_epochs, int(_MOST_PRODUCTS / (n_products * len(inputs))))
+        networks = [
+            _core.train_network(
+                inputs,
+                np.ascontiguousarray(targets[rows], np.float32),
+                weight,
+                width=_WIDTH,
+                n_hidden=_N_HIDDEN,
+                n_epochs=max(1, n_epochs),
+                batch=_BATCH,
+                rate=self._rate,
+                dropout=self._dropout,
+                decay=self._decay,
+                are_classes=self._are_classes,
+                seed=int(seed),
+            )
+            for seed in random.randint(2**32, size=self.n_networks, dtype=np.uint64)
+        ]
+        layers = [list(zip(*of_all, strict=True)) for of_all in zip(*networks, strict=True)]
+        self.weights_ = [np.stack(weights) for weights, _ in layers]
+        self.biases_ = [np.stack(biases) for _, biases in layers]
+
+    def _encoded(self, X: np.ndarray) -> np.ndarray:
+        """Rows as the networks see them."""
+        rows = self.encoding_.dense(X)
+        rows[:, len(self.encoding_.values) :] /= INDICATOR
+        return np.hstack([rows, np.isnan(X[:, self.missing_])])
+
+    def _outputs(self, X: np.ndarray) -> Iterator[np.ndarray]:
+        """What the networks make of some rows at a time, shape (n_networks, n_rows, n_outputs)."""
+        last = len(self.weights_) - 1
+        for first in range(0, len(X), _BLOCK):
+            encoded = self._encoded(X[first : first + _BLOCK])
+            found = []
+            for network in range(self.n_networks):
+                values = encoded
+                for number, (weights, biases) in enumerate(
+                    zip(self.weights_, self.biases_, strict=True)
+                ):
+                    given = values, weights[network], biases[network]
+                    values = _core.dense_layer(*given, activate=number < last)
+                found.append(values)
+            yield np.stack(found)
+
+
+@register_serializable("network classifier")
+class NetworkClassifier(ClassifierMixin, Network):
+    """Networks whose softmax is fitted by the log-loss; their probabilities are averaged.
+
+    Parameters
+    ----------
+    categorical, n_networks, random_state
+        As `Network` has them.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    """
+
+    _are_classes, _n_epochs, _rate, _dropout = True, 40, 0.01, 0.15
+
+    def fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None) -> Self:
+        """Fit.
+
+        Parameters
+        ----------
+        X : ndarray of float64 of shape (n_samples, n_features)
+        y : ndarray of shape (n_samples,)
+        sample_weight : ndarray of shape (n_samples,), default=None
+        """
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        self._learn(X, labels[:, None] == np.arange(len(self.classes_)), sample_weight)
+        return self
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        """Probabilities of the classes, shape (n_rows, n_classes)."""
+        return np.concatenate([softmax(values).mean(axis=0) for values in self._outputs(X)])
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """The most probable classes."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+@register_serializable("network regressor")
+class NetworkRegressor(RegressorMixin, Network):
+    """Networks by squared errors, of one or more numbers within the range of the targets.
+
+    Parameters
+    ----------
+    categorical, n_networks, random_state
+        As `Network` has them.
+
+    Attributes
+    ----------
+    mean_, scale_, least_, most_ : ndarray of shape (n_outputs,)
+        Of the targets.
+    """
+
+    _are_classes, _n_epochs, _rate, _dropout = False, 200, 0.05, 0.0
+
+    def fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None) -> Self:
+        """Fit numbers, of shape (n_samples,) or (n_samples, n_outputs)."""
+        values = np.reshape(y, (len(X), -1)).astype(np.float64)
+        self.mean_ = np.average(values, axis=0, weights=sample_weight)
+        squares = np.square(values - self.mean_)
+        spread = np.sqrt(np.average(squares, axis=0, weights=sample_weight))
+        self.scale_ = np.where(spread > 0, spread, 1.0)
+        self.least_, self.most_ = values.min(axis=0), values.max(axis=0)
+        self._learn(X, (values - self.mean_) / self.scale_, sample_weight)
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Numbers of shape (n_rows, n_outputs)."""
+        found = [
+            np.clip(values * self.scale_ + self.mean_, self.least_, self.most_).mean(axis=0)
+            for values in self._outputs(X)
+        ]
+        return np.concatenate(found)
