@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import cycle
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -52,7 +53,7 @@ class Network(BaseEstimator):
 
     _are_classes: ClassVar[bool]
     _n_epochs: ClassVar[int]  # at most
-    _rate: ClassVar[float]
+    _rates: ClassVar[tuple[float, ...]]  # of the networks in turn
     _dropout: ClassVar[float]
     _decay: ClassVar[float] = 0.01
 
@@ -61,9 +62,7 @@ class Network(BaseEstimator):
         self.n_networks = n_networks
         self.random_state = random_state
 
-    def _learn(
-        self, X: np.ndarray, targets: np.ndarray, sample_weight: np.ndarray | None
-    ) -> None:
+    def _learn(self, X: np.ndarray, targets: np.ndarray, sample_weight: np.ndarray | None) -> None:
         """Fit targets of shape (n_samples, n_outputs)."""
         self.n_features_in_ = X.shape[1]
         random, categorical = check_random_state(self.random_state), np.asarray(self.categorical)
@@ -79,6 +78,7 @@ class Network(BaseEstimator):
             weight = sample_weight[rows]
             weight = (weight / weight.mean()).astype(np.float32)
         n_epochs = min(self._n_epochs, int(_MOST_PRODUCTS / (n_products * len(inputs))))
+        seeds = random.randint(2**32, size=self.n_networks, dtype=np.uint64)
         networks = [
             _core.train_network(
                 inputs,
@@ -88,13 +88,13 @@ class Network(BaseEstimator):
                 n_hidden=_N_HIDDEN,
                 n_epochs=max(1, n_epochs),
                 batch=_BATCH,
-                rate=self._rate,
+                rate=rate,
                 dropout=self._dropout,
                 decay=self._decay,
                 are_classes=self._are_classes,
                 seed=int(seed),
             )
-            for seed in random.randint(2**32, size=self.n_networks, dtype=np.uint64)
+            for seed, rate in zip(seeds, cycle(self._rates), strict=False)
         ]
         layers = [list(zip(*of_all, strict=True)) for of_all in zip(*networks, strict=True)]
         self.weights_ = [np.stack(weights) for weights, _ in layers]
@@ -137,7 +137,7 @@ class NetworkClassifier(ClassifierMixin, Network):
     classes_ : ndarray of shape (n_classes,)
     """
 
-    _are_classes, _n_epochs, _rate, _dropout = True, 40, 0.01, 0.15
+    _are_classes, _n_epochs, _rates, _dropout = True, 40, (0.01, 0.02), 0.15
 
     def fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None) -> Self:
         """Fit.
@@ -176,7 +176,7 @@ class NetworkRegressor(RegressorMixin, Network):
         Of the targets.
     """
 
-    _are_classes, _n_epochs, _rate, _dropout = False, 200, 0.05, 0.0
+    _are_classes, _n_epochs, _rates, _dropout = False, 200, (0.05,), 0.0
 
     def fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None) -> Self:
         """Fit numbers, of shape (n_samples,) or (n_samples, n_outputs)."""
