@@ -27,14 +27,14 @@ from mddf._members.tasks import RegressionTask
 class DeepForestRegressor(BaseDeepForest, TableRegressor):
     """A deep forest that regresses, accurate without being tuned.
 
-    Every layer holds forests; the first one has gradient boosting, a smooth model and a linear one
-    beside them. What they predict of training samples is found by cross-validation, and the next
-    layer sees it beside the features. All members race on the first fold, from 400 samples on, and
-    those without a weight there go no further. The members' weights are those of the least
-    out-of-fold squared error [1]_, and what has none is dropped; a layer is added only if it
-    helps, by more than the error of that, on samples whose targets nothing in its input has seen,
-    as in `DeepForestClassifier`. The members that are left are then grown once more on all
-    samples.
+    Every layer holds forests; the first one has gradient boosting, a smooth model, a linear one
+    and small networks beside them. What they predict of training samples is found by
+    cross-validation, and the next layer sees it beside the features. All members race on the first
+    fold, from 400 samples on, and those without a weight there go no further. The members' weights
+    are those of the least out-of-fold squared error [1]_, and what has none is dropped; a layer is
+    added only if it helps, by more than the error of that, on samples whose targets nothing in its
+    input has seen, as in `DeepForestClassifier`. The members that are left are then grown once
+    more on all samples.
 
     Parameters
     ----------
@@ -42,9 +42,9 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         Maximum number of layers. "auto" is what `preset` has, 2 by default.
     preset : {"default", "fast", "best"}, default="default"
         What parameters are that are left at "auto". "fast" takes about a third of the time: one
-        layer, 50 trees, fewer rounds of boosting and no depth of 8, no kernel, half of the kinds
-        of forests. "best" takes about twice as long as the default: 300 trees, and boosted
-        trees at half the rate in up to 4000 rounds, on the folds of three splits of ten.
+        layer, 50 trees, fewer rounds of boosting and no depth of 8, no kernel, no networks, half
+        of the kinds of forests. "best" takes about twice as long as the default: 300 trees, and
+        boosted trees at half the rate in up to 4000 rounds, on the folds of three splits of ten.
     time_limit : float or None, default=None
         Seconds that fit may take, of which it makes what it can: fewer trees, rounds, members and
         layers than without, and models of the folds where there is no time to fit again;
@@ -58,7 +58,8 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         of which is taken: extra trees), "boosted" (`GradientBoostingRegressor`, symmetric trees of
         the depth that wins a race), "kernel" (ridge regression on features of a Laplace kernel
         [2]_ of the numbers' normal scores, or of a Gaussian one; leave-one-out errors choose),
-        "linear" (ridge regression on scaled and one-hot features), or regressors, or pairs of a
+        "linear" (ridge regression on scaled and one-hot features), "network" (the mean of four
+        networks of dense layers [3]_ on normal scores; see Notes), or regressors, or pairs of a
         name and one of these, as in `DeepForestClassifier`. Of the forests of this package the two
         best are members of later layers, too. The others are of the first one only: they get the
         features as those of classifiers do, and targets of mean 0 and variance 1, those of several
@@ -134,12 +135,18 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     that saw the targets of a sample's neighbours. A layer therefore has to win by more than one
     standard error.
 
+    Networks are those of `DeepForestClassifier`, without dropout, and are fitted to all outputs at
+    once by squared errors, in 200 epochs at most. What they predict is within the range of the
+    targets.
+
     References
     ----------
     .. [1] R. Caruana, A. Niculescu-Mizil, G. Crew and A. Ksikes, "Ensemble selection from
        libraries of models", ICML 2004.
     .. [2] C. Williams and M. Seeger, "Using the Nystroem method to speed up kernel machines",
        NIPS 2000.
+    .. [3] D. Holzmüller, L. Grinsztajn and I. Steinwart, "Better by default: strong pre-tuned
+       MLPs and boosted trees on tabular data", NeurIPS 2024.
 
     Examples
     --------

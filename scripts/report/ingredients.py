@@ -29,6 +29,7 @@ LEFT_OUT = {
     "no-leaf-wise": ("boosted-leaf-wise",),
     "no-kernel": ("kernel",),
     "no-linear": ("linear",),
+    "no-network": ("network",),
     "no-forests": ("random", "random-half", "completely-random", "completely-random-sqrt"),
     "no-random": ("random", "random-half"),
     "no-completely-random": ("completely-random", "completely-random-sqrt"),

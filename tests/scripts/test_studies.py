@@ -318,9 +318,12 @@ def test_members_are_left_out(script, tmp_path):
     options.methods = ["no-boosted"]
     assert [key["set"] for key in run.held_out.keys(options)] == ["wine", "numbers"]
     model = run.estimator("no-boosted", "regression", 0)
-    assert model.members == ["random", "completely-random", "kernel", "linear"]
+    assert model.members == ["random", "completely-random", "kernel", "linear", "network"]
     model = run.estimator("no-leaf-wise", "binary", 0)
     assert {"boosted", "boosted-leaf-wise"} - {*model.members} == {"boosted-leaf-wise"}
+    for task, all_members in ("binary", run.AUTO), ("regression", run.AUTO_REGRESSORS):
+        kept = run.estimator("no-network", task, 0).members
+        assert [*kept, "network"] == [*all_members]
     assert run.estimator("one-layer", "binary", 0).n_layers == 1
     found = run.cell(options, "numbers", 0, "no-boosted")
     assert 45 < found["loss"] < 65
