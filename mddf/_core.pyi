@@ -93,6 +93,9 @@ ReadUint64TableInOrder = Annotated[
 Int32TableInOrder = Annotated[
     NDArray[numpy.int32], dict(shape=(None, None), order="C", device="cpu")
 ]
+ReadFloat32TableInOrder = Annotated[
+    NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
+]
 Int8Table = Annotated[NDArray[numpy.int8], dict(shape=(None, None))]
 
 class Cancelled(RuntimeError):
@@ -744,6 +747,27 @@ class GradientBooster:
     def best_round(self) -> int: ...
     @property
     def n_rounds(self) -> int: ...
+
+def train_network(
+    inputs: ReadFloat32TableInOrder,
+    targets: ReadFloat32TableInOrder,
+    weights: ReadFloat32sInOrder | None,
+    width: int,
+    n_hidden: int,
+    n_epochs: int,
+    batch: int,
+    rate: float,
+    dropout: float,
+    decay: float,
+    are_classes: bool,
+    seed: int,
+) -> list: ...
+def dense_layer(
+    inputs: ReadFloat64TableInOrder,
+    weights: ReadFloat32TableInOrder,
+    biases: ReadFloat32sInOrder,
+    activate: bool,
+) -> Float64Table: ...
 
 class RankedFeatures:
     def __init__(self, x: Annotated[NDArray, dict(device="cpu", writable=False)]) -> None: ...
