@@ -16,8 +16,7 @@ from mddf._base.serialization import register_serializable
 from mddf._members.kernel import INDICATOR, NormalScores
 from mddf._members.linear import Encoding
 
-# Of each hidden layer.
-_WIDTH, _N_HIDDEN, _BATCH = 64, 2, 128
+_N_HIDDEN, _BATCH = 2, 128
 # Numbers of the table as it is encoded, at most, and products of a network's fit: fewer rows or
 # epochs beyond that.
 _MOST_CELLS, _MOST_PRODUCTS = 2**24, 1.2e10
@@ -52,6 +51,7 @@ class Network(BaseEstimator):
     """
 
     _are_classes: ClassVar[bool]
+    _width: ClassVar[int]  # of each hidden layer
     _n_epochs: ClassVar[int]  # at most
     _rates: ClassVar[tuple[float, ...]]  # of the networks in turn
     _dropout: ClassVar[float]
@@ -68,11 +68,17 @@ class Network(BaseEstimator):
         random, categorical = check_random_state(self.random_state), np.asarray(self.categorical)
         self.encoding_ = NormalScores.of(X, Encoding.of(X, categorical.astype(bool)))
         self.missing_ = np.flatnonzero(np.isnan(X).any(axis=0) & ~categorical.astype(bool))
-        n_inputs = X.shape[1] + self.encoding_.encoding.n_codes + len(self.missing_)
-        n_products = 3 * _WIDTH * (n_inputs + (_N_HIDDEN - 1) * _WIDTH + targets.shape[1])
-        most_rows = max(_BATCH, int(min(_MOST_CELLS / n_inputs, _MOST_PRODUCTS / n_products)))
+        encoding, width = self.encoding_, self._width
+        n_inputs = len(encoding.values) + encoding.encoding.n_codes + len(self.missing_)
+        n_products = 3 * width * (n_inputs + (_N_HIDDEN - 1) * width + targets.shape[1])
+        most_rows = max(
+            _BATCH, int(min(_MOST_CELLS / max(1, n_inputs), _MOST_PRODUCTS / n_products))
+        )
         rows = slice(None) if len(X) <= most_rows else random.permutation(len(X))[:most_rows]
-        inputs = self._encoded(X[rows]).astype(np.float32)
+        X, targets = X[rows], targets[rows]
+        inputs = np.empty((len(X), n_inputs), np.float32)
+        for first in range(0, len(X), _BLOCK):
+            inputs[first : first + _BLOCK] = self._encoded(X[first : first + _BLOCK])
         weight = None
         if sample_weight is not None:
             weight = sample_weight[rows]
@@ -82,9 +88,9 @@ class Network(BaseEstimator):
         networks = [
             _core.train_network(
                 inputs,
-                np.ascontiguousarray(targets[rows], np.float32),
+                np.ascontiguousarray(targets, np.float32),
                 weight,
-                width=_WIDTH,
+                width=width,
                 n_hidden=_N_HIDDEN,
                 n_epochs=max(1, n_epochs),
                 batch=_BATCH,
@@ -137,7 +143,7 @@ class NetworkClassifier(ClassifierMixin, Network):
     classes_ : ndarray of shape (n_classes,)
     """
 
-    _are_classes, _n_epochs, _rates, _dropout = True, 40, (0.01, 0.02), 0.15
+    _are_classes, _width, _n_epochs, _rates, _dropout = True, 64, 40, (0.01, 0.02), 0.15
 
     def fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None) -> Self:
         """Fit.
@@ -176,7 +182,7 @@ class NetworkRegressor(RegressorMixin, Network):
         Of the targets.
     """
 
-    _are_classes, _n_epochs, _rates, _dropout = False, 200, (0.05,), 0.0
+    _are_classes, _width, _n_epochs, _rates, _dropout = False, 32, 200, (0.05,), 0.0
 
     def fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None) -> Self:
         """Fit numbers, of shape (n_samples,) or (n_samples, n_outputs)."""

@@ -30,11 +30,10 @@ nb::list train_network(In<float, 2> inputs, In<float, 2> targets,
                            n,
                            static_cast<int64_t>(inputs.shape(1)),
                            static_cast<int64_t>(targets.shape(1))};
-  const network::Options options{width, n_hidden, n_epochs,    batch, rate,
-                                 dropout, decay,  are_classes, seed};
-  auto layers = without_gil(nullptr, [&](Interrupt& interrupt) {
-    return network::train(rows, options, interrupt);
-  });
+  const network::Options options{width,   n_hidden, n_epochs,    batch, rate,
+                                 dropout, decay,    are_classes, seed};
+  auto layers = without_gil(
+      nullptr, [&](Interrupt& interrupt) { return network::train(rows, options, interrupt); });
   nb::list found;
   for (network::Dense& layer : layers) {
     const auto n_in = static_cast<size_t>(layer.n_in), n_out = static_cast<size_t>(layer.n_out);
@@ -59,8 +58,7 @@ Out<double, 2> dense_layer(In<double, 2> inputs, In<float, 2> weights, In<float,
       std::copy_n(weights.data() + i * n_out, n_out, used.data() + i * out);
     for (int64_t first = 0; first < n; first += kRows) {
       const int64_t n_rows = std::min(kRows, n - first);
-      for (int64_t i = 0; i < n_rows; ++i)
-        std::copy_n(biases.data(), n_out, sums.data() + i * out);
+      for (int64_t i = 0; i < n_rows; ++i) std::copy_n(biases.data(), n_out, sums.data() + i * out);
       const double* rows = inputs.data() + first * n_in;
 #ifdef MDDF_AVX2
       if (simd::supported())

@@ -286,8 +286,8 @@ class Trainer {
   const int64_t batch_;
   Random random_;
   std::vector<Layer> layers_;
-  Parameters scales_;                // of the first layer's inputs
-  std::vector<float> scaled_;        // the first layer's weights
+  Parameters scales_;                              // of the first layer's inputs
+  std::vector<float> scaled_;                      // the first layer's weights
   std::vector<std::vector<float>> inputs_, sums_;  // of each layer, of a batch
   std::vector<float> by_inputs_, scratch_;
   std::vector<double> powers_;

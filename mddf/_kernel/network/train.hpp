@@ -33,7 +33,8 @@ struct Dense {
 };
 
 // Minimises the mean log-loss of classes, whose probabilities are softmax, or half the squared
-// error of numbers, by Adam (D. Kingma and J. Ba, ICLR 2015). The layers from the first to the last.
+// error of numbers, by Adam (D. Kingma and J. Ba, ICLR 2015). The layers from the first to the
+// last.
 std::vector<Dense> train(const Rows& rows, const Options& options, Interrupt& interrupt);
 
 // Between layers: x, and below 0 x / (1 - x), whose slope does not jump there.
