@@ -21,6 +21,7 @@ from mddf._members.kernel import (
     NormalScores,
 )
 from mddf._members.linear import Encoding, LinearClassifier, LinearRegressor
+from mddf._members.network import Network, NetworkClassifier, NetworkRegressor
 
 from ._boosting import add_scores, add_softmax
 from ._graph import Graph
@@ -73,6 +74,10 @@ def add_external(
         values = _add_kernel(graph, X, last)
         scaled = graph.add("Mul", values, graph.constant(last.scale_))
         probabilities = graph.add("Softmax", scaled, axis=1)
+    elif isinstance(last, NetworkClassifier):
+        probabilities = _add_mean(
+            graph, graph.add("Softmax", _add_networks(graph, X, last), axis=2)
+        )
     elif isinstance(last, _ONE_CLASS_ALLOWED) and len(last.classes_) == 1:
         probabilities = graph.repeat(np.ones(1), X)
     else:
@@ -105,6 +110,11 @@ def add_external_regressor(graph: Graph, X: str, regressor: Any, codes_of: Any =
         return add_scores(graph, X, last, codes_of)
     if isinstance(last, KernelRegressor):
         return _add_kernel(graph, X, last)
+    if isinstance(last, NetworkRegressor):
+        values = graph.add("Mul", _add_networks(graph, X, last), graph.constant(last.scale_))
+        values = graph.add("Add", values, graph.constant(last.mean_))
+        values = graph.add("Max", values, graph.constant(last.least_))
+        return _add_mean(graph, graph.add("Min", values, graph.constant(last.most_)))
     if isinstance(last, LinearRegressor):
         return _add_linear(graph, X, last)
     if isinstance(last, DummyRegressor):
@@ -149,6 +159,30 @@ def _add_kernel(graph: Graph, X: str, model: KernelClassifier | KernelRegressor)
     return graph.add("Add", values, graph.constant(model.intercept_[None]))
 
 
+def _add_networks(graph: Graph, X: str, model: Network) -> str:
+    """What each network makes of the rows, shape (n_networks, n_rows, n_outputs)."""
+    values = _add_encoding(graph, X, model.encoding_, indicator=1.0)
+    if len(model.missing_):
+        columns = graph.add("Gather", X, graph.constant(model.missing_, np.int64), axis=1)
+        missing = graph.cast(graph.add("IsNaN", columns), np.float64)
+        values = graph.add("Concat", values, missing, axis=1)
+    last = len(model.weights_) - 1
+    for number, (weights, biases) in enumerate(zip(model.weights_, model.biases_, strict=True)):
+        values = graph.add("MatMul", values, graph.constant(weights))
+        values = graph.add("Add", values, graph.constant(biases[:, None]))
+        if number < last:
+            negative = graph.add("Min", values, graph.constant(0.0))
+            below = graph.add("Sub", graph.constant(1.0), negative)
+            positive = graph.add("Max", values, graph.constant(0.0))
+            values = graph.add("Add", positive, graph.add("Div", negative, below))
+    return values
+
+
+def _add_mean(graph: Graph, values: str) -> str:
+    """Of the networks, which come first."""
+    return graph.add("ReduceMean", values, graph.constant([0], np.int64), keepdims=0)
+
+
 def _add_city_blocks(graph: Graph, encoded: str, landmarks: np.ndarray) -> str:
     """Sums of absolute differences of rows and landmarks, shape (n_rows, n_landmarks)."""
     rows = graph.add("Unsqueeze", encoded, graph.constant([1], np.int64))
@@ -165,8 +199,10 @@ def _add_squares(graph: Graph, encoded: str, landmarks: np.ndarray) -> str:
     return graph.add("Add", graph.add("Add", product, squares), constant)
 
 
-def _add_encoding(graph: Graph, X: str, encoding: Encoding | NormalScores) -> str:
-    """Scaled numbers or their scores, and a column for each category."""
+def _add_encoding(
+    graph: Graph, X: str, encoding: Encoding | NormalScores, indicator: float = INDICATOR
+) -> str:
+    """Scaled numbers or their scores, and a column for each category, of 0 and `indicator`."""
     scores = encoding if isinstance(encoding, NormalScores) else None
     encoding = encoding.encoding if isinstance(encoding, NormalScores) else encoding
     categorical, parts = encoding.categorical, []
@@ -190,8 +226,8 @@ def _add_encoding(graph: Graph, X: str, encoding: Encoding | NormalScores) -> st
         categories = graph.add("Gather", categories, graph.constant(column, np.int64), axis=1)
         equal = graph.add("Equal", categories, graph.constant(code[None] - 1.0))
         indicators = graph.cast(equal, np.float64)
-        if scores is not None:
-            indicators = graph.add("Mul", indicators, graph.constant(INDICATOR))
+        if scores is not None and indicator != 1:
+            indicators = graph.add("Mul", indicators, graph.constant(indicator))
         parts.append(indicators)
     return graph.add("Concat", *parts, axis=1)
 

@@ -223,7 +223,7 @@ def test_linear_members():
 def test_deep_forests(kind, options):
     X = TABLES[kind](300)
     y = labels_of(X)
-    members = ["random", "completely-random", "kernel", "linear"]
+    members = ["random", "completely-random", "kernel", "linear", "network"]
     model = DeepForestClassifier(n_estimators=6, members=members, random_state=0, **options)
     model.fit(X[:150], y[:150])
     label, probabilities = runtime_outputs(model, X)
@@ -241,10 +241,11 @@ def test_calibrated_cascades():
 
 
 @pytest.mark.parametrize("kind", TABLES)
-@pytest.mark.parametrize("member", ["kernel", "linear"])
-def test_members_alone(kind, member):
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("member", ["kernel", "linear", "network"])
+def test_members_alone(kind, member, n_classes):
     X = TABLES[kind](300)
-    y = labels_of(X)
+    y = np.minimum(labels_of(X), n_classes - 1)
     model = DeepForestClassifier(members=[member], random_state=0).fit(X[:150], y[:150])
     _, probabilities = runtime_outputs(model, X)
     assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
