@@ -25,7 +25,7 @@ from mddf._members.linear import Encoding, product
 _LANDMARKS, MOST_ROWS = 1000, 10_000
 _PENALTIES = np.logspace(-4, 2, 13)
 # Rows count that have more than this share of the largest weight.
-_LEAST_WEIGHT = 1e-12
+LEAST_WEIGHT = 1e-12
 # Makes the landmarks' kernel matrix positive definite in floating point.
 _JITTER = 1e-6
 # Encoded numbers, in standard deviations.
@@ -195,7 +195,7 @@ class KernelRidge(BaseEstimator):
         self.n_features_in_ = X.shape[1]
         rows = check_random_state(self.random_state).permutation(len(X))[:MOST_ROWS]
         if sample_weight is not None:  # leave-one-out errors lose their digits by the others
-            rows = rows[sample_weight[rows] > _LEAST_WEIGHT * sample_weight[rows].max()]
+            rows = rows[sample_weight[rows] > LEAST_WEIGHT * sample_weight[rows].max()]
         X, values = X[rows], values[rows]
         weight = None if sample_weight is None else sample_weight[rows]
         self._choose_kernel(X, values, weight)

@@ -13,14 +13,15 @@ from sklearn.utils import check_random_state
 from mddf import _core
 from mddf._base.elementary import softmax
 from mddf._base.serialization import register_serializable
-from mddf._members.kernel import INDICATOR, NormalScores
+from mddf._members.kernel import INDICATOR, LEAST_WEIGHT, NormalScores
 from mddf._members.linear import Encoding
 
 _N_HIDDEN, _BATCH = 2, 128
 # Numbers of the table as it is encoded, at most, and products of a network's fit: fewer rows or
 # epochs beyond that.
 _MOST_CELLS, _MOST_PRODUCTS = 2**24, 1.2e10
-_BLOCK = 1024
+# Rows of a block that is predicted, and numbers of it as it is encoded, at most.
+_BLOCK, _CELLS_OF_BLOCK = 1024, 2**22
 
 
 class Network(BaseEstimator):
@@ -68,27 +69,23 @@ class Network(BaseEstimator):
         random, categorical = check_random_state(self.random_state), np.asarray(self.categorical)
         self.encoding_ = NormalScores.of(X, Encoding.of(X, categorical.astype(bool)))
         self.missing_ = np.flatnonzero(np.isnan(X).any(axis=0) & ~categorical.astype(bool))
-        encoding, width = self.encoding_, self._width
-        n_inputs = len(encoding.values) + encoding.encoding.n_codes + len(self.missing_)
-        n_products = 3 * width * (n_inputs + (_N_HIDDEN - 1) * width + targets.shape[1])
-        most_rows = max(
-            _BATCH, int(min(_MOST_CELLS / max(1, n_inputs), _MOST_PRODUCTS / n_products))
-        )
+        width = self._width
+        n_units = self._n_inputs + (_N_HIDDEN - 1) * width + targets.shape[1]
+        n_products = 3 * width * n_units
+        most_rows = int(min(_MOST_CELLS / self._n_inputs, _MOST_PRODUCTS / n_products))
+        most_rows = max(_BATCH, most_rows)
         rows = slice(None) if len(X) <= most_rows else random.permutation(len(X))[:most_rows]
-        X, targets = X[rows], targets[rows]
-        inputs = np.empty((len(X), n_inputs), np.float32)
-        for first in range(0, len(X), _BLOCK):
-            inputs[first : first + _BLOCK] = self._encoded(X[first : first + _BLOCK])
+        inputs = np.concatenate([some.astype(np.float32) for some in self._encoded(X[rows])])
+        targets = np.ascontiguousarray(targets[rows], np.float32)
         weight = None
         if sample_weight is not None:
-            weight = sample_weight[rows]
-            weight = (weight / weight.mean()).astype(np.float32)
+            weight = (sample_weight[rows] / sample_weight[rows].mean()).astype(np.float32)
         n_epochs = min(self._n_epochs, int(_MOST_PRODUCTS / (n_products * len(inputs))))
         seeds = random.randint(2**32, size=self.n_networks, dtype=np.uint64)
         networks = [
             _core.train_network(
                 inputs,
-                np.ascontiguousarray(targets, np.float32),
+                targets,
                 weight,
                 width=width,
                 n_hidden=_N_HIDDEN,
@@ -106,17 +103,24 @@ class Network(BaseEstimator):
         self.weights_ = [np.stack(weights) for weights, _ in layers]
         self.biases_ = [np.stack(biases) for _, biases in layers]
 
-    def _encoded(self, X: np.ndarray) -> np.ndarray:
-        """Rows as the networks see them."""
-        rows = self.encoding_.dense(X)
-        rows[:, len(self.encoding_.values) :] /= INDICATOR
-        return np.hstack([rows, np.isnan(X[:, self.missing_])])
+    @property
+    def _n_inputs(self) -> int:
+        encoding = self.encoding_
+        return len(encoding.values) + encoding.encoding.n_codes + len(self.missing_)
+
+    def _encoded(self, X: np.ndarray) -> Iterator[np.ndarray]:
+        """Rows as the networks see them, some at a time."""
+        block = max(1, min(_BLOCK, _CELLS_OF_BLOCK // self._n_inputs))
+        for first in range(0, len(X), block):
+            some = X[first : first + block]
+            rows = self.encoding_.dense(some)
+            rows[:, len(self.encoding_.values) :] /= INDICATOR
+            yield np.hstack([rows, np.isnan(some[:, self.missing_])])
 
     def _outputs(self, X: np.ndarray) -> Iterator[np.ndarray]:
         """What the networks make of some rows at a time, shape (n_networks, n_rows, n_outputs)."""
         last = len(self.weights_) - 1
-        for first in range(0, len(X), _BLOCK):
-            encoded = self._encoded(X[first : first + _BLOCK])
+        for encoded in self._encoded(X):
             found = []
             for network in range(self.n_networks):
                 values = encoded
@@ -127,6 +131,20 @@ class Network(BaseEstimator):
                     values = _core.dense_layer(*given, activate=number < last)
                 found.append(values)
             yield np.stack(found)
+
+
+def _that_count(
+    X: np.ndarray, targets: np.ndarray, weight: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Rows that count beside the largest weight, their targets, and their weights as shares of it.
+
+    Others do not decide how targets are scaled: theirs could be too large for single precision.
+    """
+    if weight is None:
+        return X, targets, None
+    weight = weight / weight.max()
+    counts = weight > LEAST_WEIGHT
+    return X[counts], targets[counts], weight[counts]
 
 
 @register_serializable("network classifier")
@@ -155,7 +173,8 @@ class NetworkClassifier(ClassifierMixin, Network):
         sample_weight : ndarray of shape (n_samples,), default=None
         """
         self.classes_, labels = np.unique(y, return_inverse=True)
-        self._learn(X, labels[:, None] == np.arange(len(self.classes_)), sample_weight)
+        X, labels, weight = _that_count(X, labels, sample_weight)
+        self._learn(X, labels[:, None] == np.arange(len(self.classes_)), weight)
         return self
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
@@ -187,12 +206,13 @@ class NetworkRegressor(RegressorMixin, Network):
     def fit(self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None) -> Self:
         """Fit numbers, of shape (n_samples,) or (n_samples, n_outputs)."""
         values = np.reshape(y, (len(X), -1)).astype(np.float64)
-        self.mean_ = np.average(values, axis=0, weights=sample_weight)
+        X, values, weight = _that_count(X, values, sample_weight)
+        self.mean_ = np.average(values, axis=0, weights=weight)
         squares = np.square(values - self.mean_)
-        spread = np.sqrt(np.average(squares, axis=0, weights=sample_weight))
+        spread = np.sqrt(np.average(squares, axis=0, weights=weight))
         self.scale_ = np.where(spread > 0, spread, 1.0)
         self.least_, self.most_ = values.min(axis=0), values.max(axis=0)
-        self._learn(X, (values - self.mean_) / self.scale_, sample_weight)
+        self._learn(X, (values - self.mean_) / self.scale_, weight)
         return self
 
     def predict(self, X: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from mddf import DeepForestClassifier
 from mddf._base.elementary import class_probabilities
 from mddf._members.kernel import KernelClassifier, KernelRegressor
 from mddf._members.linear import Encoding, LinearClassifier, LinearRegressor
+from mddf._members.network import NetworkClassifier, NetworkRegressor
 
 CATEGORICAL = np.array([False, True, False, True, False])
 
@@ -42,7 +43,12 @@ def labels(X, n_classes):
     return np.digitize(score, np.quantile(score, np.arange(1, n_classes) / n_classes)) * 2
 
 
-KINDS = [LinearClassifier, partial(KernelClassifier, gamma=0.25), KernelClassifier]
+KINDS = [
+    LinearClassifier,
+    partial(KernelClassifier, gamma=0.25),
+    KernelClassifier,
+    NetworkClassifier,
+]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -67,7 +73,8 @@ def test_rows_are_predicted_alike_alone_and_together(kind, n_classes):
 
 @pytest.mark.parametrize("n_outputs", [1, 2])
 @pytest.mark.parametrize(
-    "kind", [partial(KernelRegressor, gamma=0.5), KernelRegressor, LinearRegressor]
+    "kind",
+    [partial(KernelRegressor, gamma=0.5), KernelRegressor, LinearRegressor, NetworkRegressor],
 )
 def test_numbers_of_rows_are_predicted_alike_alone_and_together(kind, n_outputs):
     X, new = table(300, 0), table(211, 1)
