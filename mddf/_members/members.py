@@ -167,7 +167,7 @@ def _made(member: Any, makers: Makers, kind: str, n_features: int) -> Any:
     """What a member is called by default, and its model."""
     if isinstance(member, str):
         if member not in makers:
-            near = get_close_matches(member, makers, n=2, cutoff=0.5)
+            near = get_close_matches(member, makers, n=2, cutoff=0.51)
             meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
             raise ValueError(
                 f"members must hold {kind}s or names out of {tuple(makers)}, got "

@@ -42,7 +42,9 @@ MODELS = {
         max_iter=5, grow_policy="leaf-wise", random_state=0
     ),
     # Without the linear member, which is scikit-learn's and multiplies by BLAS.
-    "deep regressor": DeepForestRegressor(members=["random", "kernel", "boosted"], **LAYERS),
+    "deep regressor": DeepForestRegressor(
+        members=["random", "kernel", "network", "boosted"], **LAYERS
+    ),
 }
 ONE = ("predict", "predict_proba", "predict_log_proba", "decision_function", "transform", "apply")
 ONE += ("predict_quantiles", "predict_interval")

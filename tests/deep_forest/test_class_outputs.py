@@ -15,7 +15,7 @@ from sklearn.utils import estimator_checks
 from mddf import DeepForestClassifier, RandomForestClassifier, cost, explain
 
 SMALL = {"n_estimators": 5, "cv": 2, "random_state": 0}
-MEMBERS = ["random", "completely-random-sqrt", "boosted", "kernel", "linear"]
+MEMBERS = ["random", "completely-random-sqrt", "boosted", "kernel", "linear", "network"]
 WORDS = np.array(["low", "middle", "high"])
 
 
@@ -107,7 +107,7 @@ def test_log_losses_are_those_of_the_outputs(fitted):
 @pytest.mark.parametrize("refit", [True, False])
 def test_what_must_not_change_the_result(refit, tmp_path):
     X, y = mixed()
-    options = {**SMALL, "refit": refit, "members": ["random", "boosted", "kernel", "linear"]}
+    options = {**SMALL, "refit": refit, "members": MEMBERS}
     model = DeepForestClassifier(**options).fit(X, y)
     proba = np.hstack(model.predict_proba(X))
     two = DeepForestClassifier(n_jobs=2, **options).fit(X, y)
@@ -146,7 +146,9 @@ def test_nothing_is_found_in_noise():
     y = np.repeat(rng.integers(0, 2, (300, 1)), 2, axis=1)
     model = DeepForestClassifier(n_estimators=10, random_state=0).fit(X, y)
     assert model.n_layers_ == 1
-    assert mean_log_loss(model.oof_probabilities_, y) > 0.68
+    shares = np.bincount(y[:, 0]) / len(y)
+    entropy = -shares @ np.log(shares)
+    assert mean_log_loss(model.oof_probabilities_, y) > entropy - 0.005
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_all_members_together_beat_a_forest():
     forest = RandomForestRegressor(random_state=0).fit(X, y)
     assert 1 - model.score(new, truth) < 0.8 * (1 - forest.score(new, truth))
     assert [row["member"] for row in model.leaderboard_ if row["layer"] == 1] == [
-        *("random", "completely-random", "boosted", "kernel", "linear")
+        *("random", "completely-random", "boosted", "kernel", "linear", "network")
     ]
     assert r2_score(y, model.oof_prediction_) == pytest.approx(model.score(new, truth), abs=0.07)
 
@@ -321,7 +321,7 @@ def test_weights_of_samples(data):
     assert np.sum(errors <= reach * (1 + 1e-9)) == np.ceil(0.9 * 151)
 
 
-@pytest.mark.parametrize("member", ["boosted", "linear", "kernel"])
+@pytest.mark.parametrize("member", ["boosted", "linear", "kernel", "network"])
 def test_a_fold_without_weight_is_refused(member, data):
     X, y, *_ = data
     with pytest.raises(ValueError, match=r"sample_weight, and .* must .* every fold"):

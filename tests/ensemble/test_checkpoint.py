@@ -73,12 +73,15 @@ def without_times(model):
     [
         (DeepForestClassifier, {"members": ["random", "boosted", "linear"], "refit": False}),
         (DeepForestClassifier, {"members": ["random", GaussianNB()], "n_layers": 3}),
-        (DeepForestClassifier, {"members": ["random", "kernel"], "n_layers": 3, "cv": 3}),
+        (
+            DeepForestClassifier,
+            {"members": ["random", "kernel", "network"], "n_layers": 3, "cv": 3},
+        ),
         (DeepForestClassifier, {"members": ["completely-random", "boosted"], "n_layers": 4}),
         (DeepForestRegressor, {"members": ["random", "completely-random", "linear"]}),
         (DeepForestRegressor, {"members": ["random", "boosted"], "refit": False}),
         (DeepForestRegressor, {"members": ["random", "boosted", "linear"]}),
-        (DeepForestRegressor, {"members": ["random", "kernel"], "n_layers": 3}),
+        (DeepForestRegressor, {"members": ["random", "kernel", "network"], "n_layers": 3}),
         (DeepForestRegressor, {"members": ["kernel", "random", Ridge()]}),
     ],
 )

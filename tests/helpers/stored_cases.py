@@ -130,6 +130,10 @@ def _deep_forests():
         np.zeros(150),
         {},
     )
+    network = {**DEEP, "members": ["network"]}
+    yield "deep forest, network", DeepForestClassifier(**network), table("frame"), WORDS, {}
+    model = DeepForestRegressor(**network, refit=False)
+    yield "deep regressor, network", model, table("frame"), TARGETS, {}
     boosted = DeepForestRegressor(**DEEP, members=["boosted"])
     yield "deep regressor, boosted", boosted, NUMBERS, TARGETS, {}
     members = [Ridge(), HistGradientBoostingRegressor(max_iter=3), RandomForestRegressor(2)]

@@ -20,7 +20,8 @@ MAY_INCLUDE = {
     ],
     "boosting": ["common"],
     "boosted": ["common", "forest/data"],
-    "bindings": ["common", "forest", "boosting", "boosted"],
+    "network": ["common"],
+    "bindings": ["common", "forest", "boosting", "boosted", "network"],
 }
 FILES = sorted(file for kind in ("hpp", "cpp") for file in KERNEL.rglob(f"*.{kind}"))
 

@@ -96,7 +96,7 @@ def test_metadata_routing_changes_no_fit(member, data):
 def test_metadata_routing_changes_no_fit_of_named_members(n_jobs, data):
     X, y, weight = data
     options = DEEP | {"n_jobs": n_jobs}
-    named = ["random", "kernel", "linear"]
+    named = ["random", "kernel", "linear", "network"]
     check_routing_changes_nothing(
         DeepForestClassifier(members=named, class_weight="balanced", **options), X, y
     )
