@@ -383,6 +383,7 @@ def _deep_forests() -> dict[str, Case]:
     small = {"n_estimators": 6, "members": members, "cv": 3, "random_state": 2}
     make, classify = partial(DeepForestRegressor, **small), partial(DeepForestClassifier, **small)
     by_levels = {**small, "members": ["boosted", "random"], "categorical_features": [0, 1, 2]}
+    networks = {"members": ["network"], "cv": 2, "random_state": 2}
     return {
         "deep forest": _case(classify, numbers),
         "deep forest, boosted": _case(
@@ -397,6 +398,13 @@ def _deep_forests() -> dict[str, Case]:
         "deep regressor, boosted": _case(
             partial(DeepForestRegressor, 1, **{**small, "members": ["boosted", "random"]}),
             curve,
+        ),
+        "deep forest, network": _case(
+            partial(DeepForestClassifier, 1, **networks), mixed, sample_weight=weights("real")
+        ),
+        "deep regressor, network": _case(
+            partial(DeepForestRegressor, 1, refit=False, **networks),
+            partial(curve, 2, missing=0.1),
         ),
         "deep forest, folds kept, two jobs": _case(
             partial(classify, refit=False, n_jobs=2), partial(numbers, missing=0.1)
