@@ -96,6 +96,8 @@ Int32TableInOrder = Annotated[
 ReadFloat32TableInOrder = Annotated[
     NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)
 ]
+Float32Table = Annotated[NDArray[numpy.float32], dict(shape=(None, None))]
+Float32s = Annotated[NDArray[numpy.float32], dict(shape=(None,))]
 Int8Table = Annotated[NDArray[numpy.int8], dict(shape=(None, None))]
 
 class Cancelled(RuntimeError):
@@ -761,7 +763,7 @@ def train_network(
     decay: float,
     are_classes: bool,
     seed: int,
-) -> list: ...
+) -> list[tuple[Float32Table, Float32s]]: ...
 def dense_layer(
     inputs: ReadFloat64TableInOrder,
     weights: ReadFloat32TableInOrder,

@@ -24,6 +24,14 @@ _MOST_CELLS, _MOST_PRODUCTS = 2**24, 1.2e10
 _BLOCK, _CELLS_OF_BLOCK = 1024, 2**22
 
 
+def _mean(values: np.ndarray) -> np.ndarray:
+    """Means along the first axis, added up in turn.
+
+    NumPy would add up eight single numbers or more in another order than it does rows.
+    """
+    return values.cumsum(axis=0)[-1] / len(values)
+
+
 class Network(BaseEstimator):
     """What the classifier and the regressor share; use one of them.
 
@@ -179,7 +187,7 @@ class NetworkClassifier(ClassifierMixin, Network):
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Probabilities of the classes, shape (n_rows, n_classes)."""
-        return np.concatenate([softmax(values).mean(axis=0) for values in self._outputs(X)])
+        return np.concatenate([_mean(softmax(values)) for values in self._outputs(X)])
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """The most probable classes."""
@@ -218,7 +226,7 @@ class NetworkRegressor(RegressorMixin, Network):
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Numbers of shape (n_rows, n_outputs)."""
         found = [
-            np.clip(values * self.scale_ + self.mean_, self.least_, self.most_).mean(axis=0)
+            _mean(np.clip(values * self.scale_ + self.mean_, self.least_, self.most_))
             for values in self._outputs(X)
         ]
         return np.concatenate(found)

@@ -74,6 +74,17 @@ WORK = {
         arguments = values, signs, np.full(40000, 1 / 40000), "l2", 1e-3, 1.0, 10**6, 0.0, abs
         f = lambda X, y: [_core.quadboost_path(*arguments) for _ in range(999)]
     """,
+    "networks": """
+        from mddf import _core
+        few, many = X.astype("f4"), y.astype("f4")[:, None]
+        arguments = few, many, None, 64, 2, 1000, 128, 0.01, 0.1, 0.0, False, 0
+        f = lambda X, y: _core.train_network(*arguments)
+    """,
+    "layers of networks": """
+        from mddf import _core
+        weights = np.ones((20, 512), "f4")
+        f = lambda X, y: [_core.dense_layer(X, weights, weights[0], True) for _ in range(999)]
+    """,
 }
 INTERRUPTED = """
     sent = []

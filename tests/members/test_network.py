@@ -1,190 +1,305 @@
-"""The networks of layers: what they see, what they find, and what they make of any table."""
+"""Small networks of layers: what they learn, from which tables, and that rows stand alone."""
 
+import naive_network
 import numpy as np
 import pytest
-from scipy.special import softmax
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.metrics import r2_score
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import log_loss
 
 from mddf._members import network
-from mddf._members.kernel import NormalScores
-from mddf._members.linear import Encoding
+from mddf._members.kernel import INDICATOR
 from mddf._members.network import NetworkClassifier, NetworkRegressor
 
-BOTH = pytest.mark.parametrize("Kind", [NetworkClassifier, NetworkRegressor])
-CATEGORY = np.array([False, False, True, False])
-NONE = np.zeros(4, bool)
+NONE = np.zeros(3, bool)
+CATEGORY = np.array([False, False, True])
 
 
 def table(n, seed=0):
-    """Two numbers, codes of categories and a number that is missing now and then."""
+    """Two columns of numbers, some of them missing, and one of codes."""
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, 4))
-    X[:, 2] = rng.integers(0, 4, n) * 2
-    X[rng.random(n) < 0.3, 3] = np.nan
-    X[rng.random(n) < 0.1, 2] = np.nan
+    X = rng.normal(size=(n, 3))
+    X[:, 2] = rng.integers(0, 4, n)
+    X[::7, 0] = np.nan
     return X
 
 
-def smooth(X):
-    """A function of all columns, and of what is missing."""
-    return np.sin(2 * X[:, 0]) * X[:, 1] + (X[:, 2] == 4) + 1.5 * np.isnan(X[:, 3])
+def product(X):
+    return np.nan_to_num(X[:, 0]) * X[:, 1]
 
 
-def says(model, X):
+def answers(model, X):
     return model.predict_proba(X) if isinstance(model, NetworkClassifier) else model.predict(X)
 
 
-def targets(Kind, X):
-    return (smooth(X) > 0.7) * 3 if Kind is NetworkClassifier else smooth(X)
+def fitted(kind, X, y, weight=None, **options):
+    categorical = np.zeros(X.shape[1], bool)
+    return kind(**{"categorical": categorical, "random_state": 0, **options}).fit(X, y, weight)
 
 
-def twin(model, X):
-    """What each network makes of rows, unit by unit."""
-    codes = np.asarray(model.categorical)
-    scores = NormalScores.of(X, Encoding.of(X, codes))
-    categories = [
-        found
-        for column in X[:, codes].T
-        for found in (np.isnan(column), *(column == code for code in range(9)))
-        if found.any()
-    ]
-    missing = [np.isnan(column) for column in X[:, ~codes].T if np.isnan(column).any()]
-    values = np.column_stack([scores.numbers(X), *categories, *missing]).astype(float)
-    found = []
-    for networks in range(model.n_networks):
-        hidden = values
-        for weights, biases in zip(model.weights_, model.biases_, strict=True):
-            sums = hidden @ weights[networks].astype(float) + biases[networks]
-            hidden = np.where(sums < 0, sums / (1 + np.abs(sums)), sums)
-        found.append(sums)
-    return np.stack(found)
+def targets(kind, signal):
+    return (signal > np.median(signal)).astype(int) if kind is NetworkClassifier else signal
 
 
-@pytest.mark.parametrize("categorical", [CATEGORY, NONE], ids=["codes", "numbers"])
-def test_predictions_are_those_of_a_twin(categorical):
+KINDS = pytest.mark.parametrize("kind", [NetworkClassifier, NetworkRegressor])
+
+
+# What they learn
+
+
+def test_numbers_that_are_not_linear():
+    X, new = np.random.default_rng(0).normal(size=(2, 600, 3))
+    model = fitted(NetworkRegressor, X, X[:, 0] * X[:, 1])
+    y = new[:, 0] * new[:, 1]
+    linear = LinearRegression().fit(X, X[:, 0] * X[:, 1]).predict(new)
+    assert np.mean((model.predict(new)[:, 0] - y) ** 2) < 0.1 * np.mean((linear - y) ** 2)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_classes_that_are_not_linear(n_classes):
+    X, new = np.random.default_rng(0).normal(size=(2, 900, 3))
+    y, y_new = (10 - 3 * np.digitize(Z[:, 0] * Z[:, 1], [0, 1][: n_classes - 1]) for Z in (X, new))
+    model = fitted(NetworkClassifier, X, y)
+    assert model.classes_.tolist() == sorted(set(y))
+    linear = LogisticRegression().fit(X, y).predict_proba(new)
+    found = model.predict_proba(new)
+    assert log_loss(y_new, found) < 0.6 * log_loss(y_new, linear)
+    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
+    assert np.array_equal(model.predict(new), model.classes_[found.argmax(axis=1)])
+
+
+def test_classes_of_codes():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 6, (600, 2)).astype(float)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = (np.nan_to_num(X, nan=6).sum(axis=1) % 2).astype(int)
+    model = fitted(NetworkClassifier, X, y, categorical=np.ones(2, bool))
+    assert np.mean(model.predict(X) == y) > 0.95
+    assert not len(model.missing_)
+
+
+def test_what_is_missing_is_learned_from():
+    X = np.random.default_rng(0).normal(size=(400, 3))
+    X[::3, 1] = np.nan
+    y = np.isnan(X[:, 1]).astype(int)
+    model = fitted(NetworkClassifier, X, y)
+    assert model.missing_.tolist() == [1]
+    assert np.mean(model.predict(X) == y) > 0.99
+
+
+def test_several_numbers_each_have_a_scale():
+    X = table(300)
+    y = np.column_stack([product(X), 1e6 + 1e3 * X[:, 1], np.full(300, 7.0)])
+    found = fitted(NetworkRegressor, X, y, categorical=CATEGORY).predict(X)
+    for own, numbers in zip(y.T, found.T, strict=True):
+        assert np.mean((own - numbers) ** 2) <= 0.1 * own.var()
+
+
+@KINDS
+def test_weights_decide_between_rows_that_are_alike(kind):
+    X = np.repeat(np.random.default_rng(0).normal(size=(100, 3)), 2, axis=0)
+    X[:, 0] = np.repeat(np.arange(100) % 2, 2)
+    likely = np.arange(200) % 2 == X[:, 0]
+    y, weight = np.arange(200) % 2, np.where(likely, 9.0, 1.0)
+    found = answers(fitted(kind, X, y, weight), X)[:, -1]
+    np.testing.assert_allclose(found, 0.1 + 0.8 * X[:, 0], atol=0.1)
+
+
+@KINDS
+@pytest.mark.parametrize("factor", [0.1, 3.0, 1e-300, 1e300])
+def test_weights_count_by_their_ratios(kind, factor):
     X = table(150)
-    y = smooth(X)
-    model = NetworkClassifier(categorical, random_state=0).fit(X, np.digitize(y, [0, 1]) * 2)
-    shares = softmax(twin(model, X), axis=2)
-    np.testing.assert_allclose(model.predict_proba(X), shares.mean(axis=0), atol=1e-12)
-    y = np.column_stack([y, 1e5 * X[:, 0]])
-    model = NetworkRegressor(categorical, random_state=0).fit(X, y)
-    values = twin(model, X) * y.std(axis=0) + y.mean(axis=0)
-    values = np.clip(values, y.min(axis=0), y.max(axis=0)).mean(axis=0)
-    np.testing.assert_allclose(model.predict(X), values, rtol=1e-9, atol=1e-9)
+    y, weight = targets(kind, product(X)), np.random.default_rng(1).uniform(0.1, 1, 150)
+    same = np.array_equal if kind is NetworkClassifier else np.allclose
+    for given_ in (np.ones(150), weight):
+        before = None if given_ is not weight else weight
+        expected, found = (fitted(kind, X, y, w) for w in (before, factor * given_))
+        assert same(answers(found, X), answers(expected, X))
 
 
-def test_smooth_functions_categories_and_what_is_missing_are_found():
-    X, new = table(500), table(500, 1)
-    model = NetworkRegressor(CATEGORY, random_state=0).fit(X, smooth(X))
-    assert r2_score(smooth(new), model.predict(new)) > 0.9
-    labels = np.array(["no", "yes"])
-    y = labels[(smooth(X) > 0.7) * 1]
-    model = NetworkClassifier(CATEGORY, random_state=0).fit(X, y)
-    assert np.mean(model.predict(new) == labels[(smooth(new) > 0.7) * 1]) > 0.85
+# Tables of all kinds
 
 
-def test_outputs_are_within_the_range_of_the_targets():
-    X, new = table(60), 5 * table(100, 1)
-    y = np.column_stack([X[:, 0], np.full(60, 7.0), -1e9 * X[:, 1]])
-    said = NetworkRegressor(NONE, random_state=0).fit(X, y).predict(new)
-    assert said.shape == (100, 3)
-    assert (said[:, 1] == 7).all()
-    assert np.all((said >= y.min(axis=0)) & (said <= y.max(axis=0)))
+@KINDS
+def test_constant_columns_and_columns_of_nothing(kind):
+    X = np.column_stack([table(60), np.full(60, 3.0), np.full(60, np.nan), np.full(60, np.nan)])
+    model = fitted(kind, X, targets(kind, X[:, 1]), categorical=np.arange(6) % 3 == 2)
+    assert np.isfinite(answers(model, X)).all()
+    new = X.copy()
+    new[:, 3:] = 1, 2, 5
+    assert np.isfinite(answers(model, new)).all()
 
 
-@BOTH
-def test_blocks_and_seeds_decide_the_bits(Kind, monkeypatch):
-    X, new = table(120), table(100, 1)
-    model = Kind(CATEGORY, random_state=3).fit(X, targets(Kind, X))
-    said = says(model, new)
-    for name, value in {"_BLOCK": 7, "_CELLS_OF_BLOCK": 30}.items():
+@KINDS
+@pytest.mark.parametrize("n", [1, 2, 3, 127, 128, 129])
+def test_any_number_of_rows(kind, n):
+    X = table(n)
+    found = answers(fitted(kind, X, np.arange(n) % 2, categorical=CATEGORY), X)
+    assert found.shape == (n, min(n, 2) if kind is NetworkClassifier else 1)
+    assert np.isfinite(found).all()
+
+
+def test_one_class():
+    X = table(20)
+    model = fitted(NetworkClassifier, X, np.full(20, 5))
+    assert np.array_equal(model.predict_proba(X), np.ones((20, 1)))
+    assert set(model.predict(X)) == {5}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_one_number(weighted):
+    X = table(20)
+    weight = np.random.default_rng(0).uniform(size=20) if weighted else None
+    model = fitted(NetworkRegressor, X, np.full(20, 0.1), weight)
+    assert np.array_equal(model.predict(X), np.full((20, 1), 0.1))
+
+
+@KINDS
+def test_codes_that_were_not_seen_are_no_category(kind):
+    X = table(100)
+    model = fitted(kind, X, targets(kind, X[:, 2]), categorical=CATEGORY)
+    new = np.repeat(X[:1], 4, axis=0)
+    new[:, 2] = 4, 200, 255, np.nan
+    assert np.unique(answers(model, new), axis=0).shape[0] == 1
+    new[:3, 2] = 0, 1, 2
+    assert np.unique(answers(model, new), axis=0).shape[0] == 4
+
+
+# What is computed
+
+
+@KINDS
+def test_they_are_means_of_networks_on_normal_scores(kind):
+    X, new = table(90), table(40, 1)
+    model = fitted(kind, X, targets(kind, product(X)), categorical=CATEGORY)
+    scores = model.encoding_.dense(new)
+    indicators = (new[:, 2:] == np.arange(4)).astype(float)
+    assert np.array_equal(scores[:, 2:], INDICATOR * indicators)
+    encoded = np.column_stack([scores[:, :2], indicators, np.isnan(new[:, 0])])
+    each = []
+    for i in range(4):
+        layers = [(w[i], b[i]) for w, b in zip(model.weights_, model.biases_, strict=True)]
+        each.append(naive_network.ask(layers, encoded))
+    if kind is NetworkClassifier:
+        expected = np.mean([naive_network.softmax(sums) for sums in each], axis=0)
+    else:
+        scaled = np.array(each) * model.scale_ + model.mean_
+        expected = scaled.clip(model.least_, model.most_).mean(axis=0)
+    np.testing.assert_allclose(answers(model, new), expected, rtol=1e-13, atol=1e-13)
+
+
+@KINDS
+@pytest.mark.parametrize("n_networks", [1, 4, 11])
+def test_rows_stand_alone(kind, n_networks, monkeypatch):
+    X, new = table(80), table(50, 1)
+    y = targets(kind, product(X))
+    model = fitted(kind, X, y, categorical=CATEGORY, n_networks=n_networks)
+    found = answers(model, new)
+    alone = [answers(model, new[i : i + 1]) for i in range(50)]
+    assert np.array_equal(np.vstack(alone), found)
+    assert np.array_equal(answers(model, new[::-1]), found[::-1])
+    assert np.array_equal(answers(model, np.asfortranarray(new)), found)
+    monkeypatch.setattr(network, "_BLOCK", 7)
+    assert np.array_equal(answers(model, new), found)
+
+
+@KINDS
+def test_seeds(kind):
+    X = table(80)
+    model = fitted(kind, X, targets(kind, product(X)))
+    found = answers(model, X)
+    again = clone(model).fit(X, targets(kind, product(X)))
+    assert np.array_equal(answers(again, X), found)
+    other = clone(model).set_params(random_state=1).fit(X, targets(kind, product(X)))
+    assert not np.array_equal(answers(other, X), found)
+    networks = {model.weights_[0][i].tobytes() for i in range(4)}
+    assert len(networks) == 4
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    """How networks are trained: rows and epochs of each."""
+    calls, train = [], network._core.train_network
+
+    def counted(inputs, targets, weights, **options):
+        calls.append((len(inputs), options["n_epochs"]))
+        assert len(targets) == len(inputs)
+        assert weights is None or len(weights) == len(inputs)
+        assert weights is None or np.isclose(weights.mean(), 1)
+        return train(inputs, targets, weights, **options)
+
+    monkeypatch.setattr(network._core, "train_network", counted)
+    return calls
+
+
+WIDTH = NetworkRegressor._width
+N_PRODUCTS = 3 * WIDTH * (7 + WIDTH + 1)  # of a row of 2 numbers, 4 codes and an indicator
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ({}, (300, 200)),
+        ({"_MOST_CELLS": 7 * 200}, (200, 200)),
+        ({"_MOST_CELLS": 7}, (128, 200)),
+        ({"_MOST_PRODUCTS": N_PRODUCTS * 300 * 50}, (300, 50)),
+        ({"_MOST_PRODUCTS": N_PRODUCTS * 300}, (300, 1)),
+        ({"_MOST_PRODUCTS": N_PRODUCTS * 150}, (150, 1)),
+        ({"_MOST_PRODUCTS": 1}, (128, 1)),
+        ({"_MOST_CELLS": 7 * 200, "_MOST_PRODUCTS": N_PRODUCTS * 250 * 6}, (200, 7)),
+    ],
+)
+def test_large_tables_have_fewer_rows_or_epochs(trained, monkeypatch, limits, expected):
+    for name, value in limits.items():
         monkeypatch.setattr(network, name, value)
-        np.testing.assert_array_equal(says(model, new), said)
-    again = clone(model).fit(np.asfortranarray(X), targets(Kind, X))
-    np.testing.assert_array_equal(says(again, new), said)
-    other = clone(model).set_params(random_state=4).fit(X, targets(Kind, X))
-    assert (says(other, new) != said).any()
+    X = table(300)
+    weight = np.random.default_rng(0).uniform(size=300)
+    model = fitted(NetworkRegressor, X, product(X), weight, categorical=CATEGORY)
+    assert trained == [expected] * 4
+    assert np.isfinite(model.predict(X)).all()
 
 
-@BOTH
-@pytest.mark.parametrize(("name", "value"), [("_MOST_CELLS", 2000), ("_MOST_PRODUCTS", 2e7)])
-def test_of_large_tables_there_are_fewer_rows_or_epochs(Kind, name, value, monkeypatch):
-    monkeypatch.setattr(network, name, value)
-    X = table(400)
-    weight = np.random.default_rng(0).uniform(1, 2, 400)
-    for given in (None, weight):
-        model = Kind(CATEGORY, random_state=0).fit(X, targets(Kind, X), given)
-        assert np.corrcoef(says(model, X)[:, -1], targets(Kind, X))[0, 1] > 0.4
+# Of any table
 
 
-COLUMNS = {
-    "one number": table(40)[:, :1],
-    "one with gaps": table(40)[:, 3:],
-    "one category": table(40)[:, 2:3],
-    "nothing but NaN": np.full((40, 2), np.nan),
-    "constants": np.ones((40, 3)),
-    "NaN and constants": np.column_stack([np.full(40, np.nan), np.ones(40), np.arange(40) % 2]),
-    "large": np.where(table(40)[:, :2] > 0, 1e100, -1e100),
-    "small": 1e-300 * table(40)[:, :2],
-    "one row": table(1),
-    "two rows": table(2),
-    "wide": np.random.default_rng(0).normal(size=(12, 300)),
-}
-
-
-@BOTH
-@pytest.mark.parametrize("codes", [False, True])
-@pytest.mark.parametrize("name", COLUMNS)
-def test_any_columns(Kind, codes, name):
-    X = COLUMNS[name]
-    if codes:
-        X = np.clip(np.abs(np.round(X)), 0, 9)
-    model = Kind(np.full(X.shape[1], codes), random_state=0).fit(X, np.arange(len(X)) % 3)
-    asked = np.vstack([X, np.full(X.shape[1], 1e100), np.full(X.shape[1], np.nan)])
-    said = says(model, asked)
-    assert np.isfinite(said).all()
-    alone = [says(model, asked[i : i + 1])[0] for i in range(len(asked))]
-    np.testing.assert_array_equal(alone, said)
-
-
-@BOTH
-@pytest.mark.parametrize("least", [1e-300, 1e-13, 0.0])
-def test_rows_of_hardly_any_weight_are_as_if_they_were_not_there(Kind, least):
-    X = table(80)
-    y = np.where(np.arange(80) < 60, targets(Kind, X), 1e30 if Kind is NetworkRegressor else 3)
-    weight = np.where(np.arange(80) < 60, np.random.default_rng(0).uniform(1, 2, 80), least)
-    model = Kind(CATEGORY, random_state=0).fit(X, y, weight)
-    few = Kind(CATEGORY, random_state=0).fit(X[:60], y[:60], weight[:60])
-    np.testing.assert_array_equal(says(model, X), says(few, X))
-
-
-@BOTH
-@pytest.mark.parametrize("unit", [5e-324, 2.0**-1000, 2.0**10, 2.0**1020])
-def test_units_of_weights_do_not_matter(Kind, unit):
-    X = table(80)
-    weight = 1.0 + np.arange(80) % 4
-    found = [
-        says(Kind(CATEGORY, random_state=0).fit(X, targets(Kind, X), scale * weight), X)
-        for scale in (1.0, unit)
+@st.composite
+def problems(draw):
+    """A table, which of its columns are categories, a signal and weights."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    n, n_columns = draw(st.integers(1, 60)), draw(st.integers(1, 4))
+    X = rng.normal(size=(n, n_columns)) * 10.0 ** draw(st.sampled_from([-300, 0, 100]))
+    categorical = np.array([draw(st.booleans()) for _ in range(n_columns)])
+    X[:, categorical] = rng.integers(0, draw(st.sampled_from([1, 3, 256])), (n, n_columns))[
+        :, categorical
     ]
-    np.testing.assert_array_equal(*found)
+    X[rng.random(X.shape) < draw(st.sampled_from([0, 0.3, 1]))] = np.nan
+    weight = 10.0 ** rng.uniform(-9, 9, n) if draw(st.booleans()) else None
+    signal = rng.standard_cauchy(size=(n, draw(st.integers(1, 3))))
+    return X, categorical, signal * 10.0 ** draw(st.sampled_from([-6, 0, 6])), weight
 
 
-def test_weights_move_predictions():
-    X = np.zeros((100, 4))
-    y, weight = np.arange(100) % 2, np.where(np.arange(100) % 2, 4.0, 1.0)
-    said = NetworkClassifier(NONE, random_state=0).fit(X, y, weight).predict_proba(X)
-    np.testing.assert_allclose(said[:, 1], 0.8, atol=0.02)
-    said = NetworkRegressor(NONE, random_state=0).fit(X, y, weight).predict(X)
-    np.testing.assert_allclose(said, 0.8, atol=0.02)
+@settings(max_examples=12, deadline=None)
+@given(problems(), st.integers(1, 4))
+def test_classes_of_any_table(problem, n_classes):
+    X, categorical, signal, weight = problem
+    y = np.argsort(np.argsort(signal[:, 0])) % n_classes - 5
+    options = {"categorical": categorical, "n_networks": 2}
+    found = fitted(NetworkClassifier, X, y, weight, **options).predict_proba(X)
+    assert found.shape == (len(X), len(set(y)))
+    assert (found >= 0).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-12)
 
 
-def test_a_class_without_weight_keeps_its_column():
-    X = table(60)
-    y = np.arange(60) % 3
-    model = NetworkClassifier(NONE, random_state=0).fit(X, y, (y < 2) * 1.0)
-    said = model.predict_proba(X)
-    assert said.shape == (60, 3)
-    assert said[:, 2].max() < 1e-3
+@settings(max_examples=12, deadline=None)
+@given(problems())
+def test_numbers_of_any_table(problem):
+    X, categorical, signal, weight = problem
+    options = {"categorical": categorical, "n_networks": 2}
+    found = fitted(NetworkRegressor, X, signal, weight, **options).predict(X)
+    assert found.shape == signal.shape
+    # Means of numbers within the range may be off by their last digit.
+    room = 1e-15 * np.abs(signal).max(axis=0)
+    assert (found >= signal.min(axis=0) - room).all()
+    assert (found <= signal.max(axis=0) + room).all()

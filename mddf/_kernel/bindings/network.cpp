@@ -1,5 +1,12 @@
 #include "network/train.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "bindings/arrays.hpp"
 #include "bindings/call.hpp"
 #include "common/wide.hpp"
@@ -10,28 +17,56 @@ namespace {
 
 using nb::arg;
 
-nb::list train_network(In<float, 2> inputs, In<float, 2> targets,
-                       const std::optional<In<float, 1>>& weights, int64_t width, int64_t n_hidden,
-                       int64_t n_epochs, int64_t batch, double rate, double dropout, double decay,
-                       bool are_classes, uint64_t seed) {
-  const auto n = static_cast<int64_t>(inputs.shape(0));
-  check_at_least("rows", n, 1);
+// So that steps can be counted.
+constexpr int64_t kMostEpochs = int64_t{1} << 20;
+
+void check_between(const char* name, double got, double least, double most) {
+  if (!(got >= least && got <= most))
+    refuse(std::string(name) + ": expected a number from " + std::to_string(least) + " to " +
+           std::to_string(most) + ", got " + std::to_string(got));
+}
+
+void check_finite(const char* name, const float* values, size_t n, float least) {
+  for (size_t i = 0; i < n; ++i)
+    if (!(values[i] >= least && std::isfinite(values[i])))
+      refuse(std::string(name) + ": expected finite numbers" + (least == 0 ? " from 0 on" : "") +
+             ", got " + std::to_string(values[i]) + " at position " + std::to_string(i));
+}
+
+// Shapes and options first: values are read by the shapes.
+void check_training(const In<float, 2>& inputs, const In<float, 2>& targets,
+                    const std::optional<In<float, 1>>& weights, const network::Options& options) {
+  check_at_least("rows of inputs", static_cast<int64_t>(inputs.shape(0)), 1);
+  check_at_least("columns of inputs", static_cast<int64_t>(inputs.shape(1)), 1);
   check_length("targets", targets.shape(0), inputs.shape(0));
-  check_at_least("outputs", static_cast<int64_t>(targets.shape(1)), 1);
+  check_at_least("columns of targets", static_cast<int64_t>(targets.shape(1)), 1);
   if (weights) check_length("weights", weights->shape(0), inputs.shape(0));
-  check_range("width", width, 1, 4096);
-  check_range("n_hidden", n_hidden, 1, 16);
-  check_at_least("n_epochs", n_epochs, 1);
-  check_at_least("batch", batch, 1);
-  check(dropout >= 0 && dropout <= 0.9, "dropout must be in [0, 0.9]");
+  check_range("width", options.width, 1, 4096);
+  check_range("n_hidden", options.n_hidden, 1, 16);
+  check_range("n_epochs", options.n_epochs, 1, kMostEpochs);
+  check_at_least("batch", options.batch, 1);
+  check_between("rate", options.rate, 0, 100);
+  check_between("dropout", options.dropout, 0, 0.9);
+  check_between("decay", options.decay, 0, 100);
+  constexpr float kLeast = std::numeric_limits<float>::lowest();
+  check_finite("inputs", inputs.data(), inputs.size(), kLeast);
+  check_finite("targets", targets.data(), targets.size(), kLeast);
+  if (weights) check_finite("weights", weights->data(), weights->size(), 0);
+}
+
+nb::typed<nb::list, nb::typed<nb::tuple, Out<float, 2>, Out<float, 1>>> train_network(
+    In<float, 2> inputs, In<float, 2> targets, const std::optional<In<float, 1>>& weights,
+    int64_t width, int64_t n_hidden, int64_t n_epochs, int64_t batch, double rate, double dropout,
+    double decay, bool are_classes, uint64_t seed) {
+  const network::Options options{width,   n_hidden, n_epochs,    batch, rate,
+                                 dropout, decay,    are_classes, seed};
+  check_training(inputs, targets, weights, options);
   const network::Rows rows{inputs.data(),
                            targets.data(),
                            data_or_null(weights),
-                           n,
+                           static_cast<int64_t>(inputs.shape(0)),
                            static_cast<int64_t>(inputs.shape(1)),
                            static_cast<int64_t>(targets.shape(1))};
-  const network::Options options{width,   n_hidden, n_epochs,    batch, rate,
-                                 dropout, decay,    are_classes, seed};
   auto layers = without_gil(
       nullptr, [&](Interrupt& interrupt) { return network::train(rows, options, interrupt); });
   nb::list found;
@@ -45,6 +80,7 @@ nb::list train_network(In<float, 2> inputs, In<float, 2> targets,
 
 Out<double, 2> dense_layer(In<double, 2> inputs, In<float, 2> weights, In<float, 1> biases,
                            bool activate) {
+  check_at_least("columns of inputs", static_cast<int64_t>(inputs.shape(1)), 1);
   check_length("weights", weights.shape(0), inputs.shape(1));
   check_length("biases", biases.shape(0), weights.shape(1));
   const auto n = static_cast<int64_t>(inputs.shape(0));
@@ -59,17 +95,15 @@ Out<double, 2> dense_layer(In<double, 2> inputs, In<float, 2> weights, In<float,
     for (int64_t first = 0; first < n; first += kRows) {
       const int64_t n_rows = std::min(kRows, n - first);
       for (int64_t i = 0; i < n_rows; ++i) std::copy_n(biases.data(), n_out, sums.data() + i * out);
-      const double* rows = inputs.data() + first * n_in;
+      const network::Factors<double> rows{inputs.data() + first * n_in, n_in, 1};
 #ifdef MDDF_AVX2
       if (simd::supported())
         simd::call_wide([&]() MDDF_INLINED {
-          network::add_product<true>(rows, n_in, used.data(), out, n_rows, n_in, out, sums.data(),
-                                     out);
+          network::add_product<true>(rows, used.data(), out, n_rows, n_in, out, sums.data(), out);
         });
       else
 #endif
-        network::add_product<false>(rows, n_in, used.data(), out, n_rows, n_in, out, sums.data(),
-                                    out);
+        network::add_product<false>(rows, used.data(), out, n_rows, n_in, out, sums.data(), out);
       for (int64_t i = 0; i < n_rows; ++i)
         for (int64_t j = 0; j < n_out; ++j) {
           const double sum = sums[i * out + j];
@@ -98,7 +132,7 @@ inputs : float32 array of shape (n, n_inputs)
 targets : float32 array of shape (n, n_outputs)
     Shares of classes, or numbers.
 weights : float32 array of shape (n,) or None
-    Their mean is 1.
+    From 0 on; their mean is 1.
 width, n_hidden : int
     Units of a hidden layer, and how many of these there are.
 n_epochs, batch : int

@@ -13,6 +13,19 @@ namespace mddf::network {
 constexpr int64_t kLanes = 16;
 inline int64_t padded(int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
 
+// The left matrix of a product, by how far its rows are apart, and the terms of a row.
+template <class T>
+struct Factors {
+  const T* values;
+  int64_t row_stride, term_stride;
+  MDDF_INLINE T at(int64_t row, int64_t term) const {
+    return values[row * row_stride + term * term_stride];
+  }
+  MDDF_INLINE Factors from(int64_t row) const {
+    return {values + row * row_stride, row_stride, term_stride};
+  }
+};
+
 namespace detail {
 
 // So many numbers side by side.
@@ -38,15 +51,15 @@ struct Numbers {
 
 // kRows rows of a product, kVectors vectors of its columns.
 template <class Vector, int kRows, int kVectors, int kWidth, class T>
-MDDF_INLINE void add_tile(const T* a, int64_t a_stride, const T* b, int64_t b_stride, int64_t n,
-                          T* c, int64_t c_stride) {
+MDDF_INLINE void add_tile(Factors<T> a, const T* b, int64_t b_stride, int64_t n, T* c,
+                          int64_t c_stride) {
   Vector sums[kRows][kVectors], terms[kVectors];
   for (int i = 0; i < kRows; ++i)
     for (int j = 0; j < kVectors; ++j) sums[i][j] = Vector::at(c + i * c_stride + j * kWidth);
   for (int64_t k = 0; k < n; ++k) {
     for (int j = 0; j < kVectors; ++j) terms[j] = Vector::at(b + k * b_stride + j * kWidth);
     for (int i = 0; i < kRows; ++i) {
-      const T factor = a[i * a_stride + k];
+      const T factor = a.at(i, k);
       for (int j = 0; j < kVectors; ++j) sums[i][j].add(factor, terms[j]);
     }
   }
@@ -55,18 +68,17 @@ MDDF_INLINE void add_tile(const T* a, int64_t a_stride, const T* b, int64_t b_st
 }
 
 template <int kWidth, class T>
-MDDF_INLINE void add_product(const T* a, int64_t a_stride, const T* b, int64_t b_stride,
-                             int64_t n_rows, int64_t n_terms, int64_t n_columns, T* c,
-                             int64_t c_stride) {
+MDDF_INLINE void add_product(Factors<T> a, const T* b, int64_t b_stride, int64_t n_rows,
+                             int64_t n_terms, int64_t n_columns, T* c, int64_t c_stride) {
   constexpr int kTile = 4, kVectors = 2, kColumns = kWidth * kVectors;
   using Vector = Numbers<T, kWidth>;
   for (int64_t j = 0; j < n_columns; j += kColumns) {
     int64_t i = 0;
     for (; i + kTile <= n_rows; i += kTile)
-      add_tile<Vector, kTile, kVectors, kWidth>(a + i * a_stride, a_stride, b + j, b_stride,
-                                                n_terms, c + i * c_stride + j, c_stride);
+      add_tile<Vector, kTile, kVectors, kWidth>(a.from(i), b + j, b_stride, n_terms,
+                                                c + i * c_stride + j, c_stride);
     for (; i < n_rows; ++i)
-      add_tile<Vector, 1, kVectors, kWidth>(a + i * a_stride, a_stride, b + j, b_stride, n_terms,
+      add_tile<Vector, 1, kVectors, kWidth>(a.from(i), b + j, b_stride, n_terms,
                                             c + i * c_stride + j, c_stride);
   }
 }
@@ -76,11 +88,10 @@ MDDF_INLINE void add_product(const T* a, int64_t a_stride, const T* b, int64_t b
 // Adds to c, of n_rows and n_columns (a multiple of kLanes), the product of a and b: the terms of
 // each number in their order.
 template <bool kIsWide, class T>
-MDDF_INLINE void add_product(const T* a, int64_t a_stride, const T* b, int64_t b_stride,
-                             int64_t n_rows, int64_t n_terms, int64_t n_columns, T* c,
-                             int64_t c_stride) {
+MDDF_INLINE void add_product(Factors<T> a, const T* b, int64_t b_stride, int64_t n_rows,
+                             int64_t n_terms, int64_t n_columns, T* c, int64_t c_stride) {
   constexpr int kWidth = static_cast<int>((kIsWide ? 32 : 16) / sizeof(T));
-  detail::add_product<kWidth>(a, a_stride, b, b_stride, n_rows, n_terms, n_columns, c, c_stride);
+  detail::add_product<kWidth>(a, b, b_stride, n_rows, n_terms, n_columns, c, c_stride);
 }
 
 }  // namespace mddf::network

@@ -68,28 +68,26 @@ struct Layer {
   MDDF_INLINE void forward(const float* inputs, int64_t n, const float* used, float* sums) const {
     for (int64_t i = 0; i < n; ++i)
       std::copy(biases.values.begin(), biases.values.end(), sums + i * out);
-    add_product<kIsWide>(inputs, in, used, out, n, n_in, out, sums, out);
+    add_product<kIsWide>(Factors<float>{inputs, in, 1}, used, out, n, n_in, out, sums, out);
   }
 
   // Of n rows, from the gradients by the sums: those by weights and biases, and by the inputs.
   template <bool kIsWide>
   MDDF_INLINE void backward(const float* inputs, const float* by_sums, int64_t n,
-                            std::vector<float>& scratch, float* by_inputs) {
+                            float* by_inputs) {
     float* of_biases = biases.gradient.data();
     std::fill(of_biases, of_biases + out, 0.0f);
     for (int64_t i = 0; i < n; ++i)
       for (int64_t j = 0; j < out; ++j) of_biases[j] += by_sums[i * out + j];
-    scratch.resize(n_in * n);
-    for (int64_t i = 0; i < n; ++i)
-      for (int64_t j = 0; j < n_in; ++j) scratch[j * n + i] = inputs[i * in + j];
     std::fill(weights.gradient.begin(), weights.gradient.end(), 0.0f);
-    add_product<kIsWide>(scratch.data(), n, by_sums, out, n_in, n, out, weights.gradient.data(),
-                         out);
+    add_product<kIsWide>(Factors<float>{inputs, 1, in}, by_sums, out, n_in, n, out,
+                         weights.gradient.data(), out);
     if (by_inputs == nullptr) return;
     for (int64_t i = 0; i < n_in; ++i)
       for (int64_t j = 0; j < out; ++j) turned[j * in + i] = weights.values[i * out + j];
     std::fill(by_inputs, by_inputs + n * in, 0.0f);
-    add_product<kIsWide>(by_sums, out, turned.data(), in, n, n_out, in, by_inputs, in);
+    add_product<kIsWide>(Factors<float>{by_sums, out, 1}, turned.data(), in, n, n_out, in,
+                         by_inputs, in);
   }
 
   const int64_t n_in, n_out, in, out;
@@ -120,6 +118,7 @@ class Trainer {
     }
     scaled_.resize(layers_[0].weights.values.size());
     n_kept_ = 256 - static_cast<int>(std::lround(options.dropout * 256));
+    if (n_kept_ < 256) drawn_.resize(sums_[0].size());
   }
 
   std::vector<Dense> run(Interrupt& interrupt) {
@@ -187,8 +186,7 @@ class Trainer {
         by_inputs_.resize(batch_ * layers_[l].in);
         by_inputs = by_inputs_.data();
       }
-      layers_[l].template backward<kIsWide>(inputs_[l].data(), sums_[l].data(), batch_, scratch_,
-                                            by_inputs);
+      layers_[l].template backward<kIsWide>(inputs_[l].data(), sums_[l].data(), batch_, by_inputs);
       if (l > 0) by_sums(inputs_[l], sums_[l - 1]);
     }
     by_scales(first);
@@ -213,15 +211,27 @@ class Trainer {
       }
       return;
     }
-    for (int64_t first = 0; first < n; first += 8) {  // n is a multiple of kLanes
-      uint64_t bits = random_.next();
-      for (int64_t i = first; i < first + 8; ++i, bits >>= 8) {
-        const float factor = static_cast<int>(bits & 255) < n_kept_ ? scale : 0.0f;
-        const float value = activation(sum[i]);
-        input[i] = factor * value;
-        sum[i] = factor * slope(value);
-      }
+    draw_bytes();
+    const uint8_t* drawn = drawn_.data();
+    const int n_kept = n_kept_;
+    for (int64_t i = 0; i < n; ++i) {
+      const float factor = static_cast<int>(drawn[i]) < n_kept ? scale : 0.0f;
+      const float value = activation(sum[i]);
+      input[i] = factor * value;
+      sum[i] = factor * slope(value);
     }
+  }
+
+  // Eight for each number of the stream.
+  void draw_bytes() {
+    Random random = random_;  // which bytes might be part of, as far as the compiler knows
+    const auto n = static_cast<int64_t>(drawn_.size());  // a multiple of kLanes
+    uint8_t* drawn = drawn_.data();
+    for (int64_t first = 0; first < n; first += 8) {
+      const uint64_t bits = random.next();
+      for (int k = 0; k < 8; ++k) drawn[first + k] = static_cast<uint8_t>(bits >> (8 * k));
+    }
+    random_ = random;
   }
 
   // Gradients of the loss, in place of the sums of the last layer.
@@ -289,7 +299,8 @@ class Trainer {
   Parameters scales_;                              // of the first layer's inputs
   std::vector<float> scaled_;                      // the first layer's weights
   std::vector<std::vector<float>> inputs_, sums_;  // of each layer, of a batch
-  std::vector<float> by_inputs_, scratch_;
+  std::vector<float> by_inputs_;
+  std::vector<uint8_t> drawn_;  // for the units of a layer and a batch
   std::vector<double> powers_;
   float rate_ = 0, of_mean_ = 1, of_square_ = 1;
   int n_kept_ = 256;  // of 256 units

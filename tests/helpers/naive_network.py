@@ -1,0 +1,199 @@
+"""Networks of dense layers in NumPy: term by term, in the precision of what is passed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from naive import Random
+
+from mddf import _core
+
+LANES = 16  # the kernel's rows have room for a multiple of so many units, which dropout draws for
+
+
+@dataclass
+class Layers:
+    """Weights and biases of each layer, and what the inputs are multiplied by."""
+
+    weights: list[np.ndarray]
+    biases: list[np.ndarray]
+    scales: np.ndarray
+
+    def arrays(self):
+        return [*self.weights, *self.biases, self.scales]
+
+
+def product(a, b, start):
+    """Start + a @ b: one term after the other."""
+    found = np.zeros((len(a), b.shape[1]), b.dtype) + start
+    for column, row in zip(a.T, b, strict=True):
+        found += column[:, None] * row
+    return found
+
+
+def activation(x):
+    negative = np.minimum(x, 0)
+    return np.maximum(x, 0) + negative / (1 - negative)
+
+
+def slope(value):
+    root = 1 + np.minimum(value, 0)
+    return root * root
+
+
+def forward(layers, inputs, factors):
+    """Sums of the last layer, with each layer's inputs and the slopes of what it makes of them."""
+    first = layers.scales[:, None] * layers.weights[0]
+    used, slopes = [first, *layers.weights[1:]], []
+    seen = [inputs]
+    for weights, biases, factor in zip(used, layers.biases, [*factors, None], strict=True):
+        sums = product(seen[-1], weights, biases)
+        if factor is not None:
+            value = activation(sums)
+            seen.append(factor * value)
+            slopes.append(factor * slope(value))
+    return sums, seen, slopes
+
+
+def softmax(sums):
+    powers = sums - sums.max(axis=1, keepdims=True).astype(float)
+    powers = _core.exp(powers.ravel()).reshape(powers.shape)
+    return powers / powers.cumsum(axis=1)[:, -1:]
+
+
+def loss(layers, inputs, targets, weights, factors, are_classes):
+    """What is minimised."""
+    sums, *_ = forward(layers, inputs, factors)
+    each = ((sums - targets) ** 2).sum(axis=1) / 2
+    if are_classes:
+        each = -(targets * np.log(softmax(sums))).sum(axis=1)
+    return (weights * each).mean()
+
+
+def gradients(layers, inputs, targets, weights, factors, are_classes):
+    """Of the loss, by all parameters."""
+    sums, seen, slopes = forward(layers, inputs, factors)
+    kind, n = sums.dtype, sums.dtype.type(len(inputs))
+    values = softmax(sums).astype(kind) if are_classes else sums
+    by_sums = (values - targets) * (weights / n)[:, None]
+    found = Layers([], [], np.zeros_like(layers.scales))
+    for number in reversed(range(len(layers.weights))):
+        own, zero = layers.weights[number], kind.type(0)
+        found.biases.insert(0, by_sums.cumsum(axis=0, dtype=kind)[-1])
+        found.weights.insert(0, product(seen[number].T, by_sums, zero))
+        if number:
+            by_sums = slopes[number - 1] * product(by_sums, own.T, zero)
+    # The first layer's are those of scaled weights.
+    terms = found.weights[0] * layers.weights[0]
+    found.scales = terms.cumsum(axis=1, dtype=kind)[:, -1]
+    found.weights[0] = found.weights[0] * layers.scales[:, None]
+    return found
+
+
+def started(random, widths, shares):
+    """Layers as they start; `shares` are those of classes, or None."""
+
+    def drawn(shape, spread):
+        uniform = [(random.next() >> 11) * 2.0**-53 for _ in range(int(np.prod(shape)))]
+        numbers = (2 * np.array(uniform) - 1) * float.fromhex("0x1.bb67ae8584caap+0")
+        return (spread * numbers).astype(np.float32).reshape(shape)
+
+    layers = Layers([], [], np.ones(widths[0], np.float32))
+    for n_in, n_out in pairwise(widths[:-1]):
+        layers.weights.append(drawn((n_in, n_out), 1 / np.sqrt(n_in)))
+        layers.biases.append(drawn((n_out,), 0.5))
+    layers.weights.append(np.zeros(widths[-2:], np.float32))
+    start = np.zeros(widths[-1]) if shares is None else _core.log(np.maximum(shares, 1e-6))
+    layers.biases.append(start.astype(np.float32))
+    return layers
+
+
+def kept(random, shape, n_kept):
+    """Factors of units: 0 of those that are left out."""
+    if n_kept == 256:
+        return np.ones(shape, np.float32)
+    n_rows, width = shape
+    room = -(-width // LANES) * LANES
+    drawn = b"".join(random.next().to_bytes(8, "little") for _ in range(n_rows * room // 8))
+    drawn = np.frombuffer(drawn, np.uint8).reshape(n_rows, room)[:, :width]
+    return np.where(drawn < n_kept, np.float32(256) / np.float32(n_kept), np.float32(0))
+
+
+class Adam:
+    """One array's means of gradients and of their squares."""
+
+    FIRST, SECOND = np.float32(0.9), np.float32(0.95)
+
+    def __init__(self, values):
+        self.values = values
+        self.mean, self.square = np.zeros_like(values), np.zeros_like(values)
+
+    def step(self, gradient, rate, decay, of_mean, of_square):
+        one = np.float32(1)
+        self.mean[:] = self.FIRST * self.mean + (one - self.FIRST) * gradient
+        self.square[:] = self.SECOND * self.square + (one - self.SECOND) * (gradient * gradient)
+        root = np.sqrt(self.square * of_square) + np.float32(1e-8)
+        change = rate * (self.mean * of_mean / root)
+        self.values[:] = (one - rate * decay) * self.values - change
+
+
+def train(
+    inputs,
+    targets,
+    weights,
+    *,
+    width,
+    n_hidden,
+    n_epochs,
+    batch,
+    rate,
+    dropout,
+    decay,
+    are_classes,
+    seed,
+):
+    """`_core.train_network` with NumPy."""
+    n, random = len(inputs), Random(seed)
+    weights = np.ones(n, np.float32) if weights is None else weights
+    widths = [inputs.shape[1], *[width] * n_hidden, targets.shape[1]]
+    shares = (targets.astype(float) * weights[:, None]).cumsum(axis=0)[-1] / n
+    layers = started(random, widths, shares if are_classes else None)
+    adams = [Adam(values) for values in layers.arrays()]
+    # How fast each array learns, and decays.
+    roots = np.sqrt(np.array(widths[:-1], np.float32))
+    n_layers = len(roots)
+    decays = [*[np.float32(decay)] * n_layers, *[np.float32(0)] * (n_layers + 1)]
+    batch, n_kept = min(batch, n), 256 - int(np.floor(dropout * 256 + 0.5))
+    n_batches = n // batch
+    n_steps, order = n_epochs * n_batches, list(range(n))
+    mean_left = square_left = 1.0
+    for step in range(n_steps):
+        if step % n_batches == 0:
+            for i in range(n - 1, 0, -1):
+                j = random.below(i + 1)
+                order[i], order[j] = order[j], order[i]
+        mean_left *= float(Adam.FIRST)
+        square_left *= float(Adam.SECOND)
+        done = step / n_steps
+        now = np.float32(rate * min(done / 0.1, (1 - done) / (1 - 0.1)))
+        rates = [*(now / roots), *[np.float32(0.1) * now] * n_layers, np.float32(6) * now]
+        some = order[step % n_batches * batch :][:batch]
+        factors = [kept(random, (batch, width), n_kept) for _ in range(n_hidden)]
+        given = inputs[some], targets[some], weights[some], factors, are_classes
+        found = gradients(layers, *given).arrays()
+        corrections = [np.float32(1 / (1 - left)) for left in (mean_left, square_left)]
+        for adam, gradient, own, its_decay in zip(adams, found, rates, decays, strict=True):
+            adam.step(gradient, own, its_decay, *corrections)
+    layers.weights[0] = layers.weights[0] * layers.scales[:, None]
+    return list(zip(layers.weights, layers.biases, strict=True))
+
+
+def ask(layers, inputs):
+    """What networks make of rows, in double precision."""
+    for number, (weights, biases) in enumerate(layers):
+        inputs = product(inputs, weights.astype(float), biases)
+        if number < len(layers) - 1:
+            inputs = activation(inputs)
+    return inputs

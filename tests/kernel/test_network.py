@@ -1,0 +1,347 @@
+"""Networks of the kernel against the slow twin, bit by bit, and what they refuse."""
+
+import hashlib
+import os
+import subprocess
+import sys
+
+import naive_network
+import numpy as np
+import pytest
+
+from mddf import _core
+
+REFUSED = (ValueError, TypeError)
+OPTIONS = {
+    "width": 7,
+    "n_hidden": 2,
+    "n_epochs": 3,
+    "batch": 8,
+    "rate": 0.05,
+    "dropout": 0.0,
+    "decay": 0.01,
+    "are_classes": False,
+    "seed": 3,
+}
+
+
+def problem(n=21, n_inputs=5, n_outputs=2, *, classes=False, weighted=False, seed=0):
+    """Inputs, targets and weights."""
+    rng = np.random.default_rng([n, n_inputs, n_outputs, seed])
+    inputs, targets = (rng.normal(size=(n, k)).astype(np.float32) for k in (n_inputs, n_outputs))
+    if classes:
+        targets = np.eye(n_outputs, dtype=np.float32)[rng.integers(0, n_outputs, n)]
+    weights = rng.uniform(0.1, 2, n).astype(np.float32) if weighted else None
+    return inputs, targets, weights
+
+
+def flat(layers):
+    return [array for layer in layers for array in layer]
+
+
+def same(some, others):
+    return all(np.array_equal(a, b) for a, b in zip(flat(some), flat(others), strict=True))
+
+
+CASES = {
+    "numbers": ({}, {}),
+    "weights": ({"weighted": True}, {}),
+    "classes": ({"classes": True, "n_outputs": 3}, {"are_classes": True}),
+    "classes, weights": ({"classes": True, "weighted": True}, {"are_classes": True}),
+    "a class that is not there": ({"classes": True, "n_outputs": 40}, {"are_classes": True}),
+    "one class": ({"classes": True, "n_outputs": 1}, {"are_classes": True}),
+    "dropout": ({}, {"dropout": 0.3}),
+    "dropout of classes": ({"classes": True}, {"are_classes": True, "dropout": 0.9}),
+    "hardly any dropout": ({}, {"dropout": 0.001}),
+    "half a unit of dropout": ({}, {"dropout": 0.5 / 256}),
+    "one hidden layer": ({}, {"n_hidden": 1}),
+    "four hidden layers": ({}, {"n_hidden": 4, "dropout": 0.1}),
+    "one unit": ({}, {"width": 1}),
+    "whole vectors": ({"n_inputs": 16, "n_outputs": 16}, {"width": 32, "dropout": 0.1}),
+    "a unit more": ({"n_inputs": 17, "n_outputs": 17}, {"width": 33, "dropout": 0.1}),
+    "one input, one output": ({"n_inputs": 1, "n_outputs": 1}, {}),
+    "one row": ({"n": 1}, {}),
+    "fewer rows than a batch": ({"n": 5}, {"n_epochs": 20}),
+    "rows by themselves": ({"n": 4}, {"batch": 1}),
+    "batches of whole tiles": ({"n": 24}, {"batch": 4}),
+    "all rows at once": ({}, {"batch": 10**6, "n_epochs": 9}),
+    "no decay": ({}, {"decay": 0.0}),
+    "much decay": ({}, {"decay": 5.0}),
+    "a high rate": ({}, {"rate": 1.0}),
+    "the largest seed": ({}, {"seed": 2**64 - 1}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_networks_are_those_of_the_twin(case):
+    given, options = CASES[case]
+    data, options = problem(**given), OPTIONS | options
+    found = _core.train_network(*data, **options)
+    assert len(found) == options["n_hidden"] + 1
+    assert all(array.dtype == np.float32 for array in flat(found))
+    assert same(found, naive_network.train(*data, **options))
+    assert same(found, _core.train_network(*data, **options))
+    assert not same(found, _core.train_network(*data, **options | {"seed": 5}))
+
+
+@pytest.mark.parametrize("dropout", [0, 0.4])
+@pytest.mark.parametrize("are_classes", [False, True])
+def test_gradients_of_the_twin_are_slopes_of_its_loss(are_classes, dropout):
+    rng = np.random.default_rng(0)
+    inputs, targets, weights = problem(9, 3, 3, classes=are_classes, weighted=True)
+    shapes = [(3, 4), (4, 4), (4, 3), (4,), (4,), (3,), (3,)]
+    arrays = [rng.normal(size=shape) for shape in shapes]
+    layers = naive_network.Layers(arrays[:3], arrays[3:6], arrays[6])
+    factors = [(rng.random((9, 4)) >= dropout) / (1 - dropout) for _ in range(2)]
+    data = *(array.astype(float) for array in (inputs, targets, weights)), factors, are_classes
+    found = naive_network.gradients(layers, *data).arrays()
+    for values, gradient in zip(layers.arrays(), found, strict=True):
+        assert values.shape == gradient.shape
+        for place in np.ndindex(values.shape):
+            before, losses = values[place], []
+            for change in (1e-6, -1e-6):
+                values[place] = before + change
+                losses.append(naive_network.loss(layers, *data))
+            values[place] = before
+            assert np.isclose((losses[0] - losses[1]) / 2e-6, gradient[place], atol=1e-7)
+
+
+def test_a_constant_weight_of_1_is_none():
+    inputs, targets, _ = problem(40)
+    ones = np.ones(40, np.float32)
+    without = _core.train_network(inputs, targets, None, **OPTIONS)
+    assert same(without, _core.train_network(inputs, targets, ones, **OPTIONS))
+
+
+def test_networks_learn():
+    rng = np.random.default_rng(0)
+    inputs = rng.normal(size=(600, 3)).astype(np.float32)
+    targets = (inputs[:, :1] * inputs[:, 1:2]).astype(np.float32)
+    options = OPTIONS | {"width": 32, "n_epochs": 60, "batch": 32}
+    layers = _core.train_network(inputs[:400], targets[:400], None, **options)
+    errors = naive_network.ask(layers, inputs[400:].astype(float)) - targets[400:]
+    assert np.mean(errors**2) < 0.1 * targets.var()
+
+
+def test_a_rate_of_0_leaves_networks_as_they_start():
+    inputs, _, _ = problem(40)
+    targets = np.eye(2, dtype=np.float32)[np.arange(40) % 4 // 3]
+    options = OPTIONS | {"rate": 0.0, "are_classes": True}
+    *_, (weights, biases) = _core.train_network(inputs, targets, None, **options)
+    assert not weights.any()
+    np.testing.assert_allclose(biases, np.log([0.75, 0.25]), rtol=1e-6)
+
+
+# Of a process that is to have wide vectors, or not.
+HASHED = """
+import sys
+sys.path[:0] = {paths}
+import test_network
+print(test_network.hashed())
+"""
+
+
+def hashed():
+    """A hash of networks and layers of many sizes."""
+    found = hashlib.sha256()
+    for given, options in CASES.values():
+        data, options = problem(**given), OPTIONS | options
+        layers = _core.train_network(*data, **options)
+        for array in flat(layers):
+            found.update(array.tobytes())
+        for n_rows in (1, 3, 4, 200):
+            rows = np.random.default_rng(n_rows).normal(size=(n_rows, data[0].shape[1]))
+            found.update(_core.dense_layer(rows, *layers[0], activate=True).tobytes())
+    return found.hexdigest()
+
+
+@pytest.mark.skipif(
+    not _core.wide_vectors_supported(), reason="no wide vectors here: both ways are the same"
+)
+def test_wide_vectors_change_no_bit():
+    here = os.path.dirname(__file__)
+    paths = [here, os.path.join(here, "../helpers")]
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", HASHED.format(paths=paths)],
+        env={**os.environ, "MDDF_WIDE_VECTORS": "0"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.strip() == hashed(), done.stderr
+
+
+# Layers
+
+
+@pytest.mark.parametrize("activate", [False, True])
+@pytest.mark.parametrize(("n_in", "n_out"), [(1, 1), (3, 2), (16, 16), (70, 33), (5, 100)])
+def test_layers_are_products(n_in, n_out, activate):
+    rng = np.random.default_rng([n_in, n_out])
+    rows = rng.normal(size=(131, n_in))
+    weights, biases = (rng.normal(size=s).astype(np.float32) for s in ((n_in, n_out), n_out))
+    found = _core.dense_layer(rows, weights, biases, activate)
+    expected = rows @ weights.astype(float) + biases
+    if activate:
+        expected = np.where(expected < 0, expected / (1 - np.minimum(expected, 0)), expected)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    twin = naive_network.product(rows, weights.astype(float), biases)
+    assert np.array_equal(found, naive_network.activation(twin) if activate else twin)
+
+
+def test_rows_do_not_depend_on_those_beside_them():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(150, 9))
+    weights, biases = (rng.normal(size=s).astype(np.float32) for s in ((9, 21), 21))
+    all_at_once = _core.dense_layer(rows, weights, biases, True)
+    for first, last in [(0, 1), (1, 4), (3, 7), (60, 130), (63, 65), (149, 150), (40, 40)]:
+        some = _core.dense_layer(rows[first:last], weights, biases, True)
+        assert np.array_equal(some, all_at_once[first:last])
+    order = rng.permutation(150)
+    again = _core.dense_layer(rows[order], weights, biases, True)
+    assert np.array_equal(again, all_at_once[order])
+    rows[7] = np.nan, *[np.inf] * 8
+    again = _core.dense_layer(rows, weights, biases, True)
+    assert np.array_equal(np.delete(again, 7, axis=0), np.delete(all_at_once, 7, axis=0))
+
+
+# What is refused
+
+
+def train_arguments():
+    inputs, targets, weights = problem(weighted=True)
+    return {"inputs": inputs, "targets": targets, "weights": weights, **OPTIONS}
+
+
+def layer_arguments():
+    return {
+        "inputs": np.ones((4, 3)),
+        "weights": np.ones((3, 2), np.float32),
+        "biases": np.ones(2, np.float32),
+        "activate": True,
+    }
+
+
+CALLS = {
+    "train": (_core.train_network, train_arguments),
+    "layer": (_core.dense_layer, layer_arguments),
+}
+ARRAYS = [
+    (of, name)
+    for of, (_, arguments) in CALLS.items()
+    for name, value in arguments().items()
+    if isinstance(value, np.ndarray)
+]
+
+
+def call(of, **changes):
+    function, arguments = CALLS[of]
+    return function(**{**arguments(), **changes})
+
+
+def wrong_forms(right):
+    other = np.float32 if right.dtype != np.float32 else np.float64
+    yield from (right.astype(kind) for kind in (other, np.float16, np.int32, object, ">f4", ">f8"))
+    yield from (right[..., None], right.ravel()[0], right.tolist(), "text")
+    yield np.repeat(right, 2)[::2] if right.ndim == 1 else np.asfortranarray(right)
+
+
+@pytest.mark.parametrize(("of", "name"), ARRAYS)
+def test_wrong_types_and_forms(of, name):
+    call(of)
+    for value in wrong_forms(CALLS[of][1]()[name]):
+        with pytest.raises(TypeError, match="incompatible function arguments"):
+            call(of, **{name: value})
+    if (of, name) == ("train", "weights"):
+        call(of, weights=None)
+    else:
+        with pytest.raises(TypeError):
+            call(of, **{name: None})
+
+
+def zeros(*shape):
+    return np.zeros(shape, np.float32)
+
+
+def changed(name, value):
+    array = train_arguments()[name].copy()
+    array.flat[4] = value
+    return {name: array}
+
+
+EMPTY = {"targets": zeros(0, 2), "weights": zeros(0)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"inputs": zeros(0, 5), **EMPTY}, "rows of inputs: expected at least 1, got 0"),
+        ({"inputs": zeros(21, 0)}, "columns of inputs: expected at least 1, got 0"),
+        ({"inputs": zeros(2**60, 0)}, "columns of inputs: expected at least 1, got 0"),
+        ({"targets": zeros(21, 0)}, "columns of targets: expected at least 1, got 0"),
+        ({"targets": zeros(20, 2)}, "targets must have length 21, got 20"),
+        ({"targets": zeros(22, 2)}, "targets must have length 21, got 22"),
+        ({"weights": zeros(1)}, "weights must have length 21, got 1"),
+        ({"width": 0}, "width: expected 1 to 4096, got 0"),
+        ({"width": 2**62}, f"width: expected 1 to 4096, got {2**62}"),
+        ({"n_hidden": 0}, "n_hidden: expected 1 to 16, got 0"),
+        ({"n_hidden": 17}, "n_hidden: expected 1 to 16, got 17"),
+        ({"n_epochs": 0}, "n_epochs: expected 1 to 1048576, got 0"),
+        ({"n_epochs": 2**62}, f"n_epochs: expected 1 to 1048576, got {2**62}"),
+        ({"batch": 0}, "batch: expected at least 1, got 0"),
+        ({"batch": -(2**63)}, f"batch: expected at least 1, got -{2**63}"),
+        ({"rate": -0.5}, r"rate: expected a number from 0\S* to 100\S*, got -0.5"),
+        ({"rate": np.nan}, r"rate: expected a number from 0\S* to 100\S*, got nan"),
+        ({"rate": np.inf}, r"rate: expected a number from 0\S* to 100\S*, got inf"),
+        ({"dropout": -0.1}, r"dropout: expected a number from 0\S* to 0.9\S*, got -0.1"),
+        ({"dropout": 0.95}, r"dropout: expected a number from 0\S* to 0.9\S*, got 0.95"),
+        ({"dropout": np.nan}, r"dropout: expected a number from 0\S* to 0.9\S*, got nan"),
+        ({"decay": -1.0}, r"decay: expected a number from 0\S* to 100\S*, got -1"),
+        ({"decay": np.nan}, r"decay: expected a number from 0\S* to 100\S*, got nan"),
+        ({"decay": np.inf}, r"decay: expected a number from 0\S* to 100\S*, got inf"),
+        (changed("inputs", np.nan), "inputs: expected finite numbers, got nan at position 4"),
+        (changed("inputs", -np.inf), "inputs: expected finite numbers, got -inf at position 4"),
+        (changed("targets", np.inf), "targets: expected finite numbers, got inf at position 4"),
+        (changed("weights", -1), "weights: expected finite numbers from 0 on, got -1"),
+        (changed("weights", np.nan), "weights: expected finite numbers from 0 on, got nan"),
+    ],
+)
+def test_training_refuses(changes, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        call("train", **changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"inputs": np.zeros((4, 0))}, "columns of inputs: expected at least 1, got 0"),
+        ({"inputs": np.zeros((2**58, 0))}, "columns of inputs: expected at least 1, got 0"),
+        ({"inputs": np.zeros((4, 2))}, "weights must have length 2, got 3"),
+        ({"weights": zeros(4, 2)}, "weights must have length 3, got 4"),
+        ({"weights": zeros(3, 1)}, "biases must have length 1, got 2"),
+        ({"biases": zeros(3)}, "biases must have length 2, got 3"),
+    ],
+)
+def test_layers_refuse(changes, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        call("layer", **changes)
+
+
+@pytest.mark.parametrize("value", [2**70, -(2**70), 1.5, "3", None, np.ones(2)])
+def test_numbers_that_are_none(value):
+    for name in ("width", "n_hidden", "n_epochs", "batch", "seed"):
+        with pytest.raises(TypeError):
+            call("train", **{name: value})
+
+
+def test_seeds_are_from_0_to_the_largest_of_64_bits():
+    for seed in (-1, 2**64):
+        with pytest.raises(TypeError):
+            call("train", seed=seed)
+
+
+@pytest.mark.parametrize("kind", ["inputs", "targets"])
+def test_numbers_that_overflow_end_as_no_numbers(kind):
+    """And nothing else happens to them."""
+    for are_classes in (False, True):
+        given = changed(kind, 3e38) | {"are_classes": are_classes, "rate": 100.0}
+        assert not all(np.isfinite(array).all() for array in flat(call("train", **given)))
