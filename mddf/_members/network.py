@@ -15,6 +15,7 @@ from mddf._base.elementary import softmax
 from mddf._base.serialization import register_serializable
 from mddf._members.kernel import INDICATOR, LEAST_WEIGHT, NormalScores
 from mddf._members.linear import Encoding
+from mddf._members.screening import screened
 
 _N_HIDDEN, _BATCH = 2, 128
 # Numbers of the table as it is encoded, at most, and products of a network's fit: fewer rows or
@@ -22,6 +23,8 @@ _N_HIDDEN, _BATCH = 2, 128
 _MOST_CELLS, _MOST_PRODUCTS = 2**24, 1.2e10
 # Rows of a block that is predicted, and numbers of it as it is encoded, at most.
 _BLOCK, _CELLS_OF_BLOCK = 1024, 2**22
+# Rows on either side of a split by which columns of wide tables are judged, at most.
+_LEAST_ROWS = 5
 
 
 def _mean(values: np.ndarray) -> np.ndarray:
@@ -51,9 +54,12 @@ class Network(BaseEstimator):
 
     Attributes
     ----------
+    columns_ : ndarray of int
+        That the networks see: all, but of a wide table some that split best on their own.
     encoding_ : NormalScores
+        Of these.
     missing_ : ndarray of int
-        Columns that have an indicator of missing values.
+        Which of these have an indicator of missing values.
     weights_ : list of ndarray of float32 of shape (n_networks, n_in, n_out)
         Of each layer.
     biases_ : list of ndarray of float32 of shape (n_networks, n_out)
@@ -74,9 +80,11 @@ class Network(BaseEstimator):
     def _learn(self, X: np.ndarray, targets: np.ndarray, sample_weight: np.ndarray | None) -> None:
         """Fit targets of shape (n_samples, n_outputs)."""
         self.n_features_in_ = X.shape[1]
-        random, categorical = check_random_state(self.random_state), np.asarray(self.categorical)
-        self.encoding_ = NormalScores.of(X, Encoding.of(X, categorical.astype(bool)))
-        self.missing_ = np.flatnonzero(np.isnan(X).any(axis=0) & ~categorical.astype(bool))
+        random = check_random_state(self.random_state)
+        self.columns_ = screened(X, targets, sample_weight, min(_LEAST_ROWS, 1 + len(X) // 4))
+        seen, categorical = X[:, self.columns_], np.asarray(self.categorical, bool)[self.columns_]
+        self.encoding_ = NormalScores.of(seen, Encoding.of(seen, categorical))
+        self.missing_ = np.flatnonzero(np.isnan(seen).any(axis=0) & ~categorical)
         width = self._width
         n_units = self._n_inputs + (_N_HIDDEN - 1) * width + targets.shape[1]
         n_products = 3 * width * n_units
@@ -120,7 +128,7 @@ class Network(BaseEstimator):
         """Rows as the networks see them, some at a time."""
         block = max(1, min(_BLOCK, _CELLS_OF_BLOCK // self._n_inputs))
         for first in range(0, len(X), block):
-            some = X[first : first + block]
+            some = X[first : first + block, self.columns_]
             rows = self.encoding_.dense(some)
             rows[:, len(self.encoding_.values) :] /= INDICATOR
             yield np.hstack([rows, np.isnan(some[:, self.missing_])])

@@ -161,6 +161,8 @@ def _add_kernel(graph: Graph, X: str, model: KernelClassifier | KernelRegressor)
 
 def _add_networks(graph: Graph, X: str, model: Network) -> str:
     """What each network makes of the rows, shape (n_networks, n_rows, n_outputs)."""
+    if len(model.columns_) < model.n_features_in_:
+        X = graph.add("Gather", X, graph.constant(model.columns_, np.int64), axis=1)
     values = _add_encoding(graph, X, model.encoding_, indicator=1.0)
     if len(model.missing_):
         columns = graph.add("Gather", X, graph.constant(model.missing_, np.int64), axis=1)

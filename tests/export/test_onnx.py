@@ -251,6 +251,16 @@ def test_members_alone(kind, member, n_classes):
     assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
 
 
+def test_networks_of_wide_tables():
+    X = np.random.default_rng(0).normal(size=(60, 150))
+    X[::7, :140] = np.nan
+    model = DeepForestClassifier(1, members=["network"], cv=2, random_state=0)
+    model.fit(X, X[:, 149] > 0)
+    assert len(model._layers[0].members[0].models[0].columns_) == 60
+    _, probabilities = runtime_outputs(model, X)
+    assert np.allclose(probabilities, model.predict_proba(X), rtol=0, atol=1e-9)
+
+
 @pytest.mark.parametrize("kind", TABLES)
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_boosting(kind, n_classes):

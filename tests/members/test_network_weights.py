@@ -1,4 +1,4 @@
-"""Networks of layers beside a twin, on tables of any columns and weights."""
+"""Networks of layers beside a twin, on tables of any columns and weights, and on wide ones."""
 
 import numpy as np
 import pytest
@@ -152,3 +152,17 @@ def test_a_class_without_weight_keeps_its_column():
     said = model.predict_proba(X)
     assert said.shape == (60, 3)
     assert said[:, 2].max() < 1e-3
+
+
+@BOTH
+def test_of_wide_tables_columns_that_split_best_are_seen(Kind):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 1000))
+    y = (X[:, 700] > 0) * 1
+    model = Kind(np.zeros(1000, bool), random_state=0).fit(X, y)
+    assert len(model.columns_) == 100
+    assert 700 in model.columns_
+    others = X.copy()
+    others[:, np.setdiff1d(np.arange(1000), model.columns_)] = np.nan
+    np.testing.assert_array_equal(says(model, others), says(model, X))
+    assert np.corrcoef(says(model, X)[:, -1], y)[0, 1] > 0.9
