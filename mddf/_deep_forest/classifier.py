@@ -193,7 +193,8 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
     of missing values beside the normal scores. It is fitted by the log-loss in 40 epochs, with
     dropout and with scales of its inputs that are learned. Training has the same bits on every
     machine. It takes at most 2^24 cells of the encoded table and 1.2e10 products: beyond that a
-    network has fewer epochs, and at last fewer rows.
+    network has fewer epochs, and at last fewer rows. Where columns are more than 100 and more than
+    twice the rows, networks see those that split best, as many as there are rows, and 50 at least.
 
     References
     ----------

@@ -63,7 +63,8 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         name and one of these, as in `DeepForestClassifier`. Of the forests of this package the two
         best are members of later layers, too. The others are of the first one only: they get the
         features as those of classifiers do, and targets of mean 0 and variance 1, those of several
-        outputs as columns. "auto" means one of each name.
+        outputs as columns. "auto" means one of each of these names; "boosted-leaf-wise" is as in
+        `DeepForestClassifier`, and left out of "auto", since it does not lower squared errors.
     cv : int, splitter, iterable of (train, test) or "auto", default="auto"
         Folds. "auto" means 5, and 10 below 2000 samples.
     refit : bool, default=True
@@ -131,13 +132,12 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
     -----
     All outputs are scaled to variance 1, so that they count alike.
 
-    Out-of-fold figures of the second layer are a little too good: its inputs were made by models
-    that saw the targets of a sample's neighbours. A layer therefore has to win by more than one
-    standard error.
+    Later layers are judged on nested folds, as `DeepForestClassifier` notes, and have to win by
+    more than one standard error.
 
-    Networks are those of `DeepForestClassifier`, without dropout, and are fitted to all outputs at
-    once by squared errors, in 200 epochs at most. What they predict is within the range of the
-    targets.
+    Networks are those of `DeepForestClassifier`, but with 32 units and without dropout, and are
+    fitted to all outputs at once by squared errors, in 200 epochs at most. What they predict is
+    within the range of the targets.
 
     References
     ----------

@@ -140,7 +140,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     with the mean of all as one more sample; of several classes, the share of each one, of the 8
     most frequent at most. So do pairs of such features, of the 10 with the most categories. A
     training sample's mean comes from samples before it in a random order, of which there are four,
-    for one tree after the other [2]_. Missing values are a category of their own; one that fit did
+    for one tree after the other [3]_. Missing values are a category of their own; one that fit did
     not see gets the mean of all.
 
     References

@@ -1,4 +1,4 @@
-"""Which columns of a wide table boosting looks at: those that split best on their own."""
+"""Which columns of a wide table members look at: those that split best on their own."""
 
 from __future__ import annotations
 
