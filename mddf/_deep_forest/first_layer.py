@@ -17,10 +17,12 @@ from mddf._members.kernel import MOST_ROWS, KernelRidge
 from mddf._members.spec import MemberSpec
 
 # Shares of what is left of the time for forests, boosted trees, and a member that is fitted by
-# itself, on one fold if each of its rows takes so long.
+# itself, on one fold if it takes as long as the slowest ones do.
 _SHARE_OF_FORESTS, _SHARE_OF_BOOSTING, _SHARE_OF_ONE = 0.5, 0.7, 0.4
 _SHARE_OF_RACE = 0.2
-_SECONDS_OF_A_ROW = 3e-4
+# Kernels and networks take about so long for each row, and in tables of many columns for each
+# number as they encode it, up to so many.
+_SECONDS_OF_A_ROW, _SECONDS_OF_A_CELL, _MOST_CELLS = 3e-4, 1.5e-6, 2**21
 
 
 def fit_on_folds(
@@ -120,6 +122,15 @@ def _losers(fits: _Fits, tried: Mapping[int, tuple[np.ndarray, bool]], log: FitL
     return lost
 
 
+def _seconds_of_one(training: Training) -> float:
+    """About what the slowest members that are fitted by themselves take on a fold."""
+    bins = training.table.bins.columns(0, training.n_raw)
+    n_encoded = int(np.where(bins.categorical, np.diff(bins.start), 1).sum())
+    n_rows = min(len(training.order), MOST_ROWS)
+    n_cells = min(n_rows * n_encoded, _MOST_CELLS)
+    return max(_SECONDS_OF_A_ROW * n_rows, _SECONDS_OF_A_CELL * n_cells)
+
+
 def _count(n: int, what: str) -> str:
     return f"{n} {what}" + "s" * (n != 1)
 
@@ -158,10 +169,10 @@ class _Fits:
 
     def _has_time(self, i: int, parts: Sequence[Part], first: int) -> bool:
         """Whether a member that is fitted by itself fits into the time that is left."""
-        clock, n_rows = self.training.clock, min(len(self.training.order), MOST_ROWS)
+        clock = self.training.clock
         if not clock.runs or all(member.needs_numbers for member in self.members):
             return True
-        seconds = _SECONDS_OF_A_ROW * n_rows * clock.pace
+        seconds = _seconds_of_one(self.training) * clock.pace
         if first:  # one fold is known; a fit of all rows may follow
             seconds = self.seconds[i] * (len(parts) + 2)
         if not clock.allows(seconds, _SHARE_OF_ONE):

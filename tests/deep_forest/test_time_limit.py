@@ -3,6 +3,7 @@
 import time
 import warnings
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
 from mddf import DeepForestClassifier, DeepForestRegressor
+from mddf._deep_forest import first_layer
 from mddf._deep_forest.clock import Clock, TimeIsUp
 
 BOTH = pytest.mark.parametrize(
@@ -57,14 +59,36 @@ def test_a_limit_that_is_long_enough_changes_little(Model, load):
     assert limited.score(X, y) == pytest.approx(Model(**given).fit(X, y).score(X, y), abs=0.05)
 
 
-def test_what_is_left_out_for_time_is_in_the_report(monkeypatch):
+@pytest.mark.parametrize("name", ["_SECONDS_OF_A_ROW", "_SECONDS_OF_A_CELL"])
+def test_what_is_left_out_for_time_is_in_the_report(name, monkeypatch):
     X, y = load_breast_cancer(return_X_y=True)
-    monkeypatch.setattr("mddf._deep_forest.first_layer._SECONDS_OF_A_ROW", 1e6)
+    monkeypatch.setattr(first_layer, name, 1e6)
     model = DeepForestClassifier(
         1, time_limit=100, members=["random", "linear"], n_estimators=5, random_state=0
     ).fit(X, y)
     assert cuts_of(model) == {("linear", "left out")}
     assert weights_of(model)["linear"] == 0
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_columns", "n_codes", "seconds"),
+    [
+        (1000, 20, 0, 1000 * 3e-4),
+        (20_000, 20, 0, 10_000 * 3e-4),  # of which kernels and networks see no more
+        (1000, 1500, 0, 1.5e-6 * 1000 * 1500),
+        (1000, 20, 250, 1.5e-6 * 1000 * (20 + 250)),
+        (5000, 20_000, 0, 1.5e-6 * 2**21),
+    ],
+)
+def test_what_a_member_takes_is_more_in_tables_of_many_columns(
+    n_rows, n_columns, n_codes, seconds
+):
+    """Of numbers, or of one of categories besides: these have a column for each category."""
+    sizes = np.array([3] * n_columns + [n_codes] * (n_codes > 0))
+    bins = SimpleNamespace(start=np.r_[0, sizes.cumsum()], categorical=np.uint8(sizes == n_codes))
+    table = SimpleNamespace(bins=SimpleNamespace(columns=lambda first, last: bins))
+    training = SimpleNamespace(table=table, n_raw=len(sizes), order=np.arange(n_rows))
+    assert first_layer._seconds_of_one(training) == pytest.approx(seconds)
 
 
 def test_members_of_users_alone_are_fitted_whatever_the_limit():
