@@ -167,7 +167,8 @@ def naming_row(y: Any) -> Iterator[None]:
             odd = np.flatnonzero(~np.isfinite(y.reshape(len(y), -1)).all(axis=1))
         if not len(odd):
             raise
-        where = f"got {y[odd[0]].tolist()!r} in row {odd[0]} (rows that are not: {len(odd)})"
+        more = f", the first of {len(odd)} rows" if len(odd) > 1 else ""
+        where = f"got {y[odd[0]].tolist()!r} in row {odd[0]}{more}"
         raise ValueError(f"{error} It must be finite, {where}") from None
 
 

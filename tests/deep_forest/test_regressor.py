@@ -283,7 +283,7 @@ def test_single_precision_is_double_precision_of_the_same_values(data):
     ("y", "message"),
     [
         (None, "target y is None"),
-        ([1.0, np.nan, 2], r"Input y contains NaN.* got nan in row 1 \(rows that are not: 1\)"),
+        ([1.0, np.nan, 2], r"Input y contains NaN.* got nan in row 1$"),
         ([1.0, np.inf, 2], "Input y contains infinity"),
         (["a", "b", "c"], "y cannot be used: could not convert"),
         (np.zeros((3, 0)), "y cannot be used"),

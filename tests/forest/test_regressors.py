@@ -203,10 +203,10 @@ def test_types_and_shapes_of_targets(Forest, data):
     ("y", "message"),
     [
         (None, "target y is None"),
-        ([1.0, np.nan, 2], r"Input y contains NaN.* got nan in row 1 \(rows that are not: 1\)"),
+        ([1.0, np.nan, 2], r"Input y contains NaN.* got nan in row 1$"),
         ([1.0, np.inf, 2], "Input y contains infinity"),
         ([1.0, -np.inf, 2], "Input y contains infinity"),
-        ([np.inf, -np.inf, 2], r"Input y contains infinity.* got inf in row 0 \(.*: 2\)"),
+        ([np.inf, -np.inf, 2], "got inf in row 0, the first of 2 rows$"),
         ([[1, 2], [1, 2], [2, np.nan]], r"NaN.* got \[2.0, nan\] in row 2"),
         (["a", "b", "c"], "y cannot be used: could not convert"),
         ([10**400, 1, 2], "y"),
