@@ -19,7 +19,7 @@ from .rows import visible
 
 MODELS = (".skops", ".joblib")
 TABLES = (".csv", ".parquet")
-EXTRAS = {".skops": ("skops", "commands"), ".parquet": ("pyarrow", "commands")}
+_LIBRARIES = {".skops": "skops", ".parquet": "pyarrow"}
 
 
 def check_new(option: str, path: Path, ends: tuple[str, ...], overwrite: bool) -> None:
@@ -31,8 +31,8 @@ def check_new(option: str, path: Path, ends: tuple[str, ...], overwrite: bool) -
     if path.is_dir() or (path.exists() and not overwrite):
         what = "a folder" if path.is_dir() else "there already: --overwrite replaces it"
         raise SystemExit(f"{option}: {visible(path)} is {what}")
-    if path.suffix in EXTRAS:
-        need(*EXTRAS[path.suffix])
+    if path.suffix in _LIBRARIES:
+        need(_LIBRARIES[path.suffix], "commands")
 
 
 @contextmanager

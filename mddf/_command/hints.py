@@ -10,7 +10,10 @@ import numpy as np
 
 from .csvs import Format, begin_with_zero, first_text
 
-_DATE = re.compile(r"\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}([-/.])\d{1,2}\2(\d{4}|\d\d))(\D|$)")
+# Day and month or the other way round, a mark between them, and the year; groups of a pattern that
+# begins with it.
+SHORT_DATE = r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d\d)(?!\d)"
+_DATE = re.compile(rf"\s*(?:{SHORT_DATE}|\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}(?!\d))")
 _FEW = 10  # values of text, too few to judge by
 
 

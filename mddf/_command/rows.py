@@ -194,7 +194,7 @@ def _times(column: Any, day_first: bool) -> Any:
     if column.dtype.kind == "M":
         return pd.to_datetime(column, utc=True)
     cells = column.astype(str).where(column.notna())
-    parts = cells.str.extract(r"^\s*(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d\d)(?!\d)(.*)$")
+    parts = cells.str.extract(rf"^\s*{hints.SHORT_DATE}(.*)$")
     found = pd.to_datetime(cells, errors="coerce", format="mixed", utc=True)
     if (short := parts[1].notna()).any():
         parts = parts[short]
