@@ -41,13 +41,16 @@ def finite(least: float = 0, closed: str = "both") -> Within:
 # How often something is done, and how many threads or processes may do it.
 COUNT = Within(Integral, 1, MOST, closed="both")
 JOBS = [COUNT, Within(Integral, -MOST, -1, closed="both"), None]
-# Columns drawn for a split: a number, a share, or all.
-MAX_FEATURES = [
-    Within(Integral, 1, None, closed="left"),
-    Within(RealNotInt, 0, 1, closed="right"),
-    StrOptions({"sqrt", "log2"}),
-    None,
-]
+
+
+def max_features_among(*words: str) -> list[Any]:
+    """What `max_features` allows, columns drawn for a split: a number, a share, a word or all."""
+    return [
+        Within(Integral, 1, None, closed="left"),
+        Within(RealNotInt, 0, 1, closed="right"),
+        StrOptions(set(words)),
+        None,
+    ]
 
 
 def resolve_max_features(max_features: Any, n_features: int) -> int:
@@ -55,7 +58,7 @@ def resolve_max_features(max_features: Any, n_features: int) -> int:
     if max_features is None:
         return n_features
     if max_features == "sqrt":
-        return max(1, int(np.sqrt(n_features)))
+        return int(np.sqrt(n_features))
     if max_features == "log2":
         return max(1, int(n_features).bit_length() - 1)
     if isinstance(max_features, Integral):

@@ -14,9 +14,9 @@ from mddf._data.targets import Values
 from mddf._data.validation import (
     COUNT,
     JOBS,
-    MAX_FEATURES,
     Within,
     finite,
+    max_features_among,
     resolve_max_features,
 )
 from mddf._trees import grower
@@ -37,7 +37,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "min_impurity_decrease": [finite()],
     "ccp_alpha": [finite()],
     "monotonic_cst": ["array-like", dict, None],
-    "max_features": MAX_FEATURES,
+    "max_features": max_features_among("sqrt", "log2"),
     "bootstrap": ["boolean"],
     "max_samples": [
         None,

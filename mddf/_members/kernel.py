@@ -240,7 +240,7 @@ class KernelRidge(BaseEstimator):
         def take(kernel: dict[str, Any]) -> None:
             self.kernel_ = kernel
             if "gamma" in kernel:
-                self.encoding_, self.rate_ = encoding, kernel["gamma"] / max(1, X.shape[1])
+                self.encoding_, self.rate_ = encoding, kernel["gamma"] / X.shape[1]
                 return
             self.encoding_, median = normal_scores()
             self.rate_ = 1 / (kernel["width"] * median)
