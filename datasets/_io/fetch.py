@@ -179,21 +179,21 @@ def _download(spec: Spec, file: File, folder: Path, access: Access) -> Path:
     try:
         pooch = optional_import("pooch", f"downloading data set {spec.name!r}")
     except ImportError as error:
-        raise ImportError(f"{error}. {_missing(spec, file, folder, 'no pooch')}") from error
+        raise ImportError(f"{error}. {_missing(spec, file, folder, 'no pooch')}") from None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         part_folder = tempfile.TemporaryDirectory(prefix=".download-", dir=target.parent)
     except OSError as error:
-        raise _missing(spec, file, folder, f"the folder cannot be written: {error}") from error
+        raise _missing(spec, file, folder, f"the folder cannot be written: {error}") from None
     with part_folder as scratch:
         try:
             known = known if access.check_hash else None
             part = _retrieve(pooch, url, known, target.name, scratch, access.progress)
         except OSError as error:  # requests' errors are OSErrors
             reason = f"downloading {url} failed: {error}"
-            raise _missing(spec, file, folder, reason) from error
+            raise _missing(spec, file, folder, reason) from None
         except ValueError as error:  # pooch's word for a wrong sum
-            raise DataFileError(f"{url}: {error} {_note(file)}") from error
+            raise DataFileError(f"{url}: {error} {_note(file)}") from None
         _read(Path(part), file, access)
         # Temporary files are for their owner only; a data home may be shared.
         (Path(scratch) / ".mode").touch()

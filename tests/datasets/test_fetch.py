@@ -177,6 +177,7 @@ class TestMissing:
         assert f"downloading {DEAD}protein.bz2 failed" in message
         assert f"looked in: {tmp_path / 'protein'}" in message
         assert SPECS["protein"].source in message
+        assert error.value.__suppress_context__  # the message has what it would say
         assert everything(tmp_path) == ["protein"]
 
     def test_no_pooch(self, tmp_path, monkeypatch, use):
@@ -185,12 +186,14 @@ class TestMissing:
         with pytest.raises(ImportError, match=r'pip install "mddf\[data\]"') as error:
             load("protein", data_home=tmp_path)
         assert "file 'protein' is missing" in str(error.value)
+        assert error.value.__suppress_context__
 
     def test_the_folder_cannot_be_written(self, tmp_path, use):
         use(small_svmlight("protein"))
         put(tmp_path, "protein", b"a file where the folder should be")
-        with pytest.raises(DataFileNotFoundError, match="the folder cannot be written"):
+        with pytest.raises(DataFileNotFoundError, match="the folder cannot be written") as error:
             load("protein", data_home=tmp_path)
+        assert error.value.__suppress_context__
 
 
 class TestDownload:
