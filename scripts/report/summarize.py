@@ -103,7 +103,9 @@ def compare(frame, metric, options):
     shown.append(_table("ranks", metric, title, ranks, "{:.2f}"))
     name = {"nemenyi": "Nemenyi", "wilcoxon": "Wilcoxon with Holm's correction"}[options.test]
     shown.append(_table("pairs", metric, f"{metric}: p of pairs, {name}", found.p, "{:.3f}"))
-    if options.bayes:
+    if options.bayes and found.n_sets < 2:
+        print(f"{metric}: no Bayesian test, which needs two sets that all methods have")
+    elif options.bayes:
         sign = 1 if greater else -1
         rows = [
             (a, b, *stats.bayes(sign * values[a], sign * values[b], options.rope))

@@ -61,6 +61,17 @@ def test_all_that_is_written(run, results, tmp_path, capsys):
     assert (tmp_path / "out/accuracy-cd.pdf").read_bytes().startswith(b"%PDF")
 
 
+@pytest.mark.parametrize("n_sets", [1, 2])
+def test_a_bayesian_test_needs_two_sets(run, results, n_sets, tmp_path, capsys):
+    pytest.importorskip("baycomp")
+    few = results[results["set"].isin(["set0", "set1"][:n_sets])]
+    source = write(few, tmp_path / "few.csv")
+    run.main([source, "--bayes", "--format", "svg", "--out", str(tmp_path / "out")])
+    refused = "accuracy: no Bayesian test, which needs two sets that all methods have"
+    assert (refused in capsys.readouterr().out) == (n_sets == 1)
+    assert (tmp_path / "out/bayes.csv").exists() == (n_sets == 2)
+
+
 def test_metrics_of_which_less_is_better(run, results, tmp_path):
     source = write(results.rename(columns={"accuracy": "error"}), tmp_path / "a.csv")
     out = ["--metric", "error", "--format", "svg", "--test", "wilcoxon", "--out", str(tmp_path)]
