@@ -13,6 +13,7 @@ from mddf._deep_forest.clock import TimeIsUp
 from mddf._deep_forest.log import FitLog
 from mddf._deep_forest.race import goes_on, is_enough, race
 from mddf._deep_forest.training import OnFolds, Training, leaderboard_row, parts_of
+from mddf._members.external_fit import n_fits
 from mddf._members.kernel import MOST_ROWS, KernelRidge
 from mddf._members.spec import MemberSpec
 
@@ -122,13 +123,15 @@ def _losers(fits: _Fits, tried: Mapping[int, tuple[np.ndarray, bool]], log: FitL
     return lost
 
 
-def _seconds_of_one(training: Training) -> float:
-    """About what the slowest members that are fitted by themselves take on a fold."""
+def _seconds_of_one(member: MemberSpec, training: Training) -> float:
+    """About what a member that is fitted by itself takes on a fold, if it is a slow one."""
     bins = training.table.bins.columns(0, training.n_raw)
     n_encoded = int(np.where(bins.categorical, np.diff(bins.start), 1).sum())
     n_rows = min(len(training.order), MOST_ROWS)
     n_cells = min(n_rows * n_encoded, _MOST_CELLS)
-    return max(_SECONDS_OF_A_ROW * n_rows, _SECONDS_OF_A_CELL * n_cells)
+    return n_fits(member.model, training.task.widths) * max(
+        _SECONDS_OF_A_ROW * n_rows, _SECONDS_OF_A_CELL * n_cells
+    )
 
 
 def _count(n: int, what: str) -> str:
@@ -172,7 +175,7 @@ class _Fits:
         clock = self.training.clock
         if not clock.runs or all(member.needs_numbers for member in self.members):
             return True
-        seconds = _seconds_of_one(self.training) * clock.pace
+        seconds = _seconds_of_one(self.members[i], self.training) * clock.pace
         if first:  # one fold is known; a fit of all rows may follow
             seconds = self.seconds[i] * (len(parts) + 2)
         if not clock.allows(seconds, _SHARE_OF_ONE):

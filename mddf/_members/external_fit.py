@@ -75,6 +75,15 @@ def _draw(
     return np.concatenate([drawn, left_out[first]])
 
 
+def _learns_outputs(estimator: Any) -> bool:
+    return getattr(estimator, "_learns_outputs", False)
+
+
+def n_fits(estimator: Any, widths: Sequence[int] | None) -> int:
+    """How often an estimator is fitted on a part, to classes of several outputs or of one."""
+    return 1 if widths is None or _learns_outputs(estimator) else len(widths)
+
+
 def _is_real(target: np.ndarray) -> bool:
     return target.dtype.kind == "f"
 
@@ -93,7 +102,7 @@ def _fit_external(
     frames: Frames | None,
     widths: Sequence[int] | None,
 ) -> tuple[Any, np.ndarray | None]:
-    if widths is not None and not getattr(estimator, "_learns_outputs", False):
+    if widths is not None and not _learns_outputs(estimator):
         seeds = np.random.SeedSequence(seed).generate_state(len(widths))
         models = [
             _fit_external(

@@ -71,24 +71,30 @@ def test_what_is_left_out_for_time_is_in_the_report(name, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("n_rows", "n_columns", "n_codes", "seconds"),
+    ("n_rows", "n_columns", "n_codes", "n_outputs", "seconds"),
     [
-        (1000, 20, 0, 1000 * 3e-4),
-        (20_000, 20, 0, 10_000 * 3e-4),  # of which kernels and networks see no more
-        (1000, 1500, 0, 1.5e-6 * 1000 * 1500),
-        (1000, 20, 250, 1.5e-6 * 1000 * (20 + 250)),
-        (5000, 20_000, 0, 1.5e-6 * 2**21),
+        (1000, 20, 0, 0, 1000 * 3e-4),
+        (20_000, 20, 0, 0, 10_000 * 3e-4),  # of which kernels and networks see no more
+        (1000, 1500, 0, 0, 1.5e-6 * 1000 * 1500),
+        (1000, 20, 250, 0, 1.5e-6 * 1000 * (20 + 250)),
+        (5000, 20_000, 0, 0, 1.5e-6 * 2**21),
+        (1000, 20, 0, 7, 7 * 1000 * 3e-4),
     ],
 )
-def test_what_a_member_takes_is_more_in_tables_of_many_columns(
-    n_rows, n_columns, n_codes, seconds
+def test_what_a_member_takes_is_more_of_many_columns_and_outputs(
+    n_rows, n_columns, n_codes, n_outputs, seconds
 ):
     """Of numbers, or of one of categories besides: these have a column for each category."""
     sizes = np.array([3] * n_columns + [n_codes] * (n_codes > 0))
     bins = SimpleNamespace(start=np.r_[0, sizes.cumsum()], categorical=np.uint8(sizes == n_codes))
     table = SimpleNamespace(bins=SimpleNamespace(columns=lambda first, last: bins))
-    training = SimpleNamespace(table=table, n_raw=len(sizes), order=np.arange(n_rows))
-    assert first_layer._seconds_of_one(training) == pytest.approx(seconds)
+    task = SimpleNamespace(widths=[2] * n_outputs or None)
+    training = SimpleNamespace(table=table, n_raw=len(sizes), order=np.arange(n_rows), task=task)
+    member = SimpleNamespace(model=SimpleNamespace())
+    assert first_layer._seconds_of_one(member, training) == pytest.approx(seconds)
+    member.model = SimpleNamespace(_learns_outputs=True)  # all at once, as kernels do
+    once = seconds / max(1, n_outputs)
+    assert first_layer._seconds_of_one(member, training) == pytest.approx(once)
 
 
 def test_members_of_users_alone_are_fitted_whatever_the_limit():
