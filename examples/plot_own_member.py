@@ -6,9 +6,10 @@ Any classifier with ``predict_proba`` can be a member beside the forests.
 """
 
 # %%
-# Nearest neighbours and a Gaussian process see images of digits in another way than trees do. They
-# get the features as numbers, so that a scaler belongs into their pipeline. The vote decides by
-# out-of-fold log-loss how much each member counts; what does not help, counts nothing.
+# Nearest neighbours and a support vector machine see images of digits in another way than trees
+# do. They get the features as they are: where scales matter, a scaler belongs into the pipeline.
+# The vote decides by out-of-fold log-loss how much each member counts; what does not help, counts
+# nothing.
 
 import matplotlib.pyplot as plt
 from sklearn.calibration import CalibratedClassifierCV

@@ -1,4 +1,4 @@
-"""Deep forests guided by the margin distribution."""
+"""Deep forests, forests and boosted trees for tables."""
 
 from importlib import import_module
 from types import ModuleType
