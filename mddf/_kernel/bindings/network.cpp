@@ -96,14 +96,10 @@ Out<double, 2> dense_layer(In<double, 2> inputs, In<float, 2> weights, In<float,
       const int64_t n_rows = std::min(kRows, n - first);
       for (int64_t i = 0; i < n_rows; ++i) std::copy_n(biases.data(), n_out, sums.data() + i * out);
       const network::Factors<double> rows{inputs.data() + first * n_in, n_in, 1};
-#ifdef MDDF_AVX2
-      if (simd::supported())
-        simd::call_wide([&]() MDDF_INLINED {
-          network::add_product<true>(rows, used.data(), out, n_rows, n_in, out, sums.data(), out);
-        });
-      else
-#endif
-        network::add_product<false>(rows, used.data(), out, n_rows, n_in, out, sums.data(), out);
+      simd::with_width([&](auto wide) MDDF_INLINED {
+        network::add_product<decltype(wide)::value>(rows, used.data(), out, n_rows, n_in, out,
+                                                    sums.data(), out);
+      });
       for (int64_t i = 0; i < n_rows; ++i)
         for (int64_t j = 0; j < n_out; ++j) {
           const double sum = sums[i * out + j];

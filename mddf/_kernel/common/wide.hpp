@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <type_traits>
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(_MSC_VER)
 #define MDDF_AVX2 1
@@ -54,6 +55,16 @@ void with_vectors([[maybe_unused]] bool wide, const Work& work) {
   if (wide) return call_wide(work);
 #endif
   work();
+}
+
+// Calls work(is_wide), whose argument is a type of that value, for loops that choose their vectors
+// by it.
+template <class Work>
+void with_width(const Work& work) {
+#ifdef MDDF_AVX2
+  if (supported()) return call_wide([&]() MDDF_INLINED { work(std::true_type{}); });
+#endif
+  work(std::false_type{});
 }
 
 }  // namespace mddf::simd

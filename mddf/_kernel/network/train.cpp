@@ -140,12 +140,7 @@ class Trainer {
       of_square_ = static_cast<float>(1 / (1 - square_left));
       rate_ = static_cast<float>(options_.rate * share);
       const int64_t* some = order.data() + step % n_batches * batch_;
-#ifdef MDDF_AVX2
-      if (simd::supported())
-        simd::call_wide([&]() MDDF_INLINED { take_step<true>(some); });
-      else
-#endif
-        take_step<false>(some);
+      simd::with_width([&](auto wide) MDDF_INLINED { take_step<decltype(wide)::value>(some); });
       interrupt.poll(batch_ * n_parameters / 4);
     }
     return fitted();
@@ -180,14 +175,13 @@ class Trainer {
     }
     by_outputs(some, sums_.back());
     for (size_t l = layers_.size(); l-- > 0;) {
-      // A hidden layer's inputs give way to the gradients by them, where their slopes are known.
       float* by_inputs = nullptr;
       if (l > 0) {
         by_inputs_.resize(batch_ * layers_[l].in);
         by_inputs = by_inputs_.data();
       }
       layers_[l].template backward<kIsWide>(inputs_[l].data(), sums_[l].data(), batch_, by_inputs);
-      if (l > 0) by_sums(inputs_[l], sums_[l - 1]);
+      if (l > 0) by_sums(sums_[l - 1]);
     }
     by_scales(first);
     const auto decay = static_cast<float>(options_.decay);
@@ -255,8 +249,8 @@ class Trainer {
   }
 
   // Gradients by a hidden layer's sums, which hold factors.
-  MDDF_INLINE void by_sums(const std::vector<float>& inputs, std::vector<float>& factors) const {
-    const auto n = static_cast<int64_t>(inputs.size());
+  MDDF_INLINE void by_sums(std::vector<float>& factors) const {
+    const auto n = static_cast<int64_t>(factors.size());
     const float* gradient = by_inputs_.data();
     float* factor = factors.data();
     for (int64_t i = 0; i < n; ++i) factor[i] *= gradient[i];
