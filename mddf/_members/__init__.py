@@ -1,1 +1,1 @@
-"""Members of a layer: forests, boosted trees, kernels, linear models, networks, external models."""
+"""Members of a layer: forests, boosted trees, kernels, linear models, networks, others."""
