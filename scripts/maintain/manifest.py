@@ -90,7 +90,12 @@ def dumps(manifest: Manifest) -> str:
     lines = [HEADER, "[methods]"]
     lines += [f"{text(name)} = {text(cases)}" for name, cases in manifest.methods.items()]
     for entry in manifest.measurements:
-        lines += ["", "[[measurement]]", f"name = {text(entry.name)}", f"page = {text(entry.page)}"]
+        lines += [
+            "",
+            "[[measurement]]",
+            f"name = {text(entry.name)}",
+            f"page = {text(entry.page)}",
+        ]
         lines += [f"tables = {text(entry.tables)}"] if entry.tables else []
         lines += ["commands = [", *(f"    {text(c)}," for c in entry.commands), "]"]
         lines += [f"commit = {text(entry.commit)}", f"date = {entry.date.isoformat()}"]
@@ -147,13 +152,17 @@ def installed(packages: list[str]) -> list[str]:
     return found
 
 
-def updated(manifest: Manifest, names: list[str], commit: str | None, day: date | None) -> Manifest:
+def updated(
+    manifest: Manifest, names: list[str], commit: str | None, day: date | None
+) -> Manifest:
     """The manifest with the evidence of today, or of a commit, for some measurements."""
     known = [entry.name for entry in manifest.measurements]
     if unknown := [name for name in names if name not in known]:
         raise SystemExit(f"no measurement {unknown[0]!r}: there are {', '.join(known)}")
     if commit is None and git("status", "--porcelain", "--", "mddf", "scripts").strip():
-        raise SystemExit("mddf or scripts have changes: commit them, or name the --commit measured")
+        raise SystemExit(
+            "mddf or scripts have changes: commit them, or name the --commit measured"
+        )
     source = git("show", f"{commit or 'HEAD'}:mddf/__init__.py")
     release = re.search(r'__version__ = "([^"]+)"', source)
     if release is None:
@@ -242,7 +251,9 @@ def main(argv=None) -> int:
         for entry in manifest.measurements:
             if entry.name in changed:
                 methods = ", ".join(changed[entry.name])
-                print(f"{entry.name} (docs/{entry.page}, {entry.commit}): changed since: {methods}")
+                print(
+                    f"{entry.name} (docs/{entry.page}, {entry.commit}): changed since: {methods}"
+                )
         print(f"{len(changed)} of {len(manifest.measurements)} measurements are stale")
         return 1 if options.fail and changed else 0
     if options.action == "update":

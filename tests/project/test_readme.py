@@ -21,11 +21,10 @@ PAGES = (
     "docs/saving.md",
     "docs/scaling.md",
     "docs/scanning.md",
-    "docs/serving.md",
     "docs/tutorial.md",
 )
 # Their blocks go on from one another.
-WHOLE = ("docs/few-rows.md", "docs/serving.md", "docs/tutorial.md")
+WHOLE = ("docs/few-rows.md", "docs/tutorial.md")
 BLOCKS = {
     page: re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
     for page in PAGES
@@ -41,7 +40,6 @@ EXTRAS = {
     "docs/explaining.md": ("matplotlib", "shap"),
     "docs/in-practice.md": ("matplotlib",),
     "docs/saving.md": ("onnxruntime", "skops"),
-    "docs/serving.md": ("fastapi", "httpx2", "skops"),
     "docs/tutorial.md": ("shap",),
 }
 
