@@ -1,8 +1,8 @@
 """The evidence of measured tables: which command, commit and methods each one comes from.
 
-    python scripts/maintain/manifest.py stale                 tables whose methods have changed since
-    python scripts/maintain/manifest.py update league         after the league was measured again
-    python scripts/maintain/manifest.py write                 lines on the pages, after a manual edit
+    python scripts/maintain/manifest.py stale            tables whose methods have changed since
+    python scripts/maintain/manifest.py update league    after the league was measured again
+    python scripts/maintain/manifest.py write            after the manifest was edited by hand
 
 docs/results/manifest.toml has an entry for each table or group of tables. It names the methods
 that the tables measure, and has a digest of their entries in tests/record.json as they were at
