@@ -25,7 +25,8 @@ def test_layers(script, method):
 
 
 @pytest.mark.parametrize(
-    ("lowest", "shown"), [(100.0, "is 100.0 % thr"), (99.96, "is 100.0 % thr"), (99.2, "99.2 % or")]
+    ("lowest", "shown"),
+    [(100.0, "is 100.0 % thr"), (99.96, "is 100.0 % thr"), (99.2, "99.2 % or")],
 )
 def test_captions_of_training_accuracy(script, lowest, shown):
     assert shown in script("reproduce.layers").training_accuracy(lowest)
