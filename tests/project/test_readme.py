@@ -64,8 +64,10 @@ def parameters(examples, slow):
 
 @pytest.mark.parametrize(("page", "code"), parameters(EXAMPLES, lambda page: page in LONG))
 @pytest.mark.filterwarnings("ignore:Matplotlib is currently using agg")
-def test_example(page, code, request, monkeypatch, tmp_path):
+def test_example(page, code, request, monkeypatch, tmp_path, capsys):
     run_example(page, code, request, monkeypatch, tmp_path)
+    if page == "README.md":  # the accuracy that stands beside the code
+        assert f"# {float(capsys.readouterr().out):.3f}" in code
 
 
 def with_text_labels(load):
