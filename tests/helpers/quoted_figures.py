@@ -548,6 +548,82 @@ def gallery() -> list[Quote]:
     ]
 
 
+def ablations() -> list[Quote]:
+    losses = table("deep-forest-ablations.md", "Log-loss")
+    accuracy = table("deep-forest-ablations.md", "Accuracy")
+    costs = table("deep-forest-ablations.md", "Costs")
+    for scores in (losses, accuracy):
+        ranks = scores.rows[-1]
+        assert max(map(number, ranks[1:])) == number(ranks[scores.columns.index("forests-only")])
+    size = "pickle, bytes"
+    return [
+        quote(
+            "car: without them the log-loss is {} instead of {}",
+            losses.at("car", "no-boosting"),
+            losses.at("car", "DeepForest"),
+        ),
+        quote(
+            "balance: without them the log-loss is {} instead of {}",
+            losses.at("balance", "no-network"),
+            losses.at("balance", "DeepForest"),
+        ),
+        quote(
+            "the log-loss of car is {} instead of {}",
+            losses.at("car", "uncalibrated"),
+            losses.at("car", "DeepForest"),
+        ),
+        quote(
+            "makes models {} times as large",
+            costs.at("folds-kept", size) / costs.at("DeepForest", size),
+        ),
+    ]
+
+
+def league() -> list[Quote]:
+    large = table("league.md", "Large sets")
+    row = large.rows[1]
+    ours, best = (number(row[large.columns.index(n)]) for n in ("DeepForest", "CatBoost"))
+    return [quote("log-loss is {} % above CatBoost's", 100 * (ours / best - 1))]
+
+
+def boosted_trees_results() -> list[Quote]:
+    rmse = table("boosted-trees.md", "RMSE, mean").without("mean rank")
+    behind = over_best(rmse, "GradientBoosting")
+    losses = table("boosted-trees.md", "Log-loss, mean").without("mean rank")
+    by_loss = over_best(losses, "GradientBoosting")
+
+    def against(scores: Table, peer: str) -> float:
+        rows = [row[0] for row in scores.rows]
+        ratios = [scores.at(n, "GradientBoosting") / scores.at(n, peer) for n in rows]
+        return geometric_mean(ratios)
+
+    peers = ("CatBoost", "HistGradientBoosting", "LightGBM", "XGBoost")
+    names = ("wine-uci", "glass", "hepatitis", "heart")
+    assert sum(ratio >= 1.05 for ratio in by_loss.values()) == len(names)
+    wine = losses.at("wine-uci", "GradientBoosting") / losses.at("wine-uci", "CatBoost")
+    first, glass, hepatitis, heart = (by_loss[name] for name in names)
+    return [
+        quote(
+            "auto-mpg, concrete, california, by {}, {} and {} %",
+            *(100 * (behind[name] - 1) for name in ("auto-mpg", "concrete", "california")),
+        ),
+        quote("over all sets it is {} of CatBoost's", against(rmse, "CatBoost")),
+        quote(
+            "is {} of CatBoost's in the geometric mean of the table's ratios, {} of "
+            "HistGradientBoosting's, {} of LightGBM's and {} of XGBoost's",
+            *(against(losses, peer) for peer in peers),
+        ),
+        quote("wine-uci ({} times {}: HistGradientBoosting", first, 0.0103),
+        quote(
+            "{} of CatBoost's), glass ({}), hepatitis ({}) and heart ({})",
+            wine,
+            glass,
+            hepatitis,
+            heart,
+        ),
+    ]
+
+
 PAGES: dict[str, Callable[[], list[Quote]]] = {
     "README.md": readme,
     "docs/index.md": index,
@@ -561,6 +637,9 @@ PAGES: dict[str, Callable[[], list[Quote]]] = {
     "docs/cascades.md": cascades,
     "docs/explaining.md": explaining,
     "docs/gallery.md": gallery,
+    "docs/results/deep-forest-ablations.md": ablations,
+    "docs/results/league.md": league,
+    "docs/results/boosted-trees.md": boosted_trees_results,
 }
 
 
