@@ -10,6 +10,7 @@ import json
 import os
 import platform
 import re
+import shlex
 import subprocess
 import sys
 import uuid
@@ -37,7 +38,7 @@ def provenance():
     """What produced a result: versions, machine, revision of the sources, command."""
     try:
         revision = subprocess.run(
-            ["git", "describe", "--always", "--dirty"],
+            ["git", "describe", "--always", "--dirty", "--abbrev=7"],
             capture_output=True, text=True, check=True, cwd=Path(__file__).parent,
         ).stdout.strip()  # fmt: skip
     except (OSError, subprocess.CalledProcessError):
@@ -50,6 +51,39 @@ def provenance():
         "revision": revision,
         "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
     }
+
+
+SCRIPTS = Path(__file__).resolve().parents[1]
+# Options that say where files are: they do not change results, and are of one machine.
+PLACES = ("--out", "--data-home")
+
+
+def command(argv=None):
+    """The command that runs, as a page prints it: from the repository, without places of files."""
+    program, *arguments = sys.argv if argv is None else argv
+    path = Path(program).resolve()
+    name = f"scripts/{path.relative_to(SCRIPTS)}" if path.is_relative_to(SCRIPTS) else path.name
+    kept, place = [], False
+    for argument in arguments:
+        option, sign, _ = argument.partition("=")
+        if not place and option not in PLACES:
+            kept.append(argument)
+        place = option in PLACES and not sign
+    return shlex.join(["python", name, *kept])
+
+
+def stamp(cells, command_line):
+    """A line about the evidence of results: commits, days, command and versions."""
+    origins = [cell["provenance"] for cell in cells]
+    commits = sorted({str(origin.get("revision") or "unknown") for origin in origins})
+    days = sorted({str(origin.get("time", "unknown"))[:10] for origin in origins})
+    parts = {f"{name} {v}" for origin in origins for name, v in origin["versions"].items()}
+    several = "s" if len(commits) > 1 else ""
+    when = " to ".join(dict.fromkeys([days[0], days[-1]]))
+    return (
+        f"Measured at commit{several} {', '.join(commits)} on {when} by `{command_line}`, "
+        f"with {', '.join(sorted(parts))}."
+    )
 
 
 def now():

@@ -156,7 +156,8 @@ def publish(store, keys, report, notes=()):
         frame = records.frame(cells)
         records.write(store.folder / "cells.csv", tables.flat(frame).to_csv(index=False))
         shown = report(frame)
-        tables.write(store.folder, shown, [*notes, *about_versions(cells)])
+        stamp = records.stamp(cells, records.command())
+        tables.write(store.folder, shown, [*notes, *about_versions(cells)], stamp)
         if store.paths() == paths:
             return shown
 

@@ -46,8 +46,8 @@ class Table:
         shown = self.shown.rename_axis(columns=None).replace(" ± ", "±", regex=True)
         return f"{self.title}\n\n{shown.to_string(line_width=WIDTH, na_rep='')}\n"
 
-    def markdown(self, notes=()):
-        """For a page; the first column to the left."""
+    def markdown(self, notes=(), stamp=""):
+        """For a page; the first column to the left, and at the end how it was measured."""
         rows = [
             self.rows().columns,
             ["---"] + ["--:"] * (self.rows().shape[1] - 1),
@@ -55,7 +55,8 @@ class Table:
         ]
         lines = [f"| {' | '.join(str(c).replace('|', '&#124;') for c in row)} |" for row in rows]
         below = "".join(f"- {' '.join(note.split())}\n" for note in notes)
-        return f"{self.title}\n\n" + "\n".join(lines) + "\n" + (f"\n{below}" if below else "")
+        parts = [self.title, "\n".join(lines), below.rstrip(), stamp]
+        return "\n\n".join(part for part in parts if part) + "\n"
 
     def latex(self):
         """A tabular, with the lines of booktabs."""
@@ -78,10 +79,10 @@ class Table:
         return frame.astype(object).where(frame.notna(), "").to_numpy()
 
 
-def write(folder, found, notes=()):
+def write(folder, found, notes=(), stamp=""):
     """Write tables as NAME.md and NAME.csv."""
     for table in found:
-        records.write(folder / f"{table.name}.md", table.markdown(notes))
+        records.write(folder / f"{table.name}.md", table.markdown(notes, stamp))
         records.write(folder / f"{table.name}.csv", table.data.to_csv(index=False))
 
 

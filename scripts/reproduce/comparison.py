@@ -50,6 +50,7 @@ def cell(options, set, method, seed):
 def report(frame, options):
     rows = tables.means(frame.assign(error=100 * frame["error"]), ["set", "method"])
     names = {"auc": "published", "train_eval_seconds": "published_s"}
+    # The published fraud set is another one than carclaims: the merge leaves its figures out.
     there = tables.published("comparison_auc.tsv").drop(columns="base_learner")
     rows = rows.merge(there.rename(columns=names), on=["set", "method"], how="left")
     shown = """set method AUC=auc:.4f± published error_%=error:.2f fit_s=fit_seconds:.3f

@@ -166,6 +166,13 @@ def report(frame, options):
     ]
 
 
+def training_accuracy(lowest):
+    """What a caption says of accuracy in percent on the training rows."""
+    if lowest > 99.95:  # would be rounded to 100.0, and nothing is above that
+        return "Accuracy on the training rows themselves is 100.0 % throughout."
+    return f"Accuracy on the training rows themselves is {lowest:.1f} % or more throughout."
+
+
 def draw(frame, options):
     """Both pictures; of a table, which has no margins, the first one."""
     long = frame if "layer" in frame else tables.unnest(frame, "layers")
@@ -180,8 +187,8 @@ def draw(frame, options):
         axis.set(xlabel="layers", xticks=rows["layer"].unique())
     caption = (
         f"Accuracy of the first layers together on {ON[held]} and out-of-fold, and the ratio "
-        f"std/mean of their out-of-fold margins; {pictures.seeds_of(rows)}. Accuracy on the "
-        f"training rows themselves is {rows['train_accuracy'].min():.1f} % or more throughout."
+        f"std/mean of their out-of-fold margins; {pictures.seeds_of(rows)}. "
+        f"{training_accuracy(rows['train_accuracy'].min())}"
     )
     pictures.save(figure, options, "layers", caption)
     if "cumulative" not in long or "mddf" not in set(long["method"]):

@@ -1,31 +1,27 @@
-"""What README and the pages of docs show, runs."""
+"""The Python code of README and of the pages runs, also with labels that are text."""
 
+import ast
 import re
 import sys
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
+import sklearn.datasets
 
 ROOT = Path(__file__).parents[2]
-PAGES = (
-    "README.md",
-    "docs/boosted-trees.md",
-    "docs/cascades.md",
-    "docs/coming-from.md",
-    "docs/datasets.md",
-    "docs/explaining.md",
-    "docs/few-rows.md",
-    "docs/guide.md",
-    "docs/in-practice.md",
-    "docs/saving.md",
-    "docs/scaling.md",
-    "docs/scanning.md",
-    "docs/serving.md",
-    "docs/tutorial.md",
-)
+# Pages with code. test_serving_page.py runs the programs of docs/serving.md, and index.md has the
+# example of README.
+ELSEWHERE = ("docs/index.md", "docs/serving.md")
+DOCS = [f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    name
+    for name in ["README.md", *DOCS]
+    if "```python" in (ROOT / name).read_text() and name not in ELSEWHERE
+]
 # Their blocks go on from one another.
-WHOLE = ("docs/few-rows.md", "docs/serving.md", "docs/tutorial.md")
+WHOLE = ("docs/boosting.md", "docs/few-rows.md", "docs/tutorial.md")
 BLOCKS = {
     page: re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
     for page in PAGES
@@ -41,26 +37,93 @@ EXTRAS = {
     "docs/explaining.md": ("matplotlib", "shap"),
     "docs/in-practice.md": ("matplotlib",),
     "docs/saving.md": ("onnxruntime", "skops"),
-    "docs/serving.md": ("fastapi", "httpx2", "skops"),
     "docs/tutorial.md": ("shap",),
 }
 
 
+# Loaders of scikit-learn that return classes.
+LOADERS = ("load_breast_cancer", "load_digits", "load_iris", "load_wine", "make_classification")
+
+
 def test_there_are_examples():
-    shown = [page for page, _ in EXAMPLES]
-    assert shown.count("README.md") >= 1
-    assert set(shown) == set(PAGES)
+    pages = [page for page, _ in EXAMPLES]
+    assert pages.count("README.md") >= 1
+    assert set(pages) == set(PAGES)
+    assert len(PAGES) >= 15
 
 
+def parameters(examples, slow):
+    """Examples as parameters of a test; `slow` says which are slow."""
+    return [
+        pytest.param(
+            page, code, marks=pytest.mark.slow if slow(page) else (), id=f"{page}-{number}"
+        )
+        for number, (page, code) in enumerate(examples)
+    ]
+
+
+@pytest.mark.parametrize(("page", "code"), parameters(EXAMPLES, lambda page: page in LONG))
+@pytest.mark.filterwarnings("ignore:Matplotlib is currently using agg")
+def test_example(page, code, request, monkeypatch, tmp_path, capsys):
+    run_example(page, code, request, monkeypatch, tmp_path)
+    if page == "README.md":  # the accuracy that stands beside the code
+        assert f"# {float(capsys.readouterr().out):.3f}" in code
+
+
+def with_text_labels(load):
+    """A loader whose classes are text, as they often are in a reader's own table."""
+
+    def as_text(y):
+        names = np.array([f"class {label}" for label in y])
+        return y.__class__(names, index=y.index) if hasattr(y, "index") else names
+
+    def load_with_text(*arguments, **options):
+        data = load(*arguments, **options)
+        if isinstance(data, tuple):
+            return data[0], as_text(data[1])
+        data.target = as_text(data.target)
+        return data
+
+    return load_with_text
+
+
+def test_first_pages_have_one_example():
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/index.md").read_text(), re.DOTALL)
+    (readme,) = BLOCKS["README.md"]
+    assert ast.dump(ast.parse(code)) == ast.dump(ast.parse(readme))
+
+
+CLASSIFYING = [
+    (page, code)
+    for page, code in EXAMPLES
+    if any(name in code for name in LOADERS) and page != "README.md"  # digits are numbers
+]
+
+
+# Pages whose readers bring tables of their own; the others are tried by the slow tests.
 @pytest.mark.parametrize(
-    ("page", "code"),
-    [
-        pytest.param(page, code, marks=pytest.mark.slow if page in LONG else (), id=str(number))
-        for number, (page, code) in enumerate(EXAMPLES)
-    ],
+    ("page", "code"), parameters(CLASSIFYING, lambda page: page != "docs/in-practice.md")
 )
 @pytest.mark.filterwarnings("ignore:Matplotlib is currently using agg")
-def test_example(page, code, request, monkeypatch, tmp_path):
+def test_example_with_labels_that_are_text(page, code, request, monkeypatch, tmp_path):
+    for name in LOADERS:
+        original = getattr(sklearn.datasets, name)
+        monkeypatch.setattr(sklearn.datasets, name, with_text_labels(original))
+    run_example(page, code, request, monkeypatch, tmp_path)
+
+
+@pytest.mark.parametrize("page", ["README.md", *DOCS])
+def test_code_that_does_not_run_here_is_python(page):
+    """Blocks for clusters and packages that are not there are marked as text."""
+    blocks = re.findall(r"```(\w*)\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
+    for language, code in blocks:
+        if language == "text" and re.match(r"(from|import) ", code):
+            ast.parse(code)
+        assert language or not re.match(r"(from|import) ", code)
+
+
+def run_example(page, code, request, monkeypatch, tmp_path):
+    """Run an example in a folder of its own, if the packages that it needs are installed."""
     for extra in EXTRAS.get(page, ()):
         pytest.importorskip(extra)
     monkeypatch.chdir(tmp_path)  # some write files

@@ -60,6 +60,7 @@ STUDIES = {
         "--datasets iris --methods deep-forest-fast random-forest lightgbm-bag",
         "elo elo-by-set",
     ),
+    "report.few_rows": ("--studies 1", "few-rows"),
     "report.ingredients": (
         "--datasets iris --methods default,no-kernel",
         "ingredients ingredients-by-set",
@@ -87,6 +88,7 @@ WITHOUT_SETS = (
     "bench.gradient",
     "bench.scale",
     "bench.workers",
+    "report.few_rows",
     "reproduce.losses",
 )
 RUN_BY_CI = ("bench.cascade", "bench.forest")  # outside the repository, in .ci/run
@@ -107,6 +109,7 @@ def test_every_command_is_here():
     others = {
         "export_features",
         "maintain.compile_elsewhere",
+        "maintain.manifest",
         "report.summarize",
         "reproduce.losses",
     }

@@ -157,3 +157,24 @@ def test_versions_that_differ_are_told(script, records, tmp_path):
     cell["provenance"]["versions"]["numpy"] = "0.1"
     told = script("_lab.study").about_versions([*store.cells(), cell])
     assert told == [f"results of numpy 0.1 and {records.versions()['numpy']}"]
+
+
+def test_tables_say_how_they_were_measured(script):
+    records = script("_lab.records")
+    cells = [
+        {"provenance": {"versions": {"mddf": "0.1.0"}, "revision": revision, "time": time}}
+        for revision, time in (("abc1234", "2026-11-26T10:00:00"), ("def5678", "2026-11-27T01:00"))
+    ]
+    assert records.stamp(cells[:1], "python scripts/run_uci.py") == (
+        "Measured at commit abc1234 on 2026-11-26 by `python scripts/run_uci.py`, with mddf 0.1.0."
+    )
+    both = records.stamp(cells, "python scripts/run_uci.py")
+    assert "at commits abc1234, def5678 on 2026-11-26 to 2026-11-27 by" in both
+
+
+def test_commands_are_shown_without_places_of_files(script):
+    records = script("_lab.records")
+    program = str(records.SCRIPTS / "report" / "elo.py")
+    options = ["--out", "results/a", "--seeds", "2", "--data-home=data", "--set", "a b"]
+    shown = records.command([program, *options])
+    assert shown == "python scripts/report/elo.py --seeds 2 --set 'a b'"

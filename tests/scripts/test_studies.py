@@ -24,6 +24,14 @@ def test_layers(script, method):
         assert row["bound_of_trees"] < row["bound"]
 
 
+@pytest.mark.parametrize(
+    ("lowest", "shown"),
+    [(100.0, "is 100.0 % thr"), (99.96, "is 100.0 % thr"), (99.2, "99.2 % or")],
+)
+def test_captions_of_training_accuracy(script, lowest, shown):
+    assert shown in script("reproduce.layers").training_accuracy(lowest)
+
+
 def test_planes(script):
     run = script("reproduce.tsne")
     options = run.parse(["--quick", "--rows", "45", "--n-jobs", "1"])

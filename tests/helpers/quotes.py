@@ -1,0 +1,148 @@
+"""Reading tables of pages, and sentences that quote their figures.
+
+A quote is a sentence of a page with `{}` in the place of each figure, and the values that today's
+tables give. Figures may be numbers or words up to sixteen. They have to agree with the values as
+far as they are written: 1.6 with 1.61. quoted_figures.py lists the quotes.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from math import prod
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+WORDS = [
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen"),
+]
+NUMBER = r"[-+]?(?:\d+(?: \d{3})*(?:\.\d+)?(?:e[+-]\d+)?)"
+FIGURE = rf"({NUMBER}|{'|'.join(WORDS[1:])})"
+
+
+@dataclass(frozen=True)
+class Quote:
+    """A sentence of a page, and what its figures have to be."""
+
+    text: str
+    values: tuple[float, ...]
+
+
+def quote(text: str, *values: float) -> Quote:
+    """A sentence with as many places as there are values."""
+    assert text.count("{}") == len(values), text
+    return Quote(text, values)
+
+
+@cache
+def read(page: str) -> str:
+    """The text of a page; pages of results are named without their folder."""
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+def pattern(text: str) -> str:
+    """A regular expression for a sentence, whatever its line breaks."""
+    parts = [r"\s+".join(map(re.escape, re.split(r"\s+", part))) for part in text.split("{}")]
+    return FIGURE.join(parts)
+
+
+def figures(page: str, text: str) -> list[str]:
+    """The figures of a sentence as they are written on a page, where it has to be once."""
+    found = re.findall(pattern(text), read(page))
+    assert len(found) == 1, f"{page} has {len(found)} times: {text}"
+    return [found[0]] if isinstance(found[0], str) else list(found[0])
+
+
+def value(figure: str) -> float:
+    """A figure as a number."""
+    plain = figure.replace(" ", "")
+    return float(WORDS.index(plain)) if plain in WORDS else float(plain)
+
+
+def agrees(figure: str, exact: float) -> bool:
+    """Whether a figure is the rounded value; a little more is for ratios of rounded cells."""
+    decimals = len(figure.partition(".")[2])
+    return abs(value(figure) - exact) <= 0.5 * 10.0**-decimals * 1.02
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a page, as text."""
+
+    columns: list[str]
+    rows: list[list[str]]
+
+    def row(self, *labels: str) -> list[str]:
+        """The row that begins with some labels."""
+        (row,) = [r for r in self.rows if tuple(r[: len(labels)]) == labels]
+        return row
+
+    def at(self, *labels_and_column: str) -> float:
+        """The first number of a cell: labels of the row, then the column."""
+        *labels, column = labels_and_column
+        return number(self.row(*labels)[self.columns.index(column)])
+
+    def numbers(self, column: str, *labels: str) -> list[float]:
+        """The numbers of a column; of rows that begin with labels if there are some."""
+        place = self.columns.index(column)
+        rows = [r for r in self.rows if tuple(r[: len(labels)]) == labels]
+        return [number(row[place]) for row in rows if re.match(NUMBER, row[place])]
+
+    def without(self, *labels: str) -> "Table":
+        """The table without rows whose label begins with one of some texts."""
+        return Table(self.columns, [row for row in self.rows if not row[0].startswith(labels)])
+
+
+def number(cell: str) -> float:
+    """The first number of a cell."""
+    found = re.match(NUMBER, cell)
+    assert found, f"no number in the cell {cell!r}"
+    return float(found[0].replace(" ", ""))
+
+
+def table(page: str, after: str = "", place: int = 0) -> Table:
+    """The table of a page of results, the first one after some text or a later one."""
+    text = read(f"docs/results/{page}" if "/" not in page and page != "README.md" else page)
+    text = text[text.index(after) :]
+    lines = re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE)[place].splitlines()
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+    return Table(cells[0], cells[2:])
+
+
+def geometric_mean(ratios: list[float]) -> float:
+    """The geometric mean."""
+    return prod(ratios) ** (1 / len(ratios))
+
+
+def over_best(scores: Table, method: str) -> dict[str, float]:
+    """The loss of a method over the least one, for the sets on which it is not the least."""
+    ratios = {}
+    for name, *cells in scores.without("mean rank").rows:
+        losses = dict(zip(scores.columns[1:], map(number, cells), strict=True))
+        best = min(losses.values())
+        if losses[method] > best:
+            ratios[name] = losses[method] / best
+    return ratios
+
+
+def below_best(scores: Table, method: str) -> dict[str, float]:
+    """The gap to the highest score, for the sets on which a method has not the highest."""
+    gaps = {}
+    for name, *cells in scores.without("mean rank").rows:
+        values = dict(zip(scores.columns[1:], map(number, cells), strict=True))
+        if values[method] < max(values.values()):
+            gaps[name] = max(values.values()) - values[method]
+    return gaps
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A table of a page that repeats columns of a measured table; `columns` maps their names."""
+
+    page: str
+    after: str
+    source: Callable[[], list[Table]]
+    columns: dict[str, str]
+    labels: int = 1
+    prefix: tuple[str, ...] = ()

@@ -1,0 +1,73 @@
+"""Figures on README and the pages are those of the measured tables that they come from."""
+
+import pytest
+import quotes
+from quoted_figures import COPIES, PAGES, league_ranks
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_quoted_figures_are_those_of_the_tables(page):
+    wrong = []
+    for quote in PAGES[page]():
+        for figure, exact in zip(quotes.figures(page, quote.text), quote.values, strict=True):
+            if not quotes.agrees(figure, exact):
+                wrong.append(f"{figure} must be {exact:.4g} in: {quote.text}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("copy", COPIES, ids=lambda copy: f"{copy.page} {copy.after}")
+def test_repeated_tables_are_equal(copy):
+    shown = quotes.table(copy.page, copy.after)
+    sources = copy.source()
+    for row in shown.rows:
+        labels = (*copy.prefix, *row[: copy.labels])
+        (source,) = [
+            (table, found)
+            for table in sources
+            for found in table.rows
+            if tuple(found[: len(labels)]) == labels
+        ]
+        table, measured = source
+        for name, original in copy.columns.items():
+            cell = row[shown.columns.index(name)]
+            assert cell == measured[table.columns.index(original)], (labels, name)
+
+
+@pytest.mark.parametrize(
+    ("figure", "exact", "right"),
+    [
+        ("1.6", 1.61, True),
+        ("1.6", 1.66, False),
+        ("1.60", 1.61, False),
+        ("two", 2, True),
+        ("two", 3, False),
+        ("20 000", 20000, True),
+        ("280", 279.6, True),
+        ("0.20", 0.204, True),
+        ("0.20", 0.206, False),
+    ],
+)
+def test_figures_agree_as_far_as_they_are_written(figure, exact, right):
+    assert quotes.agrees(figure, exact) == right
+
+
+def test_a_changed_table_is_noticed(monkeypatch):
+    """The rank of a page is refused once the table has another one."""
+    page, league = "docs/index.md", "docs/results/league.md"
+    rank = league_ranks().at("DeepForest", "log-loss")
+    read = quotes.read
+
+    def changed(name):
+        text = read(name)
+        return text.replace(f"| {rank} |", "| 9.99 |") if name == league else text
+
+    monkeypatch.setattr(quotes, "read", changed)
+    with pytest.raises(AssertionError, match=r"must be 9\.99"):
+        test_quoted_figures_are_those_of_the_tables(page)
+
+
+def test_sentences_are_found_across_lines(monkeypatch):
+    monkeypatch.setattr(quotes, "read", lambda page: "It takes 1.5 s,\nthe other 20 000 s.\n")
+    assert quotes.figures("page", "takes {} s, the other {} s") == ["1.5", "20 000"]
+    with pytest.raises(AssertionError, match="has 0 times"):
+        quotes.figures("page", "it took {} s")

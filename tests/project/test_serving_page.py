@@ -1,0 +1,110 @@
+"""The programs of docs/serving.md run as they are printed, each in a file of its own."""
+
+import importlib
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+PAGE = (Path(__file__).parents[2] / "docs" / "serving.md").read_text()
+TRAIN, SERVICE, CLIENT, CARD = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+EXTRAS = ("fastapi", "httpx2", "pandas", "skops")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with the programs, after the model was trained."""
+    for extra in EXTRAS:
+        pytest.importorskip(extra)
+    folder = tmp_path_factory.mktemp("service")
+    (folder / "train.py").write_text(TRAIN + CARD)
+    (folder / "service.py").write_text(SERVICE)
+    (folder / "client.py").write_text(CLIENT)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        runpy.run_path("train.py")
+    return folder
+
+
+@pytest.fixture
+def service(folder, monkeypatch):
+    """The service as a module that is imported anew."""
+    import logging
+
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.delitem(sys.modules, "service", raising=False)
+    yield importlib.import_module("service")
+    logging.captureWarnings(False)
+    sys.modules.pop("service", None)
+
+
+def test_files_of_the_model_are_written(folder):
+    assert (folder / "wine.skops").exists()
+    assert "Intended use" in (folder / "README.md").read_text()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of categories that are unknown on purpose
+def test_the_test_on_the_page_passes(service, capsys):
+    runpy.run_path("client.py")
+    assert capsys.readouterr().out == "missing columns: ash\n"
+
+
+def client(service):
+    from fastapi.testclient import TestClient
+
+    return TestClient(service.app)
+
+
+def test_ready(service):
+    answer = client(service).get("/ready").json()
+    assert answer["features"][-1] == "cellar"
+    assert answer["layers"] >= 1
+
+
+def test_requests_are_logged(service, caplog):
+    row = service.saved["example"][0]
+    with caplog.at_level("INFO", logger="wine"):
+        client(service).post("/predict", json={"rows": [row, {**row, "cellar": "east"}]})
+    messages = [record.getMessage() for record in caplog.records if record.name == "wine"]
+    assert messages[0].startswith("2 rows in ")
+    assert messages[1] == "unknown categories: {'cellar': {'east': 1}}"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"cellar": None}, {"cellar": "south"}, {"ash": None}, {"ash": 2}, {"colour": "red"}],
+    ids=str,
+)
+def test_rows_that_are_right(service, change):
+    row = {**service.saved["example"][0], **change}
+    answer = client(service).post("/predict", json={"rows": [row]})
+    assert answer.status_code == 200
+    assert answer.json()["unknown_categories"] == {}
+    assert sum(answer.json()["probabilities"][0]) == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "rows", [[], [{}], [{"ash": 1.0}], "all", [{"ash": [1]}], [{"ash": "much"}]], ids=str
+)
+def test_requests_that_are_wrong(service, rows):
+    if rows == [{"ash": "much"}]:
+        rows = [{**service.saved["example"][0], **rows[0]}]
+    assert client(service).post("/predict", json={"rows": rows}).status_code == 422
+
+
+def test_what_is_to_be_installed_is_named():
+    command = re.search(r"^pip install (.*)$", PAGE, flags=re.MULTILINE)[1]
+    modules = re.findall(r"^(?:import|from) (\w+)", TRAIN + SERVICE + CLIENT, flags=re.MULTILINE)
+    known = {
+        "numpy",
+        "sklearn",
+        "pydantic",
+        "service",
+        *sys.stdlib_module_names,
+    }  # or by the others
+    assert set(modules) - known == {"mddf", "skops", "pandas", "fastapi"}
+    for name in ("skops", "pandas", "fastapi", "uvicorn", "httpx2"):
+        assert name in command
