@@ -57,6 +57,9 @@ class Booster {
   void add_to_raw(const Grown& tree, const std::vector<double>& values, Team& team);
   std::vector<double> leaf_values(const GrownTree& grown, const LeafSums& sums) const;
   std::vector<double> newton_values(const LeafSums& sums) const;
+  // Halves values of leaves by which the loss of the rows that were drawn would rise.
+  void shorten(const Grown& tree, const LeafSums& sums, const Multiplicity& times,
+               std::vector<double>& values, Team& team) const;
   std::vector<double> quantile_values(const Grown& tree) const;
   void add_to_held_out(const Grown& tree, const std::vector<double>& values);
   double held_out_loss(Team& team);
