@@ -20,6 +20,7 @@ from mddf._data.levels import Levels
 from mddf._data.sampling import row_hashes
 from mddf._deep_forest.clock import Clock, TimeIsUp
 from mddf._gradient.statistics import groups_of
+from mddf._gradient.weights import boosting_weights
 from mddf._members.boosted import BoostedModel, BoostingData, boost_parts, boosting_options
 from mddf._members.external import blaming
 from mddf._members.external_fit import Frames
@@ -164,7 +165,8 @@ class Training(LayerTrainer):
         does not suffice to start and to grow some.
         """
         rows = [(part[0], part[1]) for part in parts]
-        data = BoostingData(self.features, self.task, self.weights.row, self.keys, self.levels)
+        weights = boosting_weights(self.weights.row, self.weights.sample)
+        data = BoostingData(self.features, self.task, weights, self.keys, self.levels)
         limits: dict[str, Any] = {"until": self.clock.until(share), "whole": self.clock.whole}
         if self.clock.runs and not must:
             limits["start_by"] = self.clock.until(_SHARE_TO_START * share)

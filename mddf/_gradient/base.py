@@ -38,9 +38,10 @@ from mddf._gradient.options import (
     kernel_options,
     value_of,
 )
-from mddf._gradient.rows import Rows, within_range
+from mddf._gradient.rows import Rows
 from mddf._gradient.statistics import FEWEST_LEVELS, Encoding
 from mddf._gradient.trees import BoostedTrees
+from mddf._gradient.weights import boosting_weights, within_range
 from mddf._trees.grower import draw_seeds
 
 
@@ -197,8 +198,10 @@ class GradientBoosting(AsksBoostedTrees):
                 self, X, reset=not again, categorical_features=self.categorical_features
             )
             check_lengths(X, y=y)
-            given = None if sample_weight is None else all_weights(sample_weight, table.shape[0])
-            target, values, weights = self._read(y, within_range(given))
+            if sample_weight is not None:
+                sample_weight = within_range(all_weights(sample_weight, table.shape[0]))
+            target, values, row_weights = self._read(y, sample_weight)
+            weights = boosting_weights(row_weights, sample_weight)
             if again:
                 self._check_again(target)
                 binner, binned = self._binner, self._binner.recode(table)
@@ -242,7 +245,8 @@ class GradientBoosting(AsksBoostedTrees):
         weights = None
         if sample_weight is not None:
             with naming("sample_weight_val"):
-                weights = within_range(all_weights(sample_weight, table.shape[0]))
+                weights = all_weights(sample_weight, table.shape[0])
+                weights = boosting_weights(weights, weights)
         with naming("y_val"):
             values = self._read_more(y, target, weights)
         levels = binner.all_levels(table)

@@ -18,9 +18,6 @@ from mddf._data.validation import naming
 from mddf._gradient.losses import Labels
 from mddf._gradient.statistics import Encoding, TargetStatistics, random_orders
 
-# Weights beyond these powers of two are scaled.
-_MOST_EXPONENT = 40
-
 
 @dataclass(frozen=True)
 class Rows:
@@ -188,11 +185,3 @@ class Rows:
             np.arange(n_train, len(taken), dtype=np.int32),
         )
         return copies, statistics
-
-
-def within_range(weights: np.ndarray | None) -> np.ndarray | None:
-    """Weights as they are, or times a power of two if they are very large or very small."""
-    if weights is None:
-        return None
-    exponent = np.frexp(weights.max())[1]
-    return weights if abs(exponent) <= _MOST_EXPONENT else np.ldexp(weights, -exponent)

@@ -22,7 +22,6 @@ from mddf._ensemble.stages import StageMember
 from mddf._gradient.growing import boost_folds
 from mddf._gradient.losses import Labels, Numbers
 from mddf._gradient.options import kernel_options
-from mddf._gradient.rows import within_range
 from mddf._gradient.statistics import Encoding, TargetStatistics, with_statistics
 from mddf._gradient.trees import BoostedTrees
 from mddf._members.screening import most_columns
@@ -151,6 +150,7 @@ class BoostingData:
     table : BinnedTable
     task : ClassificationTask or RegressionTask
     weights : ndarray of shape (n_samples,) or None
+        As `boosting_weights` makes them.
     keys : ndarray of uint64 of shape (n_samples,)
         By which rows are drawn.
     levels : Levels or None, default=None
@@ -204,7 +204,6 @@ def boost_parts(
         return [(empty, empty.finish([], len(rows))) for _, rows in parts]
     if weights is not None:
         parts = [(rows_with_weight(train, weights), held_out) for train, held_out in parts]
-        weights = within_range(weights)
     if rounds is None and not model.early_stopping:
         rounds = [model.max_iter] * len(outputs)
     most = MOST

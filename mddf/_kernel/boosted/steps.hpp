@@ -23,9 +23,9 @@ namespace mddf::gradient {
 // Newton steps up to this size are taken as they are. The best step of a leaf of Poisson's or the
 // gamma loss is log(1 + x) for a Newton step x that overshoots, which 1 + log(x) follows from 1 on.
 // Pure leaves of the logistic losses have no best step, and usual fits take steps of several units
-// (1 / p of a leaf of one class with probability p): LogitBoost cuts them at 4, and at a rate of
-// 0.05 a cut there changes fits that do not diverge. Steps beyond 16 come from curvature that
-// vanishes.
+// (1 / p of a leaf of one class with probability p). LogitBoost cuts them at 4. From 8 on, fits at
+// the default rate and penalty keep their bits, and those without a penalty at a rate of 0.3 are
+// about as good as with 4.
 inline double free_step(Loss loss) {
   switch (loss) {
     case Loss::kPoisson:
@@ -33,7 +33,7 @@ inline double free_step(Loss loss) {
       return 1;
     case Loss::kLogistic:
     case Loss::kSoftmax:
-      return 16;
+      return 8;
     default:
       return HUGE_VAL;
   }
