@@ -280,15 +280,14 @@ void Booster::shorten(const Grown& tree, const LeafSums& sums, const Multiplicit
     any |= may_rise[leaf] != 0;
   }
   if (!any) return;
-  // Of rates beyond 2, those halves are taken that are not beyond.
-  double share = 1;
-  while (options_.learning_rate * share > 2) share /= 2;
-  for (size_t at = 0; share < 1 && at < values.size(); ++at)
-    if (is_constrained || may_rise[at / width]) values[at] *= share;
+  // Steps of more than twice Newton's are first made shorter than that: rates have no limit.
+  double first_factor = 0.5;
+  while (options_.learning_rate * first_factor > 2) first_factor /= 2;
   const double* real_weights =
       whole_weights_ || weights_.empty() ? nullptr : weights_.data();
   const TrainingRows rows{raw_, y_, times, real_weights, is_drawn_, trees_.width};
-  Shortener(loss_, rows, tree, std::move(may_rise), is_constrained).shorten(values, team);
+  Shortener(loss_, rows, tree, std::move(may_rise), is_constrained)
+      .shorten(values, first_factor, team);
 }
 
 std::vector<double> Booster::quantile_values(const Grown& tree) const {

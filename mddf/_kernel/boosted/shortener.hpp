@@ -35,10 +35,12 @@ class Shortener {
     if (together_) std::fill(is_open_.begin(), is_open_.end(), uint8_t{1});
   }
 
-  void shorten(std::vector<double>& values, Team& team) {
+  // The first time, values are multiplied by `first_factor`, a power of 1/2.
+  void shorten(std::vector<double>& values, double first_factor, Team& team) {
     find_rows();
     for (int halving = 0; !chosen_.empty(); ++halving) {
       const bool gives_up = halving == kMostHalvings;
+      const double factor = gives_up ? 0 : halving == 0 ? first_factor : 0.5;
       std::vector<double> change = changes(values, team);
       if (together_) {
         double sum = 0;
@@ -49,8 +51,7 @@ class Shortener {
         if (!is_open_[leaf]) continue;
         is_open_[leaf] = change[leaf] > 0 && !gives_up;
         if (!(change[leaf] > 0)) continue;
-        for (int k = 0; k < rows_.width; ++k)
-          values[leaf * rows_.width + k] *= gives_up ? 0.0 : 0.5;
+        for (int k = 0; k < rows_.width; ++k) values[leaf * rows_.width + k] *= factor;
       }
       drop_closed();
     }
