@@ -19,6 +19,7 @@ from mddf._data.folds import Folds, make_folds
 from mddf._data.levels import Levels
 from mddf._data.sampling import row_hashes
 from mddf._deep_forest.clock import Clock, TimeIsUp
+from mddf._gradient.options import warn_of_ignored
 from mddf._gradient.statistics import groups_of
 from mddf._gradient.weights import boosting_weights
 from mddf._members.boosted import BoostedModel, BoostingData, boost_parts, boosting_options
@@ -110,6 +111,7 @@ class Training(LayerTrainer):
             if member.is_external:
                 self._try(member, (*entropy, 13, number))
             if member.is_boosted:
+                warn_of_ignored(member.model)
                 with blaming(member.name, "be fitted"):
                     for n_classes in sorted({n for _, n in self.task.outputs}):
                         boosting_options(member.model, self.features, n_classes)

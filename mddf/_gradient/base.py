@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import RealNotInt, StrOptions
 
 from mddf import _core
+from mddf._base.messages import warn
 from mddf._data.binner import Binner
 from mddf._data.plain import all_weights
 from mddf._data.reading import read_table
@@ -37,12 +38,18 @@ from mddf._gradient.options import (
     SYMMETRIC,
     kernel_options,
     value_of,
+    warn_of_ignored,
 )
 from mddf._gradient.rows import Rows
 from mddf._gradient.statistics import FEWEST_LEVELS, Encoding
 from mddf._gradient.trees import BoostedTrees
 from mddf._gradient.weights import boosting_weights, within_range
 from mddf._trees.grower import draw_seeds
+
+
+# By what factor the training loss may rise where few rows are drawn for each tree. Of noise, it rises
+# by some percent.
+_DIVERGENCE = 1.5
 
 
 class GradientBoosting(AsksBoostedTrees):
@@ -52,6 +59,7 @@ class GradientBoosting(AsksBoostedTrees):
     """
 
     _entropy: list[int]
+    _large_residual: float = np.inf  # of Huber's loss; of fits of earlier releases, not known
     validation_score_: np.ndarray
     train_score_: np.ndarray
 
@@ -181,7 +189,11 @@ class GradientBoosting(AsksBoostedTrees):
         y : array of shape (n_samples,)
             Classes: numbers, strings or booleans. Of a regressor: numbers.
         sample_weight : array of shape (n_samples,), default=None
-            Not negative. Weight k is the same as k equal rows, but `min_samples_leaf` counts rows.
+            Not negative. If all weights are whole numbers, a weight of k is the same as k equal
+            rows (but `min_samples_leaf` counts rows). Otherwise their scale does not matter: they
+            are divided by their mean, as are their products with `class_weight`. A few samples,
+            fewer than a tenth, count at most 16 times as much as all others together; whole
+            numbers with a sum up to 65536 stay as they are.
         X_val, y_val, sample_weight_val : default=None
             Samples to stop by, instead of a share of those that are fitted. The rounds after the
             best one are dropped, and with early stopping no more are grown after
@@ -192,6 +204,7 @@ class GradientBoosting(AsksBoostedTrees):
         self
         """
         refuse_class("scoring", self.scoring)
+        warn_of_ignored(self)
         with unchanged_on_failure(self):
             again = self.warm_start and hasattr(self, "_trees")
             table = read_table(
@@ -283,6 +296,7 @@ class GradientBoosting(AsksBoostedTrees):
             )
         stops = bool(self.early_stopping) and len(rows.held_out) > 0
         grown = model._grow(rows, target, options, seeds, before, stops)
+        warn_of_divergence(model, rows, target, grown)
         trees = before.followed_by(grown.trees) if before else grown.trees
         held_out_scores = grown.scores if chosen is None else chosen
         scores = {"validation_score_": held_out_scores, "train_score_": grown.train_scores}
@@ -294,6 +308,7 @@ class GradientBoosting(AsksBoostedTrees):
             **scores,
             "_trees": trees,
             "_statistics": statistics,
+            "_large_residual": grown.large_residual,
             "_target": target,
             "n_iter_": trees.n_trees,
             "n_trees_per_iteration_": 1,
@@ -340,6 +355,7 @@ class GradientBoosting(AsksBoostedTrees):
                 self._score(rows, target) if len(rows.held_out) else None,
             ),
             start=before.raw(rows.table.codes, self.n_jobs) if before else None,
+            large_residual=self._large_residual if before else np.inf,
             watch_training=True,
             keys=rows.keys if value_of(self, "subsample") < 1 else None,
             shown=type(self).__name__ if self.verbose else None,
@@ -349,3 +365,22 @@ class GradientBoosting(AsksBoostedTrees):
     def _quantile(self) -> float:
         """The quantile of a loss that has one."""
         return 0.5
+
+
+def warn_of_divergence(model: Any, rows: Rows, target: Any, grown: Boosted) -> None:
+    """Warn if the loss of the training rows ended far above that of a constant.
+
+    Leaves are shortened so that the loss of the rows that a tree was grown on does not rise. If
+    these were drawn, the loss of the others still can.
+    """
+    if not len(grown.train_scores):
+        return
+    least = target.least_loss(rows.y[rows.train], rows.train_weights)
+    before = -grown.train_scores[0] - least
+    after = -grown.train_scores[grown.trees.n_trees] - least
+    if not after <= _DIVERGENCE * max(before, 0):
+        warn(
+            f"boosting diverged: the training loss rose from {before:.3g} to {after:.3g} (above the "
+            f"least possible one). Pass a smaller learning_rate, got {model.learning_rate!r}, or a "
+            f"larger subsample, got {value_of(model, 'subsample')!r}",
+        )

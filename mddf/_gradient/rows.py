@@ -53,6 +53,11 @@ class Rows:
         train = np.arange(table.n_rows) if weights is None else np.flatnonzero(weights > 0)
         return cls(table, y, weights, train.astype(np.int32), np.zeros(0, np.int32), levels)
 
+    @property
+    def train_weights(self) -> np.ndarray | None:
+        """Weights of the training rows."""
+        return None if self.weights is None else self.weights[self.train]
+
     @cached_property
     def row_keys(self) -> np.ndarray:
         """Of what rows hold but for their targets: uint64 of shape (n_rows,)."""

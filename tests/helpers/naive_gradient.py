@@ -468,7 +468,13 @@ def leaf_values(
         if round_.grows and round_.scorer.monotonic:
             unit = round_.value_unit
             value[0] = min(max(value[0], leaf.least * unit), leaf.most * unit)
-    return np.clip(problem.learning_rate * values, -1e90, 1e90)
+    return np.clip(step_rate(problem) * values, -1e90, 1e90)
+
+
+def step_rate(problem):
+    """What steps are multiplied by."""
+    curved = ("poisson", "gamma", "log_loss", "softmax", "exponential")
+    return min(problem.learning_rate, 2) if problem.loss in curved else problem.learning_rate
 
 
 def shorten(problem, tree, raw, y, weights, drawn, large):
@@ -495,7 +501,7 @@ def shorten(problem, tree, raw, y, weights, drawn, large):
         if not rises(leaves):
             continue
         tree.values[leaves] /= 2
-        rate = problem.learning_rate / 2
+        rate = step_rate(problem) / 2
         while rate > 2:
             rate /= 2
             tree.values[leaves] /= 2

@@ -239,6 +239,7 @@ void Booster::draw_rows(Random& random, Team& team) {
 
 std::vector<double> Booster::leaf_values(const GrownTree& grown, const LeafSums& sums) const {
   const int width = trees_.width;
+  const double rate = step_rate(options_.loss, options_.learning_rate);
   std::vector<double> values =
       options_.quantile_leaves() ? quantile_values(grown.tree) : newton_values(sums);
   for (size_t at = 0; at < values.size(); ++at) {
@@ -246,7 +247,7 @@ std::vector<double> Booster::leaf_values(const GrownTree& grown, const LeafSums&
     double value = values[at];
     if (!options_.monotonic.empty() && !options_.quantile_leaves())
       value = Limits{limits.least * grown.value_unit, limits.most * grown.value_unit}.clip(value);
-    values[at] = std::clamp(options_.learning_rate * value, -kMostValue, kMostValue);
+    values[at] = std::clamp(rate * value, -kMostValue, kMostValue);
   }
   return values;
 }
@@ -282,7 +283,8 @@ void Booster::shorten(const Grown& tree, const LeafSums& sums, const Multiplicit
   if (!any) return;
   // Steps of more than twice Newton's are first made shorter than that: rates have no limit.
   double first_factor = 0.5;
-  while (options_.learning_rate * first_factor > 2) first_factor /= 2;
+  const double rate = step_rate(options_.loss, options_.learning_rate);
+  while (rate * first_factor > 2) first_factor /= 2;
   const double* real_weights =
       whole_weights_ || weights_.empty() ? nullptr : weights_.data();
   const TrainingRows rows{raw_, y_, times, real_weights, is_drawn_, trees_.width};

@@ -54,6 +54,14 @@ inline double newton_step(Loss loss, double gradient, double hessian, double l2)
   return std::copysign(free * (1 + logarithm(size / free)), step);
 }
 
+// What steps are multiplied by. In leaves of one class, or of zeros, losses with exponentials fall
+// however long a step is; of the rows that were not drawn they would rise without limit. Twice
+// Newton's step is too far at any curvature.
+inline double step_rate(Loss loss, double learning_rate) {
+  const bool falls_forever = Options::needs_exponential(loss) || loss == Loss::kSoftmax;
+  return falls_forever ? std::min(learning_rate, 2.0) : learning_rate;
+}
+
 // (e^x - 1 - x) / x^2 for x above 0: by how much more than at a constant curvature of 1 a loss
 // rises along a step x, over x^2, whose curvature grows by e^x.
 inline double excess(double x) {
