@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mddf._data.sampling import whole_weights
+from mddf._data.sampling import rounded_weights, whole_weights
 
 # Weights beyond these powers of two are scaled: whole numbers beyond are no counts of rows.
 _MOST_EXPONENT = 40
@@ -19,9 +19,6 @@ _QUANTILE, _MOST_IN_MEAN = 0.9, 1000.0
 _MOST_OF_FEW = 16.0
 # Whole weights of this total are copies in any case.
 _MOST_COPIES = 2.0**16
-# Bits of real weights that are kept. The mean that they are divided by is rounded, so that the last
-# bits would depend on their unit.
-_BITS = 30
 
 
 def within_range(weights: np.ndarray | None) -> np.ndarray | None:
@@ -57,18 +54,13 @@ def boosting_weights(
         if sample_weight is not None and whole_weights(sample_weight):
             n_rows = float(sample_weight[counts].sum())
         most = _MOST_IN_MEAN * _typical(weights)
-        weights = _rounded(weights * (n_rows / float(np.minimum(weights, most).sum())))
+        weights = rounded_weights(weights * (n_rows / float(np.minimum(weights, most).sum())))
     return _without_giants(weights)
 
 
 def _typical(weights: np.ndarray) -> float:
     """A weight that fewer than a tenth of the rows that count exceed."""
     return float(np.quantile(weights[weights > 0], _QUANTILE, method="higher"))
-
-
-def _rounded(weights: np.ndarray) -> np.ndarray:
-    mantissas, exponents = np.frexp(weights)
-    return np.ldexp(np.rint(np.ldexp(mantissas, _BITS)), exponents - _BITS)
 
 
 def _without_giants(weights: np.ndarray) -> np.ndarray:
