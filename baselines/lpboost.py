@@ -299,7 +299,7 @@ class _Master:
 
 
 def _shares(sample_weight: Any) -> Any:
-    """Weights with sum 1, the same bits in whatever unit they are: learners of equal edge are many."""
+    """Weights with sum 1, whose bits do not depend on their unit: many learners are equal."""
     if np.any(sample_weight != sample_weight[0]):
         sample_weight = rounded_weights(sample_weight / sample_weight.mean())
     return sample_weight / sample_weight.sum()

@@ -46,9 +46,8 @@ from mddf._gradient.trees import BoostedTrees
 from mddf._gradient.weights import boosting_weights, within_range
 from mddf._trees.grower import draw_seeds
 
-
-# By what factor the training loss may rise where few rows are drawn for each tree. Of noise, it rises
-# by some percent.
+# By what factor the training loss may rise where few rows are drawn for each tree: by some percent,
+# if the targets are noise.
 _DIVERGENCE = 1.5
 
 
@@ -380,7 +379,7 @@ def warn_of_divergence(model: Any, rows: Rows, target: Any, grown: Boosted) -> N
     after = -grown.train_scores[grown.trees.n_trees] - least
     if not after <= _DIVERGENCE * max(before, 0):
         warn(
-            f"boosting diverged: the training loss rose from {before:.3g} to {after:.3g} (above the "
-            f"least possible one). Pass a smaller learning_rate, got {model.learning_rate!r}, or a "
-            f"larger subsample, got {value_of(model, 'subsample')!r}",
+            f"boosting diverged: the training loss rose from {before:.3g} to {after:.3g}, counted "
+            "from the least possible loss. Pass a smaller learning_rate, got "
+            f"{model.learning_rate!r}, or a larger subsample, got {value_of(model, 'subsample')!r}"
         )
