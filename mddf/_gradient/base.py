@@ -46,8 +46,8 @@ from mddf._gradient.trees import BoostedTrees
 from mddf._gradient.weights import boosting_weights, within_range
 from mddf._trees.grower import draw_seeds
 
-# By what factor the training loss may rise where few rows are drawn for each tree: by some percent,
-# if the targets are noise.
+# By what factor the training loss may rise where few rows are drawn for each tree. If the targets
+# are noise, it rises by some percent.
 _DIVERGENCE = 1.5
 
 

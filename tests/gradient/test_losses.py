@@ -53,9 +53,7 @@ def test_the_training_loss_of_numbers_never_rises(loss, learning_rate, l2, grow_
 @rates
 @penalties
 @growth
-def test_the_training_loss_of_classes_never_rises(
-    loss, n_classes, learning_rate, l2, grow_policy
-):
+def test_the_training_loss_of_classes_never_rises(loss, n_classes, learning_rate, l2, grow_policy):
     X, y = steep()
     shares = np.linspace(0, 0.97, n_classes)[1:]  # few rows of the last class
     labels = np.searchsorted(np.quantile(y, shares), y)

@@ -273,9 +273,9 @@ void Booster::shorten(const Grown& tree, const LeafSums& sums, const Multiplicit
       gradient[k] = sums.gradients[leaf * width + k] * sums.gradient_unit;
       hessian[k] = sums.hessians[leaf * width + k] * sums.hessian_unit;
     }
-    may_rise[leaf] = !cannot_rise(options_.loss, gradient.data(), hessian.data(),
-                                  values.data() + leaf * width, trees_.width,
-                                  options_.learning_rate);
+    may_rise[leaf] =
+        !cannot_rise(options_.loss, gradient.data(), hessian.data(), values.data() + leaf * width,
+                     trees_.width, options_.learning_rate);
     // Quantiles that constraints have moved may be beyond the best value of the leaf.
     if (is_constrained && options_.quantile_leaves()) may_rise[leaf] = 1;
     any |= may_rise[leaf] != 0;
@@ -285,8 +285,7 @@ void Booster::shorten(const Grown& tree, const LeafSums& sums, const Multiplicit
   double first_factor = 0.5;
   const double rate = step_rate(options_.loss, options_.learning_rate);
   while (rate * first_factor > 2) first_factor /= 2;
-  const double* real_weights =
-      whole_weights_ || weights_.empty() ? nullptr : weights_.data();
+  const double* real_weights = whole_weights_ || weights_.empty() ? nullptr : weights_.data();
   const TrainingRows rows{raw_, y_, times, real_weights, is_drawn_, trees_.width};
   Shortener(loss_, rows, tree, std::move(may_rise), is_constrained)
       .shorten(values, first_factor, team);

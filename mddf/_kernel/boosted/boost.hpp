@@ -48,7 +48,8 @@ class Booster {
   int64_t best_round() const { return best_round_; }
   const std::vector<double>& best_raw() const { return best_raw_; }
   const std::vector<double>& held_out_raw() const { return held_raw_; }
-  // From where on residuals count as large, of Huber's loss; boosting may go on from an earlier one.
+  // From where on residuals count as large, of Huber's loss; boosting may go on from an earlier
+  // one.
   double large_residual() const { return loss_.large(); }
   void set_large_residual(double large) { loss_.set_large(large); }
   bool watches_training() const { return watches_training_; }
