@@ -139,7 +139,7 @@ class GradientBoostingRegressor(GradientBoosting, RegressorMixin, TableEstimator
     Notes
     -----
     Missing values go to the side that is better for training; where training saw none, right.
-    Values of leaves are shortened where the loss of the samples that the tree was grown on would rise.
+    Leaf values are shortened where the loss of the samples that the tree is grown on would rise.
     Gradients are rounded to whole numbers whose sums are exact, so that the model does not depend
     on the order of samples, but where some are drawn or held out, nor on the number of threads or
     the processor.
