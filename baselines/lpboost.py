@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from mddf import _core
-from mddf._data.sampling import rounded_weights
-from mddf._data.validation import Within, finite
+from mddf._base.validation import Within, finite
+from mddf._resampling.sampling import rounded_weights
 
 from ._boosting.base import BaseBoostingClassifier
 from ._boosting.ensemble import Round
