@@ -53,7 +53,9 @@ class DeepBoostClassifier(BaseBoostingClassifier):
     beta : float, default=1e-3
         Penalty of a unit of absolute weight, >= 0.
     lambda_ : float, default=1e-3
-        Penalty of a unit of absolute weight per unit of complexity, >= 0.
+        Penalty of a unit of absolute weight per unit of complexity, >= 0. Complexities fall with
+        the number of training rows, for which the total of the sample weights stands: weights in
+        another unit, such as ``w / w.sum()``, change the penalty, and with it the model.
     hypotheses : {"trees", "stumps"}, default="trees"
         "trees" of depth up to `max_depth`; or "stumps": H1, thresholds on one feature, and H2, a
         stump followed by one and the same question on both sides.

@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from mddf import _core
 from mddf._base.validation import Within, finite
+from mddf._resampling.sampling import rounded_weights
 
 from ._boosting.base import BaseBoostingClassifier
 from ._boosting.ensemble import Round
@@ -40,7 +41,8 @@ class LPBoostClassifier(FromWeakLearners, BaseBoostingClassifier):
     nu : float, default=0.1
         Bounds the share of rows with a margin below rho, in (0, 1]. Ignored when `C` is given.
     C : float or None, default=None
-        Cost of a margin error in the C-form, > 0.
+        Cost of a margin error in the C-form, > 0. It is multiplied by the sample weights, whose
+        scale therefore matters. Without `C` it does not.
     n_estimators : int, default=100
         Largest number of rounds, hence of learners.
     max_depth : int, default=1
@@ -229,7 +231,7 @@ class _Master:
         self._nu_form = params.C is None
         self._solve = solve_nu_form if self._nu_form else partial(_solve_for_cost, params.C)
         if self._nu_form:
-            share = sample_weight / sample_weight.sum()
+            share = _shares(sample_weight)
             with np.errstate(over="ignore"):  # no cap at all is what a tiny nu means
                 self._cap = share / float(params.nu)
             self.u = share
@@ -294,6 +296,13 @@ class _Master:
             "step": weights[-1],
             "n_learners": np.count_nonzero(weights),
         }
+
+
+def _shares(sample_weight: Any) -> Any:
+    """Weights with sum 1, whose bits do not depend on their unit: many learners are equal."""
+    if np.any(sample_weight != sample_weight[0]):
+        sample_weight = rounded_weights(sample_weight / sample_weight.mean())
+    return sample_weight / sample_weight.sum()
 
 
 def _merge_equal_rows(X: Any, y: Any, sample_weight: Any) -> Any:

@@ -16,7 +16,9 @@ from mddf._base.parallel import job_count
 from mddf._binning.binned_table import BinnedTable
 from mddf._binning.bins import Bins, apply_bins, find_bins
 from mddf._binning.high_cardinality import CategoryLevels
+from mddf._gradient.options import warn_of_ignored
 from mddf._gradient.target_encoding import groups_of
+from mddf._gradient.weights import boosting_weights
 from mddf._members.boosted import BoostedModel, BoostingData, boost_parts, boosting_options
 from mddf._members.external import blaming
 from mddf._members.external_training import Frames
@@ -109,6 +111,7 @@ class Training(LayerTrainer):
             if member.is_external:
                 self._try(member, (*entropy, 13, number))
             if member.is_boosted:
+                warn_of_ignored(member.model)
                 with blaming(member.name, "be fitted"):
                     for n_classes in sorted({n for _, n in self.task.outputs}):
                         boosting_options(member.model, self.features, n_classes)
@@ -164,7 +167,8 @@ class Training(LayerTrainer):
         does not suffice to start and to grow some.
         """
         rows = [(part[0], part[1]) for part in parts]
-        data = BoostingData(self.features, self.task, self.weights.row, self.keys, self.levels)
+        weights = boosting_weights(self.weights.row, self.weights.sample)
+        data = BoostingData(self.features, self.task, weights, self.keys, self.levels)
         limits: dict[str, Any] = {"until": self.clock.until(share), "whole": self.clock.whole}
         if self.clock.runs and not must:
             limits["start_by"] = self.clock.until(_SHARE_TO_START * share)

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import RealNotInt, StrOptions
 
 from mddf import _core
+from mddf._base.messages import warn
 from mddf._base.validation import (
     COUNT,
     JOBS,
@@ -24,7 +25,7 @@ from mddf._base.validation import (
     unchanged_on_failure,
 )
 from mddf._binning.binner import Binner
-from mddf._gradient.dataset import Rows, within_range
+from mddf._gradient.dataset import Rows
 from mddf._gradient.options import (
     AUTO,
     LEAF_WISE,
@@ -33,15 +34,21 @@ from mddf._gradient.options import (
     SYMMETRIC,
     kernel_options,
     value_of,
+    warn_of_ignored,
 )
 from mddf._gradient.prediction import AsksBoostedTrees
 from mddf._gradient.target_encoding import FEWEST_LEVELS, Encoding
 from mddf._gradient.training import Boosted, Stopping, boost
 from mddf._gradient.trees import BoostedTrees
 from mddf._gradient.tuning import MANY_ROWS, Trials, chooses
+from mddf._gradient.weights import boosting_weights, within_range
 from mddf._input.reading import read_table
 from mddf._targets.target_validation import all_weights
 from mddf._trees.grower import draw_seeds
+
+# By what factor the training loss may rise where few rows are drawn for each tree. If the targets
+# are noise, it rises by some percent.
+_DIVERGENCE = 1.5
 
 
 class GradientBoosting(AsksBoostedTrees):
@@ -51,6 +58,7 @@ class GradientBoosting(AsksBoostedTrees):
     """
 
     _entropy: list[int]
+    _large_residual: float = np.inf  # of Huber's loss; of fits of earlier releases, not known
     validation_score_: np.ndarray
     train_score_: np.ndarray
 
@@ -180,7 +188,11 @@ class GradientBoosting(AsksBoostedTrees):
         y : array of shape (n_samples,)
             Classes: numbers, strings or booleans. Of a regressor: numbers.
         sample_weight : array of shape (n_samples,), default=None
-            Not negative. Weight k is the same as k equal rows, but `min_samples_leaf` counts rows.
+            Not negative. If all weights are whole numbers, a weight of k is the same as k equal
+            rows (but `min_samples_leaf` counts rows). Otherwise their scale does not matter: they
+            are divided by their mean, as are their products with `class_weight`. A few samples,
+            fewer than a tenth, count at most 16 times as much as all others together; whole
+            numbers with a sum up to 65536 stay as they are.
         X_val, y_val, sample_weight_val : default=None
             Samples to stop by, instead of a share of those that are fitted. The rounds after the
             best one are dropped, and with early stopping no more are grown after
@@ -191,14 +203,17 @@ class GradientBoosting(AsksBoostedTrees):
         self
         """
         refuse_class("scoring", self.scoring)
+        warn_of_ignored(self)
         with unchanged_on_failure(self):
             again = self.warm_start and hasattr(self, "_trees")
             table = read_table(
                 self, X, reset=not again, categorical_features=self.categorical_features
             )
             check_lengths(X, y=y)
-            given = None if sample_weight is None else all_weights(sample_weight, table.shape[0])
-            target, values, weights = self._read(y, within_range(given))
+            if sample_weight is not None:
+                sample_weight = within_range(all_weights(sample_weight, table.shape[0]))
+            target, values, row_weights = self._read(y, sample_weight)
+            weights = boosting_weights(row_weights, sample_weight)
             if again:
                 self._check_again(target)
                 binner, binned = self._binner, self._binner.recode(table)
@@ -242,7 +257,8 @@ class GradientBoosting(AsksBoostedTrees):
         weights = None
         if sample_weight is not None:
             with naming("sample_weight_val"):
-                weights = within_range(all_weights(sample_weight, table.shape[0]))
+                weights = all_weights(sample_weight, table.shape[0])
+                weights = boosting_weights(weights, weights)
         with naming("y_val"):
             values = self._read_more(y, target, weights)
         levels = binner.all_levels(table)
@@ -279,6 +295,7 @@ class GradientBoosting(AsksBoostedTrees):
             )
         stops = bool(self.early_stopping) and len(rows.held_out) > 0
         grown = model._grow(rows, target, options, seeds, before, stops)
+        warn_of_divergence(model, rows, target, grown)
         trees = before.followed_by(grown.trees) if before else grown.trees
         held_out_scores = grown.scores if chosen is None else chosen
         scores = {"validation_score_": held_out_scores, "train_score_": grown.train_scores}
@@ -290,6 +307,7 @@ class GradientBoosting(AsksBoostedTrees):
             **scores,
             "_trees": trees,
             "_statistics": statistics,
+            "_large_residual": grown.large_residual,
             "_target": target,
             "n_iter_": trees.n_trees,
             "n_trees_per_iteration_": 1,
@@ -336,6 +354,7 @@ class GradientBoosting(AsksBoostedTrees):
                 self._score(rows, target) if len(rows.held_out) else None,
             ),
             start=before.raw(rows.table.codes, self.n_jobs) if before else None,
+            large_residual=self._large_residual if before else np.inf,
             watch_training=True,
             keys=rows.keys if value_of(self, "subsample") < 1 else None,
             shown=type(self).__name__ if self.verbose else None,
@@ -345,3 +364,22 @@ class GradientBoosting(AsksBoostedTrees):
     def _quantile(self) -> float:
         """The quantile of a loss that has one."""
         return 0.5
+
+
+def warn_of_divergence(model: Any, rows: Rows, target: Any, grown: Boosted) -> None:
+    """Warn if the loss of the training rows ended far above that of a constant.
+
+    Leaves are shortened so that the loss of the rows that a tree was grown on does not rise. If
+    these were drawn, the loss of the others still can.
+    """
+    if not len(grown.train_scores):
+        return
+    least = target.least_loss(rows.y[rows.train], rows.train_weights)
+    before = -grown.train_scores[0] - least
+    after = -grown.train_scores[grown.trees.n_trees] - least
+    if not after <= _DIVERGENCE * max(before, 0):
+        warn(
+            f"boosting diverged: the training loss rose from {before:.3g} to {after:.3g}, counted "
+            "from the least possible loss. Pass a smaller learning_rate, got "
+            f"{model.learning_rate!r}, or a larger subsample, got {value_of(model, 'subsample')!r}"
+        )

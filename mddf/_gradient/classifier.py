@@ -37,7 +37,8 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
         Whether all leaves of a level are split alike, at the place that improves most in all; or
         the leaf comes next whose split improves most.
     max_leaf_nodes : int or None, default=31
-        Most leaves of a leaf-wise tree.
+        Most leaves of a leaf-wise tree. Symmetric trees do not look at it: other values than 31
+        and None cause a warning.
     max_depth : int or None, default=None
         Most edges from the root to a leaf, at most 16 in symmetric trees. None stands for no limit
         in others; in these for 6, or what `early_stopping` chooses.
@@ -126,6 +127,7 @@ class GradientBoostingClassifier(GradientBoosting, ProbabilityClassifier):
     Notes
     -----
     Missing values go to the side that is better for training; where training saw none, right.
+    Leaf values are shortened where the loss of the samples that the tree is grown on would rise.
     Gradients are rounded to whole numbers whose sums are exact, so that the model does not depend
     on the order of samples, but where some are drawn or held out, nor on the number of threads or
     the processor.

@@ -18,9 +18,6 @@ from mddf._gradient.losses import Labels
 from mddf._gradient.target_encoding import Encoding, TargetStatistics, random_orders
 from mddf._resampling.sampling import hashes_with, row_hashes
 
-# Weights beyond these powers of two are scaled.
-_MOST_EXPONENT = 40
-
 
 @dataclass(frozen=True)
 class Rows:
@@ -55,6 +52,11 @@ class Rows:
         """All rows that have weight are trained on."""
         train = np.arange(table.n_rows) if weights is None else np.flatnonzero(weights > 0)
         return cls(table, y, weights, train.astype(np.int32), np.zeros(0, np.int32), levels)
+
+    @property
+    def train_weights(self) -> np.ndarray | None:
+        """Weights of the training rows."""
+        return None if self.weights is None else self.weights[self.train]
 
     @cached_property
     def row_keys(self) -> np.ndarray:
@@ -188,11 +190,3 @@ class Rows:
             np.arange(n_train, len(taken), dtype=np.int32),
         )
         return copies, statistics
-
-
-def within_range(weights: np.ndarray | None) -> np.ndarray | None:
-    """Weights as they are, or times a power of two if they are very large or very small."""
-    if weights is None:
-        return None
-    exponent = np.frexp(weights.max())[1]
-    return weights if abs(exponent) <= _MOST_EXPONENT else np.ldexp(weights, -exponent)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mddf._base.elementary import class_probabilities, exp, expit
+from mddf._base.elementary import class_probabilities, exp, expit, log
 from mddf._base.serialization import register_serializable
 
 REGRESSION = ("squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma")
@@ -88,6 +88,18 @@ class Numbers:
         with np.errstate(over="ignore"):
             return np.clip(np.ldexp(y, self.exponent), -most, most)
 
+    def least_loss(self, y: np.ndarray, weights: np.ndarray | None) -> float:
+        """The mean loss, as the kernel has it, of targets that are predicted exactly.
+
+        The kernel leaves out what does not depend on predictions, so that losses of counts may be
+        negative. Above this one they are half of the mean deviance.
+        """
+        if not self.is_logarithmic:
+            return 0.0
+        logs = log(np.where(y > 0, y, 1.0))
+        losses = y - y * logs if self.loss == "poisson" else 1 + logs
+        return float(np.average(losses, weights=weights))
+
     def predicted(self, raw: np.ndarray) -> np.ndarray:
         """Predictions from raw ones of shape (n_samples, 1)."""
         return self.restored(exp(raw[:, 0]) if self.is_logarithmic else raw[:, 0])
@@ -128,6 +140,10 @@ class Labels:
     def link(self) -> Labels:
         """What makes predictions of raw ones."""
         return self
+
+    def least_loss(self, y: np.ndarray, weights: np.ndarray | None) -> float:
+        """The mean loss of classes that are predicted for certain."""
+        return 0.0
 
     def predicted(self, raw: np.ndarray) -> np.ndarray:
         """Probabilities of the classes."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mddf import _core
-from mddf._base.messages import short
+from mddf._base.messages import short, warn
 from mddf._base.validation import MOST, is_list, monotonic_signs, resolve_max_features
 from mddf._binning.binned_table import BinnedTable
 from mddf._gradient.target_encoding import Encoding
@@ -22,9 +22,23 @@ SYMMETRIC, LEAF_WISE = "symmetric", "leaf-wise"
 _MOST_GROUPED = 2**28
 # Of symmetric trees, by default.
 _DEPTH, _DEEPEST = 6, 16
-MOST_LEAVES = 65535
+# Leaves of leaf-wise trees: by default, and at most.
+LEAVES, MOST_LEAVES = 31, 65535
 # What "auto" stands for where nothing is chosen.
 AUTO, PLAIN = "auto", {"max_features": 0.5, "l2_regularization": 3.0, "subsample": 0.8}
+
+
+def warn_of_ignored(model: Any) -> None:
+    """Warn of a parameter that the growth of trees does not look at.
+
+    As scikit-learn does: a search over both kinds of growth goes on.
+    """
+    if model.grow_policy == SYMMETRIC and model.max_leaf_nodes not in (None, LEAVES):
+        warn(
+            f"max_leaf_nodes={model.max_leaf_nodes!r} has no effect with "
+            "grow_policy='symmetric': max_depth limits these trees. Pass max_depth, or "
+            "grow_policy='leaf-wise'"
+        )
 
 
 def is_auto(model: Any, parameter: str) -> bool:

@@ -82,6 +82,8 @@ class Boosted:
         Raw predictions of the rows held out, after the best round.
     statistics : TargetStatistics or None
         Of the training rows of a fold.
+    large_residual : float, default=inf
+        The size from which residuals count as large in Huber's loss, after the last round.
     """
 
     trees: BoostedTrees
@@ -89,6 +91,7 @@ class Boosted:
     train_scores: np.ndarray
     raw: np.ndarray
     statistics: TargetStatistics | None = None
+    large_residual: float = np.inf
 
     @classmethod
     def nothing(cls, n_columns: int, symmetric: bool) -> Boosted:
@@ -115,6 +118,7 @@ def boost(
     *,
     stopping: Stopping | None = None,
     start: np.ndarray | None = None,
+    large_residual: float = np.inf,
     watch_training: bool = False,
     keys: np.ndarray | None = None,
     shown: str | None = None,
@@ -138,6 +142,8 @@ def boost(
         None stops never, but keeps the best round, too.
     start : ndarray of shape (n_rows, n_scores), default=None
         Raw predictions to go on from.
+    large_residual : float, default=inf
+        The `large_residual` of the fit to go on from.
     watch_training : bool, default=False
         Whether scores of the training rows are wanted.
     keys : ndarray of uint64 of shape (n_rows,), default=None
@@ -155,6 +161,7 @@ def boost(
     named: dict[str, Any] = {
         "stopping": stopping or Stopping(),
         "start": start,
+        "large_residual": large_residual,
         "watch_training": watch_training,
         "keys": keys,
         "shown": shown,
@@ -181,6 +188,7 @@ def _boost(
     *,
     stopping: Any,
     start: Any,
+    large_residual: float,
     watch_training: Any,
     keys: Any,
     shown: Any,
@@ -190,6 +198,7 @@ def _boost(
     booster = _core.GradientBooster(
         table.cells, y, weights, train, held_out, options, start, cancel, keys
     )
+    booster.large_residual = large_residual
     n_columns = table.bins.n_columns
     run = _Run(booster, options.symmetric, n_columns, stopping, watch_training, team, cancel)
     shown_bar = progress_bar(len(seeds), shown or "", "tree", shown=shown is not None)
@@ -238,7 +247,8 @@ class _Run:
         if any_held_out:
             trees = trees.first(self.booster.best_round)
         losses = self.booster.losses(), self.booster.train_losses()
-        return Boosted(trees, -losses[0], -losses[1], self.booster.raw())
+        large = self.booster.large_residual
+        return Boosted(trees, -losses[0], -losses[1], self.booster.raw(), None, large)
 
     def by_score(self, seeds: np.ndarray, bar: Any) -> Boosted:
         """A function scores raw predictions after each tree."""
@@ -255,7 +265,8 @@ class _Run:
             if stopping.patience and n_grown - best >= stopping.patience:
                 break
         of_training = -self.booster.train_losses()
-        return Boosted(self.trees().first(best), np.array(scores), of_training, best_raw)
+        trees, large = self.trees().first(best), self.booster.large_residual
+        return Boosted(trees, np.array(scores), of_training, best_raw, None, large)
 
 
 def _steps_until(n: int, patience: int, until: float) -> Iterator[tuple[int, int]]:

@@ -122,7 +122,7 @@ class Trials:
         for name, value, share in race:
             other = _changed(best, **{name: value})
             found = loss(other)
-            if found < least - share * abs(least):
+            if found < least - share * abs(least - self.least_loss):
                 best, least = other, found
         return best
 
@@ -137,6 +137,13 @@ class Trials:
             return scores
         lengths = np.maximum(np.arange(len(scores)), 0.5) * model.learning_rate
         return scores - log(lengths / _EXPECTED) ** 2 / 2 / self.n_different
+
+    @cached_property
+    def least_loss(self) -> float:
+        """The loss of rows held out that are predicted exactly."""
+        held_out = np.concatenate([part for _, part in self.folds])
+        weights = None if self.rows.weights is None else self.rows.weights[held_out]
+        return float(self.target.least_loss(self.rows.y[held_out], weights))
 
     @cached_property
     def n_different(self) -> int:

@@ -18,7 +18,6 @@ from mddf._binning.binned_table import BinnedTable
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._binning.high_cardinality import CategoryLevels
 from mddf._fitted.fitted_model import StageMember
-from mddf._gradient.dataset import within_range
 from mddf._gradient.losses import Labels, Numbers
 from mddf._gradient.options import kernel_options
 from mddf._gradient.target_encoding import Encoding, TargetStatistics, with_statistics
@@ -151,6 +150,7 @@ class BoostingData:
     table : BinnedTable
     task : ClassificationTask or RegressionTask
     weights : ndarray of shape (n_samples,) or None
+        As `boosting_weights` makes them.
     keys : ndarray of uint64 of shape (n_samples,)
         By which rows are drawn.
     levels : CategoryLevels or None, default=None
@@ -204,7 +204,6 @@ def boost_parts(
         return [(empty, empty.finish([], len(rows))) for _, rows in parts]
     if weights is not None:
         parts = [(rows_with_weight(train, weights), held_out) for train, held_out in parts]
-        weights = within_range(weights)
     if rounds is None and not model.early_stopping:
         rounds = [model.max_iter] * len(outputs)
     most = MOST

@@ -17,6 +17,8 @@ from mddf._core import Sampling
 _MOST_DRAWS = 2**31 - 2
 # Real weights become whole numbers of this total, fine enough for any bootstrap.
 _RESOLUTION = 2**52
+# Of weights that were divided by a rounded number.
+_BITS_KEPT = 30
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,16 @@ def scale_weights(weights: np.ndarray) -> np.ndarray:
     if whole_weights(weights):
         return weights
     return np.ldexp(weights, -np.frexp(weights.max())[1])
+
+
+def rounded_weights(weights: np.ndarray) -> np.ndarray:
+    """Weights with 30 significant bits.
+
+    What weights are divided by to have no unit is rounded itself, so that the last bits would
+    depend on the unit, and with them what is chosen between equal alternatives.
+    """
+    mantissas, exponents = np.frexp(weights)
+    return np.ldexp(np.rint(np.ldexp(mantissas, _BITS_KEPT)), exponents - _BITS_KEPT)
 
 
 def summed_weights(numbers: np.ndarray, weights: np.ndarray, n: int) -> np.ndarray:

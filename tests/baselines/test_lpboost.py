@@ -109,3 +109,13 @@ def test_trees(cancer):
     shallow = LPBoostClassifier(0.3, n_estimators=20).fit(X, y)
     deep = LPBoostClassifier(0.3, n_estimators=20, max_depth=3).fit(X, y)
     assert deep.history_["objective"][-1] > shallow.history_["objective"][-1]
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1 / 3, 1e9])
+def test_the_scale_of_weights_changes_nothing(cancer, scale):
+    X, y = cancer
+    X = np.round(X[:120, :5], 0)  # with ties
+    weights = np.random.default_rng(0).integers(1, 4, 120).astype(float)
+    model = LPBoostClassifier(0.2, n_estimators=8)
+    expected = model.fit(X, y[:120], weights).decision_function(X)
+    assert np.array_equal(model.fit(X, y[:120], weights * scale).decision_function(X), expected)

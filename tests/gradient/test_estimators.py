@@ -19,8 +19,6 @@ def draws_rows(model):
         return dict.fromkeys(WEIGHT_CHECKS, "rows are held out by where they stand")
     if model.min_samples_leaf > 1:
         return dict.fromkeys(WEIGHT_CHECKS, "min_samples_leaf counts rows, whatever they weigh")
-    if getattr(model, "class_weight", None):
-        return dict.fromkeys(WEIGHT_CHECKS, "real weights are rounded")
     return {}
 
 

@@ -105,3 +105,12 @@ def test_values_that_no_parameter_was_made_for(Model, name):
 def test_weights_of_any_kind(Model):
     X, y = problem(Model, 30)
     assert weight_problems(Model(max_iter=3), X, y) == {}
+
+
+@both
+def test_a_parameter_that_symmetric_trees_ignore_is_named(Model):
+    X, y = problem(Model, 50)
+    with pytest.warns(UserWarning, match="max_leaf_nodes=4 has no effect"):
+        Model(max_leaf_nodes=4, max_iter=2).fit(X, y)
+    Model(max_leaf_nodes=None, max_iter=2).fit(X, y)
+    Model(max_leaf_nodes=4, grow_policy="leaf-wise", max_iter=2).fit(X, y)

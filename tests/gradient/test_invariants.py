@@ -39,7 +39,7 @@ def models(draw):
         "learning_rate": draw(st.sampled_from([0.05, 0.5, 1.0])),
         "grow_policy": draw(st.sampled_from(["symmetric", "leaf-wise"])),
         "max_depth": draw(st.sampled_from([None, 1, 3])),
-        "max_leaf_nodes": draw(st.sampled_from([2, 31])),
+        "max_leaf_nodes": 31,
         "min_samples_leaf": draw(st.sampled_from([1, 4])),
         "l2_regularization": draw(st.sampled_from([0.0, 3.0])),
         "max_features": draw(st.sampled_from([1.0, 0.5])),
@@ -48,6 +48,8 @@ def models(draw):
         "early_stopping": draw(st.booleans()),
         "random_state": draw(st.integers(0, 9)),
     }
+    if options["grow_policy"] == "leaf-wise":
+        options["max_leaf_nodes"] = draw(st.sampled_from([2, 31]))
     if draw(st.booleans()):
         return GradientBoostingClassifier(**options)
     return GradientBoostingRegressor(draw(st.sampled_from(LOSSES)), quantile=0.4, **options)

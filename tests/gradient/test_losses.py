@@ -6,6 +6,153 @@ from boosted_cases import growth, numbers, problem
 
 from mddf import GradientBoostingClassifier, GradientBoostingRegressor
 
+REGRESSION = ["squared_error", "absolute_error", "quantile", "huber", "poisson", "gamma"]
+CLASSES = [("log_loss", 2), ("exponential", 2), ("log_loss", 5)]
+
+
+def steep(n=250, seed=0):
+    """A table, and positive targets of a wide range, some of which are equal."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    y = np.exp(2 * (np.sin(2 * X[:, 0]) + X[:, 1])) * rng.gamma(0.5, 2, n) + 1e-6
+    return X, np.where(rng.random(n) < 0.1, 1.0, y)
+
+
+def never_rises(losses):
+    """Whether losses fall from round to round, but for rounding."""
+    return np.all(np.diff(losses) <= 1e-9 * (np.abs(losses[:-1]) + abs(losses[0])))
+
+
+ALL_ROWS = {"max_iter": 15, "subsample": 1.0, "early_stopping": False, "random_state": 0}
+rates = pytest.mark.parametrize("learning_rate", [0.01, 0.3, 1.0, 3.0])
+penalties = pytest.mark.parametrize("l2", [0.0, 3.0])
+
+
+@pytest.mark.parametrize("loss", REGRESSION)
+@rates
+@penalties
+@growth
+def test_the_training_loss_of_numbers_never_rises(loss, learning_rate, l2, grow_policy):
+    X, y = steep()
+    targets = [y, y * 1e-9, np.where(X[:, 0] > 1.6, 10 + y, 1.0)]
+    if loss == "poisson":
+        targets.append(np.where(X[:, 0] > 1.6, y, 0.0))
+    options = {**ALL_ROWS, "learning_rate": learning_rate, "l2_regularization": l2}
+    for target in targets:
+        for weights in (None, np.random.default_rng(0).exponential(size=len(y))):
+            model = GradientBoostingRegressor(
+                loss, quantile=0.7, grow_policy=grow_policy, **options
+            )
+            model.fit(X, target, weights)
+            assert never_rises(-model.train_score_)
+            assert model.train_score_[-1] > model.train_score_[0]
+            assert model.predict(X).max() < 10 * target.max()
+
+
+@pytest.mark.parametrize(("loss", "n_classes"), CLASSES)
+@rates
+@penalties
+@growth
+def test_the_training_loss_of_classes_never_rises(loss, n_classes, learning_rate, l2, grow_policy):
+    X, y = steep()
+    shares = np.linspace(0, 0.97, n_classes)[1:]  # few rows of the last class
+    labels = np.searchsorted(np.quantile(y, shares), y)
+    options = {**ALL_ROWS, "learning_rate": learning_rate, "l2_regularization": l2}
+    model = GradientBoostingClassifier(loss, grow_policy=grow_policy, **options).fit(X, labels)
+    assert never_rises(-model.train_score_)
+    assert model.train_score_[-1] > model.train_score_[0]
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "poisson", "huber"])
+@growth
+def test_the_training_loss_under_constraints_never_rises(loss, grow_policy):
+    X, y = steep()
+    options = {**ALL_ROWS, "learning_rate": 1.0, "l2_regularization": 0.0}
+    model = GradientBoostingRegressor(
+        loss, monotonic_cst=[-1, 1, 0, 0], grow_policy=grow_policy, **options
+    )
+    assert never_rises(-model.fit(X, y).train_score_)
+    line = np.zeros((50, 4))
+    line[:, 1] = np.linspace(-3, 3, 50)
+    assert np.all(np.diff(model.predict(line)) >= 0)
+
+
+@pytest.mark.parametrize("loss", REGRESSION)
+@growth
+def test_predictions_scale_with_targets(loss, grow_policy):
+    X, y = steep()
+    model = GradientBoostingRegressor(
+        loss, quantile=0.7, max_iter=20, grow_policy=grow_policy, random_state=0
+    )
+    expected = model.fit(X, y).predict(X)
+    for scale in (1e-9, 1 / 3, 1e9):
+        found = model.fit(X, y * scale).predict(X) / scale
+        assert np.allclose(found, expected, rtol=1e-6)
+
+
+@growth
+def test_the_median_is_a_quantile(grow_policy):
+    X, y = steep()
+    y = np.where(X[:, 0] > 0.25, 10 + y, 0.0)
+    options = {"max_iter": 20, "grow_policy": grow_policy, "random_state": 0}
+    half = GradientBoostingRegressor("quantile", quantile=0.5, **options).fit(X, y)
+    median = GradientBoostingRegressor("absolute_error", **options).fit(X, y)
+    assert np.array_equal(half.predict(X), median.predict(X))
+
+
+@pytest.mark.parametrize("share", [0.6, 0.89, 0.92, 0.95, 0.98])
+@pytest.mark.parametrize("loss", ["quantile", "absolute_error", "huber"])
+@growth
+def test_losses_learn_where_most_targets_are_equal(loss, share, grow_policy):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 3))
+    y = np.where(X[:, 0] > np.quantile(X[:, 0], share), 10 + X[:, 1], 0.0)
+    model = GradientBoostingRegressor(
+        loss,
+        quantile={"quantile": 0.5}.get(loss),
+        max_iter=150,
+        learning_rate=0.1,
+        early_stopping=False,
+        grow_policy=grow_policy,
+        random_state=0,
+    ).fit(X, y)
+    assert model.predict(X)[y > 0].mean() == pytest.approx(y[y > 0].mean(), abs=1.5)
+    assert np.median(np.abs(model.predict(X)[y == 0])) < 0.1
+
+
+def test_counts_of_a_wide_range_do_not_diverge():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 4))
+    y = rng.poisson(np.exp(2 * (np.sin(2 * X[:, 0]) + X[:, 1])))
+
+    def excess(predicted):
+        logs = np.log(np.where(y[1500:] > 0, y[1500:], 1) / predicted)
+        return 2 * np.mean(y[1500:] * logs - y[1500:] + predicted)
+
+    for rate in (0.1, 0.3):
+        model = GradientBoostingRegressor("poisson", learning_rate=rate, random_state=0)
+        predicted = model.fit(X[:1500], y[:1500]).predict(X[1500:])
+        assert predicted.max() < 3 * y.max()
+        assert excess(predicted) < 20  # of the mean 92, before steps were bounded 9.5e5
+
+
+def test_a_divergence_has_a_name(monkeypatch):
+    from mddf._gradient import base
+
+    X, y = steep()
+    monkeypatch.setattr(base, "_DIVERGENCE", 1e-3)
+    with pytest.warns(UserWarning, match=r"boosting diverged.*learning_rate"):
+        GradientBoostingRegressor(max_iter=2).fit(X, y)
+
+
+def test_boosting_goes_on_with_the_same_large_residuals():
+    X, y = steep()
+    options = {"loss": "huber", "early_stopping": False, "random_state": 0}
+    whole = GradientBoostingRegressor(max_iter=20, **options).fit(X, y)
+    model = GradientBoostingRegressor(max_iter=8, warm_start=True, **options).fit(X, y)
+    model.set_params(max_iter=20).fit(X, y)
+    assert np.array_equal(model.predict(X), whole.predict(X))
+
 
 def test_losses_predict_what_they_are_for():
     rng = np.random.default_rng(0)
@@ -40,6 +187,7 @@ def test_targets_of_any_size(size, grow_policy):
     assert np.allclose(model.fit(X, y * size).predict(X) / size, expected, rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:boosting diverged")
 @pytest.mark.parametrize("loss", ["squared_error", "huber", "poisson", "gamma", "quantile"])
 @pytest.mark.parametrize("learning_rate", [3, 100, 1e300])
 @growth
@@ -57,6 +205,7 @@ def test_any_learning_rate_of_numbers(loss, learning_rate, grow_policy):
     ("loss", "n_classes"), [("log_loss", 2), ("log_loss", 4), ("exponential", 2)]
 )
 @pytest.mark.parametrize("learning_rate", [3, 100, 1e300])
+@pytest.mark.filterwarnings("ignore:boosting diverged")
 @growth
 def test_any_learning_rate_of_classes(loss, n_classes, learning_rate, grow_policy):
     X, y = problem(GradientBoostingClassifier, 200, n_classes=n_classes)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from math import ceil, frexp, inf, ldexp
+from math import ceil, frexp, fsum, inf, ldexp
 
 import numpy as np
 from naive import Random
 from naive_losses import (
     CONSTANT,
     QUANTILES,
+    curvature_unit,
     gradients,
+    large_residual,
+    losses,
+    newton_step,
     rough_scale,
     scale_for,
     start,
@@ -136,7 +140,9 @@ class Scorer:
 class Round:
     """One round: whole numbers for every row, and the search on them."""
 
-    def __init__(self, problem, codes, gradient, hessian, times, drawn, random):
+    def __init__(
+        self, problem, codes, gradient, hessian, times, drawn, random, curvature_unit=1.0
+    ):
         self.problem, self.codes, self.random = problem, codes, random
         any_weights = problem.weights is not None
         counts_rows = problem.loss in CONSTANT and problem.whole
@@ -169,8 +175,9 @@ class Round:
         parts += [(times * of_hessian).astype(int)]
         self.numbers = np.column_stack(parts) * drawn[:, None]
         unit = ldexp(1.0, hessian_scale)
-        least = 1 if problem.loss in CONSTANT else max(1, ceil(min(1e-3 * unit, 1e9)))
-        l2 = problem.l2 * unit
+        least = 1e-3 * curvature_unit * unit
+        least = 1 if problem.loss in CONSTANT else max(1, ceil(min(least, 1e9)))
+        l2 = problem.l2 * curvature_unit * unit
         most = self.most_score(units, of_hessian, times, drawn, least + l2)
         most = min(most, 2.0**60 * n_lanes / (least + l2)) if most > 0 else 1.0
         counts = counted or (counts_rows and not any_weights)
@@ -430,7 +437,9 @@ def put_in_order(problem, tree, quantile, values):
         descend((0, list(tree.ways)) if problem.symmetric else 0, -np.inf, np.inf)
 
 
-def leaf_values(problem, round_, tree, raw, y, weights, gradient, hessian, times, drawn):
+def leaf_values(
+    problem, round_, tree, raw, y, weights, gradient, hessian, times, drawn, curvature_unit=1.0
+):
     """Values of the leaves, times the learning rate, of shape (n_leaves, width)."""
     values = np.zeros((len(tree.leaves), problem.width))
     if problem.loss in QUANTILES:
@@ -455,12 +464,49 @@ def leaf_values(problem, round_, tree, raw, y, weights, gradient, hessian, times
                 unit = 0.0 if scale is None else ldexp(1.0, scale)
                 total = sum(times[rows] * np.rint(part[rows, k] * unit))
                 sums.append(total * ldexp(1.0, -scale) if scale is not None else 0.0)
-            weight = sums[1] + problem.l2
-            value[k] = sums[0] / weight if weight > 0 else 0
+            value[k] = newton_step(problem.loss, *sums, problem.l2 * curvature_unit)
         if round_.grows and round_.scorer.monotonic:
             unit = round_.value_unit
             value[0] = min(max(value[0], leaf.least * unit), leaf.most * unit)
-    return np.clip(problem.learning_rate * values, -1e90, 1e90)
+    return np.clip(step_rate(problem) * values, -1e90, 1e90)
+
+
+def step_rate(problem):
+    """What steps are multiplied by."""
+    curved = ("poisson", "gamma", "log_loss", "softmax", "exponential")
+    return min(problem.learning_rate, 2) if problem.loss in curved else problem.learning_rate
+
+
+def shorten(problem, tree, raw, y, weights, drawn, large):
+    """Halve values until the loss of the rows that were drawn does not rise in any leaf.
+
+    Of constrained trees, all values, until it does not in all.
+    """
+    constrained = problem.monotonic is not None and problem.monotonic.any()
+
+    def rises(leaves):
+        change, size = 0.0, 0.0
+        for leaf in leaves:
+            rows = tree.leaves[leaf].rows
+            rows = rows[drawn[rows]]
+            before = weights[rows] * losses(problem, raw[rows], y[rows], large)
+            moved = raw[rows] + tree.values[leaf]
+            after = weights[rows] * losses(problem, moved, y[rows], large)
+            change += fsum(after - before)
+            size += fsum(abs(before))
+        return change > 1e-12 * size
+
+    every = list(range(len(tree.leaves)))
+    for leaves in [every] if constrained else [[leaf] for leaf in every]:
+        if not rises(leaves):
+            continue
+        tree.values[leaves] /= 2
+        rate = step_rate(problem) / 2
+        while rate > 2:
+            rate /= 2
+            tree.values[leaves] /= 2
+        while rises(leaves):
+            tree.values[leaves] /= 2
 
 
 def boost(problem, seeds):
@@ -470,7 +516,8 @@ def boost(problem, seeds):
     times = weights if problem.whole else np.ones(len(y))
     begin = start(problem, y, weights)
     raw = np.tile(begin, (len(y), 1))
-    trees = []
+    trees, large = [], np.inf
+    unit = curvature_unit(problem, y, weights)
     for number, seed in enumerate(seeds):
         random = Random(int(seed))
         drawn = np.ones(len(y), bool)
@@ -479,10 +526,11 @@ def boost(problem, seeds):
         if problem.subsample < 1:
             for i in np.flatnonzero(drawn):
                 drawn[i] = ldexp(random.next() >> 11, -53) < problem.subsample
-        gradient, hessian = gradients(problem, raw, y, weights)
+        large = large_residual(problem, raw, y, weights, large)
+        gradient, hessian = gradients(problem, raw, y, weights, large)
         if not problem.whole:
             gradient, hessian = gradient * weights[:, None], hessian * weights[:, None]
-        round_ = Round(problem, codes, gradient, hessian, times, drawn, random)
+        round_ = Round(problem, codes, gradient, hessian, times, drawn, random, unit)
         if not round_.grows:
             tree = Tree(leaves=[Leaf(np.arange(len(y)), [])])
         elif problem.symmetric:
@@ -490,8 +538,9 @@ def boost(problem, seeds):
         else:
             tree = round_.leaf_wise_tree()
         tree.values = leaf_values(
-            problem, round_, tree, raw, y, weights, gradient, hessian, times, drawn
+            problem, round_, tree, raw, y, weights, gradient, hessian, times, drawn, unit
         )
+        shorten(problem, tree, raw, y, weights, drawn, large)
         for leaf, value in zip(tree.leaves, tree.values, strict=True):
             raw[leaf.rows] += value
         trees.append(tree)

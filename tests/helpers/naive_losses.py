@@ -113,7 +113,39 @@ def start(problem, y, weights):
     return [float(log(p / (1 - p))) * (1 if loss == "log_loss" else 0.5)]
 
 
-def gradients(problem, raw, y, weights):
+def curvature_unit(problem, y, weights):
+    """What penalties of second derivatives are multiples of."""
+    return exact_mean(y, weights, problem.whole) if problem.loss == "poisson" else 1.0
+
+
+def large_residual(problem, raw, y, weights, before=np.inf):
+    """From where on residuals count as large, of Huber's loss; it never rises."""
+    if problem.loss != "huber":
+        return before
+    median = weighted_quantile(y, weights, 0.5)
+    others = y != median
+    least = 0.0
+    if others.any():
+        least = 0.1 * weighted_quantile(abs(y - median)[others], weights[others], problem.quantile)
+    now = weighted_quantile(np.abs(y - raw[:, 0]), weights, problem.quantile)
+    return max(least, min(before, now))
+
+
+def newton_step(loss, gradient, hessian, l2):
+    """The step of a leaf: what it would be at a constant curvature, damped where it is large."""
+    free = {"poisson": 1.0, "gamma": 1.0, "log_loss": 8.0, "softmax": 8.0}.get(loss)
+    weight = hessian + l2
+    if free is not None:
+        weight = max(weight, 2.0**-40 * abs(gradient))
+    if not weight > 0:
+        return 0.0
+    step = gradient / weight
+    if free is None or abs(step) <= free:
+        return step
+    return float(np.copysign(free * (1 + log(abs(step) / free)), step))
+
+
+def gradients(problem, raw, y, weights, large=None):
     """Negative gradients and hessians, both of shape (n_rows, width)."""
     loss = problem.loss
     if loss == "softmax":
@@ -131,9 +163,8 @@ def gradients(problem, raw, y, weights):
     elif loss == "absolute_error":
         gradient = np.sign(rest)
     elif loss == "quantile":
-        gradient = np.where(rest >= 0, problem.quantile, problem.quantile - 1)
+        gradient = np.select([rest > 0, rest < 0], [problem.quantile, problem.quantile - 1], 0)
     elif loss == "huber":
-        large = weighted_quantile(np.abs(rest), weights, problem.quantile)
         is_large = np.abs(rest) > large
         gradient = np.where(is_large, np.copysign(large, rest), rest)
         hessian = np.where(is_large, large / np.where(is_large, np.abs(rest), 1), 1)

@@ -60,6 +60,18 @@ OTHERS = {
         "max_features": 1,
     },
     "a shallow tree": {"max_depth": 1},
+    "steep counts": {"loss": "poisson", "learning_rate": 1.0},
+    "steep gamma": {"loss": "gamma", "learning_rate": 1.0},
+    "steep classes": {"loss": "softmax", "learning_rate": 1.0},
+    "steep, two classes": {"loss": "log_loss", "learning_rate": 1.0, "weights": "real"},
+    "steep, rising": {
+        "loss": "log_loss",
+        "learning_rate": 1.0,
+        "monotonic": np.array([1, 0, -1, 0, 0]),
+    },
+    "too steep": {"learning_rate": 5.0},
+    "too steep medians": {"loss": "absolute_error", "learning_rate": 3.0},
+    "too steep exponentials": {"loss": "exponential", "learning_rate": 6.0},
 }
 
 

@@ -120,6 +120,15 @@ class GradientBooster {
     const Busy busy(*this);
     return to_numpy(booster_->train_losses());
   }
+  double large_residual() {
+    const Busy busy(*this);
+    return booster_->large_residual();
+  }
+  void set_large_residual(double large) {
+    const Busy busy(*this);
+    check(large >= 0, "large_residual: expected a number that is not negative");
+    booster_->set_large_residual(large);
+  }
   int64_t best_round() { return booster_->best_round(); }
   int64_t n_rounds() { return booster_->trees().n_trees(); }
   Out<double, 2> raw(bool best) {
@@ -234,6 +243,9 @@ cancel : Cancel or None)")
            "Return raw predictions of the rows held out: after the best round, or the last.")
       .def_prop_ro("start", &GradientBooster::start, nb::rv_policy::automatic,
                    "The raw prediction before the first round.")
+      .def_prop_rw("large_residual", &GradientBooster::large_residual,
+                   &GradientBooster::set_large_residual,
+                   "The size from which residuals count as large in Huber's loss; it never rises.")
       .def_prop_ro("best_round", &GradientBooster::best_round,
                    "The number of rounds with the least held-out loss.")
       .def_prop_ro("n_rounds", &GradientBooster::n_rounds, "The number of rounds so far.");

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "gradient_boosting/quantile_leaves.hpp"
+#include "gradient_boosting/shortener.hpp"
+#include "gradient_boosting/steps.hpp"
 
 namespace mddf::gradient {
 namespace {
@@ -76,6 +78,15 @@ Booster::Booster(std::shared_ptr<const TableCodes> codes, const Bins& bins, cons
   }
   start_ = start ? std::vector<double>(options_.width(), 0.0)
                  : loss_.start(y_, weights_, whole_weights_);
+  if (options_.loss == Loss::kPoisson) {
+    // Second derivatives are predictions: in units of the mean, what is added to them and the least
+    // of a leaf mean the same whatever unit the targets are in.
+    const double mean = exact_mean(y_, weights_, whole_weights_);
+    if (mean > 0) {
+      options_.l2 *= mean;
+      options_.least_hessian *= mean;
+    }
+  }
   raw_ = begin_with(start_, start, train_);
   held_raw_ = begin_with(start_, start, held_out_);
   grower_ =
@@ -104,7 +115,8 @@ bool Booster::grow(const uint64_t* seeds, int64_t n_seeds, int64_t patience, dou
     const GrownTree& grown = grower_->grow(gradients, random, team, interrupt);
     const LeafSums sums =
         LeafAdder(gradients, summed_weights_, grown.tree, options_.wide()).sums(team);
-    const std::vector<double> values = leaf_values(grown, sums);
+    std::vector<double> values = leaf_values(grown, sums);
+    shorten(grown.tree, sums, gradients.times, values, team);
     add_to_raw(grown.tree, values, team);
     are_gradients_set_ = false;
     add_to_held_out(grown.tree, values);
@@ -227,6 +239,7 @@ void Booster::draw_rows(Random& random, Team& team) {
 
 std::vector<double> Booster::leaf_values(const GrownTree& grown, const LeafSums& sums) const {
   const int width = trees_.width;
+  const double rate = step_rate(options_.loss, options_.learning_rate);
   std::vector<double> values =
       options_.quantile_leaves() ? quantile_values(grown.tree) : newton_values(sums);
   for (size_t at = 0; at < values.size(); ++at) {
@@ -234,7 +247,7 @@ std::vector<double> Booster::leaf_values(const GrownTree& grown, const LeafSums&
     double value = values[at];
     if (!options_.monotonic.empty() && !options_.quantile_leaves())
       value = Limits{limits.least * grown.value_unit, limits.most * grown.value_unit}.clip(value);
-    values[at] = std::clamp(options_.learning_rate * value, -kMostValue, kMostValue);
+    values[at] = std::clamp(rate * value, -kMostValue, kMostValue);
   }
   return values;
 }
@@ -242,10 +255,40 @@ std::vector<double> Booster::leaf_values(const GrownTree& grown, const LeafSums&
 std::vector<double> Booster::newton_values(const LeafSums& sums) const {
   std::vector<double> values(sums.gradients.size());
   for (size_t at = 0; at < values.size(); ++at) {
-    const double weight = sums.hessians[at] * sums.hessian_unit + options_.l2;
-    values[at] = weight > 0 ? sums.gradients[at] * sums.gradient_unit / weight : 0;
+    values[at] = newton_step(options_.loss, sums.gradients[at] * sums.gradient_unit,
+                             sums.hessians[at] * sums.hessian_unit, options_.l2);
   }
   return values;
+}
+
+void Booster::shorten(const Grown& tree, const LeafSums& sums, const Multiplicity& times,
+                      std::vector<double>& values, Team& team) const {
+  const auto width = static_cast<size_t>(trees_.width);
+  const bool is_constrained = !options_.monotonic.empty();
+  std::vector<uint8_t> may_rise(tree.n_leaves());
+  std::vector<double> gradient(width), hessian(width);
+  bool any = false;
+  for (size_t leaf = 0; leaf < may_rise.size(); ++leaf) {
+    for (size_t k = 0; k < width; ++k) {
+      gradient[k] = sums.gradients[leaf * width + k] * sums.gradient_unit;
+      hessian[k] = sums.hessians[leaf * width + k] * sums.hessian_unit;
+    }
+    may_rise[leaf] =
+        !cannot_rise(options_.loss, gradient.data(), hessian.data(), values.data() + leaf * width,
+                     trees_.width, options_.learning_rate);
+    // Quantiles that constraints have moved may be beyond the best value of the leaf.
+    if (is_constrained && options_.quantile_leaves()) may_rise[leaf] = 1;
+    any |= may_rise[leaf] != 0;
+  }
+  if (!any) return;
+  // Steps of more than twice Newton's are first made shorter than that: rates have no limit.
+  double first_factor = 0.5;
+  const double rate = step_rate(options_.loss, options_.learning_rate);
+  while (rate * first_factor > 2) first_factor /= 2;
+  const double* real_weights = whole_weights_ || weights_.empty() ? nullptr : weights_.data();
+  const TrainingRows rows{raw_, y_, times, real_weights, is_drawn_, trees_.width};
+  Shortener(loss_, rows, tree, std::move(may_rise), is_constrained)
+      .shorten(values, first_factor, team);
 }
 
 std::vector<double> Booster::quantile_values(const Grown& tree) const {

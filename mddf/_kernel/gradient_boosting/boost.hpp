@@ -48,6 +48,10 @@ class Booster {
   int64_t best_round() const { return best_round_; }
   const std::vector<double>& best_raw() const { return best_raw_; }
   const std::vector<double>& held_out_raw() const { return held_raw_; }
+  // From where on residuals count as large, of Huber's loss; boosting may go on from an earlier
+  // one.
+  double large_residual() const { return loss_.large(); }
+  void set_large_residual(double large) { loss_.set_large(large); }
   bool watches_training() const { return watches_training_; }
   void watch_training() { watches_training_ = true; }
 
@@ -57,6 +61,9 @@ class Booster {
   void add_to_raw(const Grown& tree, const std::vector<double>& values, Team& team);
   std::vector<double> leaf_values(const GrownTree& grown, const LeafSums& sums) const;
   std::vector<double> newton_values(const LeafSums& sums) const;
+  // Halves values of leaves by which the loss of the rows that were drawn would rise.
+  void shorten(const Grown& tree, const LeafSums& sums, const Multiplicity& times,
+               std::vector<double>& values, Team& team) const;
   std::vector<double> quantile_values(const Grown& tree) const;
   void add_to_held_out(const Grown& tree, const std::vector<double>& values);
   double held_out_loss(Team& team);

@@ -80,7 +80,7 @@ class GrowerOf : public Grower {
     scorer.monotonic = !options_.monotonic.empty();
     scorer.l2 = options_.l2 * unit;
     scorer.least_hessian =
-        options_.constant_hessian() ? 1 : std::max(1, whole_above(kLeastHessian * unit));
+        options_.constant_hessian() ? 1 : std::max(1, whole_above(options_.least_hessian * unit));
     scorer.least_count =
         static_cast<int32_t>(kCounted || (counts_rows_ && !of.times.of)
                                  ? std::clamp<int64_t>(options_.min_samples_leaf, 1, INT32_MAX / 2)
@@ -93,7 +93,6 @@ class GrowerOf : public Grower {
     return scorer;
   }
 
-  static constexpr double kLeastHessian = 1e-3;
   static int whole_above(double x) { return static_cast<int>(std::ceil(std::min(x, 1e9))); }
 
   const Options& options_;

@@ -45,7 +45,10 @@ class LossOf {
   // The constant raw prediction that is best, or nearly.
   std::vector<double> start(const std::vector<double>& y, const std::vector<double>& weights,
                             bool whole) const {
-    const auto share = [](double mean) { return std::clamp(mean, 1e-7, 1 - 1e-7); };
+    // A class without any rows gets a share that is not 0; one with few gets its own.
+    const auto share = [](double mean) {
+      return mean > 0 && mean < 1 ? mean : std::clamp(mean, 1e-7, 1 - 1e-7);
+    };
     switch (options_.loss) {
       case Loss::kSquared:
         return {exact_mean(y, weights, whole)};
@@ -55,8 +58,10 @@ class LossOf {
       case Loss::kQuantile:
         return {weighted_quantile(y, weights, options_.quantile)};
       case Loss::kPoisson:
-      case Loss::kGamma:
-        return {logarithm(std::max(exact_mean(y, weights, whole), 1e-7))};
+      case Loss::kGamma: {
+        const double mean = exact_mean(y, weights, whole);
+        return {mean > 0 ? logarithm(mean) : -kMostExponent / 2};
+      }
       case Loss::kLogistic:
       case Loss::kExponential: {
         const double p = share(exact_mean(y, weights, whole));
@@ -77,10 +82,16 @@ class LossOf {
   void prepare(const std::vector<double>& raw, const std::vector<double>& y,
                const std::vector<double>& weights) {
     if (options_.loss != Loss::kHuber) return;
+    if (least_large_ < 0) least_large_ = kLeastLarge * spread(y, weights);
     std::vector<double> sizes(y.size());
     for (size_t i = 0; i < y.size(); ++i) sizes[i] = std::fabs(y[i] - raw[i]);
-    large_ = weighted_quantile(std::move(sizes), weights, options_.quantile);
+    const double quantile = weighted_quantile(std::move(sizes), weights, options_.quantile);
+    large_ = std::max(least_large_, std::min(large_, quantile));
   }
+
+  // From where on residuals count as large: what `prepare` found last.
+  double large() const { return large_; }
+  void set_large(double large) { large_ = large; }
 
   static constexpr int64_t kMostRows = 1024;  // of one call
 
@@ -201,7 +212,7 @@ class LossOf {
     } else if constexpr (kLoss == Loss::kAbsolute) {
       gradient = (rest > 0) - (rest < 0);
     } else if constexpr (kLoss == Loss::kQuantile) {
-      gradient = rest >= 0 ? quantile : quantile - 1;
+      gradient = rest > 0 ? quantile : rest < 0 ? quantile - 1 : 0;  // 0 of ties, as of the median
     } else if constexpr (kLoss == Loss::kHuber) {  // a parabola that touches where it is linear
       const double size = std::fabs(rest);
       const bool is_large = size > large;
@@ -269,9 +280,29 @@ class LossOf {
       losses[i] = sums[i] + most[i] - raw[i * width + static_cast<int>(y[i])];
   }
 
+  // The quantile of the distances of targets from their median, of those that are not the median:
+  // many targets may be equal.
+  double spread(const std::vector<double>& y, const std::vector<double>& weights) const {
+    const double median = weighted_quantile(y, weights, 0.5);
+    std::vector<double> distances, of_others;
+    for (size_t i = 0; i < y.size(); ++i) {
+      if (y[i] == median) continue;
+      distances.push_back(std::fabs(y[i] - median));
+      if (!weights.empty()) of_others.push_back(weights[i]);
+    }
+    return weighted_quantile(std::move(distances), of_others, options_.quantile);
+  }
+
+  // As a share of the spread of the targets, the least residual that counts as large. Where most
+  // targets are equal, the quantile of the residuals is 0 or nearly, and so would all gradients be.
+  // A tenth is reached by the quantile itself only where most rows are predicted that well.
+  static constexpr double kLeastLarge = 0.1;
+
   const Options& options_;
   int width_;
-  double large_ = 0;  // residuals above it count as large
+  // Residuals above it count as large. It never rises, so that neither does the loss.
+  double large_ = HUGE_VAL;
+  double least_large_ = -1;
 };
 
 }  // namespace mddf::gradient

@@ -33,6 +33,7 @@ struct Options {
   int max_leaf_nodes = 31;  // of leaf-wise trees
   int64_t min_samples_leaf = 1;
   double l2 = 0;
+  double least_hessian = 1e-3;       // of a leaf, where second derivatives are not 1 for each row
   int64_t max_features = INT32_MAX;  // columns drawn for each level or node
   double subsample = 1;              // share of the rows that each tree is grown on
   int64_t n_copies = 1;              // all rows come so often, one copy after the other, and each

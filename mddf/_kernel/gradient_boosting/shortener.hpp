@@ -1,0 +1,127 @@
+// Shortens the steps of leaves by which the loss of training rows would rise.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "gradient_boosting/fixed_point.hpp"
+#include "gradient_boosting/loss.hpp"
+#include "gradient_boosting/team.hpp"
+#include "gradient_boosting/tree.hpp"
+
+namespace mddf::gradient {
+
+// The rows that a tree was grown on: what is known of them, and their raw predictions before it.
+struct TrainingRows {
+  const std::vector<double>& raw;
+  const std::vector<double>& y;
+  Multiplicity times;                    // of whole weights
+  const double* real_weights;            // of others, or null
+  const std::vector<uint8_t>& is_drawn;  // which rows the tree was grown on; empty for all
+  int width;
+};
+
+// Halves values of leaves until the loss of the leaf's rows does not rise. Losses are convex: along
+// a direction in which the loss falls, some step is short enough.
+class Shortener {
+ public:
+  // `is_open`: the leaves whose loss may rise. With `together`, all leaves are shortened alike,
+  // which keeps their order.
+  Shortener(const LossOf& loss, const TrainingRows& rows, const Grown& tree,
+            std::vector<uint8_t> is_open, bool together)
+      : loss_(loss), rows_(rows), tree_(tree), is_open_(std::move(is_open)), together_(together) {
+    if (together_) std::fill(is_open_.begin(), is_open_.end(), uint8_t{1});
+  }
+
+  // The first time, values are multiplied by `first_factor`, a power of 1/2.
+  void shorten(std::vector<double>& values, double first_factor, Team& team) {
+    find_rows();
+    for (int halving = 0; !chosen_.empty(); ++halving) {
+      const bool gives_up = halving == kMostHalvings;
+      const double factor = gives_up ? 0 : halving == 0 ? first_factor : 0.5;
+      std::vector<double> change = changes(values, team);
+      if (together_) {
+        double sum = 0;
+        for (const double of_leaf : change) sum += of_leaf;  // of whole numbers: exact
+        std::fill(change.begin(), change.end(), sum);
+      }
+      for (size_t leaf = 0; leaf < is_open_.size(); ++leaf) {
+        if (!is_open_[leaf]) continue;
+        is_open_[leaf] = change[leaf] > 0 && !gives_up;
+        if (!(change[leaf] > 0)) continue;
+        for (int k = 0; k < rows_.width; ++k) values[leaf * rows_.width + k] *= factor;
+      }
+      drop_closed();
+    }
+  }
+
+ private:
+  // Steps are bounded, so that less than some twenty are ever needed.
+  static constexpr int kMostHalvings = 60;
+
+  void find_rows() {
+    const auto n = static_cast<int64_t>(tree_.leaf_of.size());
+    for (int64_t i = 0; i < n; ++i)
+      if (is_open_[tree_.leaf_of[i]] && (rows_.is_drawn.empty() || rows_.is_drawn[i]))
+        chosen_.push_back(i);
+  }
+
+  void drop_closed() {
+    const auto is_closed = [&](int64_t row) { return !is_open_[tree_.leaf_of[row]]; };
+    chosen_.erase(std::remove_if(chosen_.begin(), chosen_.end(), is_closed), chosen_.end());
+  }
+
+  // By how much the loss of each leaf rises, in some unit: whole numbers, whose sums depend on
+  // neither the order of the rows nor the number of threads.
+  std::vector<double> changes(const std::vector<double>& values, Team& team) const {
+    const auto n = static_cast<int64_t>(chosen_.size());
+    std::vector<double> change(n);
+    team.ranges(n, kFewRows,
+                [&](int64_t first, int64_t last) { of_rows(values, first, last, change.data()); });
+    double total = 0;
+    for (const int64_t row : chosen_) total += rows_.times[row];
+    const int scale = rough_scale(largest_of(change.data(), n, false), {nullptr, total}, 50);
+    std::vector<double> sums(is_open_.size());
+    if (scale == kNoScale) return sums;
+    for (int64_t i = 0; i < n; ++i)
+      sums[tree_.leaf_of[chosen_[i]]] +=
+          rows_.times[chosen_[i]] * nearest(std::ldexp(change[i], scale));
+    return sums;
+  }
+
+  void of_rows(const std::vector<double>& values, int64_t first, int64_t last, double* out) const {
+    const int width = rows_.width;
+    const int64_t together = std::max<int64_t>(1, LossOf::kMostRows / width);
+    std::vector<double> y(together), raw(together * width), moved(together * width);
+    std::vector<double> before(together), after(together);
+    for (int64_t begin = first; begin < last; begin += together) {
+      const int64_t n = std::min(together, last - begin);
+      for (int64_t i = 0; i < n; ++i) {
+        const int64_t row = chosen_[begin + i];
+        const double* value = values.data() + int64_t{tree_.leaf_of[row]} * width;
+        y[i] = rows_.y[row];
+        for (int k = 0; k < width; ++k) {
+          raw[i * width + k] = rows_.raw[row * width + k];
+          moved[i * width + k] = raw[i * width + k] + value[k];
+        }
+      }
+      loss_.losses(raw.data(), y.data(), n, before.data());
+      loss_.losses(moved.data(), y.data(), n, after.data());
+      for (int64_t i = 0; i < n; ++i) {
+        out[begin + i] = after[i] - before[i];
+        if (rows_.real_weights) out[begin + i] *= rows_.real_weights[chosen_[begin + i]];
+      }
+    }
+  }
+
+  const LossOf& loss_;
+  const TrainingRows& rows_;
+  const Grown& tree_;
+  std::vector<uint8_t> is_open_;
+  bool together_;
+  std::vector<int64_t> chosen_;  // rows of leaves that are open
+};
+
+}  // namespace mddf::gradient

@@ -1,0 +1,108 @@
+"""What sample weights mean to boosted trees."""
+
+import numpy as np
+import pytest
+from boosted_cases import answers, both, growth, numbers, problem
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mddf import DeepForestClassifier, GradientBoostingClassifier, GradientBoostingRegressor
+from mddf._gradient.weights import boosting_weights
+
+SCALES = [1e-12, 1e-3, 1 / 3, 7.7e17]
+FEW = {"max_iter": 12, "learning_rate": 0.3, "random_state": 0}
+
+
+@given(
+    st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=60),
+    st.floats(1e-12, 1e12),
+)
+@settings(max_examples=60, deadline=None)
+def test_real_weights_have_a_mean_of_1_whatever_their_scale(weights, scale):
+    weights = np.array([*weights, 0.5, 0.0])
+    found = boosting_weights(weights, weights)
+    assert np.allclose(boosting_weights(weights * scale, weights * scale), found, rtol=1e-8) or (
+        np.all(weights * scale == np.rint(weights * scale))
+    )
+    if weights.max() < 100 * np.median(weights[weights > 0]):
+        assert found[weights > 0].mean() == pytest.approx(1)
+    assert found[-1] == 0
+
+
+def test_whole_weights_stay_and_class_weights_keep_their_number():
+    copies = np.array([1.0, 3, 0, 2, 5] * 8)
+    assert boosting_weights(None, None) is None
+    assert np.array_equal(boosting_weights(copies, copies), copies)
+    factors = np.resize([0.7, 0.3], 40)
+    for scale in SCALES:
+        found = boosting_weights(copies * factors * scale, copies)
+        assert found.sum() == pytest.approx(copies.sum())
+        assert np.allclose(found / found[0], copies * factors / factors[0])
+    assert boosting_weights(factors, None).sum() == pytest.approx(40)
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.5, 1e-12])
+@pytest.mark.parametrize("n_giants", [1, 3])
+def test_giants_do_not_hide_other_rows(n_giants, scale):
+    weights = np.ones(1000)
+    weights[:n_giants] = 1e12
+    found = boosting_weights(weights * scale, weights * scale)
+    others = found[n_giants:].sum()
+    assert found[:n_giants].sum() <= max(17 * others, 2.0**16)
+    assert found[n_giants] > 0.2
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 3))
+    y = X[:, 0] + np.sin(3 * X[:, 1])
+    model = GradientBoostingRegressor(max_iter=150, early_stopping=False, random_state=0)
+    model.fit(X[:1000], y[:1000], weights * scale)
+    assert model.score(X[1000:], y[1000:]) > 0.7
+    assert np.allclose(model.predict(X[:n_giants]), y[:n_giants], atol=0.1)
+
+
+@both
+@growth
+@pytest.mark.parametrize("scale", SCALES)
+def test_the_scale_of_real_weights_changes_nothing(Model, grow_policy, scale):
+    X, y = problem(Model, 200)
+    weights = np.random.default_rng(2).exponential(size=200)
+    model = Model(**FEW, grow_policy=grow_policy)
+    if Model is GradientBoostingClassifier:
+        model.set_params(class_weight="balanced")
+    expected = answers(model.fit(X, y, weights), X)
+    assert np.allclose(answers(model.fit(X, y, weights * scale), X), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["absolute_error", "quantile", "huber", "poisson", "gamma"])
+@growth
+def test_the_scale_of_real_weights_of_any_loss(loss, grow_policy):
+    X, y = numbers(200)
+    weights = np.random.default_rng(2).exponential(size=200)
+    model = GradientBoostingRegressor(loss, quantile=0.7, grow_policy=grow_policy, **FEW)
+    expected = model.fit(X, np.exp(y), weights).predict(X)
+    for scale in SCALES:
+        found = model.fit(X, np.exp(y), weights * scale).predict(X)
+        assert np.allclose(found, expected, rtol=1e-9)
+    constant = model.fit(X, np.exp(y), np.full(200, 0.3)).predict(X)
+    assert np.allclose(constant, model.fit(X, np.exp(y)).predict(X), rtol=1e-6)
+
+
+def test_the_scale_of_class_weights_and_of_target_statistics():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 40, (300, 2))
+    X = codes.astype(str).astype(object)
+    y = (np.sin(codes[:, 0]) + rng.normal(size=300) > 0).astype(int)
+    model = GradientBoostingClassifier(**FEW, categorical_features=[0, 1])
+    found = []
+    for scale in (1, 1e-6, 1 / 7):
+        model.set_params(class_weight={0: 0.3 * scale, 1: 1.7 * scale})
+        found.append(model.fit(X, y).predict_proba(X))
+    assert np.allclose(found[0], found[1:], rtol=1e-8)
+
+
+def test_boosted_members_of_deep_forests():
+    X, y = problem(GradientBoostingClassifier, 150)
+    weights = np.random.default_rng(2).exponential(size=150)
+    forest = DeepForestClassifier(1, n_estimators=3, members=["boosted"], cv=2, random_state=0)
+    expected = forest.fit(X, y, weights).predict_proba(X)
+    found = forest.fit(X, y, weights / weights.sum()).predict_proba(X)
+    assert np.allclose(found, expected, atol=1e-6)
