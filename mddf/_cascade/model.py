@@ -11,7 +11,7 @@ from mddf._base.serialization import register_serializable
 from mddf._data.binning import Bins
 from mddf._ensemble.stages import FittedStages, Stage, StageMember
 from mddf._ensemble.vote import UNCALIBRATED, Calibration
-from mddf._members.stages import ExternalMember
+from mddf._members.external_member import ExternalMember
 
 
 @register_serializable("class vector layout")

@@ -15,7 +15,7 @@ from mddf._data.binned_table import BinnedTable
 from mddf._data.sampling import RowWeights, plan_sampling
 from mddf._data.vectors import put_aside
 from mddf._ensemble.columns import GRAIN, rounded, shown_numbers
-from mddf._members.external_fit import Frames, fit_external
+from mddf._members.external_training import Frames, fit_external
 from mddf._members.spec import MemberSpec
 from mddf._trees import grower
 

@@ -34,8 +34,8 @@ from mddf._ensemble.checkpoints import Checkpoint, fit_inputs
 from mddf._ensemble.columns import bounded, columns_of
 from mddf._ensemble.stages import FittedStages, Stage
 from mddf._gradient.statistics import FEWEST_LEVELS
+from mddf._members.dataframes import FrameColumns, FrameMaker
 from mddf._members.external import check_takes_weights
-from mddf._members.frames import FrameColumns, FrameMaker
 from mddf._members.named import HoldsMembers
 from mddf._members.screening import is_wide
 from mddf._members.spec import MemberSpec

@@ -13,7 +13,7 @@ from mddf._deep_forest.clock import TimeIsUp
 from mddf._deep_forest.log import FitLog
 from mddf._deep_forest.race import goes_on, is_enough, race
 from mddf._deep_forest.training import OnFolds, Training, leaderboard_row, parts_of
-from mddf._members.external_fit import n_fits
+from mddf._members.external_training import n_fits
 from mddf._members.kernel import MOST_ROWS, KernelRidge
 from mddf._members.spec import MemberSpec
 

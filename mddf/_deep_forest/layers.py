@@ -11,8 +11,8 @@ from mddf._base.serialization import register_serializable
 from mddf._data.binning import Bins
 from mddf._ensemble.stages import StageMember
 from mddf._members.boosted import BoostedFolds, BoostedModel
-from mddf._members.external_fit import Frames
-from mddf._members.stages import ExternalMember
+from mddf._members.external_member import ExternalMember
+from mddf._members.external_training import Frames
 
 
 @register_serializable("fitted member")

@@ -22,7 +22,7 @@ from mddf._deep_forest.clock import Clock, TimeIsUp
 from mddf._gradient.statistics import groups_of
 from mddf._members.boosted import BoostedModel, BoostingData, boost_parts, boosting_options
 from mddf._members.external import blaming
-from mddf._members.external_fit import Frames
+from mddf._members.external_training import Frames
 from mddf._members.screening import is_wide, screened
 from mddf._members.spec import MemberSpec
 from mddf._members.tasks import RegressionTask

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from mddf import DeepForestClassifier, DeepForestRegressor, explain, export
-from mddf._members import frames
+from mddf._members import dataframes
 
 DEEP = {"n_layers": 1, "n_estimators": 3, "cv": 3, "random_state": 0}
 COLUMNS = ["size", "count", "old", "colour", "place"]
@@ -115,7 +115,7 @@ def test_frames_of_other_packages(seen, monkeypatch):
     for found in seen:
         assert_rows_of(found, X)
     seen.clear()
-    monkeypatch.setattr(frames, "find_spec", lambda name: None)  # pandas is not there
+    monkeypatch.setattr(dataframes, "find_spec", lambda name: None)  # pandas is not there
     DeepForestClassifier(members=[Spy()], **DEEP).fit(frame, labels(X))
     assert all(isinstance(found, np.ndarray) for found in seen)
 

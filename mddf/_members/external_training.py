@@ -18,8 +18,8 @@ from mddf._base.parallel import job_count, shares_memory
 from mddf._base.serialization import is_serializable
 from mddf._base.thread_limits import one_thread
 from mddf._data.sampling import rows_with_weight
-from mddf._members.by_output import ByOutput
 from mddf._members.external import blaming, kind_of, unfitted, weight_parameter
+from mddf._members.one_per_output import ByOutput
 
 # Makes data frames of rows of numbers.
 Frames = Callable[[np.ndarray], Any]

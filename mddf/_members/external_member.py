@@ -9,7 +9,7 @@ import numpy as np
 from mddf._data.asked import AskedRows
 from mddf._ensemble.columns import rounded
 from mddf._ensemble.stages import StageMember
-from mddf._members.external_fit import Frames, external_vectors
+from mddf._members.external_training import Frames, external_vectors
 from mddf._trees.arrays import shares
 
 
