@@ -155,7 +155,8 @@ class DeepForestModel(_Model):
         num_classes: int | None = 1,
         **kwargs: Any,
     ) -> int:
-        return deep_forest_bytes(*X.shape, num_classes, hyperparameters or {})
+        n_rows, n_columns = X.shape
+        return deep_forest_bytes(n_rows, n_columns, num_classes, hyperparameters or {})
 
 
 class GradientBoostingModel(_Model):
@@ -202,4 +203,5 @@ class GradientBoostingModel(_Model):
         num_classes: int | None = 1,
         **kwargs: Any,
     ) -> int:
-        return gradient_boosting_bytes(*X.shape, num_classes, hyperparameters or {})
+        n_rows, n_columns = X.shape
+        return gradient_boosting_bytes(n_rows, n_columns, num_classes, hyperparameters or {})
