@@ -19,10 +19,29 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from mddf._base.messages import short
+from mddf._members.booster_conventions import apply_conventions, learns_categories, package_of
 
 # What a layer asks of a fitted estimator.
 METHODS = {"classifier": "predict_proba", "regressor": "predict"}
 _PROBE_ROWS = 40
+# Words in errors of scikit-learn and others about text or categories in place of numbers, and
+# about missing values.
+_WORDS_OF_CATEGORIES = (
+    "convert",
+    "string",
+    "categor",
+    "dtype",
+    "cast",
+    "object",
+    "nan",
+    "missing",
+)
+_WORDS_OF_MISSING_VALUES = ("nan", "missing value")
+_ENCODE_FIRST = (
+    "such as make_pipeline(make_column_transformer((OneHotEncoder(handle_unknown='ignore', "
+    "sparse_output=False), make_column_selector(dtype_include='category')), "
+    "remainder=SimpleImputer()), model)"
+)
 
 
 def kind_of(model: Any) -> str:
@@ -89,7 +108,9 @@ def _fit_brings(model: Any, method: str, n_features: int) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return hasattr(unfitted(model).fit(X, np.arange(_PROBE_ROWS) % 2), method)
+            probe = unfitted(model)
+            apply_conventions(probe, range(n_features), categorical=())
+            return hasattr(probe.fit(X, np.arange(_PROBE_ROWS) % 2), method)
         except Exception:
             return True
 
@@ -111,7 +132,9 @@ def unfitted(model: Any) -> Any:
     try:
         return clone(model)
     except RuntimeError:
-        return deepcopy(model)
+        if package_of(model) is None:
+            return deepcopy(model)
+        return type(model)(**deepcopy(model.get_params()))
 
 
 def weight_parameter(model: Any) -> str | None:
@@ -165,19 +188,49 @@ def _trained_alike(model: Any) -> list[Any]:
 
 
 @contextmanager
-def blaming(name: str, failure: str) -> Iterator[None]:
-    """Have errors begin with the member that they are of, what it could not do, and a remedy."""
+def blaming(name: str, failure: str, *, model: Any = None, X: Any = None) -> Iterator[None]:
+    """Make errors name the member and its failure, and give a remedy if there is one.
+
+    Parameters
+    ----------
+    name : str
+        The member's name.
+    failure : str
+        Such as "be fitted".
+    model : estimator, default=None
+        That fails.
+    X : array or DataFrame, default=None
+        Its input.
+    """
     try:
         yield
     except (Warning, MemoryError):
         raise
     except Exception as error:
         kind = next((k for k in (ValueError, TypeError) if isinstance(error, k)), RuntimeError)
-        first, *rest = (str(error) or type(error).__name__).split("\n")
-        remedy = ""
-        if "NaN" in first:
-            remedy = " (missing values are NaN: put SimpleImputer() before it in a pipeline)"
-        if "could not convert string" in first or "Cannot cast" in first:
-            remedy = " (it sees categories as they are: put an encoder before it in a pipeline)"
-        message = f"the member {name!r} cannot {failure}: {first}{remedy}"
-        raise kind("\n".join([message, *rest])) from error
+        first_line, *lines = (str(error) or type(error).__name__).split("\n")
+        remedy = _remedy(str(error), model, X)
+        message = f"the member {name!r} cannot {failure}: {first_line}{remedy}"
+        raise kind("\n".join([message, *lines])) from error
+
+
+def _remedy(message: str, model: Any, X: Any) -> str:
+    """Advice about categories or missing values, where an error seems to be about them."""
+    words = message.lower()
+    if _has_categories(X) and any(word in words for word in _WORDS_OF_CATEGORIES):
+        last = model
+        while isinstance(last, Pipeline):
+            last = last.steps[-1][1]
+        if last is not model and learns_categories(last):
+            return (
+                f" (pass {type(last).__name__} without a pipeline: by itself it gets categories "
+                "and missing values as it takes them)"
+            )
+        return f" (it gets categories as they are: encode them and impute, {_ENCODE_FIRST})"
+    if any(word in words for word in _WORDS_OF_MISSING_VALUES):
+        return " (missing values are NaN: put SimpleImputer() before it in a pipeline)"
+    return ""
+
+
+def _has_categories(X: Any) -> bool:
+    return hasattr(X, "dtypes") and any(str(dtype) == "category" for dtype in X.dtypes)

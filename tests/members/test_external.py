@@ -384,13 +384,13 @@ def test_only_members_that_gain_by_threads_are_fitted_in_some(data, monkeypatch)
     """The bits are the same."""
     X, *_ = data
     y = np.digitize(X[:, 0], [-0.5, 0.5])
-    whole, threads = external_training._fit_external, set()
+    whole, threads = external_training._fit_part, set()
 
-    def fit(*arguments):
+    def fit(*arguments, **options):
         threads.add(threading.current_thread())
-        return whole(*arguments)
+        return whole(*arguments, **options)
 
-    monkeypatch.setattr(external_training, "_fit_external", fit)
+    monkeypatch.setattr(external_training, "_fit_part", fit)
     here, found = {threading.current_thread()}, []
     for members, few_cells, alone in (
         (["boosted", "linear"], X.size * 3 + 1, True),
