@@ -2,7 +2,6 @@
 
 import ast
 import re
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -79,19 +78,3 @@ ROWS = re.findall(r"^\| `(_\w+)` \| (.*) \|$", MAP, re.MULTILINE)
 def test_the_table_of_rooms_names_their_modules(room, what):
     modules = {path.stem for path in (ROOT / "mddf" / room).glob("*.py")} - {"__init__"}
     assert set(re.findall(r"`(\w+)`", what)) == modules
-
-
-def test_chains_of_imports_are_short():
-    grimp = pytest.importorskip("grimp")
-    graph = grimp.build_graph("mddf", cache_dir=None)
-
-    @cache
-    def longest(module):
-        # All that import the compiled core import `mddf`, too.
-        below = graph.find_modules_directly_imported_by(module) - {"mddf"}
-        return [module, *max(map(longest, below), key=len, default=[])]
-
-    # Of an editable install the folders beside the package are modules, too.
-    others = ("mddf.tests", "mddf.scripts", "mddf.examples", "mddf.docs")
-    modules = [module for module in graph.modules if not module.startswith(others)]
-    assert len(max(map(longest, modules), key=len)) <= 12
