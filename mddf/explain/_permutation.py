@@ -111,14 +111,21 @@ def _negative_log_loss(
     """Minus the log-loss; of several outputs, minus the mean of their log-losses."""
     probabilities = model.predict_proba(X)
     if not isinstance(probabilities, list):
-        return -log_loss(y, probabilities, labels=model.classes_, sample_weight=sample_weight)
+        return -_log_loss(y, probabilities, model.classes_, sample_weight)
+    outputs = zip(np.asarray(y).T, probabilities, model.classes_, strict=True)
     losses = [
-        log_loss(labels.tolist(), of_output, labels=classes, sample_weight=sample_weight)
-        for labels, of_output, classes in zip(
-            np.asarray(y).T, probabilities, model.classes_, strict=True
-        )
+        _log_loss(labels.tolist(), of_output, classes, sample_weight)
+        for labels, of_output, classes in outputs
     ]
     return -float(np.mean(losses))
+
+
+def _log_loss(
+    labels: Any, probabilities: np.ndarray, classes: Any, sample_weight: np.ndarray | None
+) -> float:
+    if len(classes) == 1:  # scikit-learn refuses a single class
+        return 0.0
+    return log_loss(labels, probabilities, labels=classes, sample_weight=sample_weight)
 
 
 def permutation_importances(

@@ -221,6 +221,11 @@ def test_deep_forests_of_several_outputs():
     assert_noise_has_mean_zero(found, 5)
 
 
+def test_classifiers_of_one_class():
+    model = RandomForestClassifier(2, random_state=0).fit(X[:50], np.zeros(50))
+    assert not permuted(model, X_TEST, np.zeros(N_TEST), n_repeats=2).importances_mean.any()
+
+
 def test_refusals(models):
     model, y = models["classes"], LABELS[N_TRAIN:]
     with pytest.raises(ValueError, match=r"^scoring must take sample_weight, .* plain_accuracy"):
