@@ -7,6 +7,7 @@ classes, and changed by their parameters alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -126,17 +127,16 @@ def _set_defaults(booster: Any) -> None:
 
 
 def _set_cat_features(booster: Any, names: list[Any], categorical: set[int]) -> None:
-    """Add the columns of categories to CatBoost's `cat_features`, as numbers of columns."""
+    """Add the columns of categories to CatBoost's `cat_features`, and list columns by numbers."""
     parameters = booster.get_params()
-    numbers = {
-        name: _column_numbers(name, parameters.get(name), names)
-        for name in ("cat_features", "text_features", "embedding_features")
-    }
-    of_another_kind = numbers["text_features"] | numbers["embedding_features"]
-    cat_features = numbers["cat_features"] | (categorical - of_another_kind)
-    if cat_features:
-        # A tuple: scikit-learn cannot clone a CatBoost 1.2 estimator whose parameter is a list.
-        booster.set_params(cat_features=tuple(sorted(cat_features)))
+    text_features = _column_numbers("text_features", parameters.get("text_features"), names)
+    cat_features = _column_numbers("cat_features", parameters.get("cat_features"), names)
+    cat_features |= categorical - text_features
+    listed = {"cat_features": cat_features, "text_features": text_features}
+    for parameter, numbers in listed.items():
+        if numbers:
+            # A tuple: scikit-learn cannot clone a CatBoost 1.2 estimator that has a list.
+            booster.set_params(**{parameter: tuple(sorted(numbers))})
 
 
 def _column_numbers(parameter: str, columns: Any, names: list[Any]) -> set[int]:
@@ -158,20 +158,41 @@ def _column_numbers(parameter: str, columns: Any, names: list[Any]) -> set[int]:
     return numbers
 
 
-def text_columns(model: Any) -> frozenset[int]:
-    """Columns that the CatBoost estimators inside a model need as text, without missing values."""
-    columns: set[int] = set()
-    for learner in category_learners(model):
-        if package_of(learner) == CATBOOST:
-            parameters = learner.get_params()
-            for name in ("cat_features", "text_features"):
-                columns |= {c for c in parameters.get(name) or () if isinstance(c, int)}
-    return frozenset(columns)
+@dataclass(frozen=True)
+class FrameLayout:
+    """Data frames as the estimators inside a model take them.
+
+    Attributes
+    ----------
+    text_categories : frozenset of int
+        Columns of categories that are text and never missing, as CatBoost needs them.
+    text : frozenset of int
+        Columns of plain text, CatBoost's `text_features`.
+    plain : bool
+        Whether names of columns have no special characters, and categories are text or integers.
+    """
+
+    text_categories: frozenset[int]
+    text: frozenset[int]
+    plain: bool
+
+    @classmethod
+    def for_model(cls, model: Any) -> FrameLayout:
+        """The layout for a model whose parameters `apply_conventions` has set."""
+        learners = category_learners(model)
+        catboost = [learner for learner in learners if package_of(learner) == CATBOOST]
+        return cls(
+            text_categories=_listed_columns(catboost, "cat_features"),
+            text=_listed_columns(catboost, "text_features"),
+            plain=any(package_of(learner) in (LIGHTGBM, XGBOOST) for learner in learners),
+        )
 
 
-def needs_plain_names(model: Any) -> bool:
-    """Whether an estimator inside a model refuses special characters in names of columns."""
-    return any(package_of(learner) in (LIGHTGBM, XGBOOST) for learner in category_learners(model))
+def _listed_columns(boosters: list[Any], parameter: str) -> frozenset[int]:
+    listed: set[int] = set()
+    for booster in boosters:
+        listed.update(booster.get_params().get(parameter) or ())
+    return frozenset(listed)
 
 
 def plain_names(names: Iterable[Any]) -> list[str]:

@@ -12,12 +12,7 @@ import numpy as np
 from mddf._base.serialization import register_serializable
 from mddf._data.categories import CategoryEncoder
 from mddf._data.table import Table
-from mddf._members.booster_conventions import (
-    learns_categories,
-    needs_plain_names,
-    plain_names,
-    text_columns,
-)
+from mddf._members.booster_conventions import FrameLayout, learns_categories, plain_names
 
 
 @register_serializable("frame columns")
@@ -71,44 +66,41 @@ class FrameMaker:
         """Whether an estimator gets data frames, rather than arrays with codes of categories."""
         if not self.columns.of_array:
             return True
-        gets_categories = bool(self.encoders) and learns_categories(model)
-        return gets_categories or bool(text_columns(model))
+        if self.encoders and learns_categories(model):
+            return True
+        layout = FrameLayout.for_model(model)
+        return bool(layout.text_categories or layout.text)
 
-    def frame(
-        self, numbers: np.ndarray, *, text: frozenset[int] = frozenset(), plain: bool = False
-    ) -> Any:
-        """Make a data frame.
+    def frame(self, numbers: np.ndarray, layout: FrameLayout) -> Any:
+        """Make a data frame of rows of numbers, an ndarray of shape (n_rows, n_columns).
 
         Categories have their values and the dtype of categories. Missing categories, and those
         that fit was not given, are missing. If there were more categories than `max_bins`, one of
         the rarest stands for all that share a code.
-
-        Parameters
-        ----------
-        numbers : ndarray of shape (n_rows, n_columns)
-        text : frozenset of int
-            Columns of text without missing values, as CatBoost needs categories.
-        plain : bool, default=False
-            Whether names of columns have no special characters, and categories are text or
-            integers.
         """
         import pandas as pd
 
-        cells = {
-            c: self._text(c, numbers[:, c]) if c in text else self._cells(c, numbers[:, c], plain)
-            for c in range(numbers.shape[1])
-        }
+        cells = {}
+        for c in range(numbers.shape[1]):
+            if c in layout.text_categories:
+                cells[c] = self._text(c, numbers[:, c])
+            elif c in layout.text:
+                cells[c] = np.asarray(self._text(c, numbers[:, c]), object)
+            else:
+                cells[c] = self._cells(c, numbers[:, c], plain=layout.plain)
         frame = pd.DataFrame(cells, index=pd.RangeIndex(len(numbers)))
         names = self.columns.names
-        frame.columns = pd.Index(plain_names(names) if plain else names)
+        frame.columns = pd.Index(plain_names(names) if layout.plain else names)
         return frame
 
-    def _cells(self, c: int, numbers: np.ndarray, plain: bool) -> Any:
+    def _cells(self, c: int, numbers: np.ndarray, *, plain: bool) -> Any:
         if c in self.encoders:
             import pandas as pd
 
             codes = np.where(np.isnan(numbers), -1, numbers).astype(np.int64)
             categories = self.encoders[c].of_codes()
+            if not categories:  # XGBoost cannot take a column without any
+                return np.zeros(len(numbers))
             if plain and not all(type(category) in (str, int) for category in categories):
                 categories = list(map(_as_text, categories))
             return pd.Categorical.from_codes(codes, categories=categories)
@@ -162,7 +154,7 @@ class ModelInputs:
 
     numbers: np.ndarray
     frames: FrameMaker | None = None
-    _made: dict[tuple[frozenset[int], bool], Any] = field(default_factory=dict, repr=False)
+    _made: dict[FrameLayout, Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -171,8 +163,7 @@ class ModelInputs:
         """The array, or a data frame by the conventions of a model that has its parameters."""
         if self.frames is None or not self.frames.serves(model):
             return self.numbers
-        text, plain = text_columns(model), needs_plain_names(model)
-        layout = text, plain
+        layout = FrameLayout.for_model(model)
         if layout not in self._made:
-            self._made[layout] = self.frames.frame(self.numbers, text=text, plain=plain)
+            self._made[layout] = self.frames.frame(self.numbers, layout)
         return self._made[layout]
