@@ -17,7 +17,9 @@ from sklearn.pipeline import Pipeline
 
 from mddf._base.messages import short
 
-CATBOOST, LIGHTGBM, XGBOOST = "catboost", "lightgbm", "xgboost"
+CATBOOST = "catboost"
+LIGHTGBM = "lightgbm"
+XGBOOST = "xgboost"
 _PACKAGES = (CATBOOST, LIGHTGBM, XGBOOST)
 _HIST_GRADIENT_BOOSTING = HistGradientBoostingClassifier | HistGradientBoostingRegressor
 # Parameters of composite estimators that hold the estimator to which they pass X on as it is.

@@ -1,4 +1,4 @@
-"""Checks of external estimators, those of other packages, before a layer trains them."""
+"""Checks of estimators of other packages before a layer trains them, and their errors."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from sklearn.utils.validation import has_fit_parameter
 from mddf._base.messages import short
 from mddf._members.booster_conventions import apply_conventions, learns_categories, package_of
 
-# What a layer asks of a fitted estimator.
+# The method by which a layer gets a fitted estimator's predictions.
 METHODS = {"classifier": "predict_proba", "regressor": "predict"}
+# Enough rows for the inner cross-validation of stacks and searches.
 _PROBE_ROWS = 40
 # Words in errors of scikit-learn and others about text or categories in place of numbers, and
 # about missing values.
@@ -45,9 +46,9 @@ _ENCODE_FIRST = (
 
 
 def kind_of(model: Any) -> str:
-    """What an estimator is by its tags: "classifier", "regressor" or something else.
+    """Type of an estimator by its tags: "classifier", "regressor" or another.
 
-    One without tags is a classifier if it can give probabilities.
+    An estimator without tags is a classifier if it can give probabilities.
     """
     if isinstance(model, ClassifierMixin):
         return "classifier"
@@ -65,22 +66,22 @@ def kind_of(model: Any) -> str:
 
 
 def _defines(model: Any, method: str) -> bool:
-    """Whether a method is there, or may be once the model is fitted."""
+    """Whether the model has a method, or may have it when it is fitted."""
     return hasattr(model, method) or hasattr(type(model), method)
 
 
 def check_external(parameter: str, model: Any, kind: str, n_features: int) -> None:
-    """Refuse what cannot be a member, before any work is done.
+    """Refuse an object that cannot be a member, before any work is done.
 
     Parameters
     ----------
     parameter : str
-        Where it was found.
+        Name of the parameter that holds it.
     model : object
     kind : {"classifier", "regressor"}
-        What it must be.
+        Required type of estimator.
     n_features : int
-        Columns that it will see.
+        Number of columns of its input.
     """
     method = METHODS[kind]
     expected = f"{parameter} must hold names or {kind}s with fit and {method}, got"
@@ -88,19 +89,20 @@ def check_external(parameter: str, model: Any, kind: str, n_features: int) -> No
         raise ValueError(f"{expected} the class {model.__name__}: put parentheses after it")
     if not hasattr(model, "fit"):
         raise ValueError(f"{expected} {short(model)}")
-    name, found = type(model).__name__, kind_of(model)
-    if found != kind:
-        raise ValueError(f"{expected} the {found} {name}")
-    if not (hasattr(model, method) or _fit_brings(model, method, n_features)):
+    name = type(model).__name__
+    actual_kind = kind_of(model)
+    if actual_kind != kind:
+        raise ValueError(f"{expected} the {actual_kind} {name}")
+    if not (hasattr(model, method) or _appears_with_fit(model, method, n_features)):
         reason = _why_missing(model, method)
         raise ValueError(f"{expected} {name} without {method}{reason and f': {reason}'}")
 
 
-def _fit_brings(model: Any, method: str, n_features: int) -> bool:
-    """Whether a method appears when the model is fitted, which a fit on few made-up rows shows.
+def _appears_with_fit(model: Any, method: str, n_features: int) -> bool:
+    """Whether a method appears when the model is fitted, tried on a few random rows.
 
-    A stack, for instance, has the methods of a final estimator that is made by fit. Where that
-    fit fails nothing is known, and the fit of the layer shows it.
+    A stack, for instance, has the methods of its final estimator, which fit makes. If the trial
+    fails, the answer is unknown and taken as yes: the fit of the layer shows it.
     """
     if not hasattr(type(model), method):
         return False
@@ -116,7 +118,7 @@ def _fit_brings(model: Any, method: str, n_features: int) -> bool:
 
 
 def _why_missing(model: Any, method: str) -> str:
-    """What the model says of a method that its parameters do not let it have."""
+    """The model's own reason for not having a method."""
     try:
         getattr(model, method)
     except AttributeError as error:
@@ -125,9 +127,10 @@ def _why_missing(model: Any, method: str) -> str:
 
 
 def unfitted(model: Any) -> Any:
-    """A clone of an estimator; a copy of one that breaks scikit-learn's rules for clones.
+    """Clone an estimator, or copy it if scikit-learn refuses to clone it.
 
-    CatBoost 1.2.10 does if its parameters hold lists, such as that of `cat_features`.
+    scikit-learn refuses estimators of CatBoost 1.2.10 whose parameters are lists, such as
+    `cat_features`: CatBoost copies the list, so that the clone does not hold the same object.
     """
     try:
         return clone(model)
@@ -138,17 +141,18 @@ def unfitted(model: Any) -> Any:
 
 
 def weight_parameter(model: Any) -> str | None:
-    """The name by which fit passes sample weights to all that it trains; None if to not all.
+    """Parameter of fit that passes sample weights to every estimator inside; None if none does.
 
-    As without scikit-learn's metadata routing, which is off where members are fitted.
+    scikit-learn's metadata routing is off where members are fitted, and does not count here.
     """
-    return _weight_route(model)[0]
+    parameter, _ = _weight_route(model)
+    return parameter
 
 
 def check_takes_weights(parameter: str, name: str, model: Any) -> None:
-    """Refuse a member to which weights of samples cannot be passed."""
-    found, refusing = _weight_route(model)
-    if found is None:
+    """Refuse a member to which sample weights cannot be passed."""
+    weight_name, refusing = _weight_route(model)
+    if weight_name is None:
         inside = "" if refusing is model else f" that passes none to its {type(refusing).__name__}"
         raise ValueError(
             f"{parameter} must hold models whose fit takes sample_weight, as samples or classes "
@@ -157,7 +161,7 @@ def check_takes_weights(parameter: str, name: str, model: Any) -> None:
 
 
 def _weight_route(model: Any) -> tuple[str | None, Any]:
-    """The name of the parameter, or None and the estimator inside that takes no weights."""
+    """Name of the parameter, or None and the estimator inside that takes no weights."""
     if isinstance(model, Pipeline):
         step, last = model.steps[-1]
         name, refusing = _weight_route(last)
@@ -166,7 +170,7 @@ def _weight_route(model: Any) -> tuple[str | None, Any]:
         return _weight_route(model.estimator)
     if isinstance(model, TransformedTargetRegressor) and model.regressor is not None:
         return _weight_route(model.regressor)
-    for inner in _trained_alike(model):
+    for inner in _weighted_estimators(model):
         if _weight_route(inner)[0] != "sample_weight":
             return None, inner
     passes_on = isinstance(model, _BaseHeterogeneousEnsemble | TransformedTargetRegressor)
@@ -175,8 +179,8 @@ def _weight_route(model: Any) -> tuple[str | None, Any]:
     return None, model
 
 
-def _trained_alike(model: Any) -> list[Any]:
-    """The estimators inside to which weights are passed by the name `sample_weight`."""
+def _weighted_estimators(model: Any) -> list[Any]:
+    """Estimators inside to which weights are passed as `sample_weight`."""
     if isinstance(model, _BaseHeterogeneousEnsemble):
         inner = [estimator for _, estimator in model.estimators]
         inner.append(getattr(model, "final_estimator", None))

@@ -68,7 +68,7 @@ class TrainingData:
         return self.target.dtype.kind == "f"
 
     def outputs(self) -> list[TrainingData]:
-        """The same data with each output of the target alone."""
+        """Split the data by the outputs of the target."""
         if self.is_regression:
             columns = np.split(self.target, self.n_columns, axis=1)
             return [replace(self, target=column, n_columns=1) for column in columns]
@@ -97,9 +97,8 @@ def external_vectors(model: Any, inputs: ModelInputs, n_columns: int, name: str)
         outputs = zip(model.models, model.widths, strict=True)
         return np.hstack([external_vectors(inner, inputs, n, name) for inner, n in outputs])
     if isinstance(model, SomeClassesClassifier):
-        some = external_vectors(model.model, inputs, len(model.classes), name)
         vectors = np.zeros((len(inputs), n_columns))
-        vectors[:, model.classes] = some
+        vectors[:, model.classes] = external_vectors(model.model, inputs, len(model.classes), name)
         return vectors
     name = name or type(model).__name__
     X = inputs.for_model(model)
@@ -230,7 +229,8 @@ def _fitted_to_all(
     elif not (data.is_regression or is_own):
         present, positions = np.unique(y, return_inverse=True)
         if len(present) <= present[-1]:  # some class is absent from these rows
-            classes, y = present, positions
+            classes = present
+            y = positions
     names: Sequence[Any] = range(data.X.shape[1])
     categorical: Iterable[int] = ()
     if data.frames is not None:

@@ -312,9 +312,10 @@ def test_columns_of_text():
     codes = as_array(X) - [0, 0, 0, 0, 0, 1]  # grades begin with 1
     inputs = ModelInputs(codes, FrameMaker(columns, binner.encoders_))
     frame = inputs.for_model(member)
-    assert inputs.for_model(booster("catboost", **member.get_params())) is frame
-    kinds = ["float64", "category", "bool", "category", "object", "category"]
-    assert list(map(str, frame.dtypes)) == kinds
+    assert inputs.for_model(clone(member)) is frame
+    assert [str(frame.dtypes.iloc[c]) for c in (0, 2)] == ["float64", "bool"]
+    assert [str(frame.dtypes.iloc[c]) for c in (1, 3, 5)] == ["category"] * 3
+    assert str(frame.dtypes["place"]) in ("object", "str")
     assert frame["place"].tolist() == X["place"].fillna("(missing)").tolist()
     assert frame["count"].tolist() == X["count"].astype(str).tolist()
 
