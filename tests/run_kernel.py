@@ -12,7 +12,7 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parent
 FILES = (
     "kernel",
-    "data/test_binning.py",
+    "binning/test_bins.py",
     "baselines/test_boosting_kernel.py",
     "forest/test_forests.py",
     "test_record.py",

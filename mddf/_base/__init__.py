@@ -1,4 +1,1 @@
-"""Elementary functions, messages, threads, plain states: nothing that learns.
-
-Imports nothing of mddf but the kernel.
-"""
+"""Elementary functions, messages, threads, plain states: nothing that learns."""

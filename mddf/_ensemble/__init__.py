@@ -1,4 +1,1 @@
-"""What makes one model of several: weights, calibration, scores, coefficients, checkpoints.
-
-May import `_base`, `_data`, `_trees`, `_forest`; later rooms import this one.
-"""
+"""What makes one model of several: weights, calibration, scores, coefficients, checkpoints."""

@@ -1,4 +1,1 @@
-"""The public forests.
-
-May import `_base`, `_data`, `_trees`; later rooms import this one.
-"""
+"""The public forests."""

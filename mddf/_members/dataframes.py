@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from mddf._base.serialization import register_serializable
-from mddf._data.categories import CategoryEncoder
-from mddf._data.table import Table
+from mddf._binning.categories import CategoryEncoder
+from mddf._input.table import Table
 from mddf._members.booster_conventions import FrameLayout, learns_categories, plain_names
 
 

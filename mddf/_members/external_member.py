@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mddf._data.asked import AskedRows
-from mddf._ensemble.columns import rounded
-from mddf._ensemble.stages import StageMember
+from mddf._binning.encoded_rows import EncodedRows
+from mddf._fitted.fitted_model import StageMember
+from mddf._fitted.vector_layout import rounded
 from mddf._members.dataframes import FrameMaker, ModelInputs
 from mddf._members.external_training import external_vectors
 from mddf._trees.arrays import shares
@@ -33,7 +33,7 @@ class ExternalMember(StageMember):
         """See StageMember."""
         return False
 
-    def vectors(self, rows: AskedRows, n_jobs: int | None) -> np.ndarray:
+    def vectors(self, rows: EncodedRows, n_jobs: int | None) -> np.ndarray:
         """See StageMember."""
         assert rows.numbers is not None
         inputs = ModelInputs(rows.numbers, self.frames)

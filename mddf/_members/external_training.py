@@ -21,7 +21,6 @@ from mddf._base.backends import in_order, shared
 from mddf._base.parallel import job_count, shares_memory
 from mddf._base.serialization import is_serializable
 from mddf._base.thread_limits import one_thread
-from mddf._data.sampling import rows_with_weight
 from mddf._members.booster_conventions import (
     CATBOOST,
     apply_conventions,
@@ -31,6 +30,7 @@ from mddf._members.booster_conventions import (
 from mddf._members.dataframes import FrameMaker, ModelInputs
 from mddf._members.external import blaming, kind_of, unfitted, weight_parameter
 from mddf._members.one_per_output import OnePerOutput, SomeClassesClassifier
+from mddf._resampling.sampling import rows_with_weight
 
 # Below this number of cells times outputs, threads slow down estimators whose fits consist of many
 # short steps in Python.

@@ -1,4 +1,1 @@
-"""Blocks of trees: growing them by the kernel, keeping them as arrays, asking them.
-
-May import `_base`, `_data`; later rooms import this one.
-"""
+"""Blocks of trees: grown by the kernel, kept as arrays, evaluated on rows."""

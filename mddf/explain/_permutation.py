@@ -16,9 +16,9 @@ from sklearn.utils import check_random_state
 from tqdm import tqdm
 
 from mddf._base.messages import nearest, short
-from mddf._data.frame import is_frame
-from mddf._data.reading import whole_frame
-from mddf._data.table import Table
+from mddf._input.frame import is_frame
+from mddf._input.reading import whole_frame
+from mddf._input.table import Table
 
 from ._checks import check_whole
 

@@ -18,10 +18,10 @@ MAY_INCLUDE = {
         "common",
         *(f"forest/{of}" for of in ["data", "split", "tree", "predict", "small"]),
     ],
-    "boosting": ["common"],
-    "boosted": ["common", "forest/data"],
+    "baselines": ["common"],
+    "gradient_boosting": ["common", "forest/data"],
     "network": ["common"],
-    "bindings": ["common", "forest", "boosting", "boosted", "network"],
+    "bindings": ["common", "forest", "baselines", "gradient_boosting", "network"],
 }
 FILES = sorted(file for kind in ("hpp", "cpp") for file in KERNEL.rglob(f"*.{kind}"))
 

@@ -1,6 +1,5 @@
-"""The map of the code is right, and tests import the private modules of their room alone."""
+"""The map of the code in docs/development.md names the files that are there."""
 
-import ast
 import re
 from pathlib import Path
 
@@ -9,56 +8,6 @@ import pytest
 TESTS = Path(__file__).parents[1]
 ROOT = TESTS.parent
 MAP = (ROOT / "docs/development.md").read_text()
-# What the rooms of tests are about, where they are not called as the room of the package.
-OWN = {
-    "baselines": ("mddf.baselines", "mddf._core"),
-    "datasets": ("mddf.datasets",),
-    "explain": ("mddf.explain", "mddf._inspection"),
-    "export": ("mddf.export",),
-    "gradient": ("mddf._gradient", "mddf._core"),
-    "kernel": ("mddf._core",),
-}
-# Those that look inside on purpose: what is sent, killed, interrupted, or grown from parts.
-OTHERS = {
-    "base/test_parallel.py",
-    "cascade/test_layers.py",
-    "ensemble/test_margin_loss.py",
-    "estimators/test_engines.py",
-    "estimators/test_refusals.py",
-    "estimators/test_stored_names.py",
-    "gradient/test_growing.py",
-    "gradient/test_statistics.py",
-    "members/test_boosted.py",
-    "members/test_linear.py",
-    "trees/test_growing.py",
-}
-
-
-def private_imports(path):
-    """Private modules that a file imports."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module is not None:
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-        else:
-            continue
-        for name in names:
-            first, *rest = name.split(".")
-            if first == "mddf" and any(p.startswith("_") and p[:2] != "__" for p in rest):
-                yield name
-
-
-def test_private_modules_are_imported_by_tests_of_their_room():
-    found = {}
-    for path in TESTS.glob("*/test_*.py"):
-        room = path.parent.name
-        own = OWN.get(room, (f"mddf._{room}",))
-        names = [name for name in private_imports(path) if not name.startswith(own)]
-        if names:
-            found[path.relative_to(TESTS).as_posix()] = names
-    assert {path: names for path, names in found.items() if path not in OTHERS} == {}
-    assert OTHERS - found.keys() == set()
 
 
 def test_files_that_the_map_names_are_there():

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "baselines/ranked.hpp"
+#include "baselines/search.hpp"
+#include "baselines/vote.hpp"
 #include "bindings/boosting_arrays.hpp"
 #include "bindings/call.hpp"
-#include "boosting/ranked.hpp"
-#include "boosting/search.hpp"
-#include "boosting/vote.hpp"
 
 namespace mddf::boosting {
 
