@@ -28,17 +28,11 @@ from mddf import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
+from mddf._inspection.memory import deep_forest_bytes, gradient_boosting_bytes
 
 __all__ = ["DeepForestModel", "GradientBoostingModel"]
 
 _REGRESSION = "regression"
-# What a fit adds to a process, by which tables are refused that are too large for a machine. On
-# 20000 rows of 20 columns it was 237 MB (deep forest, two classes, estimate 292) and 247 MB (one
-# of numbers, 274), on 8000 rows of ten classes 175 MB (289); 22 MB (boosting, ten classes, 96).
-_MEGABYTE = 2**20
-_BYTES_OF_CELL = 30
-_BYTES_OF_TREE_AND_ROW = 24
-_BYTES_OF_VECTOR = 800
 
 
 class _Model(AbstractModel):
@@ -162,12 +156,7 @@ class DeepForestModel(_Model):
         **kwargs: Any,
     ) -> int:
         n_rows, n_columns = X.shape
-        n_trees = (hyperparameters or {}).get("n_estimators", 100)
-        n_outputs = max(num_classes or 1, 1)
-        cells = n_rows * n_columns * _BYTES_OF_CELL
-        forests = n_rows * n_trees * (_BYTES_OF_TREE_AND_ROW + n_outputs)
-        vectors = n_rows * n_outputs * _BYTES_OF_VECTOR
-        return int(200 * _MEGABYTE + cells + forests + vectors)
+        return deep_forest_bytes(n_rows, n_columns, num_classes, hyperparameters or {})
 
 
 class GradientBoostingModel(_Model):
@@ -215,8 +204,4 @@ class GradientBoostingModel(_Model):
         **kwargs: Any,
     ) -> int:
         n_rows, n_columns = X.shape
-        given = hyperparameters or {}
-        n_outputs = max(num_classes or 1, 1)
-        trees = given.get("max_iter", 1000) * 2 ** min(given.get("max_depth") or 6, 16)
-        rows = n_rows * (n_columns * _BYTES_OF_CELL + n_outputs * 128)
-        return int(50 * _MEGABYTE + rows + trees * n_outputs * 16)
+        return gradient_boosting_bytes(n_rows, n_columns, num_classes, hyperparameters or {})

@@ -79,12 +79,17 @@ class DeepForestClassifier(PredictsSets, BaseDeepForest, LayeredClassifier):
         ones have ten folds of their own where a table has up to a million cells, times half the
         number of classes.
 
-        Models of other packages get a data frame of pandas with the columns of X: categories have
-        the dtype of categories, and missing values are missing. Where X is no data frame they get
-        an array, categories as codes. A `GradientBoostingClassifier` keeps its parameters and
-        grows as "boosted" does; it is fitted as models of other packages are if it has another
-        loss, `max_bins`, categories or class weights than the deep forest, constraints by names, a
-        scorer, or ``early_stopping=True``.
+        Models of other packages get a data frame of pandas with the columns of X, whose
+        categories have the dtype of categories and may be missing. If X is an array, they get an
+        array with codes of categories. CatBoost, LightGBM, XGBoost and scikit-learn's histogram
+        gradient boosting get categories by their own conventions in both cases; those that print
+        or write files do so only if their parameters ask for it. Steps of a pipeline get the data
+        frame as it is.
+
+        A `GradientBoostingClassifier` keeps its parameters and grows as "boosted" does. It is
+        fitted as models of other packages are if it has another loss, `max_bins`, categories or
+        class weights than the deep forest, constraints by names, a scorer, or
+        ``early_stopping=True``.
     cv : int, splitter, iterable of (train, test) or "auto", default="auto"
         Folds. "auto" means 5, and 10 below 50 samples.
     refit : bool, default=True

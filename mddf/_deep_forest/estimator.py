@@ -185,7 +185,7 @@ class BaseDeepForest(HoldsMembers, Layered):
                 member.model.learning_rate *= 2
         columns = None
         if any(member.is_external for member in members):
-            columns = FrameColumns.of(table)
+            columns = FrameColumns.from_table(table)
         if columns is not None:
             training = replace(training, frames=FrameMaker(columns, binner.encoders_))
         training.check(members, entropy)

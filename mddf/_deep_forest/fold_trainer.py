@@ -20,8 +20,8 @@ from mddf._gradient.options import warn_of_ignored
 from mddf._gradient.target_encoding import groups_of
 from mddf._gradient.weights import boosting_weights
 from mddf._members.boosted import BoostedModel, BoostingData, boost_parts, boosting_options
+from mddf._members.dataframes import FrameMaker
 from mddf._members.external import blaming
-from mddf._members.external_training import Frames
 from mddf._members.screening import is_wide, screened
 from mddf._members.spec import MemberSpec
 from mddf._resampling.folds import Folds, make_folds
@@ -73,8 +73,8 @@ class Training(LayerTrainer):
     boosting_folds : list of (train, held_out) or None, default=None
         Of the named boosted trees, if they are others. The models of all are kept, so that more
         folds are more data for each, and more models.
-    frames : callable or None, default=None
-        What users' estimators see data frames by.
+    frames : FrameMaker or None, default=None
+        Makes data frames for users' estimators.
     """
 
     folds: Folds
@@ -84,7 +84,7 @@ class Training(LayerTrainer):
     units: np.ndarray | None = None
     levels: CategoryLevels | None = None
     boosting_folds: Folds | None = None
-    frames: Frames | None = None
+    frames: FrameMaker | None = None
 
     @cached_property
     def features(self) -> BinnedTable:

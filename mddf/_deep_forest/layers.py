@@ -11,8 +11,8 @@ from mddf._base.serialization import register_serializable
 from mddf._binning.bins import Bins
 from mddf._fitted.fitted_model import StageMember
 from mddf._members.boosted import BoostedFolds, BoostedModel
+from mddf._members.dataframes import FrameMaker
 from mddf._members.external_member import ExternalMember
-from mddf._members.external_training import Frames
 
 
 @register_serializable("fitted member")
@@ -46,8 +46,8 @@ class FittedMember:
     unit: float | np.ndarray = 1.0
     is_external: bool = False
 
-    def as_stage_member(self, n_columns: int, frames: Frames | None) -> StageMember:
-        """The same as the member of a stage; `frames` is what users' estimators see rows by."""
+    def as_stage_member(self, n_columns: int, frames: FrameMaker | None) -> StageMember:
+        """The same as the member of a stage; `frames` makes the inputs of users' estimators."""
         options = (self.is_forest, self.weight, self.exponent, self.name)
         given = (self.models, n_columns, self.unit, *options)
         if self.is_forest:

@@ -62,9 +62,10 @@ class DeepForestRegressor(BaseDeepForest, TableRegressor):
         networks of dense layers [3]_ on normal scores; see Notes), or regressors, or pairs of a
         name and one of these, as in `DeepForestClassifier`. Of the forests of this package the two
         best are members of later layers, too. The others are of the first one only: they get the
-        features as those of classifiers do, and targets of mean 0 and variance 1, those of several
-        outputs as columns. "auto" means one of each of these names; "boosted-leaf-wise" is as in
-        `DeepForestClassifier`, and left out of "auto", since it does not lower squared errors.
+        features as those of classifiers do, and targets of mean 0 and variance 1. Several targets
+        are columns of one array; a regressor that can only learn one is fitted to each. "auto"
+        means one of each of these names; "boosted-leaf-wise" is as in `DeepForestClassifier`, and
+        left out of "auto", since it does not lower squared errors.
     cv : int, splitter, iterable of (train, test) or "auto", default="auto"
         Folds. "auto" means 5, and 10 below 2000 samples.
     refit : bool, default=True

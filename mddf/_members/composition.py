@@ -6,7 +6,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+from sklearn.base import clone
+
 from mddf._base.validation import is_list
+from mddf._members.external import unfitted
 
 
 def is_named(member: Any) -> bool:
@@ -98,11 +101,34 @@ class HoldsMembers:
                 )
         return super().set_params(**params)  # type: ignore[misc]
 
+    def __sklearn_clone__(self) -> Any:
+        """Called by `sklearn.base.clone`.
+
+        scikit-learn refuses to clone estimators of CatBoost 1.2 whose parameters are lists, such
+        as `cat_features`. `unfitted` copies them.
+        """
+        members = getattr(self, self._member_list)
+        if not isinstance(members, list | tuple):
+            return super().__sklearn_clone__()  # type: ignore[misc]
+        without_members = object.__new__(type(self))
+        without_members.__dict__.update(self.__dict__)
+        setattr(without_members, self._member_list, [])
+        made = super(HoldsMembers, without_members).__sklearn_clone__()  # type: ignore[misc]
+        setattr(made, self._member_list, type(members)(map(_clone_member, members)))
+        return made
+
     def _replace(self, position: int, member: Any) -> None:
         members = list(getattr(self, self._member_list))
         old = members[position]
         members[position] = (old[0], member) if is_named(old) else member
         setattr(self, self._member_list, members)
+
+
+def _clone_member(member: Any) -> Any:
+    if is_named(member):
+        return member[0], _clone_member(member[1])
+    is_estimator = hasattr(member, "get_params") and not isinstance(member, type)
+    return unfitted(member) if is_estimator else clone(member, safe=False)
 
 
 def split_names(parameter: str, members: Any, own_parameters: Any) -> list[tuple[str | None, Any]]:

@@ -1,4 +1,4 @@
-"""Checks of external estimators, those of other packages, before a layer trains them."""
+"""Checks of estimators of other packages before a layer trains them, and their errors."""
 
 from __future__ import annotations
 
@@ -19,16 +19,36 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from mddf._base.messages import short
+from mddf._members.booster_conventions import apply_conventions, learns_categories, package_of
 
-# What a layer asks of a fitted estimator.
+# The method by which a layer gets a fitted estimator's predictions.
 METHODS = {"classifier": "predict_proba", "regressor": "predict"}
+# Enough rows for the inner cross-validation of stacks and searches.
 _PROBE_ROWS = 40
+# Words in errors of scikit-learn and others about text or categories in place of numbers, and
+# about missing values.
+_WORDS_OF_CATEGORIES = (
+    "convert",
+    "string",
+    "categor",
+    "dtype",
+    "cast",
+    "object",
+    "nan",
+    "missing",
+)
+_WORDS_OF_MISSING_VALUES = ("nan", "missing value")
+_ENCODE_FIRST = (
+    "such as make_pipeline(make_column_transformer((OneHotEncoder(handle_unknown='ignore', "
+    "sparse_output=False), make_column_selector(dtype_include='category')), "
+    "remainder=SimpleImputer()), model)"
+)
 
 
 def kind_of(model: Any) -> str:
-    """What an estimator is by its tags: "classifier", "regressor" or something else.
+    """Type of an estimator by its tags: "classifier", "regressor" or another.
 
-    One without tags is a classifier if it can give probabilities.
+    An estimator without tags is a classifier if it can give probabilities.
     """
     if isinstance(model, ClassifierMixin):
         return "classifier"
@@ -46,22 +66,22 @@ def kind_of(model: Any) -> str:
 
 
 def _defines(model: Any, method: str) -> bool:
-    """Whether a method is there, or may be once the model is fitted."""
+    """Whether the model has a method, or may have it when it is fitted."""
     return hasattr(model, method) or hasattr(type(model), method)
 
 
 def check_external(parameter: str, model: Any, kind: str, n_features: int) -> None:
-    """Refuse what cannot be a member, before any work is done.
+    """Refuse an object that cannot be a member, before any work is done.
 
     Parameters
     ----------
     parameter : str
-        Where it was found.
+        Name of the parameter that holds it.
     model : object
     kind : {"classifier", "regressor"}
-        What it must be.
+        Required type of estimator.
     n_features : int
-        Columns that it will see.
+        Number of columns of its input.
     """
     method = METHODS[kind]
     expected = f"{parameter} must hold names or {kind}s with fit and {method}, got"
@@ -69,19 +89,20 @@ def check_external(parameter: str, model: Any, kind: str, n_features: int) -> No
         raise ValueError(f"{expected} the class {model.__name__}: put parentheses after it")
     if not hasattr(model, "fit"):
         raise ValueError(f"{expected} {short(model)}")
-    name, found = type(model).__name__, kind_of(model)
-    if found != kind:
-        raise ValueError(f"{expected} the {found} {name}")
-    if not (hasattr(model, method) or _fit_brings(model, method, n_features)):
+    name = type(model).__name__
+    actual_kind = kind_of(model)
+    if actual_kind != kind:
+        raise ValueError(f"{expected} the {actual_kind} {name}")
+    if not (hasattr(model, method) or _appears_with_fit(model, method, n_features)):
         reason = _why_missing(model, method)
         raise ValueError(f"{expected} {name} without {method}{reason and f': {reason}'}")
 
 
-def _fit_brings(model: Any, method: str, n_features: int) -> bool:
-    """Whether a method appears when the model is fitted, which a fit on few made-up rows shows.
+def _appears_with_fit(model: Any, method: str, n_features: int) -> bool:
+    """Whether a method appears when the model is fitted, tried on a few random rows.
 
-    A stack, for instance, has the methods of a final estimator that is made by fit. Where that
-    fit fails nothing is known, and the fit of the layer shows it.
+    A stack, for instance, has the methods of its final estimator, which fit makes. If the trial
+    fails, the answer is unknown and taken as yes: the fit of the layer shows it.
     """
     if not hasattr(type(model), method):
         return False
@@ -89,13 +110,15 @@ def _fit_brings(model: Any, method: str, n_features: int) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return hasattr(unfitted(model).fit(X, np.arange(_PROBE_ROWS) % 2), method)
+            probe = unfitted(model)
+            apply_conventions(probe, range(n_features), categorical=())
+            return hasattr(probe.fit(X, np.arange(_PROBE_ROWS) % 2), method)
         except Exception:
             return True
 
 
 def _why_missing(model: Any, method: str) -> str:
-    """What the model says of a method that its parameters do not let it have."""
+    """The model's own reason for not having a method."""
     try:
         getattr(model, method)
     except AttributeError as error:
@@ -104,28 +127,32 @@ def _why_missing(model: Any, method: str) -> str:
 
 
 def unfitted(model: Any) -> Any:
-    """A clone of an estimator; a copy of one that breaks scikit-learn's rules for clones.
+    """Clone an estimator, or copy it if scikit-learn refuses to clone it.
 
-    CatBoost 1.2.10 does if its parameters hold lists, such as that of `cat_features`.
+    scikit-learn refuses estimators of CatBoost 1.2.10 whose parameters are lists, such as
+    `cat_features`: CatBoost copies the list, so that the clone does not hold the same object.
     """
     try:
         return clone(model)
     except RuntimeError:
-        return deepcopy(model)
+        if package_of(model) is None:
+            return deepcopy(model)
+        return type(model)(**deepcopy(model.get_params()))
 
 
 def weight_parameter(model: Any) -> str | None:
-    """The name by which fit passes sample weights to all that it trains; None if to not all.
+    """Parameter of fit that passes sample weights to every estimator inside; None if none does.
 
-    As without scikit-learn's metadata routing, which is off where members are fitted.
+    scikit-learn's metadata routing is off where members are fitted, and does not count here.
     """
-    return _weight_route(model)[0]
+    parameter, _ = _weight_route(model)
+    return parameter
 
 
 def check_takes_weights(parameter: str, name: str, model: Any) -> None:
-    """Refuse a member to which weights of samples cannot be passed."""
-    found, refusing = _weight_route(model)
-    if found is None:
+    """Refuse a member to which sample weights cannot be passed."""
+    weight_name, refusing = _weight_route(model)
+    if weight_name is None:
         inside = "" if refusing is model else f" that passes none to its {type(refusing).__name__}"
         raise ValueError(
             f"{parameter} must hold models whose fit takes sample_weight, as samples or classes "
@@ -134,7 +161,7 @@ def check_takes_weights(parameter: str, name: str, model: Any) -> None:
 
 
 def _weight_route(model: Any) -> tuple[str | None, Any]:
-    """The name of the parameter, or None and the estimator inside that takes no weights."""
+    """Name of the parameter, or None and the estimator inside that takes no weights."""
     if isinstance(model, Pipeline):
         step, last = model.steps[-1]
         name, refusing = _weight_route(last)
@@ -143,7 +170,7 @@ def _weight_route(model: Any) -> tuple[str | None, Any]:
         return _weight_route(model.estimator)
     if isinstance(model, TransformedTargetRegressor) and model.regressor is not None:
         return _weight_route(model.regressor)
-    for inner in _trained_alike(model):
+    for inner in _weighted_estimators(model):
         if _weight_route(inner)[0] != "sample_weight":
             return None, inner
     passes_on = isinstance(model, _BaseHeterogeneousEnsemble | TransformedTargetRegressor)
@@ -152,8 +179,8 @@ def _weight_route(model: Any) -> tuple[str | None, Any]:
     return None, model
 
 
-def _trained_alike(model: Any) -> list[Any]:
-    """The estimators inside to which weights are passed by the name `sample_weight`."""
+def _weighted_estimators(model: Any) -> list[Any]:
+    """Estimators inside to which weights are passed as `sample_weight`."""
     if isinstance(model, _BaseHeterogeneousEnsemble):
         inner = [estimator for _, estimator in model.estimators]
         inner.append(getattr(model, "final_estimator", None))
@@ -165,19 +192,49 @@ def _trained_alike(model: Any) -> list[Any]:
 
 
 @contextmanager
-def blaming(name: str, failure: str) -> Iterator[None]:
-    """Have errors begin with the member that they are of, what it could not do, and a remedy."""
+def blaming(name: str, failure: str, *, model: Any = None, X: Any = None) -> Iterator[None]:
+    """Make errors name the member and its failure, and give a remedy if there is one.
+
+    Parameters
+    ----------
+    name : str
+        The member's name.
+    failure : str
+        Such as "be fitted".
+    model : estimator, default=None
+        That fails.
+    X : array or DataFrame, default=None
+        Its input.
+    """
     try:
         yield
     except (Warning, MemoryError):
         raise
     except Exception as error:
         kind = next((k for k in (ValueError, TypeError) if isinstance(error, k)), RuntimeError)
-        first, *rest = (str(error) or type(error).__name__).split("\n")
-        remedy = ""
-        if "NaN" in first:
-            remedy = " (missing values are NaN: put SimpleImputer() before it in a pipeline)"
-        if "could not convert string" in first or "Cannot cast" in first:
-            remedy = " (it sees categories as they are: put an encoder before it in a pipeline)"
-        message = f"the member {name!r} cannot {failure}: {first}{remedy}"
-        raise kind("\n".join([message, *rest])) from error
+        first_line, *lines = (str(error) or type(error).__name__).split("\n")
+        remedy = _remedy(str(error), model, X)
+        message = f"the member {name!r} cannot {failure}: {first_line}{remedy}"
+        raise kind("\n".join([message, *lines])) from error
+
+
+def _remedy(message: str, model: Any, X: Any) -> str:
+    """Advice about categories or missing values, where an error seems to be about them."""
+    words = message.lower()
+    if _has_categories(X) and any(word in words for word in _WORDS_OF_CATEGORIES):
+        last = model
+        while isinstance(last, Pipeline):
+            last = last.steps[-1][1]
+        if last is not model and learns_categories(last):
+            return (
+                f" (pass {type(last).__name__} without a pipeline: by itself it gets categories "
+                "and missing values as it takes them)"
+            )
+        return f" (it gets categories as they are: encode them and impute, {_ENCODE_FIRST})"
+    if any(word in words for word in _WORDS_OF_MISSING_VALUES):
+        return " (missing values are NaN: put SimpleImputer() before it in a pipeline)"
+    return ""
+
+
+def _has_categories(X: Any) -> bool:
+    return hasattr(X, "dtypes") and any(str(dtype) == "category" for dtype in X.dtypes)

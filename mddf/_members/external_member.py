@@ -1,4 +1,4 @@
-"""Members of fitted stages that are no forests of this package."""
+"""Fitted members that are estimators of other packages, or models that are kept as arrays."""
 
 from __future__ import annotations
 
@@ -9,21 +9,24 @@ import numpy as np
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._fitted.fitted_model import StageMember
 from mddf._fitted.vector_layout import rounded
-from mddf._members.external_training import Frames, external_vectors
+from mddf._members.dataframes import FrameMaker, ModelInputs
+from mddf._members.external_training import external_vectors
 from mddf._trees.arrays import shares
 
 
 @dataclass(frozen=True)
 class ExternalMember(StageMember):
-    """Fitted estimators, which see numbers; vectors that are rounded are scaled to sum 1 first.
+    """Fitted estimators, which predict from numbers or data frames.
+
+    Vectors that are rounded are scaled to sum 1 first.
 
     Attributes
     ----------
-    frames : callable or None
-        Makes data frames of the numbers, if these are what the estimators see.
+    frames : FrameMaker or None
+        None if all of the models take arrays.
     """
 
-    frames: Frames | None = None
+    frames: FrameMaker | None = None
 
     @property
     def has_trees(self) -> bool:
@@ -32,10 +35,11 @@ class ExternalMember(StageMember):
 
     def vectors(self, rows: EncodedRows, n_jobs: int | None) -> np.ndarray:
         """See StageMember."""
-        numbers = rows.numbers
-        assert numbers is not None
-        X = numbers if self.frames is None else self.frames(numbers)
-        each = [external_vectors(one, X, self.n_columns, self.name) for one in self.models]
+        assert rows.numbers is not None
+        inputs = ModelInputs(rows.numbers, self.frames)
+        predictions = [
+            external_vectors(model, inputs, self.n_columns, self.name) for model in self.models
+        ]
         if not self.is_rounded:
-            return np.mean(each, axis=0)
-        return rounded(shares(np.sum(each, axis=0)))
+            return np.mean(predictions, axis=0)
+        return rounded(shares(np.sum(predictions, axis=0)))

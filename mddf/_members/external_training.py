@@ -1,163 +1,279 @@
-"""Classifiers and regressors that are not forests of this package, as members of layers."""
+"""Training of classifiers and regressors that are not forests of this package."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from joblib import delayed
 from sklearn import config_context, get_config
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble._base import _set_random_states
+from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 
 from mddf._base.backends import in_order, shared
 from mddf._base.parallel import job_count, shares_memory
 from mddf._base.serialization import is_serializable
 from mddf._base.thread_limits import one_thread
+from mddf._members.booster_conventions import (
+    CATBOOST,
+    apply_conventions,
+    category_learners,
+    package_of,
+)
+from mddf._members.dataframes import FrameMaker, ModelInputs
 from mddf._members.external import blaming, kind_of, unfitted, weight_parameter
-from mddf._members.one_per_output import ByOutput
+from mddf._members.one_per_output import OnePerOutput, SomeClassesClassifier
 from mddf._resampling.sampling import rows_with_weight
 
-# Makes data frames of rows of numbers.
-Frames = Callable[[np.ndarray], Any]
-# Below so many cells times classes, threads hold up each other's fits in many steps of Python.
+# Below this number of cells times outputs, threads slow down estimators whose fits consist of many
+# short steps in Python.
 _FEW_CELLS = 2**19
 
 
-def external_vectors(estimator: Any, X: Any, n_columns: int, name: str = "") -> np.ndarray:
-    """What an external estimator predicts of an array or a data frame: (n_rows, n_columns).
+@dataclass(frozen=True)
+class TrainingData:
+    """Data on which an external member is trained.
 
-    Of a classifier, which may have seen only some classes, probabilities of all of them.
-    `name` is how errors call it.
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    target : ndarray of uint16 of shape (n_samples,) or (n_samples, n_outputs), or float64
+        Codes of classes, or numbers of shape (n_samples, n_columns).
+    n_columns : int
+        Number of classes, or of outputs of a regression.
+    sample_weight : ndarray of shape (n_samples,) or None
+    n_classes_per_output : sequence of int or None, default=None
+        For classes of several outputs.
+    frames : FrameMaker or None, default=None
+        Makes data frames of rows of X, for estimators that take them.
     """
-    if isinstance(estimator, ByOutput):
-        each = zip(estimator.models, estimator.widths, strict=True)
-        return np.hstack([external_vectors(model, X, n, name) for model, n in each])
-    name = name or type(estimator).__name__
-    if kind_of(estimator) != "classifier":
-        with blaming(name, "predict"):
-            predicted = estimator.predict(X)
-        return _checked(name, predicted, (len(X), n_columns), -np.inf)
-    with blaming(name, "predict"):
-        predicted = estimator.predict_proba(X)
-    vectors = np.zeros((len(X), n_columns))
-    vectors[:, estimator.classes_] = _checked(
-        name, predicted, (len(X), len(estimator.classes_)), 0
-    )
+
+    X: np.ndarray
+    target: np.ndarray
+    n_columns: int
+    sample_weight: np.ndarray | None
+    n_classes_per_output: Sequence[int] | None = None
+    frames: FrameMaker | None = None
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether the target consists of numbers."""
+        return self.target.dtype.kind == "f"
+
+    def outputs(self) -> list[TrainingData]:
+        """Split the data by the outputs of the target."""
+        if self.is_regression:
+            columns = np.split(self.target, self.n_columns, axis=1)
+            return [replace(self, target=column, n_columns=1) for column in columns]
+        assert self.n_classes_per_output is not None
+        return [
+            replace(self, target=labels, n_columns=n_classes, n_classes_per_output=None)
+            for labels, n_classes in zip(self.target.T, self.n_classes_per_output, strict=True)
+        ]
+
+
+def external_vectors(model: Any, inputs: ModelInputs, n_columns: int, name: str) -> np.ndarray:
+    """Predictions of a fitted external model, of shape (n_rows, n_columns).
+
+    A classifier may have been trained on some of the classes; the others get probability 0.
+
+    Parameters
+    ----------
+    model : estimator, OnePerOutput or SomeClassesClassifier
+    inputs : ModelInputs
+    n_columns : int
+        Number of classes, or of outputs of a regression.
+    name : str
+        The member's name in errors; if empty, the name of the model's class.
+    """
+    if isinstance(model, OnePerOutput):
+        outputs = zip(model.models, model.widths, strict=True)
+        return np.hstack([external_vectors(inner, inputs, n, name) for inner, n in outputs])
+    if isinstance(model, SomeClassesClassifier):
+        vectors = np.zeros((len(inputs), n_columns))
+        vectors[:, model.classes] = external_vectors(model.model, inputs, len(model.classes), name)
+        return vectors
+    name = name or type(model).__name__
+    X = inputs.for_model(model)
+    if kind_of(model) != "classifier":
+        with blaming(name, "predict", model=model, X=X):
+            predictions = model.predict(X)
+        return _checked(name, predictions, (len(inputs), n_columns), least=-np.inf)
+    with blaming(name, "predict", model=model, X=X):
+        probabilities = model.predict_proba(X)
+    vectors = np.zeros((len(inputs), n_columns))
+    shape = len(inputs), len(model.classes_)
+    vectors[:, model.classes_] = _checked(name, probabilities, shape, least=0.0)
     return vectors
 
 
-def _checked(name: str, predicted: Any, shape: tuple[int, int], least: float) -> np.ndarray:
-    """What a member predicted, of that shape; ValueError if these are no such numbers."""
-    predicted = np.asarray(predicted, float)
-    if predicted.size != shape[0] * shape[1]:
-        wrong = f"an array of shape {predicted.shape}"
-    elif not np.isfinite(predicted).all():
-        wrong = "NaN or infinity"
-    elif predicted.min(initial=least) < least:
-        wrong = f"{predicted.min():g}"
+def _checked(name: str, predictions: Any, shape: tuple[int, int], *, least: float) -> np.ndarray:
+    """Predictions of a member in that shape; ValueError if they cannot be right."""
+    predictions = np.asarray(predictions, float)
+    if predictions.size != shape[0] * shape[1]:
+        fault = f"an array of shape {predictions.shape}"
+    elif not np.isfinite(predictions).all():
+        fault = "NaN or infinity"
+    elif predictions.min(initial=least) < least:
+        fault = f"{predictions.min():g}"
     else:
-        return predicted.reshape(shape)
-    what = "numbers" if least < 0 else "probabilities"
-    raise ValueError(f"the member {name!r} must give {what} of shape {shape}, got {wrong}")
+        return predictions.reshape(shape)
+    expected = "numbers" if least < 0 else "probabilities"
+    raise ValueError(f"the member {name!r} must give {expected} of shape {shape}, got {fault}")
 
 
-def _draw(
+def n_fits(estimator: Any, n_classes_per_output: Sequence[int] | None, n_targets: int = 1) -> int:
+    """Number of models that are fitted on a part: one, or one for each output.
+
+    Parameters
+    ----------
+    estimator : estimator
+    n_classes_per_output : sequence of int or None
+        For classes of several outputs.
+    n_targets : int, default=1
+        Number of outputs of a regression.
+    """
+    if n_classes_per_output is not None:
+        return 1 if _learns_class_outputs(estimator) else len(n_classes_per_output)
+    return 1 if n_targets == 1 or _learns_targets(estimator) else n_targets
+
+
+def _learns_class_outputs(estimator: Any) -> bool:
+    return getattr(estimator, "_learns_outputs", False)
+
+
+def _learns_targets(estimator: Any) -> bool:
+    """Whether one regressor can learn several targets."""
+    if is_serializable(estimator):  # regressors of this package
+        return True
+    if isinstance(estimator, Pipeline):
+        return _learns_targets(estimator.steps[-1][1])
+    if isinstance(estimator, BaseSearchCV):
+        return _learns_targets(estimator.estimator)
+    if isinstance(estimator, TransformedTargetRegressor):
+        return estimator.regressor is None or _learns_targets(estimator.regressor)
+    if package_of(estimator) == CATBOOST:
+        return str(estimator.get_params().get("loss_function")).startswith("Multi")
+    try:
+        return bool(get_tags(estimator).target_tags.multi_output)
+    except (AttributeError, TypeError, ValueError):
+        return True  # unknown: its own fit tells
+
+
+def _fit_part(
+    estimator: Any,
+    data: TrainingData,
+    train: np.ndarray,
+    held_out: np.ndarray | None,
+    *,
+    seed: int,
+    name: str,
+    config: dict[str, Any],
+) -> tuple[Any, np.ndarray | None]:
+    """Fit a clone on some rows, and predict the rows that are held out."""
+    # Parts are spread over the cores: an estimator's own threads would compete with the others.
+    with one_thread(), config_context(**config):
+        model = _fitted(estimator, data, train, seed=seed, name=name)
+        if held_out is None:
+            return model, None
+        inputs = ModelInputs(data.X[held_out], data.frames)
+        return model, external_vectors(model, inputs, data.n_columns, name)
+
+
+def _fitted(estimator: Any, data: TrainingData, train: np.ndarray, *, seed: int, name: str) -> Any:
+    """A clone of the estimator that is fitted on some rows; a model for each output if it must."""
+    n_targets = data.n_columns if data.is_regression else 1
+    n_models = n_fits(estimator, data.n_classes_per_output, n_targets)
+    if n_models == 1:
+        return _fitted_to_all(estimator, data, train, seed=seed, name=name)
+    outputs = data.outputs()
+    seeds = np.random.SeedSequence(seed).generate_state(len(outputs))
+    models = [
+        _fitted_to_all(estimator, output, train, seed=int(output_seed), name=name)
+        for output, output_seed in zip(outputs, seeds, strict=True)
+    ]
+    return OnePerOutput(models, [output.n_columns for output in outputs])
+
+
+def _fitted_to_all(
+    estimator: Any, data: TrainingData, train: np.ndarray, *, seed: int, name: str
+) -> Any:
+    """A clone of the estimator that is fitted to the whole target of some rows."""
+    model = unfitted(estimator)
+    random = np.random.RandomState(seed)
+    _set_random_states(model, random)
+    fit_parameters = {}
+    if data.sample_weight is not None:
+        weight_name = weight_parameter(model)
+        if weight_name is None:
+            train = _draw_by_weight(train, data.target, data.sample_weight, random)
+        else:
+            fit_parameters[weight_name] = data.sample_weight[train]
+    y = data.target[train]
+    if not data.is_regression:
+        y = y.astype(np.int64)
+    elif data.n_columns == 1:
+        y = y[:, 0]
+    is_own = is_serializable(model)
+    classes = None
+    if np.all(y == y[:1]) and _needs_different_targets(model, data):
+        model = DummyRegressor() if data.is_regression else DummyClassifier()
+        fit_parameters = {}
+    elif not (data.is_regression or is_own):
+        present, positions = np.unique(y, return_inverse=True)
+        if len(present) <= present[-1]:  # some class is absent from these rows
+            classes = present
+            y = positions
+    names: Sequence[Any] = range(data.X.shape[1])
+    categorical: Iterable[int] = ()
+    if data.frames is not None:
+        names = data.frames.columns.names
+        categorical = data.frames.encoders
+    with blaming(name, "be fitted"):
+        apply_conventions(model, names, categorical)
+    X = ModelInputs(data.X[train], data.frames).for_model(model)
+    with blaming(name, "be fitted", model=model, X=X):
+        model.fit(X, y, **fit_parameters)
+    return model if classes is None else SomeClassesClassifier(model, classes)
+
+
+def _needs_different_targets(model: Any, data: TrainingData) -> bool:
+    """Whether a model may not be fitted to rows of a single class or number.
+
+    Few classifiers of other packages can be, and CatBoost's regressors cannot.
+    """
+    if isinstance(model, Pipeline):
+        return True
+    if data.is_regression:
+        return any(package_of(learner) == CATBOOST for learner in category_learners(model))
+    return not is_serializable(model)
+
+
+def _draw_by_weight(
     rows: np.ndarray, target: np.ndarray, weights: np.ndarray, random: np.random.RandomState
 ) -> np.ndarray:
-    """As many rows, drawn in proportion to their weights, and one of each class left out."""
+    """Draw as many rows in proportion to their weights, and one row of each class not drawn."""
     drawn = random.choice(rows, len(rows), p=weights[rows] / weights[rows].sum())
     left_out = rows[~np.isin(target[rows], target[drawn])]
     _, first = np.unique(target[left_out], return_index=True)
     return np.concatenate([drawn, left_out[first]])
 
 
-def _learns_outputs(estimator: Any) -> bool:
-    return getattr(estimator, "_learns_outputs", False)
-
-
-def n_fits(estimator: Any, widths: Sequence[int] | None) -> int:
-    """How often an estimator is fitted on a part, to classes of several outputs or of one."""
-    return 1 if widths is None or _learns_outputs(estimator) else len(widths)
-
-
-def _is_real(target: np.ndarray) -> bool:
-    return target.dtype.kind == "f"
-
-
-def _fit_external(
-    estimator: Any,
-    X: np.ndarray,
-    target: np.ndarray,
-    weights: np.ndarray | None,
-    n_columns: int,
-    train: np.ndarray,
-    held_out: np.ndarray | None,
-    seed: int,
-    name: str,
-    config: dict[str, Any],
-    frames: Frames | None,
-    widths: Sequence[int] | None,
-) -> tuple[Any, np.ndarray | None]:
-    if widths is not None and not _learns_outputs(estimator):
-        seeds = np.random.SeedSequence(seed).generate_state(len(widths))
-        models = [
-            _fit_external(
-                estimator, X, y, weights, n, train, None, int(own), name, config, frames, None
-            )[0]
-            for y, n, own in zip(target.T, widths, seeds, strict=True)
-        ]
-        by_output = ByOutput(models, list(widths))
-        if held_out is None:
-            return by_output, None
-        with one_thread(), config_context(**config):
-            seen_rows = (frames or np.asarray)(X[held_out])
-            return by_output, external_vectors(by_output, seen_rows, n_columns, name)
-    fitted = unfitted(estimator)
-    random = np.random.RandomState(seed)
-    _set_random_states(fitted, random)
-    options = {}
-    if weights is not None:
-        parameter = weight_parameter(fitted)
-        if parameter is None:
-            train = _draw(train, target, weights, random)
-        else:
-            options[parameter] = weights[train]
-    if _is_real(target):
-        y = target[train, 0] if n_columns == 1 else target[train]
-    else:
-        y = target[train].astype(np.int64)
-    real = _is_real(target)
-    seen = frames or np.asarray
-    # Few classifiers of others take one class alone; members of this package do.
-    takes_one = real or is_serializable(fitted)
-    if np.all(y == y[:1]) and (isinstance(fitted, Pipeline) or not takes_one):
-        fitted, options = DummyRegressor() if real else DummyClassifier(), {}
-    # Folds are spread over the cores: what a classifier starts by itself would fight over them.
-    with one_thread(), config_context(**config):
-        with blaming(name, "be fitted"):
-            fitted.fit(seen(X[train]), y, **options)
-        vectors = None
-        if held_out is not None:
-            vectors = external_vectors(fitted, seen(X[held_out]), n_columns, name)
-    return fitted, vectors
-
-
 def fit_external(
     estimator: Any,
-    X: np.ndarray,
-    target: np.ndarray,
-    n_columns: int,
-    weights: np.ndarray | None,
-    parts: Any,
-    entropy: Any,
-    n_jobs: Any,
+    data: TrainingData,
+    parts: Sequence[tuple[np.ndarray, np.ndarray | None]],
+    *,
+    entropy: Sequence[int],
+    n_jobs: int | None,
     name: str = "",
-    frames: Frames | None = None,
-    widths: Sequence[int] | None = None,
 ) -> list[Any]:
     """Fit clones of a classifier or regressor on parts of the rows.
 
@@ -165,51 +281,62 @@ def fit_external(
     ----------
     estimator : estimator
         If its fit takes no weights, it gets rows that are drawn in proportion to them.
-    X : ndarray of shape (n_samples, n_features)
-    target : ndarray of uint16 of shape (n_samples,) or (n_samples, n_outputs), or float64
-        Classes, or numbers, which have shape (n_samples, n_columns).
-    n_columns : int
-        Classes, or outputs.
-    weights : ndarray of shape (n_samples,) or None
+    data : TrainingData
     parts : sequence of (train, held out)
-        Rows; nothing is predicted where those held out are None.
+        Rows. Nothing is predicted where the rows held out are None.
     entropy : sequence of int
-        Of the random states.
+        For the random states.
     n_jobs : int or None
     name : str, default=""
-        How errors call the estimator; by default what its class is called.
-    frames : callable or None, default=None
-        Makes what the estimator sees of rows of X.
-    widths : sequence of int, default=None
-        Classes of each of several outputs; most estimators are then fitted to one at a time.
+        The estimator's name in errors, by default that of its class.
 
     Returns
     -------
-    list of (estimator, ndarray of shape (n_held_out, n_columns) or None)
+    list of (model, ndarray of shape (n_held_out, n_columns) or None)
 
     Raises
     ------
     ValueError
         If a part has no row with a weight to train on.
     """
+    weights = data.sample_weight
     if weights is not None:
         parts = [(rows_with_weight(train, weights), held_out) for train, held_out in parts]
     seeds = np.random.SeedSequence(entropy).generate_state(len(parts))
-    everywhere = shared([X, target, weights])
+    arrays = shared([data.X, data.target, weights])
     # Weights are passed by name: no estimator inside has to request them.
     config = get_config() | {"enable_metadata_routing": False}
     name = name or type(estimator).__name__
     tasks = (
-        delayed(_fit_external)(
-            estimator, *everywhere, n_columns, *part, int(seed), name, config, frames, widths
+        delayed(_fit_shared)(
+            *arrays,
+            replace(data, X=data.X[:0], target=data.target[:0], sample_weight=None),
+            estimator=estimator,
+            train=train,
+            held_out=held_out,
+            seed=int(seed),
+            name=name,
+            config=config,
         )
-        for part, seed in zip(parts, seeds, strict=True)
+        for (train, held_out), seed in zip(parts, seeds, strict=True)
     )
-    small = X.size * n_columns < _FEW_CELLS
-    if small and getattr(estimator, "_fits_step_by_step", False) and shares_memory():
+    is_small = data.X.size * data.n_columns < _FEW_CELLS
+    if is_small and getattr(estimator, "_fits_step_by_step", False) and shares_memory():
         n_jobs = 1
-    # Here, too: limits that threads set one by one would come and go between their fits.
+    # Also here: limits that threads set one by one would come and go between their fits.
     with one_thread(), warnings.catch_warnings():
-        # Of a fold, whose classes may be many: y as a whole has been looked at.
+        # A fold may have many classes in few rows. The whole of y has been checked.
         warnings.filterwarnings("ignore", "The number of unique classes is greater than 50%")
         return list(in_order(tasks, job_count(n_jobs, len(parts), require=None)))
+
+
+def _fit_shared(
+    X: np.ndarray,
+    target: np.ndarray,
+    sample_weight: np.ndarray | None,
+    data: TrainingData,
+    **options: Any,
+) -> tuple[Any, np.ndarray | None]:
+    """`_fit_part` with arrays that an engine has sent to its workers once for all tasks."""
+    whole = replace(data, X=X, target=target, sample_weight=sample_weight)
+    return _fit_part(data=whole, **options)

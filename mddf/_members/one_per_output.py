@@ -1,24 +1,45 @@
-"""Classifiers of one output each, as a member of a layer whose samples have several."""
+"""Models that each predict a part of what a member predicts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from mddf._base.serialization import register_serializable
 
 
 @register_serializable("classifiers by output")
 @dataclass(frozen=True)
-class ByOutput:
-    """Fitted classifiers, one for each output.
+class OnePerOutput:
+    """Fitted classifiers or regressors, one for each output.
 
     Attributes
     ----------
     models : list of estimator
     widths : list of int
-        How many classes each output has.
+        Number of columns of each output's predictions: of its classes, or 1.
     """
 
     models: list[Any]
     widths: list[int]
+
+
+@register_serializable("classifier of some classes")
+@dataclass(frozen=True)
+class SomeClassesClassifier:
+    """A fitted classifier of another package that was trained on rows without some of the classes.
+
+    XGBoost requires that the labels of n classes are 0 to n - 1.
+
+    Attributes
+    ----------
+    model : estimator
+        Its labels are positions in `classes`.
+    classes : ndarray of int64
+        Codes of the classes of the training rows, in order.
+    """
+
+    model: Any
+    classes: np.ndarray

@@ -14,7 +14,8 @@ from mddf._base.memmap import put_aside
 from mddf._binning.binned_table import BinnedTable
 from mddf._core import ClassTarget, Sampling, ValueTarget
 from mddf._fitted.vector_layout import GRAIN, rounded, shown_numbers
-from mddf._members.external_training import Frames, fit_external
+from mddf._members.dataframes import FrameMaker
+from mddf._members.external_training import TrainingData, fit_external
 from mddf._members.spec import MemberSpec
 from mddf._resampling.sampling import RowWeights, plan_sampling
 from mddf._trees import grower
@@ -319,7 +320,7 @@ class LayerTrainer:
         entropy: Sequence[int],
         name: str = "",
         view: LayerInput | None = None,
-        frames: Frames | None = None,
+        frames: FrameMaker | None = None,
     ) -> list[tuple[Any, np.ndarray]]:
         """Clones of an estimator on parts of the rows, and what they predict of those held out.
 
@@ -331,21 +332,16 @@ class LayerTrainer:
             X = shown_numbers(X, view.added, view.columns)
             if view.reweighting is not None:
                 weights = view.reweighting * (1 if weights is None else weights)
-        rows = [(part[0], part[1]) for part in parts]
-        task, n_jobs = self.task, self.n_jobs
-        return fit_external(
-            model,
-            X,
-            task.y,
-            task.n_columns,
-            weights,
-            rows,
-            entropy,
-            n_jobs,
-            name,
-            frames,
-            task.widths,
+        data = TrainingData(
+            X=X,
+            target=self.task.y,
+            n_columns=self.task.n_columns,
+            sample_weight=weights,
+            n_classes_per_output=self.task.widths,
+            frames=frames,
         )
+        rows = [(part[0], part[1]) for part in parts]
+        return fit_external(model, data, rows, entropy=entropy, n_jobs=self.n_jobs, name=name)
 
     def train_estimator(
         self,

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import joblib
-import narwhals.stable.v1 as nw
 import numpy as np
-from scipy import sparse
 from sklearn.base import is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import check_scoring, get_scorer_names, log_loss
 from sklearn.utils import Bunch, check_random_state
-from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.validation import column_or_1d
-from tqdm import tqdm
 
-from mddf._base.messages import nearest, short
+from mddf._base.messages import short
 from mddf._base.validation import check_lengths, naming
 from mddf._binning.encoded_rows import EncodedRows
 from mddf._fitted.fitted_model import Stage
 from mddf._fitted.vector_layout import combine
 from mddf._gradient.losses import Numbers
-from mddf._input.frame import is_frame
 from mddf._input.reading import whole_frame
-from mddf._input.table import Table
 from mddf._inspection.stages import (
     coded_stages,
     feature_names,
@@ -34,10 +25,11 @@ from mddf._inspection.stages import (
     refuse_untraceable,
 )
 from mddf._targets.kernel_targets import finite_values
-from mddf._targets.target_validation import known_labels
+from mddf._targets.target_validation import all_weights, known_labels
 
 from ._checks import check_choice, check_whole
 from ._paths import own_class_contributions, path_contributions
+from ._permutation import make_scorer, permutation_importances
 
 KINDS = ("auto", "held-out", "permutation", "impurity")
 _MEASURES = {
@@ -56,6 +48,7 @@ def importances(
     scoring: Any = None,
     n_repeats: int = 5,
     max_samples: int | float = 1000,
+    sample_weight: Any = None,
     n_jobs: int | None = None,
     random_state: Any = None,
     verbose: int = 0,
@@ -73,7 +66,7 @@ def importances(
         Their classes, or numbers. "impurity" needs neither.
     kind : {"auto", "held-out", "permutation", "impurity"}, default="auto"
         - "auto": "held-out" of models that are sums over trees, and "permutation" of others, such
-          as a deep forest of members of several kinds.
+          as a deep forest of members of several kinds, or a classifier of several outputs.
         - "held-out": by how much the splits of a feature raise the probability of the right class
           for these rows, on average; the sum over features is what the model gains on not asking
           anything. A feature that says nothing gets 0 but for chance, and may get less. In a
@@ -87,14 +80,17 @@ def importances(
           are features times `n_repeats`.
         - "impurity": the mean decrease of impurity in training, `feature_importances_`. Biased:
           features with many different values gain even if they are noise.
-    scoring : str, callable or None, default=None
-        For "permutation"; None means minus the log-loss, R2 of a regressor, and accuracy of a
-        classifier without probabilities.
+    scoring : str, callable, list, tuple, dict or None, default=None
+        For "permutation": one scorer, or several scorers as scikit-learn's `check_scoring` takes
+        them. None means minus the log-loss (the mean over the outputs if there are several), R2 of
+        a regressor, and accuracy of a classifier without probabilities.
     n_repeats : int, default=5
         How often "permutation" shuffles each feature.
     max_samples : int or float, default=1000
-        Rows that "permutation" draws for each shuffling, if there are more: their number, or their
-        share of all in (0, 1].
+        Number of rows on which "permutation" scores the model, or their share of all rows in
+        (0, 1]. If there are more rows, it draws this number once and takes every score on them.
+    sample_weight : array of shape (n_samples,), default=None
+        Weights of the rows in the scores of "permutation", the only kind that takes weights.
     n_jobs : int, default=None
         Threads in which "permutation" shuffles features: None is one (unless
         `joblib.parallel_config` says more), -1 is all cores.
@@ -109,7 +105,8 @@ def importances(
         ``importances_mean`` of shape (n_features,); ``importances_std`` of the same shape, which
         is the standard error over rows for "held-out", the standard deviation over repeats for
         "permutation", and None for "impurity"; ``feature_names``; ``kind``; and ``measure``, which
-        says what the numbers are.
+        says what the numbers are. If `scoring` has several scorers, a dict of such results by the
+        scorers' names.
 
     Examples
     --------
@@ -129,7 +126,13 @@ def importances(
             "'impurity' needs none"
         )
     if kind == "auto":
-        kind = "held-out" if is_sum_of_trees(model) else "permutation"
+        several_outputs = isinstance(getattr(model, "classes_", None), list)
+        traceable = not several_outputs and is_sum_of_trees(model)
+        kind = "held-out" if traceable else "permutation"
+    if sample_weight is not None and kind != "permutation":
+        raise ValueError(
+            f"sample_weight needs kind='permutation', the only kind with weights, got {kind!r}"
+        )
     spread, measure = None, _MEASURES[kind]
     if kind == "impurity":
         mean = np.array(_of_training(model))
@@ -139,13 +142,34 @@ def importances(
             check_random_state(random_state)
         if not hasattr(model, "predict"):
             raise TypeError(f"model must be a fitted classifier or regressor, got {short(model)}")
-        known = _read_targets(model, X, y)
-        score, measure = _scorer(model, scoring, known)
-        found = _permuted(
-            model, X, y, score, max_samples=_n_drawn(max_samples, len(known)), n_jobs=n_jobs,
-            n_repeats=n_repeats, random_state=random_state, verbose=verbose,
-        )  # fmt: skip
-        mean, spread = found.importances_mean, found.importances_std
+        n_rows = len(_read_targets(model, X, y))
+        if sample_weight is not None:
+            sample_weight = all_weights(sample_weight, n_rows)
+        scorer, measure = make_scorer(model, scoring, weighted=sample_weight is not None)
+        shuffled = permutation_importances(
+            model,
+            X,
+            y,
+            scorer,
+            max_samples=max_samples,
+            n_repeats=n_repeats,
+            sample_weight=sample_weight,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        if not hasattr(shuffled, "importances_mean"):  # a dict of several scores
+            return {
+                name: _result(
+                    model,
+                    kind,
+                    f"fall of {name} if shuffled",
+                    mean=of_score.importances_mean,
+                    spread=of_score.importances_std,
+                )
+                for name, of_score in shuffled.items()
+            }
+        mean, spread = shuffled.importances_mean, shuffled.importances_std
     else:
         rows = _gains(model, X, y)
         if is_regressor(model):
@@ -153,6 +177,12 @@ def importances(
         elif fitted_stages(model).link is not None:
             measure = "gain of the scores' covariance with the classes"
         mean, spread = rows.mean(axis=0), rows.std(axis=0) / np.sqrt(len(rows))
+    return _result(model, kind, measure, mean=mean, spread=spread)
+
+
+def _result(
+    model: Any, kind: str, measure: str, *, mean: np.ndarray, spread: np.ndarray | None
+) -> Bunch:
     return Bunch(
         importances_mean=mean,
         importances_std=spread,
@@ -189,72 +219,6 @@ def _read_targets(model: Any, X: Any, y: Any) -> np.ndarray:
     if is_classifier(model) and isinstance(classes, np.ndarray) and classes.ndim == 1:
         return known_labels(column_or_1d(y), classes, len(y))
     return np.asarray(y)
-
-
-def _n_drawn(max_samples: Any, n_rows: int) -> int:
-    """The number of rows that a number or a share says."""
-    if isinstance(max_samples, float):
-        if not 0 < max_samples <= 1:
-            raise ValueError(f"max_samples as a share must lie in (0, 1], got {max_samples}")
-        return max(1, round(max_samples * n_rows))
-    check_whole("max_samples", max_samples, 1)
-    return min(max_samples, n_rows)
-
-
-def _scorer(model: Any, scoring: Any, known: np.ndarray) -> tuple[Callable[..., float], str]:
-    """A function of (model, X, y), greater is better, and what its fall is called."""
-    if scoring is None and is_classifier(model) and hasattr(model, "predict_proba"):
-        return _minus_log_loss, "rise of the log-loss if shuffled"
-    try:
-        score = check_scoring(model, scoring=scoring)
-    except InvalidParameterError as error:
-        raise ValueError(
-            "scoring must be None, a function or one of sklearn.metrics.get_scorer_names(), got "
-            f"{short(scoring)}{nearest(str(scoring), get_scorer_names())}"
-        ) from error
-    shown = scoring if isinstance(scoring, str) else "R2" if is_regressor(model) else "score"
-    return score, f"fall of {shown} if shuffled"
-
-
-def _minus_log_loss(model: Any, X: Any, y: Any) -> float:
-    return -log_loss(y, model.predict_proba(X), labels=model.classes_)
-
-
-def _permuted(
-    model: Any, X: Any, y: Any, score: Callable[..., float], *, verbose: int, **options: Any
-) -> Bunch:
-    """What scikit-learn says if the columns of X are shuffled, of whatever type X is."""
-    from sklearn.inspection import permutation_importance  # takes a second to import
-
-    X = whole_frame(X)
-    if isinstance(X, Table):
-        raise TypeError("kind='permutation' needs X in memory, got a table of by_columns")
-    if sparse.issparse(X):
-        X = X.toarray()
-    if is_frame(X) and not hasattr(X, "iloc"):
-        X, score = _by_numbers_of_rows(nw.from_native(X, eager_only=True), score)
-    n_calls = 1 + options["n_repeats"] * np.shape(X)[1]
-    with tqdm(total=n_calls, desc="shuffling features", disable=not verbose, leave=False) as bar:
-
-        def counted(model: Any, X: Any, y: Any) -> float:
-            found = score(model, X, y)
-            bar.update()
-            return found
-
-        with joblib.parallel_config(backend="threading"):
-            return permutation_importance(model, X, y, scoring=counted, **options)
-
-
-def _by_numbers_of_rows(
-    frame: Any, score: Callable[..., float]
-) -> tuple[np.ndarray, Callable[..., float]]:
-    """Numbers of rows to be shuffled for cells, of which scikit-learn would make an array."""
-
-    def score_of(model: Any, rows: np.ndarray, y: Any) -> float:
-        cells = [frame[:, c][rows[:, c]] for c in range(frame.shape[1])]
-        return score(model, frame[rows[:, 0]].with_columns(*cells).to_native(), y)
-
-    return np.repeat(np.arange(len(frame))[:, None], frame.shape[1], axis=1), score_of
 
 
 def _gains(model: Any, X: Any, y: Any) -> np.ndarray:

@@ -22,6 +22,7 @@ from mddf._members.kernel import (
 )
 from mddf._members.linear import Encoding, LinearClassifier, LinearRegressor
 from mddf._members.network import Network, NetworkClassifier, NetworkRegressor
+from mddf._members.one_per_output import OnePerOutput, SomeClassesClassifier
 
 from ._boosting import add_scores, add_softmax
 from ._graph import Graph
@@ -59,6 +60,10 @@ def add_external(
     str
         Value of shape (n_rows, n_classes).
     """
+    if isinstance(classifier, SomeClassesClassifier):
+        some = add_external(graph, X, classifier.model, len(classifier.classes), codes_of)
+        columns = graph.constant(np.eye(n_classes)[classifier.classes])
+        return graph.add("MatMul", some, columns)
     _refuse_others(classifier, codes_of)
     steps, last = split_steps(classifier)
     X = add_steps(graph, X, steps)
@@ -96,6 +101,9 @@ def add_external_regressor(graph: Graph, X: str, regressor: Any, codes_of: Any =
     str
         Value of shape (n_rows, n_outputs).
     """
+    if isinstance(regressor, OnePerOutput):
+        outputs = [add_external_regressor(graph, X, model, codes_of) for model in regressor.models]
+        return graph.add("Concat", *outputs, axis=1)
     _refuse_others(regressor, codes_of)
     steps, last = split_steps(regressor)
     X = add_steps(graph, X, steps)

@@ -154,15 +154,19 @@ def _add_boosted(
 def _add_estimators(graph: Graph, numbers: str, member: StageMember, is_regressor: bool) -> str:
     """As `ExternalMember.vectors`: the mean over estimators."""
     frames = getattr(member, "frames", None)
-    codes_of = None if frames is None else frames.codes_of
-    if is_regressor:
-        found = [add_external_regressor(graph, numbers, one, codes_of) for one in member.models]
-    else:
-        n = member.n_columns
-        found = [add_external(graph, numbers, one, n, codes_of) for one in member.models]
+    predictions = []
+    for model in member.models:
+        codes_of = None
+        if frames is not None and frames.serves(model):
+            codes_of = frames.codes_of
+        if is_regressor:
+            predictions.append(add_external_regressor(graph, numbers, model, codes_of))
+        else:
+            n_classes = member.n_columns
+            predictions.append(add_external(graph, numbers, model, n_classes, codes_of))
     if not member.is_rounded:
-        return _add_mean(graph, found)
-    return _add_rounded(graph, _add_shares(graph, _add_sum(graph, found)))
+        return _add_mean(graph, predictions)
+    return _add_rounded(graph, _add_shares(graph, _add_sum(graph, predictions)))
 
 
 def _add_columns(graph: Graph, vectors: list[str], stage: Stage) -> str:

@@ -42,9 +42,12 @@ def cell(options, set, method, seed):
         rows = np.sort(random.permutation(len(y))[: options.rows])
         tsne = TSNE(
             perplexity=min(options.perplexity, (len(rows) - 1) / 3), init="pca",
-            random_state=seed, n_jobs=options.n_jobs,
+            random_state=seed, n_jobs=1,
         )  # fmt: skip
-        with threadpool_limits(options.n_jobs):  # TSNE's own n_jobs leaves out its descent
+        # One thread: TSNE's n_jobs does not limit its gradient descent, whose OpenMP threads spin
+        # between thousands of short steps: --quick takes 8 CPU seconds with one thread, 67 to 140
+        # with two.
+        with threadpool_limits(1):
             planes = [tsne.fit_transform(X[rows].astype(np.float32)) for X in features]
         found[part] = {
             "labels": y[rows].tolist(),

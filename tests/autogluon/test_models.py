@@ -1,5 +1,9 @@
 """Custom models of AutoGluon, which the extra `autogluon` brings."""
 
+import importlib
+import sys
+from types import ModuleType
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -152,3 +156,30 @@ def test_a_stack_with_bags(models, tmp_path):
     assert {"DeepForest_BAG_L1", "MDDFGradientBoosting_BAG_L1"} <= set(board["model"])
     assert "DeepForest_BAG_L2" not in set(board["model"])
     assert predictor.evaluate(train[180:])["accuracy"] > 0.7
+
+
+class StandIn:
+    """The part of AutoGluon's models that the class definitions need."""
+
+
+def test_memory_is_estimated_for_all_parameters(monkeypatch):
+    """Without AutoGluon, whose base class a stand-in replaces."""
+    for name in ("autogluon", "autogluon.core", "autogluon.core.models"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    sys.modules["autogluon.core.models"].AbstractModel = StandIn
+    monkeypatch.delitem(sys.modules, "mddf.autogluon", raising=False)
+    module = importlib.import_module("mddf.autogluon")
+    monkeypatch.delitem(sys.modules, "mddf.autogluon")
+    X = np.empty((100_000, 20))
+
+    def estimate(Model, hyperparameters):
+        return Model._estimate_memory_usage_static(
+            X=X, hyperparameters=hyperparameters, num_classes=2, problem_type="binary"
+        )
+
+    default = estimate(module.DeepForestModel, None)
+    assert estimate(module.DeepForestModel, {"n_estimators": "auto"}) == default
+    assert estimate(module.DeepForestModel, {"preset": "best"}) > 1.5 * default
+    assert estimate(module.GradientBoostingModel, {"max_depth": 12}) > estimate(
+        module.GradientBoostingModel, {"max_depth": None}
+    )

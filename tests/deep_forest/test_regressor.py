@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.exceptions import DataConversionWarning
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import GammaRegressor, LinearRegression
 from sklearn.metrics import r2_score
 from sklearn.model_selection import GroupKFold, cross_val_predict
 from sklearn.neighbors import KNeighborsRegressor
@@ -153,8 +153,17 @@ def test_importances_where_no_forest_has_a_vote(refit):
 
 def test_members_that_cannot_be_fitted_are_named(data):
     X, y, *_ = data
-    with pytest.raises(ValueError, match=r"^the member 'SVR' cannot be fitted.*1d"):
-        DeepForestRegressor(1, members=["random", SVR(C=2)]).fit(X, np.column_stack([y, y]))
+    with pytest.raises(ValueError, match=r"^the member 'GammaRegressor' cannot be fitted.*y"):
+        DeepForestRegressor(1, members=["random", GammaRegressor()]).fit(X, y - y.mean())
+
+
+def test_members_that_learn_one_target_are_fitted_to_each(data):
+    X, y, *_ = data
+    several = DeepForestRegressor(1, members=[SVR(C=2)], random_state=0, cv=3)
+    several.fit(X, np.column_stack([y, -y]))
+    alone = DeepForestRegressor(1, members=[SVR(C=2)], random_state=0, cv=3).fit(X, y)
+    expected = np.column_stack([alone.predict(X), -alone.predict(X)])
+    np.testing.assert_allclose(several.predict(X), expected, atol=0.01)  # of the solver
 
 
 @pytest.mark.parametrize("wrong", [lambda p: np.full_like(p, np.nan), lambda p: p[:-1]])

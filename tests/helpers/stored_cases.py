@@ -17,7 +17,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import accuracy_score, make_scorer
-from sklearn.model_selection import GroupKFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from stored_models import labels, table
@@ -130,6 +130,10 @@ def _deep_forests():
         np.zeros(150),
         {},
     )
+    rare = np.where(np.arange(150) == 7, "a class of one row", WORDS)
+    folds = {**DEEP, "cv": KFold(2, shuffle=True, random_state=0), "refit": False}
+    model = DeepForestClassifier(**folds, members=[LogisticRegression(max_iter=500)])
+    yield "deep forest, a fold without a class", model, NUMBERS, rare, {}
     network = {**DEEP, "members": ["network"]}
     yield "deep forest, network", DeepForestClassifier(**network), table("frame"), WORDS, {}
     model = DeepForestRegressor(**network, refit=False)

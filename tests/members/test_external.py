@@ -25,7 +25,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.metaestimators import available_if
 
 from mddf import DeepForestClassifier, DeepForestRegressor, MDDFClassifier
-from mddf._members import external_training as external_fit
+from mddf._members import external_training
 from mddf._members.external import kind_of, weight_parameter
 
 DEEP = {"n_layers": 1, "n_estimators": 3, "cv": 3, "random_state": 0}
@@ -384,13 +384,13 @@ def test_only_members_that_gain_by_threads_are_fitted_in_some(data, monkeypatch)
     """The bits are the same."""
     X, *_ = data
     y = np.digitize(X[:, 0], [-0.5, 0.5])
-    whole, threads = external_fit._fit_external, set()
+    whole, threads = external_training._fit_part, set()
 
-    def fit(*arguments):
+    def fit(*arguments, **options):
         threads.add(threading.current_thread())
-        return whole(*arguments)
+        return whole(*arguments, **options)
 
-    monkeypatch.setattr(external_fit, "_fit_external", fit)
+    monkeypatch.setattr(external_training, "_fit_part", fit)
     here, found = {threading.current_thread()}, []
     for members, few_cells, alone in (
         (["boosted", "linear"], X.size * 3 + 1, True),
@@ -398,7 +398,7 @@ def test_only_members_that_gain_by_threads_are_fitted_in_some(data, monkeypatch)
         ([GaussianNB()], X.size * 3 + 1, False),
     ):
         threads.clear()
-        monkeypatch.setattr(external_fit, "_FEW_CELLS", few_cells)
+        monkeypatch.setattr(external_training, "_FEW_CELLS", few_cells)
         model = DeepForestClassifier(1, members=members, n_jobs=2, random_state=0, refit=False)
         found.append(model.fit(X, y).predict_proba(X))
         assert (threads == here) == alone

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from threadpoolctl import threadpool_info
 
 
 @pytest.mark.parametrize("method", ["mddf", "gcforest", "mddf-np"])
@@ -40,6 +41,21 @@ def test_planes(script):
     assert np.shape(train["planes"]) == np.shape(test["planes"]) == (3, 45, 2)
     assert train["in_features"][2] < train["in_features"][0]
     assert set(train["labels"]) == set(test["labels"])
+
+
+def test_planes_are_computed_in_one_thread(script, monkeypatch):
+    run = script("reproduce.tsne")
+    n_threads = []
+
+    class Spy(run.TSNE):
+        def fit_transform(self, X):
+            n_threads.append(self.n_jobs)
+            n_threads.extend(pool["num_threads"] for pool in threadpool_info())
+            return X[:, :2]
+
+    monkeypatch.setattr(run, "TSNE", Spy)
+    run.cell(run.parse(["--quick", "--rows", "20", "--n-jobs", "2"]), "iris", "mddf", 0)
+    assert set(n_threads) == {1}
 
 
 def test_variance_ratio(script):

@@ -1,0 +1,523 @@
+"""CatBoost, LightGBM, XGBoost and scikit-learn's boosting as members, with the real packages.
+
+They get mixed tables by their own conventions, and neither print nor write files.
+"""
+
+import pickle
+from importlib import import_module
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    StackingClassifier,
+    VotingClassifier,
+)
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from mddf import DeepForestClassifier, DeepForestRegressor, MDDFClassifier, explain, export
+from mddf._members.booster_conventions import (
+    apply_conventions,
+    category_learners,
+    learns_categories,
+    plain_names,
+)
+from mddf._members.dataframes import FrameColumns, FrameMaker, ModelInputs
+
+DEEP = {"n_layers": 1, "n_estimators": 3, "cv": 2, "random_state": 0}
+N_ROWS = 120
+CATEGORIES = [3, 4, 5]  # columns
+PACKAGES = ["catboost", "lightgbm", "xgboost", "sklearn"]
+NAMES = {"catboost": "CatBoost", "lightgbm": "LGBM", "xgboost": "XGB"}
+# The rare classes of these tests are on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:The least populated class")
+
+
+def booster(package, kind="Classifier", **options):
+    """A boosting estimator at its defaults, but with few iterations."""
+    if package == "sklearn":
+        models = {
+            "Classifier": HistGradientBoostingClassifier,
+            "Regressor": HistGradientBoostingRegressor,
+        }
+        return models[kind](max_iter=5, min_samples_leaf=5, **options)
+    library = pytest.importorskip(package, reason=f"needs {package}")
+    size = {"iterations": 5} if package == "catboost" else {"n_estimators": 5}
+    if package == "lightgbm":
+        size["min_child_samples"] = 5
+    return getattr(library, f"{NAMES[package]}{kind}")(**size, **options)
+
+
+@pytest.fixture(autouse=True)
+def silently_and_without_files(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    yield
+    assert list(tmp_path.iterdir()) == []
+    out, err = capfd.readouterr()
+    assert (out, err) == ("", "")
+
+
+def mixed_frame():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "size [m]": rng.normal(size=N_ROWS),  # with characters that some packages refuse
+            "count": rng.integers(0, 9, N_ROWS),
+            "old": rng.random(N_ROWS) < 0.5,
+            "colour": pd.Categorical(rng.choice(["red", "green", "blue"], N_ROWS)),
+            "place": rng.choice(["here", "there"], N_ROWS),
+            "grade": pd.Categorical(rng.choice(["1", "2", "3", "4"], N_ROWS)),
+        }
+    )
+    X.loc[::7, "size [m]"] = np.nan
+    X.loc[::5, "colour"] = None
+    X.loc[::6, "place"] = None
+    return X
+
+
+X = mixed_frame()
+SCORE = X["size [m]"].fillna(0) + 2 * (X["colour"] == "red")
+NUMBERS = SCORE.to_numpy()
+BINARY = (SCORE > 0.3).to_numpy().astype(int)
+# "one" is a class of a single row, which is in no more than one part of a fold.
+RARE = np.array(["a", "b", "c"], object)[np.digitize(SCORE, [-0.3, 1.2])]
+RARE[5] = "b-one"
+
+
+def as_array(frame):
+    """The same table as numbers, with categories as codes and NaN for missing values."""
+    codes = {
+        "colour": frame["colour"].cat.codes.where(lambda code: code >= 0),
+        "place": frame["place"].map({"here": 0.0, "there": 1.0}),
+    }
+    return frame.assign(**codes).to_numpy(dtype=float)
+
+
+TABLES = {
+    "pandas": (X, {}),
+    "polars": (pl.from_pandas(X), {}),
+    "array": (as_array(X), {"categorical_features": CATEGORIES}),
+}
+
+
+def deep(*members, **options):
+    return DeepForestClassifier(members=list(members), **DEEP | options)
+
+
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("package", PACKAGES)
+def test_mixed_tables_with_a_class_of_one_row(package, kind):
+    table, options = TABLES[kind]
+    for refit in (True, False) if kind == "pandas" else (False,):
+        model = deep(booster(package), refit=refit, **options).fit(table, RARE)
+        assert model.score(table, RARE) > 0.75
+        probabilities = model.predict_proba(table)
+        assert probabilities.shape == (N_ROWS, 4)
+        np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_kinds_of_tables_are_the_same_to_them(package):
+    member = booster(package)
+    codes = pd.DataFrame(as_array(X), columns=list("abcdef"))
+    whole = codes.columns[CATEGORIES]
+    coded = codes.astype(dict.fromkeys(whole, "Int64")).astype(dict.fromkeys(whole, "category"))
+    for first, second in (("pandas", "polars"), (coded, "array")):
+        found = []
+        for kind in (first, second):
+            table, options = TABLES[kind] if isinstance(kind, str) else (kind, {})
+            model = deep(member, **options).fit(table, BINARY)
+            found.append(model.predict_proba(table))
+        np.testing.assert_allclose(found[0], found[1], atol=1e-9)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_categories_are_learnt_as_categories(package):
+    """A target that no order of the categories' codes separates with one split."""
+    rng = np.random.default_rng(0)
+    names = np.array(list("abcdefgh"))
+    numbers = rng.integers(0, 8, 240)
+    frame = pd.DataFrame({"name": names[numbers], "noise": rng.normal(size=240)})
+    y = numbers % 2
+    codes = np.column_stack([numbers, frame["noise"]]).astype(float)
+    sizes = {"catboost": {"depth": 1}, "sklearn": {"max_depth": 1}}
+    member = booster(package, **sizes.get(package, {"max_depth": 1}))
+    if package == "lightgbm":
+        member.set_params(min_data_per_group=1, cat_smooth=0)
+    if package == "xgboost":
+        member.set_params(max_cat_to_onehot=1)
+    for table, options in ((frame, {}), (codes, {"categorical_features": [0]})):
+        assert deep(member, **options).fit(table, y).score(table, y) > 0.95
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_weights(package):
+    weight = np.random.default_rng(1).integers(0, 3, N_ROWS)
+    model = deep("random", booster(package)).fit(X, BINARY, sample_weight=weight)
+    assert model.score(X, BINARY) > 0.8
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_several_labels(package):
+    labels = np.column_stack([BINARY, X["old"], RARE == "b-one"]).astype(int)
+    model = deep(booster(package)).fit(X, labels)
+    assert [p.shape for p in model.predict_proba(X)] == [(N_ROWS, 2)] * 3
+    assert (model.predict(X) == labels).mean() > 0.8
+
+
+@pytest.mark.parametrize("kind", ["pandas", "array"])
+@pytest.mark.parametrize("package", PACKAGES)
+def test_regression(package, kind):
+    table, options = TABLES[kind]
+    member = booster(package, "Regressor", learning_rate=0.5)
+    options = DEEP | options
+    alone = DeepForestRegressor(members=[member], **options).fit(table, NUMBERS)
+    assert alone.score(table, NUMBERS) > 0.5
+    targets = np.column_stack([NUMBERS, -3 * NUMBERS, X["count"]])
+    several = DeepForestRegressor(members=[member], refit=kind == "pandas", **options)
+    several.fit(table, targets)
+    assert several.predict(table).shape == targets.shape
+    assert several.score(table, targets) > 0.3
+
+
+def test_targets_that_are_all_equal():
+    member = booster("catboost", "Regressor")
+    model = DeepForestRegressor(members=[member], **DEEP)
+    np.testing.assert_allclose(model.fit(X, np.full(N_ROWS, 3.0)).predict(X), 3)
+
+
+def test_regressors_that_learn_several_targets_keep_them():
+    """Others are fitted to one target at a time, in pipelines and searches, too."""
+    numbers = X[["count", "old"]].to_numpy(float)
+    targets = np.column_stack([NUMBERS, X["count"]])
+    single = HistGradientBoostingRegressor(max_iter=3)
+    for member, is_one in [
+        (Ridge(), True),
+        (GridSearchCV(Ridge(), {"alpha": [1]}, cv=2), True),
+        (make_pipeline(SimpleImputer(), Ridge()), True),
+        (single, False),
+        (make_pipeline(SimpleImputer(), single), False),
+        (GridSearchCV(single, {"max_depth": [2]}, cv=2), False),
+    ]:
+        model = DeepForestRegressor(members=[member], **DEEP).fit(numbers, targets)
+        (fitted,) = model._layers[0].members[0].models
+        assert isinstance(fitted, type(member)) == is_one
+
+
+@pytest.mark.parametrize("package", PACKAGES[:3])
+def test_cascades_number_labels_within_folds(package):
+    cascade = MDDFClassifier(1, forests=["random", booster(package)], n_estimators=2, cv=3)
+    cascade.set_params(random_state=0, refit=False).fit(as_array(X), RARE)
+    assert cascade.predict_proba(as_array(X)).shape == (N_ROWS, 4)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_columns_and_categories_that_fit_did_not_see(package):
+    model = deep(booster(package)).fit(X, BINARY)
+    new = X.astype({"colour": object, "count": float})
+    new.loc[0, "colour"], new.loc[1, "count"], new.loc[2, "place"] = "violet", 2.5, "(missing)"
+    missing = new.astype({"place": object})
+    missing.loc[0, "colour"] = missing.loc[2, "place"] = None
+    np.testing.assert_array_equal(model.predict_proba(new), model.predict_proba(missing))
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_stored_models(package):
+    skops_io = pytest.importorskip("skops.io")
+    model = deep(booster(package)).fit(X, RARE)
+    expected = model.predict_proba(X)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), expected)
+    stored = skops_io.dumps(model)
+    untrusted = skops_io.get_untrusted_types(data=stored)
+    assert not any(name.startswith("mddf._") for name in untrusted)
+    loaded = skops_io.loads(stored, trusted=untrusted)
+    np.testing.assert_array_equal(loaded.predict_proba(X), expected)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_explanations_and_graphs(package):
+    model = deep(booster(package)).fit(X, BINARY)
+    found = explain.importances(model, X, BINARY, n_repeats=2, random_state=0)
+    assert set(np.argsort(-found.importances_mean)[:2]) == {0, 3}
+    if package == "sklearn":
+        pytest.importorskip("onnxruntime")
+        assert export.to_onnx(model, dtype=np.float64)
+        return
+    with pytest.raises(TypeError, match=r"^to_onnx takes members of other packages that were"):
+        export.to_onnx(model, dtype=np.float64)
+
+
+# Parameters of users
+
+
+@pytest.mark.parametrize(
+    "columns", [["colour"], ["colour", "count"], [3], (3, -1), np.array([0, 3]), "colour"]
+)
+def test_columns_that_users_list_for_catboost(columns):
+    member = booster("catboost", cat_features=columns)
+    before = repr(member.get_params())
+    model = deep("random", ("theirs", member)).fit(X, BINARY)
+    assert repr(member.get_params()) == before
+    theirs = [m for m in model._layers[0].members if m.name == "theirs"]
+    for fitted in theirs[0].models if theirs else []:
+        assert set(fitted.get_cat_feature_indices()) >= set(CATEGORIES)
+    with pytest.raises(ValueError, match=r"cat_features must hold names or numbers .* got 'x'"):
+        deep(booster("catboost", cat_features=["x"])).fit(X, BINARY)
+
+
+def test_columns_that_users_list_for_catboost_in_arrays():
+    numbers = as_array(X)
+    model = deep(booster("catboost", cat_features=[3, 5])).fit(numbers, BINARY)
+    (fitted,) = model._layers[0].members[0].models
+    assert fitted.get_cat_feature_indices() == [3, 5]
+    assert model.score(numbers, BINARY) > 0.8
+
+
+def test_clones_with_the_users_columns():
+    member = booster("catboost", cat_features=["colour"])
+    model = deep("random", ("theirs", member), member)
+    copy = clone(model)
+    assert isinstance(copy.members, list)
+    assert copy.members[0] == "random"
+    assert copy.members[1][1] is not member
+    assert copy.members[1][1].get_params() == member.get_params()
+    assert copy.get_params()["theirs__cat_features"] == ["colour"]
+    assert clone(DeepForestClassifier()).members == "auto"
+    assert clone(deep(("a", GaussianNB()))).set_params(a__var_smoothing=1.0).members[0][0] == "a"
+    assert cross_val_score(model, X, BINARY, cv=2).mean() > 0.6
+    search = GridSearchCV(deep(("theirs", member)), {"theirs__depth": [2]}, cv=2)
+    assert search.fit(X, BINARY).best_score_ > 0.6
+
+
+def test_columns_of_text():
+    """CatBoost's `text_features` are text, not categories."""
+    member = booster("catboost", text_features=["place"], cat_features=["count"])
+    apply_conventions(member, list(X), CATEGORIES)
+    assert member.get_params()["text_features"] == (4,)
+    assert member.get_params()["cat_features"] == (1, 3, 5)
+    binner = deep("random").fit(X, BINARY)._binner
+    columns = FrameColumns(list(X), {1: "int64", 2: "bool"})
+    codes = as_array(X) - [0, 0, 0, 0, 0, 1]  # grades begin with 1
+    inputs = ModelInputs(codes, FrameMaker(columns, binner.encoders_))
+    frame = inputs.for_model(member)
+    assert inputs.for_model(clone(member)) is frame
+    assert [str(frame.dtypes.iloc[c]) for c in (0, 2)] == ["float64", "bool"]
+    assert [str(frame.dtypes.iloc[c]) for c in (1, 3, 5)] == ["category"] * 3
+    assert str(frame.dtypes["place"]) in ("object", "str")
+    assert frame["place"].tolist() == X["place"].fillna("(missing)").tolist()
+    assert frame["count"].tolist() == X["count"].astype(str).tolist()
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_odd_columns(package):
+    rng = np.random.default_rng(3)
+    frame = X.assign(
+        empty=pd.Categorical([None] * N_ROWS, categories=["u"]),
+        flag=pd.Categorical(rng.random(N_ROWS) < 0.5),
+        tenth=pd.Categorical(np.round(rng.random(N_ROWS), 1)),
+        constant="same",
+        whole=pd.array(rng.integers(0, 3, N_ROWS), dtype="Int64"),
+    )
+    frame.loc[::4, "whole"] = None
+    model = deep(booster(package)).fit(frame, BINARY)
+    assert model.score(frame, BINARY) > 0.7
+    assert model.predict_proba(frame[:1]).shape == (1, 2)
+
+
+def test_the_number_of_threads_changes_nothing():
+    members = [booster(package) for package in PACKAGES]
+    found = [deep(*members, n_jobs=n).fit(X, BINARY).predict_proba(X) for n in (1, 2)]
+    np.testing.assert_array_equal(*found)
+
+
+def test_settings_of_users_stay():
+    catboost = booster("catboost", verbose=2, thread_count=3, train_dir="here")
+    lightgbm = booster("lightgbm", verbosity=0, n_jobs=3)
+    xgboost = booster("xgboost", n_jobs=3)
+    for member in (catboost, lightgbm, xgboost):
+        before = member.get_params()
+        apply_conventions(member, ["a", "b"], categorical=())
+        after = member.get_params()
+        assert {name: after[name] for name in before if after[name] == after[name]} == {
+            name: value for name, value in before.items() if value == value
+        }
+        assert set(after) == set(before)
+
+
+def test_output_that_users_want(capfd):
+    deep(booster("catboost", verbose=True)).fit(X, BINARY)
+    assert "learn:" in capfd.readouterr().out
+
+
+# Composite estimators
+
+
+def vote(*packages):
+    return VotingClassifier([(package, booster(package)) for package in packages], voting="soft")
+
+
+COMPOSITES = {
+    "search": lambda: GridSearchCV(booster("catboost"), {"depth": [2, 3]}, cv=2),
+    "search, columns": lambda: GridSearchCV(
+        booster("catboost", cat_features=["colour"]), {"depth": [2]}, cv=2
+    ),
+    "vote": lambda: vote(*PACKAGES),
+    "stack": lambda: StackingClassifier(
+        [(package, booster(package)) for package in PACKAGES], cv=2
+    ),
+    "pipeline": lambda: make_pipeline("passthrough", booster("catboost")),
+    "pipeline of one": lambda: make_pipeline(booster("xgboost")),
+    "calibrated catboost": lambda: CalibratedClassifierCV(booster("catboost"), cv=2),
+    "calibrated xgboost": lambda: CalibratedClassifierCV(booster("xgboost"), cv=2),
+}
+
+
+@pytest.mark.parametrize("kind", ["pandas", "array"])
+@pytest.mark.parametrize("make", COMPOSITES.values(), ids=COMPOSITES)
+def test_composite_estimators_pass_the_conventions_on(make, kind):
+    table, options = TABLES[kind]
+    member = make()
+    if kind == "array" and make is COMPOSITES["search, columns"]:
+        member.estimator.set_params(cat_features=[3])
+    assert learns_categories(member)
+    model = deep(member, **options).fit(table, BINARY)
+    assert model.score(table, BINARY) > 0.8
+    loaded = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(loaded.predict_proba(table), model.predict_proba(table))
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_pipelines_on_tables_of_numbers(package):
+    numbers = X[["size [m]", "count", "old"]]
+    model = deep(make_pipeline(SimpleImputer(), booster(package))).fit(numbers, BINARY)
+    assert model.score(numbers, BINARY) > 0.7
+
+
+def test_estimators_that_need_codes_keep_them():
+    """Of an array, a vote of a booster and a linear model gets the codes."""
+    member = VotingClassifier(
+        [("a", make_pipeline(SimpleImputer(), GaussianNB())), ("b", booster("lightgbm"))],
+        voting="soft",
+    )
+    assert not learns_categories(member)
+    assert len(category_learners(member)) == 1
+    table, options = TABLES["array"]
+    assert deep(member, **options).fit(table, BINARY).score(table, BINARY) > 0.7
+
+
+# Hints
+
+
+class TakesNumbersAlone(ClassifierMixin, BaseEstimator):
+    """As TabPFN and others, with an error of its own."""
+
+    def fit(self, X, y):
+        if hasattr(X, "dtypes") and "category" in map(str, X.dtypes):
+            raise TypeError("DataFrame.dtypes for data must be int, float or bool.")
+        self.model_ = KNeighborsClassifier().fit(X, y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict_proba(self, X):
+        return self.model_.predict_proba(X)
+
+
+def one_hot_and_impute(model):
+    """The hint, word by word."""
+    return make_pipeline(
+        make_column_transformer(
+            (
+                OneHotEncoder(handle_unknown="ignore", sparse_output=False),
+                make_column_selector(dtype_include="category"),
+            ),
+            remainder=SimpleImputer(),
+        ),
+        model,
+    )
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        LogisticRegression(max_iter=1000),
+        KNeighborsClassifier(),
+        GaussianNB(),
+        make_pipeline(SimpleImputer(), LogisticRegression(max_iter=1000)),
+        make_pipeline(SimpleImputer(strategy="most_frequent"), GaussianNB()),
+    ],
+)
+def test_the_hint_for_categories_works(member):
+    hint = (
+        r"make_pipeline\(make_column_transformer\(\(OneHotEncoder\(handle_unknown='ignore', "
+        r"sparse_output=False\), make_column_selector\(dtype_include='category'\)\), "
+        r"remainder=SimpleImputer\(\)\), model\)"
+    )
+    with pytest.raises(ValueError, match=f"^the member 'theirs' cannot be fitted: .*{hint}"):
+        deep(("theirs", member)).fit(X, BINARY)
+    last = member[-1] if hasattr(member, "steps") else member
+    model = deep(("theirs", one_hot_and_impute(last))).fit(X, BINARY)
+    assert model.score(X, BINARY) > 0.7
+
+
+def test_the_hint_for_categories_works_for_errors_of_others():
+    with pytest.raises(TypeError, match=r"^the member .* DataFrame.dtypes .*make_column_transf"):
+        deep(TakesNumbersAlone()).fit(X, BINARY)
+    assert deep(one_hot_and_impute(TakesNumbersAlone())).fit(X, BINARY).score(X, BINARY) > 0.6
+
+
+@pytest.mark.parametrize("strategy", ["mean", "most_frequent"])
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_hint_for_boosting_in_a_pipeline_works(package, strategy):
+    member = booster(package)
+    pipeline = make_pipeline(SimpleImputer(strategy=strategy), member)
+    hint = rf"\(pass {type(member).__name__} without a pipeline: by itself it gets categories"
+    with pytest.raises((ValueError, TypeError), match=hint):
+        deep(pipeline).fit(X, BINARY)
+    assert deep(member).fit(X, BINARY).score(X, BINARY) > 0.7
+
+
+def test_the_hint_for_missing_values_works():
+    numbers = X[["size [m]", "count"]]
+    with pytest.raises(ValueError, match=r"put SimpleImputer\(\) before it in a pipeline\)"):
+        deep(KNeighborsClassifier()).fit(numbers, BINARY)
+    model = deep(make_pipeline(SimpleImputer(), KNeighborsClassifier())).fit(numbers, BINARY)
+    assert model.score(numbers, BINARY) > 0.6
+
+
+# Names
+
+
+def test_names_without_special_characters():
+    assert plain_names(["a b", "a_b", "a[b", 3, "x", "x,", 'é"']) == [
+        "a_b",
+        "a_b_2",
+        "a_b_3",
+        "3",
+        "x",
+        "x_",
+        "é_",
+    ]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_names_that_packages_refuse(package):
+    frame = X.set_axis(["a b", "a_b", "a<b", "c[0]", 'd"{}:,', "é"], axis=1)
+    assert deep(booster(package)).fit(frame, BINARY).score(frame, BINARY) > 0.7
+
+
+def test_packages_are_not_imported():
+    source = import_module("mddf._members.booster_conventions").__file__
+    with open(source) as file:
+        assert not any(f"import {package}" in line for line in file for package in NAMES)
