@@ -12,7 +12,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
-from . import csvs, estimators, files, report, rows
+from . import estimators, files, report, rows
+from .table_options import add_options as add_table_options
+from .table_options import format_from
 
 DESCRIPTION = """\
 Fit a model to a table, save it, and write a report that opens in a browser.
@@ -53,7 +55,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--n-jobs", type=int, default=-1, help="threads (default: -1, all cores)")
     parser.add_argument("--overwrite", action="store_true", help="replace files that are there")
     parser.add_argument("--verbose", action="store_true", help="show how the fit goes")
-    csvs.add_options(parser.add_argument_group("the table"))
+    add_table_options(parser.add_argument_group("the table"))
 
 
 def run(options: argparse.Namespace) -> None:
@@ -68,14 +70,15 @@ def run(options: argparse.Namespace) -> None:
     files.check_new("--out", out, files.MODELS, options.overwrite)
     files.check_new("--report", page, (".html",), options.overwrite)
     report.check_extras()
-    form = csvs.format_of(options)
-    X, y = rows.read_training(
-        options.table, options.target, options.drop, options.task, form, warn=True
-    )
-    task = rows.task_of(y) if options.task == "auto" else options.task
-    like = rows.kinds(X, options.target, form.dates)
+    table = rows.read_training(
+        options.table, options.target, options.drop,
+        task=options.task, form=format_from(options), warn=True,
+    )  # fmt: skip
+    X = table.X
+    y = table.y
+    task = table.task
     model = estimators.make(options.estimator, task, options)
-    train, test = held_out(options, X, y, task, like, form)
+    train, test = held_out(options, table)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         start = time.perf_counter()
@@ -93,7 +96,7 @@ def run(options: argparse.Namespace) -> None:
             model.fit(X, y)
     else:
         model = judged
-    files.write_model(out, model, like, form)
+    files.write_model(out, model, table.schema)
     files.write_text(page, text)
     print(f"{task} of {options.target!r}: {len(X)} rows, {X.shape[1]} features")
     print(f"scores on {report.counted(len(test[1]), 'held-out row')}: {summary}")
@@ -101,12 +104,15 @@ def run(options: argparse.Namespace) -> None:
 
 
 def held_out(
-    options: argparse.Namespace, X: Any, y: np.ndarray, task: str, like: Any, form: csvs.Format
+    options: argparse.Namespace, table: rows.TrainingTable
 ) -> tuple[tuple[Any, np.ndarray], tuple[Any, np.ndarray]]:
-    """The rows to fit to and those held out."""
+    """Features and labels of the rows to fit to, and of the rows held out."""
+    X = table.X
+    y = table.y
+    task = table.task
     if options.test is not None:
-        labels = y if task == "classification" else None
-        X_test, y_test = rows.read_rows(options.test, like, labels, form)
+        classes = np.unique(y) if task == "classification" else None
+        X_test, y_test = rows.read_test(options.test, table.schema, classes)
         if y_test is None:
             raise SystemExit(f"--test: {options.test} must have labels in {options.target!r}")
         return (X, y), (X_test, y_test)

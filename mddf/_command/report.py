@@ -15,7 +15,7 @@ import mddf
 from mddf.explain import ImportancesDisplay
 
 from . import pages, scores
-from .csvs import need
+from .extras import need
 
 _MOST_CLASSES = 30
 _MOST_COLUMNS = 200

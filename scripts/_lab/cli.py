@@ -13,7 +13,7 @@ from pathlib import Path
 from joblib import effective_n_jobs
 from mddf.datasets._registry import resolve
 
-from mddf._command import csvs
+from mddf._command import table_options
 
 from . import in_a_line
 
@@ -229,7 +229,7 @@ class Parser(argparse.ArgumentParser):
         own = self.add_argument_group("own data and methods")
         own.add_argument("--csv", type=Path, help="a table with a header, instead of --datasets")
         own.add_argument("--target", metavar="COLUMN", help="its column of labels")
-        csvs.add_options(own)
+        table_options.add_options(own)
         own.add_argument(
             "--method", dest="own", nargs="+", action=Own, help="any scikit-learn estimator",
             metavar=("NAME=MODULE:CLASS", "KEY=VALUE"),

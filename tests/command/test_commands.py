@@ -20,8 +20,8 @@ from mddf import (
     __version__,
 )
 from mddf.__main__ import main
-from mddf._command.csvs import PLAIN
 from mddf._command.fit import held_out
+from mddf._command.rows import TrainingTable
 
 pytest.importorskip("matplotlib", reason='needs "mddf[plots]"')
 pytest.importorskip("skops", reason='needs "mddf[skops]"')
@@ -239,7 +239,9 @@ def test_the_only_row_of_a_class_is_one_to_fit_to(seed):
     X, y = pd.DataFrame({"a": range(40)}), np.array(["red", "rosé"] * 20, object)
     y[3] = "orange"
     options = SimpleNamespace(test=None, holdout=0.2, seed=seed, table="t.csv", target="kind")
-    (X_train, y_train), (X_test, y_test) = held_out(options, X, y, "classification", {}, PLAIN)
+    (X_train, y_train), (X_test, y_test) = held_out(
+        options, TrainingTable(X, y, None, "classification")
+    )
     assert "orange" in y_train
     assert len(y_test) == 8
     assert np.array_equal(y[X_train["a"]], y_train)
