@@ -13,11 +13,11 @@ from typing import Any
 import mddf
 
 _COMMANDS = {
-    "fit": "a model and a report of a table",
-    "predict": "predictions of a table's rows by a model",
-    "explain": "why a model says so, of single rows",
-    "bench": "mddf's models beside scikit-learn's on a table",
-    "versions": "versions and the build, for reports of bugs",
+    "fit": "fit a model to a table and write a report",
+    "predict": "predict the rows of a table",
+    "explain": "explain the predictions of single rows",
+    "bench": "compare models of mddf and scikit-learn on a table",
+    "versions": "print versions and the build, for bug reports",
 }
 
 # The exit status that shells report of tools that a closed pipe ends.

@@ -52,9 +52,9 @@ def parse(argv=None):
                 "task": tuple(scores.DEFAULTS)},
         quick={"n_estimators": 5, "n_layers": 2},
     )  # fmt: skip
-    parser.add_argument("name", nargs="?", type=cli.dataset, help="a set of mddf.datasets")
-    parser.add_argument("--csv", type=Path, help="a table with a header instead")
-    parser.add_argument("--target", metavar="COLUMN", help="its column of labels")
+    parser.add_argument("name", nargs="?", type=cli.dataset, help="data set of mddf.datasets")
+    parser.add_argument("--csv", type=Path, help="CSV or Parquet file, used instead of a name")
+    parser.add_argument("--target", metavar="COLUMN", help="column of --csv to predict")
     table_options.add_options(parser)
     options = parser.read(argv)
     if options.quick and options.csv is None:

@@ -40,20 +40,32 @@ for the linear model and codes for the forest of scikit-learn.
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
-    parser.add_argument("table", type=Path, help="CSV or Parquet, with a header")
-    parser.add_argument("--target", required=True, metavar="COLUMN", help="what is predicted")
-    parser.add_argument("--task", choices=("auto", "classification", "regression"), default="auto")
-    parser.add_argument("--drop", nargs="+", default=[], metavar="COLUMN", help="left out")
-    parser.add_argument("--folds", type=int, default=5, help="(default: 5)")
-    parser.add_argument("--repeats", type=int, default=1, help="of the folds (default: 1)")
+    parser.add_argument(
+        "table", type=Path, help="CSV (perhaps compressed) or Parquet file with a header"
+    )
+    parser.add_argument("--target", required=True, metavar="COLUMN", help="column to predict")
+    estimators.add_task(parser)
+    parser.add_argument(
+        "--drop", nargs="+", default=[], metavar="COLUMN", help="columns to leave out"
+    )
+    parser.add_argument("--folds", type=int, default=5, help="number of folds (default: 5)")
+    parser.add_argument(
+        "--repeats", type=int, default=1, help="number of times the folds are drawn (default: 1)"
+    )
     parser.add_argument(
         "--set", nargs="+", default=[], type=estimators.setting, metavar="PARAMETER=VALUE",
-        help="of the deep forest",
+        help="parameters of the deep forest, such as n_layers=1",
     )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, help="of models and folds (default: 0)")
-    parser.add_argument("--n-jobs", type=int, default=-1, help="threads (default: -1, all cores)")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="scores of all folds, .csv")
-    parser.add_argument("--overwrite", action="store_true", help="replace the file that is there")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of models and folds (default: 0)"
+    )
+    parser.add_argument(
+        "--n-jobs", type=int, default=-1, help="number of threads (default: -1, all cores)"
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help=".csv file for the scores of all folds"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace a file that exists")
     add_table_options(parser.add_argument_group("the table"))
     parser.set_defaults(verbose=False)
 

@@ -27,25 +27,33 @@ _SHOWN = 10
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
-    parser.add_argument("model", type=Path, help="what `mddf fit` saved")
-    parser.add_argument("table", type=Path, help="CSV or Parquet with the model's columns")
+    parser.add_argument("model", type=Path, help="model that `mddf fit` saved")
+    parser.add_argument(
+        "table", type=Path, help="CSV or Parquet file with the columns of the model"
+    )
     parser.add_argument(
         "--out", type=Path, metavar="FILE",
-        help="a page (.html), or all contributions (.csv, .parquet); (default: explained.html)",
+        help="page (.html) or table of contributions (.csv, .parquet) (default: explained.html)",
         default=Path("explained.html"),
     )  # fmt: skip
     parser.add_argument(
-        "--rows", type=int, default=10, help="the first of the table (default: 10)"
+        "--rows",
+        type=int,
+        default=10,
+        help="number of rows to explain, from the first on (default: 10)",
     )
     parser.add_argument(
         "--background", type=Path, metavar="TABLE",
-        help="rows to compare with, such as those of the fit (default: the table's)",
+        help="table of background rows, such as the one of the fit (default: TABLE)",
     )  # fmt: skip
     parser.add_argument(
-        "--n-background", type=int, default=50, help="of them, drawn (default: 50)"
+        "--n-background",
+        type=int,
+        default=50,
+        help="number of background rows to draw (default: 50)",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the draw (default: 0)")
-    parser.add_argument("--overwrite", action="store_true", help="replace the file that is there")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the draw (default: 0)")
+    parser.add_argument("--overwrite", action="store_true", help="replace a file that exists")
     add_marks(parser.add_argument_group("the tables"), "as in the fit")
 
 

@@ -28,33 +28,55 @@ labels unless --task says it.
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
-    parser.add_argument("table", type=Path, help="CSV or Parquet, with a header")
-    parser.add_argument("--target", required=True, metavar="COLUMN", help="what is predicted")
+    parser.add_argument(
+        "table", type=Path, help="CSV (perhaps compressed) or Parquet file with a header"
+    )
+    parser.add_argument("--target", required=True, metavar="COLUMN", help="column to predict")
     parser.add_argument(
         "--out", type=Path, metavar="FILE",
-        help="the model, .skops (safe to load) or .joblib (default: TABLE's name.skops)",
+        help="file for the model, .skops (safe to load) or .joblib (default: TABLE's name.skops)",
     )  # fmt: skip
     parser.add_argument(
-        "--report", type=Path, metavar="FILE", help="(default: the model's name.html)"
+        "--report",
+        type=Path,
+        metavar="FILE",
+        help="page with the report (default: the model's name.html)",
     )
-    parser.add_argument("--task", choices=("auto", "classification", "regression"), default="auto")
-    parser.add_argument("--estimator", choices=estimators.OF_TASKS, default="deep-forest")
+    estimators.add_task(parser)
+    parser.add_argument(
+        "--estimator", choices=estimators.OF_TASKS, default="deep-forest",
+        help="kind of model (default: deep-forest)",
+    )  # fmt: skip
     parser.add_argument(
         "--set", nargs="+", default=[], type=estimators.setting, metavar="PARAMETER=VALUE",
-        help="of the estimator, such as n_layers=1",
+        help="parameters of the model, such as n_layers=1",
     )  # fmt: skip
-    parser.add_argument("--drop", nargs="+", default=[], metavar="COLUMN", help="left out")
-    parser.add_argument("--test", type=Path, metavar="TABLE", help="held-out rows of another file")
+    parser.add_argument(
+        "--drop", nargs="+", default=[], metavar="COLUMN", help="columns to leave out"
+    )
+    parser.add_argument(
+        "--test",
+        type=Path,
+        metavar="TABLE",
+        help="table of held-out rows, used instead of --holdout",
+    )
     parser.add_argument(
         "--holdout",
         type=estimators.share,
         default=0.2,
         help="share of rows held out (default: 0.2)",
     )
-    parser.add_argument("--seed", type=int, default=0, help="(default: 0)")
-    parser.add_argument("--n-jobs", type=int, default=-1, help="threads (default: -1, all cores)")
-    parser.add_argument("--overwrite", action="store_true", help="replace files that are there")
-    parser.add_argument("--verbose", action="store_true", help="show how the fit goes")
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        help="seed of the model and of the held-out rows (default: 0)",
+    )
+    parser.add_argument(
+        "--n-jobs", type=int, default=-1, help="number of threads (default: -1, all cores)"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
+    parser.add_argument("--verbose", action="store_true", help="show the progress of the fit")
     add_table_options(parser.add_argument_group("the table"))
 
 

@@ -26,18 +26,30 @@ know are left out.
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
-    parser.add_argument("model", type=Path, help="what `mddf fit` saved")
-    parser.add_argument("table", type=Path, help="CSV or Parquet with the model's columns")
+    parser.add_argument("model", type=Path, help="model that `mddf fit` saved")
     parser.add_argument(
-        "--out", type=Path, metavar="FILE", help=".csv or .parquet (default: CSV on the screen)"
+        "table", type=Path, help="CSV or Parquet file with the columns of the model"
     )
     parser.add_argument(
-        "--keep", nargs="+", default=[], metavar="COLUMN", help="of the table, such as its key"
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help=".csv or .parquet file for predictions (default: CSV on the screen)",
     )
     parser.add_argument(
-        "--interval", type=estimators.share, metavar="COVERAGE", help="of regressions, such as 0.9"
+        "--keep",
+        nargs="+",
+        default=[],
+        metavar="COLUMN",
+        help="columns of the table to copy unchanged into the output, such as its key",
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace the file that is there")
+    parser.add_argument(
+        "--interval",
+        type=estimators.share,
+        metavar="COVERAGE",
+        help="add intervals that hold this share of new targets, such as 0.9 (regression)",
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace a file that exists")
     add_marks(parser.add_argument_group("the table"), "as in the fit")
 
 

@@ -19,7 +19,8 @@ from .extras import need_tables
 if TYPE_CHECKING:
     from mddf._schema.schema import Schema
 
-_MOST_NAMES = 12
+# Longer lists hide the name that is wrong.
+_MOST_NAMES = 30
 # Whole numbers with more different values are more likely amounts than classes.
 _MOST_CLASSES = 20
 

@@ -19,7 +19,7 @@ from mddf import (
     RandomForestRegressor,
     __version__,
 )
-from mddf.__main__ import main
+from mddf.__main__ import main, parser
 from mddf._command.fit import held_out
 from mddf._command.rows import TrainingTable
 
@@ -89,10 +89,10 @@ def test_versions(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "shown"),
     [
-        (["--help"], 0, "predictions of a table's rows"),
+        (["--help"], 0, "predict the rows of a table"),
         (["--version"], 0, __version__),
         (["fit", "--help"], 0, "A fifth of the rows is held out"),
-        ([], 0, "predictions of a table's rows"),
+        ([], 0, "predict the rows of a table"),
         (["foo"], 2, "invalid choice"),
         (["fit", "a.csv", "--target", "y", "--holdout", "2"], 2, "must lie between 0 and 1"),
         (["fit", "a.csv", "--target", "y", "--set", "n"], 2, "must be parameter=value, got 'n'"),
@@ -360,3 +360,12 @@ def test_a_browser_shows_the_report(fitted_folder):
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= 400  # wide tables scroll by themselves
         browser.close()
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "explain", "bench"])
+def test_every_option_has_a_help_text(command):
+    (commands,) = (a for a in parser([command])._actions if a.dest == "==SUPPRESS==")
+    for action in commands.choices[command]._actions:
+        text = action.help.partition("(default")[0].split()
+        assert len(text) >= 2, action.option_strings
+        assert text[0] not in ("of", "for", "with")
