@@ -107,13 +107,11 @@ def read_training(
             f"{source.n_rows} rows and the columns {', '.join(names)}"
         )
     with ending_command():
-        schema = describe(source, features, target, form)
         if task == "regression":
-            kind = schema.target.kind
-            if kind not in ("number", "boolean", "empty"):
-                raise TableError(
-                    f"column {target!r} of {path} must hold numbers for --task regression"
-                )
+            if target in form.text:
+                raise TableError(f"--text {target!r} does not go with --task regression")
+            form = replace(form, numbers=(*form.numbers, target))
+        schema = describe(source, features, target, form)
         y = _complete_labels(source, schema)
         if task == "auto":
             task = task_of(y)

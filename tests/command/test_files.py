@@ -150,10 +150,15 @@ def test_links_stay_links_and_permissions_stay(fitted):
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 def test_a_process_that_is_asked_to_end_leaves_no_half_written_file(folder, name):
     number = getattr(signal, name)
-    with pytest.raises(SystemExit) as ended, files.replacing(folder / "m.skops") as new:
-        new.write_text("half")
-        os.kill(os.getpid(), number)
-        time.sleep(5)
+
+    def write():
+        with files.replacing(folder / "m.skops") as new:
+            new.write_text("half")
+            os.kill(os.getpid(), number)
+            time.sleep(5)
+
+    with pytest.raises(SystemExit) as ended:
+        write()
     assert ended.value.code == 128 + number
     assert list(folder.iterdir()) == []
 
@@ -215,7 +220,7 @@ def test_models_of_later_versions_say_what_to_do(fitted):
         (["predict", "m.joblib", "h.csv"], "h.csv must have rows, got none"),
         (["predict", "m.joblib", "n.csv"], "must have a column 'size', as in training; got kind"),
         (["predict", "m.joblib", "b.csv"], "b.csv, line 4: column 'size' must hold numbers, got"),
-        (["predict", "m.joblib", "t.csv", "--out", "no/p.csv"], "in a fitted that is there"),
+        (["predict", "m.joblib", "t.csv", "--out", "no/p.csv"], "in a folder that is there"),
     ],
 )
 def test_tables_that_do_not_fit_leave_no_file(fitted, arguments, message):

@@ -68,7 +68,12 @@ def test_tables(tmp_path):
             {"drop": ["id"]},
             "--drop must be a column of features .*; got 'id'",
         ),
-        ("size,kind\n1,b\n2,a\n", {"task": "regression"}, "'kind' .* must hold numbers for --t"),
+        ("size,kind\n1,b\n2,a\n", {"task": "regression"}, "line 2: .* 'kind' must hold numbers"),
+        (
+            "size,kind\n1,2\n2,3\n",
+            {"task": "regression", "text": ("kind",)},
+            "--text 'kind' does not go with --task regression",
+        ),
         ("size,kind\n1,1\n2,inf\n", {"task": "regression"}, "line 3: column 'kind' .* finite"),
         (
             "day,day.hour,kind\n2020-01-01,1,a\n2020-01-02,2,b\n",
