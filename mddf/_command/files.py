@@ -32,11 +32,11 @@ def check_new(option: str, path: Path, ends: tuple[str, ...], overwrite: bool) -
     suffix = path.suffix.lower()
     if suffix not in ends:
         raise SystemExit(f"{option} must end in {' or '.join(ends)}, got {visible(path)}")
-    if not path.resolve().parent.is_dir():
+    if not Path(os.path.realpath(path)).parent.is_dir():
         raise SystemExit(f"{option} must be in a folder that is there, got {visible(path)}")
     if path.is_dir() or (path.exists() and not overwrite):
-        what = "a folder" if path.is_dir() else "there already: --overwrite replaces it"
-        raise SystemExit(f"{option}: {visible(path)} is {what}")
+        state = "a folder" if path.is_dir() else "there already: --overwrite replaces it"
+        raise SystemExit(f"{option}: {visible(path)} is {state}")
     if suffix in _LIBRARIES:
         need(_LIBRARIES[suffix], "commands")
 
@@ -48,7 +48,7 @@ def replacing(path: Path) -> Iterator[Path]:
     It is removed if the block fails or the process is asked to end. A link stays a link to the
     same file, and a file that is replaced passes on its permissions.
     """
-    path = path.resolve()
+    path = Path(os.path.realpath(path))
     with _ending_on_signals():
         handle, name = tempfile.mkstemp(
             prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent

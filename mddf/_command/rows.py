@@ -91,11 +91,11 @@ def read_training(
 
     names = source.names
     all_among(f"--target must be a column of {path}:", [target], names)
-    others = [name for name in names if name != target]
-    all_among(f"--drop must be a column of features of {path}:", drop, others)
+    candidates = [name for name in names if name != target]
+    all_among(f"--drop must be a column of features of {path}:", drop, candidates)
     declared = form.text + form.numbers + form.dates
     all_among(f"--text, --numbers and --dates must be columns of {path}:", declared, names)
-    features = [name for name in others if name not in drop and name not in source.index_names]
+    features = [name for name in candidates if name not in drop and name not in source.index_names]
     if unnamed := [name for name in features if name.startswith("Unnamed: ")]:
         raise SystemExit(
             f"the columns of {path} must have names, got {', '.join(unnamed)}; a table of pandas "

@@ -57,7 +57,7 @@ def unpacked(values: pa.Array) -> pa.Array | None:
         pa.types.is_string(kind)
         or is_number(values)
         or pa.types.is_boolean(kind)
-        or pa.types.is_temporal(kind)
+        or (pa.types.is_temporal(kind) and not pa.types.is_interval(kind))
         or pa.types.is_null(kind)
     )
     return values if is_known else None

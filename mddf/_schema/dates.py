@@ -45,17 +45,15 @@ def as_times(values: pa.Array, *, day_first: bool) -> Any:
     """
     import pandas as pd
 
-    if pa.types.is_date(values.type) or pa.types.is_timestamp(values.type):
-        times = (
-            values.cast(pa.timestamp("us", values.type.tz), safe=False)
-            if (pa.types.is_timestamp(values.type))
-            else values.cast(pa.timestamp("us"))
-        )
+    kind = values.type
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        zone = kind.tz if pa.types.is_timestamp(kind) else None
+        times = values.cast(pa.timestamp("us", zone), safe=False)
         return pd.to_datetime(times.to_pandas(), utc=True)
     encoded = cells.as_texts(values).dictionary_encode()
     distinct = pd.Series(encoded.dictionary.to_pylist(), dtype=object)
-    if pa.types.is_floating(values.type):  # years beside gaps
-        distinct = distinct.str.removesuffix(".0")
+    # Years and 20240304 are written as 2024.0 where the column has gaps.
+    distinct = distinct.str.replace(r"^(\d{4}|\d{8})\.0$", r"\1", regex=True)
     is_date = [bool(_FULL_DATE.fullmatch(text)) for text in distinct]
     times = pd.to_datetime(
         distinct.where(is_date), errors="coerce", format="mixed", utc=True

@@ -1,4 +1,4 @@
-"""How a table is written in a file, and what its user says about the columns."""
+"""Marks of a file, and columns whose content the user declares."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class TableError(ValueError):
 
 @dataclass(frozen=True)
 class Format:
-    """How a table is written, and what columns hold where their cells do not show it.
+    """Marks of a file, and columns whose content the user declares.
 
     Parameters
     ----------

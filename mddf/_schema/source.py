@@ -136,10 +136,10 @@ def _read_parquet(path: Path, columns: Collection[str] | None) -> Source:
         unnamed = {name for name in index if name.startswith("__index_level_")}
         names = [name for name in file.schema_arrow.names if name not in unnamed]
         _refuse_equal_names(path, names)
-        wanted = [name for name in names if columns is None or name in columns]
-        table = file.read(columns=wanted, use_pandas_metadata=False)
+        chosen = [name for name in names if columns is None or name in columns]
+        table = file.read(columns=chosen, use_pandas_metadata=False)
         n_rows = file.metadata.num_rows
-    cells = {name: _one_array(table.column(name)) for name in wanted}
+    cells = {name: _one_array(table.column(name)) for name in chosen}
     return Source(path, names, cells, n_rows, index_names=tuple(set(index) - unnamed))
 
 
@@ -261,10 +261,10 @@ def _read_csv(path: Path, form: Format, columns: Collection[str] | None) -> Sour
     if layout.width not in (n, n + 1):
         _refuse_ragged(layout)
     columns = None if columns is None else set(columns)
-    wanted = [i for i, name in enumerate(names) if columns is None or name in columns]
+    chosen = [i for i, name in enumerate(names) if columns is None or name in columns]
     has_more_cells = layout.width == n + 1
     # Blank last cells are known only after reading, and move the names of the others.
-    read = range(layout.width) if has_more_cells else [*{*wanted, n - 1}]
+    read = range(layout.width) if has_more_cells else [*{*chosen, n - 1}]
     table = _read_text(layout, read)
     last = table.column(str(layout.width - 1))
     shift = 0
@@ -272,7 +272,7 @@ def _read_csv(path: Path, form: Format, columns: Collection[str] | None) -> Sour
         shift = 1  # the first cell of each row is its name
     elif n > 1 and not has_more_cells and not layout.header[-1].strip() and _is_all_blank(last):
         names.pop()  # every line ends with a delimiter
-    cells = {names[i]: _one_array(table.column(str(i + shift))) for i in wanted if i < len(names)}
+    cells = {names[i]: _one_array(table.column(str(i + shift))) for i in chosen if i < len(names)}
     return Source(path, names, cells, table.num_rows, layout=layout)
 
 
@@ -289,9 +289,9 @@ def _read_text(layout: _Layout, places: Collection[int]) -> Any:
     from pyarrow import csv as arrow_csv
 
     names = [str(place) for place in range(layout.width)]
-    wanted = [str(place) for place in sorted(places)]
+    chosen = [str(place) for place in sorted(places)]
     if not layout.has_rows:
-        return pa.table({name: pa.array([], pa.string()) for name in wanted})
+        return pa.table({name: pa.array([], pa.string()) for name in chosen})
     try:
         with _open_bytes(layout.path) as stream:
             table = arrow_csv.read_csv(
@@ -309,7 +309,7 @@ def _read_text(layout: _Layout, places: Collection[int]) -> Any:
                 ),
                 convert_options=arrow_csv.ConvertOptions(
                     column_types=dict.fromkeys(names, pa.string()),
-                    include_columns=wanted,
+                    include_columns=chosen,
                     strings_can_be_null=False,
                 ),
             )

@@ -58,6 +58,7 @@ COLUMNS = {
     "days": [date(2024, 3, 4), None, date(1999, 12, 31), date(2000, 2, 29)],
     "times": [datetime(2024, 3, 4, 5, 6), None, datetime(1999, 12, 31), datetime(1970, 1, 1, 23)],
     "zoned": pa.array([0, None, 10**15, 1], pa.timestamp("us", "Asia/Tokyo")),
+    "years": [2023.0, None, 2024.0, 1999.0],
     "clock": [time(1, 2), None, time(3, 4), time(5, 6)],
     "big": pa.array([2**53 + 1, None, 2**63 - 1, -(2**53) - 1], pa.int64()),
     "unsigned": pa.array([2**64 - 1, None, 0, 1], pa.uint64()),
@@ -74,7 +75,7 @@ FORMATS = [
               "decimals", "codes", "number_categories", "numbers_as_text", "days", "times",
               "zoned")},
     {"numbers": ("ints", "gaps", "decimals", "numbers_as_text", "big", "single")},
-    {"dates": ("days", "times", "zoned")},
+    {"dates": ("days", "times", "zoned", "years")},
 ]  # fmt: skip
 
 
@@ -101,7 +102,7 @@ def test_kinds(tmp_path):
         kinds.setdefault(column.kind, []).append(column.name)
     assert kinds == {
         "number": ["ints", "gaps", "whole", "floats", "single", "decimals", "numbers_as_text",
-                   "number_categories", "big", "unsigned", "nines", "nine_floats"],
+                   "number_categories", "years", "big", "unsigned", "nines", "nine_floats"],
         "boolean": ["booleans", "booleans_gaps", "spelled"],
         "category": ["words", "codes", "marked", "categories", "days", "times", "zoned", "clock",
                      "question"],
