@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -12,12 +13,15 @@ from typing import Any
 import mddf
 
 _COMMANDS = {
-    "fit": "a model and a report of a table",
-    "predict": "predictions of a table's rows by a model",
-    "explain": "why a model says so, of single rows",
-    "bench": "mddf's models beside scikit-learn's on a table",
-    "versions": "versions and the build, for reports of bugs",
+    "fit": "fit a model to a table and write a report",
+    "predict": "predict the rows of a table",
+    "explain": "explain the predictions of single rows",
+    "bench": "compare models of mddf and scikit-learn on a table",
+    "versions": "print versions and the build, for bug reports",
 }
+
+# The exit status that shells report of tools that a closed pipe ends.
+_BROKEN_PIPE = 141
 
 
 def parser(words: Sequence[str]) -> argparse.ArgumentParser:
@@ -43,8 +47,18 @@ def _warn(message: Any, *_: Any, **__: Any) -> None:
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run a command; what the user can mend ends it with one line."""
-    words = sys.argv[1:] if argv is None else argv
+    """Run a command; an error that the user can mend ends it with one line."""
+    try:
+        _run(sys.argv[1:] if argv is None else argv)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader of a pipe, such as `head`, has seen enough. Python would complain of the rest
+        # that it cannot write when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(_BROKEN_PIPE) from None
+
+
+def _run(words: Sequence[str]) -> None:
     options = parser(words).parse_args(words or ["--help"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # deprecations are for developers
@@ -52,6 +66,8 @@ def main(argv: list[str] | None = None) -> None:
         warnings.showwarning = _warn
         try:
             options.run(options)
+        except BrokenPipeError:
+            raise
         except (ValueError, TypeError, OSError, MemoryError) as error:
             text = " ".join(str(error).split()) or type(error).__name__
             raise SystemExit(f"mddf {options.command}: {text}") from error

@@ -16,6 +16,7 @@ the model of --save-model, with the manifest beside it; load models of people wh
 
 import json
 import re
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import joblib
@@ -24,8 +25,10 @@ from _lab import cli, data, models, need, records, scores
 from mddf.datasets._registry import resolve
 from sklearn.metrics import r2_score
 
-from mddf._command import csvs
 from mddf._command import rows as tables
+from mddf._command import table_options
+from mddf._schema.format import PLAIN
+from mddf._schema.schema import Column, Schema
 
 FORMATS = ("npz", "csv", "parquet")
 
@@ -49,10 +52,10 @@ def parse(argv=None):
                 "task": tuple(scores.DEFAULTS)},
         quick={"n_estimators": 5, "n_layers": 2},
     )  # fmt: skip
-    parser.add_argument("name", nargs="?", type=cli.dataset, help="a set of mddf.datasets")
-    parser.add_argument("--csv", type=Path, help="a table with a header instead")
-    parser.add_argument("--target", metavar="COLUMN", help="its column of labels")
-    csvs.add_options(parser)
+    parser.add_argument("name", nargs="?", type=cli.dataset, help="data set of mddf.datasets")
+    parser.add_argument("--csv", type=Path, help="CSV or Parquet file, used instead of a name")
+    parser.add_argument("--target", metavar="COLUMN", help="column of --csv to predict")
+    table_options.add_options(parser)
     options = parser.read(argv)
     if options.quick and options.csv is None:
         options.name = options.name or "digits"
@@ -79,23 +82,27 @@ def parse(argv=None):
     return options
 
 
-def load(options) -> data.Split:
-    """Training and test part with the numbers of their rows; test labels may be None."""
+def load(options) -> tuple[data.Split, str | None]:
+    """Training and test part with the numbers of their rows, and what their columns hold.
+
+    Labels of the test part may be None.
+    """
     (source,) = data.sources(options, [options.name], options.task).values()
     rows = data.load(source)
+    schema = schema_of(rows, options.target)
     if options.test_csv is not None:
-        n, like = len(rows.y), tables.kinds(rows.X, options.target, options.dates)
-        known = rows.y if options.task == "classification" else None
-        test = tables.read_rows(options.test_csv, like, known, csvs.format_of(options))
+        n = len(rows.y)
+        classes = np.unique(rows.y) if options.task == "classification" else None
+        test = tables.read_test(options.test_csv, rows.schema, classes)
         numbers = np.arange(n + len(test[0]))
-        return data.Split(rows.X, rows.y, *test, numbers[:n], numbers[n:])
+        return data.Split(rows.X, rows.y, *test, numbers[:n], numbers[n:]), schema
     try:
         found = data.split(source, options.seed)
     except ValueError as error:
         raise SystemExit(
             f"the rows cannot be split with 30 % of each class for testing: {error}"
         ) from None
-    return data.take(rows, np.sort(found.rows), np.sort(found.rows_test))
+    return data.take(rows, np.sort(found.rows), np.sort(found.rows_test)), schema
 
 
 def write(path, features, names, X, y, rows):
@@ -122,16 +129,41 @@ def write(path, features, names, X, y, rows):
     print(f"{path}: {len(features)} rows, {len(names)} layer features")
 
 
+def schema_of(rows, target):
+    """The description of the columns of a table or a frame, None for an array."""
+    if hasattr(rows, "schema"):
+        return rows.schema.to_json()
+    if not hasattr(rows.X, "columns"):
+        return None
+    categories = list(rows.X.select_dtypes("category"))
+    columns = {"columns": list(rows.X), "categories": categories, "target": target or ""}
+    return Schema.from_former(columns, asdict(PLAIN)).to_json()
+
+
+def stored_schema(manifest, options):
+    """The description of the columns that a manifest holds, for the table of --csv."""
+    form = table_options.format_from(options)
+    if "like" in manifest:  # of a former version
+        return Schema.from_former(manifest["like"], asdict(form))
+    if manifest["schema"] is not None:
+        schema = Schema.from_json(manifest["schema"])
+        return replace(schema, format=table_options.format_from(options, schema.format))
+    names = tables.read(options.csv, form, ()).names  # an array's columns have no names
+    return Schema(tuple(Column(name, "number") for name in names), Column("", "category"), form)
+
+
 def apply(options) -> None:
     """Write the features of later rows by a model that was saved."""
     beside = options.apply.with_name("manifest.json")
     try:
-        like, model = json.loads(beside.read_text())["like"], joblib.load(options.apply)
+        manifest = json.loads(beside.read_text())
+        model = joblib.load(options.apply)
+        schema = stored_schema(manifest, options)
     except Exception as error:  # whatever the files hold
         raise SystemExit(
             f"--apply needs what --save-model wrote, with manifest.json beside it: {error}"
         ) from None
-    X, y = tables.read_rows(options.csv, like, form=csvs.format_of(options))
+    X, y = tables.read_test(options.csv, schema, None)
     path = options.out / f"{options.csv.stem}.{options.format}"
     if path.exists() and not options.overwrite:
         raise SystemExit(f"{path} is there already: give another --out, or --overwrite")
@@ -155,7 +187,7 @@ def main(argv=None) -> None:
         raise SystemExit(
             f"{options.out} holds features already: give another --out, or --overwrite"
         )
-    split = load(options)
+    split, schema = load(options)
     if options.raw and options.format == "npz" and np.asarray(split.X[:1]).dtype == object:
         raise SystemExit("--raw with categories needs --format csv or parquet: .npz holds numbers")
     given = {"transform_layers": options.layers, "transform_forests": options.forests}
@@ -190,7 +222,7 @@ def main(argv=None) -> None:
         "n_layers": model.n_layers_,
         "classes": classes,
         "names": names.tolist(),
-        "like": tables.kinds(split.X, options.target, options.dates),
+        "schema": schema,
         "train": {"rows": len(split.y), "features": "out-of-fold"},
         "test": {"rows": len(split.rows_test), "features": "transform"},
         f"out_of_fold_{score}": float(out_of_fold),

@@ -67,6 +67,7 @@ def intervals(frame):
 study = Study(
     globals(), "league", "set=sources seed=splits method=methods", own=True, quick={"splits": 1},
     task="classification", datasets=[], methods=[], metric=[], tuned=False, n_iter=30,
+    known={"methods": list(models.METHODS)},
     splits=3, max_train=20_000, drop=[],
     checks={"task": list(scores.DEFAULTS), "metric": list(scores.METRICS)},
 )  # fmt: skip

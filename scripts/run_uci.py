@@ -155,6 +155,7 @@ def draw(frame, options):
 
 study = Study(
     globals(), "uci", keys, own=True, suite="bundled", datasets=[], methods=[],
+    known={"methods": list(models.METHODS)},
     ablations=False, seeds=None, n_estimators=100, n_layers=None, rounds=None, fractions=[],
     features=[], metric=["accuracy"], drop=[],
     checks={"suite": list(SUITES), "metric": scores.of_task("classification"),

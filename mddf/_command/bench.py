@@ -25,7 +25,10 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.utils._param_validation import InvalidParameterError
 from tqdm import tqdm
 
-from . import csvs, estimators, files, rows, scores
+from . import estimators, files, rows, scores
+from .extras import need
+from .table_options import add_options as add_table_options
+from .table_options import format_from
 
 _PENALTIES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 DESCRIPTION = """\
@@ -37,21 +40,33 @@ for the linear model and codes for the forest of scikit-learn.
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
-    parser.add_argument("table", type=Path, help="CSV or Parquet, with a header")
-    parser.add_argument("--target", required=True, metavar="COLUMN", help="what is predicted")
-    parser.add_argument("--task", choices=("auto", "classification", "regression"), default="auto")
-    parser.add_argument("--drop", nargs="+", default=[], metavar="COLUMN", help="left out")
-    parser.add_argument("--folds", type=int, default=5, help="(default: 5)")
-    parser.add_argument("--repeats", type=int, default=1, help="of the folds (default: 1)")
+    parser.add_argument(
+        "table", type=Path, help="CSV (perhaps compressed) or Parquet file with a header"
+    )
+    parser.add_argument("--target", required=True, metavar="COLUMN", help="column to predict")
+    estimators.add_task(parser)
+    parser.add_argument(
+        "--drop", nargs="+", default=[], metavar="COLUMN", help="columns to leave out"
+    )
+    parser.add_argument("--folds", type=int, default=5, help="number of folds (default: 5)")
+    parser.add_argument(
+        "--repeats", type=int, default=1, help="number of times the folds are drawn (default: 1)"
+    )
     parser.add_argument(
         "--set", nargs="+", default=[], type=estimators.setting, metavar="PARAMETER=VALUE",
-        help="of the deep forest",
+        help="parameters of the deep forest, such as n_layers=1",
     )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, help="of models and folds (default: 0)")
-    parser.add_argument("--n-jobs", type=int, default=-1, help="threads (default: -1, all cores)")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="scores of all folds, .csv")
-    parser.add_argument("--overwrite", action="store_true", help="replace the file that is there")
-    csvs.add_options(parser.add_argument_group("the table"))
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of models and folds (default: 0)"
+    )
+    parser.add_argument(
+        "--n-jobs", type=int, default=-1, help="number of threads (default: -1, all cores)"
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE", help=".csv file for the scores of all folds"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace a file that exists")
+    add_table_options(parser.add_argument_group("the table"))
     parser.set_defaults(verbose=False)
 
 
@@ -59,17 +74,18 @@ def run(options: argparse.Namespace) -> None:
     """Read, cross-validate all models, print a table."""
     if options.out is not None:
         files.check_new("--out", options.out, (".csv",), options.overwrite)
-    form = csvs.format_of(options)
-    X, y = rows.read_training(
-        options.table, options.target, options.drop, options.task, form, warn=True
-    )
-    X = X.dropna(axis=1, how="all")  # scikit-learn's boosting has no bins for such columns
-    task = rows.task_of(y) if options.task == "auto" else options.task
+    table = rows.read_training(
+        options.table, options.target, options.drop,
+        task=options.task, form=format_from(options), warn=True,
+    )  # fmt: skip
+    X = table.X.dropna(axis=1, how="all")  # scikit-learn's boosting has no bins for such columns
+    y = table.y
+    task = table.task
     folds = _folds(options, X, y, task)
     models = _models(task, options, X)
     cells = [(name, model, fold) for fold in folds for name, model in models.items()]
     bar = tqdm(cells, desc="fits", leave=False)
-    pd = csvs.need("pandas", "data")
+    pd = need("pandas", "data")
     failed: dict[str, str] = {}
     found = pd.DataFrame([_cell(name, model, X, y, fold, failed) for name, model, fold in bar])
     for name, why in failed.items():

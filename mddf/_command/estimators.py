@@ -37,6 +37,14 @@ def share(text: str) -> float:
     return value
 
 
+def add_task(parser: argparse.ArgumentParser) -> None:
+    """Add the option that says whether labels are classes or numbers."""
+    parser.add_argument(
+        "--task", choices=("auto", "classification", "regression"), default="auto",
+        help="task of the model (default: auto, which decides by the labels)",
+    )  # fmt: skip
+
+
 def make(name: str, task: str, options: argparse.Namespace) -> BaseEstimator:
     """An estimator of mddf for a task, with the seed, threads and --set of a command."""
     kind = getattr(mddf, OF_TASKS[name][task == "regression"])

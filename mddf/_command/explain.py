@@ -11,7 +11,9 @@ from sklearn.base import is_classifier
 
 from mddf.explain import shap_values
 
-from . import csvs, files, pages, rows
+from . import files, pages, rows
+from .extras import need
+from .table_options import add_marks, format_from
 
 DESCRIPTION = """\
 Explain predictions of single rows: what each feature adds to the probability of
@@ -25,26 +27,34 @@ _SHOWN = 10
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
-    parser.add_argument("model", type=Path, help="what `mddf fit` saved")
-    parser.add_argument("table", type=Path, help="CSV or Parquet with the model's columns")
+    parser.add_argument("model", type=Path, help="model that `mddf fit` saved")
+    parser.add_argument(
+        "table", type=Path, help="CSV or Parquet file with the columns of the model"
+    )
     parser.add_argument(
         "--out", type=Path, metavar="FILE",
-        help="a page (.html), or all contributions (.csv, .parquet); (default: explained.html)",
+        help="page (.html) or table of contributions (.csv, .parquet) (default: explained.html)",
         default=Path("explained.html"),
     )  # fmt: skip
     parser.add_argument(
-        "--rows", type=int, default=10, help="the first of the table (default: 10)"
+        "--rows",
+        type=int,
+        default=10,
+        help="number of rows to explain, from the first on (default: 10)",
     )
     parser.add_argument(
         "--background", type=Path, metavar="TABLE",
-        help="rows to compare with, such as those of the fit (default: the table's)",
+        help="table of background rows, such as the one of the fit (default: TABLE)",
     )  # fmt: skip
     parser.add_argument(
-        "--n-background", type=int, default=50, help="of them, drawn (default: 50)"
+        "--n-background",
+        type=int,
+        default=50,
+        help="number of background rows to draw (default: 50)",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the draw (default: 0)")
-    parser.add_argument("--overwrite", action="store_true", help="replace the file that is there")
-    csvs.add_marks(parser.add_argument_group("the tables"), "as in the fit")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the draw (default: 0)")
+    parser.add_argument("--overwrite", action="store_true", help="replace a file that exists")
+    add_marks(parser.add_argument_group("the tables"), "as in the fit")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -53,21 +63,21 @@ def run(options: argparse.Namespace) -> None:
         if (value := getattr(options, name)) < 1:
             raise SystemExit(f"--{name.replace('_', '-')} must be at least 1, got {value}")
     files.check_new("--out", options.out, (".html", *files.TABLES), options.overwrite)
-    csvs.need("shap", "commands")
-    if options.out.suffix == ".html":
-        csvs.need("matplotlib", "commands").use("agg")
-    model, like, form = files.read_model(options.model)
-    form = csvs.format_of(options, form)
-    table, _ = rows.read_rows(options.table, like, None, form)
+    need("shap", "commands")
+    if options.out.suffix.lower() == ".html":
+        need("matplotlib", "commands").use("agg")
+    model, schema = files.read_model(options.model)
+    schema = rows.with_format(schema, format_from(options, schema.format))
+    table, _ = rows.read_features(options.table, schema)
     X = table.head(options.rows)
     others = table
     if options.background is not None:
-        others, _ = rows.read_rows(options.background, like, None, form)
+        others, _ = rows.read_features(options.background, schema)
     n_drawn = min(options.n_background, len(others))
     others = others.sample(n_drawn, random_state=options.seed)
     found = contributions(model, X, others)
-    if options.out.suffix == ".html":
-        files.write_text(options.out, _page(model, X, found, like["target"], n_drawn))
+    if options.out.suffix.lower() == ".html":
+        files.write_text(options.out, _page(model, X, found, schema.target.name, n_drawn))
     else:
         files.write_table(options.out, found)
     print(f"{options.out}: {len(X)} rows of {options.table}, compared with {n_drawn}")
@@ -78,7 +88,7 @@ def contributions(model: Any, X: Any, background: Any) -> Any:
 
     Of classifiers it is about the probability of the class predicted.
     """
-    pd = csvs.need("pandas", "data")
+    pd = need("pandas", "data")
     found = shap_values(model, X, background=background)
     values, base = found.values, np.asarray(found.base_values)
     if is_classifier(model):
@@ -122,7 +132,7 @@ def _shown(value: Any) -> str:
 
 def _bars(cells: Any, row: Any, names: list[str]) -> str:
     """The largest contributions of a row as bars, and the sum of all others."""
-    pyplot = csvs.need("matplotlib.pyplot", "commands")
+    pyplot = need("matplotlib.pyplot", "commands")
     values = row[names].astype(float)
     order = values.abs().sort_values(ascending=False, kind="stable").index
     shown, rest = list(order[:_SHOWN]), list(order[_SHOWN:])

@@ -12,7 +12,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
-from . import csvs, estimators, files, report, rows
+from . import estimators, files, report, rows
+from .table_options import add_options as add_table_options
+from .table_options import format_from
 
 DESCRIPTION = """\
 Fit a model to a table, save it, and write a report that opens in a browser.
@@ -26,34 +28,56 @@ labels unless --task says it.
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
-    parser.add_argument("table", type=Path, help="CSV or Parquet, with a header")
-    parser.add_argument("--target", required=True, metavar="COLUMN", help="what is predicted")
+    parser.add_argument(
+        "table", type=Path, help="CSV (perhaps compressed) or Parquet file with a header"
+    )
+    parser.add_argument("--target", required=True, metavar="COLUMN", help="column to predict")
     parser.add_argument(
         "--out", type=Path, metavar="FILE",
-        help="the model, .skops (safe to load) or .joblib (default: TABLE's name.skops)",
+        help="file for the model, .skops (safe to load) or .joblib (default: TABLE's name.skops)",
     )  # fmt: skip
     parser.add_argument(
-        "--report", type=Path, metavar="FILE", help="(default: the model's name.html)"
+        "--report",
+        type=Path,
+        metavar="FILE",
+        help="page with the report (default: the model's name.html)",
     )
-    parser.add_argument("--task", choices=("auto", "classification", "regression"), default="auto")
-    parser.add_argument("--estimator", choices=estimators.OF_TASKS, default="deep-forest")
+    estimators.add_task(parser)
+    parser.add_argument(
+        "--estimator", choices=estimators.OF_TASKS, default="deep-forest",
+        help="kind of model (default: deep-forest)",
+    )  # fmt: skip
     parser.add_argument(
         "--set", nargs="+", default=[], type=estimators.setting, metavar="PARAMETER=VALUE",
-        help="of the estimator, such as n_layers=1",
+        help="parameters of the model, such as n_layers=1",
     )  # fmt: skip
-    parser.add_argument("--drop", nargs="+", default=[], metavar="COLUMN", help="left out")
-    parser.add_argument("--test", type=Path, metavar="TABLE", help="held-out rows of another file")
+    parser.add_argument(
+        "--drop", nargs="+", default=[], metavar="COLUMN", help="columns to leave out"
+    )
+    parser.add_argument(
+        "--test",
+        type=Path,
+        metavar="TABLE",
+        help="table of held-out rows, used instead of --holdout",
+    )
     parser.add_argument(
         "--holdout",
         type=estimators.share,
         default=0.2,
         help="share of rows held out (default: 0.2)",
     )
-    parser.add_argument("--seed", type=int, default=0, help="(default: 0)")
-    parser.add_argument("--n-jobs", type=int, default=-1, help="threads (default: -1, all cores)")
-    parser.add_argument("--overwrite", action="store_true", help="replace files that are there")
-    parser.add_argument("--verbose", action="store_true", help="show how the fit goes")
-    csvs.add_options(parser.add_argument_group("the table"))
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        help="seed of the model and of the held-out rows (default: 0)",
+    )
+    parser.add_argument(
+        "--n-jobs", type=int, default=-1, help="number of threads (default: -1, all cores)"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace files that exist")
+    parser.add_argument("--verbose", action="store_true", help="show the progress of the fit")
+    add_table_options(parser.add_argument_group("the table"))
 
 
 def run(options: argparse.Namespace) -> None:
@@ -68,14 +92,15 @@ def run(options: argparse.Namespace) -> None:
     files.check_new("--out", out, files.MODELS, options.overwrite)
     files.check_new("--report", page, (".html",), options.overwrite)
     report.check_extras()
-    form = csvs.format_of(options)
-    X, y = rows.read_training(
-        options.table, options.target, options.drop, options.task, form, warn=True
-    )
-    task = rows.task_of(y) if options.task == "auto" else options.task
-    like = rows.kinds(X, options.target, form.dates)
+    table = rows.read_training(
+        options.table, options.target, options.drop,
+        task=options.task, form=format_from(options), warn=True,
+    )  # fmt: skip
+    X = table.X
+    y = table.y
+    task = table.task
     model = estimators.make(options.estimator, task, options)
-    train, test = held_out(options, X, y, task, like, form)
+    train, test = held_out(options, table)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         start = time.perf_counter()
@@ -93,7 +118,7 @@ def run(options: argparse.Namespace) -> None:
             model.fit(X, y)
     else:
         model = judged
-    files.write_model(out, model, like, form)
+    files.write_model(out, model, table.schema)
     files.write_text(page, text)
     print(f"{task} of {options.target!r}: {len(X)} rows, {X.shape[1]} features")
     print(f"scores on {report.counted(len(test[1]), 'held-out row')}: {summary}")
@@ -101,12 +126,15 @@ def run(options: argparse.Namespace) -> None:
 
 
 def held_out(
-    options: argparse.Namespace, X: Any, y: np.ndarray, task: str, like: Any, form: csvs.Format
+    options: argparse.Namespace, table: rows.TrainingTable
 ) -> tuple[tuple[Any, np.ndarray], tuple[Any, np.ndarray]]:
-    """The rows to fit to and those held out."""
+    """Features and labels of the rows to fit to, and of the rows held out."""
+    X = table.X
+    y = table.y
+    task = table.task
     if options.test is not None:
-        labels = y if task == "classification" else None
-        X_test, y_test = rows.read_rows(options.test, like, labels, form)
+        classes = np.unique(y) if task == "classification" else None
+        X_test, y_test = rows.read_test(options.test, table.schema, classes)
         if y_test is None:
             raise SystemExit(f"--test: {options.test} must have labels in {options.target!r}")
         return (X, y), (X_test, y_test)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .csvs import need
+from .extras import need
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #1b1b1b; background: #fff;

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from . import csvs, estimators, files, rows
+from . import estimators, files, rows
+from .extras import need
+from .table_options import add_marks, format_from
 
 DESCRIPTION = """\
 Predict the rows of a table by a model of `mddf fit`.
@@ -24,44 +26,57 @@ know are left out.
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
-    parser.add_argument("model", type=Path, help="what `mddf fit` saved")
-    parser.add_argument("table", type=Path, help="CSV or Parquet with the model's columns")
+    parser.add_argument("model", type=Path, help="model that `mddf fit` saved")
     parser.add_argument(
-        "--out", type=Path, metavar="FILE", help=".csv or .parquet (default: CSV on the screen)"
+        "table", type=Path, help="CSV or Parquet file with the columns of the model"
     )
     parser.add_argument(
-        "--keep", nargs="+", default=[], metavar="COLUMN", help="of the table, such as its key"
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help=".csv or .parquet file for predictions (default: CSV on the screen)",
     )
     parser.add_argument(
-        "--interval", type=estimators.share, metavar="COVERAGE", help="of regressions, such as 0.9"
+        "--keep",
+        nargs="+",
+        default=[],
+        metavar="COLUMN",
+        help="columns of the table to copy unchanged into the output, such as its key",
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace the file that is there")
-    csvs.add_marks(parser.add_argument_group("the table"), "as in the fit")
+    parser.add_argument(
+        "--interval",
+        type=estimators.share,
+        metavar="COVERAGE",
+        help="add intervals that hold this share of new targets, such as 0.9 (regression)",
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace a file that exists")
+    add_marks(parser.add_argument_group("the table"), "as in the fit")
 
 
 def run(options: argparse.Namespace) -> None:
     """Read the model and the table, predict, write."""
     if options.out is not None:
         files.check_new("--out", options.out, files.TABLES, options.overwrite)
-    model, like, form = files.read_model(options.model)
-    form = csvs.format_of(options, form)
-    X, _ = rows.read_rows(options.table, like, None, form)
-    found = predictions(model, X, like["target"], options.interval)
-    if options.keep:
-        table, _ = csvs.read(options.table, form)
-        rows.all_among(f"--keep must be a column of {options.table}:", options.keep, table)
-        for place, name in enumerate(options.keep):
-            found.insert(place, name, table[name].to_numpy(), allow_duplicates=True)
+    model, schema = files.read_model(options.model)
+    schema = rows.with_format(schema, format_from(options, schema.format))
+    X, source = rows.read_features(options.table, schema, options.keep)
+    rows.all_among(f"--keep must be a column of {options.table}:", options.keep, source.names)
+    table = predictions(model, X, schema.target.name, options.interval)
+    pd = need("pandas", "data")
+    for place, name in enumerate(options.keep):
+        cells = source.cells[name]  # as they are in the file, not as the model reads them
+        kept = pd.Series(cells, dtype=pd.ArrowDtype(cells.type))
+        table.insert(place, name, kept, allow_duplicates=True)
     if options.out is None:
-        found.to_csv(sys.stdout, index=False)
+        table.to_csv(sys.stdout, index=False)
     else:
-        files.write_table(options.out, found)
-        print(f"{options.out}: {len(found)} predictions of {like['target']!r}")
+        files.write_table(options.out, table)
+        print(f"{options.out}: {len(table)} predictions of {schema.target.name!r}")
 
 
 def predictions(model: Any, X: Any, target: str, interval: float | None = None) -> Any:
     """A data frame of what a model predicts."""
-    pd = csvs.need("pandas", "data")
+    pd = need("pandas", "data")
     if not is_classifier(model):
         found = {f"predicted {target}": model.predict(X)}
         if interval is not None:

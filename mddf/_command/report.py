@@ -15,7 +15,7 @@ import mddf
 from mddf.explain import ImportancesDisplay
 
 from . import pages, scores
-from .csvs import need
+from .extras import need
 
 _MOST_CLASSES = 30
 _MOST_COLUMNS = 200
@@ -102,7 +102,7 @@ def _scores(study: Study, predicted: np.ndarray, classes: Any, found: dict[str, 
     ]
     head = ["score", "model", "95 % interval", "without features", "better is"]
     note = (
-        f"Intervals: {scores.N_DRAWS} draws of the held-out rows with replacement. Without "
+        f"Intervals: from {scores.N_DRAWS} draws of held-out rows with replacement. Without "
         "features: the shares of the classes, or the mean of the target, in training."
     )
     return pages.table(head, rows) + pages.paragraph(note, "note")

@@ -10,6 +10,9 @@ from sklearn import metrics
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 N_DRAWS = 200
+# Draws of more rows than these took 28 of the 38 CPU seconds of a fit to 100 000 rows of 4 columns
+# and 4 classes. With so many rows, errors of scores shrink with the root of the number of rows.
+_MOST_ROWS = 2000
 
 Score = Callable[[np.ndarray, np.ndarray], float]
 
@@ -54,17 +57,29 @@ def scores(y: np.ndarray, predicted: np.ndarray, classes: Any = None) -> dict[st
 def intervals(
     y: np.ndarray, predicted: np.ndarray, classes: Any = None, seed: int = 0
 ) -> dict[str, tuple[float, float]]:
-    """95 % intervals of scores: of rows drawn with replacement, the middle of 200 draws."""
+    """95 % intervals of scores, from draws of rows with replacement.
+
+    Of many rows, smaller draws are made, whose deviations from their mean are scaled to the
+    number of rows.
+    """
+    if classes is not None:  # comparing text takes most of the time
+        y = np.searchsorted(classes, y)
+        classes = np.arange(len(classes))
     rng = np.random.default_rng(seed)
-    draws = [rng.integers(0, len(y), len(y)) for _ in range(N_DRAWS)]
-    drawn = [scores(y[rows], predicted[rows], classes) for rows in draws]
-    found = {}
+    n_drawn = min(len(y), _MOST_ROWS)
+    draws = [rng.integers(0, len(y), n_drawn) for _ in range(N_DRAWS)]
+    drawn_scores = [scores(y[rows], predicted[rows], classes) for rows in draws]
+    all_scores = scores(y, predicted, classes)
+    limits = {}
     for name in names(classes):
-        values = np.array([score[name] for score in drawn])
+        values = np.array([score[name] for score in drawn_scores])
         values = values[np.isfinite(values)]
+        if n_drawn < len(y) and len(values):
+            scale = np.sqrt(n_drawn / len(y))
+            values = all_scores[name] + scale * (values - values.mean())
         low, high = np.quantile(values, [0.025, 0.975]) if len(values) else (np.nan, np.nan)
-        found[name] = (float(low), float(high))
-    return found
+        limits[name] = (float(low), float(high))
+    return limits
 
 
 def constant(y: np.ndarray, n_rows: int, classes: Any = None) -> np.ndarray:

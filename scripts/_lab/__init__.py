@@ -1,6 +1,6 @@
 """What the commands in this folder share; every module says what it is for."""
 
-from mddf._command.csvs import need
+from mddf._command.extras import need
 
 __all__ = ["counted", "in_a_line", "need"]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from joblib import effective_n_jobs
 from mddf.datasets._registry import resolve
 
-from mddf._command import csvs
+from mddf._command import table_options
 
 from . import in_a_line
 
@@ -21,43 +21,80 @@ RESULTS = Path("results")
 BACKENDS = ("dask", "ray", "loky")
 FORMATS = ("png", "pdf", "svg", "eps", "jpg", "tif", "webp")
 HELP = {
-    "datasets": "names of mddf.datasets",
+    "ablations": "also run mdDF without each of its parts",
+    "adaboost_rounds": "largest number of AdaBoost rounds",
+    "alone": "measure mddf alone, with all cores",
+    "apart": "name methods together with the source of their results",
+    "apply": "a saved model, which gives features for the rows of --csv",
+    "backend": "compute the cells on these workers",
+    "bayes": "add Bayesian comparisons of each pair of methods",
+    "cases": "data and learners to measure",
+    "columns": "number of columns of the table",
+    "cv": "number of folds of the cross-validation",
+    "data_home": "folder with the files of the data sets",
+    "datasets": "names of data sets of mddf.datasets",
+    "drop": "columns to leave out",
+    "engines": "engines that run the workers",
+    "estimator": "model that makes the features (default: mddf, or deepforest for regression)",
+    "features": "input of the methods: the table, the features of a cascade, or both",
+    "folds": "number of folds",
+    "forests": "keep the mean of the forests, or each one",
+    "format": "formats of the files",
+    "fractions": "shares of the training rows in (0, 1]",
+    "layers": "layers to export: last, all, or numbers such as 1,3 (-1 is the last one)",
+    "level": "level of significance of the tests",
+    "levels": "number of stacking levels",
+    "libraries": "libraries to measure",
+    "max_rows": "rows to draw from larger data sets",
+    "max_train": "largest number of training rows",
+    "max_windows": "largest number of windows to scan",
+    "measures": "measurements to make",
     "methods": "names of methods",
     "metric": "names of metrics",
+    "models": "models to measure",
+    "mu": "weight of the losses above the target margin",
+    "n_estimators": "number of trees of each forest",
+    "n_iter": "number of configurations that a search tries",
+    "n_jobs": "threads of a cell that can use several (default: all cores, or 1 with --backend)",
+    "n_layers": "largest number of layers of a cascade",
+    "no_titles": "draw pictures without titles",
+    "on": "data set to use instead of the default",
+    "overwrite": "replace files that exist",
+    "own_sets": "Python file with your own data sets: NAMES, and a function load(name)",
+    "peers": "other libraries to compare with",
+    "perplexity": "perplexity of t-SNE",
+    "predicted": "number of rows to predict",
+    "raw": "also write the original features",
+    "repeats": "number of repeats of each measurement",
+    "rope": "differences of scores up to this size count as equal in Bayesian comparisons",
+    "rounds": "number of boosting rounds",
+    "rows": "largest number of rows",
+    "runs": "number of runs",
+    "save_model": "also save the model, for --apply",
+    "scanner_trees": "number of trees of each forest of a scanner",
+    "scheduler": "address of Dask's scheduler or Ray's head (default: workers on this machine)",
+    "scratch": "folder for temporary files",
+    "seed": "seed of splits and folds",
     "seeds": "number of seeds",
-    "seed": "of splits and folds",
-    "n_estimators": "trees of each forest",
-    "n_layers": "most layers of a cascade",
-    "n_jobs": "threads of a cell that can use some (default: all cores, or 1 with --backend)",
-    "backend": "compute cells on these workers",
-    "scheduler": "address of Dask's scheduler or Ray's head (default: workers of this machine)",
-    "rounds": "of boosting",
-    "rows": "rows at most",
-    "on": "this set instead",
-    "data_home": "folder of the sets' files",
-    "test_csv": "a table of test rows, with labels or without",
-    "apply": "a model that was saved, for the rows of --csv",
-    "task": "of --csv, if it is not classification",
-    "estimator": "whose features (default: mddf; of regression deepforest)",
-    "layers": "last, all, or numbers such as 1,3 (-1: the last)",
-    "forests": "their mean, or each one's own",
-    "raw": "with the features that the set has",
-    "save_model": "too, for --apply",
-    "verbose": "tell how it goes",
-    "overwrite": "files that are there",
-    "scratch": "folder for files that are used meanwhile",
-    "splits": "random splits of sets without a standard one",
-    "drop": "columns to leave out",
-    "tuned": "search the published spaces of the peers",
-    "n_iter": "configurations of a search",
-    "max_train": "training rows at most",
-    "fractions": "shares of the training rows in (0, 1]",
-    "features": "what methods see: the table, what a cascade makes of it, or both",
-    "validate": "on a quarter of the training rows instead of on the test rows",
-    "repeats": "of each measurement",
-    "format": "of the files",
-    "no_titles": "pictures without titles",
-    "apart": "name methods with their sources",
+    "smaller_is_better": "smaller values of --metric are better",
+    "splits": "number of random splits of data sets without a standard split",
+    "stride": "distance between neighbouring windows",
+    "suite": "group of data sets",
+    "tables": "tables to reproduce or to measure",
+    "target_margin": "margin that the loss of mdDF aims at",
+    "task": "task of --csv",
+    "test": "test of differences between methods",
+    "test_csv": "table with test rows, with labels or without",
+    "theta": "half the width of the band without loss",
+    "thin": "try only every n-th value of the grids",
+    "time_limit": "seconds of each fit",
+    "train": "number of training rows",
+    "trees": "number of trees of each forest",
+    "tuned": "tune each peer over its published search space",
+    "validate": "score on a quarter of the training rows instead of the test rows",
+    "verbose": "report progress",
+    "windows": "widths of the scanned windows",
+    "workers": "numbers of worker threads",
 }
 
 
@@ -183,25 +220,34 @@ class Parser(argparse.ArgumentParser):
     `doc` is the script's docstring, and `study` the folder below "results", if --out is not given.
     Of the defaults a list takes several values, a dict or tuple several of its names, None and
     whole numbers a count; `quick` has those with --quick. `checks` says what values must be where
-    the default does not tell: a sequence of names, or a function of text.
+    the default does not tell: a sequence of names, or a function of text. `known` has names by
+    option that --help lists, to which the user can add others.
     """
 
-    def __init__(self, doc, study, *, quick=None, checks=None, **defaults):
+    def __init__(self, doc, study, *, quick=None, checks=None, known=None, **defaults):
         raw = argparse.RawDescriptionHelpFormatter
         super().__init__(description=for_screen(doc), formatter_class=raw)
         self.study, self.defaults, self.quick, self.several = study, defaults, quick or {}, set()
         for name, default in defaults.items():
-            self._add(name, default, (checks or {}).get(name))
+            self._add(name, default, (checks or {}).get(name), (known or {}).get(name))
         shown = "; ".join(f"{name} {_shown(default)}" for name, default in self.quick.items())
-        self.add_argument("--quick", action="store_true", help=shown or "a small version")
-        self.add_argument("--out", type=folder, help=f"folder (default: results/{study})")
+        self.add_argument(
+            "--quick",
+            action="store_true",
+            help=f"run a small version{f' ({shown})' if shown else ''}",
+        )
+        self.add_argument(
+            "--out", type=folder, help=f"folder for the results (default: results/{study})"
+        )
 
-    def _add(self, name, default, check):
+    def _add(self, name, default, check, known=None):
         option, text = f"--{name.replace('_', '-')}", HELP.get(name, name.replace("_", " "))
         if isinstance(default, dict | tuple):
             default = self.defaults[name] = list(default)
             check = check or among(default)
-        if default not in (None, [], False):
+        if known is not None:
+            text += f": {', '.join(known)}, and those of --method"
+        if default not in (None, [], False, ""):
             text += f" (default: {_shown(default)})"
         check = check or (FORMATS if name == "format" else None)
         if isinstance(check, tuple | list):
@@ -227,18 +273,23 @@ class Parser(argparse.ArgumentParser):
     def add_own(self, settings=True):
         """Options for the user's own table, methods and parameters."""
         own = self.add_argument_group("own data and methods")
-        own.add_argument("--csv", type=Path, help="a table with a header, instead of --datasets")
-        own.add_argument("--target", metavar="COLUMN", help="its column of labels")
-        csvs.add_options(own)
         own.add_argument(
-            "--method", dest="own", nargs="+", action=Own, help="any scikit-learn estimator",
+            "--csv", type=Path, metavar="TABLE",
+            help="CSV or Parquet file with a header, used instead of --datasets",
+        )  # fmt: skip
+        own.add_argument("--target", metavar="COLUMN", help="column of --csv to predict")
+        table_options.add_options(own)
+        own.add_argument(
+            "--method", dest="own", nargs="+", action=Own,
+            help="add any scikit-learn estimator under a name of its own",
             metavar=("NAME=MODULE:CLASS", "KEY=VALUE"),
         )  # fmt: skip
         if not settings:
             return
         own.add_argument(
             "--set", nargs="+", action="extend", default=[], type=setting,
-            metavar="METHOD.PARAMETER=VALUE", help="kept under a name that says so",
+            metavar="METHOD.PARAMETER=VALUE",
+            help="set a parameter of a method; results name the method with this value",
         )  # fmt: skip
 
     def read(self, argv=None):

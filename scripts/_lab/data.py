@@ -18,8 +18,9 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.utils import _safe_indexing
 
 from mddf import datasets
-from mddf._command import csvs
-from mddf._command.rows import all_among, read_training
+from mddf._command.rows import all_among, read, read_training
+from mddf._command.table_options import format_from
+from mddf._schema.format import PLAIN, Format
 
 from . import cli
 
@@ -45,7 +46,7 @@ class Source:
     drop: tuple[str, ...] = ()
     task: str = "classification"
     options: tuple[tuple[str, object], ...] = ()
-    form: csvs.Format = csvs.PLAIN
+    form: Format = PLAIN
 
     def settings(self):
         """What results of this set must have in common."""
@@ -53,18 +54,17 @@ class Source:
             return {"options": dict(self.options), "drop": list(self.drop)}
         content = hashlib.sha256(self.csv.read_bytes()).hexdigest()
         found = {"csv": content, "target": self.target, "drop": list(self.drop)}
-        return found if self.form == csvs.PLAIN else {**found, "form": asdict(self.form)}
+        return found if self.form == PLAIN else {**found, "form": asdict(self.form)}
 
 
 def sources(options, names, task="classification", realistic=False) -> dict[str, Source]:
     """Sets by name, or the table of --csv; if realistic, without columns known too late."""
     asked = getattr(options, "drop", ())
     if getattr(options, "csv", None) is not None:
-        form = csvs.format_of(options)
-        drop = dropped(asked, csvs.read(options.csv, form)[0] if asked else ())
-        read_training(
-            options.csv, options.target, drop, task, form, warn=True
-        )  # wrong ones fail here
+        form = format_from(options)
+        drop = dropped(asked, read(options.csv, form, ()).names if asked else ())
+        # Tables that cannot be used fail here.
+        read_training(options.csv, options.target, drop, task=task, form=form, warn=True)
         # Not the name of another set, which has other rows, published scores and a split.
         name = options.csv.name if options.csv.stem in datasets.names() else options.csv.stem
         return {name: Source(name, None, options.csv, options.target, drop, task, form=form)}
@@ -113,8 +113,12 @@ def load(source, download=True):
 @lru_cache(maxsize=2)
 def _load(source, download, home):
     if source.csv is not None:
-        X, y = read_training(source.csv, source.target, source.drop, source.task, source.form)
-        return SimpleNamespace(X=X, y=y, n_train=None, task=source.task)
+        table = read_training(
+            source.csv, source.target, source.drop, task=source.task, form=source.form
+        )
+        return SimpleNamespace(
+            X=table.X, y=table.y, n_train=None, task=source.task, schema=table.schema
+        )
     try:
         options = {"data_home": home, "download": download, **dict(source.options)}
         found = datasets.load(source.name, **options)

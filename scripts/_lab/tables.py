@@ -5,8 +5,6 @@ from pathlib import Path
 
 import numpy as np
 
-from mddf._command import csvs
-
 from . import counted, need, records, stats
 from .models import title_of
 from .scores import COSTS, METRICS, Metric
@@ -89,7 +87,10 @@ def write(folder, found, notes=(), stamp=""):
 def read(source, study=None, maker="a run_ command", text=()):
     """Results of a folder or a file, with a row for each; or a table of some."""
     if source.is_file() and source.suffix != ".json":
-        found, _ = csvs.read(source, text=text)
+        try:
+            found = pd.read_csv(source, dtype=dict.fromkeys(text, str))
+        except (OSError, ValueError) as error:
+            raise SystemExit(f"{source} cannot be read as a table: {error}") from None
     else:
         found = records.frame(records.read_cells(source, study, maker))
     if found.empty:

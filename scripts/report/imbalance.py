@@ -99,6 +99,7 @@ def report(frame, options):
 study = Study(
     globals(), "imbalance", "set=sources seed=seeds method=methods", own="as they are",
     datasets=[], methods=[], n_estimators=100, seeds=2, quick={"n_estimators": 5, "seeds": 1},
+    known={"methods": list(METHODS)},
 )  # fmt: skip
 parse, main = study.parse, study.main
 

@@ -33,7 +33,12 @@ def parse(argv=None):
         checks={"test": ("nemenyi", "wilcoxon"), "level": cli.share, "rope": cli.at_least_0},
     )  # fmt: skip
     parser.add_argument("source", nargs="+", type=Path, help="folders, files of cells, CSV files")
-    parser.add_argument("--pair", nargs=2, metavar=("A", "B"), help="paired bootstrap")
+    parser.add_argument(
+        "--pair",
+        nargs=2,
+        metavar=("A", "B"),
+        help="compare two methods by a paired bootstrap of their test rows",
+    )
     return parser.read(argv)
 
 

@@ -19,9 +19,9 @@ from mddf import (
     RandomForestRegressor,
     __version__,
 )
-from mddf.__main__ import main
-from mddf._command.csvs import PLAIN
+from mddf.__main__ import main, parser
 from mddf._command.fit import held_out
+from mddf._command.rows import TrainingTable
 
 pytest.importorskip("matplotlib", reason='needs "mddf[plots]"')
 pytest.importorskip("skops", reason='needs "mddf[skops]"')
@@ -89,10 +89,10 @@ def test_versions(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "shown"),
     [
-        (["--help"], 0, "predictions of a table's rows"),
+        (["--help"], 0, "predict the rows of a table"),
         (["--version"], 0, __version__),
         (["fit", "--help"], 0, "A fifth of the rows is held out"),
-        ([], 0, "predictions of a table's rows"),
+        ([], 0, "predict the rows of a table"),
         (["foo"], 2, "invalid choice"),
         (["fit", "a.csv", "--target", "y", "--holdout", "2"], 2, "must lie between 0 and 1"),
         (["fit", "a.csv", "--target", "y", "--set", "n"], 2, "must be parameter=value, got 'n'"),
@@ -239,7 +239,9 @@ def test_the_only_row_of_a_class_is_one_to_fit_to(seed):
     X, y = pd.DataFrame({"a": range(40)}), np.array(["red", "rosé"] * 20, object)
     y[3] = "orange"
     options = SimpleNamespace(test=None, holdout=0.2, seed=seed, table="t.csv", target="kind")
-    (X_train, y_train), (X_test, y_test) = held_out(options, X, y, "classification", {}, PLAIN)
+    (X_train, y_train), (X_test, y_test) = held_out(
+        options, TrainingTable(X, y, None, "classification")
+    )
     assert "orange" in y_train
     assert len(y_test) == 8
     assert np.array_equal(y[X_train["a"]], y_train)
@@ -358,3 +360,12 @@ def test_a_browser_shows_the_report(fitted_folder):
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= 400  # wide tables scroll by themselves
         browser.close()
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "explain", "bench"])
+def test_every_option_has_a_help_text(command):
+    (commands,) = (a for a in parser([command])._actions if a.dest == "==SUPPRESS==")
+    for action in commands.choices[command]._actions:
+        text = action.help.partition("(default")[0].split()
+        assert len(text) >= 2, action.option_strings
+        assert text[0] not in ("of", "for", "with")

@@ -128,3 +128,12 @@ def test_missing_extras_are_named_as_extras(script, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(SystemExit, match=r'pandas is not installed: pip install "mddf\[data\]"'):
         lab.need("pandas", "data")
+
+
+def test_help_lists_all_methods(script, capsys):
+    models = script("_lab.models")
+    for name in ("run_league", "run_uci"):
+        with pytest.raises(SystemExit):
+            script(name).study.parse(["--help"])
+        text = " ".join(capsys.readouterr().out.split())
+        assert f"names of methods: {', '.join(models.METHODS)}, and those of --method" in text

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "common/bits.hpp"
 #include "gradient_boosting/boost.hpp"
+#include "common/bits.hpp"
 
 namespace mddf::gradient {
 namespace {

@@ -1,0 +1,26 @@
+"""Libraries that only an extra installs."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+
+def need(module: str, extra: str) -> Any:
+    """Import a module, or end the command with the line that installs it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise SystemExit(_missing(module.split(".")[0], extra)) from None
+
+
+def need_tables() -> None:
+    """End the command if a library is missing that reads tables."""
+    for name in ("pandas", "pyarrow", "clevercsv"):
+        if find_spec(name) is None:  # importing clevercsv takes 0.3 s, and few files need it
+            raise SystemExit(_missing(name, "commands"))
+
+
+def _missing(name: str, extra: str) -> str:
+    return f'{name} is not installed: pip install "mddf[{extra}]"'

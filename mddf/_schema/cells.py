@@ -1,0 +1,208 @@
+"""Cells of a column, as text or typed by Arrow: which are missing, and their numbers and texts."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mddf._schema.format import Format
+
+# Texts that pandas reads as missing, too, so that files keep their meaning between the two.
+MISSING = (
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
+    "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
+)  # fmt: skip
+_BOOLEANS = ("true", "false")
+# Numbers without leading zeros, which codes have.
+_PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d)[ T]00:00(?::00(?:\.0+)?)?")
+# Beyond it, not all whole numbers are floats, and equal floats may stand for different numbers.
+_LARGEST_EXACT = 2**53
+
+
+def is_text(values: pa.Array) -> bool:
+    """Whether cells are text."""
+    return pa.types.is_string(values.type)
+
+
+def is_number(values: pa.Array) -> bool:
+    """Whether cells are numbers by their type; booleans are not."""
+    kind = values.type
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+
+
+def unpacked(values: pa.Array) -> pa.Array | None:
+    """Cells in a type that the other functions know, or None for lists and the like.
+
+    Dictionaries become their values, and floats of 16 and 32 bits the double that has the same
+    shortest text, so that 0.1 is 0.1 in every file.
+    """
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        return unpacked(values.cast(kind.value_type))
+    if pa.types.is_large_string(kind) or "string_view" in str(kind):
+        return values.cast(pa.string())
+    if pa.types.is_float16(kind):
+        values = values.cast(pa.float32())
+    if pa.types.is_float16(kind) or pa.types.is_float32(kind):
+        values = values.cast(pa.string()).cast(pa.float64())
+    if pa.types.is_floating(kind):
+        return pc.if_else(pc.is_nan(values), pa.scalar(None, pa.float64()), values)
+    is_known = (
+        pa.types.is_string(kind)
+        or is_number(values)
+        or pa.types.is_boolean(kind)
+        or (pa.types.is_temporal(kind) and not pa.types.is_interval(kind))
+        or pa.types.is_null(kind)
+    )
+    return values if is_known else None
+
+
+def without_missing(values: pa.Array, form: Format) -> pa.Array:
+    """Cells with null for all that count as missing.
+
+    Text counts with blanks around it or without. Numbers are compared as numbers.
+    """
+    if is_number(values):
+        marks = [number for text in form.missing for number in _numbers_equal_to(text, values)]
+        cells = values if pa.types.is_integer(values.type) else as_doubles(values)
+        is_mark = pc.is_in(cells, value_set=pa.array(marks, cells.type))
+    elif is_text(values):
+        marks = pa.array([*MISSING, *form.missing], pa.string())
+        is_mark = pc.is_in(pc.utf8_trim_whitespace(values), value_set=marks)
+        if form.missing:
+            is_mark = pc.or_(is_mark, pc.is_in(values, value_set=marks))
+    elif form.missing:
+        texts = as_texts(values)
+        marks = pa.array([canonical(text) for text in form.missing], pa.string())
+        is_mark = pc.is_in(texts, value_set=marks)
+    else:
+        return values
+    return pc.if_else(is_mark, pa.scalar(None, values.type), values)
+
+
+def _numbers_equal_to(text: str, values: pa.Array) -> list[Any]:
+    """The number of a mark for missing cells, if values of the type can be equal to it."""
+    with suppress(ValueError, OverflowError, pa.ArrowInvalid):
+        number: Any = float(text)
+        if pa.types.is_integer(values.type):
+            if number % 1 != 0:
+                return []
+            number = int(text) if text.strip().lstrip("+-").isdigit() else int(number)
+            pa.array([number], values.type)  # beyond the type's range
+        return [number]
+    return []
+
+
+def as_doubles(values: pa.Array) -> pa.Array:
+    """Cells that are numbers by their type, as the nearest doubles."""
+    if pa.types.is_decimal(values.type):
+        return values.cast(pa.string()).cast(pa.float64())
+    return values.cast(pa.float64(), safe=False)
+
+
+def as_numbers(
+    values: pa.Array, form: Format, *, allow_booleans: bool = False
+) -> tuple[pa.Array, pa.Array]:
+    """Cells as doubles, and which of those that are not missing are no numbers.
+
+    True and false are 1 and 0. As text, they are numbers only if this is allowed.
+    """
+    nothing_wrong = pa.array(np.zeros(len(values), bool))
+    if is_number(values):
+        return as_doubles(values), nothing_wrong
+    if pa.types.is_boolean(values.type):
+        return values.cast(pa.int8()).cast(pa.float64()), nothing_wrong
+    if not is_text(values):
+        return pa.nulls(len(values), pa.float64()), values.is_valid()
+    texts = pc.utf8_trim_whitespace(values)
+    if form.decimal == "." and not form.thousands:
+        with suppress(pa.ArrowInvalid):  # some text is no number
+            return texts.cast(pa.float64()), nothing_wrong
+    nothing = pa.scalar(None, pa.string())
+    fits = pc.match_substring_regex(texts, pattern=_number_pattern(form))
+    numbers = pc.if_else(fits, texts, nothing)
+    if form.thousands:
+        numbers = pc.replace_substring(numbers, pattern=form.thousands, replacement="")
+    numbers = pc.replace_substring(numbers, pattern=form.decimal, replacement=".")
+    numbers = numbers.cast(pa.float64())
+    if allow_booleans:
+        lower = pc.utf8_lower(texts)
+        for word, number in (("true", 1.0), ("false", 0.0)):
+            numbers = pc.if_else(pc.equal(lower, word), number, numbers)
+    return numbers, pc.and_(texts.is_valid(), numbers.is_null())
+
+
+def _number_pattern(form: Format) -> str:
+    """A pattern of numbers by their marks; the groups of Indian numbers have two digits."""
+    decimal = re.escape(form.decimal)
+    patterns = [
+        rf"(\d+({decimal}\d*)?|{decimal}\d+)([eE][+-]?\d+)?",
+        "(?i:inf|infinity)",
+    ]
+    if form.thousands:
+        mark = re.escape(form.thousands)
+        patterns.append(rf"\d{{1,3}}({mark}\d{{2,3}})*{mark}\d{{3}}({decimal}\d*)?")
+    return rf"^[+-]?({'|'.join(patterns)})$"
+
+
+def are_booleans(values: pa.Array) -> bool:
+    """Whether all cells that are not missing are true or false, in any case."""
+    if pa.types.is_boolean(values.type):
+        return True
+    if not is_text(values):
+        return False
+    texts = values.drop_null()
+
+    def are_words(texts: pa.Array) -> bool:
+        lower = pc.utf8_lower(pc.utf8_trim_whitespace(texts))
+        return bool(pc.all(pc.is_in(lower, value_set=pa.array(_BOOLEANS))).as_py())
+
+    return are_words(texts.slice(0, 1)) and are_words(texts)  # nearly always the first decides
+
+
+def as_integers(values: pa.Array, form: Format) -> pa.Array | None:
+    """Complete cells as whole numbers, or None if some are written with decimals."""
+    if pa.types.is_integer(values.type):
+        return values
+    if not is_text(values):
+        return None
+    texts = pc.utf8_trim_whitespace(values)
+    if form.thousands:
+        texts = pc.replace_substring(texts, pattern=form.thousands, replacement="")
+    if not pc.all(pc.match_substring_regex(texts, pattern=r"^[+-]?\d+$")).as_py():
+        return None
+    with suppress(pa.ArrowInvalid):
+        return pc.replace_substring_regex(texts, pattern=r"^\+", replacement="").cast(pa.int64())
+    return None  # beyond 64 bits
+
+
+def as_texts(values: pa.Array) -> pa.Array:
+    """Cells as the text that stands for them in a CSV file."""
+    if is_text(values):
+        return values
+    encoded = values.dictionary_encode()
+    texts = [str(value) for value in encoded.dictionary.to_pylist()]
+    return pa.array(texts, pa.string()).take(encoded.indices)
+
+
+def canonical(text: str) -> str:
+    """One spelling for texts that different files have of the same value.
+
+    Whole numbers are written with ".0" where a column has gaps, booleans in several cases, and
+    days with a time of midnight or without. Codes such as 007 are not numbers and stay.
+    """
+    if text.lower() in _BOOLEANS:
+        return text.lower().capitalize()
+    if midnight := _MIDNIGHT.fullmatch(text):
+        return midnight[1]
+    if _PLAIN_NUMBER.fullmatch(text) and not text.lstrip("-").isdigit():
+        number = float(text)
+        if abs(number) < _LARGEST_EXACT:
+            return str(int(number)) if number % 1 == 0 else repr(number)
+    return text

@@ -1,0 +1,278 @@
+"""The description of a table's columns: made at fit, stored, and applied to later tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mddf._schema import cells, dates
+from mddf._schema.format import Format, TableError
+from mddf._schema.source import Source
+
+Kind = Literal["number", "boolean", "category", "date", "empty"]
+# Raised whenever schemas are written that earlier versions would read wrongly.
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its name, what it holds, and the texts of its categories in training.
+
+    Columns that were empty in training stay so, whatever they hold later.
+    """
+
+    name: str
+    kind: Kind
+    levels: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The features and the target of a table, and how its files are written."""
+
+    columns: tuple[Column, ...]
+    target: Column
+    format: Format
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns that features are made of."""
+        return [column.name for column in self.columns]
+
+    def to_json(self) -> str:
+        """The schema as text that `from_json` reads."""
+        return json.dumps({"version": _VERSION, **asdict(self)})
+
+    @classmethod
+    def from_json(cls, text: str) -> Schema:
+        """Read a schema that `to_json` wrote.
+
+        Raises
+        ------
+        ValueError
+            If a later version of mddf wrote it.
+        """
+        state = json.loads(text)
+        if state["version"] > _VERSION:
+            raise ValueError(
+                f"its columns are described in version {state['version']}, which a later version "
+                f"of mddf wrote; this one reads version {_VERSION}: install the later one"
+            )
+        return cls(
+            tuple(map(_column_from_state, state["columns"])),
+            _column_from_state(state["target"]),
+            _format_from_state(state["format"]),
+        )
+
+    @classmethod
+    def from_former(cls, like: Mapping[str, Any], form: Mapping[str, Any]) -> Schema:
+        """The schema of a model from before there were schemas.
+
+        Parameters
+        ----------
+        like : mapping
+            Names of the features, after dates became numbers, and of categories and dates.
+        form : mapping
+            How the table was written.
+        """
+        source_of = {
+            f"{date}.{part}": date
+            for date in like.get("dates", ())
+            for part in ("days", "month", "weekday", "hour")
+        }
+        names = dict.fromkeys(source_of.get(name, name) for name in like["columns"])
+        kinds: dict[str, Kind] = dict.fromkeys(like["categories"], "category")
+        kinds |= dict.fromkeys(like.get("dates", ()), "date")
+        columns = tuple(Column(name, kinds.get(name, "number")) for name in names)
+        former = replace(_format_from_state(form), encoding=form["encoding"].removesuffix("-sig"))
+        return cls(columns, Column(like["target"], "category"), former)
+
+    def features(self, source: Source) -> Any:
+        """A data frame of the features: categories as such, all others as doubles.
+
+        Raises
+        ------
+        TableError
+            If a column is not there, or a cell does not do; the message has its place.
+        """
+        import pandas as pd
+
+        features: dict[str, Any] = {}
+        for column in self.columns:
+            if column.kind == "date":
+                new = _calendar_cells(source, column, self.format)
+            elif column.kind == "category":
+                new = {column.name: _category_cells(source, column, self.format)}
+            else:
+                new = {column.name: _number_cells(source, column, self.format)}
+            if equal := new.keys() & features.keys() | new.keys() & {*self.names} - {column.name}:
+                raise TableError(
+                    f"{source.path} must have no column {min(equal)!r} beside the dates of that "
+                    f"name, which are features made of {column.name!r}"
+                )
+            features |= new
+        return pd.DataFrame(features)
+
+    def target_cells(self, source: Source) -> pa.Array:
+        """Cells of the target, null where missing."""
+        return _typed_cells(source, self.target.name, self.format)
+
+    def labels(self, source: Source) -> np.ndarray:
+        """The complete labels of a table: whole numbers, doubles, booleans or text."""
+        values = self.target_cells(source)
+        if self.target.kind == "category":
+            texts = _known_texts(cells.as_texts(values), self.target.levels)
+            return np.array(texts.to_pylist(), dtype=object)
+        integers = cells.as_integers(values, self.format)
+        if integers is not None:
+            return integers.to_numpy(zero_copy_only=False)
+        numbers = _number_cells(source, self.target, self.format)
+        return numbers.astype(bool) if self.target.kind == "boolean" else numbers
+
+
+def _column_from_state(state: Mapping[str, Any]) -> Column:
+    levels = state["levels"]
+    return Column(state["name"], state["kind"], None if levels is None else tuple(levels))
+
+
+def _format_from_state(state: Mapping[str, Any]) -> Format:
+    lists = {
+        name: tuple(value) for name, value in state.items() if isinstance(value, list | tuple)
+    }
+    return Format(**{**state, **lists})
+
+
+def describe(source: Source, features: Sequence[str], target: str, form: Format) -> Schema:
+    """Describe the columns of a table to learn from.
+
+    Raises
+    ------
+    TableError
+        If a column holds nothing that a model could learn from, or not what `form` says of it.
+    """
+    columns = tuple(_describe_column(source, name, form) for name in features)
+    without_dates = replace(form, dates=())  # a date is no label, but its text may be
+    return Schema(columns, _describe_column(source, target, without_dates), form)
+
+
+def _describe_column(source: Source, name: str, form: Format) -> Column:
+    values = _typed_cells(source, name, form)
+    if name in form.dates:
+        return Column(name, "date")
+    if name in form.text:
+        return Column(name, "category", _levels(values))
+    if values.null_count == len(values):
+        return Column(name, "empty")
+    if cells.are_booleans(values):
+        return Column(name, "boolean")
+    _, is_wrong = cells.as_numbers(values, form)
+    row = first_true(is_wrong)
+    if row is None:
+        return Column(name, "number")
+    if name in form.numbers:
+        raise _no_number(source, name, row)
+    return Column(name, "category", _levels(values))
+
+
+def _typed_cells(source: Source, name: str, form: Format) -> pa.Array:
+    """Cells of a column with null where missing, refused if they hold lists or the like."""
+    values = cells.unpacked(source.cells[name])
+    if values is None:
+        raise TableError(
+            f"column {name!r} of {source.path} must hold numbers, text, booleans or dates, got "
+            f"{source.cells[name].type}: --drop it, or write its parts as columns"
+        )
+    return cells.without_missing(values, form)
+
+
+def _levels(values: pa.Array) -> tuple[str, ...]:
+    return tuple(sorted(cells.as_texts(values.drop_null()).unique().to_pylist()))
+
+
+def first_true(mask: pa.Array) -> int | None:
+    """The first row where a mask without nulls is true, or None."""
+    row = pc.index(mask, True).as_py()
+    return None if row < 0 else row
+
+
+def _no_number(source: Source, name: str, row: int) -> TableError:
+    return TableError(
+        f"{source.place(row)}: column {name!r} must hold numbers, got "
+        f"{source.cells[name][row].as_py()!r}: name missing cells by --missing and the marks by "
+        "--decimal and --thousands"
+    )
+
+
+def _number_cells(source: Source, column: Column, form: Format) -> np.ndarray:
+    values = _typed_cells(source, column.name, form)
+    if column.kind == "empty":
+        return np.full(len(values), np.nan)
+    allow_booleans = column.kind == "boolean" or cells.are_booleans(values)
+    numbers, is_wrong = cells.as_numbers(values, form, allow_booleans=allow_booleans)
+    row = first_true(is_wrong)
+    if row is not None:
+        raise _no_number(source, column.name, row)
+    if form.missing and cells.is_text(values):  # "-999.0" where the mark is "-999"
+        numbers = cells.without_missing(numbers, form)
+    doubles = numbers.to_numpy(zero_copy_only=False).astype(float)
+    if np.isinf(doubles).any():
+        row = int(np.isinf(doubles).argmax())
+        raise TableError(
+            f"{source.place(row)}: column {column.name!r} must be finite, got {doubles[row]}"
+        )
+    return doubles
+
+
+def _category_cells(source: Source, column: Column, form: Format) -> Any:
+    """A categorical array of pandas; its categories are those of these rows, in order."""
+    import pandas as pd
+
+    texts = cells.as_texts(_typed_cells(source, column.name, form))
+    encoded = _known_texts(texts, column.levels).dictionary_encode()
+    distinct = encoded.dictionary.to_pylist()
+    categories = sorted(distinct)
+    code_of = {text: code for code, text in enumerate(categories)}
+    codes = np.array([code_of[text] for text in distinct] + [-1], dtype=np.int64)
+    places = encoded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)
+    return pd.Categorical.from_codes(codes[places], categories)
+
+
+def _known_texts(texts: pa.Array, levels: Collection[str] | None) -> pa.Array:
+    """Texts with the spelling of training, where they are that but for the kind of the file."""
+    if levels is None:
+        return texts
+    spellings: dict[str, str | None] = {}
+    for level in levels:
+        key = cells.canonical(level)
+        spellings[key] = None if key in spellings else level  # two levels: neither is meant
+    known = set(levels)
+    encoded = texts.dictionary_encode()
+    distinct = [
+        text if text in known else spellings.get(cells.canonical(text)) or text
+        for text in encoded.dictionary.to_pylist()
+    ]
+    return pa.array(distinct, pa.string()).take(encoded.indices)
+
+
+def _calendar_cells(source: Source, column: Column, form: Format) -> dict[str, np.ndarray]:
+    values = _typed_cells(source, column.name, form)
+    times = dates.as_times(values, day_first=form.day_first)
+    is_wrong = times.isna().to_numpy() & np.asarray(values.is_valid())
+    if is_wrong.any():
+        row = int(is_wrong.argmax())
+        other = dates.as_times(values.slice(row, 1), day_first=not form.day_first)
+        hint = ""
+        if other.notna().all():
+            hint = ": leave out --day-first" if form.day_first else ": say --day-first"
+        order = ", the month first" if hint and not form.day_first else ""
+        raise TableError(
+            f"{source.place(row)}: column {column.name!r} must hold dates{order}, got "
+            f"{source.cells[column.name][row].as_py()!r}{hint}"
+        )
+    return dates.calendar(column.name, times)

@@ -1,0 +1,349 @@
+"""Files of tables: the cells as they stand there, and the place of each row."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import csv
+import gzip
+import io
+import lzma
+import zipfile
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from mddf._schema.format import PLAIN, Format, TableError
+
+PARQUET = (".parquet", ".pq")
+_PARQUET_MAGIC = b"PAR1"
+_SHEETS = (".xlsx", ".xls", ".xlsm", ".ods")
+_DELIMITERS = ",;\t|"
+# Detecting a delimiter takes 50 ms for so many characters, and longer samples decide no better.
+_SAMPLE = 20_000
+# pyarrow needs whole rows within a block. Rows of thousands of cells exceed its default of 1 MB.
+_BLOCK_BYTES = 2**24
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table of a file.
+
+    Parameters
+    ----------
+    path : Path
+    names : list of str
+        Names of all columns of the file.
+    cells : dict of str to pyarrow.Array
+        The columns that were read. Those of a CSV file are text without changes.
+    n_rows : int
+    index_names : tuple of str
+        Columns that pandas wrote as the row labels of a Parquet file.
+    layout : _Layout or None
+        Where the cells of a CSV file are; None for Parquet.
+    """
+
+    path: Path
+    names: list[str]
+    cells: dict[str, Any]
+    n_rows: int
+    index_names: tuple[str, ...] = ()
+    layout: _Layout | None = None
+
+    def place(self, row: int | np.integer) -> str:
+        """The file and the line where a row begins; Parquet has numbers of rows from 1."""
+        if self.layout is None:
+            return f"{self.path}, row {row + 1}"
+        line, _ = next(islice(self.layout.rows(), int(row), None))
+        return f"{self.path}, line {line}"
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether a file is Parquet by its name or its first bytes."""
+    if path.suffix.lower() in PARQUET:
+        return True
+    with path.open("rb") as file:
+        return file.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC
+
+
+def read_source(
+    path: Path, form: Format = PLAIN, columns: Collection[str] | None = None
+) -> Source:
+    """Read a table with a header from a CSV file, perhaps compressed, or a Parquet file.
+
+    Rows of a CSV file that all have one cell more than the header begin with row names, as R
+    writes them, or end with a delimiter; these cells are left out.
+
+    Parameters
+    ----------
+    path : Path
+    form : Format
+    columns : collection of str, optional
+        Columns that are wanted, of which the file may lack some.
+
+    Raises
+    ------
+    TableError
+        If the file is no table, or rows have more or fewer cells than the header.
+    """
+    path = Path(path)
+    if path.suffix.lower() in _SHEETS:
+        raise TableError(f"{path} cannot be read as a table: save the sheet as CSV")
+    try:
+        if is_parquet(path):
+            return _read_parquet(path, columns)
+        return _read_csv(path, form, columns)
+    except TableError:
+        raise
+    except Exception as error:  # of the operating system, a compression, an encoding, pyarrow
+        reason = _reason(path, form, error)
+        raise TableError(f"{path} cannot be read as a table: {reason}") from error
+
+
+def _reason(path: Path, form: Format, error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror[0].lower() + error.strerror[1:]
+    if isinstance(error, UnicodeError) or "invalid UTF8" in str(error):
+        with path.open("rb") as file:
+            has_mark = file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        other = "utf-16" if has_mark else "cp1252 (Windows, Western Europe) or another one"
+        return f"its text is not {form.encoding}: say --encoding {other}"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _refuse_equal_names(path: Path, names: list[str]) -> None:
+    equal = [name for name, n_times in Counter(names).items() if n_times > 1]
+    if equal:
+        places = [str(place) for place, name in enumerate(names, 1) if name == equal[0]]
+        raise TableError(
+            f"the columns of {path} must have different names, got {equal[0]!r} for columns "
+            f"{', '.join(places[:-1])} and {places[-1]}"
+        )
+
+
+def _read_parquet(path: Path, columns: Collection[str] | None) -> Source:
+    from pyarrow.parquet import ParquetFile
+
+    with ParquetFile(path) as file:
+        metadata = file.schema_arrow.pandas_metadata or {}
+        # pandas describes ranges by dicts, and names labels without a name by their number.
+        index = [name for name in metadata.get("index_columns", ()) if isinstance(name, str)]
+        unnamed = {name for name in index if name.startswith("__index_level_")}
+        names = [name for name in file.schema_arrow.names if name not in unnamed]
+        _refuse_equal_names(path, names)
+        chosen = [name for name in names if columns is None or name in columns]
+        table = file.read(columns=chosen, use_pandas_metadata=False)
+        n_rows = file.metadata.num_rows
+    cells = {name: _one_array(table.column(name)) for name in chosen}
+    return Source(path, names, cells, n_rows, index_names=tuple(set(index) - unnamed))
+
+
+def _one_array(column: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where the cells of a CSV file are.
+
+    Parameters
+    ----------
+    path, encoding, sep
+    header : list of str
+    n_skipped : int
+        Records up to the header, with blank lines.
+    width : int
+        Number of cells of the first row, or of the header if there are no rows.
+    has_rows : bool
+    """
+
+    path: Path
+    encoding: str
+    sep: str
+    header: list[str]
+    n_skipped: int
+    width: int
+    has_rows: bool
+
+    def rows(self, *, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+        """The line where each row begins, and its cells."""
+        with _open_text(self.path, self.encoding) as text:
+            reader = csv.reader(text, delimiter=self.sep, strict=strict)
+            for _ in range(self.n_skipped):
+                next(reader)
+            end = reader.line_num
+            for cells in reader:
+                start = end + 1
+                end = reader.line_num
+                if not _is_blank(cells):
+                    yield start, cells
+
+
+def _is_blank(cells: list[str]) -> bool:
+    return not cells or (len(cells) == 1 and not cells[0].strip())
+
+
+def _open_bytes(path: Path) -> IO[bytes]:
+    suffix = path.suffix.lower()
+    if suffix == ".zip":
+        archive = zipfile.ZipFile(path)
+        members = archive.namelist()
+        if len(members) != 1:
+            raise TableError(f"{path} must hold one file, got {len(members)}")
+        return archive.open(members[0])
+    if suffix == ".zst":
+        import pyarrow as pa
+
+        return pa.input_stream(path, compression="zstd")
+    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+    return openers.get(suffix, open)(path, "rb")
+
+
+def _open_text(path: Path, encoding: str) -> IO[str]:
+    encoding = "utf-8-sig" if encoding == "utf-8" else encoding  # skips a byte order mark
+    return io.TextIOWrapper(_open_bytes(path), encoding=encoding, newline="")
+
+
+def _find_layout(path: Path, form: Format, sep: str) -> _Layout:
+    n_skipped = 0
+    header: list[str] | None = None
+    with _open_text(path, form.encoding) as text:
+        for cells in csv.reader(text, delimiter=sep):
+            if header is None:
+                n_skipped += 1
+                header = None if _is_blank(cells) else cells
+            elif not _is_blank(cells):
+                return _Layout(path, form.encoding, sep, header, n_skipped, len(cells), True)
+    if header is None:
+        raise TableError(f"{path} must have a header and rows, got an empty file")
+    return _Layout(path, form.encoding, sep, header, n_skipped, len(header), False)
+
+
+def _detect_layout(path: Path, form: Format) -> _Layout:
+    """The layout by the delimiter of `form`, or by a detected one if that does not split rows."""
+    layout = _find_layout(path, form, form.sep or ",")
+    if len(layout.header) > 1:
+        return layout
+    import clevercsv
+
+    with _open_text(path, form.encoding) as text:
+        sample = text.read(_SAMPLE)
+    try:
+        dialect = clevercsv.Sniffer().sniff(sample, delimiters=_DELIMITERS)
+    except clevercsv.Error:
+        return layout
+    sep = dialect.delimiter if dialect else ""
+    if not sep or sep == layout.sep:
+        return layout
+    detected = _find_layout(path, form, sep)
+    if len(detected.header) == 1 or detected.width == 1:  # a mark within the name of one column
+        return layout
+    if form.sep:
+        raise TableError(
+            f"{path} must have {form.sep!r} between columns, got {layout.header[0]!r}: say "
+            f"--sep {sep!r}"
+        )
+    return detected
+
+
+def _read_csv(path: Path, form: Format, columns: Collection[str] | None) -> Source:
+    layout = _detect_layout(path, form)
+    n = len(layout.header)
+    names = [name if name.strip() else f"Unnamed: {i}" for i, name in enumerate(layout.header)]
+    _refuse_equal_names(path, names)
+    if layout.width not in (n, n + 1):
+        _refuse_ragged(layout)
+    columns = None if columns is None else set(columns)
+    chosen = [i for i, name in enumerate(names) if columns is None or name in columns]
+    has_more_cells = layout.width == n + 1
+    # Blank last cells are known only after reading, and move the names of the others.
+    read = range(layout.width) if has_more_cells else [*{*chosen, n - 1}]
+    table = _read_text(layout, read)
+    last = table.column(str(layout.width - 1))
+    shift = 0
+    if has_more_cells and not _is_all_blank(last):
+        shift = 1  # the first cell of each row is its name
+    elif n > 1 and not has_more_cells and not layout.header[-1].strip() and _is_all_blank(last):
+        names.pop()  # every line ends with a delimiter
+    cells = {names[i]: _one_array(table.column(str(i + shift))) for i in chosen if i < len(names)}
+    return Source(path, names, cells, table.num_rows, layout=layout)
+
+
+def _is_all_blank(column: Any) -> bool:
+    import pyarrow.compute as pc
+
+    trimmed = pc.utf8_trim_whitespace(column)
+    return not pc.any(pc.not_equal(trimmed, "")).as_py()
+
+
+def _read_text(layout: _Layout, places: Collection[int]) -> Any:
+    """Columns of a CSV file as text, named by their places."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    names = [str(place) for place in range(layout.width)]
+    chosen = [str(place) for place in sorted(places)]
+    if not layout.has_rows:
+        return pa.table({name: pa.array([], pa.string()) for name in chosen})
+    try:
+        with _open_bytes(layout.path) as stream:
+            table = arrow_csv.read_csv(
+                stream,
+                read_options=arrow_csv.ReadOptions(
+                    column_names=names,
+                    skip_rows_after_names=layout.n_skipped,
+                    encoding=layout.encoding,
+                    block_size=_BLOCK_BYTES,
+                ),
+                parse_options=arrow_csv.ParseOptions(
+                    delimiter=layout.sep,
+                    newlines_in_values=True,
+                    invalid_row_handler=lambda row: "error" if row.text.strip() else "skip",
+                ),
+                convert_options=arrow_csv.ConvertOptions(
+                    column_types=dict.fromkeys(names, pa.string()),
+                    include_columns=chosen,
+                    strings_can_be_null=False,
+                ),
+            )
+    except pa.ArrowInvalid as error:
+        if "Expected" in str(error):
+            _refuse_ragged(layout)
+        raise
+    _refuse_open_quotes(layout, table)
+    return table
+
+
+def _refuse_ragged(layout: _Layout) -> None:
+    """Raise the error about the first row with another number of cells than the header."""
+    n = len(layout.header)
+    for line, cells in layout.rows():
+        if len(cells) != n:
+            raise TableError(
+                f"{layout.path}, line {line}: must have {n} cells as the header, got {len(cells)}"
+            )
+
+
+def _refuse_open_quotes(layout: _Layout, table: Any) -> None:
+    """Raise an error if a quote that is never closed swallows the end of the file."""
+    last = [column[-1].as_py() for column in table.columns] if table.num_rows else []
+    if not any("\n" in cell for cell in last):
+        return
+    try:
+        line = 0
+        for line, _ in layout.rows(strict=True):  # noqa: B007
+            pass
+    except csv.Error as error:
+        if "unexpected end" not in str(error):
+            return  # text after a closing quote, which pyarrow reads as csv does
+        start = f"after line {line}" if line else "in the first row"
+        raise TableError(
+            f"{layout.path} cannot be read as a table: a quote {start} is not closed"
+        ) from None

@@ -1,0 +1,235 @@
+"""Files of commands: what they copy, how they end, and models of former versions."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import asdict
+from decimal import Decimal
+
+import joblib
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from mddf import RandomForestClassifier
+from mddf.__main__ import main
+from mddf._command import files
+from mddf._command.rows import Format
+
+pytest.importorskip("matplotlib", reason='needs "mddf[plots]"')
+FOREST = ["--estimator", "random-forest", "--set", "n_estimators=3", "--n-jobs", "1"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*arguments):
+    main([str(word) for word in arguments])
+
+
+def write_table(path="t.csv", n=20, **columns):
+    rng = np.random.default_rng(0)
+    size = rng.normal(size=n).round(2)
+    table = pd.DataFrame({"size": size, "kind": np.where(size > 0, "a", "b"), **columns})
+    table.to_csv(path, index=False)
+    return table
+
+
+@pytest.fixture(scope="module")
+def once_fitted(tmp_path_factory):
+    """A folder with a table and a model of it."""
+    path = tmp_path_factory.mktemp("fitted")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(path)
+        write_table()
+        run("fit", "t.csv", "--target", "kind", *FOREST, "--out", "m.joblib", "--missing", "?")
+    return path
+
+
+@pytest.fixture
+def fitted(folder, once_fitted):
+    """A copy of it."""
+    shutil.copytree(once_fitted, folder, dirs_exist_ok=True)
+    return folder
+
+
+def test_kept_cells_are_those_of_the_file(fitted):
+    cells = ["00123", "9007199254740993", "1e5", "NA", " x ", 'say "hi"', "1,5", "a\nb", "", "?"]
+    later = pd.DataFrame({"key": cells, "size": [1.50] * 9 + ["?"]}, dtype=str)
+    later.to_csv("later.csv", index=False)
+    run("predict", "m.joblib", "later.csv", "--keep", "key", "size", "--out", "p.csv")
+    kept = pd.read_csv("p.csv", dtype=str, keep_default_na=False)
+    assert kept["key"].tolist() == cells
+    assert kept["size"].tolist() == later["size"].tolist()
+    assert list(kept)[2:] == ["predicted kind", "p(a)", "p(b)"]
+    run("predict", "m.joblib", "later.csv", "--keep", "key", "--out", "p.parquet")
+    assert pq.read_table("p.parquet")["key"].to_pylist() == cells
+
+
+def test_kept_cells_of_parquet_keep_their_types(fitted):
+    columns = {
+        "big": pa.array([2**53 + 1, None, 2**63 - 1]),
+        "price": pa.array([Decimal("1.10"), None, Decimal("2.00")]),
+        "day": pa.array([0, None, 1], pa.date32()),
+        "flag": pa.array([True, None, False]),
+        "text": pa.array(["007", None, "NA"]),
+        "list": pa.array([[1], None, [2, 3]]),
+    }
+    pq.write_table(pa.table({**columns, "size": [1, 2, 3]}), "later.pq")
+    run("predict", "m.joblib", "later.pq", "--keep", *columns, "--out", "p.PARQUET")
+    kept = pq.read_table("p.PARQUET")
+    for name, cells in columns.items():
+        assert kept[name].to_pylist() == cells.to_pylist()
+        assert kept[name].type == cells.type
+    run("predict", "m.joblib", "later.pq", "--keep", "big", "price", "day", "--out", "p.csv")
+    text = (fitted / "p.csv").read_text().splitlines()
+    assert [line.rsplit(",", 3)[0] for line in text[1:]] == [
+        "9007199254740993,1.10,1970-01-01", ",,", "9223372036854775807,2.00,1970-01-02",
+    ]  # fmt: skip
+
+
+def test_the_same_predictions_by_csv_and_by_parquet(folder):
+    n = 60
+    rng = np.random.default_rng(1)
+    columns = {
+        "code": pa.array([None if i % 7 == 0 else i % 5 for i in range(n)], pa.int64()),
+        "price": pa.array([Decimal(i % 11) / 4 for i in range(n)]),
+        "flag": pa.array([None if i % 9 == 0 else i % 2 == 0 for i in range(n)]),
+        "nines": pa.array([-999 if i % 3 == 0 else i for i in range(n)]),
+        "day": pa.array(range(n), pa.date32()),
+        "words": pa.array(["x", "y", None] * (n // 3)).dictionary_encode(),
+        "y": pa.array(np.round(rng.random(n), 3)),
+    }
+    table = pa.table(columns)
+    pq.write_table(table, "t.parquet")
+    pd.DataFrame({k: v.to_pylist() for k, v in columns.items()}, dtype=object).to_csv(
+        "t.csv", index=False
+    )
+    for name in ("csv", "parquet"):
+        run("fit", f"t.{name}", "--target", "y", *FOREST, "--text", "code", "--dates", "day",
+            "--missing", "-999", "--out", f"{name}.joblib")  # fmt: skip
+        for other in ("csv", "parquet"):
+            run("predict", f"{name}.joblib", f"t.{other}", "--out", f"{name}-{other}.csv")
+    outputs = {path.read_text() for path in folder.glob("*-*.csv")}
+    assert len(outputs) == 1
+    assert "predicted y" in outputs.pop()
+
+
+def test_a_target_of_decimals_is_a_regression(folder, capsys):
+    cells = {"a": list(range(30)), "y": [Decimal(i) / 8 for i in range(30)]}
+    pq.write_table(pa.table(cells), "t.parquet")
+    run("fit", "t.parquet", "--target", "y", *FOREST, "--out", "m.joblib")
+    assert "regression of 'y'" in capsys.readouterr().out
+
+
+def test_links_stay_links_and_permissions_stay(fitted):
+    (fitted / "there").mkdir()
+    (fitted / "p.csv").symlink_to("there/real.csv")  # which is not there yet
+    run("predict", "m.joblib", "t.csv", "--out", "p.csv")
+    real = fitted / "there/real.csv"
+    assert (fitted / "p.csv").is_symlink()
+    assert real.read_text().startswith("predicted kind")
+    real.write_text("old")
+    real.chmod(0o600)
+    run("predict", "m.joblib", "t.csv", "--out", "p.csv", "--overwrite")
+    assert (fitted / "p.csv").is_symlink()
+    assert real.stat().st_mode & 0o777 == 0o600
+    assert real.read_text().startswith("predicted kind")
+    assert [path.name for path in (fitted / "there").iterdir()] == ["real.csv"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_process_that_is_asked_to_end_leaves_no_half_written_file(folder, name):
+    number = getattr(signal, name)
+
+    def write():
+        with files.replacing(folder / "m.skops") as new:
+            new.write_text("half")
+            os.kill(os.getpid(), number)
+            time.sleep(5)
+
+    with pytest.raises(SystemExit) as ended:
+        write()
+    assert ended.value.code == 128 + number
+    assert list(folder.iterdir()) == []
+
+
+def test_signals_are_left_as_they_were(folder):
+    before = signal.getsignal(signal.SIGTERM)
+    files.write_text(folder / "t.html", "x")
+    assert signal.getsignal(signal.SIGTERM) == before
+    assert (folder / "t.html").read_text() == "x"
+
+
+def test_a_closed_pipe_is_no_error(fitted):
+    write_table("many.csv", n=20_000)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mddf", "predict", "m.joblib", "many.csv"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdout.readline().startswith(b"predicted kind")
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(timeout=20) == 141
+
+
+@pytest.mark.parametrize("suffix", [".joblib", ".skops"])
+def test_models_of_former_versions(folder, suffix):
+    table = write_table(code=["01", "1"] * 10, day="2024-01-02")
+    X = pd.DataFrame({
+        "size": table["size"], "day.days": 1.0, "day.month": 1.0, "day.weekday": 1.0,
+        "day.hour": 0.0, "code": table["code"].astype("category"),
+    })  # fmt: skip
+    model = RandomForestClassifier(3, random_state=0).fit(X, table["kind"].to_numpy(object))
+    like = {"columns": list(X), "categories": ["code"], "target": "kind", "dates": ["day"]}
+    form = {**asdict(Format()), "sep": ",", "encoding": "utf-8-sig"}
+    stored = {"model": model, "like": like, "format": form}
+    if suffix == ".skops":
+        pytest.importorskip("skops.io").dump(stored, "m.skops")
+    else:
+        joblib.dump(stored, "m.joblib")
+    run("predict", f"m{suffix}", "t.csv", "--out", "p.csv")
+    predicted = pd.read_csv("p.csv")["predicted kind"]
+    X = X.assign(**{"day.days": 19724.0})
+    assert predicted.tolist() == model.predict(X).tolist()
+
+
+def test_models_of_later_versions_say_what_to_do(fitted):
+    stored = joblib.load("m.joblib")
+    stored["schema"] = stored["schema"].replace('"version": 1', '"version": 7')
+    joblib.dump(stored, "m.joblib")
+    with pytest.raises(SystemExit, match=r"m.joblib cannot be read .* version 7.*install the"):
+        run("predict", "m.joblib", "t.csv")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["predict", "m.joblib", "t.csv", "--keep", "siz"], "--keep must be .*did you mean 'siz"),
+        (["predict", "m.joblib", "l.parquet"], "column 'size' of l.parquet .* got list<"),
+        (["predict", "m.joblib", "h.csv"], "h.csv must have rows, got none"),
+        (["predict", "m.joblib", "n.csv"], "must have a column 'size', as in training; got kind"),
+        (["predict", "m.joblib", "b.csv"], "b.csv, line 4: column 'size' must hold numbers, got"),
+        (["predict", "m.joblib", "t.csv", "--out", "no/p.csv"], "in a folder that is there"),
+    ],
+)
+def test_tables_that_do_not_fit_leave_no_file(fitted, arguments, message):
+    pq.write_table(pa.table({"size": [[1], [2]]}), "l.parquet")
+    (fitted / "h.csv").write_text("size\n")
+    (fitted / "n.csv").write_text("kind\na\n")
+    (fitted / "b.csv").write_text("size\n1\n2\nyes\n")
+    before = sorted(fitted.iterdir())
+    out = [] if "--out" in arguments else ["--out", "p.csv"]
+    with pytest.raises(SystemExit, match=message):
+        run(*arguments, *out)
+    assert sorted(fitted.iterdir()) == before

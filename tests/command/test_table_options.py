@@ -1,0 +1,34 @@
+"""Options that say how a table is written."""
+
+import argparse
+from types import SimpleNamespace
+
+import pytest
+
+from mddf._command.table_options import Format, add_marks, add_options, format_from
+
+
+def test_options_become_a_format():
+    parser = argparse.ArgumentParser()
+    add_options(parser)
+    assert format_from(parser.parse_args([])) == Format()
+    words = ["--sep", "\\t", "--missing", "?", "-", "--text", "a"]
+    expected = Format(sep="\t", missing=("?", "-"), text=("a",))
+    assert format_from(parser.parse_args(words)) == expected
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--sep", "ab"])
+    with pytest.raises(SystemExit, match=r"--thousands must differ from --decimal, got '\.'"):
+        format_from(SimpleNamespace(thousands="."))
+
+
+def test_later_files_may_be_written_otherwise():
+    parser = argparse.ArgumentParser()
+    add_marks(parser, "as in the fit")
+    fitted = Format(sep=";", decimal=",", text=("a",), missing=("?",))
+    assert format_from(parser.parse_args([]), fitted) == fitted
+    words = ["--sep", ",", "--decimal", ".", "--encoding", "latin1"]
+    expected = Format(sep=",", text=("a",), missing=("?",), encoding="iso8859-1")
+    assert format_from(parser.parse_args(words), fitted) == expected
+    assert format_from(parser.parse_args(["--encoding", "UTF8"])) == Format()
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--encoding", "klingon"])

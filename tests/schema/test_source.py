@@ -1,0 +1,184 @@
+"""Files of tables: delimiters, encodings, compression, lines, ragged rows."""
+
+import gzip
+
+import pandas as pd
+import pytest
+
+from mddf._schema.format import Format, TableError
+from mddf._schema.source import read_source
+
+ROWS = ["1,a,2,.5", "2,b,1,.25", "3,a,0,1.5"]
+HEADER = "age,kind,kids,score"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(*lines, name="t.csv"):
+        path = tmp_path / name
+        path.write_text("\n".join(lines) + "\n")
+        return path
+
+    return write
+
+
+def cells(path, form=None, columns=None):
+    source = read_source(path, form or Format(), columns)
+    return {name: column.to_pylist() for name, column in source.cells.items()}
+
+
+def test_names_stay_with_their_columns(write):
+    source = read_source(write(HEADER, *ROWS))
+    plain = {name: column.to_pylist() for name, column in source.cells.items()}
+    assert plain["score"] == [".5", ".25", "1.5"]
+    assert [source.place(row).rpartition(", ")[2] for row in range(3)] == [
+        "line 2", "line 3", "line 4",
+    ]  # fmt: skip
+    ends = [f"{row}," for row in ROWS]
+    for lines in (
+        [HEADER, *ends],
+        [f"{HEADER},", *ends],
+        [HEADER, *(f'"{i}",{row}' for i, row in enumerate(ROWS, 1))],  # as R writes them
+        [HEADER, ROWS[0], "", *ROWS[1:], "", "  "],
+        ["", "", HEADER, *ROWS],
+        [line.replace(",", ";") for line in (HEADER, *ROWS)],
+        [line.replace(",", "\t") for line in (HEADER, *ROWS)],
+    ):
+        path = write(*lines)
+        assert cells(path) == plain
+        assert cells(path, columns=["kids", "other"]) == {"kids": plain["kids"]}
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([HEADER, ROWS[0], ROWS[1] + ",", ROWS[2]], "line 3: must have 4 cells .*, got 5"),
+        ([HEADER, ROWS[0] + ",", ROWS[1]], "line 2: must have 4 cells as the header, got 5"),
+        ([HEADER, *ROWS, "4,b,1"], "line 5: must have 4 cells as the header, got 3"),
+        ([HEADER, "", ROWS[0], "4,b"], "line 4: must have 4 cells as the header, got 2"),
+        ([HEADER, *(f"{row},," for row in ROWS)], "line 2: must have 4 cells .*, got 6"),
+        ([HEADER + ",", *ROWS], "line 2: must have 5 cells as the header, got 4"),
+        ([HEADER, '1,"a', 'b",2,3', "2,a"], "line 4: must have 4 cells .*, got 2"),
+    ],
+)
+@pytest.mark.parametrize("columns", [None, ["age"]])
+def test_ragged_rows_are_refused_with_their_line(write, lines, message, columns):
+    with pytest.raises(TableError, match=f"t.csv, {message}") as caught:
+        read_source(write(*lines), columns=columns)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_quote_that_is_never_closed_is_refused(write):
+    path = write("a,b", "1,x", '2,"y', "3,z", "4,z")
+    with pytest.raises(TableError, match="a quote after line 2 is not closed"):
+        read_source(path, columns=["a"])
+    assert cells(write("a,b", '1,"x', 'y"'))["b"] == ["x\ny"]
+    assert cells(write("a,b", '1,5" pipe', '2,"x\ny"z'))["b"] == ['5" pipe', "x\nyz"]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "options", "message"),
+    [
+        ("utf-8-sig", {}, None),
+        ("cp1252", {}, "not utf-8: say --encoding cp1252"),
+        ("cp1252", {"encoding": "cp1252"}, None),
+        ("utf-16", {}, "not utf-8: say --encoding utf-16"),
+        ("utf-16", {"encoding": "utf-16"}, None),
+        ("cp1252", {"encoding": "utf-16"}, "not utf-16"),
+    ],
+)
+def test_encodings(tmp_path, encoding, options, message):
+    path = tmp_path / "t.csv"
+    # A name in quotes at the beginning: a byte order mark must not hide them.
+    path.write_text('"size, m²",city\n1,Köln\n2,"Bonn\nRhein"\n3,Aachen\n', encoding=encoding)
+    form = Format(**options)
+    if message is not None:
+        with pytest.raises(TableError, match=f"t.csv cannot be read as a table: .*{message}"):
+            read_source(path, form)
+        return
+    source = read_source(path, form)
+    assert source.names == ["size, m²", "city"]
+    assert source.cells["city"].to_pylist() == ["Köln", "Bonn\nRhein", "Aachen"]
+    assert [source.place(row)[-6:] for row in range(3)] == ["line 2", "line 3", "line 5"]
+
+
+def test_text_of_another_encoding_far_below_the_header(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"a,b\n" + b"1,x\n" * 200_000 + b"1,\xe4\n")
+    with pytest.raises(TableError, match="not utf-8: say --encoding cp1252"):
+        read_source(path, columns=["b"])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("t.csv", "", "must have a header and rows, got an empty file"),
+        ("t.csv", "\n\n", "must have a header and rows, got an empty file"),
+        ("t.csv", "a,b,a\n1,2,3\n", "different names, got 'a' for columns 1 and 3"),
+        ("t.csv", "a,a,a\n1,2,3\n", "different names, got 'a' for columns 1, 2 and 3"),
+        ("t.xlsx", "PK\x03", "t.xlsx cannot be read as a table: save the sheet as CSV"),
+        ("t.csv", None, "t.csv cannot be read as a table: no such file or directory"),
+        ("t.parquet", "a,b\n1,2\n", "t.parquet cannot be read as a table: "),
+        ("t.PQ", "", "t.PQ cannot be read as a table: "),
+    ],
+)
+def test_files_that_are_no_tables(tmp_path, name, text, message):
+    path = tmp_path / name
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(TableError, match=message) as caught:
+        read_source(path)
+    assert "encoding" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "sep"),
+    [("a;b\n1;2\n", ","), ("a\tb\n1\t2\n", ";"), ("a,b\n1,2\n", ";"), ("a;b\n", ",")],
+)
+def test_delimiters_are_detected_unless_the_user_gives_one(tmp_path, text, sep):
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    assert read_source(path).names == ["a", "b"]
+    with pytest.raises(TableError, match=r"must have '.' between columns, got 'a.*b': say --sep"):
+        read_source(path, Format(sep=sep))
+
+
+def test_marks_in_the_name_of_a_single_column_are_no_delimiters(write):
+    assert cells(write("a;b", "1", "2")) == {"a;b": ["1", "2"]}
+    assert cells(write("name", "x;y", "z;w")) == {"name": ["x;y", "z;w"]}
+
+
+@pytest.mark.parametrize("name", ["t.csv.gz", "t.csv.bz2", "t.csv.xz", "t.csv.zip", "t.csv.zst"])
+def test_compressed_files(tmp_path, name):
+    path = tmp_path / name
+    table = pd.DataFrame({"a": ["1", "02"], "b": ["x\ny", " z "]})
+    if name.endswith(".zst"):
+        pa = pytest.importorskip("pyarrow")
+        with pa.output_stream(path, compression="zstd") as stream:
+            stream.write(table.to_csv(index=False).encode())
+    else:
+        table.to_csv(path, index=False)
+    assert cells(path) == table.to_dict("list")
+    if name.endswith(".gz"):
+        path.write_bytes(gzip.compress(b"a;b\r\n1;2\r\n"))
+        assert cells(path) == {"a": ["1"], "b": ["2"]}
+
+
+def test_parquet_by_any_name(tmp_path):
+    table = pd.DataFrame({"a.b": [1, 2], "a": ["x", None], "list": [[1], [2, 3]]})
+    for name in ("t.parquet", "t.PARQUET", "t.pq", "t"):
+        path = tmp_path / name
+        table.to_parquet(path)
+        assert cells(path, columns=["a.b", "a"]) == {"a.b": [1, 2], "a": ["x", None]}
+        assert read_source(path).place(1) == f"{path}, row 2"
+
+
+def test_columns_without_names_get_some(write):
+    assert read_source(write(",a,", "1,2,3")).names == ["Unnamed: 0", "a", "Unnamed: 2"]
+
+
+def test_long_rows_and_headers(tmp_path):
+    path = tmp_path / "t.csv"
+    names = [f"column number {i}" for i in range(60_000)]
+    path.write_text(f"{','.join(names)}\n{','.join(names)}\n")
+    assert read_source(path, columns=names[-1:]).cells[names[-1]].to_pylist() == names[-1:]
