@@ -15,8 +15,9 @@ from mddf._data.binner import Binner
 from mddf._data.frame import FrameTable
 from mddf._data.levels import Levels
 from mddf._gradient.growing import boost, boost_folds
+from mddf._gradient.repeats import Repeats
 from mddf._gradient.rows import Rows
-from mddf._gradient.statistics import Encoding, Outcomes, random_orders
+from mddf._gradient.statistics import Encoding, Outcomes
 
 FEW = {"max_iter": 30, "learning_rate": 0.2, "random_state": 0, "early_stopping": False}
 MODELS = [GradientBoostingClassifier, GradientBoostingRegressor]
@@ -114,8 +115,9 @@ def test_orders_depend_on_what_rows_hold_alone():
     def content(rows, order):
         return np.column_stack([codes, of, y])[rows][order]
 
-    found = list(random_orders(codes, levels(of), y, seeds))
-    again = list(random_orders(codes[moved], levels(of[moved]), y[moved], seeds))
+    found = list(Repeats.from_rows(codes, levels(of), y, None).row_orders(seeds))
+    of_moved = Repeats.from_rows(codes[moved], levels(of[moved]), y[moved], None)
+    again = list(of_moved.row_orders(seeds))
     for one, other in zip(found, again, strict=True):
         assert np.array_equal(np.sort(one), np.arange(200))
         assert np.array_equal(content(np.arange(200), one), content(moved, other))
