@@ -22,6 +22,7 @@ from mddf._base.messages import short
 from mddf._base.parallel import progress_bar
 from mddf._base.serialization import Saved
 from mddf._data.binner import Binner
+from mddf._data.estimators import CountsUnknownCategories
 from mddf._data.plain import all_weights, encode_labels, known_labels
 from mddf._data.validation import COUNT, JOBS, MOST, Within, check_lengths, unchanged_on_failure
 from mddf._ensemble.margin_loss import class_margins
@@ -33,7 +34,9 @@ from .probabilities import NEAR_TOP, probabilities, put_ahead
 from .weak_learners import FloatArray, GivenLearners, Learners, WeakTrees
 
 
-class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=ABCMeta):
+class BaseBoostingClassifier(
+    CountsUnknownCategories, Saved, ClassifierMixin, BaseEstimator, metaclass=ABCMeta
+):
     """Base of the boosting classifiers.
 
     A subclass implements :meth:`_boost` for labels in {-1, +1}: a stream of rounds for
@@ -259,7 +262,7 @@ class BaseBoostingClassifier(Saved, ClassifierMixin, BaseEstimator, metaclass=AB
 
     def _validated(self, X: Any) -> FloatArray:
         check_is_fitted(self)
-        numbers = as_numbers(self._binner, read_rows(self, X, reset=False))
+        numbers = as_numbers(self._binner, read_rows(self, X, reset=False), is_new=True)
         return numbers if self._columns is None else self._columns.of(numbers)
 
     def decision_function(self, X: Any) -> np.ndarray:

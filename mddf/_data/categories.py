@@ -234,13 +234,3 @@ def look_up_all(
     shape = (len(found), together.values.shape[1])
     of_all = np.fromiter(looked_up, np.float64, shape[0] * shape[1]).reshape(shape)
     return found, of_all, np.isnan(of_all) & ~together.missing[places]
-
-
-def warn_of_unseen(shares: Mapping[str, float]) -> None:
-    """Warn of columns by their places, of most of whose rows fit did not see the category."""
-    if shares:
-        listed = "; ".join(f"column {place}: {share:.0%}" for place, share in shares.items())
-        warn(
-            "most rows hold categories that fit did not see, which are treated as missing; "
-            f"{listed} of the rows"
-        )

@@ -9,16 +9,56 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import InvalidParameterError
+from sklearn.utils.validation import check_is_fitted
 
 from mddf._base.elementary import log
 from mddf._base.fingerprint import fingerprint
 from mddf._base.messages import Renamed, nearest, warn
 from mddf._base.serialization import Saved
+from mddf._data.binner import Binner
 from mddf._data.blocks import last
 from mddf._data.class_outputs import named_classes
+from mddf._data.reading import read_table
 
 
-class TableEstimator(Saved, BaseEstimator):
+class CountsUnknownCategories:
+    """Mixin of estimators that code the columns of a table by a binner."""
+
+    _binner: Binner
+    categorical_features: Any
+
+    def unknown_categories(self, X: Any) -> dict[Any, int]:
+        """Count the rows whose category was not in the training data, by column.
+
+        Predictions treat such a category as missing. The counts tell whether new data have
+        drifted away from the training data.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        dict
+            From each column of categories to its number of rows with an unknown category, 0
+            included. Columns are named as in a data frame, and numbered otherwise.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from mddf import RandomForestClassifier
+        >>> X = pd.DataFrame({"color": ["red", "blue"] * 20, "size": range(40)})
+        >>> model = RandomForestClassifier(random_state=0).fit(X, [0, 1] * 20)
+        >>> model.unknown_categories(X[:3].assign(color=["red", "green", "pink"]))
+        {'color': 2}
+        """
+        check_is_fitted(self)
+        table = read_table(self, X, reset=False, categorical_features=self.categorical_features)
+        counts = self._binner.unknown_counts(table)
+        return {c if table.names is None else table.names[c]: n for c, n in counts.items()}
+
+
+class TableEstimator(CountsUnknownCategories, Saved, BaseEstimator):
     """An estimator of tables in which values may be missing."""
 
     _parameter_constraints: ClassVar[dict[str, Any]]
