@@ -17,8 +17,9 @@ from mddf._base.messages import Renamed, nearest, warn
 from mddf._base.serialization import Saved
 from mddf._data.binner import Binner
 from mddf._data.blocks import last
-from mddf._data.class_outputs import named_classes
+from mddf._data.class_outputs import named_classes, several_outputs, subset_accuracy
 from mddf._data.reading import read_table
+from mddf._data.validation import check_lengths
 
 
 class CountsUnknownCategories:
@@ -141,6 +142,34 @@ class ProbabilityClassifier(ClassifierMixin, TableEstimator):
         """
         (found,) = self._read_stages(X, lambda stages: [self._best(last(stages))])
         return found
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy: the share of samples whose class is predicted.
+
+        If there are several outputs, the classes of all of them must be right (subset accuracy),
+        as scikit-learn has it for several labels.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+        y : array of shape (n_samples,), or (n_samples, n_outputs) if there are several outputs
+        sample_weight : array of shape (n_samples,), default=None
+
+        Returns
+        -------
+        float
+        """
+        if not isinstance(getattr(self, "classes_", None), list):
+            return float(super().score(X, y, sample_weight))
+        predicted = self.predict(X)
+        outputs = several_outputs(y)
+        if outputs is None or outputs.shape != predicted.shape:
+            raise ValueError(
+                f"y must have the shape {predicted.shape}, a column for each output, got "
+                f"{np.shape(y)}"
+            )
+        check_lengths(predicted, sample_weight=sample_weight)
+        return subset_accuracy(outputs, predicted, sample_weight)
 
     def _best(self, probabilities: np.ndarray) -> np.ndarray:
         each = self._by_output(probabilities)

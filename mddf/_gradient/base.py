@@ -23,6 +23,7 @@ from mddf._data.validation import (
     finite,
     max_features_among,
     naming,
+    refuse_booleans,
     refuse_class,
     unchanged_on_failure,
 )
@@ -191,6 +192,7 @@ class GradientBoosting(AsksBoostedTrees):
         self
         """
         refuse_class("scoring", self.scoring)
+        refuse_booleans("interaction_cst", self.interaction_cst)
         with unchanged_on_failure(self):
             again = self.warm_start and hasattr(self, "_trees")
             table = read_table(
