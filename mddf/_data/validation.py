@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
@@ -106,18 +106,14 @@ def unchanged_on_failure(estimator: Any) -> Iterator[None]:
 
 def refuse_booleans(parameter: str, value: Any) -> None:
     """Refuse True and False as numbers within a parameter: a list, a dict, or lists of lists."""
-    if isinstance(value, np.ndarray) and value.dtype.kind != "O":
-        has_booleans = value.dtype.kind == "b"
-    else:
-        entries = value.values() if isinstance(value, dict) else value
-        if isinstance(entries, str) or not isinstance(entries, Iterable):
-            has_booleans = False
-        else:
-            entries = list(entries)
-            for entry in entries:
-                refuse_booleans(parameter, entry)
-            has_booleans = any(map(is_boolean, entries))
-    if has_booleans:
+    if isinstance(value, np.ndarray):
+        value = value.ravel().tolist()
+    entries = list(value.values()) if isinstance(value, dict) else value
+    if not isinstance(entries, list | tuple | Set):
+        return
+    for entry in entries:
+        refuse_booleans(parameter, entry)
+    if any(map(is_boolean, entries)):
         raise ValueError(f"{parameter} must hold numbers, not booleans, got {short(value)}")
 
 

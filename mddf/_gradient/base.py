@@ -42,6 +42,7 @@ from mddf._gradient.options import (
 from mddf._gradient.rows import Rows, within_range
 from mddf._gradient.statistics import FEWEST_LEVELS, Encoding
 from mddf._gradient.trees import BoostedTrees
+from mddf._gradient.validation_set import warn_of_no_gain
 from mddf._trees.grower import draw_seeds
 
 
@@ -185,7 +186,8 @@ class GradientBoosting(AsksBoostedTrees):
         X_val, y_val, sample_weight_val : default=None
             Samples to stop by, instead of a share of those that are fitted. The rounds after the
             best one are dropped, and with early stopping no more are grown after
-            `n_iter_no_change` without a better score.
+            `n_iter_no_change` without a better score. `X_val` must be transformed as `X` is: a
+            pipeline does not do it. A warning says that no round was better than a constant.
 
         Returns
         -------
@@ -221,6 +223,8 @@ class GradientBoosting(AsksBoostedTrees):
             elif self._holds_out(len(rows.train)):
                 rows = rows.split(target, self.validation_fraction, self._entropy)
             fitted = self._boost(rows, target, binner, self._trees if again else None, on_trial)
+            if X_val is not None and not again:
+                warn_of_no_gain(rows, fitted["validation_score_"], fitted["train_score_"], table)
             self.__dict__.update(fitted, _binner=binner, **self._learnt(target))
         return self
 

@@ -317,7 +317,9 @@ def test_levels_are_looked_up_once(as_objects, monkeypatch):
     model = GradientBoostingClassifier(max_iter=5).fit(X[:600], y[:600])
     binner, table = model._binner, FrameTable(new)
     levels = binner.all_levels(table)
-    assert np.array_equal(binner.transform(table, levels=levels), binner.transform(table))
+    with pytest.warns(UserWarning, match="'trade': 20% of the rows, such as 'new'"):
+        codes = binner.transform(table)
+    assert np.array_equal(binner.transform(table, levels=levels), codes)
     asked = []
     look_up_all = binner_module.look_up_all
 
