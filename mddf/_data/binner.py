@@ -18,6 +18,11 @@ from mddf._data.categories import CategoryEncoder, look_up_all
 from mddf._data.category_mask import category_mask
 from mddf._data.cells import NUMBER
 from mddf._data.levels import Levels
+from mddf._data.subjects import (
+    counts_of_whole_numbers,
+    looks_like_subjects,
+    warn_of_subjects,
+)
 from mddf._data.table import ArrayTable, Column, Table
 from mddf._data.unknown import (
     UnknownColumn,
@@ -104,7 +109,12 @@ class Binner:
         return made
 
     def fit_transform(
-        self, table: Table, sample_weight: np.ndarray | None = None, *, n_spare: int = 0
+        self,
+        table: Table,
+        sample_weight: np.ndarray | None = None,
+        *,
+        n_spare: int = 0,
+        has_groups: bool = False,
     ) -> BinnedTable:
         """Learn the bins of a table and code it for growing trees.
 
@@ -115,6 +125,9 @@ class Binner:
             Weight k counts as k rows; rows without weight are not looked at.
         n_spare : int, default=0
             Columns to leave room for on the right, constant until they are replaced.
+        has_groups : bool, default=False
+            Whether the user says which rows belong together; otherwise, columns that look like
+            repeated subjects are warned of.
 
         Returns
         -------
@@ -122,7 +135,7 @@ class Binner:
         """
         if sample_weight is not None and np.all(sample_weight == sample_weight[0]):
             sample_weight = None
-        self.learn_kinds(table, sample_weight)
+        self.learn_kinds(table, sample_weight, warns_of_subjects=not has_groups)
         codes, by_column = empty_codes(table.shape[0], table.shape[1] + n_spare)
         rows = drawn_rows(
             self._blocks_of_numbers(table), table.shape[0], table.bin_rows, sample_weight
@@ -131,6 +144,8 @@ class Binner:
         for columns in table.blocks():
             block = self._block(table, columns)
             self._forget_kinds(block, columns)
+            if not has_groups:
+                self._look_for_subjects(table, block, columns, sample_weight)
             bins = learn_bins(
                 block,
                 n_categories=self._n_categories(columns),
@@ -283,7 +298,9 @@ class Binner:
             return True
         raise TypeError(f"column {column.place} of X must hold {before}s as in fit, got {now}")
 
-    def learn_kinds(self, table: Table, weights: np.ndarray | None) -> None:
+    def learn_kinds(
+        self, table: Table, weights: np.ndarray | None, *, warns_of_subjects: bool = False
+    ) -> None:
         """Learn what the columns hold, and the categories, but no bins: enough for `numbers`."""
         self.categorical_ = category_mask(table, self.categorical_features)
         self.encoders_: dict[int, CategoryEncoder] = {}
@@ -304,7 +321,11 @@ class Binner:
                 self.encoders_[c] = encoder
                 levels = encoder.levels(column)
                 levels = levels if weights is None else levels[weights > 0]
-                self.unknown_limits_[c] = expected_share(levels, len(encoder.categories))
+                n_levels = len(encoder.categories)
+                self.unknown_limits_[c] = expected_share(levels, n_levels)
+                counts = np.bincount(levels[levels < n_levels], minlength=n_levels)
+                if warns_of_subjects and looks_like_subjects(counts):
+                    warn_of_subjects(column.place, counts)
 
     def _blocks_of_numbers(self, table: Table) -> Iterator[np.ndarray]:
         for columns in table.blocks():
@@ -319,6 +340,22 @@ class Binner:
         return np.array(
             [self.encoders_[c].n_codes if c in self.encoders_ else -1 for c in columns]
         )
+
+    def _look_for_subjects(
+        self,
+        table: Table,
+        block: np.ndarray | sparse.csc_matrix,
+        columns: range,
+        weights: np.ndarray | None,
+    ) -> None:
+        """Warn of columns of whole numbers that look like repeated subjects."""
+        if not isinstance(block, np.ndarray):
+            return
+        for i in np.flatnonzero(~self.categorical_[columns.start : columns.stop]).tolist():
+            numbers = block[:, i] if weights is None else block[weights > 0, i]
+            counts = counts_of_whole_numbers(numbers)
+            if counts is not None and looks_like_subjects(counts):
+                warn_of_subjects(table.place(columns[i]), counts)
 
     def _forget_kinds(self, block: np.ndarray | sparse.csc_matrix, columns: range) -> None:
         """Of columns of numbers in which none is: they have no kind."""

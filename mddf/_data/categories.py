@@ -151,12 +151,14 @@ class CategoryEncoder:
         if max_codes is not None and n > max_codes:
             warn(
                 f"column {column.place} has {n} categories, more than max_bins={max_codes}: "
-                "the rarest of them share a bin"
+                "the rarest of them share a bin",
+                kind=f"more categories than bins in column {column.place}",
             )
         elif n_there >= _MANY_ROWS and n > _NEARLY_ALL * n_there:
             warn(
                 f"column {column.place} has {n} categories in {n_there} rows: trees learn "
-                "little from what is nearly never the same"
+                "little from what is nearly never the same",
+                kind=f"nearly as many categories as rows in column {column.place}",
             )
 
     def warn_of_numbers(self, column: Column) -> None:
@@ -166,7 +168,8 @@ class CategoryEncoder:
             warn(
                 f"column {column.place} is text and taken as categories, but {numbers} of "
                 f"its {n} values are numbers: turn it into numbers or, if they are names, into a "
-                "categorical type"
+                "categorical type",
+                kind=f"text that is mostly numbers in column {column.place}",
             )
 
 

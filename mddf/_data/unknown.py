@@ -88,5 +88,6 @@ def warn_of_unknown(columns: Sequence[UnknownColumn]) -> None:
     ]
     warn(
         "rows hold categories that fit did not see, which are treated as missing; "
-        + "; ".join(listed)
+        + "; ".join(listed),
+        kind="unknown categories in columns " + "; ".join(column.place for column in columns),
     )

@@ -210,7 +210,7 @@ class GradientBoosting(AsksBoostedTrees):
                 binner = Binner(
                     self.categorical_features, self.max_bins, self.n_jobs, FEWEST_LEVELS
                 )
-                binned = binner.fit_transform(table, weights)
+                binned = binner.fit_transform(table, weights, has_groups=X_val is not None)
                 drawn = check_random_state(self.random_state).randint(0, 2**32, 4, np.uint64)
                 self._entropy = drawn.tolist()
             rows = Rows.of(binned, values, weights, binner.all_levels(table))

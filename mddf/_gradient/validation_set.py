@@ -44,7 +44,8 @@ def warn_of_no_gain(
         reason = "X_val must be transformed as X is, and the features must tell about the target"
     warn(
         "no round improves the score of the validation set, so the model predicts a constant. "
-        + reason
+        + reason,
+        kind="no round improves the score of the validation set",
     )
 
 
